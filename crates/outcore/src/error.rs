@@ -1,0 +1,206 @@
+//! What can go wrong, as data: a kind, a place in the input, the facts, and what to type instead.
+//!
+//! The engine never prints. [`Error`]'s `Display` is one line; the command draws the place and the
+//! hint, and other surfaces read the fields.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The engine's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What kind of thing went wrong. The names are stable: [`ErrorKind::name`] is documented.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A line has fewer columns than the edge needs.
+    MissingColumn,
+    /// A node has no name: the field is empty.
+    EmptyName,
+    /// A name is longer than 64 KiB.
+    NameTooLong,
+    /// A weight is not a number, or is negative, infinite or NaN.
+    BadWeight,
+    /// A quoted field is never closed, or text follows the closing quote.
+    BadQuote,
+    /// Compressed input is damaged or ends too early.
+    BadCompression,
+    /// The input holds no edges at all, or its columns cannot be found.
+    BadInput,
+    /// An option, or a combination of options, that cannot be used.
+    Usage,
+    /// The memory limit is too small for the job.
+    MemoryTooSmall,
+    /// The disk has not enough room for the job.
+    DiskTooSmall,
+    /// The disk became full.
+    DiskFull,
+    /// A file of ours is damaged, cut short, or is another kind of file.
+    CorruptFile,
+    /// The operating system refused to read or write.
+    Io,
+    /// More nodes than an index can number.
+    TooManyNodes,
+    /// The caller asked to stop.
+    Interrupted,
+}
+
+impl ErrorKind {
+    /// The stable name, as the command prints it in `error[name]`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MissingColumn => "missing-column",
+            Self::EmptyName => "empty-name",
+            Self::NameTooLong => "name-too-long",
+            Self::BadWeight => "bad-weight",
+            Self::BadQuote => "bad-quote",
+            Self::BadCompression => "bad-compression",
+            Self::BadInput => "bad-input",
+            Self::Usage => "usage",
+            Self::MemoryTooSmall => "memory-too-small",
+            Self::DiskTooSmall => "disk-too-small",
+            Self::DiskFull => "disk-full",
+            Self::CorruptFile => "corrupt-file",
+            Self::Io => "io",
+            Self::TooManyNodes => "too-many-nodes",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Where in the input a line went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file, or `-` for standard input.
+    pub path: PathBuf,
+    /// Line, from 1.
+    pub line: u64,
+    /// Character in the line at which the fault begins, from 1.
+    pub column: u64,
+    /// Byte offset in the (decompressed) file at which the fault begins, from 0.
+    pub byte: u64,
+    /// The line, shortened around the fault and with control characters escaped.
+    pub text: String,
+    /// First and last-plus-one byte of the fault in `text`.
+    pub span: (usize, usize),
+    /// What was expected there, for the mark under the line.
+    pub expected: String,
+}
+
+/// An error: what is wrong, where, the facts behind it, and what to type.
+#[derive(Debug)]
+pub struct Error(Box<Body>);
+
+#[derive(Debug)]
+struct Body {
+    kind: ErrorKind,
+    message: String,
+    place: Option<Place>,
+    notes: Vec<String>,
+    hint: Option<String>,
+    source: Option<std::io::Error>,
+}
+
+impl Error {
+    /// An error of `kind`; `message` is lower case, without a final period.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Body {
+            kind,
+            message: message.into(),
+            place: None,
+            notes: Vec::new(),
+            hint: None,
+            source: None,
+        }))
+    }
+
+    /// A failed operation on a file: `action` is a verb such as `read`.
+    pub fn io(action: &str, path: &Path, source: std::io::Error) -> Self {
+        let full = source.kind() == std::io::ErrorKind::StorageFull
+            || source.kind() == std::io::ErrorKind::QuotaExceeded;
+        let kind = if full { ErrorKind::DiskFull } else { ErrorKind::Io };
+        let mut error =
+            Self::new(kind, format!("cannot {action} `{}`: {}", path.display(), reason(&source)));
+        if full {
+            error = error.hint("free space, or use `--work-dir` on a larger disk");
+        }
+        error.0.source = Some(source);
+        error
+    }
+
+    /// A file of ours that is not what it should be.
+    pub fn corrupt(path: &Path, message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::CorruptFile, format!("`{}` is damaged: {message}", path.display()))
+            .hint("build the graph again; if this repeats, the disk or the memory may be failing")
+    }
+
+    /// The caller asked to stop.
+    pub fn interrupted() -> Self {
+        Self::new(ErrorKind::Interrupted, "interrupted")
+    }
+
+    /// Adds the place in the input.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.0.place = Some(place);
+        self
+    }
+
+    /// Adds a fact.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.0.notes.push(note.into());
+        self
+    }
+
+    /// Says what to type.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+    /// What is wrong, without the place.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+    /// Where in the input.
+    pub fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref()
+    }
+    /// The facts behind it.
+    pub fn notes(&self) -> &[String] {
+        &self.0.notes
+    }
+    /// What to type.
+    pub fn hint_text(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.0.place {
+            write!(f, "{}:{}:{}: ", place.path.display(), place.line, place.column)?;
+        }
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source as _)
+    }
+}
+
+/// The operating system's reason without Rust's ` (os error N)`.
+fn reason(source: &std::io::Error) -> String {
+    let text = source.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}

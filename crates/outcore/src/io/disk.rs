@@ -1,0 +1,164 @@
+//! The real storage: the operating system's files. The only module that opens one.
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "this is the door")]
+
+use super::{Entry, File, Mode, Storage};
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The operating system's files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Disk;
+
+struct DiskFile {
+    file: fs::File,
+    direct: bool,
+}
+
+impl Storage for Disk {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn File>> {
+        let mut options = OpenOptions::new();
+        let direct = matches!(mode, Mode::ReadDirect | Mode::CreateDirect);
+        if matches!(mode, Mode::Read | Mode::ReadDirect) {
+            options.read(true);
+        } else {
+            options.write(true).create(true).truncate(true);
+        }
+        if direct && let Some(file) = open_direct(&options, path) {
+            return Ok(Box::new(DiskFile { file, direct: true }));
+        }
+        // The file system has no direct I/O, or the path is wrong: the plain way says which.
+        Ok(Box::new(DiskFile { file: options.open(path)?, direct: false }))
+    }
+
+    fn open_stream(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+        if path == Path::new("-") {
+            return Ok(Box::new(io::stdin()));
+        }
+        let file = fs::File::open(path)?;
+        if file.metadata()?.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        Ok(Box::new(file))
+    }
+
+    fn create_stream(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
+        if path == Path::new("-") {
+            return Ok(Box::new(io::stdout()));
+        }
+        Ok(Box::new(OpenOptions::new().write(true).create(true).truncate(true).open(path)?))
+    }
+
+    fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)?;
+        sync_directory(to.parent().unwrap_or(Path::new(".")))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
+        let mut entries = fs::read_dir(directory)?
+            .map(|entry| self.entry(&entry?.path()))
+            .collect::<io::Result<Vec<_>>>()?;
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(entries)
+    }
+
+    fn entry(&self, path: &Path) -> io::Result<Entry> {
+        let metadata = fs::metadata(path)?;
+        let is_directory = metadata.is_dir();
+        let bytes = if is_directory { 0 } else { metadata.len() };
+        Ok(Entry { path: PathBuf::from(path), bytes, is_directory })
+    }
+
+    fn is_regular(&self, path: &Path) -> bool {
+        path != Path::new("-") && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+    }
+
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        free_bytes(path)
+    }
+}
+
+#[cfg(unix)]
+fn free_bytes(path: &Path) -> io::Result<u64> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let stat = rustix::fs::statvfs(path)?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn free_bytes(_path: &Path) -> io::Result<u64> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(target_os = "linux")]
+fn open_direct(options: &OpenOptions, path: &Path) -> Option<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flag = rustix::fs::OFlags::DIRECT.bits();
+    options.clone().custom_flags(flag as i32).open(path).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_direct(_options: &OpenOptions, _path: &Path) -> Option<fs::File> {
+    None
+}
+
+#[cfg(unix)]
+fn sync_directory(path: &Path) -> io::Result<()> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    fs::File::open(path)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+impl File for DiskFile {
+    #[cfg(unix)]
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(&self.file, into, offset)
+    }
+
+    #[cfg(unix)]
+    fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::write_at(&self.file, from, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_read(&self.file, into, offset)
+    }
+
+    #[cfg(windows)]
+    fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_write(&self.file, from, offset)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn set_bytes(&self, bytes: u64) -> io::Result<()> {
+        self.file.set_len(bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn is_direct(&self) -> bool {
+        self.direct
+    }
+}

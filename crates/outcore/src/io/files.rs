@@ -1,0 +1,361 @@
+//! [`Files`]: a storage with counters and errors that name the path; [`Scratch`]: a directory that
+//! is removed with all it holds.
+
+use super::{Disk, Entry, File, Mode, Storage};
+use crate::error::{Error, Result};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes moved through a [`Files`] since it was made.
+#[derive(Debug, Default)]
+pub struct Counters {
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+impl Counters {
+    /// Bytes read.
+    pub fn read_bytes(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+    /// Bytes written.
+    pub fn write_bytes(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+    pub(super) fn add_read(&self, bytes: usize) {
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+    pub(super) fn add_written(&self, bytes: usize) {
+        self.written.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
+/// A storage with byte counters; cheap to clone.
+#[derive(Clone)]
+pub struct Files {
+    storage: Arc<dyn Storage>,
+    counters: Arc<Counters>,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self::new(Arc::new(Disk))
+    }
+}
+
+impl Files {
+    /// Files of `storage`.
+    pub fn new(storage: Arc<dyn Storage>) -> Self {
+        Self { storage, counters: Arc::default() }
+    }
+
+    /// The counters.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn open(&self, path: &Path, mode: Mode) -> Result<StoredFile> {
+        let verb = if matches!(mode, Mode::Read | Mode::ReadDirect) { "open" } else { "create" };
+        let file = self.storage.open(path, mode).map_err(|e| Error::io(verb, path, e))?;
+        Ok(StoredFile { file, path: path.to_path_buf(), counters: self.counters.clone() })
+    }
+
+    /// Opens a file, pipe or standard input (`-`) for one reading; bytes are counted.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn open_stream(&self, path: &Path) -> Result<Box<dyn io::Read + Send>> {
+        let inner = self.storage.open_stream(path).map_err(|e| Error::io("open", path, e))?;
+        Ok(Box::new(CountedRead { inner, counters: self.counters.clone() }))
+    }
+
+    /// Opens a pipe, device or standard output (`-`) for one writing; bytes are counted.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn create_stream(&self, path: &Path) -> Result<Box<dyn io::Write + Send>> {
+        let inner = self.storage.create_stream(path).map_err(|e| Error::io("create", path, e))?;
+        Ok(Box::new(CountedWrite { inner, counters: self.counters.clone() }))
+    }
+
+    /// Reads a whole small file.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        let file = self.open(path, Mode::Read)?;
+        let mut bytes = vec![0; file.bytes()? as usize];
+        file.read_exact_at(0, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Writes a whole small file so that it is absent or complete.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        let part = part_path(path);
+        let result = (|| {
+            let file = self.open(&part, Mode::Create)?;
+            file.write_all_at(0, bytes)?;
+            file.sync()?;
+            self.publish(&part, path)
+        })();
+        if result.is_err() {
+            // The first error is the one to report; the part file may not even exist.
+            let _ = self.storage.remove(&part);
+        }
+        result
+    }
+
+    /// Renames a finished file into place, durably.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn publish(&self, from: &Path, to: &Path) -> Result<()> {
+        self.storage.publish(from, to).map_err(|e| Error::io("rename to", to, e))
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn remove(&self, path: &Path) -> Result<()> {
+        self.storage.remove(path).map_err(|e| Error::io("remove", path, e))
+    }
+
+    /// Creates a directory and its parents.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn create_directory(&self, path: &Path) -> Result<()> {
+        self.storage.create_directory(path).map_err(|e| Error::io("create directory", path, e))
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn remove_directory(&self, path: &Path) -> Result<()> {
+        self.storage.remove_directory(path).map_err(|e| Error::io("remove directory", path, e))
+    }
+
+    /// Lists a directory, sorted by path.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn list(&self, directory: &Path) -> Result<Vec<Entry>> {
+        self.storage.list(directory).map_err(|e| Error::io("list", directory, e))
+    }
+
+    /// What a path is.
+    ///
+    /// # Errors
+    /// `Io` with the path if there is nothing.
+    pub fn entry(&self, path: &Path) -> Result<Entry> {
+        self.storage.entry(path).map_err(|e| Error::io("open", path, e))
+    }
+
+    /// Whether there is a regular file at `path`.
+    pub fn is_regular(&self, path: &Path) -> bool {
+        self.storage.is_regular(path)
+    }
+
+    /// Bytes free for new files at an existing path, if the system tells.
+    pub fn free_bytes(&self, path: &Path) -> Option<u64> {
+        self.storage.free_bytes(path).ok()
+    }
+}
+
+/// The name under which a file is written before it is complete.
+pub(super) fn part_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
+}
+
+/// An open file that knows its path and counts its bytes.
+pub struct StoredFile {
+    file: Box<dyn File>,
+    path: PathBuf,
+    counters: Arc<Counters>,
+}
+
+impl StoredFile {
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether transfers must keep to [`ALIGNMENT`](super::ALIGNMENT).
+    pub fn is_direct(&self) -> bool {
+        self.file.is_direct()
+    }
+
+    /// Reads at `offset` until `into` is full or the file ends; gives the bytes read.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize> {
+        let mut done = 0;
+        while done < into.len() {
+            match self.file.read_at(offset + done as u64, &mut into[done..]) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(Error::io("read", &self.path, e)),
+            }
+            // A direct file that ends between two alignments gives its tail once, then an error.
+            if self.file.is_direct() && !done.is_multiple_of(super::ALIGNMENT) {
+                break;
+            }
+        }
+        self.counters.add_read(done);
+        Ok(done)
+    }
+
+    /// Fills `into` from `offset`.
+    ///
+    /// # Errors
+    /// `CorruptFile` if the file ends first; `Io` with the path.
+    pub fn read_exact_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let found = self.read_at(offset, into)?;
+        if found < into.len() {
+            return Err(self.too_short(offset + into.len() as u64));
+        }
+        Ok(())
+    }
+
+    pub(super) fn too_short(&self, expected: u64) -> Error {
+        let found = self.file.bytes().unwrap_or(0);
+        Error::corrupt(
+            &self.path,
+            format!("it ends at byte {found}, but byte {expected} was expected"),
+        )
+    }
+
+    /// Writes all of `from` at `offset`.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    pub fn write_all_at(&self, offset: u64, from: &[u8]) -> Result<()> {
+        let mut done = 0;
+        while done < from.len() {
+            match self.file.write_at(offset + done as u64, &from[done..]) {
+                Ok(0) => {
+                    return Err(Error::io("write", &self.path, io::ErrorKind::WriteZero.into()));
+                }
+                Ok(count) => done += count,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(Error::io("write", &self.path, e)),
+            }
+        }
+        self.counters.add_written(done);
+        Ok(())
+    }
+
+    /// Length in bytes.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn bytes(&self) -> Result<u64> {
+        self.file.bytes().map_err(|e| Error::io("measure", &self.path, e))
+    }
+
+    /// Cuts or extends the file.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn set_bytes(&self, bytes: u64) -> Result<()> {
+        self.file.set_bytes(bytes).map_err(|e| Error::io("resize", &self.path, e))
+    }
+
+    /// Makes data and length durable.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync().map_err(|e| Error::io("sync", &self.path, e))
+    }
+}
+
+struct CountedRead {
+    inner: Box<dyn io::Read + Send>,
+    counters: Arc<Counters>,
+}
+
+impl io::Read for CountedRead {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(into)?;
+        self.counters.add_read(count);
+        Ok(count)
+    }
+}
+
+struct CountedWrite {
+    inner: Box<dyn io::Write + Send>,
+    counters: Arc<Counters>,
+}
+
+impl io::Write for CountedWrite {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(from)?;
+        self.counters.add_written(count);
+        Ok(count)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// A directory of temporary files; it is removed with its files when dropped, whatever happened.
+pub struct Scratch {
+    files: Files,
+    path: PathBuf,
+    created_parent: Option<PathBuf>,
+}
+
+impl Scratch {
+    /// Creates `path` (and `parent`, the user's work directory, if it is not there).
+    ///
+    /// # Errors
+    /// `Usage` if `path` exists and is not empty; `Io`.
+    pub fn create(files: &Files, parent: &Path, name: &str) -> Result<Self> {
+        let path = parent.join(name);
+        let has_parent = files.storage.entry(parent).is_ok();
+        if files.storage.entry(&path).is_ok() && !files.list(&path)?.is_empty() {
+            return Err(Error::new(
+                crate::error::ErrorKind::Usage,
+                format!("`{}` is in use by another job, or was left by one", path.display()),
+            )
+            .hint("use another `--work-dir`, or remove that directory if no job is running"));
+        }
+        files.create_directory(&path)?;
+        let created_parent = (!has_parent).then(|| parent.to_path_buf());
+        Ok(Self { files: files.clone(), path, created_parent })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing here can be reported; what stays behind is named by the next job's message.
+        for entry in self.files.storage.list(&self.path).unwrap_or_default() {
+            let _ = self.files.storage.remove(&entry.path);
+        }
+        let _ = self.files.storage.remove_directory(&self.path);
+        if let Some(parent) = &self.created_parent {
+            let _ = self.files.storage.remove_directory(parent);
+        }
+    }
+}

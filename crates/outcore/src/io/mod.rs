@@ -1,0 +1,88 @@
+//! The one door to files. Nothing else in the engine touches the file system.
+//!
+//! [`Storage`] is the seam: positioned, unbuffered reads and writes, renames, listings. The real one
+//! is [`Disk`]; the simulated one (`sim`, for tests) injects faults. [`Files`] is what the engine
+//! holds: it loops over short transfers, counts bytes, and turns failures into errors with a path.
+//! [`Writer`] and [`ReadAhead`] move large blocks in the background.
+
+mod disk;
+mod files;
+#[cfg(feature = "sim")]
+pub mod sim;
+mod stream;
+
+pub use disk::Disk;
+pub use files::{Counters, Files, Scratch, StoredFile};
+pub use stream::{AlignedBuffer, ReadAhead, Writer};
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Positions, lengths and addresses of direct I/O are multiples of this.
+pub const ALIGNMENT: usize = 4096;
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Existing, for reading, through the page cache.
+    Read,
+    /// Existing, for reading, past the page cache where the file system can.
+    ReadDirect,
+    /// New or emptied, for writing, through the page cache.
+    Create,
+    /// New or emptied, for writing, past the page cache where the file system can.
+    CreateDirect,
+}
+
+/// One name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The full path.
+    pub path: PathBuf,
+    /// Length in bytes; 0 for directories.
+    pub bytes: u64,
+    /// Whether it is a directory.
+    pub is_directory: bool,
+}
+
+/// Where files live. Short reads and writes are allowed and expected.
+pub trait Storage: Send + Sync {
+    /// Opens a file.
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn File>>;
+    /// Opens a file that may be a pipe, to be read once from its beginning; `-` is standard input.
+    fn open_stream(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>>;
+    /// Opens a file that may be a pipe or a device, to be written once; `-` is standard output.
+    fn create_stream(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>>;
+    /// Renames a finished file into place and makes the rename durable.
+    fn publish(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Creates a directory and its parents.
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Removes an empty directory.
+    fn remove_directory(&self, path: &Path) -> io::Result<()>;
+    /// Lists a directory, sorted by path.
+    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>>;
+    /// What a path is, or `NotFound`.
+    fn entry(&self, path: &Path) -> io::Result<Entry>;
+    /// Whether a path can be read at any position (a regular file).
+    fn is_regular(&self, path: &Path) -> bool;
+    /// Bytes free for new files at an existing path.
+    fn free_bytes(&self, path: &Path) -> io::Result<u64>;
+}
+
+/// An open file.
+pub trait File: Send + Sync {
+    /// Reads at `offset`; 0 at the end of the file.
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+    /// Writes at `offset`, extending the file as needed.
+    fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<usize>;
+    /// Length in bytes.
+    fn bytes(&self) -> io::Result<u64>;
+    /// Cuts or extends the file.
+    fn set_bytes(&self, bytes: u64) -> io::Result<()>;
+    /// Makes data and length durable.
+    fn sync(&self) -> io::Result<()>;
+    /// Whether transfers must keep to [`ALIGNMENT`].
+    fn is_direct(&self) -> bool;
+}

@@ -1,0 +1,266 @@
+//! Large sequential transfers in the background: [`Writer`] writes behind, [`ReadAhead`] reads ahead.
+//!
+//! Memory: each holds `depth + 1` buffers, recycled. Direct files get buffers that start at a
+//! multiple of [`ALIGNMENT`]; the tail of a direct file is padded and then cut off.
+
+use super::files::part_path;
+use super::{ALIGNMENT, Files, Mode, StoredFile};
+use crate::error::{Error, Result};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// Bytes that start at a multiple of [`ALIGNMENT`].
+pub struct AlignedBuffer {
+    memory: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl AlignedBuffer {
+    /// A buffer of `bytes`, rounded up to the alignment.
+    pub fn new(bytes: usize) -> Self {
+        let len = bytes.next_multiple_of(ALIGNMENT);
+        let memory = vec![0u8; len + ALIGNMENT];
+        let start = memory.as_ptr().addr().wrapping_neg() % ALIGNMENT;
+        Self { memory, start, len }
+    }
+    /// Its length.
+    pub fn capacity(&self) -> usize {
+        self.len
+    }
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.memory[self.start..self.start + self.len]
+    }
+    /// The bytes, to fill.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..self.start + self.len]
+    }
+}
+
+/// Writes a file sequentially through a thread of its own; the file appears under its name only when
+/// it is complete ([`Writer::finish`]), and is removed if the writer is dropped before.
+pub struct Writer {
+    files: Files,
+    path: PathBuf,
+    buffer: AlignedBuffer,
+    filled: usize,
+    written: u64,
+    full: Option<Sender<(AlignedBuffer, usize, u64)>>,
+    empty: Receiver<AlignedBuffer>,
+    thread: Option<JoinHandle<Result<StoredFile>>>,
+}
+
+impl Writer {
+    /// Starts `path` with `depth` buffers of `buffer_bytes` in flight beside the one being filled.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn create(files: &Files, path: &Path, buffer_bytes: usize, depth: usize) -> Result<Self> {
+        let file = files.open(&part_path(path), Mode::CreateDirect)?;
+        let (full, to_write) = bounded::<(AlignedBuffer, usize, u64)>(depth);
+        let (give_back, empty) = bounded(depth + 1);
+        for _ in 0..depth {
+            give_back.send(AlignedBuffer::new(buffer_bytes)).expect("the channel has room");
+        }
+        let thread = std::thread::spawn(move || {
+            for (buffer, used, offset) in to_write {
+                file.write_all_at(offset, &buffer.bytes()[..used])?;
+                // The writer may be gone already; then nobody needs the buffer.
+                let _ = give_back.send(buffer);
+            }
+            Ok(file)
+        });
+        Ok(Self {
+            files: files.clone(),
+            path: path.to_path_buf(),
+            buffer: AlignedBuffer::new(buffer_bytes),
+            filled: 0,
+            written: 0,
+            full: Some(full),
+            empty,
+            thread: Some(thread),
+        })
+    }
+
+    /// Bytes written so far: the offset of the next byte.
+    pub fn position(&self) -> u64 {
+        self.written + self.filled as u64
+    }
+
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    /// Whatever the background write met: `Io`, `DiskFull`.
+    pub fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let room = &mut self.buffer.bytes_mut()[self.filled..];
+            let count = room.len().min(bytes.len());
+            room[..count].copy_from_slice(&bytes[..count]);
+            self.filled += count;
+            bytes = &bytes[count..];
+            if self.filled == self.buffer.capacity() {
+                self.hand_over(self.filled)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hand_over(&mut self, used: usize) -> Result<()> {
+        let Ok(next) = self.empty.recv() else { return Err(self.failure()) };
+        let buffer = std::mem::replace(&mut self.buffer, next);
+        let full = self.full.as_ref().expect("finish consumes the writer");
+        if full.send((buffer, used, self.written)).is_err() {
+            return Err(self.failure());
+        }
+        self.written += self.filled as u64;
+        self.filled = 0;
+        Ok(())
+    }
+
+    /// The error that ended the thread.
+    fn failure(&mut self) -> Error {
+        self.full = None;
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(Err(error))) => error,
+            _ => Error::io("write", &self.path, std::io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Writes the rest, syncs, and gives the file its name. Gives its length.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub fn finish(mut self) -> Result<u64> {
+        let total = self.position();
+        if self.filled > 0 {
+            let used = self.filled.next_multiple_of(ALIGNMENT);
+            let filled = self.filled;
+            self.buffer.bytes_mut()[filled..used].fill(0);
+            self.hand_over(used)?;
+        }
+        self.full = None;
+        let file = match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result?,
+            _ => return Err(self.failure()),
+        };
+        file.set_bytes(total)?;
+        file.sync()?;
+        drop(file);
+        self.files.publish(&part_path(&self.path), &self.path)?;
+        self.path = PathBuf::new();
+        Ok(total)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.full = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        if !self.path.as_os_str().is_empty() {
+            // Not finished: an error or a stop is already on its way to the caller.
+            let _ = self.files.remove(&part_path(&self.path));
+        }
+    }
+}
+
+/// A range of a file as read: the buffer, and where in it the wanted bytes lie.
+struct Loaded {
+    buffer: AlignedBuffer,
+    start: usize,
+    len: usize,
+}
+
+/// Reads a sequence of ranges of one file, in order, ahead of the caller.
+pub struct ReadAhead {
+    loaded: Option<Receiver<Result<Loaded>>>,
+    give_back: Sender<AlignedBuffer>,
+    current: Option<Loaded>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ReadAhead {
+    /// Starts reading `ranges` (offset and length) with at most `depth` of them waiting.
+    pub fn new(
+        file: Arc<StoredFile>,
+        ranges: impl Iterator<Item = (u64, usize)> + Send + 'static,
+        depth: usize,
+    ) -> Self {
+        let (to_caller, loaded) = bounded(depth.max(1));
+        let (give_back, recycled) = bounded::<AlignedBuffer>(depth.max(1) + 2);
+        let thread = std::thread::spawn(move || {
+            for (offset, len) in ranges {
+                let buffer = recycled.try_recv().ok();
+                let result = load(&file, offset, len, buffer);
+                let failed = result.is_err();
+                if to_caller.send(result).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        Self { loaded: Some(loaded), give_back, current: None, thread: Some(thread) }
+    }
+
+    /// The next range's bytes, or `None` after the last.
+    ///
+    /// # Errors
+    /// `CorruptFile` if the file ends inside the range; `Io`.
+    pub fn next_range(&mut self) -> Result<Option<&[u8]>> {
+        if let Some(done) = self.current.take() {
+            // Full means enough buffers are on their way back already.
+            let _ = self.give_back.try_send(done.buffer);
+        }
+        let receiver = self.loaded.as_ref().expect("present until dropped");
+        match receiver.recv() {
+            Err(_) => Ok(None),
+            Ok(Err(error)) => Err(error),
+            Ok(Ok(loaded)) => {
+                let loaded = self.current.insert(loaded);
+                Ok(Some(&loaded.buffer.bytes()[loaded.start..loaded.start + loaded.len]))
+            }
+        }
+    }
+}
+
+impl Drop for ReadAhead {
+    fn drop(&mut self) {
+        self.loaded = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn load(
+    file: &StoredFile,
+    offset: u64,
+    len: usize,
+    buffer: Option<AlignedBuffer>,
+) -> Result<Loaded> {
+    let start = if file.is_direct() { (offset % ALIGNMENT as u64) as usize } else { 0 };
+    let wanted = (start + len).next_multiple_of(ALIGNMENT);
+    let mut buffer = buffer
+        .filter(|buffer| buffer.capacity() >= wanted && buffer.capacity() <= 4 * wanted)
+        .unwrap_or_else(|| AlignedBuffer::new(wanted));
+    let into = if file.is_direct() { wanted } else { len };
+    let found = file.read_at(offset - start as u64, &mut buffer.bytes_mut()[..into])?;
+    if found < start + len {
+        return Err(file.too_short(offset + len as u64));
+    }
+    Ok(Loaded { buffer, start, len })
+}
+
+impl StoredFile {
+    /// Reads one range into memory of its own, whatever the alignment rules of the file.
+    ///
+    /// # Errors
+    /// `CorruptFile` if the file ends inside the range; `Io`.
+    pub fn read_range(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let loaded = load(self, offset, len, None)?;
+        Ok(loaded.buffer.bytes()[loaded.start..loaded.start + len].to_vec())
+    }
+}

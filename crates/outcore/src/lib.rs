@@ -1,0 +1,22 @@
+//! Finds communities in graphs larger than memory, inside a memory limit, by sequential I/O only.
+//!
+//! ```text
+//!  files, stdin        work directory                                              file, stdout
+//!    bytes --input--> edges --ids--> arcs --sort--> runs --merge--> graph --cluster--> labels --output--> communities
+//!                       |                                             |
+//!                       `--> rejects                                  `--> score
+//!  plan: sizes every arrow          io: carries every arrow
+//! ```
+//!
+//! A module imports only from those to its left:
+//! `error units | io | pack weight | plan progress | sort | input | ids | graph | cluster score | output generate | job`.
+//! The engine never prints, never reads the environment, and never exits.
+
+pub mod error;
+pub mod io;
+pub mod pack;
+pub mod progress;
+pub mod units;
+pub mod weight;
+
+pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,102 @@
+//! Progress and cancellation: the engine tells an [`Observer`] what it does and asks whether to go on.
+
+use crate::error::{Error, Result};
+use std::ops::ControlFlow;
+
+/// A step of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Stage {
+    /// Text to numbered arcs in sorted runs.
+    Read,
+    /// Runs to the graph file.
+    Merge,
+    /// Labels to communities.
+    Cluster,
+    /// Communities to the output.
+    Write,
+    /// Checksums of a graph.
+    Verify,
+    /// A generated edge list.
+    Generate,
+}
+
+impl Stage {
+    /// The name as shown and as stored in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Merge => "merge",
+            Self::Cluster => "cluster",
+            Self::Write => "write",
+            Self::Verify => "verify",
+            Self::Generate => "generate",
+        }
+    }
+}
+
+/// What an [`Observer`] is told.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A stage begins; `total` is the work in `unit`s, when it is known.
+    Begin {
+        /// Which stage.
+        stage: Stage,
+        /// Amount of work, if known.
+        total: Option<u64>,
+        /// What is counted: `bytes`, `arcs`, `nodes`.
+        unit: &'static str,
+    },
+    /// Work done in the running stage so far.
+    Advance {
+        /// In the unit given at the stage's begin.
+        done: u64,
+    },
+    /// What the stage is at now, such as `sweep 3: 1,204 nodes changed`.
+    Detail {
+        /// One short phrase.
+        text: &'a str,
+    },
+    /// The stage is done.
+    End {
+        /// One phrase that sums the stage up.
+        summary: &'a str,
+    },
+    /// Something the user should know although the job goes on.
+    Warning {
+        /// One sentence.
+        text: &'a str,
+    },
+}
+
+/// Hears of progress; returning [`ControlFlow::Break`] stops the job with
+/// [`ErrorKind::Interrupted`](crate::error::ErrorKind::Interrupted).
+///
+/// Called from one thread at a time, at least every few hundred milliseconds of work.
+pub trait Observer: Send + Sync {
+    /// Hears `event` and says whether to go on.
+    fn event(&self, event: Event<'_>) -> ControlFlow<()>;
+}
+
+/// An observer that hears nothing and never stops.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn event(&self, _event: Event<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Passes `event` on and turns a stop into an error.
+///
+/// # Errors
+/// `Interrupted` if the observer asks to stop.
+pub fn tell(observer: &dyn Observer, event: Event<'_>) -> Result<()> {
+    match observer.event(event) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::interrupted()),
+    }
+}

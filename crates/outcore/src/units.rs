@@ -1,0 +1,128 @@
+//! Sizes and durations, read and printed. Bytes are in binary units: `4GiB`.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// One kibibyte.
+pub const KIB: u64 = 1 << 10;
+/// One mebibyte.
+pub const MIB: u64 = 1 << 20;
+/// One gibibyte.
+pub const GIB: u64 = 1 << 30;
+
+/// Reads a size: `512MiB`, `4GiB`, `4G`, `1000000`. Units are binary with or without the `i`
+/// (`4GB` is `4GiB`): a memory limit is never meant to be smaller than it reads.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] with what was found.
+pub fn parse_bytes(text: &str) -> Result<u64> {
+    let trimmed = text.trim();
+    let split = trimmed.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(split);
+    let scale = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => KIB,
+        "m" | "mb" | "mib" => MIB,
+        "g" | "gb" | "gib" => GIB,
+        "t" | "tb" | "tib" => GIB << 10,
+        _ => return Err(bad_size(text)),
+    };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(scale).ok_or_else(|| bad_size(text));
+    }
+    let value: f64 = number.parse().map_err(|_| bad_size(text))?;
+    let bytes = value * scale as f64;
+    if bytes.is_finite() && bytes < 2f64.powi(63) { Ok(bytes as u64) } else { Err(bad_size(text)) }
+}
+
+fn bad_size(text: &str) -> Error {
+    Error::new(ErrorKind::Usage, format!("`{text}` is not a size"))
+        .hint("use a number with a unit, such as `512MiB` or `4GiB`")
+}
+
+/// Prints a size with three digits: `1.81 GiB`.
+pub fn format_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// A size to type after a flag: rounded up to whole MiB, without a space.
+pub fn size_to_type(bytes: u64) -> String {
+    format!("{}MiB", bytes.div_ceil(MIB))
+}
+
+/// Prints a count with separators: `1,806,067,135`.
+pub fn format_count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Prints a duration: `0.42s`, `6.4s`, `1m 12s`, `2h 05m`.
+pub fn format_seconds(seconds: f64) -> String {
+    if seconds < 1.0 {
+        return format!("{seconds:.2}s");
+    }
+    if seconds < 60.0 {
+        return format!("{seconds:.1}s");
+    }
+    let whole = seconds.round() as u64;
+    if whole < 3600 {
+        format!("{}m {:02}s", whole / 60, whole % 60)
+    } else {
+        format!("{}h {:02}m", whole / 3600, whole % 3600 / 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_in_every_usual_form() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("512MiB", 512 * MIB),
+            ("4GB", 4 * GIB),
+            ("4g", 4 * GIB),
+            ("1.5 GiB", 3 * GIB / 2),
+            ("2tib", 2048 * GIB),
+        ] {
+            assert_eq!(parse_bytes(text).unwrap(), bytes, "{text}");
+        }
+        for text in ["", "MiB", "-1", "1.2.3", "4QB", "1e9", "99999999999TiB", "½GiB"] {
+            assert_eq!(parse_bytes(text).unwrap_err().kind(), ErrorKind::Usage, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_printed_as_people_read_them() {
+        assert_eq!(format_bytes(1023), "1023 B");
+        assert_eq!(format_bytes(31 * GIB + GIB / 2), "31.5 GiB");
+        assert_eq!(format_bytes(u64::MAX), "16384 PiB");
+        assert_eq!(format_count(1_806_067_135), "1,806,067,135");
+        assert_eq!(format_count(12), "12");
+        assert_eq!(format_seconds(0.4242), "0.42s");
+        assert_eq!(format_seconds(72.0), "1m 12s");
+        assert_eq!(format_seconds(7500.0), "2h 05m");
+    }
+}
