@@ -16,6 +16,7 @@ pub mod error;
 pub mod io;
 pub mod pack;
 pub mod progress;
+pub mod sort;
 pub mod units;
 pub mod weight;
 
