@@ -15,6 +15,7 @@
 pub mod error;
 pub mod io;
 pub mod pack;
+pub mod plan;
 pub mod progress;
 pub mod sort;
 pub mod units;
