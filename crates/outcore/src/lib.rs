@@ -13,7 +13,9 @@
 //! The engine never prints, never reads the environment, and never exits.
 
 pub mod error;
+pub mod generate;
 pub mod io;
+pub mod output;
 pub mod pack;
 pub mod progress;
 pub mod units;
