@@ -13,7 +13,10 @@
 //! The engine never prints, never reads the environment, and never exits.
 
 pub mod error;
+pub mod generate;
+pub mod graph;
 pub mod io;
+pub mod output;
 pub mod pack;
 pub mod plan;
 pub mod progress;

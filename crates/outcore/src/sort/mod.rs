@@ -27,6 +27,8 @@
 mod merge;
 mod radix;
 mod run;
+#[cfg(test)]
+mod tests;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
@@ -122,11 +124,40 @@ pub struct SortSummary {
     pub fan_in: u64,
 }
 
+/// How a budget is used.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    /// Records held in memory: half of the budget, since the radix sort is not in place.
+    capacity: usize,
+    /// Records in a block of a run.
+    block_records: usize,
+    /// Most runs that one merge takes.
+    fan_in: usize,
+    /// A run is cut into files of this size, to be deleted one by one.
+    segment_bytes: u64,
+}
+
+impl Shape {
+    fn new<R: Record>(budget_bytes: u64, threads: usize) -> Self {
+        let record = size_of::<R>() as u64;
+        let block = BLOCK_RECORDS as u64 * record;
+        let capacity = (budget_bytes - FIXED_BYTES) / (2 * record);
+        let lanes = (budget_bytes - FIXED_BYTES).saturating_sub(threads as u64 * block);
+        let fan_in = (lanes / (Merge::<R>::BLOCKS_A_RUN as u64 * block)).clamp(2, 4096);
+        Self {
+            capacity: capacity as usize,
+            block_records: BLOCK_RECORDS,
+            fan_in: fan_in as usize,
+            segment_bytes: SEGMENT_BYTES.max(capacity * record / 64),
+        }
+    }
+}
+
 /// Collects records and writes sorted runs.
 pub struct Sorter<R: Record> {
     files: Files,
     directory: PathBuf,
-    budget_bytes: u64,
+    shape: Shape,
     threads: usize,
     records: Vec<R>,
     scratch: Vec<R>,
@@ -158,7 +189,7 @@ impl<R: Record> Sorter<R> {
         Ok(Self {
             files: files.clone(),
             directory: directory.to_path_buf(),
-            budget_bytes,
+            shape: Shape::new::<R>(budget_bytes, threads),
             threads,
             records: Vec::new(),
             scratch: Vec::new(),
@@ -169,11 +200,6 @@ impl<R: Record> Sorter<R> {
         })
     }
 
-    /// Records that fit in the budget: half of it, since the radix sort is not in place.
-    fn capacity(&self) -> usize {
-        ((self.budget_bytes - FIXED_BYTES) / (2 * size_of::<R>() as u64)) as usize
-    }
-
     /// Changes the budget; what no longer fits is written as a run.
     ///
     /// # Errors
@@ -182,10 +208,10 @@ impl<R: Record> Sorter<R> {
         if budget_bytes < Self::BUDGET_MIN {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
-        self.budget_bytes = budget_bytes;
-        if self.records.len() > self.capacity() {
+        self.shape = Shape::new::<R>(budget_bytes, self.threads);
+        let capacity = self.shape.capacity;
+        if self.records.len() > capacity {
             self.write_run()?;
-            let capacity = self.capacity();
             for buffer in [&mut self.records, &mut self.scratch] {
                 buffer.truncate(capacity);
                 buffer.shrink_to_fit();
@@ -205,16 +231,16 @@ impl<R: Record> Sorter<R> {
     /// # Errors
     /// `MemoryTooSmall` if `count` records never fit; what writing the run meets.
     pub fn space(&mut self, count: usize) -> Result<&mut [R]> {
-        if self.filled + count > self.capacity() {
+        if self.filled + count > self.shape.capacity {
             self.write_run()?;
         }
         let needed = self.filled + count;
-        if needed > self.capacity() {
+        if needed > self.shape.capacity {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
         if needed > self.records.len() {
             // Memory is touched as it is needed: a small job stays small.
-            let len = (needed + needed / 2).min(self.capacity());
+            let len = (needed + needed / 2).min(self.shape.capacity);
             self.records.reserve_exact(len - self.records.len());
             self.records.resize(len, R::default());
         }
@@ -233,7 +259,7 @@ impl<R: Record> Sorter<R> {
     /// # Errors
     /// What writing a run meets.
     pub fn push(&mut self, records: &[R]) -> Result<()> {
-        for part in records.chunks(BLOCK_RECORDS) {
+        for part in records.chunks(BLOCK_RECORDS.min(self.shape.capacity)) {
             self.space(part.len())?.copy_from_slice(part);
             self.commit(part.len());
         }
@@ -253,14 +279,14 @@ impl<R: Record> Sorter<R> {
             return Ok(());
         }
         self.sort_in_memory();
-        let bytes = (self.filled * size_of::<R>()) as u64;
-        let mut writer = self.run_writer(bytes);
+        let block_records = self.shape.block_records;
+        let mut writer = self.run_writer();
         let parts = rayon::current_num_threads() * 2;
         let mut encoded = vec![Vec::new(); parts];
-        for group in self.records[..self.filled].chunks(BLOCK_RECORDS * parts) {
-            let blocks = group.par_chunks(BLOCK_RECORDS).zip(&mut encoded);
+        for group in self.records[..self.filled].chunks(block_records * parts) {
+            let blocks = group.par_chunks(block_records).zip(&mut encoded);
             blocks.for_each(|(records, out)| encode_block(records, out));
-            for block in &encoded[..group.len().div_ceil(BLOCK_RECORDS)] {
+            for block in &encoded[..group.len().div_ceil(block_records)] {
                 writer.push(block)?;
             }
         }
@@ -270,18 +296,10 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
-    fn run_writer(&mut self, bytes: u64) -> RunWriter {
+    fn run_writer(&mut self) -> RunWriter {
         let base = self.directory.join(format!("run-{}.0", self.next_name));
         self.next_name += 1;
-        RunWriter::new(&self.files, &base, SEGMENT_BYTES.max(bytes / 64))
-    }
-
-    /// Most runs that one merge can take.
-    fn fan_in(&self) -> usize {
-        let block = (BLOCK_RECORDS * size_of::<R>()) as u64;
-        let a_run = Merge::<R>::BLOCKS_A_RUN as u64 * block;
-        let rest = self.budget_bytes - FIXED_BYTES - self.threads as u64 * block;
-        (rest / a_run).clamp(2, 4096) as usize
+        RunWriter::new(&self.files, &base, self.shape.segment_bytes)
     }
 
     /// Ends run formation and starts the last merge.
@@ -300,7 +318,7 @@ impl<R: Record> Sorter<R> {
         self.records = Vec::new();
         self.scratch = Vec::new();
         self.summary.pass_count = 1;
-        let fan_in = self.fan_in();
+        let fan_in = self.shape.fan_in;
         while self.runs.len() > fan_in {
             self.merge_pass(fan_in)?;
         }
@@ -332,13 +350,14 @@ impl<R: Record> Sorter<R> {
     }
 
     fn merge_runs(&mut self, group: Vec<Run>) -> Result<Run> {
-        let mut writer = self.run_writer(SEGMENT_BYTES * 256);
+        let mut writer = self.run_writer();
         let mut merge = Merge::<R>::new(group, self.threads)?;
-        let mut records = Vec::with_capacity(BLOCK_RECORDS);
+        let block_records = self.shape.block_records;
+        let mut records = Vec::with_capacity(block_records);
         let mut block = Vec::new();
         loop {
             records.clear();
-            merge.next_records(BLOCK_RECORDS, &mut records)?;
+            merge.next_records(block_records, &mut records)?;
             if records.is_empty() {
                 return writer.finish();
             }

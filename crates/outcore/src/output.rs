@@ -1,0 +1,244 @@
+//! Communities as text: `node<TAB>community`, one line a node, through large buffers.
+//!
+//! The file appears under its name only when it is complete. Standard output (`-`), pipes and
+//! devices have no name to give at the end, so these are written as a stream.
+//!
+//! A name that would break the table (it contains a tab or a line end, or starts with a double
+//! quote) is written as a quoted field: in double quotes, with double quotes inside it doubled. Such
+//! names can only come from quoted input, which is read back in the same way.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::{Files, Writer};
+use crate::progress::{Event, Observer, Stage, tell};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Bytes handed over at a time.
+const BUFFER_BYTES: usize = 1 << 20;
+/// Buffers being written while one is filled.
+const BUFFER_COUNT: usize = 2;
+/// Nodes between two reports of progress.
+const REPORT_NODES: u64 = 1 << 18;
+
+/// A file that is absent until it is complete, or a stream where that is all there is.
+pub(crate) enum Sink {
+    File(Writer),
+    Stream { inner: Box<dyn Write + Send>, path: PathBuf, written: u64 },
+}
+
+impl Sink {
+    /// Opens `path`, which may be `-`, a pipe or a device.
+    pub(crate) fn create(files: &Files, path: &Path) -> Result<Self> {
+        if is_stream(files, path)? {
+            let inner = files.create_stream(path)?;
+            return Ok(Self::Stream { inner, path: path.to_path_buf(), written: 0 });
+        }
+        Ok(Self::File(Writer::create(files, path, BUFFER_BYTES, BUFFER_COUNT)?))
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        match self {
+            Self::File(writer) => writer.write(bytes),
+            Self::Stream { inner, path, written } => {
+                *written += bytes.len() as u64;
+                inner.write_all(bytes).map_err(|e| Error::io("write", path, e))
+            }
+        }
+    }
+
+    /// Ends the file and gives its length in bytes.
+    pub(crate) fn finish(self) -> Result<u64> {
+        match self {
+            Self::File(writer) => writer.finish(),
+            Self::Stream { mut inner, path, written } => {
+                inner.flush().map_err(|e| Error::io("write", &path, e))?;
+                Ok(written)
+            }
+        }
+    }
+}
+
+fn is_stream(files: &Files, path: &Path) -> Result<bool> {
+    if path == Path::new("-") {
+        return Ok(true);
+    }
+    match files.entry(path) {
+        Ok(entry) if entry.is_directory => {
+            Err(Error::io("write", path, std::io::ErrorKind::IsADirectory.into()))
+        }
+        Ok(_) => Ok(!files.is_regular(path)),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Checks that `path` can be written, so that a wrong path fails before the work and not after it.
+/// Leaves nothing behind.
+///
+/// # Errors
+/// `Io` with the path.
+pub fn check(files: &Files, path: &Path) -> Result<()> {
+    if is_stream(files, path)? {
+        return Ok(());
+    }
+    Writer::create(files, path, 1, 1).map(drop).map_err(|error| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        match parent {
+            Some(parent) if files.entry(parent).is_err() => Error::new(
+                ErrorKind::Io,
+                format!("cannot write `{}`: there is no directory `{0}`", parent.display()),
+            )
+            .hint(format!("use `mkdir -p {}` first", parent.display())),
+            _ => error,
+        }
+    })
+}
+
+/// Writes one line a node, in the order of the calls.
+pub struct CommunityWriter {
+    sink: Sink,
+    buffer: Vec<u8>,
+    digits: itoa::Buffer,
+}
+
+impl CommunityWriter {
+    /// Starts `path`; `-` is standard output.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn create(files: &Files, path: &Path) -> Result<Self> {
+        let sink = Sink::create(files, path)?;
+        Ok(Self { sink, buffer: Vec::with_capacity(BUFFER_BYTES), digits: itoa::Buffer::new() })
+    }
+
+    /// Adds a node.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    #[inline]
+    pub fn push(&mut self, name: &[u8], community: u32) -> Result<()> {
+        put_name(name, &mut self.buffer);
+        self.buffer.push(b'\t');
+        self.buffer.extend_from_slice(self.digits.format(community).as_bytes());
+        self.buffer.push(b'\n');
+        // The longest name, all quotes, still fits the rest of the buffer.
+        if self.buffer.len() > BUFFER_BYTES * 3 / 4 {
+            self.sink.write(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes the rest and gives the file its name. Gives its length in bytes.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    pub fn finish(mut self) -> Result<u64> {
+        self.sink.write(&self.buffer)?;
+        self.sink.finish()
+    }
+}
+
+#[inline]
+fn put_name(name: &[u8], out: &mut Vec<u8>) {
+    if memchr::memchr3(b'\t', b'\n', b'\r', name).is_none() && name.first() != Some(&b'"') {
+        out.extend_from_slice(name);
+        return;
+    }
+    out.push(b'"');
+    for &byte in name {
+        if byte == b'"' {
+            out.push(b'"');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+}
+
+/// Writes the community of every node: `for_each_name` calls back with the name of node 0, 1, 2, ...
+/// Gives the length of the output in bytes.
+///
+/// # Errors
+/// What `for_each_name` meets; `Io` or `DiskFull` with the path; `Interrupted`.
+///
+/// # Panics
+/// If there are more names than labels.
+pub fn write_communities(
+    files: &Files,
+    for_each_name: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    labels: &[u32],
+    output: &Path,
+    observer: &dyn Observer,
+) -> Result<u64> {
+    let total = labels.len() as u64;
+    tell(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
+    let mut writer = CommunityWriter::create(files, output)?;
+    let mut done = 0u64;
+    for_each_name(&mut |name| {
+        writer.push(name, labels[done as usize])?;
+        done += 1;
+        if done.is_multiple_of(REPORT_NODES) {
+            tell(observer, Event::Advance { done })?;
+        }
+        Ok(())
+    })?;
+    assert_eq!(done, total, "every label has a name");
+    writer.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::sim::Sim;
+    use crate::progress::Silent;
+    use std::sync::Arc;
+
+    fn written(names: &[&[u8]], labels: &[u32]) -> Vec<u8> {
+        let sim = Sim::default();
+        let files = Files::new(Arc::new(sim.clone()));
+        let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            names.iter().try_for_each(|name| write(name))
+        };
+        let path = Path::new("communities.tsv");
+        let bytes = write_communities(&files, each, labels, path, &Silent).unwrap();
+        let text = files.read(path).unwrap();
+        assert_eq!(bytes, text.len() as u64);
+        text
+    }
+
+    #[test]
+    fn one_line_a_node() {
+        let text = written(&[b"a", b"node 2", "ä".as_bytes()], &[0, 4_294_967_295, 7]);
+        assert_eq!(text, "a\t0\nnode 2\t4294967295\nä\t7\n".as_bytes());
+        assert_eq!(written(&[], &[]), b"");
+    }
+
+    #[test]
+    fn names_that_would_break_the_table_are_quoted() {
+        let text = written(&[b"a\tb", b"c\nd\"", b"5\"", b"\"x\"", b"\r"], &[0, 1, 2, 3, 4]);
+        assert_eq!(text, b"\"a\tb\"\t0\n\"c\nd\"\"\"\t1\n5\"\t2\n\"\"\"x\"\"\"\t3\n\"\r\"\t4\n");
+    }
+
+    #[test]
+    fn outputs_larger_than_the_buffer_are_whole() {
+        let names: Vec<Vec<u8>> =
+            (0..200_000).map(|i| format!("node{i:07}").into_bytes()).collect();
+        let borrowed: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+        let labels: Vec<u32> = (0..200_000).map(|i| i / 7).collect();
+        let expected: String = (0..200_000).map(|i| format!("node{i:07}\t{}\n", i / 7)).collect();
+        assert_eq!(written(&borrowed, &labels), expected.as_bytes());
+        let long = vec![b'"'; 65_535];
+        assert_eq!(written(&[&long], &[1]).len(), 2 * 65_535 + 2 + 3);
+    }
+
+    #[test]
+    fn an_error_leaves_no_file_behind() {
+        let sim = Sim::default();
+        let files = Files::new(Arc::new(sim.clone()));
+        let mut writer = CommunityWriter::create(&files, Path::new("out")).unwrap();
+        writer.push(b"a", 1).unwrap();
+        drop(writer);
+        assert!(sim.paths().is_empty());
+        check(&files, Path::new("out")).unwrap();
+        assert!(sim.paths().is_empty());
+    }
+}
