@@ -12,11 +12,13 @@
 //! `error units | io | pack weight | plan progress | sort | input | ids | graph | cluster score | output generate | job`.
 //! The engine never prints, never reads the environment, and never exits.
 
+pub mod cluster;
 pub mod error;
 pub mod graph;
 pub mod io;
 pub mod pack;
 pub mod progress;
+pub mod score;
 pub mod units;
 pub mod weight;
 
