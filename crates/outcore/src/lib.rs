@@ -14,10 +14,13 @@
 
 pub mod error;
 pub mod generate;
+pub mod graph;
 pub mod io;
 pub mod output;
 pub mod pack;
+pub mod plan;
 pub mod progress;
+pub mod sort;
 pub mod units;
 pub mod weight;
 

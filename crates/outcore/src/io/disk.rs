@@ -102,6 +102,22 @@ fn free_bytes(_path: &Path) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// The most resident memory this process has had, if the system tells.
+pub(crate) fn peak_memory_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// Memory that can still be used without pushing other programs out, if the system tells.
+pub fn available_memory_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = status.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
 #[cfg(target_os = "linux")]
 fn open_direct(options: &OpenOptions, path: &Path) -> Option<fs::File> {
     use std::os::unix::fs::OpenOptionsExt;

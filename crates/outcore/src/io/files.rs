@@ -138,6 +138,11 @@ impl Files {
         self.storage.create_directory(path).map_err(|e| Error::io("create directory", path, e))
     }
 
+    /// Removes a directory of ours with all it holds, as far as that is possible.
+    pub fn remove_all(&self, directory: &Path) {
+        remove_all(&*self.storage, directory);
+    }
+
     /// Removes an empty directory.
     ///
     /// # Errors
@@ -349,13 +354,22 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nothing here can be reported; what stays behind is named by the next job's message.
-        for entry in self.files.storage.list(&self.path).unwrap_or_default() {
-            let _ = self.files.storage.remove(&entry.path);
-        }
-        let _ = self.files.storage.remove_directory(&self.path);
+        remove_all(&*self.files.storage, &self.path);
         if let Some(parent) = &self.created_parent {
             let _ = self.files.storage.remove_directory(parent);
         }
     }
+}
+
+/// Removes a directory of ours. Nothing here can be reported; what stays behind is named by the
+/// next job's message.
+fn remove_all(storage: &dyn Storage, directory: &Path) {
+    for entry in storage.list(directory).unwrap_or_default() {
+        if entry.is_directory {
+            remove_all(storage, &entry.path);
+        } else {
+            let _ = storage.remove(&entry.path);
+        }
+    }
+    let _ = storage.remove_directory(directory);
 }

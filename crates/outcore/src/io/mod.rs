@@ -11,7 +11,8 @@ mod files;
 pub mod sim;
 mod stream;
 
-pub use disk::Disk;
+pub(crate) use disk::peak_memory_bytes;
+pub use disk::{Disk, available_memory_bytes};
 pub use files::{Counters, Files, Scratch, StoredFile};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 

@@ -135,6 +135,16 @@ impl Storage for Sim {
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.operation()?;
         let mut files = locked(&self.0.files);
+        if locked(&self.0.directories).remove(from) {
+            let inside: Vec<_> =
+                files.keys().filter(|path| path.starts_with(from)).cloned().collect();
+            for path in inside {
+                let file = files.remove(&path).expect("listed above");
+                files.insert(to.join(path.strip_prefix(from).expect("inside")), file);
+            }
+            locked(&self.0.directories).insert(to.to_path_buf());
+            return Ok(());
+        }
         let file = files.remove(from).ok_or(io::ErrorKind::NotFound)?;
         files.insert(to.to_path_buf(), file);
         Ok(())
@@ -158,14 +168,20 @@ impl Storage for Sim {
 
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
         let files = locked(&self.0.files);
-        let inside = files.iter().filter(|(path, _)| path.parent() == Some(directory));
-        Ok(inside
-            .map(|(path, bytes)| Entry {
-                path: path.clone(),
-                bytes: locked(bytes).len() as u64,
-                is_directory: false,
-            })
-            .collect())
+        let inside = |path: &&PathBuf| path.parent() == Some(directory);
+        let directories = locked(&self.0.directories);
+        let mut entries: Vec<Entry> = directories
+            .iter()
+            .filter(inside)
+            .map(|path| Entry { path: path.clone(), bytes: 0, is_directory: true })
+            .collect();
+        entries.extend(files.iter().filter(|(path, _)| inside(path)).map(|(path, bytes)| Entry {
+            path: path.clone(),
+            bytes: locked(bytes).len() as u64,
+            is_directory: false,
+        }));
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(entries)
     }
 
     fn entry(&self, path: &Path) -> io::Result<Entry> {

@@ -1,0 +1,11 @@
+//! The graph on disk: a directory with `graph.json`, `arcs` (compressed sparse rows) and `names`.
+
+mod block;
+mod names;
+mod reader;
+mod writer;
+
+pub use block::{ArcScratch, Block, BlockEntry, SEGMENT_ARCS};
+pub use names::{NameScan, NamesSummary, NamesWriter};
+pub use reader::{BlockScan, Graph};
+pub use writer::{ArcRecord, Duplicates, GraphOptions, GraphSummary, GraphWriter};

@@ -1,0 +1,312 @@
+//! What a job will need, before any work: a pure function of the input's size and the limits.
+//!
+//! Every number that decides about memory stands here. The limit covers what grows with the job;
+//! [`BASE_BYTES`] for the program itself, its stacks and its allocator come on top.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::progress::Stage;
+use crate::units::{KIB, MIB, format_bytes, format_count, size_to_type};
+
+/// What the program takes beside the limit, at most.
+pub const BASE_BYTES: u64 = 32 * MIB;
+/// The least limit there is.
+pub const MEMORY_MIN: u64 = 96 * MIB;
+/// Bytes of text parsed as one piece.
+pub const CHUNK_BYTES: u64 = 256 * KIB;
+/// Memory of the graph writer: one block of arcs being filled, two on their way to the disk.
+const GRAPH_WRITER_BYTES: u64 = 56 * MIB;
+/// Memory a byte of text takes while it is parsed and numbered, for the shortest of lines.
+const BATCH_FACTOR: u64 = 16;
+/// Bytes a name takes in the index: 20 a slot at 68 to 85 % load.
+const INDEX_BYTES_A_NODE: f64 = 29.5;
+/// The least the sort gets beside the index.
+const SORT_BYTES_MIN: u64 = 20 * MIB;
+/// State of label propagation: label and activity; in the last pass two arrays of labels.
+const CLUSTER_BYTES_A_NODE: u64 = 8;
+/// Encoded blocks and tables of the clustering, for each thread and in all.
+const CLUSTER_THREAD_BYTES: u64 = 2 * MIB;
+const CLUSTER_FIXED_BYTES: u64 = 48 * MIB;
+
+/// What the user allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Limits {
+    /// Most memory.
+    pub memory_bytes: u64,
+    /// Most threads.
+    pub threads: usize,
+}
+
+/// How large the input is, as far as a sample tells.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct InputSize {
+    /// Bytes of text, decompressed.
+    pub text_bytes: u64,
+    /// Bytes of the files.
+    pub file_bytes: u64,
+    /// Lines with an edge.
+    pub edge_count: u64,
+    /// The likely number of nodes.
+    pub node_count: u64,
+    /// A number of nodes that the sample leaves no doubt about.
+    pub node_count_at_least: u64,
+    /// Mean length of a name.
+    pub name_bytes: f64,
+    /// Whether lines carry weights.
+    pub is_weighted: bool,
+}
+
+/// One row of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct StagePlan {
+    /// Which stage.
+    pub stage: Stage,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Most memory.
+    pub memory_bytes: u64,
+    /// Time on a machine like the one that the constants were measured on.
+    pub seconds: f64,
+}
+
+/// What a job will need.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Plan {
+    /// The input.
+    pub input: InputSize,
+    /// The limits.
+    pub limits: Limits,
+    /// The stages in order.
+    pub stages: Vec<StagePlan>,
+    /// Most room taken on the disk: runs, then graph, and the names.
+    pub disk_bytes: u64,
+    /// Room that stays taken when only the graph is kept.
+    pub graph_bytes: u64,
+    /// Runs written by the sort.
+    pub run_count: u64,
+    /// The least limit that this job can be done in, by the likely size.
+    pub memory_bytes_min: u64,
+}
+
+impl Limits {
+    /// Checks the limits themselves.
+    ///
+    /// # Errors
+    /// `MemoryTooSmall` below [`MEMORY_MIN`] and what the threads need.
+    pub fn check(&self) -> Result<()> {
+        let least = MEMORY_MIN.max(self.fixed_bytes());
+        if self.memory_bytes < least {
+            return Err(Error::new(
+                ErrorKind::MemoryTooSmall,
+                format!("{} is too little memory", format_bytes(self.memory_bytes)),
+            )
+            .note(format!("{} threads share buffers and a block of arcs", self.threads))
+            .hint(format!("use `--memory {}` or more", size_to_type(least))));
+        }
+        Ok(())
+    }
+
+    fn fixed_bytes(&self) -> u64 {
+        let read = self.batch_memory_bytes() + SORT_BYTES_MIN;
+        read.max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN)
+            .max(CLUSTER_FIXED_BYTES + CLUSTER_THREAD_BYTES * self.threads as u64)
+    }
+
+    /// Chunks of text parsed side by side.
+    pub fn batch_chunks(&self) -> usize {
+        let most = self.memory_bytes / 8 / (CHUNK_BYTES * BATCH_FACTOR);
+        (4 * self.threads as u64).min(most).max(2) as usize
+    }
+
+    /// Memory of a batch in the worst case.
+    pub fn batch_memory_bytes(&self) -> u64 {
+        self.batch_chunks() as u64 * CHUNK_BYTES * BATCH_FACTOR
+    }
+
+    /// What index and sort share while the input is read.
+    pub fn read_bytes(&self) -> u64 {
+        self.memory_bytes - self.batch_memory_bytes()
+    }
+
+    /// What the sort may take while runs are merged into the graph.
+    pub fn merge_bytes(&self) -> u64 {
+        self.memory_bytes - GRAPH_WRITER_BYTES
+    }
+
+    /// What the sort may take beside an index of `index_bytes`; `None` if that is too little.
+    pub fn sort_bytes(&self, index_bytes: u64) -> Option<u64> {
+        self.read_bytes().checked_sub(index_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)
+    }
+
+    /// The least limit for `node_count` nodes with these threads.
+    pub fn memory_bytes_for(&self, node_count: u64) -> u64 {
+        let index = (node_count as f64 * INDEX_BYTES_A_NODE) as u64;
+        // A batch takes an eighth of the limit at most, and four chunks a thread.
+        let rest = index + SORT_BYTES_MIN;
+        let batch = (4 * self.threads as u64 * CHUNK_BYTES * BATCH_FACTOR).min(rest.div_ceil(7));
+        let read = rest + batch.max(2 * CHUNK_BYTES * BATCH_FACTOR);
+        let cluster = node_count * CLUSTER_BYTES_A_NODE
+            + CLUSTER_FIXED_BYTES
+            + CLUSTER_THREAD_BYTES * self.threads as u64;
+        read.max(cluster).max(MEMORY_MIN).max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN)
+    }
+
+    /// The error for a job that does not fit, with the limit to type.
+    pub fn too_small(&self, node_count: u64, about: &str) -> Error {
+        Error::new(
+            ErrorKind::MemoryTooSmall,
+            format!("{} is too little memory for this graph", format_bytes(self.memory_bytes)),
+        )
+        .note(format!(
+            "{about} {} nodes, and the index of their names takes about {INDEX_BYTES_A_NODE} bytes a node",
+            format_count(node_count)
+        ))
+        .hint(format!("use `--memory {}` or more", size_to_type(self.memory_bytes_for(node_count))))
+    }
+}
+
+impl Plan {
+    /// Plans a job.
+    ///
+    /// # Errors
+    /// `MemoryTooSmall` if the limit is too small beyond doubt.
+    pub fn new(input: InputSize, limits: Limits) -> Result<Self> {
+        limits.check()?;
+        if limits.memory_bytes_for(input.node_count_at_least) > limits.memory_bytes {
+            return Err(limits.too_small(input.node_count_at_least, "the input has at least"));
+        }
+        let threads = limits.threads as f64;
+        let arcs = 2 * input.edge_count;
+        let node_bits = f64::from(64 - input.node_count.leading_zeros());
+        let weight_bytes = if input.is_weighted { 1.5 } else { 0.0 };
+        // Source and weight in a few bits, the target in full; then gaps instead of targets.
+        let run_bytes = (arcs as f64 * (0.5 + node_bits / 8.0 + weight_bytes)) as u64;
+        let degree = arcs as f64 / input.node_count.max(1) as f64;
+        let gap_bits = (node_bits - degree.max(1.0).log2() + 2.0).max(1.0);
+        let arcs_bytes =
+            (arcs as f64 * (0.2 + gap_bits / 8.0 + weight_bytes)) as u64 + 3 * input.node_count;
+        let names_bytes = (input.node_count as f64 * (input.name_bytes + 1.1)) as u64;
+        let index = (input.node_count as f64 * INDEX_BYTES_A_NODE) as u64;
+        let sort = limits.sort_bytes(index).unwrap_or(SORT_BYTES_MIN);
+        let run_records = sort.saturating_sub(12 * MIB) / 24;
+        let spills = arcs > run_records;
+        let run_bytes = if spills { run_bytes } else { 0 };
+        let sweeps = 5.0;
+        let cluster_memory = limits.memory_bytes.min(
+            input.node_count * CLUSTER_BYTES_A_NODE
+                + CLUSTER_FIXED_BYTES
+                + limits.threads as u64 * CLUSTER_THREAD_BYTES
+                + arcs_bytes,
+        );
+        let scans = if cluster_memory < limits.memory_bytes { 1.0 } else { sweeps + 2.0 };
+        let stage = |stage, read_bytes, write_bytes, memory_bytes, nanoseconds: f64| {
+            let seconds = nanoseconds / threads * 1e-9;
+            StagePlan { stage, read_bytes, write_bytes, memory_bytes, seconds }
+        };
+        let edges = input.edge_count as f64;
+        let read_memory =
+            (limits.batch_memory_bytes() + index + 24 * arcs).min(limits.memory_bytes);
+        let stages = vec![
+            stage(
+                Stage::Read,
+                input.file_bytes,
+                run_bytes + names_bytes,
+                read_memory,
+                edges * 110.0,
+            ),
+            stage(Stage::Merge, run_bytes, arcs_bytes, limits.memory_bytes, edges * 50.0),
+            stage(
+                Stage::Cluster,
+                (arcs_bytes as f64 * scans) as u64,
+                0,
+                cluster_memory,
+                edges * 2.0 * sweeps * 14.0,
+            ),
+            stage(
+                Stage::Write,
+                names_bytes,
+                names_bytes + 7 * input.node_count,
+                8 * MIB + 4 * input.node_count,
+                input.node_count as f64 * 40.0,
+            ),
+        ];
+        Ok(Self {
+            input,
+            limits,
+            stages,
+            // The merge deletes runs as it writes the graph; a sixteenth of the runs is in between.
+            disk_bytes: run_bytes.max(arcs_bytes) + run_bytes / 16 + names_bytes,
+            graph_bytes: arcs_bytes + names_bytes,
+            run_count: if spills { arcs.div_ceil(run_records.max(1)) } else { 0 },
+            memory_bytes_min: limits.memory_bytes_for(input.node_count),
+        })
+    }
+
+    /// The time of all stages.
+    pub fn seconds(&self) -> f64 {
+        self.stages.iter().map(|stage| stage.seconds).sum()
+    }
+
+    /// Refuses a job whose files do not fit in `free_bytes`.
+    ///
+    /// # Errors
+    /// `DiskTooSmall`.
+    pub fn check_disk(&self, free_bytes: u64, directory: &std::path::Path) -> Result<()> {
+        if self.disk_bytes <= free_bytes {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::DiskTooSmall,
+            format!(
+                "the job needs about {} in `{}`, but {} are free",
+                format_bytes(self.disk_bytes),
+                directory.display(),
+                format_bytes(free_bytes)
+            ),
+        )
+        .hint("use `--work-dir` on a larger disk; `outcore plan` shows each stage"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::GIB;
+
+    fn input(node_count: u64, edge_count: u64) -> InputSize {
+        InputSize {
+            text_bytes: 36 * edge_count,
+            file_bytes: 36 * edge_count,
+            edge_count,
+            node_count,
+            node_count_at_least: node_count,
+            name_bytes: 13.0,
+            is_weighted: true,
+        }
+    }
+
+    #[test]
+    fn a_limit_that_is_too_small_is_refused_with_one_that_is_not() {
+        for nodes in [5_000_000, 100_000_000, 2_000_000_000] {
+            for threads in [1, 2, 7, 64] {
+                let tight = Limits { memory_bytes: 128 * MIB, threads };
+                let error = Plan::new(input(nodes, 10 * nodes), tight).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
+                let needed = tight.memory_bytes_for(nodes).next_multiple_of(MIB);
+                let limits = Limits { memory_bytes: needed, threads };
+                if limits.check().is_ok() {
+                    Plan::new(input(nodes, 10 * nodes), limits).unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_graphs_fit_in_what_the_plan_says() {
+        let limits = Limits { memory_bytes: 64 * GIB, threads: 8 };
+        let plan = Plan::new(input(2_000_000_000, 20_000_000_000), limits).unwrap();
+        assert!(plan.disk_bytes < 16 * 20_000_000_000);
+        assert!(plan.run_count < 1000);
+    }
+}

@@ -1,0 +1,192 @@
+//! The promises of the sort, with budgets of a few records.
+
+use super::*;
+use crate::io::sim::{Fault, Sim};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// A key of two words, so that ties in the first go on to the second; `value` tells copies apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Wide {
+    key: (u64, u64),
+    value: u64,
+}
+
+impl Record for Wide {
+    type Key = (u64, u64);
+    const LAST_KEY: (u64, u64) = (u64::MAX, u64::MAX);
+    const WORDS: usize = 2;
+
+    fn key(&self) -> (u64, u64) {
+        self.key
+    }
+    fn radix(&self, word: usize) -> u64 {
+        if word == 0 { self.key.0 } else { self.key.1 }
+    }
+    fn encode(records: &[Self], out: &mut Vec<u8>) {
+        for record in records {
+            for word in [record.key.0, record.key.1, record.value] {
+                out.extend(word.to_le_bytes());
+            }
+        }
+    }
+    fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
+        let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        for at in (0..count).map(|i| i * 24) {
+            out.push(Self { key: (word(at)?, word(at + 8)?), value: word(at + 16)? });
+        }
+        Some(())
+    }
+}
+
+fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: usize) -> Sorter<R> {
+    let files = Files::new(Arc::new(sim.clone()));
+    let mut sorter = Sorter::new(&files, Path::new("/sort"), 64 * MIB, 2).unwrap();
+    sorter.shape = Shape { capacity, block_records, fan_in, segment_bytes: 2000 };
+    sorter
+}
+
+fn drain<R: Record>(mut sorted: Sorted<R>) -> Result<Vec<R>> {
+    let mut out = Vec::new();
+    while let Some(block) = sorted.next_block()? {
+        out.extend_from_slice(block);
+    }
+    Ok(out)
+}
+
+fn sort_all<R: Record>(sim: &Sim, records: &[R], shape: (usize, usize, usize)) -> Result<Vec<R>> {
+    let mut sorter = sorter(sim, shape.0, shape.1, shape.2);
+    sorter.push(records)?;
+    drain(sorter.finish()?)
+}
+
+/// Keys of every kind of skew: all different, few, one, and neighbors of a power of two.
+fn wide_records() -> impl Strategy<Value = Vec<Wide>> {
+    let word = prop_oneof![any::<u64>(), 0u64..4, Just(7u64), (1u64 << 32) - 2..(1 << 32) + 2];
+    prop::collection::vec((word.clone(), word), 0..3000).prop_map(|keys| {
+        let number = |(value, key)| Wide { key, value: value as u64 };
+        keys.into_iter().enumerate().map(number).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_budget_gives_the_stable_order(
+        records in wide_records(),
+        capacity in 1usize..400,
+        fan_in in 2usize..9,
+        block_records in 1usize..50,
+    ) {
+        let mut expected = records.clone();
+        expected.sort_by_key(|record| record.key);
+        let sim = Sim::new();
+        let found = sort_all(&sim, &records, (capacity, fan_in, block_records)).unwrap();
+        prop_assert_eq!(&found, &expected);
+        prop_assert_eq!(sim.paths(), Vec::<PathBuf>::new(), "runs are deleted");
+        let found = sort_all(&sim, &records, (usize::MAX / 100, fan_in, block_records)).unwrap();
+        prop_assert_eq!(&found, &expected);
+    }
+}
+
+#[test]
+fn large_sorts_on_many_threads_are_stable_too() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let mut state = 1u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let records: Vec<Wide> =
+        (0..200_000).map(|value| Wide { key: (next(900), next(3)), value }).collect();
+    let mut expected = records.clone();
+    expected.sort_by_key(|record| record.key);
+    let found = pool.install(|| sort_all(&Sim::new(), &records, (90_000, 8, 4096))).unwrap();
+    assert!(found == expected);
+}
+
+#[test]
+fn a_fault_in_any_operation_is_an_error_and_no_wrong_order() {
+    let records: Vec<Pair> =
+        (0..900u64).map(|i| Pair { key: i * 7919 % 1000, value: i }).collect();
+    let mut expected = records.clone();
+    expected.sort_by_key(|record| record.key);
+    let sim = Sim::new();
+    for forever in [false, true] {
+        for at in 0.. {
+            sim.set_fault(Some(Fault { at, forever, kind: std::io::ErrorKind::Other }));
+            match sort_all(&sim, &records, (100, 3, 16)) {
+                Ok(found) => {
+                    assert!(!sim.has_failed(), "fault {at} was swallowed");
+                    assert_eq!(found, expected);
+                    break;
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{error}"),
+            }
+            assert!(at < 10_000);
+        }
+    }
+}
+
+#[test]
+fn short_transfers_change_nothing() {
+    let records: Vec<Pair> = (0..9000u64).rev().map(|i| Pair { key: i, value: i }).collect();
+    let sim = Sim::new();
+    sim.set_short_transfers(true);
+    let found = sort_all(&sim, &records, (2000, 4, 1000)).unwrap();
+    assert!(found.iter().map(|pair| pair.key).eq(0..9000));
+}
+
+#[test]
+fn a_smaller_budget_on_the_way_writes_what_no_longer_fits() {
+    let sim = Sim::new();
+    let mut sorter: Sorter<Pair> =
+        Sorter::new(&Files::new(Arc::new(sim.clone())), Path::new("/sort"), 64 * MIB, 1).unwrap();
+    let records: Vec<Pair> = (0..1_000_000u64).rev().map(|key| Pair { key, value: 0 }).collect();
+    sorter.push(&records).unwrap();
+    assert!(sorter.memory_bytes() < 64 * MIB);
+    sorter.set_budget(Sorter::<Pair>::BUDGET_MIN).unwrap();
+    assert!(sorter.memory_bytes() <= Sorter::<Pair>::BUDGET_MIN);
+    sorter.push(&records[..10]).unwrap();
+    let sorted = sorter.finish().unwrap();
+    assert_eq!(sorted.summary().run_count, 2);
+    assert_eq!(drain(sorted).unwrap().len(), 1_000_010);
+    assert!(sorter_refuses_too_little());
+}
+
+fn sorter_refuses_too_little() -> bool {
+    let error = Sorter::<Pair>::new(&Files::default(), Path::new("."), 1 << 20, 1).err();
+    error.is_some_and(|error| error.kind() == ErrorKind::MemoryTooSmall)
+}
+
+#[test]
+fn a_combiner_sees_equal_records_in_order_wherever_runs_end() {
+    let records: Vec<Wide> =
+        (0..1000u64).map(|i| Wide { key: (i % 10, i * 31 % 97), value: 1 }).collect();
+    let mut results = Vec::new();
+    for capacity in [7, 100, 5000] {
+        let mut sorter = sorter(&Sim::new(), capacity, 4, 16);
+        sorter.push(&records).unwrap();
+        let mut sums = Vec::new();
+        sorter
+            .finish()
+            .unwrap()
+            .for_each_combined(
+                |a, b| a.key.0 == b.key.0,
+                |sum, next| {
+                    sum.value += next.value;
+                    sum.key.1 = sum.key.1.wrapping_mul(3).wrapping_add(next.key.1);
+                },
+                |sum| {
+                    sums.push(*sum);
+                    Ok(())
+                },
+            )
+            .unwrap();
+        assert_eq!(sums.len(), 10);
+        assert!(sums.iter().all(|sum| sum.value == 100));
+        results.push(sums);
+    }
+    assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+}
