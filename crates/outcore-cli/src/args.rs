@@ -309,10 +309,10 @@ pub(crate) struct Method {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Stop after this many sweeps over the graph
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) max_sweeps: u32,
-    /// Stop when fewer than this share of nodes change in a sweep
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0001)]
+    /// Stop when at most this share of the nodes changes in a sweep
+    #[arg(long, value_name = "SHARE", default_value_t = 0.001)]
     pub(crate) tolerance: f64,
     /// Sweep until no node changes, however long it takes
     #[arg(long, conflicts_with_all = ["max_sweeps", "tolerance"])]
@@ -347,7 +347,7 @@ pub(crate) struct Messages {
     /// Also print what each stage is at
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
-    /// Show progress: as a bar on a terminal, as a line now and then elsewhere
+    /// Show progress: a bar on a terminal, a line now and then elsewhere; `auto` waits a second
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
     pub(crate) progress: Progress,
     /// Color messages; `auto` follows NO_COLOR and CLICOLOR_FORCE
@@ -357,9 +357,7 @@ pub(crate) struct Messages {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Progress {
-    /// After the first second
     Auto,
-    /// From the start
     Always,
     Never,
 }

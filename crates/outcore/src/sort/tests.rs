@@ -108,8 +108,7 @@ fn large_sorts_on_many_threads_are_stable_too() {
 
 #[test]
 fn a_fault_in_any_operation_is_an_error_and_no_wrong_order() {
-    let records: Vec<Pair> =
-        (0..900u64).map(|i| Pair { key: i * 7919 % 1000, value: i }).collect();
+    let records: Vec<Pair> = (0..900u64).map(|i| Pair { key: i * 7919 % 1000, value: i }).collect();
     let mut expected = records.clone();
     expected.sort_by_key(|record| record.key);
     let sim = Sim::new();
