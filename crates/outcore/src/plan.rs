@@ -17,8 +17,8 @@ pub const CHUNK_BYTES: u64 = 256 * KIB;
 const GRAPH_WRITER_BYTES: u64 = 56 * MIB;
 /// Memory a byte of text takes while it is parsed and numbered, for the shortest of lines.
 const BATCH_FACTOR: u64 = 16;
-/// Bytes a name takes in the index: 20 a slot at 68 to 85 % load.
-const INDEX_BYTES_A_NODE: f64 = 29.5;
+/// Bytes a name takes in the index: 20 a slot at 75 to 85 % load.
+const INDEX_BYTES_A_NODE: f64 = 26.5;
 /// The least the sort gets beside the index.
 const SORT_BYTES_MIN: u64 = 20 * MIB;
 /// State of label propagation: label and activity; in the last pass two arrays of labels.

@@ -4,7 +4,7 @@ use crate::io::Files;
 use std::path::Path;
 
 /// One arc on its way into the graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct ArcRecord {
     /// Index of the node it leaves.

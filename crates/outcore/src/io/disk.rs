@@ -118,6 +118,18 @@ pub fn available_memory_bytes() -> Option<u64> {
     Some(kib * 1024)
 }
 
+/// Whether a process with this number runs; yes where the system cannot tell.
+#[cfg(unix)]
+pub(super) fn process_lives(number: i32) -> bool {
+    let Some(pid) = rustix::process::Pid::from_raw(number) else { return false };
+    rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
+}
+
+#[cfg(not(unix))]
+pub(super) fn process_lives(number: i32) -> bool {
+    number != 0
+}
+
 #[cfg(target_os = "linux")]
 fn open_direct(options: &OpenOptions, path: &Path) -> Option<fs::File> {
     use std::os::unix::fs::OpenOptionsExt;

@@ -326,24 +326,36 @@ pub struct Scratch {
     created_parent: Option<PathBuf>,
 }
 
+/// Names the process that a scratch directory belongs to.
+const OWNER: &str = "owner";
+
 impl Scratch {
-    /// Creates `path` (and `parent`, the user's work directory, if it is not there).
+    /// Creates `name` in `parent`, the user's work directory, which is made if it is not there. What
+    /// a process that no longer lives has left under that name is removed first.
     ///
     /// # Errors
-    /// `Usage` if `path` exists and is not empty; `Io`.
+    /// `Usage` if a running process owns it; `Io`.
     pub fn create(files: &Files, parent: &Path, name: &str) -> Result<Self> {
         let path = parent.join(name);
-        let has_parent = files.storage.entry(parent).is_ok();
-        if files.storage.entry(&path).is_ok() && !files.list(&path)?.is_empty() {
-            return Err(Error::new(
-                crate::error::ErrorKind::Usage,
-                format!("`{}` is in use by another job, or was left by one", path.display()),
-            )
-            .hint("use another `--work-dir`, or remove that directory if no job is running"));
+        let has_parent = parent.as_os_str().is_empty() || files.storage.entry(parent).is_ok();
+        if files.storage.entry(&path).is_ok() {
+            let owner = files.read(&path.join(OWNER)).unwrap_or_default();
+            let owner = String::from_utf8_lossy(&owner).parse().unwrap_or(0);
+            if super::disk::process_lives(owner) {
+                return Err(Error::new(
+                    crate::error::ErrorKind::Usage,
+                    format!("`{}` is in use by process {owner}", path.display()),
+                )
+                .hint("wait for that job, or use another `--work-dir`"));
+            }
+            remove_all(&*files.storage, &path);
         }
         files.create_directory(&path)?;
         let created_parent = (!has_parent).then(|| parent.to_path_buf());
-        Ok(Self { files: files.clone(), path, created_parent })
+        let scratch = Self { files: files.clone(), path, created_parent };
+        let owner = std::process::id().to_string();
+        files.write(&scratch.path.join(OWNER), owner.as_bytes())?;
+        Ok(scratch)
     }
 
     /// The directory.

@@ -241,26 +241,39 @@ fn load(
     len: usize,
     buffer: Option<AlignedBuffer>,
 ) -> Result<Loaded> {
-    let start = if file.is_direct() { (offset % ALIGNMENT as u64) as usize } else { 0 };
-    let wanted = (start + len).next_multiple_of(ALIGNMENT);
-    let mut buffer = buffer
-        .filter(|buffer| buffer.capacity() >= wanted && buffer.capacity() <= 4 * wanted)
-        .unwrap_or_else(|| AlignedBuffer::new(wanted));
-    let into = if file.is_direct() { wanted } else { len };
-    let found = file.read_at(offset - start as u64, &mut buffer.bytes_mut()[..into])?;
-    if found < start + len {
-        return Err(file.too_short(offset + len as u64));
-    }
-    Ok(Loaded { buffer, start, len })
+    let mut buffer = buffer.filter(|buffer| buffer.capacity() <= 4 * (len + 2 * ALIGNMENT));
+    let buffer = buffer.get_or_insert_with(|| AlignedBuffer::new(0));
+    let start = file.fill(offset, len, buffer)?;
+    Ok(Loaded { buffer: std::mem::replace(buffer, AlignedBuffer::new(0)), start, len })
 }
 
 impl StoredFile {
-    /// Reads one range into memory of its own, whatever the alignment rules of the file.
+    /// Reads a range into `buffer`, which grows if it must, whatever the alignment rules of the file.
     ///
     /// # Errors
     /// `CorruptFile` if the file ends inside the range; `Io`.
-    pub fn read_range(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
-        let loaded = load(self, offset, len, None)?;
-        Ok(loaded.buffer.bytes()[loaded.start..loaded.start + len].to_vec())
+    pub fn read_range<'a>(
+        &self,
+        offset: u64,
+        len: usize,
+        buffer: &'a mut AlignedBuffer,
+    ) -> Result<&'a [u8]> {
+        let start = self.fill(offset, len, buffer)?;
+        Ok(&buffer.bytes()[start..start + len])
+    }
+
+    /// Fills `buffer` with the range and what alignment adds; gives where the range begins.
+    fn fill(&self, offset: u64, len: usize, buffer: &mut AlignedBuffer) -> Result<usize> {
+        let start = if self.is_direct() { (offset % ALIGNMENT as u64) as usize } else { 0 };
+        let wanted = (start + len).next_multiple_of(ALIGNMENT);
+        if buffer.capacity() < wanted {
+            *buffer = AlignedBuffer::new(wanted);
+        }
+        let into = if self.is_direct() { wanted } else { len };
+        let found = self.read_at(offset - start as u64, &mut buffer.bytes_mut()[..into])?;
+        if found < start + len {
+            return Err(self.too_short(offset + len as u64));
+        }
+        Ok(start)
     }
 }

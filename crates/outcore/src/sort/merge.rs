@@ -15,6 +15,7 @@
 use super::Record;
 use super::run::{Run, RunReader};
 use crate::error::Result;
+use crate::io::AlignedBuffer;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use std::thread::JoinHandle;
 
@@ -206,8 +207,9 @@ impl<R: Record> Lane<R> {
 
 fn spawn_worker<R: Record>(queue: Receiver<Request<R>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
+        let mut encoded = AlignedBuffer::new(0);
         for Request { mut reader, mut buffer, reply } in queue {
-            let result = reader.next_block(&mut buffer).map(|more| {
+            let result = reader.next_block(&mut encoded, &mut buffer).map(|more| {
                 if !more {
                     buffer.clear();
                 }

@@ -8,9 +8,8 @@
 
 use super::Record;
 use crate::error::{Error, Result};
-use crate::io::{Files, Mode, StoredFile, Writer};
+use crate::io::{AlignedBuffer, Files, Mode, StoredFile, Writer};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Records a block holds.
@@ -116,7 +115,7 @@ pub(super) struct RunReader {
     run: Run,
     segment: usize,
     block: usize,
-    file: Option<Arc<StoredFile>>,
+    file: Option<StoredFile>,
 }
 
 impl RunReader {
@@ -125,7 +124,11 @@ impl RunReader {
     }
 
     /// Decodes the next block; `false` after the last. Finished segments are deleted.
-    pub(super) fn next_block<R: Record>(&mut self, into: &mut Vec<R>) -> Result<bool> {
+    pub(super) fn next_block<R: Record>(
+        &mut self,
+        buffer: &mut AlignedBuffer,
+        into: &mut Vec<R>,
+    ) -> Result<bool> {
         loop {
             let Some(segment) = self.run.segments.get(self.segment) else { return Ok(false) };
             if self.block + 1 < segment.bounds.len() {
@@ -137,13 +140,12 @@ impl RunReader {
         }
         let segment = &self.run.segments[self.segment];
         if self.file.is_none() {
-            let file = self.run.files.open(&segment.path, Mode::ReadDirect)?;
-            self.file = Some(Arc::new(file));
+            self.file = Some(self.run.files.open(&segment.path, Mode::ReadDirect)?);
         }
         let file = self.file.as_ref().expect("opened above");
         let (begin, end) = (segment.bounds[self.block], segment.bounds[self.block + 1]);
-        let block = file.read_range(begin, (end - begin) as usize)?;
-        decode_block(&block, into).ok_or_else(|| {
+        let block = file.read_range(begin, (end - begin) as usize, buffer)?;
+        decode_block(block, into).ok_or_else(|| {
             Error::corrupt(
                 &segment.path,
                 format!("the checksum of bytes {begin} to {end} is wrong"),

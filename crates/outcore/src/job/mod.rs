@@ -1,0 +1,266 @@
+//! Jobs: the stages in order, inside the limits, with a report.
+//!
+//! ```text
+//!  build    plan -> read -> merge -> graph directory, renamed into place when whole
+//!  cluster  plan -> read -> merge -> cluster -> write        (a graph: cluster -> write)
+//! ```
+//! Temporary files live in one directory below the work directory; it is removed when the job ends,
+//! however it ends.
+
+mod read;
+mod report;
+
+pub use report::{CommunitiesReport, InputReport, Report, StageReport};
+
+use crate::cluster::{self, ClusterOptions, Communities};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{Duplicates, Graph, GraphSummary};
+use crate::input::{self, InputOptions};
+use crate::io::{Files, Scratch, peak_memory_bytes};
+use crate::output;
+use crate::plan::{InputSize, Limits, Plan};
+use crate::progress::{Event, Observer, Stage, tell};
+use crate::units::{format_bytes, format_count};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// How edges become a graph.
+#[derive(Debug, Clone)]
+pub struct JobOptions {
+    /// Where the edges are and how they are written.
+    pub input: InputOptions,
+    /// Whether edges have a direction.
+    pub directed: bool,
+    /// What repeated edges become.
+    pub duplicates: Duplicates,
+    /// Whether edges from a node to itself are kept.
+    pub keep_loops: bool,
+    /// Memory and threads.
+    pub limits: Limits,
+    /// Where temporary files go.
+    pub work_dir: PathBuf,
+}
+
+/// What to cluster.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// Edge lists.
+    Edges(Box<JobOptions>),
+    /// A graph made by [`build`].
+    Graph {
+        /// Its directory.
+        path: PathBuf,
+        /// Memory and threads.
+        limits: Limits,
+    },
+}
+
+/// What runs through all stages of a job.
+struct Job<'a> {
+    files: &'a Files,
+    observer: &'a dyn Observer,
+    limits: Limits,
+    start: Instant,
+    report: Report,
+}
+
+impl<'a> Job<'a> {
+    fn new(files: &'a Files, observer: &'a dyn Observer, limits: Limits) -> Self {
+        Self { files, observer, limits, start: Instant::now(), report: Report::new(limits) }
+    }
+
+    /// Runs one stage; `work` gives its result and the phrase that sums it up.
+    fn stage<T>(
+        &mut self,
+        stage: Stage,
+        work: impl FnOnce(&mut Self) -> Result<(T, String)>,
+    ) -> Result<T> {
+        let (begin, counters) = (Instant::now(), self.files.counters());
+        let (read, written) = (counters.read_bytes(), counters.write_bytes());
+        let (result, summary) = work(self)?;
+        let counters = self.files.counters();
+        let row = StageReport {
+            stage,
+            seconds: begin.elapsed().as_secs_f64(),
+            read_bytes: counters.read_bytes() - read,
+            write_bytes: counters.write_bytes() - written,
+            summary,
+        };
+        tell(self.observer, Event::End { summary: &row.summary })?;
+        self.report.stages.push(row);
+        Ok(result)
+    }
+
+    fn finish(mut self) -> Report {
+        self.report.seconds = self.start.elapsed().as_secs_f64();
+        self.report.peak_memory_bytes = peak_memory_bytes();
+        self.report.read_bytes = self.files.counters().read_bytes();
+        self.report.write_bytes = self.files.counters().write_bytes();
+        self.report
+    }
+
+    /// Edges to the graph in `directory`, with runs in `scratch`.
+    fn build(&mut self, options: &JobOptions, scratch: &Scratch, directory: &Path) -> Result<()> {
+        self.preflight(options, scratch.path())?;
+        let summary = match options.duplicates {
+            Duplicates::First => {
+                read::read_and_merge::<crate::graph::InputOrder>(self, options, scratch, directory)
+            }
+            _ => read::read_and_merge::<crate::graph::ArcRecord>(self, options, scratch, directory),
+        }?;
+        self.report.graph = Some(summary);
+        Ok(())
+    }
+
+    /// Refuses what cannot succeed, where a sample can tell.
+    fn preflight(&self, options: &JobOptions, directory: &Path) -> Result<()> {
+        self.limits.check()?;
+        if options.input.paths.iter().any(|path| !self.files.is_regular(path)) {
+            return Ok(());
+        }
+        let plan = plan(self.files, options)?;
+        match self.files.free_bytes(directory) {
+            Some(free) => plan.check_disk(free, directory),
+            None => Ok(()),
+        }
+    }
+
+    fn cluster(&mut self, graph: &Graph, options: &ClusterOptions) -> Result<Communities> {
+        let memory = self.limits.memory_bytes;
+        let needed = cluster::needed_bytes(graph, self.limits.threads);
+        if needed > memory {
+            return Err(self.limits.too_small(graph.node_count(), "it has"));
+        }
+        self.stage(Stage::Cluster, |job| {
+            let communities = cluster::cluster(graph, options, memory, job.observer)?;
+            let summary = format!(
+                "{} sweeps, {} communities, modularity {:.4}",
+                communities.sweeps,
+                format_count(communities.community_count),
+                communities.modularity
+            );
+            job.report.communities = Some(CommunitiesReport::new(graph, options, &communities));
+            Ok((communities, summary))
+        })
+    }
+
+    fn write(&mut self, graph: &Graph, communities: &Communities, output: &Path) -> Result<()> {
+        self.stage(Stage::Write, |job| {
+            let mut names = graph.names()?;
+            let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
+                while let Some(name) = names.next_name()? {
+                    write(name)?;
+                }
+                Ok(())
+            };
+            let labels = &communities.labels;
+            let bytes = output::write_communities(job.files, each, labels, output, job.observer)?;
+            Ok(((), format!("{} written", format_bytes(bytes))))
+        })
+    }
+}
+
+/// A pool of the job's own threads, so that results never depend on a global one.
+fn in_pool<T: Send>(limits: Limits, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let threads = limits.threads.max(1);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
+        Error::new(ErrorKind::Io, format!("cannot start {threads} threads: {error}"))
+            .hint("use `--threads` with a smaller number")
+    })?;
+    pool.install(work)
+}
+
+/// The name of a job's temporary directory, from the name of its result.
+fn scratch_name(result: &Path) -> String {
+    let name = result.file_name().map(|name| name.to_string_lossy().into_owned());
+    let stdout = || format!("stdout-{}", std::process::id());
+    format!(".{}.outcore", name.filter(|name| name != "-").unwrap_or_else(stdout))
+}
+
+/// Reads edges and writes the graph directory `graph`.
+///
+/// # Errors
+/// `Usage` if `graph` exists; bad input, `MemoryTooSmall`, `DiskTooSmall`, `DiskFull`, `Io`,
+/// `Interrupted`. No temporary file is left.
+pub fn build(
+    files: &Files,
+    options: &JobOptions,
+    graph: &Path,
+    observer: &dyn Observer,
+) -> Result<Report> {
+    if files.entry(graph).is_ok() {
+        return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
+            .hint("choose another name for the graph, or remove the old one first"));
+    }
+    in_pool(options.limits, || {
+        let mut job = Job::new(files, observer, options.limits);
+        let scratch = Scratch::create(files, &options.work_dir, &scratch_name(graph))?;
+        let mut part = graph.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        if files.entry(&part).is_ok() {
+            files.remove_all(&part);
+        }
+        let built = job.build(options, &scratch, &part);
+        if let Err(error) = built.and_then(|()| files.publish(&part, graph)) {
+            files.remove_all(&part);
+            return Err(error);
+        }
+        Ok(job.finish())
+    })
+}
+
+/// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output).
+///
+/// # Errors
+/// As [`build`]; `CorruptFile` for a damaged graph. No temporary file and no part of the output is
+/// left.
+pub fn cluster(
+    files: &Files,
+    source: &Source,
+    options: &ClusterOptions,
+    output: &Path,
+    observer: &dyn Observer,
+) -> Result<Report> {
+    output::check(files, output)?;
+    match source {
+        Source::Graph { path, limits } => {
+            limits.check()?;
+            let graph = Graph::open(files, path)?;
+            in_pool(*limits, || {
+                let mut job = Job::new(files, observer, *limits);
+                let communities = job.cluster(&graph, options)?;
+                job.write(&graph, &communities, output)?;
+                Ok(job.finish())
+            })
+        }
+        Source::Edges(edges) => in_pool(edges.limits, || {
+            let mut job = Job::new(files, observer, edges.limits);
+            let scratch = Scratch::create(files, &edges.work_dir, &scratch_name(output))?;
+            let directory = scratch.path().join("graph");
+            job.build(edges, &scratch, &directory)?;
+            let graph = Graph::open(files, &directory)?;
+            let communities = job.cluster(&graph, options)?;
+            job.write(&graph, &communities, output)?;
+            Ok(job.finish())
+        }),
+    }
+}
+
+/// Predicts memory, disk and time from a sample of the input.
+///
+/// # Errors
+/// Bad input in the sample; `MemoryTooSmall`; `Io`.
+pub fn plan(files: &Files, options: &JobOptions) -> Result<Plan> {
+    let sample = input::sample(files, &options.input)?;
+    let size = InputSize {
+        text_bytes: sample.text_bytes,
+        file_bytes: sample.file_bytes,
+        edge_count: sample.edge_count,
+        node_count: sample.node_count,
+        node_count_at_least: sample.node_count_at_least,
+        name_bytes: sample.name_bytes,
+        is_weighted: sample.is_weighted,
+    };
+    Plan::new(size, options.limits)
+}

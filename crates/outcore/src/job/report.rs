@@ -1,0 +1,127 @@
+//! What a job did, as data for `--report` and other surfaces.
+
+use crate::cluster::{ClusterOptions, Communities};
+use crate::graph::{Graph, GraphSummary};
+use crate::plan::Limits;
+use crate::progress::Stage;
+use crate::sort::SortSummary;
+
+/// One stage as it went.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct StageReport {
+    /// Which stage.
+    pub stage: Stage,
+    /// Time.
+    pub seconds: f64,
+    /// Bytes read through files.
+    pub read_bytes: u64,
+    /// Bytes written through files.
+    pub write_bytes: u64,
+    /// The stage in one phrase.
+    pub summary: String,
+}
+
+/// What the input held.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct InputReport {
+    /// Lines.
+    pub line_count: u64,
+    /// Lines with an edge.
+    pub edge_count: u64,
+    /// Edges of weight 0, kept out.
+    pub zero_weight_count: u64,
+    /// Lines skipped because they were bad.
+    pub skipped_count: u64,
+    /// How the input was read, in words.
+    pub format: String,
+}
+
+/// The result in numbers.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct CommunitiesReport {
+    /// Method.
+    pub method: &'static str,
+    /// Seed.
+    pub seed: u64,
+    /// Communities.
+    pub community_count: u64,
+    /// Communities of one node.
+    pub singleton_count: u64,
+    /// Nodes in the largest community.
+    pub largest_size: u64,
+    /// Their share of all nodes.
+    pub largest_share: f64,
+    /// Communities that were cut because they were not connected.
+    pub split_count: u64,
+    /// Modularity (Newman 2004), with resolution 1.
+    pub modularity: f64,
+    /// Sweeps over the graph.
+    pub sweep_count: u64,
+    /// Arcs visited by all sweeps.
+    pub visited_arc_count: u64,
+}
+
+impl CommunitiesReport {
+    pub(super) fn new(graph: &Graph, options: &ClusterOptions, found: &Communities) -> Self {
+        Self {
+            method: options.method.name(),
+            seed: options.seed,
+            community_count: found.community_count,
+            singleton_count: found.singleton_count,
+            largest_size: found.largest_size,
+            largest_share: found.largest_size as f64 / graph.node_count().max(1) as f64,
+            split_count: found.split_count,
+            modularity: found.modularity,
+            sweep_count: u64::from(found.sweeps),
+            visited_arc_count: found.arcs_visited,
+        }
+    }
+}
+
+/// A whole job.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Report {
+    /// Version of this form.
+    pub schema: u32,
+    /// Version of the engine.
+    pub version: &'static str,
+    /// The limits.
+    pub limits: Limits,
+    /// The stages in order.
+    pub stages: Vec<StageReport>,
+    /// The input, when the job read one.
+    pub input: Option<InputReport>,
+    /// The sort, when there was one.
+    pub sort: Option<SortSummary>,
+    /// The graph, when the job wrote one.
+    pub graph: Option<GraphSummary>,
+    /// The communities, when the job found any.
+    pub communities: Option<CommunitiesReport>,
+    /// Time of the job.
+    pub seconds: f64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// The most resident memory the process has had, where the system tells.
+    pub peak_memory_bytes: Option<u64>,
+}
+
+impl Report {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            schema: 1,
+            version: env!("CARGO_PKG_VERSION"),
+            limits,
+            stages: Vec::new(),
+            input: None,
+            sort: None,
+            graph: None,
+            communities: None,
+            seconds: 0.0,
+            read_bytes: 0,
+            write_bytes: 0,
+            peak_memory_bytes: None,
+        }
+    }
+}
