@@ -1,2 +1,5 @@
 //! The `outcore` command.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    outcore_cli::run(std::env::args_os())
+}

@@ -10,7 +10,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Writer};
 use crate::progress::{Event, Observer, Stage, tell};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes handed over at a time.
@@ -33,7 +33,8 @@ impl Sink {
             let inner = files.create_stream(path)?;
             return Ok(Self::Stream { inner, path: path.to_path_buf(), written: 0 });
         }
-        Ok(Self::File(Writer::create(files, path, BUFFER_BYTES, BUFFER_COUNT)?))
+        let writer = Writer::create(files, path, BUFFER_BYTES, BUFFER_COUNT);
+        writer.map(Self::File).map_err(|error| cannot_create(files, path, error))
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -64,7 +65,7 @@ fn is_stream(files: &Files, path: &Path) -> Result<bool> {
     }
     match files.entry(path) {
         Ok(entry) if entry.is_directory => {
-            Err(Error::io("write", path, std::io::ErrorKind::IsADirectory.into()))
+            Err(Error::io("write", path, io::ErrorKind::IsADirectory.into()))
         }
         Ok(_) => Ok(!files.is_regular(path)),
         Err(_) => Ok(false),
@@ -80,17 +81,21 @@ pub fn check(files: &Files, path: &Path) -> Result<()> {
     if is_stream(files, path)? {
         return Ok(());
     }
-    Writer::create(files, path, 1, 1).map(drop).map_err(|error| {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        match parent {
-            Some(parent) if files.entry(parent).is_err() => Error::new(
-                ErrorKind::Io,
-                format!("cannot write `{}`: there is no directory `{0}`", parent.display()),
-            )
-            .hint(format!("use `mkdir -p {}` first", parent.display())),
-            _ => error,
+    Writer::create(files, path, 1, 1).map(drop).map_err(|e| cannot_create(files, path, e))
+}
+
+/// Names what the user typed, where `error` names the temporary file.
+fn cannot_create(files: &Files, path: &Path, error: Error) -> Error {
+    let source = std::error::Error::source(&error).and_then(|e| e.downcast_ref::<io::Error>());
+    let Some(kind) = source.map(io::Error::kind) else { return error };
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) if kind == io::ErrorKind::NotFound && files.entry(parent).is_err() => {
+            let (path, parent) = (path.display(), parent.display());
+            let message = format!("cannot create `{path}`: there is no directory `{parent}`");
+            Error::new(ErrorKind::Io, message).hint(format!("use `mkdir -p {parent}` first"))
         }
-    })
+        _ => Error::io("create", path, kind.into()),
+    }
 }
 
 /// Writes one line a node, in the order of the calls.

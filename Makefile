@@ -1,0 +1,43 @@
+# `make help` lists the targets. Anything longer than a line is a script or in xtask/.
+GRAPH = tests/graphs/string-yeast-physical.txt.gz
+OUTCORE = target/release/outcore
+CARGO = cargo
+
+.PHONY: help setup demo check test bench ci build clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+setup: ## Install what a bare Debian machine lacks
+	.ci/run setup
+
+demo: build ## Cluster a real graph: the physical protein links of yeast
+	mkdir -p demo
+	$(OUTCORE) cluster $(GRAPH) -o demo/communities.tsv
+	@printf 'the five largest communities (nodes, community):\n'
+	@cut -f2 demo/communities.tsv | sort | uniq -c | sort -rn | head -n 5
+
+check: ## Format, lints, documentation, order in the sources, licenses
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked --quiet
+	$(CARGO) xtask tidy
+	$(CARGO) xtask licenses
+
+test: check ## Everything: the checks and all tests
+	$(CARGO) test --workspace --locked
+
+bench: build ## Cluster 20 million made edges in 512 MiB
+	mkdir -p demo
+	$(OUTCORE) generate planted --nodes 1000000 --edges 20000000 --weights -o demo/edges.tsv
+	$(OUTCORE) cluster demo/edges.tsv -o demo/communities.tsv --memory 512MiB
+
+ci: ## What the continuous integration runs
+	.ci/run
+
+build:
+	$(CARGO) build --release --locked --package outcore-cli
+
+clean: ## Remove everything built
+	$(CARGO) clean
+	rm -rf demo

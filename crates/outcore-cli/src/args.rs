@@ -1,0 +1,408 @@
+//! Every command and option, with its help.
+//!
+//! Groups of options that several commands share come last in a command: the heading of a group
+//! would otherwise hold for the options after it as well.
+
+use crate::memory::Memory;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  outcore cluster edges.tsv -o communities.tsv
+  zcat edges.tsv.gz | outcore cluster - -o communities.tsv --memory 4GiB
+  outcore cluster hits.m8.gz --columns 1,2,12 -o communities.tsv
+
+Exit status: 0 done, 1 failed, 2 wrong use, 3 bad input data, 4 not enough memory or disk,
+130 or 143 interrupted by Ctrl-C or SIGTERM.
+
+Run `outcore help <COMMAND>` for details.";
+
+/// Find communities in graphs larger than memory
+#[derive(Debug, Parser)]
+#[command(name = "outcore", version, max_term_width = 88, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) messages: Messages,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Find communities in edge lists or in a graph made by `build`
+    Cluster(Cluster),
+    /// Convert edge lists into a graph on disk, to cluster it as often as you like
+    Build(Build),
+    /// Estimate the memory and disk a job needs, without running it
+    Plan(Plan),
+    /// Describe a graph, and verify it
+    Inspect(Inspect),
+    /// Write a random graph, with its communities if it has any
+    Generate(Generate),
+    /// Print a shell completion script
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    #[command(hide = true)]
+    Man,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outcore cluster edges.tsv -o communities.tsv
+  outcore cluster 'edges/*.tsv.gz' -o communities.tsv --memory 4GiB
+  outcore cluster web.graph -o communities.tsv --seed 7
+  outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
+pub(crate) struct Cluster {
+    /// Edge lists (text, also compressed; globs; `-` for standard input), or one graph made by
+    /// `outcore build`
+    #[arg(required = true, value_name = "EDGES|GRAPH")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Where to write `node<TAB>community`; `-` for standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Also write what was done, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) method: Method,
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Build {
+    /// Edge lists (text, also compressed; globs; `-` for standard input)
+    #[arg(required = true)]
+    pub(crate) edges: Vec<PathBuf>,
+    /// Where to write the graph; it must not exist yet
+    #[arg(short, long, value_name = "GRAPH")]
+    pub(crate) output: PathBuf,
+    /// Also write what was done, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Plan {
+    /// Edge lists (text, also compressed; globs)
+    #[arg(required = true)]
+    pub(crate) edges: Vec<PathBuf>,
+    /// Print the plan as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    /// A graph made by `outcore build`
+    #[arg(value_name = "GRAPH")]
+    pub(crate) path: PathBuf,
+    /// Read all of it and compare its checksums
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Print the description as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(subcommand_value_name = "MODEL", subcommand_help_heading = "Models")]
+pub(crate) struct Generate {
+    #[command(subcommand)]
+    pub(crate) model: GenerateModel,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenerateModel {
+    /// Communities with power-law sizes, and a share of edges between them
+    Planted(GeneratePlanted),
+    /// A recursive matrix (R-MAT): hubs, and no known communities
+    Rmat(GenerateRmat),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GeneratePlanted {
+    /// Nodes; each has an edge if there are as many edges as nodes
+    #[arg(long, value_name = "N")]
+    pub(crate) nodes: u64,
+    /// Edges; the same two nodes may meet more than once
+    #[arg(long, value_name = "N")]
+    pub(crate) edges: u64,
+    /// Share of edges that lead to any node instead of one of the same community
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2)]
+    pub(crate) mixing: f64,
+    /// Size of the smallest community
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) community_min: u64,
+    /// Size of the largest community
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) community_max: u64,
+    /// Communities of size s are as frequent as s to the power of minus this
+    #[arg(long, value_name = "X", default_value_t = 2.0)]
+    pub(crate) community_exponent: f64,
+    /// Order of the edges: none, or all edges of a source together as in search results
+    #[arg(long, value_enum, default_value_t = Order::Shuffled)]
+    pub(crate) order: Order,
+    /// Also write `node<TAB>community` of every node
+    #[arg(long, value_name = "FILE")]
+    pub(crate) truth: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) format: GenerateFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GenerateRmat {
+    /// Binary logarithm of the number of nodes; some of them will have no edge
+    #[arg(long, value_name = "N")]
+    pub(crate) scale: u32,
+    /// Edges a node
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub(crate) edge_factor: u64,
+    #[command(flatten)]
+    pub(crate) format: GenerateFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GenerateFormat {
+    /// Where to write the edges; `-` for standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Names of nodes: like accession numbers of sequences, or numbers from 0
+    #[arg(long, value_enum, default_value_t = Names::String)]
+    pub(crate) names: Names,
+    /// Add a weight with three digits, larger inside communities
+    #[arg(long)]
+    pub(crate) weights: bool,
+    /// Seed of every random choice; the same seed gives the same bytes
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Most threads to use [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    Shuffled,
+    Grouped,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Names {
+    String,
+    Integer,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input options")]
+pub(crate) struct Input {
+    /// Columns of the source, the target and the weight, by name or number from 1 [default: 1,2
+    /// and, if there is one, 3]
+    #[arg(long, value_name = "SOURCE,TARGET[,WEIGHT]", value_delimiter = ',', num_args = 1)]
+    pub(crate) columns: Option<Vec<String>>,
+    /// What separates columns: one character, `tab`, or `spaces` for any run of spaces and tabs
+    /// [default: detected]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) delimiter: Option<Delimiter>,
+    /// Skip lines that start with one of these characters [default: #%]
+    #[arg(long, value_name = "CHARACTERS")]
+    pub(crate) comment: Option<String>,
+    /// Whether the first line names the columns
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Header::Auto)]
+    pub(crate) header: Header,
+    /// What to do with a line that cannot be read
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnBadLine::Stop)]
+    pub(crate) on_bad_line: OnBadLine,
+    /// Write each skipped line, with its place and reason, to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+    /// Weight of an edge that is given more than once
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = Duplicates::Sum)]
+    pub(crate) duplicates: Duplicates,
+    /// What to do with an edge from a node to itself
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = SelfLoops::Drop)]
+    pub(crate) self_loops: SelfLoops,
+    /// Keep the direction of edges
+    #[arg(long)]
+    pub(crate) directed: bool,
+    /// Give every edge the weight 1
+    #[arg(long)]
+    pub(crate) ignore_weights: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delimiter {
+    Byte(u8),
+    Spaces,
+}
+
+impl std::str::FromStr for Delimiter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "tab" | "\\t" => Ok(Self::Byte(b'\t')),
+            "comma" => Ok(Self::Byte(b',')),
+            "space" | " " => Ok(Self::Byte(b' ')),
+            "spaces" => Ok(Self::Spaces),
+            _ => match text.as_bytes() {
+                [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | b'"') => {
+                    Ok(Self::Byte(*byte))
+                }
+                _ => Err("it is one character, `tab`, or `spaces`".into()),
+            },
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Header {
+    Auto,
+    Yes,
+    No,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnBadLine {
+    Stop,
+    Skip,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Duplicates {
+    Sum,
+    Max,
+    Min,
+    First,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SelfLoops {
+    Keep,
+    Drop,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Method options")]
+pub(crate) struct Method {
+    /// How to find communities
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::LabelPropagation)]
+    pub(crate) method: MethodName,
+    /// Seed of every random choice; the same seed gives the same communities whatever the memory
+    /// and the threads
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Stop after this many sweeps over the graph
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) max_sweeps: u32,
+    /// Stop when at most this share of the nodes changes in a sweep
+    #[arg(long, value_name = "SHARE", default_value_t = 0.001)]
+    pub(crate) tolerance: f64,
+    /// Sweep until no node changes, however long it takes
+    #[arg(long, conflicts_with_all = ["max_sweeps", "tolerance"])]
+    pub(crate) converge: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodName {
+    LabelPropagation,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Resource options")]
+pub(crate) struct Resources {
+    /// Most memory to use, such as 512MiB or 4GiB, or a share of what is free
+    #[arg(short, long, value_name = "SIZE|PERCENT", default_value_t)]
+    pub(crate) memory: Memory,
+    /// Most threads to use [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+    /// Where to keep temporary files [default: the directory of the output]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) work_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Message options")]
+pub(crate) struct Messages {
+    /// Print errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Also print what each stage is at
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+    /// Show progress: a bar on a terminal, a line now and then elsewhere; `auto` waits a second
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
+    pub(crate) progress: Progress,
+    /// Color messages; `auto` follows NO_COLOR and CLICOLOR_FORCE
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Progress {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    /// Holds for everything printed from now on.
+    pub(crate) fn write_global(self) {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+/// `--threads`, or one per core.
+pub(crate) fn threads(given: Option<u16>) -> usize {
+    given.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn delimiters_are_read() {
+        assert_eq!(",".parse(), Ok(Delimiter::Byte(b',')));
+        assert_eq!("tab".parse(), Ok(Delimiter::Byte(b'\t')));
+        assert_eq!("spaces".parse(), Ok(Delimiter::Spaces));
+        for text in ["", "ab", "\n", "\"", "ä"] {
+            assert!(text.parse::<Delimiter>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `outcore generate`.
+
+use crate::args::{Generate, GenerateModel, Names, Order, threads};
+use crate::jobs::kept;
+use crate::progress::Terminal;
+use outcore::Result;
+use outcore::generate as engine;
+use outcore::io::Files;
+use outcore::units::format_bytes;
+
+pub(crate) fn generate(files: &Files, arguments: &Generate, terminal: &Terminal) -> Result<()> {
+    let (model, format, truth) = match &arguments.model {
+        GenerateModel::Planted(planted) => {
+            let model = engine::Planted {
+                nodes: planted.nodes,
+                edges: planted.edges,
+                mixing: planted.mixing,
+                community_min: planted.community_min,
+                community_max: planted.community_max,
+                community_exponent: planted.community_exponent,
+                order: match planted.order {
+                    Order::Shuffled => engine::Order::Shuffled,
+                    Order::Grouped => engine::Order::Grouped,
+                },
+            };
+            (engine::Model::Planted(model), &planted.format, planted.truth.as_deref())
+        }
+        GenerateModel::Rmat(rmat) => {
+            let model = engine::Rmat { scale: rmat.scale, edge_factor: rmat.edge_factor };
+            (engine::Model::Rmat(model), &rmat.format, None)
+        }
+    };
+    let options = engine::GenerateOptions {
+        model,
+        names: match format.names {
+            Names::String => engine::Names::String,
+            Names::Integer => engine::Names::Integer,
+        },
+        weights: format.weights,
+        seed: format.seed,
+        threads: threads(format.threads),
+    };
+    let made = engine::generate(files, &options, &format.output, truth, terminal)
+        .map_err(|error| kept(error, &format.output))?;
+    terminal.done(&[format!("{} written", format_bytes(made.write_bytes))]);
+    Ok(())
+}

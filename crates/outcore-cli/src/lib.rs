@@ -1,0 +1,122 @@
+//! The `outcore` command as a function: arguments in, exit status out.
+//!
+//! Results go to a file or to standard output, everything else to standard error. This crate owns
+//! the terminal: it draws errors and progress, and turns signals into a stop. The engine does the
+//! work.
+
+mod args;
+mod generate;
+mod jobs;
+mod memory;
+mod progress;
+mod render;
+mod signals;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use outcore::io::Files;
+use outcore::{Error, ErrorKind, Result};
+use progress::Terminal;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Runs the command with `args`, the first of which is the program's name.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    status(args).into()
+}
+
+/// As [`run`], with the exit status as a number; `outcore --help` lists what each one means.
+pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nobody is left to tell if standard error is closed.
+            let _ = error.print();
+            return error.exit_code() as u8;
+        }
+    };
+    cli.messages.color.write_global();
+    let signals = signals::Signals::default();
+    let terminal = Terminal::new(&cli.messages, signals.clone());
+    match execute(&cli, &terminal, &signals) {
+        Ok(()) => 0,
+        Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) if error.kind() == ErrorKind::Interrupted => {
+            terminal.interrupted(&error);
+            signals.exit_status()
+        }
+        Err(error) => {
+            terminal.error(&error);
+            exit_status(error.kind())
+        }
+    }
+}
+
+fn execute(cli: &Cli, terminal: &Terminal, signals: &signals::Signals) -> Result<()> {
+    let files = Files::default();
+    match &cli.command {
+        Command::Cluster(arguments) => {
+            signals.catch()?;
+            jobs::cluster(&files, arguments, terminal)
+        }
+        Command::Build(arguments) => {
+            signals.catch()?;
+            jobs::build(&files, arguments, terminal)
+        }
+        Command::Plan(arguments) => jobs::plan(&files, arguments),
+        Command::Inspect(arguments) => {
+            signals.catch()?;
+            jobs::inspect(&files, arguments, terminal)
+        }
+        Command::Generate(arguments) => {
+            signals.catch()?;
+            generate::generate(&files, arguments, terminal)
+        }
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "outcore", &mut script);
+            print(&script)
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command())
+                .render(&mut page)
+                .map_err(|e| Error::io("write", Path::new("-"), e))?;
+            print(&page)
+        }
+    }
+}
+
+/// Prints data to standard output.
+fn print(bytes: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes)
+        .and_then(|()| out.flush())
+        .map_err(|e| Error::io("write", Path::new("-"), e))
+}
+
+/// The reader of our output went away: it has all it wants (`outcore ... -o - | head`).
+fn is_broken_pipe(error: &Error) -> bool {
+    std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<std::io::Error>())
+        .is_some_and(|source| source.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+fn exit_status(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::Usage => 2,
+        ErrorKind::MissingColumn
+        | ErrorKind::EmptyName
+        | ErrorKind::NameTooLong
+        | ErrorKind::BadWeight
+        | ErrorKind::BadQuote
+        | ErrorKind::BadCompression
+        | ErrorKind::BadInput
+        | ErrorKind::TooManyNodes
+        | ErrorKind::CorruptFile => 3,
+        ErrorKind::MemoryTooSmall | ErrorKind::DiskTooSmall | ErrorKind::DiskFull => 4,
+        _ => 1,
+    }
+}

@@ -1,0 +1,87 @@
+//! `--memory`: a size, or a share of what is free now.
+
+use outcore::units::parse_bytes;
+use std::fmt;
+use std::str::FromStr;
+
+/// What was typed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Memory {
+    Bytes(u64),
+    /// From 0 to 1.
+    Share(f64),
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::Share(0.5)
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => write!(f, "{bytes}"),
+            Self::Share(share) => write!(f, "{}%", share * 100.0),
+        }
+    }
+}
+
+impl FromStr for Memory {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        if let Some(percent) = text.trim().strip_suffix('%') {
+            return match percent.trim().parse::<f64>() {
+                Ok(percent) if percent > 0.0 && percent <= 100.0 => {
+                    Ok(Self::Share(percent / 100.0))
+                }
+                _ => Err("a share is above 0% and at most 100%".into()),
+            };
+        }
+        match parse_bytes(text) {
+            Ok(0) => Err("a limit is above 0".into()),
+            Ok(bytes) => Ok(Self::Bytes(bytes)),
+            Err(error) => {
+                let hint = error.hint_text().unwrap_or_default();
+                Err(format!("{}; {hint}, or a share such as `50%`", error.message()))
+            }
+        }
+    }
+}
+
+impl Memory {
+    /// The limit in bytes. A share is one of the memory that the machine, or the container this
+    /// runs in, has free.
+    pub(crate) fn bytes(self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Share(share) => {
+                let mut system = sysinfo::System::new();
+                system.refresh_memory();
+                let mut free = system.available_memory();
+                if let Some(limits) = system.cgroup_limits() {
+                    free = free.min(limits.free_memory);
+                }
+                (free as f64 * share) as u64
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_shares_are_read() {
+        assert_eq!("4GiB".parse(), Ok(Memory::Bytes(4 << 30)));
+        assert_eq!("50%".parse(), Ok(Memory::Share(0.5)));
+        assert_eq!(" 12.5 %".parse(), Ok(Memory::Share(0.125)));
+        for text in ["0", "0%", "101%", "-1", "nan%", "%", "", "4 apples"] {
+            assert!(text.parse::<Memory>().is_err(), "{text}");
+        }
+        assert_eq!(Memory::default().to_string().parse(), Ok(Memory::default()));
+        assert!(Memory::default().bytes() > 1 << 20);
+    }
+}

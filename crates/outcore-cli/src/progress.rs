@@ -1,0 +1,235 @@
+//! What the user sees while a job runs, all on standard error: a bar on a terminal, a line now and
+//! then elsewhere, one line for each finished stage, warnings and errors.
+
+use crate::args::{Messages, Progress};
+use crate::render;
+use crate::signals::Signals;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use outcore::Error;
+use outcore::progress::{Event, Observer, Stage};
+use outcore::units::{format_bytes, format_count, format_seconds};
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Jobs shorter than this show no progress.
+const QUIET_START: Duration = Duration::from_secs(1);
+/// Time between two lines where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+/// The same with `--progress always`.
+const LINE_EVERY_ALWAYS: Duration = Duration::from_secs(1);
+
+/// Listens to the engine and writes to the terminal; stops the job when a signal came.
+pub(crate) struct Terminal {
+    quiet: bool,
+    verbose: bool,
+    progress: Progress,
+    is_terminal: bool,
+    signals: Signals,
+    started: Instant,
+    state: Mutex<State>,
+}
+
+struct State {
+    running: Option<Running>,
+    bar: Option<ProgressBar>,
+    last_line: Instant,
+}
+
+struct Running {
+    stage: Stage,
+    total: Option<u64>,
+    unit: &'static str,
+    began: Instant,
+    done: u64,
+    detail: String,
+}
+
+impl Terminal {
+    pub(crate) fn new(messages: &Messages, signals: Signals) -> Self {
+        let now = Instant::now();
+        Self {
+            quiet: messages.quiet,
+            verbose: messages.verbose,
+            progress: if messages.quiet { Progress::Never } else { messages.progress },
+            is_terminal: std::io::stderr().is_terminal(),
+            signals,
+            started: now,
+            state: Mutex::new(State { running: None, bar: None, last_line: now }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last line of a job.
+    pub(crate) fn done(&self, facts: &[String]) {
+        if self.quiet {
+            return;
+        }
+        let time = format_seconds(self.started.elapsed().as_secs_f64());
+        let facts: String = facts.iter().map(|fact| format!(" · {fact}")).collect();
+        say(&format!("done in {time}{facts}"));
+    }
+
+    /// What went wrong.
+    pub(crate) fn error(&self, error: &Error) {
+        self.state().clear_bar();
+        say(&render::error(error));
+    }
+
+    /// Where the job was when it was told to stop, and what is left of it.
+    pub(crate) fn interrupted(&self, error: &Error) {
+        let mut state = self.state();
+        state.clear_bar();
+        let place = state.running.as_ref().map_or_else(String::new, |running| {
+            let detail = if running.detail.is_empty() { "" } else { ", " };
+            format!(" while {}{detail}{}", doing(running.stage), running.detail)
+        });
+        let notes: String = error.notes().iter().map(|note| render::fact("note", note)).collect();
+        say(&format!("interrupted{place}{notes}"));
+    }
+
+    fn show(&self, state: &mut State) {
+        let is_early = self.progress == Progress::Auto && self.started.elapsed() < QUIET_START;
+        if is_early || self.progress == Progress::Never {
+            return;
+        }
+        let Some(running) = &state.running else { return };
+        if self.is_terminal {
+            let bar = state.bar.get_or_insert_with(|| bar(running));
+            bar.set_position(running.done);
+            bar.set_message(running.detail.clone());
+            return;
+        }
+        let every = if self.progress == Progress::Always { LINE_EVERY_ALWAYS } else { LINE_EVERY };
+        if state.last_line.elapsed() >= every {
+            say(&running.line());
+            state.last_line = Instant::now();
+        }
+    }
+}
+
+impl Observer for Terminal {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        let mut state = self.state();
+        match event {
+            Event::Begin { stage, total, unit } => {
+                state.clear_bar();
+                let (began, detail) = (Instant::now(), String::new());
+                state.running = Some(Running { stage, total, unit, began, done: 0, detail });
+            }
+            Event::Advance { done } => {
+                if let Some(running) = &mut state.running {
+                    running.done = done;
+                }
+                self.show(&mut state);
+            }
+            Event::Detail { text } => {
+                if self.verbose && state.running.as_ref().is_some_and(|r| r.detail != text) {
+                    state.say_above_bar(&format!("  {text}"));
+                }
+                if let Some(running) = &mut state.running {
+                    running.detail = text.to_owned();
+                }
+                self.show(&mut state);
+            }
+            Event::End { summary } => {
+                state.clear_bar();
+                if let Some(running) = state.running.take()
+                    && !self.quiet
+                {
+                    let time = format_seconds(running.began.elapsed().as_secs_f64());
+                    say(&format!(" {:<9} {summary:<60} {time:>7}", running.stage.name()));
+                }
+            }
+            Event::Warning { text } if !self.quiet => {
+                let style = anstyle::AnsiColor::Yellow.on_default().bold();
+                state.say_above_bar(&format!("{style}warning{style:#}: {text}"));
+            }
+            _ => {}
+        }
+        if self.signals.came() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl State {
+    fn clear_bar(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn say_above_bar(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| say(text)),
+            None => say(text),
+        }
+    }
+}
+
+impl Running {
+    /// `read: 12.3 GiB of 31.4 GiB, 450 MiB/s, 42s left`
+    fn line(&self) -> String {
+        let amount = |count: u64| {
+            if self.unit == "bytes" { format_bytes(count) } else { format_count(count) }
+        };
+        let seconds = self.began.elapsed().as_secs_f64();
+        let rate = self.done as f64 / seconds.max(1e-3);
+        let unit = if self.unit == "bytes" { String::new() } else { format!(" {}", self.unit) };
+        let mut line = format!("{}: {}", self.stage.name(), amount(self.done));
+        if let Some(total) = self.total {
+            line += &format!(" of {}", amount(total));
+        }
+        line += &format!("{unit}, {}/s", amount(rate as u64));
+        if let Some(total) = self.total
+            && rate > 0.0
+        {
+            let left = total.saturating_sub(self.done) as f64 / rate;
+            line += &format!(", {} left", format_seconds(left));
+        }
+        if !self.detail.is_empty() {
+            line += &format!(", {}", self.detail);
+        }
+        line
+    }
+}
+
+fn bar(running: &Running) -> ProgressBar {
+    let target = ProgressDrawTarget::stderr_with_hz(10);
+    let bar = ProgressBar::with_draw_target(running.total, target);
+    let is_bytes = running.unit == "bytes";
+    let (done, total, rate) = match is_bytes {
+        true => ("{binary_bytes}", "{binary_total_bytes}", "{binary_bytes_per_sec}".to_owned()),
+        false => ("{human_pos}", "{human_len}", format!("{{per_sec}} {}", running.unit)),
+    };
+    let template = match running.total {
+        Some(_) => {
+            format!(" {{prefix:<9}} [{{bar:24}}] {done} of {total}  {rate}  {{eta}} left  {{msg}}")
+        }
+        None => format!(" {{prefix:<9}} {{spinner}} {done}  {rate}  {{msg}}"),
+    };
+    let style = ProgressStyle::with_template(&template).expect("the template is well formed");
+    bar.set_style(style.progress_chars("=> "));
+    bar.set_prefix(running.stage.name());
+    bar.with_elapsed(running.began.elapsed())
+}
+
+fn doing(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Read => "reading",
+        Stage::Merge => "merging",
+        Stage::Cluster => "clustering",
+        Stage::Write => "writing",
+        Stage::Verify => "verifying",
+        Stage::Generate => "generating",
+        _ => "working",
+    }
+}
+
+/// A line on standard error; nobody is left to tell if that is closed.
+fn say(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}

@@ -1,0 +1,87 @@
+//! Errors as rustc draws them: the place, a mark under the fault, the facts, and what to type.
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Renderer, Snippet};
+use outcore::Error;
+
+/// The error in several lines, colored, without a line end.
+pub(crate) fn error(error: &Error) -> String {
+    let title = Level::ERROR.primary_title(error.message()).id(error.kind().name());
+    let renderer = Renderer::styled().decor_style(DecorStyle::Ascii);
+    let Some(place) = error.place() else {
+        // Without a place there is no margin to hang the facts on.
+        let mut text = renderer.render(&[Group::with_title(title)]);
+        error.notes().iter().for_each(|note| text += &fact("note", note));
+        error.hint_text().iter().for_each(|hint| text += &fact("help", hint));
+        return text;
+    };
+    let mark = AnnotationKind::Primary.span(place.span.0..place.span.1);
+    let snippet = Snippet::source(&place.text)
+        .line_start(place.line as usize)
+        .annotation(mark.label(&place.expected));
+    let mut elements: Vec<Element<'_>> = vec![snippet.into()];
+    elements.extend(error.notes().iter().map(|note| Level::NOTE.message(note).into()));
+    elements.extend(error.hint_text().map(|hint| Level::HELP.message(hint).into()));
+    let text = renderer.render(&[title.elements(elements)]);
+    // The renderer would count the column in the text, which is cut short around the fault.
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let margin = place.line.to_string().len();
+    let blue = anstyle::AnsiColor::BrightBlue.on_default().bold();
+    let (path, line, column) = (place.path.display(), place.line, place.column);
+    format!("{first}\n{:margin$}{blue}-->{blue:#} {path}:{line}:{column}\n{rest}", "")
+}
+
+/// One line under an error without a place.
+pub(crate) fn fact(label: &str, text: &str) -> String {
+    let bold = anstyle::Style::new().bold();
+    format!("\n  = {bold}{label}{bold:#}: {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use outcore::ErrorKind;
+    use outcore::error::Place;
+
+    fn plain(shown: &Error) -> String {
+        anstream::adapter::strip_str(&error(shown)).to_string()
+    }
+
+    #[test]
+    fn a_bad_line_is_drawn_with_its_place() {
+        let place = Place {
+            path: "edges.tsv".into(),
+            line: 48_211_907,
+            column: 206,
+            byte: 1_204_511_332,
+            text: "... a\tb\tten".into(),
+            span: (8, 11),
+            expected: "a finite number, at least 0".into(),
+        };
+        let shown = Error::new(ErrorKind::BadWeight, "weight is not a number")
+            .at(place)
+            .note("byte 1204511332 of the file")
+            .hint("use `--ignore-weights`");
+        let expected = "\
+error[bad-weight]: weight is not a number
+        --> edges.tsv:48211907:206
+         |
+48211907 | ... a    b    ten
+         |               ^^^ a finite number, at least 0
+         |
+         = note: byte 1204511332 of the file
+         = help: use `--ignore-weights`";
+        assert_eq!(plain(&shown), expected);
+    }
+
+    #[test]
+    fn an_error_without_a_place_is_drawn_in_few_lines() {
+        let shown = Error::new(ErrorKind::MemoryTooSmall, "1 MiB is too little").hint("use more");
+        assert_eq!(
+            plain(&shown),
+            "error[memory-too-small]: 1 MiB is too little\n  = help: use more"
+        );
+        let shown = Error::new(ErrorKind::Io, "cannot open `x`: no such file");
+        assert_eq!(plain(&shown), "error[io]: cannot open `x`: no such file");
+    }
+}

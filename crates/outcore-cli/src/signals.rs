@@ -1,0 +1,40 @@
+//! Ctrl-C and friends: the first signal asks the job to stop, the second ends the process at once.
+
+use outcore::{Error, Result};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The signal that came, if any; cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Signals {
+    number: Arc<AtomicUsize>,
+}
+
+impl Signals {
+    /// Catches SIGINT and SIGTERM from now on.
+    pub(crate) fn catch(&self) -> Result<()> {
+        let came = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // In this order: the shutdown sees the flag of an earlier signal only.
+            flag::register_conditional_shutdown(signal, 128 + signal, came.clone())
+                .and_then(|_| flag::register(signal, came.clone()))
+                .and_then(|_| flag::register_usize(signal, self.number.clone(), signal as usize))
+                .map_err(|e| Error::io("catch signals for", Path::new("outcore"), e))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a signal came.
+    pub(crate) fn came(&self) -> bool {
+        self.number.load(Ordering::Relaxed) != 0
+    }
+
+    /// 130 for SIGINT, 143 for SIGTERM, as shells report them.
+    pub(crate) fn exit_status(&self) -> u8 {
+        let number = self.number.load(Ordering::Relaxed);
+        128 + if number == 0 { SIGINT as u8 } else { number as u8 }
+    }
+}

@@ -1,0 +1,228 @@
+//! Order in the sources: layers, lengths, doors, promises to come back, links.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Lines a source file may have, its tests included.
+const FILE_LINES_MAX: usize = 700;
+
+/// One line for each fault, with its place.
+pub(crate) fn faults(root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let engine = root.join("crates/outcore/src");
+    let layers = layers(&read(&engine.join("lib.rs")), &mut found);
+    for path in files(root) {
+        let text = read(&path);
+        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("rs") => {
+                lengths(&shown, &text, &mut found);
+                promises(&shown, &text, &mut found);
+                if let Ok(inside) = path.strip_prefix(&engine) {
+                    door(&shown, inside, &text, &mut found);
+                    imports(&shown, inside, &text, &layers, &mut found);
+                }
+            }
+            Some("md") => links(&shown, &path, &text, &mut found),
+            _ => {}
+        }
+    }
+    versions(root, &mut found);
+    found
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// All files of the repository that are sources or prose.
+fn files(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut directories = vec![root.to_path_buf()];
+    while let Some(directory) = directories.pop() {
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if path.is_dir() {
+                let is_ours = !name.starts_with('.') && name != "target" && name != "demo";
+                directories.extend(is_ours.then(|| path.clone()));
+            } else if name.ends_with(".rs") || name.ends_with(".md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The layer of each module, from the line in `lib.rs` that lists them: groups from left to right.
+fn layers(lib: &str, found: &mut Vec<String>) -> HashMap<String, usize> {
+    let line = lib.lines().find(|line| line.starts_with("//! `error units |")).unwrap_or_default();
+    let groups = line.trim_start_matches("//!").trim().trim_matches(['`', '.']).split('|');
+    let mut layers = HashMap::new();
+    for (layer, group) in groups.enumerate() {
+        for module in group.split_whitespace() {
+            layers.insert(module.to_owned(), layer);
+        }
+    }
+    for line in lib.lines() {
+        let module = line.trim_start_matches("pub ").strip_prefix("mod ");
+        if let Some(module) = module.and_then(|rest| rest.strip_suffix(';'))
+            && !layers.contains_key(module)
+        {
+            found.push(format!("crates/outcore/src/lib.rs: module `{module}` has no layer"));
+        }
+    }
+    layers
+}
+
+/// A module of the engine imports only from its own layer and those to its left.
+fn imports(
+    shown: &str,
+    inside: &Path,
+    text: &str,
+    layers: &HashMap<String, usize>,
+    found: &mut Vec<String>,
+) {
+    let first = inside.components().next().map(|part| part.as_os_str().to_string_lossy());
+    let module = first.unwrap_or_default().trim_end_matches(".rs").to_owned();
+    let Some(layer) = layers.get(&module).filter(|_| !is_test(inside)) else { return };
+    for (number, line) in without_tests(text) {
+        for (at, _) in line.match_indices("crate::") {
+            let rest = &line[at + "crate::".len()..];
+            let end = rest.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(rest.len());
+            let used = &rest[..end];
+            if layers.get(used).is_some_and(|other| other > layer) {
+                found.push(format!("{shown}:{number}: `{module}` is left of `{used}`"));
+            }
+        }
+    }
+}
+
+fn is_test(path: &Path) -> bool {
+    path.file_stem().is_some_and(|stem| stem == "tests" || stem == "oracle" || stem == "sim")
+}
+
+/// Numbered lines up to the tests at the end of a file, without comments.
+fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line))
+        .take_while(|(_, line)| !line.starts_with("mod tests {"))
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+}
+
+/// Only `io` opens files.
+fn door(shown: &str, inside: &Path, text: &str, found: &mut Vec<String>) {
+    if inside.starts_with("io") || is_test(inside) {
+        return;
+    }
+    for (number, line) in without_tests(text) {
+        if line.contains("std::fs") || line.contains("use std::os") {
+            found.push(format!("{shown}:{number}: only `io` opens files; use `io::Files`"));
+        }
+    }
+}
+
+fn lengths(shown: &str, text: &str, found: &mut Vec<String>) {
+    let lines = text.lines().count();
+    if lines > FILE_LINES_MAX {
+        found.push(format!("{shown}: {lines} lines, at most {FILE_LINES_MAX}: is it one idea?"));
+    }
+}
+
+/// What is left to do is said in words, and nothing is left that panics.
+fn promises(shown: &str, text: &str, found: &mut Vec<String>) {
+    let unwritten = [concat!("todo", "!("), concat!("unimplemented", "!(")];
+    for (index, line) in text.lines().enumerate() {
+        for mark in [concat!("TO", "DO"), concat!("FIX", "ME")] {
+            let after = line.split_once(mark).map(|(_, after)| after);
+            if after.is_some_and(|after| after.trim_start_matches([':', ' ']).len() < 10) {
+                found.push(format!("{shown}:{}: `{mark}` without saying what", index + 1));
+            }
+        }
+        if unwritten.iter().any(|mark| line.contains(mark)) {
+            found.push(format!("{shown}:{}: not written yet", index + 1));
+        }
+    }
+}
+
+/// Links between pages lead somewhere.
+fn links(shown: &str, path: &Path, text: &str, found: &mut Vec<String>) {
+    for (index, line) in text.lines().enumerate() {
+        for (at, _) in line.match_indices("](") {
+            let rest = &line[at + 2..];
+            let target = rest.split([')', '#', ' ']).next().unwrap_or_default();
+            let is_file = !target.is_empty() && !target.contains("://");
+            let directory = path.parent().unwrap_or(Path::new("."));
+            if is_file && !directory.join(target).exists() {
+                found.push(format!("{shown}:{}: `{target}` does not exist", index + 1));
+            }
+        }
+    }
+}
+
+/// The version stands in `Cargo.toml`; the other places follow.
+fn versions(root: &Path, found: &mut Vec<String>) {
+    let manifest = read(&root.join("Cargo.toml"));
+    let version = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
+        .unwrap_or_default();
+    for (file, line) in
+        [("CITATION.cff", format!("version: {version}")), ("CHANGELOG.md", format!("## {version}"))]
+    {
+        let text = read(&root.join(file));
+        if !text.lines().any(|found| found.starts_with(&line)) {
+            found.push(format!("{file}: has no line `{line}`"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIB: &str = "//! `error units | io | sort | job`.\npub mod error;\nmod stray;\n";
+
+    fn checked(file: &str, text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let layers = layers(LIB, &mut Vec::new());
+        let inside = Path::new(file);
+        imports(file, inside, text, &layers, &mut found);
+        door(file, inside, text, &mut found);
+        promises(file, text, &mut found);
+        lengths(file, text, &mut found);
+        found
+    }
+
+    #[test]
+    fn layers_are_read_and_unlisted_modules_named() {
+        let mut found = Vec::new();
+        assert_eq!(layers(LIB, &mut found)["sort"], 2);
+        assert_eq!(found, ["crates/outcore/src/lib.rs: module `stray` has no layer"]);
+    }
+
+    #[test]
+    fn a_module_imports_only_from_its_left() {
+        assert_eq!(checked("sort/run.rs", "use crate::io::Files;\nuse crate::sort::X;"), [""; 0]);
+        let found = checked("sort/run.rs", "fn f() { crate::job::run() }");
+        assert_eq!(found, ["sort/run.rs:1: `sort` is left of `job`"]);
+        assert_eq!(checked("sort/run.rs", "mod tests {\nuse crate::job::X;"), [""; 0]);
+    }
+
+    #[test]
+    fn files_are_opened_by_io_alone() {
+        assert_eq!(checked("sort/mod.rs", "use std::fs::File;").len(), 1);
+        assert_eq!(checked("io/disk.rs", "use std::fs::File;"), [""; 0]);
+    }
+
+    #[test]
+    fn unwritten_parts_and_long_files_are_named() {
+        assert_eq!(checked("job.rs", concat!("// TO", "DO")).len(), 1);
+        assert_eq!(checked("job.rs", concat!("todo", "!()")).len(), 1);
+        let said = concat!("// TO", "DO: read Parquet as well");
+        assert_eq!(checked("job.rs", said), [""; 0]);
+        assert_eq!(checked("job.rs", &"\n".repeat(FILE_LINES_MAX + 1)).len(), 1);
+    }
+}
