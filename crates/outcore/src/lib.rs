@@ -21,8 +21,8 @@ pub mod output;
 pub mod pack;
 pub mod plan;
 pub mod progress;
-pub mod sort;
 pub mod score;
+pub mod sort;
 pub mod units;
 pub mod weight;
 
