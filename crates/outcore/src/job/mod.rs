@@ -14,7 +14,7 @@ pub use report::{CommunitiesReport, InputReport, Report, StageReport};
 
 use crate::cluster::{self, ClusterOptions, Communities};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Duplicates, Graph, GraphSummary};
+use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions};
 use crate::io::{Files, Scratch, peak_memory_bytes};
 use crate::output;
@@ -126,12 +126,8 @@ impl<'a> Job<'a> {
     }
 
     fn cluster(&mut self, graph: &Graph, options: &ClusterOptions) -> Result<Communities> {
-        let memory = self.limits.memory_bytes;
-        let needed = cluster::needed_bytes(graph, self.limits.threads);
-        if needed > memory {
-            return Err(self.limits.too_small(graph.node_count(), "it has"));
-        }
         self.stage(Stage::Cluster, |job| {
+            let memory = job.limits.memory_bytes;
             let communities = cluster::cluster(graph, options, memory, job.observer)?;
             let summary = format!(
                 "{} sweeps, {} communities, modularity {:.4}",

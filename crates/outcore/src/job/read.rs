@@ -7,7 +7,7 @@ use super::{InputReport, Job, JobOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter, NamesWriter};
 use crate::ids::NodeIndex;
-use crate::input::{Batch, BatchMemory, EdgeReader, InputSummary, ParsedChunk};
+use crate::input::{Batch, BatchMemory, EdgeReader, ParsedChunk};
 use crate::io::Scratch;
 use crate::plan::CHUNK_BYTES;
 use crate::progress::{Event, Stage, tell};
@@ -21,7 +21,6 @@ use std::path::Path;
 struct Numbered<R: Record> {
     sorter: Sorter<R>,
     node_count: u64,
-    is_weighted: bool,
 }
 
 /// Text to the graph in `directory`.
@@ -56,7 +55,6 @@ where
             (runs, 1) => format!("{runs} runs, 1 merge pass"),
             (runs, passes) => format!("{runs} runs, {passes} merge passes"),
         };
-        let _ = numbered.is_weighted;
         Ok((graph, summary))
     })
 }
@@ -74,8 +72,7 @@ where
     let limits = job.limits;
     let memory = BatchMemory { chunk_bytes: CHUNK_BYTES as usize, chunks: limits.batch_chunks() };
     let mut reader = EdgeReader::open(job.files, &options.input, memory)?;
-    let begin =
-        Event::Begin { stage: Stage::Read, total: reader.total_bytes(), unit: "bytes" };
+    let begin = Event::Begin { stage: Stage::Read, total: reader.total_bytes(), unit: "bytes" };
     tell(job.observer, begin)?;
     let mut names = NamesWriter::create(job.files, directory)?;
     let mut index = NodeIndex::new(limits.threads);
@@ -85,7 +82,9 @@ where
     while reader.next_batch(&mut batch)? {
         index.resolve(&batch.chunks, &mut indexes, |name| names.push(name))?;
         let index_bytes = index.memory_bytes();
-        if index_bytes + sort_bytes > limits.read_bytes() && index_bytes + sorter.memory_bytes() > limits.read_bytes() {
+        if index_bytes + sort_bytes > limits.read_bytes()
+            && index_bytes + sorter.memory_bytes() > limits.read_bytes()
+        {
             let room = limits.sort_bytes(index_bytes + index_bytes / 8);
             sort_bytes = room.ok_or_else(|| outgrown(job, &reader, index.node_count()))?;
             sorter.set_budget(sort_bytes)?;
@@ -93,23 +92,24 @@ where
         emit(&batch.chunks, &indexes, options.directed, &mut sorter)?;
         tell(job.observer, Event::Advance { done: reader.done_bytes() })?;
     }
-    let is_weighted = reader.is_weighted();
-    let format = reader.format();
+    let format = reader.describe();
     let summary = reader.finish()?;
     names.finish()?;
-    warn_of_skipped(job, &summary)?;
-    if summary.edge_count == 0 {
+    if let Some(text) = summary.warning() {
+        tell(job.observer, Event::Warning { text: &text })?;
+    }
+    if summary.edges == 0 {
         return Err(Error::new(ErrorKind::BadInput, "the input holds no edges")
             .hint("an edge is a line with two names, and a weight if there is one"));
     }
     job.report.input = Some(InputReport {
-        line_count: summary.line_count,
-        edge_count: summary.edge_count,
-        zero_weight_count: summary.zero_weight_count,
-        skipped_count: summary.skipped_count,
-        format,
+        line_count: summary.lines,
+        edge_count: summary.edges,
+        zero_weight_count: summary.zero_weight_edges,
+        skipped_count: summary.skipped_lines,
+        formats: format,
     });
-    Ok(Numbered { sorter, node_count: index.node_count(), is_weighted })
+    Ok(Numbered { sorter, node_count: index.node_count() })
 }
 
 /// The index has outgrown the limit: the limit to type comes from the share of the input read.
@@ -118,16 +118,6 @@ fn outgrown(job: &Job<'_>, reader: &EdgeReader, node_count: u64) -> Error {
     let share = reader.total_bytes().map_or(0.5, |total| (done / total.max(1) as f64).min(1.0));
     let expected = (node_count as f64 / share.max(0.01)) as u64;
     job.limits.too_small(expected, "the input seems to have")
-}
-
-fn warn_of_skipped(job: &Job<'_>, summary: &InputSummary) -> Result<()> {
-    let Some(first) = &summary.first_skipped else { return Ok(()) };
-    let text = format!(
-        "skipped {} of {} lines; first: {first}",
-        format_count(summary.skipped_count),
-        format_count(summary.line_count)
-    );
-    tell(job.observer, Event::Warning { text: &text })
 }
 
 /// Hands the arcs of all chunks to the sorter, in the order of the input.

@@ -1,6 +1,6 @@
 //! What a job did, as data for `--report` and other surfaces.
 
-use crate::cluster::{ClusterOptions, Communities};
+use crate::cluster::{ClusterOptions, Communities, Method};
 use crate::graph::{Graph, GraphSummary};
 use crate::plan::Limits;
 use crate::progress::Stage;
@@ -32,15 +32,15 @@ pub struct InputReport {
     pub zero_weight_count: u64,
     /// Lines skipped because they were bad.
     pub skipped_count: u64,
-    /// How the input was read, in words.
-    pub format: String,
+    /// How each file was read, in words.
+    pub formats: Vec<String>,
 }
 
 /// The result in numbers.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct CommunitiesReport {
     /// Method.
-    pub method: &'static str,
+    pub method: Method,
     /// Seed.
     pub seed: u64,
     /// Communities.
@@ -55,8 +55,12 @@ pub struct CommunitiesReport {
     pub split_count: u64,
     /// Modularity (Newman 2004), with resolution 1.
     pub modularity: f64,
+    /// Share of the weight that is inside communities.
+    pub coverage: f64,
     /// Sweeps over the graph.
     pub sweep_count: u64,
+    /// Whether the sweeps ended because few enough nodes changed.
+    pub converged: bool,
     /// Arcs visited by all sweeps.
     pub visited_arc_count: u64,
 }
@@ -64,14 +68,16 @@ pub struct CommunitiesReport {
 impl CommunitiesReport {
     pub(super) fn new(graph: &Graph, options: &ClusterOptions, found: &Communities) -> Self {
         Self {
-            method: options.method.name(),
+            method: options.method,
             seed: options.seed,
             community_count: found.community_count,
             singleton_count: found.singleton_count,
-            largest_size: found.largest_size,
-            largest_share: found.largest_size as f64 / graph.node_count().max(1) as f64,
+            largest_size: found.largest,
+            largest_share: found.largest as f64 / graph.node_count().max(1) as f64,
             split_count: found.split_count,
             modularity: found.modularity,
+            coverage: found.coverage,
+            converged: found.converged,
             sweep_count: u64::from(found.sweeps),
             visited_arc_count: found.arcs_visited,
         }
