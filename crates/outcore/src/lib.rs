@@ -13,6 +13,7 @@
 //! The engine never prints, never reads the environment, and never exits.
 
 pub mod error;
+pub mod input;
 pub mod io;
 pub mod pack;
 pub mod progress;
