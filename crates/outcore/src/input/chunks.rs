@@ -52,7 +52,8 @@ pub(super) enum Message {
     /// A chunk with its text, its place and nothing else.
     Chunk(ParsedChunk),
     Failed(Error),
-    End,
+    /// All is read: so many bytes of the files.
+    End(u64),
 }
 
 /// A file to read, open already or not.
@@ -98,7 +99,7 @@ impl Reader {
                 Ok(Ok(())) => {}
             }
         }
-        let _ = self.to_parsers.send(Message::End);
+        let _ = self.to_parsers.send(Message::End(self.done_bytes));
     }
 
     fn read_file(

@@ -5,7 +5,8 @@
 //! Without `--columns`, the names are in columns 1 and 2 and the weight
 //! - in column 12 if the file is unmistakably a BLAST table: tabs, exactly 12 columns in every
 //!   sampled line, numbers in columns 3 to 12 of all of them;
-//! - else in column 3 if that is a number in most sampled lines;
+//! - else in column 3 if that is a number in at least half of the sampled lines: the others are then
+//!   bad lines, which is an error, while weights that are not seen would go unnoticed;
 //! - else there is none.
 //!
 //! The first line is a header if a column was given by name, if its weight is no number while most
@@ -141,8 +142,13 @@ pub(crate) fn detect(
     } else {
         &sample.lines[..]
     };
-    let delimiter = options.delimiter.unwrap_or_else(|| detect_delimiter(body));
-    let quotes = matches!(delimiter, Delimiter::Byte(b',' | b';' | b'|'));
+    let delimiter = options.delimiter.unwrap_or_else(|| {
+        // A header may have another number of columns; in two lines, either may be the bad one.
+        let consistent = consistent_delimiter(&sample.lines);
+        let without_first = || (body.len() > 1).then(|| consistent_delimiter(body)).flatten();
+        consistent.or_else(without_first).unwrap_or_else(|| usual_delimiter(&sample.lines))
+    });
+    let quotes = delimiter.allows_quotes();
     let mut layout = Layout {
         delimiter,
         source: 0,
@@ -160,6 +166,10 @@ pub(crate) fn detect(
         layout.weight = found.get(2).copied();
     } else {
         (layout.weight, is_blast) = default_weight(&layout, body);
+        if layout.weight.is_none() {
+            // Bad lines must not hide the weights of a short file.
+            (layout.weight, is_blast) = default_weight(&layout, &sample.lines);
+        }
     }
     let has_header = match options.header {
         Header::Yes => true,
@@ -230,38 +240,50 @@ fn sample<'a>(block: &'a [u8], is_whole: bool, options: &InputOptions) -> Sample
     sample
 }
 
-/// The columns of a line; a broken quote ends them.
-fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
+fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
     let quoted = layout.quotes;
-    let fields = Fields { layout, quoted, text: line, at: 0, end: line.len(), ended: false };
-    fields.map_while(|field| field.ok()).map(|field| &line[field.start..field.end]).collect()
+    Fields { layout, quoted, text: line, at: 0, end: line.len(), ended: false }
 }
 
-/// The delimiter that splits the lines most consistently; a tab if none splits any.
-fn detect_delimiter(lines: &[&[u8]]) -> Delimiter {
-    const CANDIDATES: [Delimiter; 5] = [
-        Delimiter::Byte(b'\t'),
-        Delimiter::Byte(b','),
-        Delimiter::Byte(b';'),
-        Delimiter::Spaces,
-        Delimiter::Byte(b'|'),
-    ];
-    let mut best = (0, CANDIDATES[0]);
-    for delimiter in CANDIDATES {
-        let quotes = matches!(delimiter, Delimiter::Byte(b',' | b';' | b'|'));
-        let (source, target) = (0, 1);
-        let layout =
-            Layout { delimiter, source, target, weight: None, quotes, comment: Vec::new() };
-        let counts: Vec<usize> = lines.iter().map(|line| split(&layout, line).len()).collect();
-        let splitting = counts.iter().filter(|&&count| count >= 2).count();
-        if splitting == lines.len() && counts.windows(2).all(|pair| pair[0] == pair[1]) {
-            return delimiter;
-        }
-        if splitting > best.0 {
-            best = (splitting, delimiter);
-        }
-    }
-    best.1
+/// The columns of a line; a broken quote ends them.
+fn split<'a>(layout: &'a Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
+    fields(layout, line)
+        .map_while(|field| field.ok())
+        .map(|field| &line[field.start..field.end])
+        .collect()
+}
+
+const CANDIDATES: [Delimiter; 5] = [
+    Delimiter::Byte(b'\t'),
+    Delimiter::Byte(b','),
+    Delimiter::Byte(b';'),
+    Delimiter::Spaces,
+    Delimiter::Byte(b'|'),
+];
+
+/// The columns of every line when split by `delimiter`.
+fn column_counts(delimiter: Delimiter, lines: &[&[u8]]) -> Vec<usize> {
+    let quotes = delimiter.allows_quotes();
+    let layout =
+        Layout { delimiter, source: 0, target: 1, weight: None, quotes, comment: Vec::new() };
+    lines.iter().map(|line| fields(&layout, line).count()).collect()
+}
+
+/// The first delimiter that splits all lines into the same number of columns.
+fn consistent_delimiter(lines: &[&[u8]]) -> Option<Delimiter> {
+    CANDIDATES.into_iter().find(|&delimiter| {
+        let counts = column_counts(delimiter, lines);
+        counts[0] >= 2 && counts.iter().all(|&count| count == counts[0])
+    })
+}
+
+/// The delimiter that splits most lines; a tab if none splits any.
+fn usual_delimiter(lines: &[&[u8]]) -> Delimiter {
+    let splitting = |&delimiter: &Delimiter| {
+        column_counts(delimiter, lines).into_iter().filter(|&count| count >= 2).count()
+    };
+    // Of equals, `max_by_key` gives the last.
+    CANDIDATES.into_iter().rev().max_by_key(splitting).unwrap_or(CANDIDATES[0])
 }
 
 /// Whether a field reads as a number, even one that is no weight.
@@ -280,10 +302,11 @@ fn default_weight(layout: &Layout, lines: &[&[u8]]) -> (Option<usize>, bool) {
     (has_numbers(&rows, 2).then_some(2), false)
 }
 
-/// Whether most rows have a number in `column`.
+/// Whether at least half of the rows have a number in `column`.
 fn has_numbers(rows: &[Vec<&[u8]>], column: usize) -> bool {
     let numbers = rows.iter().filter(|row| row.get(column).is_some_and(|field| is_number(field)));
-    numbers.count() * 2 > rows.len()
+    let count = numbers.count();
+    count > 0 && count * 2 >= rows.len()
 }
 
 /// Columns by number or by name in the header, from 0.

@@ -113,6 +113,8 @@ pub struct EdgeReader {
     rejects: Option<Rejects>,
     summary: InputSummary,
     ended: bool,
+    /// What `done_bytes` is after the last chunk.
+    end_bytes: Option<u64>,
 }
 
 impl EdgeReader {
@@ -155,6 +157,7 @@ impl EdgeReader {
             rejects,
             summary: InputSummary::default(),
             ended: false,
+            end_bytes: None,
         })
     }
 
@@ -196,6 +199,7 @@ impl EdgeReader {
         for chunk in &mut batch.chunks {
             self.account(chunk)?;
         }
+        self.done_bytes = self.end_bytes.unwrap_or(self.done_bytes);
         match failure {
             Some(error) => Err(error),
             None => Ok(!batch.chunks.is_empty()),
@@ -212,7 +216,10 @@ impl EdgeReader {
                     (names.clear(), weights.clear(), faults.clear());
                     batch.chunks.push(ParsedChunk { names, weights, faults, ..chunk });
                 }
-                Ok(Message::End) => self.ended = true,
+                Ok(Message::End(bytes)) => {
+                    self.ended = true;
+                    self.end_bytes = Some(bytes);
+                }
                 Ok(Message::Failed(error)) => {
                     self.ended = true;
                     return Some(error);

@@ -37,6 +37,11 @@ impl Delimiter {
         }
     }
 
+    /// Whether fields between such delimiters may be quoted.
+    pub(super) fn allows_quotes(self) -> bool {
+        matches!(self, Self::Byte(b',' | b';' | b'|'))
+    }
+
     pub(super) fn with_article(self) -> String {
         match self {
             Self::Spaces => "runs of spaces".into(),
