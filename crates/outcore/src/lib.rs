@@ -16,6 +16,7 @@ pub mod cluster;
 pub mod error;
 pub mod generate;
 pub mod graph;
+pub mod input;
 pub mod io;
 pub mod output;
 pub mod pack;

@@ -1,0 +1,99 @@
+//! Nanoseconds a line: `cargo run --release --example parse_bench [lines] [threads]`.
+//!
+//! Generates edge lists of several layouts in memory and reads them through the whole interface, on
+//! as many threads as asked; the best of five rounds counts. The checksum keeps the work from being
+//! left out.
+#![expect(clippy::print_stdout, reason = "a benchmark prints")]
+
+use outcore::input::{Batch, BatchMemory, EdgeReader, InputOptions};
+use outcore::io::{Files, sim::Sim};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Instant;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).map(|text| text.parse().expect("a number"));
+    let lines: usize = arguments.next().unwrap_or(2_000_000);
+    let threads: usize = arguments.next().unwrap_or(1);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    println!("{lines} lines, {threads} threads, best of 5");
+    for (name, line) in LAYOUTS {
+        let mut text = String::new();
+        let mut state = 1u64;
+        for _ in 0..lines {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            line(&mut text, (state >> 33) as u32, (state >> 13) as u32);
+        }
+        let sim = Sim::new();
+        sim.put("edges", text.as_bytes());
+        let best = (0..5).map(|_| pool.install(|| round(&sim))).min_by(|a, b| a.0.total_cmp(&b.0));
+        let (seconds, checksum) = best.expect("five rounds");
+        println!(
+            "{name:28} {:6.1} ns/line {:7.0} MB/s  checksum {checksum:016x}",
+            seconds * 1e9 / lines as f64,
+            text.len() as f64 / seconds / 1e6,
+        );
+    }
+}
+
+type Line = fn(&mut String, u32, u32);
+
+const LAYOUTS: [(&str, Line); 8] = [
+    ("tab, 9+10 letters, 0.541", |text, a, b| {
+        let _ = writeln!(text, "P{:08}\tQ{:09}\t0.{:03}", a % 100_000_000, b, b % 1000);
+    }),
+    ("tab, integers, none", |text, a, b| {
+        let _ = writeln!(text, "{}\t{}", a % 4_000_000, b % 4_000_000);
+    }),
+    ("tab, mixed lengths, 5 digits", |text, a, b| {
+        let _ = writeln!(text, "g{}\tg{}\t{}.{}", a >> (b % 24), b >> (a % 24), a % 99, b % 999);
+    }),
+    ("tab, 9+10 letters, 16 digits", |text, a, b| {
+        let _ = writeln!(text, "P{:08}\tQ{:09}\t{}", a % 100_000_000, b, f64::from(b) / 3e9);
+    }),
+    ("tab, 24 letters, 0.541", |text, a, b| {
+        let _ = writeln!(text, "protein_P{a:015}\tprotein_Q{b:015}\t0.{:03}", b % 1000);
+    }),
+    ("BLAST, 12 columns", |text, a, b| {
+        let _ = writeln!(
+            text,
+            "P{:08}\tQ{:09}\t{}.{}\t{}\t2\t0\t1\t{}\t7\t{}\t1e-{}\t{}",
+            a % 100_000_000,
+            b,
+            b % 100,
+            a % 1000,
+            a % 999,
+            b % 999,
+            a % 777,
+            b % 180,
+            a % 2000,
+        );
+    }),
+    ("comma, some quotes", |text, a, b| {
+        let _ = writeln!(text, "\"P{:08}\",Q{:09},0.{:03}", a % 100_000_000, b, b % 1000);
+    }),
+    ("runs of spaces", |text, a, b| {
+        let _ = writeln!(text, "{}  {} 0.{:03}", a % 4_000_000, b % 4_000_000, b % 1000);
+    }),
+];
+
+fn round(sim: &Sim) -> (f64, u64) {
+    let files = Files::new(Arc::new(sim.clone()));
+    let options = InputOptions { paths: vec!["edges".into()], ..InputOptions::default() };
+    let memory = BatchMemory { chunk_bytes: 256 << 10, chunks: 2 * rayon::current_num_threads() };
+    let start = Instant::now();
+    let mut reader = EdgeReader::open(&files, &options, memory).expect("edges");
+    let mut batch = Batch::default();
+    let mut checksum = 0u64;
+    while reader.next_batch(&mut batch).expect("edges") {
+        for chunk in &batch.chunks {
+            let last = chunk.names.last().expect("edges");
+            checksum = checksum
+                .rotate_left(7)
+                .wrapping_add(last.fingerprint.low ^ last.fingerprint.high)
+                .wrapping_add(chunk.names.len() as u64)
+                .wrapping_add(u64::from(chunk.weights.last().copied().unwrap_or(1)));
+        }
+    }
+    (start.elapsed().as_secs_f64(), checksum)
+}

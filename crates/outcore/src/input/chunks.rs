@@ -1,0 +1,240 @@
+//! The reading thread: files in order, decompressed and cut at line ends, ahead of the parsers.
+//!
+//! A chunk has at most `chunk_bytes` of text, or one longer line, and at most one line for 16
+//! bytes of `chunk_bytes`, which bounds what is made of it. Buffers come back to be used again.
+
+use super::NameRef;
+use super::decompress::Input;
+use super::fault::{Fault, Origin};
+use super::text::PADDING;
+use crate::error::{Error, Result};
+use crate::io::Files;
+use crossbeam_channel::{Receiver, Sender};
+use std::path::PathBuf;
+
+/// Longest line, its end included.
+pub(crate) const LINE_LIMIT: usize = 1 << 20;
+/// A chunk has no more lines than its size over this.
+pub(super) const BYTES_PER_LINE: usize = 16;
+
+/// A piece of a file as text, and the edges in it.
+#[derive(Debug, Default)]
+pub struct ParsedChunk {
+    /// The text that names point into; bytes outside of names mean nothing.
+    pub text: Vec<u8>,
+    /// The names of the edges: source, target, source, target, ...
+    pub names: Vec<NameRef>,
+    /// Weight codes, one for each edge; 0 means weight 0: the nodes count, the edge does not.
+    /// Empty if the input has no weights.
+    pub weights: Vec<u32>,
+    pub(super) used: usize,
+    pub(super) origin: Origin,
+    pub(super) lines: u64,
+    pub(super) done_bytes: u64,
+    pub(super) faults: Vec<Fault>,
+}
+
+impl ParsedChunk {
+    /// The bytes of a name.
+    #[inline]
+    pub fn name(&self, name: &NameRef) -> &[u8] {
+        &self.text[name.offset as usize..name.offset as usize + name.bytes as usize]
+    }
+
+    /// Number of edges, those of weight 0 included.
+    pub fn edge_count(&self) -> usize {
+        self.names.len() / 2
+    }
+}
+
+/// What the thread sends.
+pub(super) enum Message {
+    /// A chunk with its text, its place and nothing else.
+    Chunk(ParsedChunk),
+    Failed(Error),
+    /// All is read: so many bytes of the files.
+    End(u64),
+}
+
+/// A file to read, open already or not.
+pub(super) struct Task {
+    pub(super) file: usize,
+    pub(super) path: PathBuf,
+    pub(super) input: Option<Input>,
+}
+
+/// The thread's state.
+pub(super) struct Reader {
+    pub(super) files: Files,
+    pub(super) chunk_bytes: usize,
+    pub(super) workers: usize,
+    pub(super) to_parsers: Sender<Message>,
+    pub(super) recycled: Receiver<Vec<u8>>,
+    /// Bytes of the files read to their end.
+    pub(super) done_bytes: u64,
+}
+
+/// The caller has gone.
+struct Gone;
+
+impl Reader {
+    /// Reads all files; the channel closes after [`Message::End`] or [`Message::Failed`].
+    pub(super) fn run(mut self, tasks: Vec<Task>) {
+        for task in tasks {
+            let opened = match task.input {
+                Some(input) => Ok(input),
+                None => Input::open(&self.files, &task.path, self.workers),
+            };
+            let result = match opened {
+                Ok(input) => self.read_file(task.file, input),
+                Err(error) => Ok(Err(error)),
+            };
+            match result {
+                Err(Gone) => return,
+                Ok(Err(error)) => {
+                    // Nobody listens if this fails.
+                    let _ = self.to_parsers.send(Message::Failed(error));
+                    return;
+                }
+                Ok(Ok(())) => {}
+            }
+        }
+        let _ = self.to_parsers.send(Message::End(self.done_bytes));
+    }
+
+    fn read_file(
+        &mut self,
+        file: usize,
+        mut input: Input,
+    ) -> std::result::Result<Result<()>, Gone> {
+        let mut origin = Origin { file, byte: 0, line: 1 };
+        let mut buffer = self.buffer(0);
+        let mut used = 0;
+        let mut limit = self.chunk_bytes;
+        let mut outcome = None;
+        loop {
+            grow(&mut buffer, limit);
+            while used < limit && outcome.is_none() {
+                match input.read(&mut buffer[used..limit]) {
+                    Ok(0) => outcome = Some(Ok(())),
+                    Ok(count) => used += count,
+                    Err(error) => outcome = Some(Err(error)),
+                }
+            }
+            if matches!(outcome, Some(Ok(()))) && used > 0 && buffer[used - 1] != b'\n' {
+                buffer[used] = b'\n';
+                used += 1;
+            }
+            let Some(end) = memchr::memrchr(b'\n', &buffer[..used]).map(|at| at + 1) else {
+                if let Some(outcome) = outcome {
+                    self.done_bytes += input.consumed();
+                    return Ok(outcome);
+                }
+                if used < LINE_LIMIT {
+                    limit = (limit * 2).min(self.chunk_bytes.max(LINE_LIMIT));
+                    continue;
+                }
+                match self.skip_line(&mut origin, &mut buffer, &mut used, &mut input)? {
+                    Ok(()) => limit = self.chunk_bytes.max(used),
+                    Err(error) => return Ok(Err(error)),
+                }
+                continue;
+            };
+            let (end, lines) = self.cut(&buffer[..end]);
+            let mut next = self.buffer(used - end);
+            next[..used - end].copy_from_slice(&buffer[end..used]);
+            let text = std::mem::replace(&mut buffer, next);
+            let done_bytes = self.done_bytes + input.consumed();
+            self.send(ParsedChunk {
+                text,
+                used: end,
+                origin,
+                lines,
+                done_bytes,
+                ..Default::default()
+            })?;
+            origin.byte += end as u64;
+            origin.line += lines;
+            used -= end;
+            limit = self.chunk_bytes.max(used);
+        }
+    }
+
+    fn send(&self, chunk: ParsedChunk) -> std::result::Result<(), Gone> {
+        self.to_parsers.send(Message::Chunk(chunk)).map_err(|_| Gone)
+    }
+
+    /// Where to cut whole lines so that there are not too many: the end and the number of lines.
+    fn cut(&self, text: &[u8]) -> (usize, u64) {
+        let most = self.chunk_bytes.div_ceil(BYTES_PER_LINE);
+        let lines = memchr::memchr_iter(b'\n', text).count();
+        if lines <= most {
+            return (text.len(), lines as u64);
+        }
+        let last = memchr::memchr_iter(b'\n', text).nth(most - 1);
+        (last.map_or(text.len(), |at| at + 1), most as u64)
+    }
+
+    /// Sends the beginning of a line that is too long, for the parser to refuse, and drops the rest.
+    fn skip_line(
+        &self,
+        origin: &mut Origin,
+        buffer: &mut Vec<u8>,
+        used: &mut usize,
+        input: &mut Input,
+    ) -> std::result::Result<Result<()>, Gone> {
+        let mut text = self.buffer(*used);
+        text[..*used].copy_from_slice(&buffer[..*used]);
+        text[*used] = b'\n';
+        let done_bytes = self.done_bytes + input.consumed();
+        let mut chunk = ParsedChunk {
+            text,
+            used: *used + 1,
+            origin: *origin,
+            done_bytes,
+            ..Default::default()
+        };
+        chunk.lines = 1;
+        self.send(chunk)?;
+        origin.byte += *used as u64;
+        origin.line += 1;
+        loop {
+            match input.read(&mut buffer[..self.chunk_bytes]) {
+                Err(error) => return Ok(Err(error)),
+                Ok(0) => {
+                    *used = 0;
+                    return Ok(Ok(()));
+                }
+                Ok(count) => {
+                    if let Some(at) = memchr::memchr(b'\n', &buffer[..count]) {
+                        buffer.copy_within(at + 1..count, 0);
+                        *used = count - at - 1;
+                        origin.byte += at as u64 + 1;
+                        return Ok(Ok(()));
+                    }
+                    origin.byte += count as u64;
+                }
+            }
+        }
+    }
+
+    /// A buffer for a chunk that begins with `carried` bytes.
+    fn buffer(&self, carried: usize) -> Vec<u8> {
+        let wanted = self.chunk_bytes.max(carried);
+        let mut buffer = self.recycled.try_recv().unwrap_or_default();
+        if buffer.len() > 2 * (wanted + PADDING) {
+            buffer = Vec::new();
+        }
+        grow(&mut buffer, wanted);
+        buffer
+    }
+}
+
+/// Makes room for `bytes`, a line end and the padding.
+fn grow(buffer: &mut Vec<u8>, bytes: usize) {
+    let wanted = bytes + 1 + PADDING;
+    if buffer.len() < wanted {
+        buffer.reserve_exact(wanted - buffer.len());
+        buffer.resize(wanted, 0);
+    }
+}

@@ -1,0 +1,346 @@
+//! Bytes of a file, decompressed: plain, gzip of any number of members, BGZF, zstd.
+//!
+//! A plain file is read straight into the caller's buffer. Others are read 256 KiB at a time and
+//! inflated on the reading thread; BGZF (`bgzip`), whose blocks say how long they are, on several
+//! threads. Data that is damaged or ends too early is an error with the compressed byte.
+
+use super::bgzf::{self, BgzfReader};
+use super::format::bad_input;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::Files;
+use std::io::{self, BufRead, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+const BUFFER_BYTES: usize = 256 << 10;
+/// Enough of a file to know what it is.
+const MAGIC_BYTES: usize = 64;
+
+/// How far the reading of one file is.
+#[derive(Debug, Default)]
+pub(super) struct Position {
+    /// Bytes taken from the file and used.
+    consumed: AtomicU64,
+    /// Whether the storage failed, rather than the data.
+    failed: AtomicBool,
+}
+
+impl Position {
+    pub(super) fn consumed(&self) -> u64 {
+        self.consumed.load(Ordering::Relaxed)
+    }
+}
+
+/// A buffered file that knows its position and retries interrupted reads.
+pub(super) struct Source {
+    inner: Box<dyn Read + Send>,
+    path: PathBuf,
+    buffer: Vec<u8>,
+    at: usize,
+    filled: usize,
+    position: Arc<Position>,
+}
+
+impl Source {
+    fn read_inner(&mut self, into: Option<&mut [u8]>) -> io::Result<usize> {
+        let into = match into {
+            Some(into) => into,
+            None => &mut self.buffer[self.filled..],
+        };
+        loop {
+            match self.inner.read(into) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.position.failed.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Buffers at least `bytes`, unless the file ends first; gives what is buffered.
+    pub(super) fn peek(&mut self, bytes: usize) -> io::Result<&[u8]> {
+        if self.filled - self.at < bytes {
+            self.buffer.copy_within(self.at..self.filled, 0);
+            self.filled -= self.at;
+            self.at = 0;
+            self.buffer.resize(BUFFER_BYTES.max(bytes), 0);
+            while self.filled < bytes {
+                match self.read_inner(None)? {
+                    0 => break,
+                    count => self.filled += count,
+                }
+            }
+        }
+        Ok(&self.buffer[self.at..self.filled])
+    }
+
+    /// The compressed byte to be read next.
+    pub(super) fn consumed(&self) -> u64 {
+        self.position.consumed()
+    }
+
+    /// The error for `error`, met at the current byte: the storage's, or the data's.
+    pub(super) fn error(&self, error: io::Error) -> Error {
+        failure(&self.path, &self.position, error)
+    }
+
+    pub(super) fn damaged(&self, byte: u64, message: &str) -> Error {
+        damaged(&self.path, byte, message)
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = if self.at < self.filled {
+            let count = into.len().min(self.filled - self.at);
+            into[..count].copy_from_slice(&self.buffer[self.at..self.at + count]);
+            self.at += count;
+            count
+        } else {
+            self.read_inner(Some(into))?
+        };
+        self.position.consumed.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl BufRead for Source {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.peek(1)
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.at += count;
+        self.position.consumed.fetch_add(count as u64, Ordering::Relaxed);
+    }
+}
+
+fn failure(path: &Path, position: &Position, error: io::Error) -> Error {
+    if position.failed.load(Ordering::Relaxed) {
+        return Error::io("read", path, error);
+    }
+    let message = if error.kind() == io::ErrorKind::UnexpectedEof {
+        "it ends too early".to_string()
+    } else {
+        error.to_string()
+    };
+    damaged(path, position.consumed(), &message)
+}
+
+fn damaged(path: &Path, byte: u64, message: &str) -> Error {
+    Error::new(
+        ErrorKind::BadCompression,
+        format!("compressed data of `{}` is damaged: {message}", path.display()),
+    )
+    .note(format!("byte {byte} of the compressed file"))
+    .hint("fetch or compress the file again; `gzip -t` or `zstd -t` checks it")
+}
+
+/// Decompressed bytes of one file.
+pub(super) enum Decoder {
+    Plain(Source),
+    Gzip(GzipReader),
+    Bgzf(Box<BgzfReader>),
+    Zstd(Box<zstd::stream::read::Decoder<'static, Source>>),
+}
+
+impl Decoder {
+    /// Decompresses `source` by what its first bytes say; BGZF on `workers` threads, or on this one.
+    fn new(mut source: Source, workers: usize) -> Result<Self> {
+        let path = source.path.clone();
+        let position = source.position.clone();
+        let wrong = |error| failure(&path, &position, error);
+        let magic = source.peek(MAGIC_BYTES).map_err(wrong)?;
+        if bgzf::block_bytes(magic).is_some() {
+            return Ok(Self::Bgzf(Box::new(BgzfReader::new(source, workers))));
+        }
+        match magic {
+            [0x1F, 0x8B, ..] => Ok(Self::Gzip(GzipReader::new(source))),
+            [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(source).map_err(wrong)?;
+                Ok(Self::Zstd(Box::new(decoder)))
+            }
+            _ => match other_format(magic) {
+                Some((name, hint)) => {
+                    Err(bad_input(&path, &format!("is {name}, not text")).hint(hint))
+                }
+                None => Ok(Self::Plain(source)),
+            },
+        }
+    }
+
+    fn is_compressed(&self) -> bool {
+        !matches!(self, Self::Plain(_))
+    }
+
+    fn read(&mut self, into: &mut [u8], path: &Path, position: &Position) -> Result<usize> {
+        match self {
+            Self::Plain(source) => source.read(into),
+            Self::Zstd(decoder) => decoder.read(into),
+            Self::Gzip(reader) => reader.read(into),
+            Self::Bgzf(reader) => match reader.read(into)? {
+                bgzf::Step::Read(count) => Ok(count),
+                bgzf::Step::Other(source) => {
+                    *self = Self::Gzip(GzipReader::next_member(source));
+                    return self.read(into, path, position);
+                }
+            },
+        }
+        .map_err(|error| failure(path, position, error))
+    }
+}
+
+/// Formats that are recognised in order to say what to do.
+fn other_format(magic: &[u8]) -> Option<(&'static str, &'static str)> {
+    let table: [(&[u8], _, _); 5] = [
+        (b"\xfd7zXZ\0", "compressed with xz", "pipe it in: `xz -dc FILE | outcore ... -`"),
+        (b"BZh", "compressed with bzip2", "pipe it in: `bzip2 -dc FILE | outcore ... -`"),
+        (b"PK\x03\x04", "a zip archive", "pipe it in: `unzip -p FILE | outcore ... -`"),
+        (b"\x04\x22\x4d\x18", "compressed with lz4", "pipe it in: `lz4 -dc FILE | outcore ... -`"),
+        (b"PAR1", "a Parquet file", "write its edges as tab-separated text first"),
+    ];
+    // `BZh` may begin a name; a bzip2 file goes on with the level and the digits of pi.
+    table
+        .into_iter()
+        .find(|(start, ..)| magic.starts_with(start))
+        .filter(|(start, ..)| *start != b"BZh" || magic.get(4..10) == Some(b"1AY&SY"))
+        .map(|(_, name, hint)| (name, hint))
+}
+
+/// Reads gzip members one after the other; zeros may follow the last one.
+pub(super) struct GzipReader {
+    state: GzipState,
+}
+
+enum GzipState {
+    Inside(Box<flate2::bufread::GzDecoder<Source>>),
+    Between(Source),
+    End,
+}
+
+impl GzipReader {
+    fn new(source: Source) -> Self {
+        Self { state: GzipState::Inside(Box::new(flate2::bufread::GzDecoder::new(source))) }
+    }
+
+    /// Goes on where a member ends.
+    fn next_member(source: Source) -> Self {
+        Self { state: GzipState::Between(source) }
+    }
+
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.state = match std::mem::replace(&mut self.state, GzipState::End) {
+                GzipState::End => return Ok(0),
+                GzipState::Inside(mut member) => {
+                    let count = member.read(into)?;
+                    if count > 0 || into.is_empty() {
+                        self.state = GzipState::Inside(member);
+                        return Ok(count);
+                    }
+                    GzipState::Between(member.into_inner())
+                }
+                GzipState::Between(mut source) => match source.peek(1)?.first() {
+                    None => GzipState::End,
+                    Some(0) => {
+                        skip_zeros(&mut source)?;
+                        GzipState::End
+                    }
+                    Some(0x1F) => return self.begin(source, into),
+                    Some(_) => return Err(not_gzip()),
+                },
+            }
+        }
+    }
+
+    fn begin(&mut self, source: Source, into: &mut [u8]) -> io::Result<usize> {
+        *self = Self::new(source);
+        self.read(into)
+    }
+}
+
+fn not_gzip() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "what follows the compressed data is not gzip")
+}
+
+fn skip_zeros(source: &mut Source) -> io::Result<()> {
+    loop {
+        let bytes = source.peek(1)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if let Some(zeros) = bytes.iter().position(|&byte| byte != 0) {
+            source.consume(zeros);
+            return Err(not_gzip());
+        }
+        let zeros = bytes.len();
+        source.consume(zeros);
+    }
+}
+
+/// An open input: its first bytes can be looked at before they are read.
+pub(super) struct Input {
+    decoder: Decoder,
+    path: PathBuf,
+    position: Arc<Position>,
+    head: Vec<u8>,
+    head_at: usize,
+}
+
+impl Input {
+    /// Opens a file, a pipe, or `-`.
+    pub(super) fn open(files: &Files, path: &Path, workers: usize) -> Result<Self> {
+        let position = Arc::new(Position::default());
+        let source = Source {
+            inner: files.open_stream(path)?,
+            path: path.to_path_buf(),
+            buffer: Vec::new(),
+            at: 0,
+            filled: 0,
+            position: position.clone(),
+        };
+        let decoder = Decoder::new(source, workers)?;
+        Ok(Self { decoder, path: path.to_path_buf(), position, head: Vec::new(), head_at: 0 })
+    }
+
+    pub(super) fn is_compressed(&self) -> bool {
+        self.decoder.is_compressed()
+    }
+
+    /// Bytes of the file used so far.
+    pub(super) fn consumed(&self) -> u64 {
+        self.position.consumed()
+    }
+
+    /// The first `bytes` of the text, and whether that is all of it. Before the first read only.
+    pub(super) fn peek(&mut self, bytes: usize) -> Result<(&[u8], bool)> {
+        let mut filled = self.head.len();
+        self.head.resize(bytes.max(filled), 0);
+        let mut ended = false;
+        while filled < bytes && !ended {
+            let room = &mut self.head[filled..];
+            let count = self.decoder.read(room, &self.path, &self.position)?;
+            filled += count;
+            ended = count == 0;
+        }
+        self.head.truncate(filled);
+        Ok((&self.head, ended))
+    }
+
+    /// Reads some bytes of the text; 0 at its end.
+    pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        if self.head_at < self.head.len() {
+            let count = into.len().min(self.head.len() - self.head_at);
+            into[..count].copy_from_slice(&self.head[self.head_at..self.head_at + count]);
+            self.head_at += count;
+            if self.head_at == self.head.len() {
+                (self.head, self.head_at) = (Vec::new(), 0);
+            }
+            return Ok(count);
+        }
+        self.decoder.read(into, &self.path, &self.position)
+    }
+}

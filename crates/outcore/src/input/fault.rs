@@ -1,0 +1,267 @@
+//! Bad lines: found by the parsers as a few numbers, told as an error or a line of the rejects file.
+
+use super::Delimiter;
+use super::format::Format;
+use crate::error::{Error, ErrorKind, Place};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Most bytes of a line that an error shows.
+const SHOWN_BYTES: usize = 120;
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// The line has only so many columns.
+    MissingColumn(u32),
+    EmptySource,
+    EmptyTarget,
+    NameTooLong,
+    EmptyWeight,
+    WeightNotNumber,
+    WeightNegative,
+    WeightInfinite,
+    WeightNan,
+    /// A quote is not closed before the line ends.
+    OpenQuote,
+    /// Text follows the closing quote.
+    TextAfterQuote,
+    LineTooLong,
+}
+
+/// A bad line: positions are in the chunk's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) problem: Problem,
+    pub(crate) line_start: u32,
+    /// Without the line end.
+    pub(crate) line_end: u32,
+    /// The field at fault.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// Where a chunk's text comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// Index of the file.
+    pub(crate) file: usize,
+    /// Byte offset of the text in the decompressed file.
+    pub(crate) byte: u64,
+    /// Number of the text's first line, from 1.
+    pub(crate) line: u64,
+}
+
+impl Problem {
+    pub(crate) fn kind(self) -> ErrorKind {
+        match self {
+            Self::MissingColumn(_) => ErrorKind::MissingColumn,
+            Self::EmptySource | Self::EmptyTarget => ErrorKind::EmptyName,
+            Self::NameTooLong => ErrorKind::NameTooLong,
+            Self::EmptyWeight
+            | Self::WeightNotNumber
+            | Self::WeightNegative
+            | Self::WeightInfinite
+            | Self::WeightNan => ErrorKind::BadWeight,
+            Self::OpenQuote | Self::TextAfterQuote => ErrorKind::BadQuote,
+            Self::LineTooLong => ErrorKind::BadInput,
+        }
+    }
+
+    /// What is wrong, in one clause.
+    pub(crate) fn reason(self, format: &Format) -> String {
+        match self {
+            Self::MissingColumn(found) => {
+                let (role, column) = format.layout.first_role_after(found as usize);
+                let plural = if found == 1 { "" } else { "s" };
+                format!("line has {found} column{plural}, but the {role} is column {column}")
+            }
+            Self::EmptySource => "source has no name".into(),
+            Self::EmptyTarget => "target has no name".into(),
+            Self::NameTooLong => "name is longer than 64 KiB".into(),
+            Self::EmptyWeight => "weight is empty".into(),
+            Self::WeightNotNumber => "weight is not a number".into(),
+            Self::WeightNegative => "weight is negative".into(),
+            Self::WeightInfinite => "weight is infinite".into(),
+            Self::WeightNan => "weight is NaN".into(),
+            Self::OpenQuote => "quote is not closed on its line".into(),
+            Self::TextAfterQuote => "text follows the closing quote".into(),
+            Self::LineTooLong => "line is longer than 1 MiB".into(),
+        }
+    }
+
+    /// What was expected, for the mark under the line.
+    fn expected(self, format: &Format) -> String {
+        match self {
+            Self::MissingColumn(1) => format!("no {} here", format.layout.delimiter.name()),
+            Self::MissingColumn(_) => {
+                format!("expected {} columns", format.layout.last_column() + 1)
+            }
+            Self::EmptySource | Self::EmptyTarget => "expected a name".into(),
+            Self::NameTooLong => "names have at most 65,536 bytes".into(),
+            Self::EmptyWeight | Self::WeightNotNumber => "expected a number".into(),
+            Self::WeightNegative | Self::WeightInfinite | Self::WeightNan => {
+                "weights are finite and at least 0".into()
+            }
+            Self::OpenQuote => "a quoted field cannot hold a line break".into(),
+            Self::TextAfterQuote => {
+                format!("expected a {} or the line end", format.layout.delimiter.name())
+            }
+            Self::LineTooLong => "expected a line end within 1 MiB".into(),
+        }
+    }
+}
+
+/// The error for a bad line.
+pub(crate) fn error(
+    fault: &Fault,
+    text: &[u8],
+    origin: &Origin,
+    path: &Path,
+    format: &Format,
+) -> Error {
+    let place = place(fault, text, origin, path, format);
+    let (byte, line) = (place.byte, place.line);
+    let found = &text[fault.start as usize..fault.end as usize];
+    let mut error = Error::new(fault.problem.kind(), fault.problem.reason(format))
+        .at(place)
+        .note(format!("byte {byte} of the file"));
+    if fault.problem.kind() == ErrorKind::MissingColumn {
+        error = error.note(format!("columns are separated by {}", format.delimiter_text()));
+    }
+    let first = line == format.preamble_lines + 1 && !format.has_header;
+    error.hint(hint(fault.problem, found, format, first))
+}
+
+/// What to type.
+fn hint(problem: Problem, found: &[u8], format: &Format, is_first_line: bool) -> String {
+    let skip = "`--on-bad-line skip` to go on without this line";
+    match problem.kind() {
+        ErrorKind::MissingColumn => match other_delimiter(found, format.layout.delimiter) {
+            Some(other) if problem == Problem::MissingColumn(1) => {
+                format!("use `--delimiter {other}`, or {skip}")
+            }
+            _ => format!("use `--columns` to say which columns hold the edge, or {skip}"),
+        },
+        ErrorKind::BadWeight if is_first_line && problem == Problem::WeightNotNumber => {
+            format!("use `--header yes` if this line names the columns, or {skip}")
+        }
+        ErrorKind::BadWeight => {
+            let (source, target) = (format.layout.source + 1, format.layout.target + 1);
+            format!("use `--columns {source},{target}` to ignore the weights, or {skip}")
+        }
+        _ => format!("use {skip}"),
+    }
+}
+
+/// A delimiter that the line holds, as one types it.
+fn other_delimiter(line: &[u8], current: Delimiter) -> Option<&'static str> {
+    [(b'\t', "tab"), (b',', "','"), (b';', "';'"), (b'|', "'|'"), (b' ', "space")]
+        .into_iter()
+        .find(|&(byte, _)| current != Delimiter::Byte(byte) && line.contains(&byte))
+        .map(|(_, text)| text)
+}
+
+/// The place of a bad line in its file.
+pub(crate) fn place(
+    fault: &Fault,
+    text: &[u8],
+    origin: &Origin,
+    path: &Path,
+    format: &Format,
+) -> Place {
+    let (line_start, line_end) = (fault.line_start as usize, fault.line_end as usize);
+    let (start, end) = (fault.start as usize, fault.end as usize);
+    let lines_before = memchr::memchr_iter(b'\n', &text[..line_start]).count() as u64;
+    let column = String::from_utf8_lossy(&text[line_start..start]).chars().count() as u64 + 1;
+    let (shown, span) = shorten(&text[line_start..line_end], start - line_start, end - line_start);
+    Place {
+        path: path.to_path_buf(),
+        line: origin.line + lines_before,
+        column,
+        byte: origin.byte + start as u64,
+        text: shown,
+        span,
+        expected: fault.problem.expected(format),
+    }
+}
+
+/// At most [`SHOWN_BYTES`] of a line around `start..end`, escaped, and where the fault is in it.
+fn shorten(line: &[u8], start: usize, end: usize) -> (String, (usize, usize)) {
+    let mut from = 0;
+    let mut to = line.len();
+    if line.len() > SHOWN_BYTES {
+        let shown_end = end.min(start + SHOWN_BYTES / 2);
+        from = boundary(line, start.saturating_sub(SHOWN_BYTES / 3).min(shown_end));
+        to = boundary(line, (from + SHOWN_BYTES).min(line.len()));
+    }
+    let (start, end) = (start.clamp(from, to), end.clamp(from, to));
+    let mut shown = String::new();
+    if from > 0 {
+        shown.push_str("...");
+    }
+    escape(&line[from..start], &mut shown);
+    let span_start = shown.len();
+    escape(&line[start..end], &mut shown);
+    let span_end = shown.len();
+    escape(&line[end..to], &mut shown);
+    if to < line.len() {
+        shown.push_str("...");
+    }
+    (shown, (span_start, span_end))
+}
+
+/// The nearest start of a UTF-8 character at or before `at`.
+fn boundary(line: &[u8], at: usize) -> usize {
+    let is_inside = |&at: &usize| line.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    (at.saturating_sub(3)..=at).rev().find(|at| !is_inside(at)).unwrap_or(at)
+}
+
+/// Appends `bytes` with control characters, backslashes and bytes that are no UTF-8 escaped, so that
+/// the text has one line, no tab, and can be turned back.
+pub(crate) fn escape(bytes: &[u8], out: &mut String) {
+    for part in bytes.utf8_chunks() {
+        for letter in part.valid().chars() {
+            match letter {
+                '\t' => out.push_str("\\t"),
+                '\n' => out.push_str("\\n"),
+                '\r' => out.push_str("\\r"),
+                '\\' => out.push_str("\\\\"),
+                letter if letter.is_control() && letter.is_ascii() => {
+                    push_byte(letter as u8, out);
+                }
+                letter if letter.is_control() => {
+                    let _ = write!(out, "\\u{{{:x}}}", u32::from(letter));
+                }
+                letter => out.push(letter),
+            }
+        }
+        for &byte in part.invalid() {
+            push_byte(byte, out);
+        }
+    }
+}
+
+fn push_byte(byte: u8, out: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = write!(out, "\\x{byte:02x}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_cut_around_the_fault_on_character_boundaries() {
+        let line = "é".repeat(300);
+        for start in 0..600 {
+            let (text, (from, to)) = shorten(line.as_bytes(), start, start + 1);
+            assert!(text.len() <= 4 * SHOWN_BYTES && from < to && to <= text.len(), "{start}");
+        }
+        let (text, span) = shorten(b"a\tb\t-1", 4, 6);
+        assert_eq!((text.as_str(), span), ("a\\tb\\t-1", (6, 8)));
+        let mut out = String::new();
+        escape(b"\\\0\xff\x1b\xc2\x85", &mut out);
+        assert_eq!(out, "\\\\\\x00\\xff\\x1b\\u{85}");
+    }
+}

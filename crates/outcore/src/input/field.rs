@@ -1,0 +1,348 @@
+//! Single fields: the fingerprint of a name, and the weight in a few digits.
+//!
+//! Both have a path over whole 8-byte words (SIMD within a register: Mycroft's zero-byte test,
+//! 1987; Lemire's eight digits at once, 2018) and a plain path that gives the same answer.
+
+use super::fault::Problem;
+use crate::weight::Weight;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+/// Longest name that is its own fingerprint.
+pub const SHORT_NAME_BYTES: usize = 15;
+/// Longest name.
+pub const NAME_LIMIT: usize = 64 << 10;
+
+/// Seed of the hash of longer names.
+const LONG_NAME_SEED: u64 = 0x6f75_7463_6f72_6531;
+const LONG_NAME_MARK: u64 = 0xFF << 56;
+
+/// Sixteen bytes that stand for a name.
+///
+/// Names of at most 15 bytes are stored as themselves, so that equal fingerprints are equal names:
+/// `low` holds the first eight bytes, the first one lowest, `high` the next seven and, on top, the
+/// length. Of a longer name it is 120 bits of XXH3, with 0xFF on top.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Fingerprint {
+    /// The first eight bytes of the name, or the low half of its hash.
+    pub low: u64,
+    /// The next seven bytes and the length, or the high half of the hash under the mark 0xFF.
+    pub high: u64,
+}
+
+impl Fingerprint {
+    /// The fingerprint of `name`.
+    pub fn of(name: &[u8]) -> Self {
+        if name.len() > SHORT_NAME_BYTES {
+            return Self::of_long(name);
+        }
+        let mut bytes = [0; 16];
+        bytes[..name.len()].copy_from_slice(name);
+        let whole = u128::from_le_bytes(bytes);
+        Self { low: whole as u64, high: (whole >> 64) as u64 | (name.len() as u64) << 56 }
+    }
+
+    pub(super) fn of_long(name: &[u8]) -> Self {
+        let hash = xxh3_128_with_seed(name, LONG_NAME_SEED);
+        Self { low: hash as u64, high: (hash >> 64) as u64 | LONG_NAME_MARK }
+    }
+
+    /// Whether equal fingerprints mean equal names.
+    pub fn is_exact(self) -> bool {
+        self.high < LONG_NAME_MARK
+    }
+
+    /// Length of the name, if the fingerprint is the name.
+    pub fn short_len(self) -> Option<usize> {
+        self.is_exact().then_some((self.high >> 56) as usize)
+    }
+}
+
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+const LOW_SEVEN: u64 = 0x7F7F_7F7F_7F7F_7F7F;
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// Eight copies of a byte.
+#[inline(always)]
+pub(super) const fn splat(byte: u8) -> u64 {
+    byte as u64 * LOW_BITS
+}
+
+/// Marks bytes of `word` that equal the pattern's; only the lowest mark is certain.
+#[inline(always)]
+pub(super) const fn first_equal(word: u64, pattern: u64) -> u64 {
+    let difference = word ^ pattern;
+    difference.wrapping_sub(LOW_BITS) & !difference & HIGH_BITS
+}
+
+/// Marks exactly the bytes of `word` that equal the pattern's.
+#[inline(always)]
+pub(super) const fn all_equal(word: u64, pattern: u64) -> u64 {
+    let difference = word ^ pattern;
+    !(((difference & LOW_SEVEN) + LOW_SEVEN) | difference) & HIGH_BITS
+}
+
+/// The two words at `at`; the text is padded, so they are always there.
+#[inline(always)]
+pub(super) fn words(text: &[u8], at: usize) -> (u64, u64) {
+    let bytes: [u8; 16] = *text[at..].first_chunk().expect("the text is padded");
+    let whole = u128::from_le_bytes(bytes);
+    (whole as u64, (whole >> 64) as u64)
+}
+
+/// Fingerprint of the first `len` bytes of two words; `len` is 1 to 15.
+#[inline(always)]
+pub(super) fn short_fingerprint(low: u64, high: u64, len: usize) -> Fingerprint {
+    debug_assert!(len > 0 && len <= SHORT_NAME_BYTES);
+    let in_low = len.min(8) as u32 * 8;
+    let in_high = len.saturating_sub(8) as u32 * 8;
+    Fingerprint {
+        low: low & (u64::MAX >> (64 - in_low)),
+        high: high & ((1 << in_high) - 1) | (len as u64) << 56,
+    }
+}
+
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// The code of a value that is at least 0 and finite: 0 for no weight.
+#[inline(always)]
+fn code(value: f64) -> u32 {
+    if value == 0.0 { 0 } else { Weight::new(value).code() }
+}
+
+/// Reads a plain decimal of at most seven characters at the start of `word`: its code and length.
+/// `None` if it is anything else; the byte after it is the caller's to judge.
+#[inline(always)]
+pub(super) fn short_weight(word: u64) -> Option<(u32, usize)> {
+    let digits = word ^ ZEROS;
+    // A byte is no digit if its distance from '0' is above 9: adding 0x76 carries into its top bit.
+    let others = (((digits & LOW_SEVEN) + splat(0x76)) | digits) & HIGH_BITS;
+    let points = all_equal(word, splat(b'.'));
+    let ends = others & !points;
+    if ends == 0 {
+        return None;
+    }
+    let len = ends.trailing_zeros() / 8;
+    let inside = points & ((1 << (len * 8)) - 1);
+    let (packed, count, decimals) = if inside == 0 {
+        (digits, len, 0)
+    } else {
+        let point = inside.trailing_zeros() / 8;
+        let before = (1u64 << (point * 8)) - 1;
+        (digits & before | (digits >> 8) & !before, len - 1, len - 1 - point)
+    };
+    if count == 0 || inside & inside.wrapping_sub(1) != 0 {
+        return None;
+    }
+    let mantissa = eight_digits(packed << (64 - count * 8));
+    Some((code(mantissa as f64 / POWERS[decimals as usize]), len as usize))
+}
+
+/// The number of eight digits (0 to 9, not characters), the first one lowest.
+#[inline(always)]
+const fn eight_digits(digits: u64) -> u64 {
+    const MASK: u64 = 0x0000_00FF_0000_00FF;
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let outer = (pairs & MASK).wrapping_mul(0x000F_4240_0000_0064);
+    let inner = ((pairs >> 16) & MASK).wrapping_mul(0x0000_2710_0000_0001);
+    outer.wrapping_add(inner) >> 32
+}
+
+/// Reads a weight: its code, 0 if it is zero.
+///
+/// Decimals of at most 15 digits with a small exponent take one division or multiplication, which
+/// rounds correctly (Clinger, 1990); the others go through the standard library. Spaces around the
+/// number are no part of it. A positive number too small for `f64` is the smallest weight.
+pub(super) fn weight_code(field: &[u8]) -> Result<u32, Problem> {
+    let field = field.trim_ascii();
+    if let Some(value) = plain_decimal(field) {
+        return Ok(code(value));
+    }
+    if field.is_empty() {
+        return Err(Problem::EmptyWeight);
+    }
+    let text = std::str::from_utf8(field).map_err(|_| Problem::WeightNotNumber)?;
+    let value: f64 = text.parse().map_err(|_| Problem::WeightNotNumber)?;
+    if value.is_nan() {
+        Err(Problem::WeightNan)
+    } else if value < 0.0 {
+        Err(Problem::WeightNegative)
+    } else if value.is_infinite() {
+        Err(Problem::WeightInfinite)
+    } else if value == 0.0 && has_digit_above_zero(field) {
+        if field[0] == b'-' { Err(Problem::WeightNegative) } else { Ok(code(f64::from_bits(1))) }
+    } else {
+        Ok(code(value))
+    }
+}
+
+/// Whether the mantissa of a number holds a digit other than 0.
+fn has_digit_above_zero(number: &[u8]) -> bool {
+    let mantissa = number.split(|&byte| byte | 0x20 == b'e').next().unwrap_or_default();
+    mantissa.iter().any(|byte| (b'1'..=b'9').contains(byte))
+}
+
+/// The value of `digits[.digits][e[+-]digits]` with at most 15 digits and an exact power of ten.
+fn plain_decimal(field: &[u8]) -> Option<f64> {
+    let mut mantissa = 0u64;
+    let mut digits = 0;
+    let mut decimals = 0;
+    let mut point = false;
+    let mut exponent = 0;
+    for (at, &byte) in field.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            mantissa = mantissa * 10 + u64::from(digit);
+            digits += 1;
+            decimals += i32::from(point);
+            if digits > 15 {
+                return None;
+            }
+        } else if byte == b'.' && !point {
+            point = true;
+        } else if byte | 0x20 == b'e' {
+            exponent = small_exponent(&field[at + 1..])?;
+            break;
+        } else {
+            return None;
+        }
+    }
+    if digits == 0 {
+        return None;
+    }
+    match exponent - decimals {
+        power @ 0..=22 => Some(mantissa as f64 * POWERS[power as usize]),
+        power @ -22..0 => Some(mantissa as f64 / POWERS[-power as usize]),
+        _ => None,
+    }
+}
+
+/// One or two digits with an optional sign.
+fn small_exponent(text: &[u8]) -> Option<i32> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let value = match *digits {
+        [a @ b'0'..=b'9'] => i32::from(a - b'0'),
+        [a @ b'0'..=b'9', b @ b'0'..=b'9'] => i32::from(a - b'0') * 10 + i32::from(b - b'0'),
+        _ => return None,
+    };
+    Some(if negative { -value } else { value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What a weight means, by the standard library alone.
+    fn naive(text: &str) -> Result<u32, Problem> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(Problem::EmptyWeight);
+        }
+        match text.parse::<f64>() {
+            Err(_) => Err(Problem::WeightNotNumber),
+            Ok(value) if value.is_nan() => Err(Problem::WeightNan),
+            Ok(value) if value < 0.0 => Err(Problem::WeightNegative),
+            Ok(value) if value.is_infinite() => Err(Problem::WeightInfinite),
+            Ok(0.0) if has_digit_above_zero(text.as_bytes()) && text.starts_with('-') => {
+                Err(Problem::WeightNegative)
+            }
+            Ok(0.0) if has_digit_above_zero(text.as_bytes()) => Ok(1),
+            Ok(0.0) => Ok(0),
+            Ok(value) => Ok(Weight::new(value).code()),
+        }
+    }
+
+    fn short(text: &str) -> Option<(u32, usize)> {
+        let mut bytes = [b'\n'; 8];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        short_weight(u64::from_le_bytes(bytes))
+    }
+
+    #[test]
+    fn weights_of_every_form_are_read() {
+        for text in [
+            "1",
+            "0",
+            "0.0",
+            "-0",
+            "-0.0",
+            "+3",
+            ".5",
+            "5.",
+            "1e3",
+            "1E-3",
+            "1e+22",
+            "1e-22",
+            "1e23",
+            "123456789012345",
+            "1234567890123456",
+            "0.1234567890123456789",
+            "1e-400",
+            "-1e-400",
+            "1e400",
+            "-1",
+            "inf",
+            "-inf",
+            "nan",
+            "NaN",
+            "infinity",
+            "",
+            " 2 ",
+            ".",
+            "1e",
+            "e1",
+            "1.2.3",
+            "1,5",
+            "0x10",
+            "--1",
+            "1e-320",
+            "4.9e-324",
+            "1_000",
+            "1e-180",
+        ] {
+            assert_eq!(weight_code(text.as_bytes()), naive(text), "`{text}`");
+            if text.len() < 8
+                && let Some((code, len)) = short(text)
+                && len == text.len()
+            {
+                assert_eq!(Ok(code), naive(text), "`{text}` in one word");
+            }
+        }
+        assert_eq!(weight_code(b"\xff"), Err(Problem::WeightNotNumber));
+        assert!(short("0.541").is_some() && short("1000000").is_some() && short(".").is_none());
+    }
+
+    #[test]
+    fn short_names_are_their_own_fingerprints() {
+        assert_ne!(Fingerprint::of(b"a"), Fingerprint::of(b"a\0"));
+        assert_eq!(Fingerprint::of(b"abc"), Fingerprint { low: 0x63_6261, high: 3 << 56 });
+        assert_eq!(Fingerprint::of(&[b'x'; 15]).short_len(), Some(15));
+        assert!(!Fingerprint::of(&[b'x'; 16]).is_exact());
+    }
+
+    proptest! {
+        #[test]
+        fn one_word_and_digit_by_digit_agree(text in "[0-9.e+-]{0,24}", plain in "[0-9]{0,5}[.]?[0-9]{0,3}") {
+            prop_assert_eq!(weight_code(text.as_bytes()), naive(&text));
+            if plain.len() < 8 && let Some((code, len)) = short(&plain) && len == plain.len() {
+                prop_assert_eq!(Ok(code), naive(&plain));
+            }
+        }
+
+        #[test]
+        fn fingerprints_by_words_and_by_bytes_agree(name in proptest::collection::vec(any::<u8>(), 1..=15), junk: [u8; 16]) {
+            let mut bytes = junk;
+            bytes[..name.len()].copy_from_slice(&name);
+            let (low, high) = words(&bytes, 0);
+            prop_assert_eq!(short_fingerprint(low, high, name.len()), Fingerprint::of(&name));
+        }
+    }
+}

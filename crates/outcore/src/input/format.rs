@@ -1,0 +1,487 @@
+//! What a file's lines look like: found from its first block, or as the options say.
+//!
+//! The delimiter is the first of tab, comma, semicolon, run of spaces and `|` that splits all
+//! sampled lines into the same number of columns, at least two; else the one that splits most.
+//! Without `--columns`, the names are in columns 1 and 2 and the weight
+//! - in column 12 if the file is unmistakably a BLAST table: tabs, exactly 12 columns in every
+//!   sampled line, numbers in columns 3 to 12 of all of them;
+//! - else in column 3 if that is a number in at least half of the sampled lines: the others are then
+//!   bad lines, which is an error, while weights that are not seen would go unnoticed;
+//! - else there is none.
+//!
+//! The first line is a header if a column was given by name, if its weight is no number while most
+//! of the following are, or if both names are words such as `source` and `target`. The size line
+//! of a Matrix Market file is skipped like one. Leading lines that start with `%` are comments
+//! (KONECT, Matrix Market) as long as the comment prefix is the default `#`.
+
+use super::fault::escape;
+use super::text::Fields;
+use super::{Column, Delimiter, Header, InputOptions};
+use crate::error::{Error, ErrorKind, Result};
+use std::path::Path;
+
+/// Lines that are looked at.
+const SAMPLED_LINES: usize = 1000;
+
+/// How lines are split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) delimiter: Delimiter,
+    /// Columns from 0.
+    pub(crate) source: usize,
+    pub(crate) target: usize,
+    pub(crate) weight: Option<usize>,
+    pub(crate) quotes: bool,
+    pub(crate) comment: Vec<u8>,
+}
+
+impl Layout {
+    /// Whether names come first and between single bytes.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.source == 0 && self.target == 1 && self.weight.is_none_or(|weight| weight >= 2)
+    }
+
+    pub(crate) fn last_column(&self) -> usize {
+        self.source.max(self.target).max(self.weight.unwrap_or(0))
+    }
+
+    /// The first part of an edge that a line of `columns` columns lacks, and its column from 1.
+    pub(crate) fn first_role_after(&self, columns: usize) -> (&'static str, usize) {
+        let roles =
+            [("source", Some(self.source)), ("target", Some(self.target)), ("weight", self.weight)];
+        roles
+            .into_iter()
+            .filter_map(|(role, column)| column.map(|column| (role, column + 1)))
+            .filter(|&(_, column)| column > columns)
+            .min_by_key(|&(_, column)| column)
+            .unwrap_or(("edge", columns + 1))
+    }
+
+    /// Whether a line is blank or a comment.
+    pub(crate) fn is_nothing(&self, line: &[u8]) -> bool {
+        let is_comment = !self.comment.is_empty() && line.starts_with(&self.comment);
+        is_comment || line.iter().all(|&byte| self.is_blank(byte))
+    }
+
+    fn is_blank(&self, byte: u8) -> bool {
+        (byte == b' ' || byte == b'\t') && self.delimiter != Delimiter::Byte(byte)
+    }
+}
+
+/// The format of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub(crate) layout: Layout,
+    pub(crate) has_header: bool,
+    /// Bytes before the first edge: a byte-order mark, comments, the header.
+    pub(crate) preamble_bytes: u64,
+    /// Lines before the first edge.
+    pub(crate) preamble_lines: u64,
+    delimiter_line: Option<u64>,
+    is_blast: bool,
+    is_matrix_market: bool,
+}
+
+impl Format {
+    /// How it was read, in one line for people.
+    pub(crate) fn describe(&self) -> String {
+        let layout = &self.layout;
+        let (source, target) = (layout.source + 1, layout.target + 1);
+        let mut text = format!("columns separated by {}", layout.delimiter.with_article());
+        text += &format!(", names in columns {source} and {target}, ");
+        match layout.weight {
+            Some(weight) => text += &format!("weight in column {}", weight + 1),
+            None => text += "no weights",
+        }
+        if self.is_blast {
+            text += " (a BLAST table)";
+        } else if self.is_matrix_market {
+            text += " (Matrix Market)";
+        } else if self.has_header {
+            text += ", after a header";
+        }
+        text
+    }
+
+    /// The delimiter and where it comes from.
+    pub(crate) fn delimiter_text(&self) -> String {
+        let delimiter = self.layout.delimiter.with_article();
+        match self.delimiter_line {
+            Some(line) => format!("{delimiter}, detected from line {line}"),
+            None => format!("{delimiter}, as given by `--delimiter`"),
+        }
+    }
+}
+
+/// The sampled lines of a block.
+struct Sample<'a> {
+    lines: Vec<&'a [u8]>,
+    /// Where the first of them starts and ends, and how many lines come before it.
+    first_start: usize,
+    first_end: usize,
+    lines_before: u64,
+    is_matrix_market: bool,
+}
+
+/// Finds the format from a file's first bytes; `None` if they hold no line but comments and blank
+/// ones. `is_whole` says that the file ends with them.
+pub(crate) fn detect(
+    block: &[u8],
+    is_whole: bool,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<Option<Format>> {
+    if block.starts_with(b"\xff\xfe") || block.starts_with(b"\xfe\xff") {
+        return Err(bad_input(path, "is UTF-16 text, but UTF-8 or bytes are expected")
+            .hint("convert it: `iconv -f UTF-16 -t UTF-8 FILE | outcore ... -`"));
+    }
+    let sample = sample(block, is_whole, options);
+    let Some(&first) = sample.lines.first() else { return Ok(None) };
+    let body = if sample.lines.len() > 1 && options.header != Header::No {
+        &sample.lines[1..]
+    } else {
+        &sample.lines[..]
+    };
+    let delimiter = options.delimiter.unwrap_or_else(|| {
+        // A header may have another number of columns; in two lines, either may be the bad one.
+        let consistent = consistent_delimiter(&sample.lines);
+        let without_first = || (body.len() > 1).then(|| consistent_delimiter(body)).flatten();
+        consistent.or_else(without_first).unwrap_or_else(|| usual_delimiter(&sample.lines))
+    });
+    let quotes = delimiter.allows_quotes();
+    let mut layout = Layout {
+        delimiter,
+        source: 0,
+        target: 1,
+        weight: None,
+        quotes,
+        comment: options.comment.clone(),
+    };
+    let mut by_name = false;
+    let mut is_blast = false;
+    if let Some(columns) = &options.columns {
+        by_name = columns.iter().any(|column| matches!(column, Column::Name(_)));
+        let found = resolve(columns, &split(&layout, first), path, sample.lines_before + 1)?;
+        (layout.source, layout.target) = (found[0], found[1]);
+        layout.weight = found.get(2).copied();
+    } else {
+        (layout.weight, is_blast) = default_weight(&layout, body);
+        if layout.weight.is_none() {
+            // Bad lines must not hide the weights of a short file.
+            (layout.weight, is_blast) = default_weight(&layout, &sample.lines);
+        }
+    }
+    let has_header = match options.header {
+        Header::Yes => true,
+        Header::No => false,
+        Header::Auto => {
+            by_name || sample.is_matrix_market || is_header(&layout, first, &sample.lines[1..])
+        }
+    };
+    if options.ignore_weights {
+        layout.weight = None;
+    }
+    Ok(Some(Format {
+        layout,
+        has_header,
+        preamble_bytes: if has_header { sample.first_end } else { sample.first_start } as u64,
+        preamble_lines: sample.lines_before + u64::from(has_header),
+        delimiter_line: options.delimiter.is_none().then_some(sample.lines_before + 1),
+        is_blast,
+        is_matrix_market: sample.is_matrix_market,
+    }))
+}
+
+pub(crate) fn bad_input(path: &Path, message: &str) -> Error {
+    Error::new(ErrorKind::BadInput, format!("`{}` {message}", path.display()))
+}
+
+/// Collects data lines; the last one of a block that goes on is left out, for it may be cut.
+fn sample<'a>(block: &'a [u8], is_whole: bool, options: &InputOptions) -> Sample<'a> {
+    let mut at = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    const MATRIX_MARKET: &[u8] = b"%%matrixmarket";
+    let is_matrix_market = block[at..]
+        .get(..MATRIX_MARKET.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(MATRIX_MARKET));
+    let mut sample = Sample {
+        lines: Vec::new(),
+        first_start: block.len(),
+        first_end: block.len(),
+        lines_before: 0,
+        is_matrix_market,
+    };
+    while at < block.len() && sample.lines.len() < SAMPLED_LINES {
+        let stop = memchr::memchr(b'\n', &block[at..]).map(|len| at + len);
+        if stop.is_none() && !is_whole {
+            if sample.lines.is_empty() {
+                sample.first_start = at;
+            }
+            break;
+        }
+        let stop = stop.unwrap_or(block.len());
+        let line = block[at..stop].strip_suffix(b"\r").unwrap_or(&block[at..stop]);
+        let comment = &options.comment;
+        let is_comment = !comment.is_empty() && line.starts_with(comment)
+            || sample.lines.is_empty() && comment == b"#" && line.starts_with(b"%");
+        let is_blank = line.iter().all(|&byte| {
+            (byte == b' ' || byte == b'\t') && options.delimiter != Some(Delimiter::Byte(byte))
+        });
+        let next = (stop + 1).min(block.len());
+        if !is_comment && !is_blank {
+            if sample.lines.is_empty() {
+                (sample.first_start, sample.first_end) = (at, next);
+            }
+            sample.lines.push(line);
+        } else if sample.lines.is_empty() {
+            sample.lines_before += 1;
+        }
+        at = next;
+    }
+    sample
+}
+
+fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
+    let quoted = layout.quotes;
+    Fields { layout, quoted, text: line, at: 0, end: line.len(), ended: false }
+}
+
+/// The columns of a line; a broken quote ends them.
+fn split<'a>(layout: &'a Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
+    fields(layout, line)
+        .map_while(|field| field.ok())
+        .map(|field| &line[field.start..field.end])
+        .collect()
+}
+
+const CANDIDATES: [Delimiter; 5] = [
+    Delimiter::Byte(b'\t'),
+    Delimiter::Byte(b','),
+    Delimiter::Byte(b';'),
+    Delimiter::Spaces,
+    Delimiter::Byte(b'|'),
+];
+
+/// The columns of every line when split by `delimiter`.
+fn column_counts(delimiter: Delimiter, lines: &[&[u8]]) -> Vec<usize> {
+    let quotes = delimiter.allows_quotes();
+    let layout =
+        Layout { delimiter, source: 0, target: 1, weight: None, quotes, comment: Vec::new() };
+    lines.iter().map(|line| fields(&layout, line).count()).collect()
+}
+
+/// The first delimiter that splits all lines into the same number of columns.
+fn consistent_delimiter(lines: &[&[u8]]) -> Option<Delimiter> {
+    CANDIDATES.into_iter().find(|&delimiter| {
+        let counts = column_counts(delimiter, lines);
+        counts[0] >= 2 && counts.iter().all(|&count| count == counts[0])
+    })
+}
+
+/// The delimiter that splits most lines; a tab if none splits any.
+fn usual_delimiter(lines: &[&[u8]]) -> Delimiter {
+    let splitting = |&delimiter: &Delimiter| {
+        column_counts(delimiter, lines).into_iter().filter(|&count| count >= 2).count()
+    };
+    // Of equals, `max_by_key` gives the last.
+    CANDIDATES.into_iter().rev().max_by_key(splitting).unwrap_or(CANDIDATES[0])
+}
+
+/// Whether a field reads as a number, even one that is no weight.
+fn is_number(field: &[u8]) -> bool {
+    std::str::from_utf8(field.trim_ascii()).is_ok_and(|text| text.parse::<f64>().is_ok())
+}
+
+/// Where the weight is when nobody says so, and whether the file is a BLAST table.
+fn default_weight(layout: &Layout, lines: &[&[u8]]) -> (Option<usize>, bool) {
+    let rows: Vec<Vec<&[u8]>> = lines.iter().map(|line| split(layout, line)).collect();
+    let is_blast = layout.delimiter == Delimiter::Byte(b'\t')
+        && rows.iter().all(|row| row.len() == 12 && row[2..].iter().all(|field| is_number(field)));
+    if is_blast {
+        return (Some(11), true);
+    }
+    (has_numbers(&rows, 2).then_some(2), false)
+}
+
+/// Whether at least half of the rows have a number in `column`.
+fn has_numbers(rows: &[Vec<&[u8]>], column: usize) -> bool {
+    let numbers = rows.iter().filter(|row| row.get(column).is_some_and(|field| is_number(field)));
+    let count = numbers.count();
+    count > 0 && count * 2 >= rows.len()
+}
+
+/// Columns by number or by name in the header, from 0.
+fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Result<Vec<usize>> {
+    columns
+        .iter()
+        .map(|column| match column {
+            Column::Number(number) => Ok(*number as usize - 1),
+            Column::Name(name) => {
+                let position =
+                    header.iter().position(|field| field.trim_ascii() == name.as_bytes());
+                position.ok_or_else(|| {
+                    let mut names = String::new();
+                    escape(&header.join(&b", "[..]), &mut names);
+                    bad_input(path, &format!("has no column named `{name}`"))
+                        .note(format!("line {line} has the columns: {names}"))
+                        .hint("use one of these, or numbers, such as `--columns 1,2,3`")
+                })
+            }
+        })
+        .collect()
+}
+
+/// Whether the first line names the columns.
+fn is_header(layout: &Layout, first: &[u8], rest: &[&[u8]]) -> bool {
+    let first = split(layout, first);
+    let is_word = |column: usize| first.get(column).is_some_and(|field| is_known_word(field));
+    let words = is_word(layout.source) && is_word(layout.target);
+    let Some(weight) = layout.weight else { return words };
+    let Some(field) = first.get(weight) else { return words };
+    if is_number(field) {
+        return false;
+    }
+    let rows: Vec<Vec<&[u8]>> = rest.iter().map(|line| split(layout, line)).collect();
+    words || has_numbers(&rows, weight)
+}
+
+/// Whether a field is a usual name for a column of nodes: `Source`, `node_1`, `protein1`, `qseqid`.
+fn is_known_word(field: &[u8]) -> bool {
+    const WORDS: &[&str] = &[
+        "source",
+        "target",
+        "from",
+        "to",
+        "src",
+        "dst",
+        "dest",
+        "destination",
+        "query",
+        "subject",
+        "qseqid",
+        "sseqid",
+        "queryid",
+        "subjectid",
+        "qid",
+        "sid",
+        "sourceid",
+        "targetid",
+        "fromid",
+        "toid",
+        "srcid",
+        "dstid",
+        "fromnode",
+        "tonode",
+        "fromnodeid",
+        "tonodeid",
+        "sourcenode",
+        "targetnode",
+        "head",
+        "tail",
+        "citing",
+        "cited",
+        "follower",
+        "followee",
+        "interactora",
+        "interactorb",
+        "reference",
+    ];
+    const STEMS: &[&str] = &[
+        "node",
+        "nodeid",
+        "protein",
+        "proteinid",
+        "gene",
+        "geneid",
+        "id",
+        "vertex",
+        "item",
+        "user",
+        "userid",
+        "person",
+        "author",
+        "sequence",
+        "seq",
+        "seqid",
+        "contig",
+        "word",
+        "page",
+        "entity",
+    ];
+    let word: String = field
+        .iter()
+        .filter(|byte| byte.is_ascii_alphanumeric())
+        .map(|byte| byte.to_ascii_lowercase() as char)
+        .collect();
+    let is_numbered = |stem: &&str| {
+        word.strip_prefix(*stem).is_some_and(|end| ["1", "2", "a", "b", "i", "j"].contains(&end))
+    };
+    WORDS.contains(&word.as_str()) || STEMS.iter().any(is_numbered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str, options: &InputOptions) -> Format {
+        detect(text.as_bytes(), true, Path::new("f"), options).unwrap().unwrap()
+    }
+
+    fn columns(text: &str) -> (Delimiter, Option<usize>, bool) {
+        let format = found(text, &InputOptions::default());
+        (format.layout.delimiter, format.layout.weight, format.has_header)
+    }
+
+    #[test]
+    fn delimiters_weights_and_headers_are_detected() {
+        let (tab, comma) = (Delimiter::Byte(b'\t'), Delimiter::Byte(b','));
+        let spaces = Delimiter::Spaces;
+        for (text, expected) in [
+            ("a\tb\n", (tab, None, false)),
+            ("a\tb\t1\nc\td\t2\n", (tab, Some(2), false)),
+            ("a,b,1\n\"c,d\",e,2\n", (comma, Some(2), false)),
+            ("a;b\nc;d", (Delimiter::Byte(b';'), None, false)),
+            ("  1   2  3.5\n 10  20  1\n", (spaces, Some(2), false)),
+            ("gi|1|x gi|2|y 0.5\ngi|1|x gi|3|y 1\n", (spaces, Some(2), false)),
+            ("a|b|1\n", (Delimiter::Byte(b'|'), Some(2), false)),
+            ("x,y\tu,v\t3\n", (tab, Some(2), false)),
+            ("protein1 protein2 combined_score\nA B 900\n", (spaces, Some(2), true)),
+            ("Source\tTarget\nx\ty\n", (tab, None, true)),
+            ("foo\tbar\nx\ty\n", (tab, None, false)),
+            ("foo\tbar\tbaz\nx\ty\t1\n", (tab, Some(2), true)),
+            ("from\tto\t1\nx\ty\t1\n", (tab, Some(2), false)),
+            ("# c\n%d\n\n1 2 3\n", (spaces, Some(2), false)),
+            (
+                "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n",
+                (spaces, None, true),
+            ),
+            ("a\tknows\tb\nb\tknows\tc\n", (tab, None, false)),
+            ("one", (tab, None, false)),
+        ] {
+            assert_eq!(columns(text), expected, "{text}");
+        }
+        let blast = "q\ts\t98.5\t100\t1\t0\t1\t100\t1\t100\t1e-50\t210\n";
+        assert_eq!(columns(blast), (tab, Some(11), false));
+        assert_eq!(columns(&blast.replace("98.5", "x")), (tab, None, false));
+    }
+
+    #[test]
+    fn columns_are_found_by_name() {
+        let name = |name: &str| Column::Name(name.into());
+        let columns = Some(vec![name("to"), name("from"), name("score")]);
+        let options = InputOptions { columns, ..InputOptions::default() };
+        let format = found("\u{feff}# hi\nfrom,x,to,score\na,1,b,0.5\n", &options);
+        let layout = &format.layout;
+        assert_eq!((layout.source, layout.target, layout.weight), (2, 0, Some(3)));
+        assert_eq!((format.preamble_bytes, format.preamble_lines), (24, 2));
+        let error = detect(b"a,b,c\n", true, Path::new("f"), &options).unwrap_err();
+        assert_eq!(error.message(), "`f` has no column named `to`");
+    }
+
+    #[test]
+    fn a_file_without_lines_has_no_format() {
+        for text in ["", "\n\n", "# a\n", "\u{feff}", "%x\n\r\n"] {
+            let options = InputOptions::default();
+            assert!(detect(text.as_bytes(), true, Path::new("f"), &options).unwrap().is_none());
+        }
+    }
+}

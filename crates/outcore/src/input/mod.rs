@@ -1,0 +1,372 @@
+//! Edge lists as text, parsed on all cores: files in, names and weights out, in file order.
+//!
+//! ```text
+//!  files --reading thread--> decompressed text, cut at line ends --rayon--> names, weights --> caller
+//!               ^                                                                                |
+//!               `------------------------------- buffers come back ------------------------------'
+//! ```
+//!
+//! Lines are split by one byte or by runs of spaces; [`InputOptions`] says by which, or [`format`]
+//! finds out. What a name or a weight may be: `field`. Memory: [`BatchMemory::total_bytes`]. Cost: about
+//! 20 ns of one core for a line of two short names and a weight.
+
+mod bgzf;
+mod chunks;
+mod decompress;
+mod fault;
+mod field;
+mod format;
+mod options;
+mod rejects;
+mod sample;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use chunks::ParsedChunk;
+pub use field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
+pub use options::{BatchMemory, Column, Delimiter, Header, InputOptions, OnBadLine};
+pub use sample::{InputSample, sample};
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::io::Files;
+use chunks::{Message, Reader, Task};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use decompress::Input;
+use format::Format;
+use rejects::Rejects;
+use std::path::{Path, PathBuf};
+
+/// A name of an edge: its fingerprint, and where its bytes are in the chunk's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NameRef {
+    /// Stands for the name.
+    pub fingerprint: Fingerprint,
+    /// First byte.
+    pub offset: u32,
+    /// Length in bytes, 1 to [`NAME_LIMIT`].
+    pub bytes: u32,
+}
+
+/// Chunks that follow one another in the input. Reused, for its buffers.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// The chunks, in file order.
+    pub chunks: Vec<ParsedChunk>,
+    spare: Vec<ParsedChunk>,
+}
+
+/// What was read, all files together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InputSummary {
+    /// Lines, comments and blank ones included.
+    pub lines: u64,
+    /// Edges, those of weight 0 included.
+    pub edges: u64,
+    /// Edges of weight 0: their nodes count, they do not.
+    pub zero_weight_edges: u64,
+    /// Lines that were no edge and were skipped.
+    pub skipped_lines: u64,
+    /// The first of them, and what is wrong with it.
+    pub first_skipped: Option<(Place, String)>,
+}
+
+impl InputSummary {
+    /// The warning about skipped lines, if there are any.
+    pub fn warning(&self) -> Option<String> {
+        let (place, reason) = self.first_skipped.as_ref()?;
+        Some(format!(
+            "skipped {} of {} lines; first: {}:{}:{}: {reason}",
+            crate::units::format_count(self.skipped_lines),
+            crate::units::format_count(self.lines),
+            place.path.display(),
+            place.line,
+            place.column
+        ))
+    }
+}
+
+/// One file as found when the reader was opened.
+struct FileFormat {
+    path: PathBuf,
+    /// `None` if the file holds no line but comments and blank ones.
+    format: Option<Format>,
+    is_compressed: bool,
+}
+
+/// Bytes of a file from which its format is found.
+const FIRST_BLOCK: usize = 64 << 10;
+/// The first edge has to begin within these.
+const FIRST_BLOCK_LIMIT: usize = 4 << 20;
+
+/// Reads edges.
+pub struct EdgeReader {
+    formats: Vec<FileFormat>,
+    weighted: bool,
+    stop: bool,
+    total_bytes: Option<u64>,
+    done_bytes: u64,
+    chunks_per_batch: usize,
+    chunks: Receiver<Message>,
+    recycle: Sender<Vec<u8>>,
+    rejects: Option<Rejects>,
+    summary: InputSummary,
+    ended: bool,
+    /// What `done_bytes` is after the last chunk.
+    end_bytes: Option<u64>,
+}
+
+impl EdgeReader {
+    /// Opens all files, finds their formats, and begins to read.
+    ///
+    /// # Errors
+    /// `Usage` for options that cannot be used, `Io` with the path, `BadCompression`, `BadInput` if
+    /// a file is no text, a named column is missing, or only some files have weights.
+    pub fn open(files: &Files, options: &InputOptions, memory: BatchMemory) -> Result<Self> {
+        options.check()?;
+        let memory = memory.clamped();
+        let workers = rayon::current_num_threads();
+        let (formats, tasks) = open_files(files, options, workers)?;
+        let weighted = common_weights(&formats)?;
+        let rejects = match &options.rejects {
+            Some(path) => Some(Rejects::create(files, path)?),
+            None => None,
+        };
+        let (to_parsers, chunks) = bounded(memory.chunks);
+        let (recycle, recycled) = bounded(2 * memory.chunks + 2);
+        let reader = Reader {
+            files: files.clone(),
+            chunk_bytes: memory.chunk_bytes,
+            workers,
+            to_parsers,
+            recycled,
+            done_bytes: 0,
+        };
+        // Never joined: it may wait for a pipe that nobody writes to. It ends with the channel.
+        std::thread::spawn(move || reader.run(tasks));
+        Ok(Self {
+            formats,
+            weighted,
+            stop: options.on_bad_line == OnBadLine::Stop,
+            total_bytes: total_bytes(files, &options.paths),
+            done_bytes: 0,
+            chunks_per_batch: memory.chunks,
+            chunks,
+            recycle,
+            rejects,
+            summary: InputSummary::default(),
+            ended: false,
+            end_bytes: None,
+        })
+    }
+
+    /// Whether edges have weights; the same for all files.
+    pub fn is_weighted(&self) -> bool {
+        self.weighted
+    }
+
+    /// Bytes of all files as they are stored, if they are regular files.
+    pub fn total_bytes(&self) -> Option<u64> {
+        self.total_bytes
+    }
+
+    /// Bytes of the files, as they are stored, that the batches so far come from.
+    pub fn done_bytes(&self) -> u64 {
+        self.done_bytes
+    }
+
+    /// How the files are read, for people: a line for each kind of file, with its first path.
+    pub fn describe(&self) -> Vec<String> {
+        describe(&self.formats)
+    }
+
+    /// Fills `batch` with the next chunks, in file order, parsed on the current rayon pool; `false`
+    /// at the end of the last file.
+    ///
+    /// # Errors
+    /// The earliest bad line of the input, unless bad lines are skipped; `Io` and `BadCompression`
+    /// with the path; `Io` and `DiskFull` for the rejects file.
+    pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
+        for mut chunk in batch.chunks.drain(..) {
+            // Full means that the reading thread has buffers enough.
+            let _ = self.recycle.try_send(std::mem::take(&mut chunk.text));
+            batch.spare.push(chunk);
+        }
+        let failure = self.receive(batch);
+        let (formats, weighted, stop) = (&self.formats, self.weighted, self.stop);
+        parse_all(&mut batch.chunks, formats, weighted, stop);
+        for chunk in &mut batch.chunks {
+            self.account(chunk)?;
+        }
+        self.done_bytes = self.end_bytes.unwrap_or(self.done_bytes);
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(!batch.chunks.is_empty()),
+        }
+    }
+
+    /// Receives up to a batch of chunks; gives the error that came after them.
+    fn receive(&mut self, batch: &mut Batch) -> Option<Error> {
+        while batch.chunks.len() < self.chunks_per_batch && !self.ended {
+            match self.chunks.recv() {
+                Ok(Message::Chunk(chunk)) => {
+                    let spare = batch.spare.pop().unwrap_or_default();
+                    let ParsedChunk { mut names, mut weights, mut faults, .. } = spare;
+                    (names.clear(), weights.clear(), faults.clear());
+                    batch.chunks.push(ParsedChunk { names, weights, faults, ..chunk });
+                }
+                Ok(Message::End(bytes)) => {
+                    self.ended = true;
+                    self.end_bytes = Some(bytes);
+                }
+                Ok(Message::Failed(error)) => {
+                    self.ended = true;
+                    return Some(error);
+                }
+                Err(_) => {
+                    self.ended = true;
+                    let path = self.formats.first().map_or(Path::new("-"), |file| &file.path);
+                    return Some(Error::io("read", path, std::io::ErrorKind::BrokenPipe.into()));
+                }
+            }
+        }
+        None
+    }
+
+    /// Counts a parsed chunk, and tells or stores its bad lines.
+    fn account(&mut self, chunk: &mut ParsedChunk) -> Result<()> {
+        let file = &self.formats[chunk.origin.file];
+        for fault in &chunk.faults {
+            let format = file.format.as_ref().expect("only lines of a format can be bad");
+            if self.stop {
+                return Err(fault::error(fault, &chunk.text, &chunk.origin, &file.path, format));
+            }
+            let reason = fault.problem.reason(format);
+            let is_first = self.summary.first_skipped.is_none();
+            if is_first || self.rejects.is_some() {
+                let place = fault::place(fault, &chunk.text, &chunk.origin, &file.path, format);
+                if let Some(rejects) = &mut self.rejects {
+                    let line = &chunk.text[fault.line_start as usize..fault.line_end as usize];
+                    rejects.push(&place, fault.problem.kind().name(), &reason, line)?;
+                }
+                if is_first {
+                    self.summary.first_skipped = Some((place, reason));
+                }
+            }
+        }
+        self.done_bytes = chunk.done_bytes;
+        self.summary.lines += chunk.lines;
+        self.summary.edges += chunk.edge_count() as u64;
+        self.summary.skipped_lines += chunk.faults.len() as u64;
+        self.summary.zero_weight_edges +=
+            chunk.weights.iter().filter(|&&weight| weight == 0).count() as u64;
+        Ok(())
+    }
+
+    /// Ends reading and gives what was read so far; the rejects file is complete then.
+    ///
+    /// # Errors
+    /// `Io` and `DiskFull` for the rejects file.
+    pub fn finish(self) -> Result<InputSummary> {
+        if let Some(rejects) = self.rejects {
+            rejects.finish()?;
+        }
+        Ok(self.summary)
+    }
+}
+
+/// Parses chunks in parallel.
+fn parse_all(chunks: &mut [ParsedChunk], formats: &[FileFormat], weighted: bool, stop: bool) {
+    use rayon::prelude::*;
+    chunks.par_iter_mut().for_each(|chunk| {
+        let Some(format) = &formats[chunk.origin.file].format else { return };
+        let edges = chunk.lines as usize;
+        chunk.names.reserve_exact(2 * edges);
+        if weighted {
+            chunk.weights.reserve_exact(edges);
+        }
+        let skipped = format.preamble_bytes.saturating_sub(chunk.origin.byte);
+        let from = skipped.min(chunk.used as u64) as usize;
+        text::parse(chunk, &format.layout, from, stop);
+    });
+}
+
+/// Finds the format of every file. Pipes stay open, for they cannot be opened again; so does the
+/// first file.
+fn open_files(
+    files: &Files,
+    options: &InputOptions,
+    workers: usize,
+) -> Result<(Vec<FileFormat>, Vec<Task>)> {
+    let mut formats = Vec::with_capacity(options.paths.len());
+    let mut tasks = Vec::with_capacity(options.paths.len());
+    for (file, path) in options.paths.iter().enumerate() {
+        let keep = file == 0 || !files.is_regular(path);
+        let mut input = Input::open(files, path, if keep { workers } else { 0 })?;
+        formats.push(detect(&mut input, path, options)?);
+        tasks.push(Task { file, path: path.clone(), input: keep.then_some(input) });
+    }
+    Ok((formats, tasks))
+}
+
+/// Finds the format of one file.
+fn detect(input: &mut Input, path: &Path, options: &InputOptions) -> Result<FileFormat> {
+    let is_compressed = input.is_compressed();
+    let mut wanted = FIRST_BLOCK;
+    loop {
+        let (block, is_whole) = input.peek(wanted)?;
+        let format = format::detect(block, is_whole, path, options)?;
+        if format.is_some() || is_whole {
+            return Ok(FileFormat { path: path.to_path_buf(), format, is_compressed });
+        }
+        if wanted >= FIRST_BLOCK_LIMIT {
+            let message = "has no edge in its first 4 MiB, only comments or one long line";
+            return Err(format::bad_input(path, message)
+                .hint("use `--comment` if the comments begin otherwise, or check the file"));
+        }
+        wanted *= 4;
+    }
+}
+
+/// Whether the files have weights; an error if only some do.
+fn common_weights(formats: &[FileFormat]) -> Result<bool> {
+    let mut known = formats.iter().filter_map(|file| {
+        file.format.as_ref().map(|format| (&file.path, format.layout.weight.is_some()))
+    });
+    let Some((first, weighted)) = known.next() else { return Ok(false) };
+    let Some((other, _)) = known.find(|&(_, other)| other != weighted) else { return Ok(weighted) };
+    let (with, without) = if weighted { (first, other) } else { (other, first) };
+    Err(Error::new(
+        ErrorKind::BadInput,
+        format!("`{}` has weights, but `{}` has none", with.display(), without.display()),
+    )
+    .hint("use `--columns 1,2` to read both without weights"))
+}
+
+fn total_bytes(files: &Files, paths: &[PathBuf]) -> Option<u64> {
+    let bytes = |path: &PathBuf| {
+        files.is_regular(path).then(|| files.entry(path).ok()).flatten().map(|entry| entry.bytes)
+    };
+    paths.iter().map(bytes).sum()
+}
+
+/// A line for each kind of file.
+fn describe(formats: &[FileFormat]) -> Vec<String> {
+    let mut kinds: Vec<(String, &Path, usize)> = Vec::new();
+    for file in formats {
+        let text = file.format.as_ref().map_or("no edges".into(), Format::describe);
+        match kinds.iter_mut().find(|kind| kind.0 == text) {
+            Some(kind) => kind.2 += 1,
+            None => kinds.push((text, &file.path, 1)),
+        }
+    }
+    kinds
+        .into_iter()
+        .map(|(text, path, count)| match count {
+            1 => format!("{}: {text}", path.display()),
+            2 => format!("{} and 1 other file: {text}", path.display()),
+            _ => format!("{} and {} other files: {text}", path.display(), count - 1),
+        })
+        .collect()
+}

@@ -1,0 +1,199 @@
+//! What the user says about the input.
+
+use super::chunks::{BYTES_PER_LINE, LINE_LIMIT};
+use super::{NameRef, fault::Fault};
+use crate::error::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+
+/// A column of the input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Column {
+    /// By its number, from 1.
+    Number(u32),
+    /// By its name in the header.
+    Name(String),
+}
+
+/// What separates columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delimiter {
+    /// One byte. Between commas, semicolons and `|`, fields may be quoted as in CSV.
+    Byte(u8),
+    /// Any run of spaces and tabs; those at the ends of a line mean nothing.
+    Spaces,
+}
+
+impl Delimiter {
+    /// What people call it.
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Spaces => "space".into(),
+            Self::Byte(b'\t') => "tab".into(),
+            Self::Byte(b',') => "comma".into(),
+            Self::Byte(b';') => "semicolon".into(),
+            Self::Byte(b' ') => "single space".into(),
+            Self::Byte(byte) if byte.is_ascii_graphic() => format!("`{}`", byte as char),
+            Self::Byte(byte) => format!("byte 0x{byte:02x}"),
+        }
+    }
+
+    /// Whether fields between such delimiters may be quoted.
+    pub(super) fn allows_quotes(self) -> bool {
+        matches!(self, Self::Byte(b',' | b';' | b'|'))
+    }
+
+    pub(super) fn with_article(self) -> String {
+        match self {
+            Self::Spaces => "runs of spaces".into(),
+            Self::Byte(byte) if byte.is_ascii_graphic() && !b",;".contains(&byte) => self.name(),
+            _ => format!("a {}", self.name()),
+        }
+    }
+}
+
+/// Whether the first line names the columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Header {
+    /// Find out.
+    #[default]
+    Auto,
+    /// It does.
+    Yes,
+    /// It is an edge.
+    No,
+}
+
+/// What to do about a line that is no edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnBadLine {
+    /// Stop with an error about it.
+    #[default]
+    Stop,
+    /// Count it, and write it to the rejects file if there is one.
+    Skip,
+}
+
+/// What to read and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputOptions {
+    /// The files, in order; `-` is standard input.
+    pub paths: Vec<PathBuf>,
+    /// Columns of source, target and, if there is a third, weight; found if not given.
+    pub columns: Option<Vec<Column>>,
+    /// What separates columns; found if not given.
+    pub delimiter: Option<Delimiter>,
+    /// Lines that begin with this mean nothing; empty for none. While it is `#`, lines before the
+    /// first edge that begin with `%` are comments too.
+    pub comment: Vec<u8>,
+    /// Whether the first line names the columns.
+    pub header: Header,
+    /// What to do about a line that is no edge.
+    pub on_bad_line: OnBadLine,
+    /// Where skipped lines go.
+    pub rejects: Option<PathBuf>,
+    /// Reads edges as if there were no weights.
+    pub ignore_weights: bool,
+}
+
+impl Default for InputOptions {
+    fn default() -> Self {
+        Self {
+            paths: Vec::new(),
+            columns: None,
+            delimiter: None,
+            comment: b"#".to_vec(),
+            header: Header::Auto,
+            on_bad_line: OnBadLine::Stop,
+            rejects: None,
+            ignore_weights: false,
+        }
+    }
+}
+
+impl InputOptions {
+    /// Refuses combinations that cannot be used.
+    pub(super) fn check(&self) -> Result<()> {
+        let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        if self.paths.is_empty() {
+            return usage("no input files".into());
+        }
+        if self.paths.iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
+            return usage("standard input (`-`) can be read only once".into());
+        }
+        if let Some(columns) = &self.columns {
+            check_columns(columns, self.header)?;
+        }
+        if let Some(Delimiter::Byte(byte @ (b'\n' | b'\r' | b'"'))) = self.delimiter {
+            let byte = byte.escape_ascii();
+            return usage(format!("`{byte}` cannot separate columns"));
+        }
+        let Some(rejects) = &self.rejects else { return Ok(()) };
+        if self.paths.contains(rejects) && rejects != Path::new("-") {
+            return usage(format!("`{}` is both an input and `--rejects`", rejects.display()));
+        }
+        Ok(())
+    }
+}
+
+fn check_columns(columns: &[Column], header: Header) -> Result<()> {
+    let error = |message: &str, hint: &str| {
+        Err(Error::new(ErrorKind::Usage, message.to_string()).hint(hint.to_string()))
+    };
+    if !(2..=3).contains(&columns.len()) {
+        let message =
+            format!("`--columns` names {} columns, but an edge has 2 or 3", columns.len());
+        return error(
+            &message,
+            "use `--columns SOURCE,TARGET` or `--columns SOURCE,TARGET,WEIGHT`",
+        );
+    }
+    if columns.contains(&Column::Number(0)) {
+        return error("there is no column 0", "columns are numbered from 1: `--columns 1,2,3`");
+    }
+    if columns[0] == columns[1] {
+        return error(
+            "`--columns` names the same column as source and target",
+            "use two columns, such as `--columns 1,2`",
+        );
+    }
+    let by_name = columns.iter().any(|column| matches!(column, Column::Name(_)));
+    if by_name && header == Header::No {
+        return error(
+            "`--columns` names columns, but `--header no` says that the file does not",
+            "use numbers: `--columns 1,2,3`",
+        );
+    }
+    Ok(())
+}
+
+/// How much is read and parsed at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchMemory {
+    /// Bytes of text in a chunk.
+    pub chunk_bytes: usize,
+    /// Chunks in a batch.
+    pub chunks: usize,
+}
+
+impl BatchMemory {
+    pub(super) fn clamped(self) -> Self {
+        // Offsets in a chunk have 32 bits.
+        Self { chunk_bytes: self.chunk_bytes.clamp(16, 1 << 30), chunks: self.chunks.max(1) }
+    }
+
+    /// The most memory that a reader and `batches` batches in the caller's hands use together,
+    /// with `threads` threads: text twice (being parsed and read ahead), what is made of it, and
+    /// what decompression needs.
+    pub fn total_bytes(self, batches: usize, threads: usize) -> u64 {
+        let Self { chunk_bytes, chunks } = self.clamped();
+        let text = chunk_bytes.max(LINE_LIMIT) as u64;
+        let lines = chunk_bytes.div_ceil(BYTES_PER_LINE) as u64;
+        let edge = 2 * size_of::<NameRef>() as u64 + 4;
+        let parsed = lines * edge.max(size_of::<Fault>() as u64);
+        let in_batches = (batches * chunks) as u64 * (text + parsed);
+        let in_channels = (3 * chunks + 4) as u64 * text;
+        // BGZF: groups waiting and being inflated, packed and as text; gzip and zstd: less.
+        let inflating = (2 * threads as u64 + 3) * (2 << 20) + (8 << 20);
+        in_batches + in_channels + inflating
+    }
+}

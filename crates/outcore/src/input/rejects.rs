@@ -1,0 +1,81 @@
+//! The rejects file: every skipped line with its place and the reason, as tab-separated text.
+//!
+//! `path line column byte kind reason text`; control characters, backslashes and bytes that are no
+//! UTF-8 are escaped. It appears under its name when it is complete; a pipe or a device is written
+//! as it comes.
+
+use super::fault::escape;
+use crate::error::{Error, Place, Result};
+use crate::io::{Files, Writer};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+enum Sink {
+    File(Writer),
+    Stream(Box<dyn std::io::Write + Send>),
+}
+
+/// A rejects file being written.
+pub(super) struct Rejects {
+    sink: Sink,
+    path: PathBuf,
+    row: String,
+}
+
+impl Rejects {
+    pub(super) fn create(files: &Files, path: &Path) -> Result<Self> {
+        let is_special = path == Path::new("-")
+            || files.entry(path).is_ok_and(|entry| !entry.is_directory) && !files.is_regular(path);
+        let sink = if is_special {
+            Sink::Stream(files.create_stream(path)?)
+        } else {
+            Sink::File(Writer::create(files, path, BUFFER_BYTES, 1)?)
+        };
+        let row = "path\tline\tcolumn\tbyte\tkind\treason\ttext\n".to_string();
+        let mut rejects = Self { sink, path: path.to_path_buf(), row };
+        rejects.write()?;
+        Ok(rejects)
+    }
+
+    /// Appends one line.
+    pub(super) fn push(
+        &mut self,
+        place: &Place,
+        kind: &str,
+        reason: &str,
+        line: &[u8],
+    ) -> Result<()> {
+        self.row.clear();
+        escape(place.path.as_os_str().as_encoded_bytes(), &mut self.row);
+        // Writing to a string cannot fail.
+        let _ = write!(
+            self.row,
+            "\t{}\t{}\t{}\t{kind}\t{reason}\t",
+            place.line, place.column, place.byte
+        );
+        escape(line, &mut self.row);
+        self.row.push('\n');
+        self.write()
+    }
+
+    fn write(&mut self) -> Result<()> {
+        match &mut self.sink {
+            Sink::File(writer) => writer.write(self.row.as_bytes()),
+            Sink::Stream(stream) => stream
+                .write_all(self.row.as_bytes())
+                .map_err(|error| Error::io("write", &self.path, error)),
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        match self.sink {
+            Sink::File(writer) => writer.finish().map(drop),
+            Sink::Stream(mut stream) => {
+                stream.flush().map_err(|error| Error::io("write", &self.path, error))
+            }
+        }
+    }
+}

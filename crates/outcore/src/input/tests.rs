@@ -1,0 +1,536 @@
+//! The promises of the input, on simulated files.
+
+use super::*;
+use crate::io::sim::{Fault as Failure, Sim};
+use crate::weight::Weight;
+use proptest::prelude::*;
+use std::io::Write;
+use std::sync::Arc;
+
+type Edge = (Vec<u8>, Vec<u8>, u32);
+type Outcome = std::result::Result<(Vec<Edge>, InputSummary), Error>;
+
+const TINY: BatchMemory = BatchMemory { chunk_bytes: 16, chunks: 3 };
+const LARGE: BatchMemory = BatchMemory { chunk_bytes: 1 << 16, chunks: 4 };
+
+fn sim(contents: &[&[u8]]) -> (Sim, InputOptions) {
+    let sim = Sim::new();
+    let mut options = InputOptions::default();
+    for (index, bytes) in contents.iter().enumerate() {
+        let path = PathBuf::from(format!("file{index}"));
+        sim.put(&path, bytes);
+        options.paths.push(path);
+    }
+    (sim, options)
+}
+
+fn read_sim(sim: &Sim, options: &InputOptions, memory: BatchMemory) -> Outcome {
+    let files = Files::new(Arc::new(sim.clone()));
+    let mut reader = EdgeReader::open(&files, options, memory)?;
+    let mut batch = Batch::default();
+    let mut edges = Vec::new();
+    while reader.next_batch(&mut batch)? {
+        for chunk in &batch.chunks {
+            assert_eq!(
+                chunk.weights.len(),
+                if reader.is_weighted() { chunk.edge_count() } else { 0 }
+            );
+            for (index, pair) in chunk.names.chunks_exact(2).enumerate() {
+                for name in pair {
+                    assert_eq!(name.fingerprint, Fingerprint::of(chunk.name(name)));
+                }
+                let one = Weight::ONE.code();
+                let weight = if reader.is_weighted() { chunk.weights[index] } else { one };
+                edges.push((chunk.name(&pair[0]).to_vec(), chunk.name(&pair[1]).to_vec(), weight));
+            }
+        }
+    }
+    if let Some(total) = reader.total_bytes() {
+        assert_eq!(reader.done_bytes(), total);
+    }
+    Ok((edges, reader.finish()?))
+}
+
+fn read(contents: &[&[u8]], change: impl Fn(&mut InputOptions), memory: BatchMemory) -> Outcome {
+    let (sim, mut options) = sim(contents);
+    change(&mut options);
+    read_sim(&sim, &options, memory)
+}
+
+/// Reads with small and with large chunks, which must not differ.
+fn edges(text: &[u8], change: impl Fn(&mut InputOptions)) -> Vec<Edge> {
+    let (large, summary) = read(&[text], &change, LARGE).unwrap();
+    let (tiny, tiny_summary) = read(&[text], &change, TINY).unwrap();
+    assert_eq!((&large, &summary), (&tiny, &tiny_summary));
+    large
+}
+
+fn edge(source: &str, target: &str, weight: f64) -> Edge {
+    let code = if weight == 0.0 { 0 } else { Weight::new(weight).code() };
+    (source.into(), target.into(), code)
+}
+
+fn plain(_: &mut InputOptions) {}
+
+#[test]
+fn plain_lines_are_read() {
+    let expected =
+        [edge("a", "b", 0.5), edge("P00417376", "Q001083875", 0.541), edge("c", "a", 0.0)];
+    for text in [
+        "a\tb\t0.5\nP00417376\tQ001083875\t0.541\nc\ta\t0\n",
+        "a\tb\t0.5\r\nP00417376\tQ001083875\t0.541\r\nc\ta\t0\r\n",
+        "\u{feff}a\tb\t0.5\n\n  \n# x\nP00417376\tQ001083875\t0.541\textra\n\r\nc\ta\t0",
+        "a,b,0.5\n\"P00417376\",Q001083875,\"0.541\"\nc,a,0",
+        "a  b 0.5\n\t P00417376\tQ001083875  0.541 \nc a 0.0\r\n",
+        "source;target;w\na;b;.5\nP00417376;Q001083875;0.5410\nc;a;-0",
+    ] {
+        assert_eq!(edges(text.as_bytes(), plain), expected, "{text}");
+    }
+}
+
+#[test]
+fn any_bytes_are_names() {
+    let long = "x".repeat(NAME_LIMIT);
+    let text = [b"\0\ta\0\n\xff\xfe\t\xc3\n '\"\tb c\n", long.as_bytes(), b"\t0123456789abcdef\n"]
+        .concat();
+    let found = read(&[&text], plain, LARGE).unwrap().0;
+    assert_eq!(found, read(&[&text], plain, TINY).unwrap().0);
+    let names: Vec<&[u8]> = found.iter().flat_map(|edge| [&edge.0[..], &edge.1[..]]).collect();
+    let expected: [&[u8]; 8] = [
+        b"\0",
+        b"a\0",
+        b"\xff\xfe",
+        b"\xc3",
+        b" '\"",
+        b"b c",
+        long.as_bytes(),
+        b"0123456789abcdef",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn quoted_fields_hold_delimiters_and_quotes() {
+    let text = b"\"a,b\",\"say \"\"hi\"\"\",2\nx\"y,\"\"\"\",1\n";
+    assert_eq!(edges(text, plain), [edge("a,b", "say \"hi\"", 2.0), edge("x\"y", "\"", 1.0)]);
+    let error = read(&[b"a,b,1\n\"a\nb\",c,1\n"], plain, TINY).unwrap_err();
+    assert_eq!(error.to_string(), "file0:2:1: quote is not closed on its line");
+    let error = read(&[b"a,b,1\na,\"b\"c,1\n"], plain, LARGE).unwrap_err();
+    assert_eq!(error.to_string(), "file0:2:6: text follows the closing quote");
+}
+
+#[test]
+fn columns_are_chosen() {
+    let blast = b"q1\ts1\t98.5\t100\t1\t0\t1\t100\t1\t100\t1e-50\t210.5\nq2\ts2\t8\t1\t1\t0\t1\t1\t1\t1\t0.0\t21\r\n";
+    assert_eq!(edges(blast, plain), [edge("q1", "s1", 210.5), edge("q2", "s2", 21.0)]);
+    let first = |options: &mut InputOptions| {
+        options.columns = Some(vec![Column::Number(2), Column::Number(1), Column::Number(3)]);
+    };
+    assert_eq!(edges(blast, first), [edge("s1", "q1", 98.5), edge("s2", "q2", 8.0)]);
+    let two = |options: &mut InputOptions| options.ignore_weights = true;
+    assert_eq!(edges(blast, two), [edge("q1", "s1", 1.0), edge("q2", "s2", 1.0)]);
+    let named = |options: &mut InputOptions| {
+        options.columns = Some(["b", "a", "w"].map(|name| Column::Name(name.into())).to_vec());
+    };
+    assert_eq!(edges(b"w,a,b\n3,x,y\n", named), [edge("y", "x", 3.0)]);
+    let matrix = b"%%MatrixMarket matrix coordinate real general\n% c\n3 3 2\n1 2 0.5\n2 3 1\n";
+    assert_eq!(edges(matrix, plain), [edge("1", "2", 0.5), edge("2", "3", 1.0)]);
+}
+
+#[test]
+fn files_follow_one_another() {
+    let (found, summary) = read(&[b"a\tb", b"", b"c,d\r\n", b"# no\n"], plain, TINY).unwrap();
+    assert_eq!(found, [edge("a", "b", 1.0), edge("c", "d", 1.0)]);
+    assert_eq!((summary.lines, summary.edges), (3, 2));
+    let error = read(&[b"a\tb\n", b"a\tb\t1\n"], plain, TINY).unwrap_err();
+    assert_eq!(error.message(), "`file1` has weights, but `file0` has none");
+    assert!(read(&[b"", b"#\n"], plain, TINY).unwrap().0.is_empty());
+}
+
+#[test]
+fn every_fault_is_named() {
+    for (line, kind, column, reason) in [
+        ("a", "missing-column", 1, "line has 1 column, but the target is column 2"),
+        ("a\tb", "missing-column", 1, "line has 2 columns, but the weight is column 3"),
+        ("\tb\t1", "empty-name", 1, "source has no name"),
+        ("é\t\t1", "empty-name", 3, "target has no name"),
+        ("é\tb\t-1", "bad-weight", 5, "weight is negative"),
+        ("a\tb\tinf", "bad-weight", 5, "weight is infinite"),
+        ("a\tb\t1e999", "bad-weight", 5, "weight is infinite"),
+        ("a\tb\tNaN", "bad-weight", 5, "weight is NaN"),
+        ("a\tb\tx", "bad-weight", 5, "weight is not a number"),
+        ("a\tb\t\t", "bad-weight", 5, "weight is empty"),
+    ] {
+        let text = format!("# c\na\tb\t1\n{line}\nc\td\t1\n");
+        for memory in [TINY, LARGE] {
+            let error = read(&[text.as_bytes()], plain, memory).unwrap_err();
+            let place = error.place().unwrap();
+            assert_eq!((error.kind().name(), error.message()), (kind, reason), "{line}");
+            assert_eq!((place.line, place.column), (3, column), "{line}");
+            assert!(error.hint_text().is_some() && !place.expected.is_empty());
+        }
+    }
+    let long = format!("a\tb\n{}\tb\n", "x".repeat(NAME_LIMIT + 1));
+    let error = read(&[long.as_bytes()], plain, TINY).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NameTooLong);
+    let error = read(&[b"a\tb\t1\nc,d,2\n"], plain, LARGE).unwrap_err();
+    assert_eq!(error.notes()[0], "byte 6 of the file");
+    assert_eq!(error.notes()[1], "columns are separated by a tab, detected from line 1");
+    assert!(error.hint_text().unwrap().starts_with("use `--delimiter ','`"));
+}
+
+#[test]
+fn lines_have_a_limit() {
+    let tail = "\tx".repeat(300_000);
+    let good = format!("a\tb{tail}\nc\td\n");
+    assert_eq!(edges(good.as_bytes(), plain), [edge("a", "b", 1.0), edge("c", "d", 1.0)]);
+    let bad = format!("a\tb\nc\td{tail}{tail}\ne\tf");
+    let skip = |options: &mut InputOptions| options.on_bad_line = OnBadLine::Skip;
+    for memory in [TINY, LARGE, BatchMemory { chunk_bytes: 4 << 20, chunks: 1 }] {
+        let error = read(&[bad.as_bytes()], plain, memory).unwrap_err();
+        assert_eq!(error.to_string(), "file0:2:1: line is longer than 1 MiB");
+        let (found, summary) = read(&[bad.as_bytes()], skip, memory).unwrap();
+        assert_eq!(found, [edge("a", "b", 1.0), edge("e", "f", 1.0)]);
+        assert_eq!((summary.skipped_lines, summary.lines), (1, 3));
+    }
+}
+
+#[test]
+fn the_earliest_bad_line_wins_for_any_chunks_and_threads() {
+    let mut text = String::from("a\tb\t1\n");
+    for line in 0..500 {
+        let weight = if line % 97 == 80 { "-1" } else { "2.5" };
+        text += &format!("node{line}\tb\t{weight}\n");
+    }
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for chunk_bytes in [16, 50, 333, 1 << 16] {
+            let memory = BatchMemory { chunk_bytes, chunks: threads + 2 };
+            let error = pool.install(|| read(&[text.as_bytes()], plain, memory)).unwrap_err();
+            let place = error.place().unwrap();
+            assert_eq!((place.line, place.byte, place.column), (82, 1045, 10));
+        }
+    }
+}
+
+#[test]
+fn skipped_lines_are_counted_and_kept() {
+    let text = b"a\tb\t1\nbad\\\x01\xff\n\nc\td\tx\ne\tf\t2\n";
+    for memory in [TINY, LARGE] {
+        let (sim, mut options) = sim(&[text, b"g\t\t1\nh\ti\t3"]);
+        options.on_bad_line = OnBadLine::Skip;
+        options.rejects = Some("rejects.tsv".into());
+        let (found, summary) = read_sim(&sim, &options, memory).unwrap();
+        assert_eq!(found, [edge("a", "b", 1.0), edge("e", "f", 2.0), edge("h", "i", 3.0)]);
+        assert_eq!((summary.lines, summary.skipped_lines), (7, 3));
+        assert_eq!(
+            summary.warning().unwrap(),
+            "skipped 3 of 7 lines; first: file0:2:1: line has 1 column, but the target is column 2"
+        );
+        let rejects = String::from_utf8(sim.get("rejects.tsv").unwrap()).unwrap();
+        assert_eq!(
+            rejects,
+            "path\tline\tcolumn\tbyte\tkind\treason\ttext\n\
+             file0\t2\t1\t6\tmissing-column\tline has 1 column, but the target is column 2\tbad\\\\\\x01\\xff\n\
+             file0\t4\t5\t18\tbad-weight\tweight is not a number\tc\\td\\tx\n\
+             file1\t1\t3\t2\tempty-name\ttarget has no name\tg\\t\\t1\n"
+        );
+    }
+}
+
+#[test]
+fn options_that_cannot_be_used_are_refused() {
+    let columns = |numbers: &[u32]| Some(numbers.iter().map(|&n| Column::Number(n)).collect());
+    let refuse = |change: &dyn Fn(&mut InputOptions)| {
+        let error = read(&[b"a\tb\n"], change, TINY).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+    };
+    refuse(&|options| options.paths.clear());
+    refuse(&|options| options.paths = vec!["-".into(), "-".into()]);
+    refuse(&|options| options.columns = columns(&[1]));
+    refuse(&|options| options.columns = columns(&[0, 1]));
+    refuse(&|options| options.columns = columns(&[2, 2]));
+    refuse(&|options| options.delimiter = Some(Delimiter::Byte(b'\n')));
+    refuse(&|options| options.rejects = Some("file0".into()));
+    let error = read(&[b"\xfd7zXZ\0...."], plain, TINY).unwrap_err();
+    assert_eq!(error.message(), "`file0` is compressed with xz, not text");
+    assert!(read(&[b"\xff\xfea\0\t\0"], plain, TINY).is_err());
+}
+
+fn gzip(parts: &[&[u8]]) -> Vec<u8> {
+    let pack = |part: &&[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
+        encoder.write_all(part).unwrap();
+        encoder.finish().unwrap()
+    };
+    parts.iter().flat_map(pack).collect()
+}
+
+fn zstd(parts: &[&[u8]]) -> Vec<u8> {
+    let pack = |part: &&[u8]| {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
+        encoder.include_checksum(true).unwrap();
+        encoder.write_all(part).unwrap();
+        encoder.finish().unwrap()
+    };
+    parts.iter().flat_map(pack).collect()
+}
+
+/// Blocks of `block` bytes as `bgzip` writes them, with the empty block at the end.
+fn bgzf(text: &[u8], block: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    for part in text.chunks(block).chain([&b""[..]]) {
+        let mut encoder =
+            flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::new(6));
+        encoder.write_all(part).unwrap();
+        let data = encoder.finish().unwrap();
+        out.extend([0x1F, 0x8B, 8, 4, 0, 0, 0, 0, 0, 0xFF, 6, 0, b'B', b'C', 2, 0]);
+        out.extend((data.len() as u16 + 25).to_le_bytes());
+        out.extend(&data);
+        let mut crc = flate2::Crc::new();
+        crc.update(part);
+        out.extend(crc.sum().to_le_bytes());
+        out.extend((part.len() as u32).to_le_bytes());
+    }
+    out
+}
+
+fn many_lines(count: usize) -> String {
+    (0..count).map(|line| format!("node{}\tnode{}\t0.{line}\n", line % 71, line % 37)).collect()
+}
+
+#[test]
+fn compressed_files_give_the_same_edges() {
+    let text = many_lines(20_000);
+    let expected = read(&[text.as_bytes()], plain, LARGE).unwrap();
+    let (a, b) = text.as_bytes().split_at(100_001);
+    let mut padded = gzip(&[a, b]);
+    padded.extend([0; 1000]);
+    let mixed = [bgzf(a, 1000), gzip(&[b])].concat();
+    for packed in [
+        gzip(&[a, b]),
+        gzip(&[a, b"", b]),
+        padded,
+        zstd(&[a, b]),
+        bgzf(text.as_bytes(), 60_000),
+        bgzf(text.as_bytes(), 777),
+        [bgzf(a, 5000), bgzf(b, 5000)].concat(),
+        mixed,
+    ] {
+        for memory in [LARGE, BatchMemory { chunk_bytes: 777, chunks: 5 }] {
+            assert_eq!(read(&[&packed], plain, memory).unwrap(), expected);
+        }
+    }
+}
+
+#[test]
+fn compressed_files_cut_anywhere_or_damaged_are_errors() {
+    let text = many_lines(60);
+    for (name, packed) in [
+        ("gzip", gzip(&[text.as_bytes()])),
+        ("zstd", zstd(&[text.as_bytes()])),
+        ("bgzf", bgzf(text.as_bytes(), 500)),
+    ] {
+        // Less than a magic number is text.
+        for len in 4..packed.len() {
+            let error = read(&[&packed[..len]], plain, LARGE).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::BadCompression, "{name} cut at {len}: {error}");
+            assert!(error.message().contains("file0") && error.notes()[0].contains("byte"));
+        }
+        for byte in 18..packed.len() {
+            let mut damaged = packed.clone();
+            damaged[byte] ^= 0x10;
+            if let Ok((edges, _)) = read(&[&damaged], plain, LARGE) {
+                assert_eq!(edges.len(), 60, "{name} damaged at {byte}");
+            }
+        }
+        let trailing = [&packed[..], b"junk"].concat();
+        assert!(read(&[&trailing], plain, LARGE).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn bad_lines_before_damage_come_first() {
+    let text = [many_lines(3000).as_bytes(), b"bad\n", many_lines(3000).as_bytes()].concat();
+    let mut packed = bgzf(&text, 3000);
+    let len = packed.len();
+    packed.truncate(len - 40);
+    let error = read(&[&packed], plain, BatchMemory { chunk_bytes: 1000, chunks: 2 }).unwrap_err();
+    assert_eq!(error.place().unwrap().line, 3001);
+}
+
+#[test]
+fn short_transfers_change_nothing_and_every_fault_is_an_error() {
+    let text = many_lines(300);
+    let bad = format!("{text}bad\n{text}");
+    let packed = gzip(&[text.as_bytes()]);
+    let (sim, mut options) = sim(&[text.as_bytes(), bad.as_bytes(), &packed]);
+    options.on_bad_line = OnBadLine::Skip;
+    options.rejects = Some("rejects".into());
+    let memory = BatchMemory { chunk_bytes: 2000, chunks: 2 };
+    let expected = read_sim(&sim, &options, memory).unwrap();
+    let rejects = sim.get("rejects").unwrap();
+    sim.set_short_transfers(true);
+    sim.set_fault(None);
+    assert_eq!(read_sim(&sim, &options, memory).unwrap(), expected);
+    let operations = sim.operation_count();
+    for at in 0..operations {
+        sim.set_fault(Some(Failure { at, forever: true, kind: std::io::ErrorKind::Other }));
+        let outcome = read_sim(&sim, &options, memory);
+        let error = outcome.expect_err("a fault is an error");
+        assert_eq!(error.kind(), ErrorKind::Io, "{at}: {error}");
+        let message = error.message();
+        assert!(message.contains("file") || message.contains("rejects"), "{at}: {message}");
+        sim.set_fault(Some(Failure { at, forever: false, kind: std::io::ErrorKind::Interrupted }));
+        if let Ok(found) = read_sim(&sim, &options, memory) {
+            assert_eq!(found, expected, "{at}");
+        }
+    }
+    sim.set_fault(None);
+    assert_eq!(sim.get("rejects").unwrap(), rejects);
+}
+
+/// What lines mean, in the plainest way: the columns are 1, 2 and perhaps one more, split by one byte.
+fn naive(text: &[u8], delimiter: u8, weight: Option<usize>) -> (Vec<Edge>, Vec<u64>) {
+    let (mut edges, mut bad) = (Vec::new(), Vec::new());
+    let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+    if lines.last().is_some_and(|line| line.is_empty()) {
+        lines.pop();
+    }
+    for (index, line) in lines.into_iter().enumerate() {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let blank = |&byte: &u8| (byte == b' ' || byte == b'\t') && byte != delimiter;
+        if line.iter().all(blank) || line.starts_with(b"#") {
+            continue;
+        }
+        let fields: Vec<&[u8]> = line.split(|&byte| byte == delimiter).collect();
+        let code = match weight.map(|column| fields.get(column)) {
+            None => Some(Weight::ONE.code()),
+            Some(None) => None,
+            Some(Some(field)) => std::str::from_utf8(field)
+                .ok()
+                .and_then(|text| text.trim().parse::<f64>().ok())
+                .filter(|value| *value >= 0.0 && value.is_finite())
+                .map(|value| if value == 0.0 { 0 } else { Weight::new(value).code() }),
+        };
+        match (fields.first(), fields.get(1), code) {
+            (Some(source), Some(target), Some(code))
+                if !source.is_empty() && !target.is_empty() =>
+            {
+                edges.push((source.to_vec(), target.to_vec(), code));
+            }
+            _ => bad.push(index as u64 + 1),
+        }
+    }
+    (edges, bad)
+}
+
+/// Parses one text with the tight loop or the general one, skipping bad lines.
+fn parse_with(
+    text: &[u8],
+    delimiter: u8,
+    weight: Option<usize>,
+    tight: bool,
+) -> (Vec<Edge>, Vec<u64>) {
+    let mut chunk = ParsedChunk { text: text.to_vec(), ..ParsedChunk::default() };
+    if !text.ends_with(b"\n") {
+        chunk.text.push(b'\n');
+    }
+    chunk.used = chunk.text.len();
+    // The padding may hold anything.
+    chunk.text.extend([delimiter, b'\n', b'1', b'.'].repeat(text::PADDING / 4));
+    let layout = format::Layout {
+        delimiter: Delimiter::Byte(delimiter),
+        source: 0,
+        target: 1,
+        weight,
+        quotes: false,
+        comment: b"#".to_vec(),
+    };
+    text::parse_by(&mut chunk, &layout, tight);
+    let line = |fault: &fault::Fault| {
+        memchr::memchr_iter(b'\n', &chunk.text[..fault.line_start as usize]).count() as u64 + 1
+    };
+    let bad = chunk.faults.iter().map(line).collect();
+    let weights = chunk.weights.iter().copied().chain(std::iter::repeat(Weight::ONE.code()));
+    let edges = chunk.names.chunks_exact(2).zip(weights).map(|(pair, weight)| {
+        (chunk.name(&pair[0]).to_vec(), chunk.name(&pair[1]).to_vec(), weight)
+    });
+    (edges.collect(), bad)
+}
+
+fn field() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        4 => "[A-Z0-9]{1,12}".prop_map(String::into_bytes),
+        2 => "[a-z]{14,18}".prop_map(String::into_bytes),
+        1 => proptest::collection::vec(any::<u8>(), 0..20),
+        1 => "[ \t,#\r\"]{0,3}".prop_map(String::into_bytes),
+    ]
+}
+
+fn number() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        4 => "[0-9]{1,3}[.][0-9]{0,4}".prop_map(String::into_bytes),
+        2 => "[0-9]{1,20}".prop_map(String::into_bytes),
+        2 => "[0-9]{0,3}[.]?[0-9]{0,18}(e[+-]?[0-9]{1,2})?".prop_map(String::into_bytes),
+        1 => "[-+ ]{0,2}[0-9a-z.]{0,4}[ ]?".prop_map(String::into_bytes),
+        1 => field(),
+    ]
+}
+
+fn line(delimiter: u8) -> impl Strategy<Value = Vec<u8>> {
+    let end = prop_oneof![6 => Just(&b"\n"[..]), 1 => Just(&b"\r\n"[..]), 1 => Just(&b"\n\n"[..])];
+    let rest = proptest::collection::vec(number(), 0..5);
+    (field(), field(), rest, end).prop_map(move |(source, target, rest, end)| {
+        let mut line = [&source[..], &target[..]].join(&delimiter);
+        for field in rest {
+            line.push(delimiter);
+            line.extend(field);
+        }
+        line.extend(end);
+        line
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_tight_loop_the_general_loop_and_the_naive_parser_agree(
+        (delimiter, lines) in prop_oneof![Just(b'\t'), Just(b','), Just(b' ')].prop_flat_map(|delimiter| {
+            (Just(delimiter), proptest::collection::vec(line(delimiter), 0..30))
+        }),
+        weight in prop_oneof![Just(None), (2..5usize).prop_map(Some)],
+    ) {
+        let text = lines.concat();
+        let expected = naive(&text, delimiter, weight);
+        prop_assert_eq!(&parse_with(&text, delimiter, weight, true), &expected);
+        prop_assert_eq!(&parse_with(&text, delimiter, weight, false), &expected);
+    }
+
+    #[test]
+    fn chunks_of_any_size_and_compression_agree(
+        lines in proptest::collection::vec(line(b'\t'), 0..60),
+        chunk_bytes in 16..400usize,
+        kind in 0..4,
+    ) {
+        let text = lines.concat();
+        let packed = match kind {
+            0 => text.clone(),
+            1 => gzip(&[&text[..text.len() / 2], &text[text.len() / 2..]]),
+            2 => zstd(&[&text]),
+            _ => bgzf(&text, 100),
+        };
+        let change = |options: &mut InputOptions| {
+            options.on_bad_line = OnBadLine::Skip;
+            options.delimiter = Some(Delimiter::Byte(b'\t'));
+            options.columns = Some(vec![Column::Number(1), Column::Number(2), Column::Number(3)]);
+            options.header = Header::No;
+        };
+        let (found, summary) = read(&[&packed], change, BatchMemory { chunk_bytes, chunks: 2 }).unwrap();
+        let (expected, bad) = naive(&text, b'\t', Some(2));
+        prop_assert_eq!(found, expected);
+        prop_assert_eq!(summary.skipped_lines, bad.len() as u64);
+        prop_assert_eq!(summary.lines, memchr::memchr_iter(b'\n', &text).count() as u64);
+    }
+}

@@ -1,0 +1,447 @@
+//! Text to edges: a tight loop for plain lines, and a general one for the rest.
+//!
+//! [`parse`] picks the loop once for each chunk. Where names are in columns 1 and 2 between single
+//! bytes and nothing is quoted, one pass over 8-byte words finds a field's end and builds its
+//! fingerprint at once: about 15 ns a line. A line that is out of the ordinary in any way, and every
+//! line of another layout, goes through [`general_line`], which alone knows what is wrong with a line.
+
+use super::chunks::{LINE_LIMIT, ParsedChunk};
+use super::fault::{Fault, Problem};
+use super::field::{self, Fingerprint, NAME_LIMIT, first_equal, splat};
+use super::format::Layout;
+use super::{Delimiter, NameRef};
+use memchr::{memchr, memchr2};
+
+/// Bytes behind the text that may be loaded, but mean nothing.
+pub(crate) const PADDING: usize = 32;
+
+/// Where the edges of a text go.
+pub(super) struct Edges<'a> {
+    pub(super) names: &'a mut Vec<NameRef>,
+    pub(super) weights: &'a mut Vec<u32>,
+    pub(super) faults: &'a mut Vec<Fault>,
+}
+
+/// Parses a chunk from byte `from`; its text ends with a line end and [`PADDING`]. With `stop`,
+/// the first bad line ends the work.
+pub(super) fn parse(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
+    let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
+    let used = *used;
+    let quoted = layout.quotes && memchr(b'"', &text[from..used]).is_some();
+    let mut edges = Edges { names, weights, faults };
+    match layout.delimiter {
+        Delimiter::Byte(byte) if layout.is_plain() && !quoted => match layout.weight {
+            Some(column) => {
+                let plain = Plain::new(byte, column - 2, &layout.comment);
+                parse_plain::<true>(&plain, layout, text, from..used, &mut edges, stop);
+            }
+            None => {
+                let plain = Plain::new(byte, 0, &layout.comment);
+                parse_plain::<false>(&plain, layout, text, from..used, &mut edges, stop);
+            }
+        },
+        _ => parse_general(layout, quoted, text, from..used, &mut edges, stop),
+    }
+}
+
+/// Parses a whole chunk with the loop of the caller's choice, skipping bad lines.
+#[cfg(test)]
+pub(super) fn parse_by(chunk: &mut ParsedChunk, layout: &Layout, tight: bool) {
+    if tight {
+        return parse(chunk, layout, 0, false);
+    }
+    let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
+    let mut edges = Edges { names, weights, faults };
+    parse_general(layout, false, text, 0..*used, &mut edges, false);
+}
+
+/// What the tight loop compares words with.
+struct Plain {
+    delimiter: u8,
+    delimiters: u64,
+    /// Columns between the target and the weight.
+    skipped: u32,
+    /// First byte of comments, or 256.
+    comment: u16,
+}
+
+impl Plain {
+    fn new(delimiter: u8, skipped: usize, comment: &[u8]) -> Self {
+        Self {
+            delimiter,
+            delimiters: splat(delimiter),
+            skipped: skipped as u32,
+            comment: comment.first().map_or(256, |&byte| u16::from(byte)),
+        }
+    }
+}
+
+/// The tight loop: lines whose first columns are the names, without quotes.
+fn parse_plain<const WEIGHTED: bool>(
+    plain: &Plain,
+    layout: &Layout,
+    text: &[u8],
+    range: std::ops::Range<usize>,
+    edges: &mut Edges<'_>,
+    stop: bool,
+) {
+    let mut at = range.start;
+    while at < range.end {
+        if let Some((source, target, weight, next)) = plain_line::<WEIGHTED>(plain, text, at)
+            && next - at <= LINE_LIMIT
+        {
+            edges.names.extend_from_slice(&[source, target]);
+            if WEIGHTED {
+                edges.weights.push(weight);
+            }
+            at = next;
+            continue;
+        }
+        let (line, next) = general_line(layout, false, text, at, range.end);
+        match line {
+            Line::Nothing => {}
+            Line::Edge(found) => found.push(text, WEIGHTED, edges),
+            Line::Bad(fault) => {
+                edges.faults.push(fault);
+                if stop {
+                    return;
+                }
+            }
+        }
+        at = next;
+    }
+}
+
+/// One plain edge at `at`, its weight's code, and the start of the next line; `None` for any other line.
+#[inline(always)]
+fn plain_line<const WEIGHTED: bool>(
+    plain: &Plain,
+    text: &[u8],
+    at: usize,
+) -> Option<(NameRef, NameRef, u32, usize)> {
+    if u16::from(text[at]) == plain.comment {
+        return None;
+    }
+    let (source, source_end) = plain_name(plain, text, at)?;
+    if text[source_end] != plain.delimiter {
+        return None;
+    }
+    let target_start = source_end + 1;
+    let (target, target_end) = plain_name(plain, text, target_start)?;
+    let ends_line = text[target_end] != plain.delimiter;
+    if !WEIGHTED {
+        if !ends_line {
+            let rest = memchr(b'\n', &text[target_end..])?;
+            return Some((source, target, 0, target_end + rest + 1));
+        }
+        if text[target_end - 1] == b'\r' {
+            return None;
+        }
+        return Some((source, target, 0, target_end + 1));
+    }
+    if ends_line {
+        return None;
+    }
+    let mut weight_start = target_end + 1;
+    if plain.skipped > 0 {
+        weight_start = skip_columns(plain, text, weight_start)?;
+    }
+    let (low, _) = field::words(text, weight_start);
+    let (weight, weight_end) = match field::short_weight(low) {
+        Some((weight, len)) => (weight, weight_start + len),
+        None => {
+            let len = memchr2(plain.delimiter, b'\n', &text[weight_start..])?;
+            let end = weight_start + len;
+            (field::weight_code(&text[weight_start..end]).ok()?, end)
+        }
+    };
+    let end = text[weight_end];
+    let next = if end == b'\n' {
+        weight_end + 1
+    } else if end == plain.delimiter {
+        weight_end + memchr(b'\n', &text[weight_end..])? + 1
+    } else if end == b'\r' && text[weight_end + 1] == b'\n' {
+        weight_end + 2
+    } else {
+        return None;
+    };
+    Some((source, target, weight, next))
+}
+
+/// The name at `at` and where it ends (at a delimiter or a line end); `None` if empty or too long.
+#[inline(always)]
+fn plain_name(plain: &Plain, text: &[u8], at: usize) -> Option<(NameRef, usize)> {
+    const LINE_ENDS: u64 = splat(b'\n');
+    let (low, high) = field::words(text, at);
+    let low_marks = first_equal(low, plain.delimiters) | first_equal(low, LINE_ENDS);
+    let high_marks = first_equal(high, plain.delimiters) | first_equal(high, LINE_ENDS);
+    let len = if low_marks != 0 {
+        low_marks.trailing_zeros() as usize / 8
+    } else if high_marks != 0 {
+        8 + high_marks.trailing_zeros() as usize / 8
+    } else {
+        return long_name(plain, text, at);
+    };
+    if len == 0 {
+        return None;
+    }
+    let fingerprint = field::short_fingerprint(low, high, len);
+    Some((NameRef { fingerprint, offset: at as u32, bytes: len as u32 }, at + len))
+}
+
+#[inline(never)]
+fn long_name(plain: &Plain, text: &[u8], at: usize) -> Option<(NameRef, usize)> {
+    let len = 16 + memchr2(plain.delimiter, b'\n', &text[at + 16..])?;
+    if len > NAME_LIMIT || text[at + len] == b'\n' {
+        return None;
+    }
+    let fingerprint = Fingerprint::of_long(&text[at..at + len]);
+    Some((NameRef { fingerprint, offset: at as u32, bytes: len as u32 }, at + len))
+}
+
+/// Where the column starts that lies `plain.skipped` columns behind the one at `at`.
+#[inline(always)]
+fn skip_columns(plain: &Plain, text: &[u8], mut at: usize) -> Option<usize> {
+    let mut wanted = plain.skipped;
+    loop {
+        let (word, _) = field::words(text, at);
+        let mut delimiters = field::all_equal(word, plain.delimiters);
+        let ends = field::all_equal(word, splat(b'\n'));
+        // Delimiters behind a line end are another line's.
+        delimiters &= ends.wrapping_sub(1) & !ends;
+        let found = delimiters.count_ones();
+        if found < wanted {
+            if ends != 0 {
+                return None;
+            }
+            wanted -= found;
+            at += 8;
+            continue;
+        }
+        for _ in 1..wanted {
+            delimiters &= delimiters - 1;
+        }
+        return Some(at + delimiters.trailing_zeros() as usize / 8 + 1);
+    }
+}
+
+/// The loop for every other layout; unescapes doubled quotes in place.
+fn parse_general(
+    layout: &Layout,
+    quoted: bool,
+    text: &mut [u8],
+    range: std::ops::Range<usize>,
+    edges: &mut Edges<'_>,
+    stop: bool,
+) {
+    let mut at = range.start;
+    while at < range.end {
+        let (line, next) = general_line(layout, quoted, text, at, range.end);
+        match line {
+            Line::Nothing => {}
+            Line::Edge(mut found) => {
+                found.source.unescape(text);
+                found.target.unescape(text);
+                found.push(text, layout.weight.is_some(), edges);
+            }
+            Line::Bad(fault) => {
+                edges.faults.push(fault);
+                if stop {
+                    return;
+                }
+            }
+        }
+        at = next;
+    }
+}
+
+/// What a line is.
+pub(super) enum Line {
+    /// A blank line or a comment.
+    Nothing,
+    Edge(Found),
+    Bad(Fault),
+}
+
+/// The fields of an edge.
+pub(super) struct Found {
+    source: Field,
+    target: Field,
+    weight: u32,
+}
+
+impl Found {
+    fn push(&self, text: &[u8], weighted: bool, edges: &mut Edges<'_>) {
+        edges.names.extend_from_slice(&[self.source.name(text), self.target.name(text)]);
+        if weighted {
+            edges.weights.push(self.weight);
+        }
+    }
+}
+
+/// A field: its bytes without quotes, how many doubled quotes are in them, and where it ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) doubled: usize,
+    /// The whole field, quotes included.
+    outer: (usize, usize),
+}
+
+impl Field {
+    fn name(&self, text: &[u8]) -> NameRef {
+        let fingerprint = Fingerprint::of(&text[self.start..self.end]);
+        NameRef { fingerprint, offset: self.start as u32, bytes: (self.end - self.start) as u32 }
+    }
+
+    fn bytes(&self) -> usize {
+        self.end - self.start - self.doubled
+    }
+
+    /// Makes doubled quotes single, in place.
+    fn unescape(&mut self, text: &mut [u8]) {
+        if self.doubled == 0 {
+            return;
+        }
+        let mut to = self.start;
+        let mut from = self.start;
+        while from < self.end {
+            text[to] = text[from];
+            from += if text[from] == b'"' { 2 } else { 1 };
+            to += 1;
+        }
+        self.end = to;
+        self.doubled = 0;
+    }
+}
+
+/// Reads the line at `at`, whatever it is; gives the start of the next one too.
+///
+/// Faults come in this order: a quote, a missing column, the source, the target, the weight.
+pub(super) fn general_line(
+    layout: &Layout,
+    quoted: bool,
+    text: &[u8],
+    at: usize,
+    used: usize,
+) -> (Line, usize) {
+    let stop = memchr(b'\n', &text[at..used]).map_or(used, |len| at + len);
+    let end = if stop > at && text[stop - 1] == b'\r' { stop - 1 } else { stop };
+    let next = stop + 1;
+    let shown = end.min(at + LINE_LIMIT);
+    if layout.is_nothing(&text[at..shown]) {
+        return (Line::Nothing, next);
+    }
+    let bad = |problem, start: usize, stop: usize| {
+        let [line_start, line_end, start, end] = [at, shown, start, stop].map(|byte| byte as u32);
+        (Line::Bad(Fault { problem, line_start, line_end, start, end }), next)
+    };
+    if next - at > LINE_LIMIT {
+        return bad(Problem::LineTooLong, at, shown);
+    }
+    let mut fields = Fields { layout, quoted, text, at, end, ended: false };
+    let mut found = [Field::default(); 3];
+    let wanted = [layout.source, layout.target, layout.weight.unwrap_or(layout.source)];
+    for column in 0..=layout.last_column() {
+        match fields.next() {
+            None => return bad(Problem::MissingColumn(column as u32), at, end),
+            Some(Err((problem, start, stop))) => return bad(problem, start, stop),
+            Some(Ok(field)) => {
+                for (role, &wanted) in found.iter_mut().zip(&wanted) {
+                    if wanted == column {
+                        *role = field;
+                    }
+                }
+            }
+        }
+    }
+    let [source, target, weight] = found;
+    for (name, problem) in [(source, Problem::EmptySource), (target, Problem::EmptyTarget)] {
+        if name.bytes() == 0 {
+            return bad(problem, name.outer.0, name.outer.1);
+        }
+        if name.bytes() > NAME_LIMIT {
+            return bad(Problem::NameTooLong, name.outer.0, name.outer.1);
+        }
+    }
+    let mut code = 0;
+    if layout.weight.is_some() {
+        match field::weight_code(&text[weight.start..weight.end]) {
+            Ok(found) => code = found,
+            Err(problem) => return bad(problem, weight.outer.0, weight.outer.1),
+        }
+    }
+    (Line::Edge(Found { source, target, weight: code }), next)
+}
+
+/// The fields of one line.
+pub(super) struct Fields<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) quoted: bool,
+    pub(super) text: &'a [u8],
+    pub(super) at: usize,
+    pub(super) end: usize,
+    pub(super) ended: bool,
+}
+
+impl Iterator for Fields<'_> {
+    type Item = Result<Field, (Problem, usize, usize)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let Delimiter::Byte(delimiter) = self.layout.delimiter else { return self.next_word() };
+        let start = self.at;
+        if self.quoted && start < self.end && self.text[start] == b'"' {
+            return Some(self.quoted_field(delimiter));
+        }
+        let rest = &self.text[start..self.end];
+        let end = memchr(delimiter, rest).map_or(self.end, |len| start + len);
+        self.ended = end == self.end;
+        self.at = end + 1;
+        Some(Ok(Field { start, end, doubled: 0, outer: (start, end) }))
+    }
+}
+
+impl Fields<'_> {
+    fn next_word<E>(&mut self) -> Option<Result<Field, E>> {
+        let is_space = |&byte: &u8| byte == b' ' || byte == b'\t';
+        let rest = &self.text[self.at..self.end];
+        let start = self.at + rest.iter().position(|byte| !is_space(byte))?;
+        let rest = &self.text[start..self.end];
+        let end = memchr2(b' ', b'\t', rest).map_or(self.end, |len| start + len);
+        self.at = end;
+        Some(Ok(Field { start, end, doubled: 0, outer: (start, end) }))
+    }
+
+    fn quoted_field(&mut self, delimiter: u8) -> Result<Field, (Problem, usize, usize)> {
+        let open = self.at;
+        let start = open + 1;
+        let mut doubled = 0;
+        let mut at = start;
+        loop {
+            let Some(len) = memchr(b'"', &self.text[at..self.end]) else {
+                self.ended = true;
+                return Err((Problem::OpenQuote, open, self.end));
+            };
+            let close = at + len;
+            let after = close + 1;
+            if after == self.end {
+                self.ended = true;
+            } else if self.text[after] == b'"' {
+                doubled += 1;
+                at = after + 1;
+                continue;
+            } else if self.text[after] != delimiter {
+                self.ended = true;
+                let rest = &self.text[after..self.end];
+                let stop = memchr(delimiter, rest).map_or(self.end, |len| after + len);
+                return Err((Problem::TextAfterQuote, after, stop));
+            }
+            self.at = after + 1;
+            return Ok(Field { start, end: close, doubled, outer: (open, after) });
+        }
+    }
+}
