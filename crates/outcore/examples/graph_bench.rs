@@ -5,11 +5,12 @@
 
 use outcore::Result;
 use outcore::graph::{
-    ArcRecord, ArcScratch, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter,
+    ArcRecord, ArcScratch, Duplicates, Graph, GraphOptions, GraphSummary, GraphWriter, NamesWriter,
 };
-use outcore::io::Files;
+use outcore::io::{Files, sim::Sim};
 use outcore::progress::Silent;
 use outcore::weight::Weight;
+use std::sync::Arc;
 use std::time::Instant;
 
 struct Random(u64);
@@ -58,24 +59,24 @@ fn main() -> Result<()> {
 
     let options =
         GraphOptions { node_count, directed: true, duplicates: Duplicates::Sum, keep_loops: true };
-    let start = Instant::now();
-    let mut writer = GraphWriter::create(&files, &directory, &options)?;
-    let mut in_push = 0.0;
-    for part in arcs.chunks(1 << 16) {
+    let write = |files: &Files, to: &str| -> Result<GraphSummary> {
         let start = Instant::now();
-        writer.push(part)?;
-        in_push += start.elapsed().as_secs_f64();
+        let mut writer = GraphWriter::create(files, &directory, &options)?;
+        for part in arcs.chunks(1 << 16) {
+            writer.push(part)?;
+        }
+        let summary = writer.finish()?;
+        println!("write   {:6.2} ns/arc to {to}", per_arc(start));
+        Ok(summary)
+    };
+    for _ in 0..3 {
+        write(&Files::new(Arc::new(Sim::new())), "memory")?;
     }
-    let summary = writer.finish()?;
-    println!(
-        "write   {:6.2} ns/arc (push {:.2}, waiting included)",
-        per_arc(start),
-        in_push * 1e9 / arcs.len() as f64
-    );
+    let summary = write(&files, "disk, synced")?;
     println!("size    {:6.3} bytes/arc", summary.bytes as f64 / summary.arc_count as f64);
 
     let graph = Graph::open(&files, &directory)?;
-    for _ in 0..2 {
+    for _ in 0..4 {
         let start = Instant::now();
         let blocks: Vec<_> = (0..graph.blocks().len())
             .map(|index| graph.read_block(index))

@@ -6,7 +6,7 @@
 //!    | scheme | largest | loop count | loops                 | degrees | lengths | arcs | arcs | ...
 //!    +--------+---------+------------+-----------------------+---------+---------+------+------+---
 //!     byte     varint    varint       (local gap varint,      list      list      node 0 node 1
-//!              if scaled              weight code u32)*                  in bytes
+//!                                     weight code u32)*                 in bytes
 //!
 //!  hub block (one node with more arcs than a plain block may hold); only its directory is in memory:
 //!    +-----------+-----------+---     ---+----------+----------+-----+-----------+--------------------+
@@ -20,7 +20,7 @@
 //! be a look-up. See `codec` for lists and arcs. Memory: the encoded bytes plus 8 bytes a node; loading
 //! costs about 2 ns a node, decoding about 2 ns an arc of the nodes asked for.
 
-use super::codec::Cursor;
+use super::codec::{Codes, Cursor};
 use super::index::{BlockEntry, get_u64};
 use super::reader::Shared;
 use crate::error::{Error, Result};
@@ -35,8 +35,6 @@ pub const SEGMENT_ARCS: usize = 65_536;
 /// Bytes of a hub's directory before its segments, and of one of these.
 pub(super) const HUB_HEADER_BYTES: usize = 8;
 pub(super) const HUB_SEGMENT_BYTES: usize = 12;
-/// Integers up to this are looked up.
-const TABLE_LIMIT: u64 = 4095;
 /// Segments of a hub that are read ahead.
 const HUB_DEPTH: usize = 2;
 
@@ -94,42 +92,6 @@ struct Segment {
     checksum: u64,
 }
 
-/// From integers to weight codes.
-struct Codes {
-    scheme: WeightScheme,
-    table: Vec<u32>,
-}
-
-impl Codes {
-    fn new(scheme: WeightScheme, largest: u64, uses: u64) -> Self {
-        let is_scaled = matches!(scheme, WeightScheme::Decimal(_));
-        let len =
-            if is_scaled && largest <= TABLE_LIMIT && largest < uses { largest + 1 } else { 0 };
-        Self { scheme, table: (0..len as u32).map(|integer| scheme.code(integer)).collect() }
-    }
-
-    #[inline]
-    fn translate(&self, values: &mut [u32]) {
-        match self.scheme {
-            WeightScheme::Code => {}
-            WeightScheme::One => values.fill(Weight::ONE.code()),
-            WeightScheme::Decimal(_) if self.table.is_empty() => {
-                for value in values {
-                    *value = self.scheme.code(*value);
-                }
-            }
-            WeightScheme::Decimal(_) => {
-                for value in values {
-                    *value = match self.table.get(*value as usize) {
-                        Some(code) => *code,
-                        None => self.scheme.code(*value),
-                    };
-                }
-            }
-        }
-    }
-}
-
 impl Block {
     /// Takes a plain block's bytes or a hub block's directory.
     pub(super) fn load(shared: &Arc<Shared>, index: usize, bytes: &[u8]) -> Result<Self> {
@@ -184,10 +146,8 @@ impl Block {
     pub fn memory_bytes(&self) -> usize {
         let body = match &self.body {
             Body::Plain(plain) => {
-                let words = plain.offsets.capacity()
-                    + plain.degrees.capacity()
-                    + plain.codes.table.capacity();
-                plain.bytes.capacity() + 4 * words
+                let words = plain.offsets.capacity() + plain.degrees.capacity();
+                plain.bytes.capacity() + 4 * words + plain.codes.memory_bytes()
             }
             Body::Hub(segments) => segments.capacity() * size_of::<Segment>(),
         };
@@ -256,9 +216,8 @@ impl Block {
             let targets = &mut scratch.targets[..count];
             let weights = &mut scratch.weights[..if self.is_weighted { count } else { 0 }];
             cursor
-                .arcs(node, self.shared.node_count, targets, weights)
+                .arcs(node, self.shared.node_count, &plain.codes, targets, weights)
                 .ok_or_else(|| self.corrupt())?;
-            plain.codes.translate(weights);
             f(targets, weights);
             rest -= count;
         }
@@ -302,9 +261,15 @@ impl Block {
         scratch.reserve(count);
         let targets = &mut scratch.targets[..count];
         let weights = &mut scratch.weights[..count];
-        let stored: &mut [u32] = if scheme == WeightScheme::One { &mut [] } else { weights };
-        cursor.arcs(self.entry.first_node, self.shared.node_count, targets, stored)?;
-        Codes::new(scheme, u64::MAX, 0).translate(&mut scratch.weights[..count]);
+        let stored = if scheme == WeightScheme::One {
+            weights.fill(Weight::ONE.code());
+            &mut []
+        } else {
+            weights
+        };
+        let (node, node_count) = (self.entry.first_node, self.shared.node_count);
+        let codes = Codes::new(scheme, u64::MAX, count as u64);
+        cursor.arcs(node, node_count, &codes, targets, stored)?;
         (cursor.is_at_end() && (self.is_weighted || scheme == WeightScheme::One)).then_some(())
     }
 
@@ -323,8 +288,7 @@ fn load_plain(entry: &BlockEntry, stored: &[u8]) -> Option<Parts> {
     let node_count = entry.node_count as usize;
     let mut cursor = Cursor::new(&bytes, 0, stored.len())?;
     let scheme = WeightScheme::from_byte(cursor.byte()?)?;
-    let is_scaled = matches!(scheme, WeightScheme::Decimal(_));
-    let largest = if is_scaled { cursor.varint()? } else { 0 };
+    let largest = cursor.varint()?;
     let loop_count = cursor.varint()?;
     if loop_count > u64::from(entry.node_count) {
         return None;

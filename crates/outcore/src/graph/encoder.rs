@@ -1,7 +1,7 @@
 //! Encodes raw blocks, on a thread of its own; see `block` for the layout.
 
 use super::Limits;
-use super::codec::{put_arcs, put_list};
+use super::codec::{ArcEncoder, Scale, put_list};
 use super::index::{IndexedWriter, Sealed};
 use super::writer::RawBlock;
 use crate::error::Result;
@@ -44,7 +44,6 @@ pub(super) struct Encoder {
     limits: Limits,
     totals: Totals,
     hub: Option<Hub>,
-    integers: Vec<u32>,
     lengths: Vec<u32>,
     head: Vec<u8>,
     body: Vec<u8>,
@@ -66,7 +65,6 @@ impl Encoder {
             limits,
             totals,
             hub: None,
-            integers: Vec::new(),
             lengths: Vec::new(),
             head: Vec::new(),
             body: Vec::new(),
@@ -76,8 +74,8 @@ impl Encoder {
     /// Writes a plain block and gives the raw one back.
     pub(super) fn block(&mut self, raw: RawBlock) -> Result<RawBlock> {
         self.count(&raw, raw.degrees.len() as u64);
-        let scheme = choose(&raw.weights, &mut self.integers);
-        let integers = stored(scheme, &raw.weights, &self.integers);
+        let scale = Scale::choose(&raw.weights);
+        let mut arcs = ArcEncoder::new(scale);
         self.lengths.clear();
         self.body.clear();
         let first_node = (self.totals.node_count - raw.degrees.len() as u64) as u32;
@@ -88,17 +86,15 @@ impl Encoder {
             while at < end {
                 let part = at..end.min(at + self.limits.segment_arcs);
                 at = part.end;
-                let weights = if integers.is_empty() { &[] } else { &integers[part.clone()] };
-                put_arcs(first_node + local as u32, &raw.targets[part], weights, &mut self.body);
+                let (targets, codes) = (&raw.targets[part.clone()], &raw.weights[part]);
+                arcs.put(first_node + local as u32, targets, codes, &mut self.body);
             }
             self.lengths.push((self.body.len() - start) as u32);
             self.totals.max_degree = self.totals.max_degree.max(u64::from(degree));
         }
         self.head.clear();
-        self.head.push(scheme.to_byte());
-        if matches!(scheme, WeightScheme::Decimal(_)) {
-            put_varint(u64::from(integers.iter().copied().max().unwrap_or(0)), &mut self.head);
-        }
+        self.head.push(scale.scheme().to_byte());
+        put_varint(u64::from(arcs.largest), &mut self.head);
         put_loops(&raw.loops, &mut self.head);
         put_list(&raw.degrees, &mut self.head);
         put_list(&self.lengths, &mut self.head);
@@ -120,11 +116,11 @@ impl Encoder {
         let segment_arcs = self.limits.segment_arcs;
         let segments = raw.targets.chunks(segment_arcs).zip(raw.weights.chunks(segment_arcs));
         for (targets, weights) in segments {
-            let scheme = choose(weights, &mut self.integers);
-            hub.is_weighted |= scheme != WeightScheme::One;
+            let scale = Scale::choose(weights);
+            hub.is_weighted |= scale.scheme() != WeightScheme::One;
             self.body.clear();
-            self.body.push(scheme.to_byte());
-            put_arcs(node, targets, stored(scheme, weights, &self.integers), &mut self.body);
+            self.body.push(scale.scheme().to_byte());
+            ArcEncoder::new(scale).put(node, targets, weights, &mut self.body);
             hub.segments.extend((self.body.len() as u32).to_le_bytes());
             hub.segments.extend(xxh3_64(&self.body).to_le_bytes());
             self.file.write(&self.body)?;
@@ -172,53 +168,5 @@ fn put_loops(loops: &[(u32, u32)], out: &mut Vec<u8>) {
         put_varint(u64::from(local - next), out);
         out.extend(code.to_le_bytes());
         next = local + 1;
-    }
-}
-
-/// Weights that the scheme of a few does not fit are rare, so all are turned into integers and
-/// checked in one pass with that scheme; the search over all schemes is for the rest.
-const SAMPLE: usize = 64;
-
-/// Chooses the scheme of `codes`, as [`WeightScheme::choose`] does, and if it is decimal, fills
-/// `integers`.
-fn choose(codes: &[u32], integers: &mut Vec<u32>) -> WeightScheme {
-    let sample = WeightScheme::choose(codes.iter().take(SAMPLE).copied());
-    if fits(sample, codes, integers) {
-        return sample;
-    }
-    let scheme = WeightScheme::choose(codes.iter().copied());
-    assert!(fits(scheme, codes, integers), "a scheme gives back the codes it was chosen for");
-    scheme
-}
-
-fn fits(scheme: WeightScheme, codes: &[u32], integers: &mut Vec<u32>) -> bool {
-    match scheme {
-        WeightScheme::Code => true,
-        WeightScheme::One => codes.iter().all(|&code| code == Weight::ONE.code()),
-        WeightScheme::Decimal(_) => {
-            integers.clear();
-            integers.reserve(codes.len());
-            for part in codes.chunks(1024) {
-                let start = integers.len();
-                integers.extend(part.iter().map(|&code| scheme.integer(code)));
-                let fits = integers[start..]
-                    .iter()
-                    .zip(part)
-                    .fold(true, |all, (&integer, &code)| all & (scheme.code(integer) == code));
-                if !fits {
-                    return false;
-                }
-            }
-            true
-        }
-    }
-}
-
-/// What is stored for the weights.
-fn stored<'a>(scheme: WeightScheme, codes: &'a [u32], integers: &'a [u32]) -> &'a [u32] {
-    match scheme {
-        WeightScheme::One => &[],
-        WeightScheme::Code => codes,
-        WeightScheme::Decimal(_) => integers,
     }
 }

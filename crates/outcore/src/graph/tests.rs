@@ -515,5 +515,5 @@ fn an_error_names_the_file() {
     bytes[20] ^= 1;
     sim.put(&path, &bytes);
     let error: Error = read(&files).unwrap_err();
-    assert_eq!(error.message(), "`graph/arcs` is damaged: block 0: its checksum is wrong");
+    assert_eq!(error.message(), "`graph/arcs` is damaged: block 0: a segment's checksum is wrong");
 }
