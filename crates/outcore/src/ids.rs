@@ -18,6 +18,10 @@
 //! Look-ups go in groups whose first memory accesses do not wait for each other: about 15 ns a name
 //! in a table much larger than the cache. Linear probing with tables that grow by an eighth at 85 %
 //! load, in place: 23.5 to 26.5 bytes a name.
+//!
+//! As long as all names are decimal numbers that fill their range (at most [`SPARSE`] times as many
+//! numbers as names), the number itself is the place: 4 bytes a number, one access. The first name
+//! that does not fit moves everything to fingerprints, once; indexes do not change.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Fingerprint, NameRef, ParsedChunk};
@@ -28,6 +32,10 @@ use std::hash::BuildHasher;
 const GROUP: usize = 32;
 /// Marks a name that step 1 did not find.
 const MISS: u32 = u32::MAX;
+/// Numbers are places while the largest is below this many times the count of names...
+const SPARSE: u64 = 6;
+/// ...or below this.
+const NUMBERS_MIN: u64 = 1 << 20;
 /// A job with more nodes is refused; the indexes above it are for the names of one batch.
 const NODES_MAX: u64 = 4_290_000_000;
 
@@ -43,7 +51,8 @@ fn slot(fingerprint: Fingerprint, index: u32) -> Slot {
 
 #[inline]
 fn holds(slot: &Slot, wanted: &Slot) -> bool {
-    (slot[0] ^ wanted[0]) | (slot[1] ^ wanted[1]) | (slot[2] ^ wanted[2]) | (slot[3] ^ wanted[3]) == 0
+    (slot[0] ^ wanted[0]) | (slot[1] ^ wanted[1]) | (slot[2] ^ wanted[2]) | (slot[3] ^ wanted[3])
+        == 0
 }
 
 #[inline]
@@ -58,21 +67,39 @@ struct Spot {
     place: u64,
 }
 
-/// Secret multipliers, so that no input can be made to fall into one place.
+/// Sends names to shards and places.
 struct Hasher {
+    /// Secret multipliers, so that no input can be made to fall into one place.
     low: u64,
     high: u64,
     shards: u64,
+    /// Whether names are numbers, and numbers are places.
+    numbers: bool,
 }
 
 impl Hasher {
     fn new(shards: usize) -> Self {
         let random = std::hash::RandomState::new();
-        Self { low: random.hash_one(1u8), high: random.hash_one(2u8), shards: shards as u64 }
+        let (low, high) = (random.hash_one(1u8), random.hash_one(2u8));
+        Self { low, high, shards: shards as u64, numbers: true }
+    }
+
+    /// For a name that fits the kind of table there is.
+    fn spot(&self, fingerprint: Fingerprint) -> Spot {
+        if self.numbers {
+            self.number_spot(number(fingerprint).expect("all names so far are numbers"))
+        } else {
+            self.hashed_spot(fingerprint)
+        }
     }
 
     #[inline]
-    fn spot(&self, fingerprint: Fingerprint) -> Spot {
+    fn number_spot(&self, number: u64) -> Spot {
+        Spot { shard: (number % self.shards) as usize, place: number / self.shards }
+    }
+
+    #[inline]
+    fn hashed_spot(&self, fingerprint: Fingerprint) -> Spot {
         let product =
             u128::from(fingerprint.low ^ self.low) * u128::from(fingerprint.high ^ self.high | 1);
         let hash = ((product as u64) ^ (product >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -82,8 +109,33 @@ impl Hasher {
 
     #[inline]
     fn place(&self, slot: &Slot) -> u64 {
-        self.spot(fingerprint_of(slot)).place
+        self.hashed_spot(fingerprint_of(slot)).place
     }
+}
+
+/// The number that a name is, written without leading zeros in at most 15 digits.
+#[inline]
+fn number(fingerprint: Fingerprint) -> Option<u64> {
+    let len = (fingerprint.high >> 56) as usize;
+    let mut digits = u128::from(fingerprint.low) | u128::from(fingerprint.high) << 64;
+    if len > 15 || (len > 1 && digits as u8 == b'0') {
+        return None;
+    }
+    let mut value = 0;
+    for _ in 0..len {
+        let digit = (digits as u8).wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+        digits >>= 8;
+    }
+    Some(value)
+}
+
+/// The name that a number is written as.
+fn fingerprint_of_number(number: u64) -> Fingerprint {
+    Fingerprint::of(number.to_string().as_bytes())
 }
 
 /// An open-addressing table with linear probing. Its slots stand in the order of their places, so
@@ -133,7 +185,8 @@ impl Table {
     /// Puts `wanted` before the first slot of a later place; the slots up to the `empty` one move.
     fn insert(&mut self, wanted: Slot, place: u64, empty: usize, hasher: &Hasher) {
         let mut at = empty;
-        while at > 0 && !is_empty(&self.slots[at - 1]) && hasher.place(&self.slots[at - 1]) > place {
+        while at > 0 && !is_empty(&self.slots[at - 1]) && hasher.place(&self.slots[at - 1]) > place
+        {
             self.slots[at] = self.slots[at - 1];
             at -= 1;
         }
@@ -199,16 +252,48 @@ struct Newcomer {
     position: u32,
 }
 
-/// A share of the names: those whose hash sends them here.
+/// A share of the names: those that are sent here.
 #[derive(Default)]
 struct Shard {
     number: usize,
+    /// Index by fingerprint.
     table: Table,
+    /// Index by place, [`MISS`] where there is no such name; empty once names are hashed.
+    numbers: Vec<u32>,
     newcomers: Vec<Newcomer>,
     /// Per chunk, what this shard's misses were found to be: an index, or `first + newcomer`.
     found: Vec<Vec<u32>>,
     /// Index of each newcomer.
     numbered: Vec<u32>,
+}
+
+impl Shard {
+    /// The index of a name, which becomes `next` if it is not there yet.
+    fn find_or_insert(&mut self, name: Fingerprint, place: u64, next: u32, hasher: &Hasher) -> u32 {
+        if !hasher.numbers {
+            return self.table.find_or_insert(slot(name, next), place, hasher);
+        }
+        let place = place as usize;
+        if place >= self.numbers.len() {
+            let len = (place + 1).max(self.numbers.len() + self.numbers.len() / 8);
+            self.numbers.reserve_exact(len - self.numbers.len());
+            self.numbers.resize(len, MISS);
+        }
+        if self.numbers[place] == MISS {
+            self.numbers[place] = next;
+        }
+        self.numbers[place]
+    }
+
+    /// Gives a name that is there its index.
+    fn set(&mut self, name: Fingerprint, place: u64, index: u32, hasher: &Hasher) {
+        if hasher.numbers {
+            self.numbers[place as usize] = index;
+        } else {
+            let at = self.table.position(&slot(name, 0), place);
+            self.table.slots[at][4] = index;
+        }
+    }
 }
 
 /// Node names with their indexes.
@@ -233,8 +318,11 @@ impl NodeIndex {
 
     /// Memory of the tables.
     pub fn memory_bytes(&self) -> u64 {
-        let slots = self.shards.iter().map(|shard| shard.table.slots.capacity() as u64);
-        slots.sum::<u64>() * size_of::<Slot>() as u64
+        let bytes = self.shards.iter().map(|shard| {
+            shard.table.slots.capacity() * size_of::<Slot>()
+                + shard.numbers.capacity() * size_of::<u32>()
+        });
+        bytes.map(|bytes| bytes as u64).sum()
     }
 
     /// Numbers the names of `chunks`, which follow each other in the input. Afterwards
@@ -250,11 +338,7 @@ impl NodeIndex {
         each_new: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         indexes.resize_with(chunks.len().max(indexes.len()), Vec::new);
-        let misses: Vec<Vec<Miss>> = chunks
-            .par_iter()
-            .zip(indexes.par_iter_mut())
-            .map(|(chunk, out)| self.look_up(&chunk.names, out))
-            .collect();
+        let misses = self.look_up_all(chunks, indexes);
         if misses.iter().all(Vec::is_empty) {
             return Ok(());
         }
@@ -264,7 +348,67 @@ impl NodeIndex {
         Ok(())
     }
 
-    /// Step 1: what is known already.
+    /// Step 1: what is known already. Names that are not dense numbers change the kind of table.
+    fn look_up_all(&mut self, chunks: &[ParsedChunk], out: &mut [Vec<u32>]) -> Vec<Vec<Miss>> {
+        if self.hasher.numbers {
+            let all = chunks.par_iter().zip(out.par_iter_mut());
+            let looked_up: Option<Vec<_>> =
+                all.map(|(chunk, out)| self.look_up_numbers(&chunk.names, out)).collect();
+            if let Some(looked_up) = looked_up {
+                let largest = looked_up.iter().map(|(_, largest)| *largest).max().unwrap_or(0);
+                let misses: Vec<_> = looked_up.into_iter().map(|(misses, _)| misses).collect();
+                let new: usize = misses.iter().map(Vec::len).sum();
+                let most = (self.node_count + new as u64).saturating_mul(SPARSE);
+                if largest < most.max(NUMBERS_MIN) {
+                    return misses;
+                }
+            }
+            self.hash_numbers();
+        }
+        let all = chunks.par_iter().zip(out.par_iter_mut());
+        all.map(|(chunk, out)| self.look_up(&chunk.names, out)).collect()
+    }
+
+    /// Moves all numbers to fingerprints.
+    fn hash_numbers(&mut self) {
+        self.hasher.numbers = false;
+        let count = self.shards.len() as u64;
+        let mut old: Vec<Vec<u32>> =
+            self.shards.iter_mut().map(|shard| std::mem::take(&mut shard.numbers)).collect();
+        for (remainder, numbers) in old.iter_mut().enumerate() {
+            for (place, &index) in numbers.iter().enumerate() {
+                if index == MISS {
+                    continue;
+                }
+                let name = fingerprint_of_number(place as u64 * count + remainder as u64);
+                let spot = self.hasher.hashed_spot(name);
+                let shard = &mut self.shards[spot.shard];
+                shard.find_or_insert(name, spot.place, index, &self.hasher);
+            }
+            *numbers = Vec::new();
+        }
+    }
+
+    /// Step 1 for numbers: misses and the largest number, or `None` if a name is not a number.
+    fn look_up_numbers(&self, names: &[NameRef], out: &mut Vec<u32>) -> Option<(Vec<Miss>, u64)> {
+        let (mut misses, mut largest) = (Vec::new(), 0);
+        out.clear();
+        out.reserve(names.len());
+        for (position, name) in names.iter().enumerate() {
+            let number = number(name.fingerprint)?;
+            largest = largest.max(number);
+            let Spot { shard, place } = self.hasher.number_spot(number);
+            let index = self.shards[shard].numbers.get(place as usize).copied().unwrap_or(MISS);
+            if index == MISS {
+                let position = position as u32;
+                misses.push(Miss { fingerprint: name.fingerprint, position });
+            }
+            out.push(index);
+        }
+        Some((misses, largest))
+    }
+
+    /// Step 1 for fingerprints.
     fn look_up(&self, names: &[NameRef], out: &mut Vec<u32>) -> Vec<Miss> {
         let mut misses = Vec::new();
         out.clear();
@@ -273,7 +417,7 @@ impl NodeIndex {
         for (number, part) in names.chunks(GROUP).enumerate() {
             let mut firsts = [EMPTY; GROUP];
             for ((name, place), first) in part.iter().zip(&mut group).zip(&mut firsts) {
-                let spot = self.hasher.spot(name.fingerprint);
+                let spot = self.hasher.hashed_spot(name.fingerprint);
                 let table = &self.shards[spot.shard].table;
                 let at = table.home(spot.place);
                 // These loads do not depend on each other: the processor overlaps their misses.
@@ -304,7 +448,8 @@ impl NodeIndex {
         self.shards.par_iter_mut().for_each(|shard| {
             shard.newcomers.clear();
             shard.found.resize_with(misses.len().max(shard.found.len()), Vec::new);
-            for (chunk, (misses, found)) in misses.iter().zip(&mut shard.found).enumerate() {
+            for (chunk, misses) in misses.iter().enumerate() {
+                let mut found = std::mem::take(&mut shard.found[chunk]);
                 found.clear();
                 for miss in misses {
                     let spot = hasher.spot(miss.fingerprint);
@@ -312,8 +457,8 @@ impl NodeIndex {
                         continue;
                     }
                     let next = (first + shard.newcomers.len() as u64) as u32;
-                    let wanted = slot(miss.fingerprint, next);
-                    let index = shard.table.find_or_insert(wanted, spot.place, hasher);
+                    let name = miss.fingerprint;
+                    let index = shard.find_or_insert(name, spot.place, next, hasher);
                     if index == next {
                         let (fingerprint, position) = (miss.fingerprint, miss.position);
                         let chunk = chunk as u32;
@@ -321,6 +466,7 @@ impl NodeIndex {
                     }
                     found.push(index);
                 }
+                shard.found[chunk] = found;
             }
         });
         Ok(())
@@ -353,7 +499,8 @@ impl NodeIndex {
     /// Step 4: misses get their indexes, and the newcomers' slots too.
     fn fill_in(&mut self, misses: &[Vec<Miss>], indexes: &mut [Vec<u32>]) {
         let count = self.shards.len();
-        let first = self.node_count - self.shards.iter().map(|s| s.newcomers.len() as u64).sum::<u64>();
+        let first =
+            self.node_count - self.shards.iter().map(|s| s.newcomers.len() as u64).sum::<u64>();
         let (hasher, shards) = (&self.hasher, &self.shards);
         misses.par_iter().zip(indexes.par_iter_mut()).enumerate().for_each(
             |(chunk, (misses, indexes))| {
@@ -371,10 +518,11 @@ impl NodeIndex {
             },
         );
         self.shards.par_iter_mut().for_each(|shard| {
-            for (newcomer, &index) in shard.newcomers.iter().zip(&shard.numbered) {
+            let newcomers = std::mem::take(&mut shard.newcomers);
+            let numbered = std::mem::take(&mut shard.numbered);
+            for (newcomer, &index) in newcomers.iter().zip(&numbered) {
                 let place = hasher.spot(newcomer.fingerprint).place;
-                let at = shard.table.position(&slot(newcomer.fingerprint, 0), place);
-                shard.table.slots[at][4] = index;
+                shard.set(newcomer.fingerprint, place, index, hasher);
             }
         });
     }
@@ -403,4 +551,96 @@ fn find(slots: &[Slot], home: usize, first: &Slot, wanted: &Slot) -> u32 {
 fn too_many_nodes() -> Error {
     Error::new(ErrorKind::TooManyNodes, "the input has more than 4,290,000,000 nodes")
         .hint("node indexes are 32-bit numbers: cluster a part of the graph")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    fn chunk(names: &[Vec<u8>]) -> ParsedChunk {
+        let mut chunk = ParsedChunk::default();
+        for name in names {
+            let (offset, bytes) = (chunk.text.len() as u32, name.len() as u32);
+            let fingerprint = Fingerprint::of(name);
+            chunk.names.push(NameRef { fingerprint, offset, bytes });
+            chunk.text.extend_from_slice(name);
+        }
+        chunk
+    }
+
+    /// Numbers `names` cut into chunks and batches, and compares with a map and a counter.
+    fn check(names: &[Vec<u8>], chunk_len: usize, batch_len: usize, threads: usize) {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut index = NodeIndex::new(threads);
+        let (mut found, mut listed) = (Vec::new(), Vec::new());
+        let chunks: Vec<ParsedChunk> = names.chunks(chunk_len).map(chunk).collect();
+        let mut indexes = Vec::new();
+        for batch in chunks.chunks(batch_len) {
+            let each = |name: &[u8]| {
+                listed.push(name.to_vec());
+                Ok(())
+            };
+            pool.install(|| index.resolve(batch, &mut indexes, each)).unwrap();
+            found.extend(indexes[..batch.len()].iter().flatten().copied());
+        }
+        let mut known: HashMap<&[u8], u32> = HashMap::new();
+        let mut expected = Vec::new();
+        for name in names {
+            let next = known.len() as u32;
+            expected.push(*known.entry(name).or_insert(next));
+        }
+        assert_eq!(found, expected);
+        assert_eq!(index.node_count(), known.len() as u64);
+        assert!(listed.iter().enumerate().all(|(i, name)| known[name.as_slice()] == i as u32));
+    }
+
+    fn name() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            (0u32..300).prop_map(|n| n.to_string().into_bytes()),
+            (0u64..u64::MAX).prop_map(|n| n.to_string().into_bytes()),
+            prop::collection::vec(any::<u8>(), 1..3),
+            "[ab]{14,18}".prop_map(String::into_bytes),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn names_are_numbered_by_first_appearance_whatever_the_threads(
+            names in prop::collection::vec(name(), 0..600),
+            chunk_len in 1usize..200,
+            batch_len in 1usize..9,
+            threads in 1usize..6,
+        ) {
+            check(&names, chunk_len, batch_len, threads);
+        }
+
+        #[test]
+        fn whole_numbers_stay_numbers_until_a_name_is_none(
+            numbers in prop::collection::vec(0u64..5000, 1..2000),
+            odd in prop::option::of(0usize..2000),
+            threads in 1usize..4,
+        ) {
+            let mut names: Vec<_> = numbers.iter().map(|n| n.to_string().into_bytes()).collect();
+            if let Some(at) = odd {
+                names.insert(at.min(numbers.len()), b"007".to_vec());
+            }
+            check(&names, 100, 3, threads);
+        }
+    }
+
+    #[test]
+    fn a_hundred_thousand_names_take_at_most_their_share_of_memory() {
+        let names: Vec<Vec<u8>> = (0..100_000u32)
+            .map(|i| format!("node {}", i.wrapping_mul(2_654_435_761)).into_bytes())
+            .collect();
+        for threads in [1, 3] {
+            check(&names, 1000, 8, threads);
+            let mut index = NodeIndex::new(threads);
+            index.resolve(&[chunk(&names)], &mut Vec::new(), |_| Ok(())).unwrap();
+            let bytes = index.memory_bytes() as f64 / names.len() as f64;
+            assert!((20.0..=27.5).contains(&bytes), "{bytes} bytes a name");
+        }
+    }
 }

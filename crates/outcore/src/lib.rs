@@ -12,6 +12,7 @@
 //! `error units | io | pack weight | plan progress | sort | input | ids | graph | cluster score | output generate | job`.
 //! The engine never prints, never reads the environment, and never exits.
 
+pub mod cluster;
 pub mod error;
 pub mod generate;
 pub mod graph;
@@ -20,6 +21,7 @@ pub mod output;
 pub mod pack;
 pub mod plan;
 pub mod progress;
+pub mod score;
 pub mod sort;
 pub mod units;
 pub mod weight;

@@ -248,11 +248,19 @@ fn load(
 }
 
 impl StoredFile {
+    /// Reads one range into memory of its own, whatever the alignment rules of the file.
+    ///
+    /// # Errors
+    /// `CorruptFile` if the file ends inside the range; `Io`.
+    pub fn read_range(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        Ok(self.read_range_into(offset, len, &mut AlignedBuffer::new(0))?.to_vec())
+    }
+
     /// Reads a range into `buffer`, which grows if it must, whatever the alignment rules of the file.
     ///
     /// # Errors
     /// `CorruptFile` if the file ends inside the range; `Io`.
-    pub fn read_range<'a>(
+    pub fn read_range_into<'a>(
         &self,
         offset: u64,
         len: usize,

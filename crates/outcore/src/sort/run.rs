@@ -144,7 +144,7 @@ impl RunReader {
         }
         let file = self.file.as_ref().expect("opened above");
         let (begin, end) = (segment.bounds[self.block], segment.bounds[self.block + 1]);
-        let block = file.read_range(begin, (end - begin) as usize, buffer)?;
+        let block = file.read_range_into(begin, (end - begin) as usize, buffer)?;
         decode_block(block, into).ok_or_else(|| {
             Error::corrupt(
                 &segment.path,

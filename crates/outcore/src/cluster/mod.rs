@@ -1,0 +1,297 @@
+//! Communities of a graph on disk, with O(nodes) bytes in memory and the arcs streamed.
+//!
+//! ```text
+//!  graph --seeding--> labels --sweep, sweep, ...--> labels --connect--> pieces --number--> communities
+//!            1 scan          5 to 20 scans of what is active     1 scan, shared with the modularity
+//! ```
+//!
+//! The result is a function of the graph, the options and the seed: never of threads, of memory or
+//! of what is cached. Memory is [`ClusterMemory`]; time is about 10 ns an arc and core for each time
+//! that an arc is looked at, 3 to 8 times in all.
+
+mod bits;
+mod cache;
+mod connect;
+mod hash;
+mod label_propagation;
+mod memory;
+mod number;
+#[cfg(test)]
+mod oracle;
+mod parallel;
+mod seeding;
+mod sweep;
+mod table;
+mod tally;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use cache::BlockSource;
+pub(crate) use connect::{Pieces, scan_communities, split_count};
+pub use memory::ClusterMemory;
+pub use number::SizeCount;
+pub(crate) use parallel::PerThread;
+pub(crate) use tally::Tally;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{ArcScratch, Graph};
+use crate::progress::{Event, Observer, Stage, tell};
+use crate::units::{format_bytes, format_count, size_to_type};
+use std::sync::atomic::AtomicU32;
+use sweep::{Nodes, Objective, Workshop, sweep};
+use table::Sum;
+
+/// How to find communities.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Method {
+    /// A node takes the label with the most weight among its neighbors, until few change.
+    #[default]
+    LabelPropagation,
+}
+
+/// What to find.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ClusterOptions {
+    /// How.
+    pub method: Method,
+    /// Stands in for chance: another seed gives another, equally good result.
+    pub seed: u64,
+    /// The most sweeps.
+    pub max_sweeps: u32,
+    /// The sweeps end when at most this share of the nodes changes; 0 ends them when none does.
+    pub tolerance: f64,
+}
+
+impl Default for ClusterOptions {
+    fn default() -> Self {
+        Self { method: Method::default(), seed: 1, max_sweeps: 30, tolerance: 0.001 }
+    }
+}
+
+/// What was found, and what it took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Communities {
+    /// Every node's community; the largest is 0.
+    pub labels: Vec<u32>,
+    /// How many communities there are of each size, largest first.
+    pub sizes: Vec<SizeCount>,
+    /// Communities.
+    pub community_count: u64,
+    /// Communities of one node.
+    pub singleton_count: u64,
+    /// Nodes in the largest community.
+    pub largest: u64,
+    /// Communities that were not connected and have been split.
+    pub split_count: u64,
+    /// Modularity of the result.
+    pub modularity: f64,
+    /// Share of the weight that is inside communities.
+    pub coverage: f64,
+    /// Sweeps.
+    pub sweeps: u32,
+    /// Whether the sweeps ended because few enough nodes changed.
+    pub converged: bool,
+    /// Nodes that changed in the last sweep.
+    pub last_moved: u64,
+    /// Arcs looked at in the sweeps, once for each time that a node's label was chosen.
+    pub arcs_visited: u64,
+}
+
+/// Finds the communities of a graph within `memory` bytes, on the current thread pool.
+///
+/// # Errors
+/// `MemoryTooSmall` before any work; `CorruptFile`, `Io`; `Interrupted` if the observer says so.
+pub fn cluster(
+    graph: &Graph,
+    options: &ClusterOptions,
+    memory: u64,
+    observer: &dyn Observer,
+) -> Result<Communities> {
+    cluster_within(graph, options, memory, Limits::default(), observer)
+}
+
+/// Bounds of scratch memory; tests lower them.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    large_degree: u64,
+    most_labels: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { large_degree: sweep::LARGE_DEGREE, most_labels: sweep::MOST_LABELS }
+    }
+}
+
+fn cluster_within(
+    graph: &Graph,
+    options: &ClusterOptions,
+    memory: u64,
+    limits: Limits,
+    observer: &dyn Observer,
+) -> Result<Communities> {
+    if graph.node_count() > u64::from(u32::MAX) {
+        let message = format!("{} nodes are too many", format_count(graph.node_count()));
+        return Err(Error::new(ErrorKind::TooManyNodes, message)
+            .note("communities can be found among at most 4,294,967,295 nodes"));
+    }
+    let needed = ClusterMemory::of(graph, rayon::current_num_threads()).total_bytes();
+    let Some(rest) = memory.checked_sub(needed) else {
+        let message = format!(
+            "clustering needs {} of memory, and {} are given",
+            format_bytes(needed),
+            format_bytes(memory)
+        );
+        return Err(Error::new(ErrorKind::MemoryTooSmall, message)
+            .hint(format!("use `--memory {}`, or fewer `--threads`", size_to_type(needed))));
+    };
+    tell(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
+    let job = Job { graph, options, limits, rest, observer };
+    let communities = if graph.is_weighted() { job.run::<f64>() } else { job.run::<u32>() }?;
+    let summary = format!(
+        "{} communities in {} sweeps",
+        format_count(communities.community_count),
+        communities.sweeps
+    );
+    tell(observer, Event::End { summary: &summary })?;
+    Ok(communities)
+}
+
+/// How the sweeps went.
+#[derive(Default)]
+struct History {
+    sweeps: u32,
+    converged: bool,
+    last_moved: u64,
+    arcs: u64,
+}
+
+struct Job<'a> {
+    graph: &'a Graph,
+    options: &'a ClusterOptions,
+    limits: Limits,
+    /// Memory beyond what is needed.
+    rest: u64,
+    observer: &'a dyn Observer,
+}
+
+impl Job<'_> {
+    fn run<S: Sum>(&self) -> Result<Communities> {
+        let mut source = BlockSource::new(self.graph, self.rest);
+        let labels: Vec<AtomicU32> =
+            (0..self.graph.node_count()).map(|_| AtomicU32::new(0)).collect();
+        let history = self.move_labels::<S>(&mut source, &labels)?;
+        // In place: the two types have the same layout.
+        let labels = labels.into_iter().map(AtomicU32::into_inner).collect();
+        self.finish::<S>(&mut source, labels, &history)
+    }
+
+    fn move_labels<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        labels: &[AtomicU32],
+    ) -> Result<History> {
+        let active = bits::Bits::new(labels.len(), false);
+        let mut history = History::default();
+        {
+            tell(self.observer, Event::Detail { text: "choosing first labels" })?;
+            let scratch = PerThread::new(ArcScratch::default);
+            let tick = |_: &_| tell(self.observer, Event::Advance { done: 0 });
+            seeding::seed_labels::<S>(source, self.options.seed, labels, &active, &scratch, tick)?;
+        }
+        active.fill(true);
+        let directed = self.graph.is_directed();
+        let mut nodes = Nodes {
+            labels,
+            active: &active,
+            changes: vec![0; if directed { labels.len() } else { 0 }],
+            seed: self.options.seed,
+            objective: match self.options.method {
+                Method::LabelPropagation => Objective::LabelPropagation,
+            },
+        };
+        let mut workshop = Workshop::<S>::new(
+            self.graph.max_degree(),
+            self.limits.large_degree,
+            self.limits.most_labels,
+        );
+        let enough = self.options.tolerance * labels.len() as f64;
+        while history.sweeps < self.options.max_sweeps && !history.converged {
+            history.sweeps += 1;
+            let before = history.arcs;
+            let swept =
+                sweep(self.graph, source, &mut nodes, &mut workshop, history.sweeps, |arcs| {
+                    tell(self.observer, Event::Advance { done: before + arcs })
+                })?;
+            history.arcs += swept.arcs;
+            history.last_moved = swept.moved;
+            history.converged = swept.moved == 0 || swept.moved as f64 <= enough;
+            let moved = format_count(swept.moved);
+            let text = format!("sweep {}: {moved} nodes changed", history.sweeps);
+            tell(self.observer, Event::Detail { text: &text })?;
+        }
+        Ok(history)
+    }
+
+    /// Splits, numbers and rates the communities. `labels` are nodes.
+    fn finish<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        mut labels: Vec<u32>,
+        history: &History,
+    ) -> Result<Communities> {
+        tell(self.observer, Event::Detail { text: "splitting and counting communities" })?;
+        let directed = self.graph.is_directed();
+        let scratch = PerThread::new(ArcScratch::default);
+        let tick = |_: &_| tell(self.observer, Event::Advance { done: history.arcs });
+        // Strengths are known now, the communities to which they belong only afterwards: they are
+        // remembered if there is memory, else added up in another scan.
+        let strength_bytes = labels.len() as u64 * size_of::<f64>() as u64;
+        let mut strengths = None;
+        if !directed && self.rest >= strength_bytes {
+            source.shrink(self.rest - strength_bytes);
+            strengths = Some(Vec::with_capacity(labels.len()));
+        }
+        let pieces = Pieces::new(labels.len(), directed);
+        let mut inside = 0.0;
+        scan_communities::<S>(source, &labels, Some(&pieces), &scratch, tick, |_, sums| {
+            inside += sums.inside;
+            if let Some(strengths) = &mut strengths {
+                strengths.push(sums.strength);
+            }
+        })?;
+        let mut roots = pieces.into_roots();
+        let split_count = split_count(&labels, &roots, labels.len());
+        let sizes = number::number(&mut roots, &mut labels);
+        drop(labels);
+        let labels = roots;
+        let community_count: u64 = sizes.iter().map(|s| s.count).sum();
+        let singleton_count = sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count);
+        let tallied = if directed { community_count } else { community_count - singleton_count };
+        let mut tally = Tally::new(tallied as usize, directed);
+        if let Some(strengths) = strengths {
+            tally.add_inside(inside);
+            labels.iter().zip(strengths).for_each(|(&label, strength)| tally.add(label, strength));
+        } else {
+            tally = tally.scan::<S>(source, &labels, None, &scratch, tick)?;
+        }
+        Ok(Communities {
+            community_count,
+            singleton_count,
+            largest: sizes.first().map_or(0, |s| u64::from(s.size)),
+            split_count,
+            modularity: tally.modularity(),
+            coverage: tally.coverage(),
+            sweeps: history.sweeps,
+            converged: history.converged,
+            last_moved: history.last_moved,
+            arcs_visited: history.arcs,
+            sizes,
+            labels,
+        })
+    }
+}

@@ -1,0 +1,86 @@
+//! Loops over nodes on the current pool, and memory that each of its threads keeps.
+//!
+//! Small loops run on the calling thread: handing work to a pool costs some ten microseconds.
+
+use crate::error::Result;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Arcs that make a piece of parallel work: some tens of microseconds.
+pub(crate) const PIECE_ARCS: u64 = 8192;
+
+/// One value for each thread of the pool, such as memory to decode arcs into.
+pub(crate) struct PerThread<T>(Vec<Mutex<T>>);
+
+impl<T: Send> PerThread<T> {
+    /// One value for each thread of the current pool.
+    pub(crate) fn new(mut make: impl FnMut() -> T) -> Self {
+        Self((0..rayon::current_num_threads()).map(|_| Mutex::new(make())).collect())
+    }
+
+    /// Lends this thread's value. `f` must not start parallel work itself.
+    #[inline]
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        let index = rayon::current_thread_index().unwrap_or(0) % self.0.len();
+        f(&mut self.0[index].lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// How many nodes make a piece, for nodes of the mean degree `arcs / nodes`.
+pub(crate) fn piece_nodes(nodes: usize, arcs: u64) -> usize {
+    (nodes as u64 * PIECE_ARCS / (arcs + nodes as u64).max(1)).clamp(1, 4096) as usize
+}
+
+/// Calls `f` with consecutive ranges of at most `piece` that make up `0..count`.
+///
+/// # Errors
+/// One of those of `f`.
+pub(crate) fn for_ranges(
+    count: usize,
+    piece: usize,
+    f: impl Fn(Range<usize>) -> Result<()> + Sync,
+) -> Result<()> {
+    let range = |i: usize| i * piece..((i + 1) * piece).min(count);
+    let pieces = count.div_ceil(piece);
+    if pieces <= 1 || rayon::current_num_threads() == 1 {
+        return (0..pieces).try_for_each(|i| f(range(i)));
+    }
+    (0..pieces).into_par_iter().try_for_each(|i| f(range(i)))
+}
+
+/// Calls `f` with pieces of `nodes` and the same pieces of `values`, and adds what it counts.
+///
+/// # Errors
+/// One of those of `f`.
+pub(crate) fn for_pieces<T: Send>(
+    nodes: &[u32],
+    values: &mut [T],
+    piece: usize,
+    f: impl Fn(&[u32], &mut [T]) -> Result<u64> + Sync,
+) -> Result<u64> {
+    debug_assert_eq!(nodes.len(), values.len(), "one value for each node");
+    if nodes.len() <= piece || rayon::current_num_threads() == 1 {
+        return f(nodes, values);
+    }
+    nodes
+        .par_chunks(piece)
+        .zip(values.par_chunks_mut(piece))
+        .map(|(nodes, values)| f(nodes, values))
+        .try_reduce(|| 0, |a, b| Ok(a + b))
+}
+
+/// Calls `f` with chunks of at most `chunk` values and the position of the first.
+///
+/// # Errors
+/// One of those of `f`.
+pub(crate) fn for_chunks<T: Send>(
+    values: &mut [T],
+    chunk: usize,
+    f: impl Fn(usize, &mut [T]) -> Result<()> + Sync,
+) -> Result<()> {
+    if values.len() <= chunk || rayon::current_num_threads() == 1 {
+        return f(0, values);
+    }
+    values.par_chunks_mut(chunk).enumerate().try_for_each(|(i, values)| f(i * chunk, values))
+}

@@ -1,0 +1,461 @@
+//! The schedule of a sweep: many threads move nodes, and the outcome is that of one.
+//!
+//! ```text
+//!  for each block of the graph, in order           (blocks depend on the graph alone)
+//!    the block's active nodes, in 4 groups by hash
+//!    for each group
+//!      propose   all threads: every node's best label, given the labels of this moment
+//!      confirm   all threads: which movers have a mover for a neighbor
+//!      commit    in order of the nodes: every move that, by now, still raises the objective
+//!      activate  all threads: the neighbors of those that moved
+//! ```
+//!
+//! Moving all nodes at once does not converge (on a path, labels chase each other for ever) and
+//! moving them one by one is serial. Four groups leave few movers with moving neighbors; only these
+//! are looked at again, so the serial part is small, and since every commit raises the objective the
+//! sweeps end. An arc costs about 10 ns: one decoding, one label, one sum.
+
+use super::bits::Bits;
+use super::cache::BlockSource;
+use super::hash::{Hash, SUB};
+use super::label_propagation::{self, Choice, Election, TieOrder};
+use super::parallel::{PerThread, for_pieces, piece_nodes};
+use super::table::{LabelTable, Sum};
+use crate::error::Result;
+use crate::graph::{ArcScratch, Block, Graph};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Groups of nodes in a block that are moved one after the other.
+const GROUPS: u8 = 4;
+/// Not to be moved in this sweep.
+const RESTS: u8 = GROUPS;
+/// About to move in this group.
+const MOVES: u8 = GROUPS + 1;
+/// Nodes with more arcs than this share one large table, so that small ones do for the threads.
+pub(super) const LARGE_DEGREE: u64 = 1 << 16;
+/// The most labels summed at once; more are summed in shares.
+pub(super) const MOST_LABELS: u64 = 1 << 20;
+/// In directed graphs nothing makes the sweeps end, so late movers are stopped.
+const FREEZE_SWEEP: u32 = 20;
+const FREEZE_CHANGES: u8 = 8;
+
+/// What the sweeps improve. More objectives keep their sums for each community here.
+pub(super) enum Objective {
+    LabelPropagation,
+}
+
+impl Objective {
+    #[inline]
+    fn improves(&self, choice: &Choice) -> bool {
+        match self {
+            Self::LabelPropagation => label_propagation::improves(choice.own, choice.other),
+        }
+    }
+
+    /// Moves a node; in node order, on one thread.
+    #[inline]
+    fn apply(&mut self, labels: &[AtomicU32], node: u32, choice: &Choice) {
+        match self {
+            Self::LabelPropagation => labels[node as usize].store(choice.label, Relaxed),
+        }
+    }
+}
+
+/// Memory of one thread.
+struct Worker<S> {
+    arcs: ArcScratch,
+    table: LabelTable<S>,
+}
+
+/// Memory that the sweeps work in, whatever the number of nodes.
+pub(super) struct Workshop<S> {
+    workers: PerThread<Worker<S>>,
+    large: Mutex<LabelTable<S>>,
+    large_degree: u64,
+    roles: Vec<u8>,
+    order: Vec<u32>,
+    plans: Vec<Plan>,
+}
+
+/// What a node of the present group is to do.
+#[derive(Clone, Copy, Default)]
+struct Plan {
+    choice: Option<Choice>,
+    /// A neighbor may move, or, once confirmed, does.
+    contested: bool,
+}
+
+impl<S: Sum> Workshop<S> {
+    /// For a graph whose nodes have at most `max_degree` arcs. The limits are smaller in tests.
+    pub(super) fn new(max_degree: u64, large_degree: u64, most_labels: u64) -> Self {
+        let small = max_degree.min(large_degree) as usize;
+        let large = if max_degree > large_degree { max_degree.min(most_labels) } else { 0 };
+        Self {
+            workers: PerThread::new(|| Worker {
+                arcs: ArcScratch::default(),
+                table: LabelTable::new(small),
+            }),
+            large: Mutex::new(LabelTable::new(large as usize)),
+            large_degree,
+            roles: Vec::new(),
+            order: Vec::new(),
+            plans: Vec::new(),
+        }
+    }
+
+    /// The memory it takes, decoded arcs and all.
+    pub(super) fn bytes(max_degree: u64, most_nodes: u64, threads: u64) -> u64 {
+        let small = LabelTable::<S>::bytes(max_degree.min(LARGE_DEGREE));
+        let large = if max_degree > LARGE_DEGREE { max_degree.min(MOST_LABELS) } else { 0 };
+        let node = 1 + 4 + size_of::<Plan>() as u64;
+        threads * small + LabelTable::<S>::bytes(large) + most_nodes * node
+    }
+}
+
+/// The nodes' state while they are moved.
+pub(super) struct Nodes<'a> {
+    pub(super) labels: &'a [AtomicU32],
+    /// Whose neighborhood has changed since it was looked at; in directed graphs, who may move.
+    pub(super) active: &'a Bits,
+    /// How often a node has moved; empty in undirected graphs.
+    pub(super) changes: Vec<u8>,
+    pub(super) seed: u64,
+    pub(super) objective: Objective,
+}
+
+/// What a sweep did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Swept {
+    pub(super) moved: u64,
+    pub(super) arcs: u64,
+}
+
+/// Moves nodes once: every active node is looked at.
+///
+/// # Errors
+/// Those of reading; those of `tick`, which is called for each block with the arcs of the sweep.
+pub(super) fn sweep<S: Sum>(
+    graph: &Graph,
+    source: &mut BlockSource<'_>,
+    nodes: &mut Nodes<'_>,
+    workshop: &mut Workshop<S>,
+    number: u32,
+    mut tick: impl FnMut(u64) -> Result<()>,
+) -> Result<Swept> {
+    let directed = graph.is_directed();
+    if directed && number == FREEZE_SWEEP {
+        for (node, _) in nodes.changes.iter().enumerate().filter(|(_, c)| **c >= FREEZE_CHANGES) {
+            nodes.active.clear(node);
+        }
+    }
+    let mut swept = Swept::default();
+    let active = nodes.active;
+    source.for_each(
+        |entry| {
+            let first = entry.first_node as usize;
+            active.any(first..first + entry.node_count as usize)
+        },
+        |block| {
+            tick(swept.arcs)?;
+            let of_block = sweep_block(block, directed, nodes, workshop, number)?;
+            swept.moved += of_block.moved;
+            swept.arcs += of_block.arcs;
+            Ok(())
+        },
+    )?;
+    Ok(swept)
+}
+
+fn sweep_block<S: Sum>(
+    block: &Block,
+    directed: bool,
+    nodes: &mut Nodes<'_>,
+    workshop: &mut Workshop<S>,
+    number: u32,
+) -> Result<Swept> {
+    let Workshop { workers, large, large_degree, roles, order, plans } = workshop;
+    let bounds = group_nodes(block, nodes, number, roles, order);
+    plans.resize(order.len().max(plans.len()), Plan::default());
+    let piece = piece_nodes(block.node_count(), block.arc_count());
+    let mut swept = Swept::default();
+    for group in 0..GROUPS {
+        let members = &order[bounds[group as usize]..bounds[group as usize + 1]];
+        let plans = &mut plans[..members.len()];
+        let round =
+            Round { block, roles, group, number, nodes, large, large_degree: *large_degree };
+        swept.arcs += for_pieces(members, plans, piece, |members, plans| {
+            workers.with(|worker| round.propose(members, plans, worker))
+        })?;
+        let mut contested = 0;
+        for (&local, plan) in members.iter().zip(plans.iter()) {
+            if plan.choice.is_some() {
+                roles[local as usize] = MOVES;
+                contested += usize::from(plan.contested);
+            }
+        }
+        if let Some(piece) = (piece * members.len()).checked_div(contested) {
+            // Pieces grow, as most of their nodes are not looked at again.
+            for_pieces(members, plans, piece, |members, plans| {
+                workers.with(|worker| confirm(block, roles, members, plans, &mut worker.arcs))
+            })?;
+        }
+        let moved = workers.with(|worker| {
+            commit::<S>(block, directed, nodes, number, members, plans, &mut worker.arcs)
+        })?;
+        for (&local, _) in members.iter().zip(plans.iter()) {
+            roles[local as usize] = RESTS;
+        }
+        swept.moved += moved as u64;
+        if moved > 0 && !directed {
+            let piece = piece * members.len() / moved;
+            for_pieces(members, plans, piece, |members, plans| {
+                workers.with(|worker| activate(block, nodes, members, plans, &mut worker.arcs))
+            })?;
+        }
+    }
+    Ok(swept)
+}
+
+/// Sorts the block's active nodes by group, in node order within each; returns where groups begin.
+fn group_nodes(
+    block: &Block,
+    nodes: &Nodes<'_>,
+    number: u32,
+    roles: &mut Vec<u8>,
+    order: &mut Vec<u32>,
+) -> [usize; GROUPS as usize + 1] {
+    let first = block.first_node() as usize;
+    let hash = Hash::new(nodes.seed ^ SUB);
+    roles.clear();
+    roles.resize(block.node_count(), RESTS);
+    let mut counts = [0; GROUPS as usize];
+    nodes.active.for_each(first..first + block.node_count(), |node| {
+        let group = (hash.of(node as u64, u64::from(number)) % u64::from(GROUPS)) as u8;
+        roles[node - first] = group;
+        counts[group as usize] += 1;
+    });
+    let mut bounds = [0; GROUPS as usize + 1];
+    for group in 0..GROUPS as usize {
+        bounds[group + 1] = bounds[group] + counts[group];
+    }
+    order.clear();
+    order.resize(bounds[GROUPS as usize], 0);
+    let mut next = bounds;
+    for (local, &role) in roles.iter().enumerate() {
+        if role < GROUPS {
+            order[next[role as usize]] = local as u32;
+            next[role as usize] += 1;
+        }
+    }
+    bounds
+}
+
+/// What the threads see while they propose.
+struct Round<'a, 'b, S> {
+    block: &'a Block,
+    roles: &'a [u8],
+    group: u8,
+    number: u32,
+    nodes: &'a Nodes<'b>,
+    large: &'a Mutex<LabelTable<S>>,
+    large_degree: u64,
+}
+
+impl<S: Sum> Round<'_, '_, S> {
+    /// Plans the moves of `members` and counts the arcs looked at.
+    fn propose(&self, members: &[u32], plans: &mut [Plan], worker: &mut Worker<S>) -> Result<u64> {
+        let mut arcs = 0;
+        for (&local, plan) in members.iter().zip(plans) {
+            let degree = self.block.degree(local as usize);
+            arcs += degree;
+            *plan = if degree <= self.large_degree {
+                self.plan(local, degree, worker)?
+            } else {
+                let mut table = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+                self.plan_hub(local, degree, &mut table, &mut worker.arcs)?
+            };
+            if self.nodes.changes.is_empty() {
+                self.nodes.active.clear((self.block.first_node() + local) as usize);
+            }
+        }
+        Ok(arcs)
+    }
+
+    fn present(&self, local: u32) -> u32 {
+        self.nodes.labels[(self.block.first_node() + local) as usize].load(Relaxed)
+    }
+
+    fn order(&self, local: u32) -> TieOrder {
+        TieOrder::new(self.nodes.seed, self.block.first_node() + local, self.number)
+    }
+
+    /// Whether a neighbor is in the same group, so that both may move at once.
+    #[inline]
+    fn is_rival(&self, target: u32) -> bool {
+        let local = target.wrapping_sub(self.block.first_node()) as usize;
+        self.roles.get(local) == Some(&self.group)
+    }
+
+    #[inline]
+    fn plan(&self, local: u32, degree: u64, worker: &mut Worker<S>) -> Result<Plan> {
+        let Worker { arcs, table } = worker;
+        let labels = self.nodes.labels;
+        let mut contested = false;
+        table.reset(degree as usize);
+        self.block.for_each_segment(local as usize, arcs, |targets, codes| {
+            S::for_each(targets, codes, |target, weight| {
+                table.add(labels[target as usize].load(Relaxed), weight);
+                contested |= self.is_rival(target);
+            });
+        })?;
+        let mut election = Election::new(self.present(local));
+        election.survey(table);
+        if election.leaves() {
+            election.pick(table, self.order(local));
+        }
+        Ok(Plan { choice: election.choice(), contested })
+    }
+
+    /// As [`plan`](Self::plan), for more labels than the table holds: the labels are shared out by
+    /// hash, one reading of the arcs for each share, until no share overflows.
+    fn plan_hub(
+        &self,
+        local: u32,
+        degree: u64,
+        table: &mut LabelTable<S>,
+        arcs: &mut ArcScratch,
+    ) -> Result<Plan> {
+        let room = (degree as usize).min(table.most_labels());
+        let mut contested = false;
+        let mut fill = |table: &mut LabelTable<S>, share: u64, shares: u64| {
+            let mut fits = true;
+            table.reset(room);
+            self.block.for_each_segment(local as usize, arcs, |targets, codes| {
+                S::for_each(targets, codes, |target, weight| {
+                    let label = self.nodes.labels[target as usize].load(Relaxed);
+                    if super::hash::mix(u64::from(label)) % shares == share {
+                        fits = fits && table.add_if_room(label, weight);
+                    }
+                    contested |= self.is_rival(target);
+                });
+            })?;
+            Result::Ok(fits)
+        };
+        let mut shares = 1;
+        let mut election = loop {
+            let mut election = Election::new(self.present(local));
+            let mut fits = true;
+            for share in 0..shares {
+                fits = fits && fill(table, share, shares)?;
+                election.survey(table);
+            }
+            if fits {
+                break election;
+            }
+            shares *= 2;
+        };
+        if election.leaves() {
+            for share in 0..shares {
+                if shares > 1 {
+                    fill(table, share, shares)?;
+                }
+                election.pick(table, self.order(local));
+            }
+        }
+        Ok(Plan { choice: election.choice(), contested })
+    }
+}
+
+/// Finds out which of the contested movers do have a mover for a neighbor.
+fn confirm(
+    block: &Block,
+    roles: &[u8],
+    members: &[u32],
+    plans: &mut [Plan],
+    arcs: &mut ArcScratch,
+) -> Result<u64> {
+    for (&local, plan) in members.iter().zip(plans) {
+        if plan.contested && plan.choice.is_some() {
+            plan.contested = false;
+            block.for_each_segment(local as usize, arcs, |targets, _| {
+                plan.contested |= targets.iter().any(|&target| {
+                    let local = target.wrapping_sub(block.first_node()) as usize;
+                    roles.get(local) == Some(&MOVES)
+                });
+            })?;
+        }
+    }
+    Ok(0)
+}
+
+/// Moves the nodes whose move still improves, in node order; the others' plans are dropped.
+fn commit<S: Sum>(
+    block: &Block,
+    directed: bool,
+    nodes: &mut Nodes<'_>,
+    number: u32,
+    members: &[u32],
+    plans: &mut [Plan],
+    arcs: &mut ArcScratch,
+) -> Result<usize> {
+    let labels = nodes.labels;
+    let mut moved = 0;
+    for (&local, plan) in members.iter().zip(plans) {
+        let Some(choice) = &mut plan.choice else { continue };
+        let node = block.first_node() + local;
+        if plan.contested {
+            let present = labels[node as usize].load(Relaxed);
+            let (mut own, mut other) = (S::default(), S::default());
+            block.for_each_segment(local as usize, arcs, |targets, codes| {
+                S::for_each(targets, codes, |target, weight| {
+                    let label = labels[target as usize].load(Relaxed);
+                    if label == present {
+                        own += weight;
+                    } else if label == choice.label {
+                        other += weight;
+                    }
+                });
+            })?;
+            (choice.own, choice.other) = (own.value(), other.value());
+        }
+        if nodes.objective.improves(choice) {
+            nodes.objective.apply(labels, node, choice);
+            moved += 1;
+            if directed {
+                let changes = &mut nodes.changes[node as usize];
+                *changes = changes.saturating_add(1);
+                if number >= FREEZE_SWEEP && *changes >= FREEZE_CHANGES {
+                    nodes.active.clear(node as usize);
+                }
+            }
+        } else {
+            // Another label may be better still: look again in the next sweep.
+            plan.choice = None;
+            nodes.active.set(node as usize);
+        }
+    }
+    Ok(moved)
+}
+
+/// Marks the neighbors of the moved nodes, except those that have just been joined.
+fn activate(
+    block: &Block,
+    nodes: &Nodes<'_>,
+    members: &[u32],
+    plans: &[Plan],
+    arcs: &mut ArcScratch,
+) -> Result<u64> {
+    for (&local, plan) in members.iter().zip(plans) {
+        let Some(choice) = plan.choice else { continue };
+        block.for_each_segment(local as usize, arcs, |targets, _| {
+            for &target in targets {
+                let target = target as usize;
+                if !nodes.active.get(target) && nodes.labels[target].load(Relaxed) != choice.label {
+                    nodes.active.set(target);
+                }
+            }
+        })?;
+    }
+    Ok(0)
+}

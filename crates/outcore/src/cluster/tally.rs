@@ -1,0 +1,124 @@
+//! Sums by community, from which modularity and coverage follow.
+
+use super::cache::BlockSource;
+use super::connect::{Pieces, scan_communities};
+use super::parallel::PerThread;
+use super::table::Sum;
+use crate::error::Result;
+use crate::graph::{ArcScratch, Block};
+
+/// Strengths of communities, added up in node order.
+pub(crate) struct Tally {
+    /// By community. If undirected, communities beyond these have one node and are counted at once.
+    strengths: Vec<f64>,
+    /// By community, weight of the arcs' other ends; only if directed.
+    opposite: Vec<f64>,
+    /// Squares of the single nodes' strengths in squares of `unit`, which keeps them in range.
+    single_squares: f64,
+    unit: f64,
+    total: f64,
+    inside: f64,
+}
+
+impl Tally {
+    /// For communities of which `0..shared` may have more than one node: 8 bytes each. In directed
+    /// graphs `shared` has to be all of them: 16 bytes each.
+    pub(crate) fn new(shared: usize, directed: bool) -> Self {
+        Self {
+            strengths: vec![0.0; shared],
+            opposite: vec![0.0; if directed { shared } else { 0 }],
+            single_squares: 0.0,
+            unit: 0.0,
+            total: 0.0,
+            inside: 0.0,
+        }
+    }
+
+    /// Adds up a whole graph, whose neighbors with the same label are connected in `pieces`.
+    ///
+    /// # Errors
+    /// Those of reading and of `tick`, which is called for each block.
+    pub(crate) fn scan<S: Sum>(
+        mut self,
+        source: &mut BlockSource<'_>,
+        labels: &[u32],
+        pieces: Option<&Pieces>,
+        scratch: &PerThread<ArcScratch>,
+        mut tick: impl FnMut(&Block) -> Result<()>,
+    ) -> Result<Self> {
+        let opposite = &mut std::mem::take(&mut self.opposite);
+        let directed = source.graph().is_directed();
+        let count_opposite = |block: &Block| {
+            tick(block)?;
+            if directed {
+                scratch.with(|scratch| add_opposite(block, labels, opposite, scratch))?;
+            }
+            Ok(())
+        };
+        scan_communities::<S>(source, labels, pieces, scratch, count_opposite, |node, sums| {
+            self.add(labels[node as usize], sums.strength);
+            self.add_inside(sums.inside);
+        })?;
+        self.opposite = std::mem::take(opposite);
+        Ok(self)
+    }
+
+    /// Adds the strength of the next node.
+    #[inline]
+    pub(crate) fn add(&mut self, community: u32, strength: f64) {
+        self.total += strength;
+        match self.strengths.get_mut(community as usize) {
+            Some(sum) => *sum += strength,
+            None if strength > 0.0 => {
+                if self.unit == 0.0 {
+                    self.unit = strength;
+                }
+                self.single_squares += (strength / self.unit).powi(2);
+            }
+            None => {}
+        }
+    }
+
+    /// Adds weight that is inside communities.
+    #[inline]
+    pub(crate) fn add_inside(&mut self, weight: f64) {
+        self.inside += weight;
+    }
+
+    /// The share of the weight that is inside communities; 1 without any weight.
+    pub(crate) fn coverage(&self) -> f64 {
+        if self.total > 0.0 { self.inside / self.total } else { 1.0 }
+    }
+
+    /// The modularity (Newman and Girvan, "Finding and evaluating community structure in networks",
+    /// 2004; directed: Leicht and Newman, "Community structure in directed networks", 2008): the
+    /// share of the weight inside communities, less what chance would put there.
+    pub(crate) fn modularity(&self) -> f64 {
+        if self.total <= 0.0 {
+            return 0.0;
+        }
+        let share = |strength: f64| strength / self.total;
+        let opposite = if self.opposite.is_empty() { &self.strengths } else { &self.opposite };
+        let expected: f64 =
+            self.strengths.iter().zip(opposite).map(|(&a, &b)| share(a) * share(b)).sum();
+        self.coverage() - expected - self.single_squares * share(self.unit).powi(2)
+    }
+}
+
+fn add_opposite(
+    block: &Block,
+    labels: &[u32],
+    opposite: &mut [f64],
+    scratch: &mut ArcScratch,
+) -> Result<()> {
+    for local in 0..block.node_count() {
+        let node = block.first_node() as usize + local;
+        opposite[labels[node] as usize] += block.self_loop(local);
+        block.for_each_segment(local, scratch, |targets, codes| {
+            f64::for_each(targets, codes, |target, weight| {
+                opposite[labels[target as usize] as usize] += weight;
+            });
+        })?;
+    }
+    Ok(())
+}
