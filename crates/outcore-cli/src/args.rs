@@ -14,8 +14,13 @@ Examples:
   zcat edges.tsv.gz | outcore cluster - -o communities.tsv --memory 4GiB
   outcore cluster hits.m8.gz --columns 1,2,12 -o communities.tsv
 
-Exit status: 0 done, 1 failed, 2 wrong use, 3 bad input data, 4 not enough memory or disk,
-130 or 143 interrupted by Ctrl-C or SIGTERM.
+Exit status:
+  0         done
+  1         failed: a file cannot be read or written
+  2         wrong use of the command
+  3         bad input data
+  4         not enough memory or disk
+  130, 143  interrupted by Ctrl-C or SIGTERM
 
 Run `outcore help <COMMAND>` for details.";
 
@@ -33,9 +38,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Find communities in edge lists or in a graph made by `build`
     Cluster(Cluster),
-    /// Convert edge lists into a graph on disk, to cluster it as often as you like
+    /// Convert edge lists into a graph on disk
     Build(Build),
-    /// Estimate the memory and disk a job needs, without running it
+    /// Estimate the time, memory and disk a job needs, without running it
     Plan(Plan),
     /// Describe a graph, and verify it
     Inspect(Inspect),
@@ -220,8 +225,8 @@ pub(crate) struct Input {
     /// [default: detected]
     #[arg(long, value_name = "TEXT")]
     pub(crate) delimiter: Option<Delimiter>,
-    /// Skip lines that start with one of these characters [default: #%]
-    #[arg(long, value_name = "CHARACTERS")]
+    /// Skip lines that start with this text; an empty text skips none [default: #]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) comment: Option<String>,
     /// Whether the first line names the columns
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Header::Auto)]
