@@ -20,7 +20,7 @@ demo: build ## Cluster a real graph: the physical protein links of yeast
 check: ## Format, lints, documentation, order in the sources, licenses
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked --quiet
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --workspace --no-deps --document-private-items --locked --quiet
 	$(CARGO) xtask tidy
 	$(CARGO) xtask licenses
 

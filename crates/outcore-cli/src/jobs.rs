@@ -1,67 +1,189 @@
-//! `cluster`, `build`, `plan` and `inspect`.
+//! `cluster`, `build` and `plan`: arguments to the engine's options, reports to text.
 
-use crate::args;
+use crate::args::{self, Input, Resources};
 use crate::progress::Terminal;
+use crate::{input, print};
+use outcore::cluster::{ClusterOptions, Method};
+use outcore::graph::Duplicates;
 use outcore::io::Files;
-use outcore::{Error, ErrorKind, Result};
+use outcore::job::{self, JobOptions, Report, Source};
+use outcore::plan::{Limits, Plan};
+use outcore::units::{format_bytes, format_count, format_seconds, size_to_type};
+use outcore::{Error, ErrorKind, Result, output};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Terminal) -> Result<()> {
-    let _ = (expand(files, &arguments.inputs)?, arguments.resources.memory.bytes(), terminal);
-    Err(Error::new(ErrorKind::Usage, "not there yet"))
+    let inputs = input::expand(files, &arguments.inputs)?;
+    let source = match inputs.as_slice() {
+        [path] if files.entry(&path.join("graph.json")).is_ok() => {
+            input::refuse_for_graph(&arguments.input, &arguments.resources, path)?;
+            Source::Graph { path: path.clone(), limits: limits(&arguments.resources) }
+        }
+        _ => {
+            let options = job_options(
+                files,
+                inputs,
+                &arguments.input,
+                &arguments.resources,
+                &arguments.output,
+            )?;
+            Source::Edges(Box::new(options))
+        }
+    };
+    let options = cluster_options(&arguments.method)?;
+    check_report(files, arguments.report.as_deref())?;
+    let report = job::cluster(files, &source, &options, &arguments.output, terminal)
+        .map_err(|error| kept(error, &arguments.output))?;
+    finish(files, &report, arguments.report.as_deref(), terminal)
 }
 
 pub(crate) fn build(files: &Files, arguments: &args::Build, terminal: &Terminal) -> Result<()> {
-    let _ = (files, arguments, terminal);
-    Err(Error::new(ErrorKind::Usage, "not there yet"))
+    let inputs = input::expand(files, &arguments.edges)?;
+    let options =
+        job_options(files, inputs, &arguments.input, &arguments.resources, &arguments.output)?;
+    check_report(files, arguments.report.as_deref())?;
+    let report = job::build(files, &options, &arguments.output, terminal)
+        .map_err(|error| kept(error, &arguments.output))?;
+    finish(files, &report, arguments.report.as_deref(), terminal)
 }
 
 pub(crate) fn plan(files: &Files, arguments: &args::Plan) -> Result<()> {
-    let _ = (files, arguments);
-    Err(Error::new(ErrorKind::Usage, "not there yet"))
+    let inputs = input::expand(files, &arguments.edges)?;
+    let nowhere = Path::new("-");
+    let options = job_options(files, inputs, &arguments.input, &arguments.resources, nowhere)?;
+    let plan = job::plan(files, &options)?;
+    if arguments.json {
+        return print(json(&plan)?.as_bytes());
+    }
+    let free = files.free_bytes(&options.work_dir);
+    print(plan_table(&plan, &options.work_dir, free).as_bytes())
 }
 
-pub(crate) fn inspect(files: &Files, arguments: &args::Inspect, terminal: &Terminal) -> Result<()> {
-    let _ = (files, arguments, terminal);
-    Err(Error::new(ErrorKind::Usage, "not there yet"))
+fn job_options(
+    files: &Files,
+    inputs: Vec<PathBuf>,
+    input: &Input,
+    resources: &Resources,
+    output: &Path,
+) -> Result<JobOptions> {
+    let work_dir = match &resources.work_dir {
+        Some(directory) => directory.clone(),
+        None => beside(files, output),
+    };
+    Ok(JobOptions {
+        input: input::options(inputs, input)?,
+        directed: input.directed,
+        duplicates: match input.duplicates {
+            args::Duplicates::Sum => Duplicates::Sum,
+            args::Duplicates::Max => Duplicates::Max,
+            args::Duplicates::Min => Duplicates::Min,
+            args::Duplicates::First => Duplicates::First,
+        },
+        keep_loops: input.self_loops == args::SelfLoops::Keep,
+        limits: limits(resources),
+        work_dir,
+    })
+}
+
+/// The directory of `output`, or the current one if that is no file.
+fn beside(files: &Files, output: &Path) -> PathBuf {
+    let is_stream = files.entry(output).is_ok() && !files.is_regular(output);
+    match output.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) if !is_stream => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+fn limits(resources: &Resources) -> Limits {
+    Limits { memory_bytes: resources.memory.bytes(), threads: args::threads(resources.threads) }
+}
+
+fn cluster_options(method: &args::Method) -> Result<ClusterOptions> {
+    if !(0.0..=1.0).contains(&method.tolerance) {
+        return Err(Error::new(ErrorKind::Usage, "`--tolerance` is a share from 0 to 1"));
+    }
+    if method.max_sweeps == 0 {
+        return Err(Error::new(ErrorKind::Usage, "`--max-sweeps` must be at least 1"));
+    }
+    Ok(ClusterOptions {
+        method: match method.method {
+            args::MethodName::LabelPropagation => Method::LabelPropagation,
+        },
+        seed: method.seed,
+        max_sweeps: if method.converge { u32::MAX } else { method.max_sweeps },
+        tolerance: if method.converge { 0.0 } else { method.tolerance },
+    })
+}
+
+/// A report that cannot be written fails before the work.
+fn check_report(files: &Files, report: Option<&Path>) -> Result<()> {
+    report.map_or(Ok(()), |path| output::check(files, path))
+}
+
+fn finish(files: &Files, report: &Report, path: Option<&Path>, terminal: &Terminal) -> Result<()> {
+    match path {
+        Some(path) if path == Path::new("-") => print(json(report)?.as_bytes())?,
+        Some(path) => files.write(path, json(report)?.as_bytes())?,
+        None => {}
+    }
+    let peak = report.peak_memory_bytes.map(|peak| {
+        let limit = format_bytes(report.limits.memory_bytes);
+        format!("peak memory {}, limit {limit}", format_bytes(peak))
+    });
+    terminal.done(peak.as_slice());
+    Ok(())
+}
+
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|e| Error::new(ErrorKind::Io, format!("cannot write JSON: {e}")))?;
+    Ok(text + "\n")
 }
 
 /// Says of an interrupted job what is left of it.
 pub(crate) fn kept(error: Error, output: &Path) -> Error {
-    if error.kind() != ErrorKind::Interrupted || output == Path::new("-") {
+    if error.kind() != ErrorKind::Interrupted {
         return error;
     }
-    error.note(format!(
-        "temporary files are removed, and `{}` is as it was before",
-        output.display()
-    ))
+    match output == Path::new("-") {
+        true => error.note("temporary files are removed"),
+        false => error.note(format!(
+            "temporary files are removed, and `{}` is as it was before",
+            output.display()
+        )),
+    }
 }
 
-/// The files that `paths` name: a path with `*`, `?` or `[` that is not itself a file is a pattern.
-fn expand(files: &Files, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut expanded = Vec::new();
-    for path in paths {
-        let text = path.to_string_lossy();
-        if !text.contains(['*', '?', '[']) || files.entry(path).is_ok() {
-            expanded.push(path.clone());
-            continue;
-        }
-        let matches = glob::glob(&text).map_err(|error| {
-            Error::new(ErrorKind::Usage, format!("`{text}` is not a pattern: {}", error.msg))
-        })?;
-        let before = expanded.len();
-        for found in matches {
-            let found = found.map_err(|e| {
-                let path = e.path().to_path_buf();
-                Error::io("open", &path, e.into())
-            })?;
-            if files.is_regular(&found) {
-                expanded.push(found);
-            }
-        }
-        if expanded.len() == before {
-            return Err(Error::new(ErrorKind::Io, format!("no file matches `{text}`")));
-        }
+fn plan_table(plan: &Plan, work_dir: &Path, free: Option<u64>) -> String {
+    let input = &plan.input;
+    let mut text = format!(
+        "{} of text, about {} edges, about {} nodes\n\n",
+        format_bytes(input.text_bytes),
+        format_count(input.edge_count),
+        format_count(input.node_count),
+    );
+    text += &row("stage", "reads", "writes", "memory", "time");
+    for stage in &plan.stages {
+        text += &row(
+            stage.stage.name(),
+            &format_bytes(stage.read_bytes),
+            &format_bytes(stage.write_bytes),
+            &format_bytes(stage.memory_bytes),
+            &format_seconds(stage.seconds),
+        );
     }
-    Ok(expanded)
+    let free = free.map_or_else(String::new, |free| {
+        format!("; {} are free in `{}`", format_bytes(free), work_dir.display())
+    });
+    text += &format!(
+        "\nneeds about {} in all, {} of disk{free}, and `--memory {}` or more\n",
+        format_seconds(plan.seconds()),
+        format_bytes(plan.disk_bytes),
+        size_to_type(plan.memory_bytes_min),
+    );
+    text
+}
+
+fn row(stage: &str, reads: &str, writes: &str, memory: &str, time: &str) -> String {
+    format!("{stage:<8} {reads:>10} {writes:>10} {memory:>10} {time:>8}\n")
 }

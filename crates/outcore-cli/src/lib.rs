@@ -6,6 +6,8 @@
 
 mod args;
 mod generate;
+mod input;
+mod inspect;
 mod jobs;
 mod memory;
 mod progress;
@@ -68,7 +70,7 @@ fn execute(cli: &Cli, terminal: &Terminal, signals: &signals::Signals) -> Result
         Command::Plan(arguments) => jobs::plan(&files, arguments),
         Command::Inspect(arguments) => {
             signals.catch()?;
-            jobs::inspect(&files, arguments, terminal)
+            inspect::inspect(&files, arguments, terminal)
         }
         Command::Generate(arguments) => {
             signals.catch()?;

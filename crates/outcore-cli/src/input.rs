@@ -1,0 +1,121 @@
+//! Where the edges are and how they are written: arguments to the engine's options.
+
+use crate::args::{self, Input, Resources};
+use outcore::input::{Column, Delimiter, Header, InputOptions, OnBadLine};
+use outcore::io::Files;
+use outcore::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions> {
+    if input.rejects.is_some() && input.on_bad_line == args::OnBadLine::Stop {
+        let message = "`--rejects` is for lines that are skipped";
+        return Err(Error::new(ErrorKind::Usage, message).hint("add `--on-bad-line skip`"));
+    }
+    Ok(InputOptions {
+        paths,
+        columns: input.columns.as_ref().map(|columns| columns.iter().map(|c| column(c)).collect()),
+        delimiter: input.delimiter.map(|delimiter| match delimiter {
+            args::Delimiter::Byte(byte) => Delimiter::Byte(byte),
+            args::Delimiter::Spaces => Delimiter::Spaces,
+        }),
+        comment: input.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
+        header: match input.header {
+            args::Header::Auto => Header::Auto,
+            args::Header::Yes => Header::Yes,
+            args::Header::No => Header::No,
+        },
+        on_bad_line: match input.on_bad_line {
+            args::OnBadLine::Stop => OnBadLine::Stop,
+            args::OnBadLine::Skip => OnBadLine::Skip,
+        },
+        rejects: input.rejects.clone(),
+        ignore_weights: input.ignore_weights,
+    })
+}
+
+fn column(text: &str) -> Column {
+    text.parse().map_or_else(|_| Column::Name(text.to_owned()), Column::Number)
+}
+
+/// Options that say how edges are read mean nothing for a graph; none is ignored in silence.
+pub(crate) fn refuse_for_graph(input: &Input, resources: &Resources, graph: &Path) -> Result<()> {
+    let given = [
+        (input.columns.is_some(), "--columns"),
+        (input.delimiter.is_some(), "--delimiter"),
+        (input.comment.is_some(), "--comment"),
+        (input.header != args::Header::Auto, "--header"),
+        (input.on_bad_line != args::OnBadLine::Stop, "--on-bad-line"),
+        (input.rejects.is_some(), "--rejects"),
+        (input.duplicates != args::Duplicates::Sum, "--duplicates"),
+        (input.self_loops != args::SelfLoops::Drop, "--self-loops"),
+        (input.directed, "--directed"),
+        (input.ignore_weights, "--ignore-weights"),
+        (resources.work_dir.is_some(), "--work-dir"),
+    ];
+    match given.iter().find(|(is_given, _)| *is_given) {
+        None => Ok(()),
+        Some((_, option)) => {
+            let message =
+                format!("`{option}` is for edge lists, but `{}` is a graph", graph.display());
+            Err(Error::new(ErrorKind::Usage, message).hint("give it to `outcore build`"))
+        }
+    }
+}
+
+/// The files that `paths` name: a path with `*`, `?` or `[` that is not itself a file is a pattern.
+pub(crate) fn expand(files: &Files, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut expanded = Vec::new();
+    for path in paths {
+        let text = path.to_string_lossy();
+        if !text.contains(['*', '?', '[']) || files.entry(path).is_ok() {
+            expanded.push(path.clone());
+            continue;
+        }
+        let matches = glob::glob(&text).map_err(|error| {
+            Error::new(ErrorKind::Usage, format!("`{text}` is not a pattern: {}", error.msg))
+        })?;
+        let before = expanded.len();
+        for found in matches {
+            let found = found.map_err(|error| {
+                let path = error.path().to_path_buf();
+                Error::io("open", &path, error.into())
+            })?;
+            if files.is_regular(&found) {
+                expanded.push(found);
+            }
+        }
+        if expanded.len() == before {
+            return Err(Error::new(ErrorKind::Io, format!("no file matches `{text}`")));
+        }
+    }
+    Ok(expanded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_numbers_or_names() {
+        assert_eq!(column("12"), Column::Number(12));
+        assert_eq!(column("score 2"), Column::Name("score 2".into()));
+        assert_eq!(column("2nd"), Column::Name("2nd".into()));
+    }
+
+    #[test]
+    fn patterns_that_the_shell_left_are_expanded() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::default();
+        for name in ["b.tsv", "a.tsv", "a.txt", "[x].tsv"] {
+            files.write(&directory.path().join(name), b"1\t2\n").unwrap();
+        }
+        let expanded = |pattern: &str| expand(&files, &[directory.path().join(pattern)]);
+        let names = |paths: Vec<PathBuf>| -> Vec<String> {
+            paths.iter().map(|p| p.file_name().unwrap().to_string_lossy().into()).collect()
+        };
+        assert_eq!(names(expanded("?.tsv").unwrap()), ["a.tsv", "b.tsv"]);
+        assert_eq!(names(expanded("[x].tsv").unwrap()), ["[x].tsv"]);
+        assert!(expanded("*.gz").is_err());
+        assert_eq!(expand(&files, &["-".into()]).unwrap(), [PathBuf::from("-")]);
+    }
+}

@@ -1,0 +1,86 @@
+//! `outcore inspect`.
+
+use crate::args::Inspect;
+use crate::jobs::json;
+use crate::print;
+use crate::progress::Terminal;
+use outcore::graph::Graph;
+use outcore::io::Files;
+use outcore::units::{format_bytes, format_count};
+use outcore::{Error, ErrorKind, Result};
+use std::path::Path;
+
+/// What `--json` prints.
+#[derive(serde::Serialize)]
+struct Description<'a> {
+    schema: u32,
+    kind: &'static str,
+    path: &'a Path,
+    node_count: u64,
+    edge_count: u64,
+    arc_count: u64,
+    loop_count: u64,
+    degree_max: u64,
+    weight_total: f64,
+    is_directed: bool,
+    is_weighted: bool,
+    block_count: usize,
+    disk_bytes: u64,
+    /// Whether the checksums have been compared.
+    verified: bool,
+}
+
+pub(crate) fn inspect(files: &Files, arguments: &Inspect, terminal: &Terminal) -> Result<()> {
+    let path = &arguments.path;
+    files.entry(path)?;
+    if files.entry(&path.join("graph.json")).is_err() {
+        let message = format!("`{}` is not a graph", path.display());
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("`outcore build EDGES -o GRAPH` makes one of an edge list"));
+    }
+    let graph = Graph::open(files, path)?;
+    if arguments.verify {
+        graph.verify(terminal)?;
+    }
+    let description = Description {
+        schema: 1,
+        kind: "graph",
+        path,
+        node_count: graph.node_count(),
+        edge_count: graph.edge_count(),
+        arc_count: graph.arc_count(),
+        loop_count: graph.loop_count(),
+        degree_max: graph.max_degree(),
+        weight_total: graph.weight_total(),
+        is_directed: graph.is_directed(),
+        is_weighted: graph.is_weighted(),
+        block_count: graph.blocks().len(),
+        disk_bytes: graph.bytes_on_disk(),
+        verified: arguments.verify,
+    };
+    if arguments.json {
+        return print(json(&description)?.as_bytes());
+    }
+    print(table(&description).as_bytes())
+}
+
+fn table(graph: &Description<'_>) -> String {
+    let kind = match (graph.is_directed, graph.is_weighted) {
+        (false, false) => "undirected, all weights 1",
+        (false, true) => "undirected, weighted",
+        (true, false) => "directed, all weights 1",
+        (true, true) => "directed, weighted",
+    };
+    let mut text = format!("graph           {}\n", graph.path.display());
+    let mut row = |name: &str, value: &str| text += &format!("{name:<15} {value}\n");
+    row("kind", kind);
+    row("nodes", &format_count(graph.node_count));
+    row("edges", &format_count(graph.edge_count));
+    row("loops", &format_count(graph.loop_count));
+    row("largest degree", &format_count(graph.degree_max));
+    row("sum of weights", &graph.weight_total.to_string());
+    row("blocks", &format_count(graph.block_count as u64));
+    row("disk", &format_bytes(graph.disk_bytes));
+    row("checksums", if graph.verified { "all match" } else { "not compared (--verify)" });
+    text
+}
