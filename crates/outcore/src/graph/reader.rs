@@ -1,13 +1,65 @@
-//! Reading a graph.
-use super::{Block, BlockEntry, NameScan};
-use crate::error::Result;
-use crate::io::Files;
-use crate::progress::Observer;
-use std::path::Path;
+//! Opens a graph and reads its blocks, one by one or ahead of the caller.
+//!
+//! A scan has two threads: one reads ranges ([`ReadAhead`]), one checks them and makes blocks of
+//! them. Memory of a scan: `depth` blocks ready, `depth` ranges read, and what the caller holds.
+
+use super::block::{Block, HUB_HEADER_BYTES, HUB_SEGMENT_BYTES, SEGMENT_ARCS};
+use super::index::{BlockEntry, read_index};
+use super::manifest::Manifest;
+use super::names::{NameScan, Names};
+use super::{ARCS_MAGIC, BLOCK_NODES, arcs_path, manifest_path, names_path};
+use crate::error::{Error, Result};
+use crate::io::{Files, Mode, ReadAhead, StoredFile};
+use crossbeam_channel::{Receiver, bounded, unbounded};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// What blocks need of their graph.
+pub(super) struct Shared {
+    pub(super) file: Arc<StoredFile>,
+    pub(super) entries: Vec<BlockEntry>,
+    pub(super) node_count: u64,
+    pub(super) segment_arcs: usize,
+    block_arcs: u64,
+}
+
+impl Shared {
+    pub(super) fn is_hub(&self, entry: &BlockEntry) -> bool {
+        entry.arc_count > self.block_arcs
+    }
+
+    /// Where the bytes lie that [`Block::load`] takes.
+    fn range(&self, index: usize) -> Result<(u64, usize)> {
+        let Some(entry) = self.entries.get(index) else {
+            return Err(self.corrupt_block(index, "there is no such block"));
+        };
+        if !self.is_hub(entry) {
+            return Ok((entry.offset, entry.bytes as usize));
+        }
+        let segments = entry.arc_count.div_ceil(self.segment_arcs as u64);
+        let bytes = segments
+            .checked_mul(HUB_SEGMENT_BYTES as u64)
+            .and_then(|bytes| bytes.checked_add(HUB_HEADER_BYTES as u64))
+            .filter(|&bytes| bytes <= entry.bytes && entry.node_count == 1)
+            .ok_or_else(|| self.corrupt_block(index, "it is too short for its arcs"))?;
+        Ok((entry.offset + entry.bytes - bytes, bytes as usize))
+    }
+
+    #[cold]
+    pub(super) fn corrupt_block(&self, index: usize, message: &str) -> Error {
+        Error::corrupt(self.file.path(), format!("block {index}: {message}"))
+    }
+}
 
 /// An open graph.
-pub struct Graph(());
+pub struct Graph {
+    files: Files,
+    directory: PathBuf,
+    manifest: Manifest,
+    shared: Arc<Shared>,
+    bytes_on_disk: u64,
+}
 
 impl Graph {
     /// Opens the graph in `directory`: reads the counts and the index of blocks.
@@ -15,85 +67,193 @@ impl Graph {
     /// # Errors
     /// `CorruptFile`, `Io`.
     pub fn open(files: &Files, directory: &Path) -> Result<Self> {
-        let _ = (files, directory);
-        todo!()
+        Self::open_with(files, directory, Mode::Read)
     }
+
+    /// Opens the graph in `directory` so that arcs are read in `mode`: through the page cache for a
+    /// graph that fits into it, past it for a larger one.
+    ///
+    /// # Errors
+    /// `CorruptFile`, `Io`.
+    pub fn open_with(files: &Files, directory: &Path, mode: Mode) -> Result<Self> {
+        let (manifest, manifest_bytes) = Manifest::read(files, &manifest_path(directory))?;
+        let file = files.open(&arcs_path(directory), mode)?;
+        let (entries, sealed) = read_index(&file, ARCS_MAGIC)?;
+        let names = files.entry(&names_path(directory)).map_or(0, |entry| entry.bytes);
+        let node_count: u64 = entries.iter().map(|entry| u64::from(entry.node_count)).sum();
+        let arc_count =
+            entries.iter().try_fold(0u64, |sum, entry| sum.checked_add(entry.arc_count));
+        if !manifest.seals(sealed) {
+            return Err(Error::corrupt(file.path(), "it belongs to another `graph.json`"));
+        }
+        let fits = node_count == manifest.node_count
+            && arc_count == Some(manifest.arc_count)
+            && (1..=SEGMENT_ARCS as u64).contains(&manifest.segment_arcs)
+            && entries.iter().all(|entry| u64::from(entry.node_count) <= BLOCK_NODES);
+        if !fits {
+            return Err(Error::corrupt(file.path(), "its index contradicts `graph.json`"));
+        }
+        let shared = Arc::new(Shared {
+            file: Arc::new(file),
+            entries,
+            node_count,
+            segment_arcs: manifest.segment_arcs as usize,
+            block_arcs: manifest.block_arcs,
+        });
+        let bytes_on_disk = manifest_bytes + sealed.bytes + names;
+        let directory = directory.to_path_buf();
+        Ok(Self { files: files.clone(), directory, manifest, shared, bytes_on_disk })
+    }
+
+    #[cfg(test)]
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Where it lies.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Nodes.
     pub fn node_count(&self) -> u64 {
-        todo!()
+        self.manifest.node_count
     }
+
     /// Arcs, loops not counted: two for an edge if undirected.
     pub fn arc_count(&self) -> u64 {
-        todo!()
+        self.manifest.arc_count
     }
+
     /// Edges between different nodes.
     pub fn edge_count(&self) -> u64 {
-        todo!()
+        self.manifest.edge_count
     }
+
     /// Nodes with a loop.
     pub fn loop_count(&self) -> u64 {
-        todo!()
+        self.manifest.loop_count
     }
+
     /// Whether an arc may lack its opposite.
     pub fn is_directed(&self) -> bool {
-        todo!()
+        self.manifest.directed
     }
+
     /// Whether any weight, of arc or loop, is not 1.
     pub fn is_weighted(&self) -> bool {
-        todo!()
+        self.manifest.weighted
     }
+
     /// Sum of the arcs' weights in their order, loops not counted.
     pub fn weight_total(&self) -> f64 {
-        todo!()
+        self.manifest.weight_total
     }
+
     /// The most arcs of a node, loops not counted.
     pub fn max_degree(&self) -> u64 {
-        todo!()
+        self.manifest.max_degree
     }
+
     /// Bytes of all files of the graph.
     pub fn bytes_on_disk(&self) -> u64 {
-        todo!()
+        self.bytes_on_disk
     }
+
     /// All blocks in node order.
     pub fn blocks(&self) -> &[BlockEntry] {
-        todo!()
+        &self.shared.entries
     }
+
+    /// Whether a block is a single node whose arcs are streamed.
+    pub fn is_hub_block(&self, block: usize) -> bool {
+        self.shared.is_hub(&self.shared.entries[block])
+    }
+
     /// Reads one block.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`.
     pub fn read_block(&self, block: usize) -> Result<Block> {
-        let _ = block;
-        todo!()
+        let (offset, bytes) = self.shared.range(block)?;
+        Block::load(&self.shared, block, &self.shared.file.read_range(offset, bytes)?)
     }
+
     /// Reads the `wanted` blocks in their order, at most `depth` of them ahead.
     pub fn scan(
         &self,
         wanted: impl IntoIterator<Item = usize, IntoIter: Send + 'static>,
         depth: usize,
     ) -> BlockScan {
-        let _ = (wanted.into_iter(), depth);
-        todo!()
+        let depth = depth.max(1);
+        let (to_caller, blocks) = bounded(depth);
+        let shared = self.shared.clone();
+        let wanted = wanted.into_iter();
+        let thread = std::thread::spawn(move || {
+            let (order, ordered) = unbounded();
+            let (failed, failures) = bounded(1);
+            let of_ranges = shared.clone();
+            let ranges = wanted.map_while(move |index| {
+                // Nobody listens any more when the scan is given up.
+                match of_ranges.range(index) {
+                    Ok(range) => order.send(index).is_ok().then_some(range),
+                    Err(error) => failed.send(error).map_or(None, |()| None),
+                }
+            });
+            let mut ahead = ReadAhead::new(shared.file.clone(), ranges, depth);
+            loop {
+                let block = match ahead.next_range() {
+                    Ok(Some(bytes)) => {
+                        let index = ordered.recv().expect("sent before the range");
+                        Block::load(&shared, index, bytes).map(Arc::new)
+                    }
+                    Ok(None) => match failures.try_recv() {
+                        Ok(error) => Err(error),
+                        Err(_) => return,
+                    },
+                    Err(error) => Err(error),
+                };
+                let is_last = block.is_err();
+                if to_caller.send(block).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        BlockScan { blocks: Some(blocks), thread: Some(thread) }
     }
+
+    /// Opens the names.
+    ///
+    /// # Errors
+    /// `CorruptFile`, `Io`.
+    pub fn open_names(&self) -> Result<Names> {
+        let names = Names::open(&self.files, &self.directory)?;
+        if names.count() != self.node_count() {
+            let message = format!("it has {} names for {} nodes", names.count(), self.node_count());
+            return Err(Error::corrupt(&names_path(&self.directory), message));
+        }
+        Ok(names)
+    }
+
     /// Reads all names in index order.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`.
     pub fn names(&self) -> Result<NameScan> {
-        todo!()
+        Ok(self.open_names()?.scan())
     }
-    /// Reads everything and checks all checksums, orders and counts.
-    ///
-    /// # Errors
-    /// `CorruptFile`, `Io`, `Interrupted`.
-    pub fn verify(&self, observer: &dyn Observer) -> Result<()> {
-        let _ = observer;
-        todo!()
+
+    /// Whether there are names: a graph can do without.
+    pub fn has_names(&self) -> bool {
+        self.files.is_regular(&names_path(&self.directory))
     }
 }
 
 /// Blocks, read ahead on threads.
-pub struct BlockScan(());
+pub struct BlockScan {
+    blocks: Option<Receiver<Result<Arc<Block>>>>,
+    thread: Option<JoinHandle<()>>,
+}
 
 impl BlockScan {
     /// The next block, or `None` after the last.
@@ -102,6 +262,24 @@ impl BlockScan {
     /// `CorruptFile`, `Io`.
     #[expect(clippy::should_implement_trait, reason = "an iterator would hide the errors")]
     pub fn next(&mut self) -> Result<Option<Arc<Block>>> {
-        todo!()
+        let Some(blocks) = &self.blocks else { return Ok(None) };
+        if let Ok(block) = blocks.recv() {
+            return block.map(Some);
+        }
+        self.blocks = None;
+        // A panic in the thread is not the end of the blocks.
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Drop for BlockScan {
+    fn drop(&mut self) {
+        self.blocks = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }

@@ -1,0 +1,172 @@
+//! Encodes raw blocks, on a thread of its own; see `block` for the layout.
+
+use super::Limits;
+use super::codec::{ArcEncoder, Scale, put_list};
+use super::index::{IndexedWriter, Sealed};
+use super::writer::RawBlock;
+use crate::error::Result;
+use crate::pack::{WeightScheme, put_varint};
+use crate::weight::Weight;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// What the writer hands over.
+pub(super) enum Work {
+    /// Complete nodes.
+    Block(RawBlock),
+    /// Arcs of a hub: whole segments, except at its end.
+    Hub { raw: RawBlock, is_last: bool },
+    /// That was all.
+    Finish,
+}
+
+/// Sums over all blocks.
+pub(super) struct Totals {
+    pub(super) node_count: u64,
+    pub(super) arc_count: u64,
+    pub(super) loop_count: u64,
+    pub(super) weight_total: f64,
+    pub(super) max_degree: u64,
+    pub(super) is_weighted: bool,
+    pub(super) sealed: Sealed,
+}
+
+/// A hub whose segments are being written.
+#[derive(Default)]
+struct Hub {
+    arc_count: u64,
+    is_weighted: bool,
+    loop_code: Option<u32>,
+    segments: Vec<u8>,
+}
+
+pub(super) struct Encoder {
+    file: IndexedWriter,
+    limits: Limits,
+    totals: Totals,
+    hub: Option<Hub>,
+    lengths: Vec<u32>,
+    head: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Encoder {
+    pub(super) fn new(file: IndexedWriter, limits: Limits) -> Self {
+        let totals = Totals {
+            node_count: 0,
+            arc_count: 0,
+            loop_count: 0,
+            weight_total: 0.0,
+            max_degree: 0,
+            is_weighted: false,
+            sealed: Sealed { bytes: 0, checksum: 0 },
+        };
+        Self {
+            file,
+            limits,
+            totals,
+            hub: None,
+            lengths: Vec::new(),
+            head: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// Writes a plain block and gives the raw one back.
+    pub(super) fn block(&mut self, raw: RawBlock) -> Result<RawBlock> {
+        self.count(&raw, raw.degrees.len() as u64);
+        let scale = Scale::choose(&raw.weights);
+        let mut arcs = ArcEncoder::new(scale);
+        self.lengths.clear();
+        self.body.clear();
+        let first_node = (self.totals.node_count - raw.degrees.len() as u64) as u32;
+        let mut at = 0;
+        for (local, &degree) in raw.degrees.iter().enumerate() {
+            let start = self.body.len();
+            let end = at + degree as usize;
+            while at < end {
+                let part = at..end.min(at + self.limits.segment_arcs);
+                at = part.end;
+                let (targets, codes) = (&raw.targets[part.clone()], &raw.weights[part]);
+                arcs.put(first_node + local as u32, targets, codes, &mut self.body);
+            }
+            self.lengths.push((self.body.len() - start) as u32);
+            self.totals.max_degree = self.totals.max_degree.max(u64::from(degree));
+        }
+        self.head.clear();
+        self.head.push(scale.scheme().to_byte());
+        put_varint(u64::from(arcs.largest), &mut self.head);
+        put_loops(&raw.loops, &mut self.head);
+        put_list(&raw.degrees, &mut self.head);
+        put_list(&self.lengths, &mut self.head);
+        let mut hash = Xxh3::new();
+        hash.update(&self.head);
+        hash.update(&self.body);
+        self.file.write(&self.head)?;
+        self.file.write(&self.body)?;
+        let (nodes, arcs) = (raw.degrees.len() as u32, raw.targets.len() as u64);
+        self.file.end_block(nodes, arcs, hash.digest())?;
+        Ok(raw)
+    }
+
+    /// Writes segments of a hub and gives the raw block back.
+    pub(super) fn hub(&mut self, raw: RawBlock, is_last: bool) -> Result<RawBlock> {
+        self.count(&raw, u64::from(is_last));
+        let node = (self.totals.node_count - u64::from(is_last)) as u32;
+        let mut hub = self.hub.take().unwrap_or_default();
+        let segment_arcs = self.limits.segment_arcs;
+        let segments = raw.targets.chunks(segment_arcs).zip(raw.weights.chunks(segment_arcs));
+        for (targets, weights) in segments {
+            let scale = Scale::choose(weights);
+            hub.is_weighted |= scale.scheme() != WeightScheme::One;
+            self.body.clear();
+            self.body.push(scale.scheme().to_byte());
+            ArcEncoder::new(scale).put(node, targets, weights, &mut self.body);
+            hub.segments.extend((self.body.len() as u32).to_le_bytes());
+            hub.segments.extend(xxh3_64(&self.body).to_le_bytes());
+            self.file.write(&self.body)?;
+        }
+        hub.arc_count += raw.targets.len() as u64;
+        hub.loop_code = hub.loop_code.or(raw.loops.first().map(|&(_, code)| code));
+        if is_last {
+            self.totals.max_degree = self.totals.max_degree.max(hub.arc_count);
+            let mut directory =
+                vec![u8::from(hub.is_weighted), u8::from(hub.loop_code.is_some()), 0, 0];
+            directory.extend(hub.loop_code.unwrap_or(0).to_le_bytes());
+            directory.append(&mut hub.segments);
+            self.file.write(&directory)?;
+            self.file.end_block(1, hub.arc_count, xxh3_64(&directory))?;
+        } else {
+            self.hub = Some(hub);
+        }
+        Ok(raw)
+    }
+
+    fn count(&mut self, raw: &RawBlock, node_count: u64) {
+        let totals = &mut self.totals;
+        totals.node_count += node_count;
+        totals.arc_count += raw.targets.len() as u64;
+        totals.loop_count += raw.loops.len() as u64;
+        let is_other = |code: u32| code != Weight::ONE.code();
+        totals.is_weighted |= raw.loops.iter().any(|&(_, code)| is_other(code))
+            || raw.weights.iter().any(|&code| is_other(code));
+        for &code in &raw.weights {
+            totals.weight_total += Weight::from_code(code).value();
+        }
+    }
+
+    /// Completes the file.
+    pub(super) fn finish(mut self) -> Result<Totals> {
+        self.totals.sealed = self.file.finish()?;
+        Ok(self.totals)
+    }
+}
+
+fn put_loops(loops: &[(u32, u32)], out: &mut Vec<u8>) {
+    put_varint(loops.len() as u64, out);
+    let mut next = 0;
+    for &(local, code) in loops {
+        put_varint(u64::from(local - next), out);
+        out.extend(code.to_le_bytes());
+        next = local + 1;
+    }
+}

@@ -1,0 +1,208 @@
+//! A file of blocks with an index at its end: the frame of `arcs` and of `names`.
+//!
+//! ```text
+//!    0        8      12     16                      index_offset
+//!    +--------+------+------+-------+---     ---+---+---------+---     ---+-----------------------+
+//!    | magic  | ver- | 0    | block | block ...     | entry   | entry ... | trailer               |
+//!    |        | sion |      |       |               | 40 B    |           | 32 B                  |
+//!    +--------+------+------+-------+---     ---+---+---------+---     ---+-----------------------+
+//!    entry:    first_node u32 | node_count u32 | arc_count u64 | offset u64 | bytes u64 | checksum u64
+//!    trailer:  block_count u64 | index_offset u64 | checksum u64 | magic
+//! ```
+//!
+//! The trailer's checksum (xxh3-64) covers header, entries and the trailer's two numbers; an
+//! entry's covers its block. All numbers are little-endian. Memory: 40 bytes a block.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::{Files, StoredFile, Writer};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Version of all files of a graph.
+pub(super) const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 16;
+const ENTRY_BYTES: usize = 40;
+const TRAILER_BYTES: usize = 32;
+/// What the disk is given at once, and how many of these are on their way.
+const WRITE_BYTES: usize = 1 << 20;
+const WRITE_DEPTH: usize = 2;
+
+/// Where a block lies and what it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockEntry {
+    /// The first node.
+    pub first_node: u32,
+    /// How many consecutive nodes.
+    pub node_count: u32,
+    /// Arcs of these nodes, loops not counted.
+    pub arc_count: u64,
+    /// Where the block begins in the file.
+    pub offset: u64,
+    /// Its length in the file.
+    pub bytes: u64,
+    /// xxh3-64 of its bytes; of a hub block, of its directory.
+    pub checksum: u64,
+}
+
+impl BlockEntry {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.first_node.to_le_bytes());
+        out.extend_from_slice(&self.node_count.to_le_bytes());
+        for number in [self.arc_count, self.offset, self.bytes, self.checksum] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    fn get(bytes: &[u8]) -> Self {
+        let nodes = get_u64(bytes, 0);
+        Self {
+            first_node: nodes as u32,
+            node_count: (nodes >> 32) as u32,
+            arc_count: get_u64(bytes, 8),
+            offset: get_u64(bytes, 16),
+            bytes: get_u64(bytes, 24),
+            checksum: get_u64(bytes, 32),
+        }
+    }
+}
+
+/// The number at `at`, which lies inside `bytes`.
+pub(super) fn get_u64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+fn header(magic: [u8; 8]) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[..8].copy_from_slice(&magic);
+    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    header
+}
+
+fn index_checksum(magic: [u8; 8], entries: &[u8], numbers: &[u8]) -> u64 {
+    let mut hash = Xxh3::new();
+    hash.update(&header(magic));
+    hash.update(entries);
+    hash.update(numbers);
+    hash.digest()
+}
+
+/// What a finished file is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sealed {
+    pub(super) bytes: u64,
+    pub(super) checksum: u64,
+}
+
+/// Writes such a file.
+pub(super) struct IndexedWriter {
+    writer: Writer,
+    path: PathBuf,
+    magic: [u8; 8],
+    entries: Vec<u8>,
+    next_node: u64,
+    block_offset: u64,
+}
+
+impl IndexedWriter {
+    pub(super) fn create(files: &Files, path: &Path, magic: [u8; 8]) -> Result<Self> {
+        let mut writer = Writer::create(files, path, WRITE_BYTES, WRITE_DEPTH)?;
+        writer.write(&header(magic))?;
+        Ok(Self {
+            block_offset: writer.position(),
+            writer,
+            path: path.to_path_buf(),
+            magic,
+            entries: Vec::new(),
+            next_node: 0,
+        })
+    }
+
+    /// Appends to the block that is being written.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer.write(bytes)
+    }
+
+    /// Ends the block.
+    pub(super) fn end_block(&mut self, nodes: u32, arcs: u64, checksum: u64) -> Result<()> {
+        let first_node = u32::try_from(self.next_node).map_err(|_| too_many_nodes(&self.path))?;
+        let offset = self.block_offset;
+        self.block_offset = self.writer.position();
+        let bytes = self.block_offset - offset;
+        self.next_node += u64::from(nodes);
+        BlockEntry { first_node, node_count: nodes, arc_count: arcs, offset, bytes, checksum }
+            .put(&mut self.entries);
+        Ok(())
+    }
+
+    /// Writes index and trailer and completes the file.
+    pub(super) fn finish(mut self) -> Result<Sealed> {
+        let mut trailer = Vec::with_capacity(TRAILER_BYTES);
+        trailer.extend(((self.entries.len() / ENTRY_BYTES) as u64).to_le_bytes());
+        trailer.extend(self.block_offset.to_le_bytes());
+        let checksum = index_checksum(self.magic, &self.entries, &trailer);
+        trailer.extend(checksum.to_le_bytes());
+        trailer.extend(self.magic);
+        self.writer.write(&self.entries)?;
+        self.writer.write(&trailer)?;
+        Ok(Sealed { bytes: self.writer.finish()?, checksum })
+    }
+}
+
+pub(super) fn too_many_nodes(path: &Path) -> Error {
+    Error::new(ErrorKind::TooManyNodes, format!("`{}` cannot hold more nodes", path.display()))
+        .note("a graph has at most 4,294,967,296 nodes")
+}
+
+/// Reads and checks the index.
+pub(super) fn read_index(file: &StoredFile, magic: [u8; 8]) -> Result<(Vec<BlockEntry>, Sealed)> {
+    let corrupt = |message: &str| Err(Error::corrupt(file.path(), message));
+    let file_bytes = file.bytes()?;
+    if file_bytes < (HEADER_BYTES + TRAILER_BYTES) as u64 {
+        return corrupt("it is too short");
+    }
+    let found = file.read_range(0, HEADER_BYTES)?;
+    if found[..8] != magic {
+        return corrupt("it is another kind of file");
+    }
+    if found != header(magic) {
+        return corrupt("it is of another version");
+    }
+    let trailer_offset = file_bytes - TRAILER_BYTES as u64;
+    let trailer = file.read_range(trailer_offset, TRAILER_BYTES)?;
+    let (count, index_offset) = (get_u64(&trailer, 0), get_u64(&trailer, 8));
+    let fits = trailer[24..] == magic
+        && index_offset >= HEADER_BYTES as u64
+        && count
+            .checked_mul(ENTRY_BYTES as u64)
+            .and_then(|bytes| bytes.checked_add(index_offset))
+            .is_some_and(|end| end == trailer_offset);
+    if !fits {
+        return corrupt("its end is missing or changed");
+    }
+    let bytes = file.read_range(index_offset, (trailer_offset - index_offset) as usize)?;
+    let checksum = get_u64(&trailer, 16);
+    if index_checksum(magic, &bytes, &trailer[..16]) != checksum {
+        return corrupt("the checksum of its index is wrong");
+    }
+    let entries: Vec<_> = bytes.chunks_exact(ENTRY_BYTES).map(BlockEntry::get).collect();
+    if !are_contiguous(&entries, index_offset) {
+        return corrupt("its blocks do not follow each other");
+    }
+    Ok((entries, Sealed { bytes: file_bytes, checksum }))
+}
+
+fn are_contiguous(entries: &[BlockEntry], index_offset: u64) -> bool {
+    let (mut node, mut offset) = (0u64, HEADER_BYTES as u64);
+    for entry in entries {
+        if u64::from(entry.first_node) != node || entry.offset != offset || entry.node_count == 0 {
+            return false;
+        }
+        node += u64::from(entry.node_count);
+        // No sum of checked parts of one file can overflow before it is beyond the file's end.
+        match offset.checked_add(entry.bytes) {
+            Some(end) if end <= index_offset => offset = end,
+            _ => return false,
+        }
+    }
+    offset == index_offset
+}

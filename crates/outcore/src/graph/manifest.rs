@@ -1,0 +1,139 @@
+//! `graph.json`: counts and options of a graph, for people and programs, and what seals its `arcs`.
+
+use super::Limits;
+use super::encoder::Totals;
+use super::index::{Sealed, VERSION};
+use super::writer::{Duplicates, GraphOptions, GraphSummary};
+use crate::error::{Error, Result};
+use crate::io::Files;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+const FORMAT: &str = "outcore-graph";
+/// More than any manifest takes.
+const BYTES_MAX: u64 = 64 << 10;
+
+/// What every version has.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+    version: u32,
+}
+
+/// The contents; `checksum` is the xxh3-64 of the compact JSON with an empty `checksum`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Manifest {
+    format: String,
+    version: u32,
+    pub(super) node_count: u64,
+    pub(super) arc_count: u64,
+    pub(super) edge_count: u64,
+    pub(super) loop_count: u64,
+    dropped_loop_count: u64,
+    combined_count: u64,
+    pub(super) max_degree: u64,
+    pub(super) weight_total: f64,
+    pub(super) weighted: bool,
+    pub(super) directed: bool,
+    duplicates: Duplicates,
+    loops_kept: bool,
+    block_nodes: u64,
+    pub(super) block_arcs: u64,
+    pub(super) segment_arcs: u64,
+    arcs_bytes: u64,
+    arcs_checksum: String,
+    checksum: String,
+}
+
+impl Manifest {
+    pub(super) fn new(
+        options: &GraphOptions,
+        limits: &Limits,
+        totals: &Totals,
+        combined_count: u64,
+        dropped_loop_count: u64,
+    ) -> Self {
+        let arc_count = totals.arc_count;
+        let mut manifest = Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            node_count: totals.node_count,
+            arc_count,
+            edge_count: if options.directed { arc_count } else { arc_count / 2 },
+            loop_count: totals.loop_count,
+            dropped_loop_count,
+            combined_count,
+            max_degree: totals.max_degree,
+            // JSON has no infinity.
+            weight_total: totals.weight_total.min(f64::MAX),
+            weighted: totals.is_weighted,
+            directed: options.directed,
+            duplicates: options.duplicates,
+            loops_kept: options.keep_loops,
+            block_nodes: limits.block_nodes as u64,
+            block_arcs: limits.block_arcs as u64,
+            segment_arcs: limits.segment_arcs as u64,
+            arcs_bytes: totals.sealed.bytes,
+            arcs_checksum: format!("{:016x}", totals.sealed.checksum),
+            checksum: String::new(),
+        };
+        manifest.checksum = manifest.own_checksum();
+        manifest
+    }
+
+    fn own_checksum(&self) -> String {
+        let blank = Self { checksum: String::new(), ..self.clone() };
+        let bytes = serde_json::to_vec(&blank).expect("numbers, words and text are JSON");
+        format!("{:016x}", xxh3_64(&bytes))
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(self).expect("numbers, words and text are JSON");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    pub(super) fn summary(&self, bytes: u64) -> GraphSummary {
+        GraphSummary {
+            node_count: self.node_count,
+            arc_count: self.arc_count,
+            edge_count: self.edge_count,
+            loop_count: self.loop_count,
+            dropped_loop_count: self.dropped_loop_count,
+            combined_count: self.combined_count,
+            weight_total: self.weight_total,
+            max_degree: self.max_degree,
+            bytes,
+        }
+    }
+
+    /// Reads and checks it; gives its length too.
+    pub(super) fn read(files: &Files, path: &Path) -> Result<(Self, u64)> {
+        let corrupt = |message: &str| Error::corrupt(path, message);
+        if files.entry(path)?.bytes > BYTES_MAX {
+            return Err(corrupt("it is another kind of file"));
+        }
+        let bytes = files.read(path)?;
+        let head: Head = serde_json::from_slice(&bytes)
+            .map_err(|_| corrupt("it is another kind of file, or cut short"))?;
+        if head.format != FORMAT {
+            return Err(corrupt("it is another kind of file"));
+        }
+        if head.version != VERSION {
+            return Err(corrupt("it is of another version"));
+        }
+        let manifest: Self =
+            serde_json::from_slice(&bytes).map_err(|_| corrupt("its fields are changed"))?;
+        if manifest.checksum != manifest.own_checksum() {
+            return Err(corrupt("its checksum is wrong"));
+        }
+        Ok((manifest, bytes.len() as u64))
+    }
+
+    /// Whether an `arcs` file is the one it was written with.
+    pub(super) fn seals(&self, sealed: Sealed) -> bool {
+        self.arcs_bytes == sealed.bytes && self.arcs_checksum == format!("{:016x}", sealed.checksum)
+    }
+}

@@ -1,0 +1,140 @@
+//! Checks a graph whole: checksums, orders, ranges, counts, and that undirected arcs come in pairs.
+
+use super::arcs_path;
+use super::block::{ArcScratch, Block};
+use super::reader::Graph;
+use crate::error::{Error, Result};
+use crate::progress::{Event, Observer, Stage, tell};
+use crate::units::format_count;
+use crate::weight::Weight;
+
+/// Blocks read ahead.
+const DEPTH: usize = 2;
+
+/// Sums over all arcs, to compare with what `graph.json` says.
+#[derive(Default)]
+struct Sums {
+    arc_count: u64,
+    loop_count: u64,
+    max_degree: u64,
+    weight_total: f64,
+    is_weighted: bool,
+    /// Sum over arcs up minus sum over arcs down of a hash of the edge: 0 if all come in pairs.
+    balance: u64,
+}
+
+impl Graph {
+    /// Reads everything and checks all checksums, orders and counts; in an undirected graph also
+    /// that every arc has its opposite with the same weight (by a 64-bit sum of hashes). Names are
+    /// checked if there are any.
+    ///
+    /// # Errors
+    /// `CorruptFile`, `Io`, `Interrupted`.
+    pub fn verify(&self, observer: &dyn Observer) -> Result<()> {
+        let total = Some(self.bytes_on_disk());
+        tell(observer, Event::Begin { stage: Stage::Verify, total, unit: "bytes" })?;
+        let mut sums = Sums::default();
+        let mut scratch = ArcScratch::default();
+        let mut scan = self.scan(0..self.blocks().len(), DEPTH);
+        let mut seen = 0;
+        while let Some(block) = scan.next()? {
+            assert_eq!(block.index(), seen, "blocks come in order");
+            sums.add(self, &block, &mut scratch)?;
+            seen += 1;
+            let entry = &self.blocks()[block.index()];
+            tell(observer, Event::Advance { done: entry.offset + entry.bytes })?;
+        }
+        assert_eq!(seen, self.blocks().len(), "blocks read and in the index");
+        self.compare(&sums)?;
+        if self.has_names() {
+            let mut names = self.names()?;
+            let mut count = 0u64;
+            while names.next_name()?.is_some() {
+                count += 1;
+                if count.is_multiple_of(1 << 20) {
+                    tell(observer, Event::Detail { text: "names" })?;
+                }
+            }
+            assert_eq!(count, self.node_count(), "names read and in the index");
+        }
+        let arcs = format_count(self.arc_count());
+        tell(observer, Event::End { summary: &format!("{arcs} arcs are intact") })
+    }
+
+    fn corrupt(&self, message: impl std::fmt::Display) -> Error {
+        Error::corrupt(&arcs_path(self.directory()), message)
+    }
+
+    fn compare(&self, sums: &Sums) -> Result<()> {
+        let edges = if self.is_directed() { sums.arc_count } else { sums.arc_count / 2 };
+        let is_same = sums.arc_count == self.arc_count()
+            && edges == self.edge_count()
+            && sums.loop_count == self.loop_count()
+            && sums.max_degree == self.max_degree()
+            && sums.weight_total.min(f64::MAX) == self.weight_total()
+            && sums.is_weighted == self.is_weighted();
+        if !is_same {
+            return Err(self.corrupt("its arcs contradict the counts in `graph.json`"));
+        }
+        if !self.is_directed() && (sums.balance != 0 || sums.arc_count % 2 != 0) {
+            return Err(self.corrupt("an arc lacks its opposite"));
+        }
+        Ok(())
+    }
+}
+
+impl Sums {
+    fn add(&mut self, graph: &Graph, block: &Block, scratch: &mut ArcScratch) -> Result<()> {
+        let one = Weight::ONE.code();
+        for local in 0..block.node_count() {
+            let node = block.first_node() + local as u32;
+            let (mut previous, mut count, mut is_right) = (None, 0u64, true);
+            block.for_each_segment(local, scratch, |targets, weights| {
+                count += targets.len() as u64;
+                for (at, &target) in targets.iter().enumerate() {
+                    let code = weights.get(at).copied().unwrap_or(one);
+                    is_right &= previous < Some(target) && target != node;
+                    is_right &= is_weight(code);
+                    previous = Some(target);
+                    self.is_weighted |= code != one;
+                    self.weight_total += Weight::from_code(code).value();
+                    self.balance = self.balance.wrapping_add(signed_hash(node, target, code));
+                }
+            })?;
+            if !is_right || count != block.degree(local) {
+                return Err(graph.corrupt(format!("the arcs of node {node} are wrong")));
+            }
+            self.arc_count += count;
+            self.max_degree = self.max_degree.max(count);
+        }
+        for &(local, code) in block.loops() {
+            if !is_weight(code) {
+                let node = u64::from(block.first_node()) + u64::from(local);
+                return Err(graph.corrupt(format!("the loop of node {node} is wrong")));
+            }
+            self.loop_count += 1;
+            self.is_weighted |= code != one;
+        }
+        Ok(())
+    }
+}
+
+/// Whether `code` stands for a positive, finite weight.
+fn is_weight(code: u32) -> bool {
+    code > 0 && Weight::from_code(code).value().is_finite()
+}
+
+/// Opposite arcs with the same weight have opposite values.
+fn signed_hash(source: u32, target: u32, code: u32) -> u64 {
+    let (low, high) = (source.min(target), source.max(target));
+    let mixed = mix(mix(u64::from(low) << 32 | u64::from(high)) ^ u64::from(code));
+    if source < target { mixed } else { mixed.wrapping_neg() }
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ value >> 31
+}
