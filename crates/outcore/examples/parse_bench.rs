@@ -1,6 +1,7 @@
-//! Nanoseconds a line: `cargo run --release --example parse_bench [lines] [threads]`.
+//! Nanoseconds a line: `cargo run --release --example parse_bench [lines] [threads] [files]`.
 //!
-//! Generates edge lists of several layouts in files (in the page cache) and reads them through the
+//! With files, reads those, and the lines say only what to divide by. Without,
+//! generates edge lists of several layouts in files (in the page cache) and reads them through the
 //! whole interface, on as many threads as asked; the best of seven rounds counts. CPU time, on Linux,
 //! is of all threads: reading (copying out of the page cache) and parsing. The checksum keeps the work
 //! from being left out.
@@ -14,11 +15,20 @@ use std::path::Path;
 use std::time::Instant;
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map(|text| text.parse().expect("a number"));
-    let lines: usize = arguments.next().unwrap_or(2_000_000);
-    let threads: usize = arguments.next().unwrap_or(1);
+    let mut arguments = std::env::args().skip(1);
+    let mut number =
+        |default| arguments.next().map_or(default, |text| text.parse::<usize>().expect("a number"));
+    let (lines, threads) = (number(2_000_000), number(1));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     println!("{lines} lines, {threads} threads, best of 7");
+    let mut has_files = false;
+    for file in arguments {
+        has_files = true;
+        measure(&file, Path::new(&file), lines, &pool);
+    }
+    if has_files {
+        return;
+    }
     for (name, line) in LAYOUTS {
         let mut text = String::new();
         let mut state = 1u64;
@@ -29,26 +39,32 @@ fn main() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("edges");
         Files::default().write(&path, text.as_bytes()).expect("a file");
-        let (mut seconds, mut cpu, mut checksum) = (f64::MAX, f64::MAX, 0);
-        for _ in 0..7 {
-            let before = cpu_seconds();
-            let (wall, sum) = pool.install(|| round(&path));
-            seconds = seconds.min(wall);
-            cpu = cpu.min(cpu_seconds() - before);
-            checksum = sum;
-        }
-        println!(
-            "{name:28} {:6.1} ns/line {:6.1} ns/line CPU {:6.0} MB/s  checksum {checksum:016x}",
-            seconds * 1e9 / lines as f64,
-            cpu * 1e9 / lines as f64,
-            text.len() as f64 / seconds / 1e6,
-        );
+        measure(name, &path, lines, &pool);
     }
+}
+
+/// Reads a file seven times and prints the best.
+fn measure(name: &str, path: &Path, lines: usize, pool: &rayon::ThreadPool) {
+    let (mut seconds, mut cpu, mut checksum) = (f64::MAX, f64::MAX, 0);
+    for _ in 0..7 {
+        let before = cpu_seconds();
+        let (wall, sum) = pool.install(|| round(path));
+        seconds = seconds.min(wall);
+        cpu = cpu.min(cpu_seconds() - before);
+        checksum = sum;
+    }
+    let bytes = Files::default().entry(path).expect("a file").bytes;
+    println!(
+        "{name:28} {:6.1} ns/line {:6.1} ns/line CPU {:6.0} MB/s  checksum {checksum:016x}",
+        seconds * 1e9 / lines as f64,
+        cpu * 1e9 / lines as f64,
+        bytes as f64 / seconds / 1e6,
+    );
 }
 
 type Line = fn(&mut String, u32, u32);
 
-const LAYOUTS: [(&str, Line); 8] = [
+const LAYOUTS: [(&str, Line); 9] = [
     ("tab, 9+10 letters, 0.541", |text, a, b| {
         let _ = writeln!(text, "P{:08}\tQ{:09}\t0.{:03}", a % 100_000_000, b, b % 1000);
     }),
@@ -81,6 +97,9 @@ const LAYOUTS: [(&str, Line); 8] = [
     }),
     ("comma, some quotes", |text, a, b| {
         let _ = writeln!(text, "\"P{:08}\",Q{:09},0.{:03}", a % 100_000_000, b, b % 1000);
+    }),
+    ("single spaces", |text, a, b| {
+        let _ = writeln!(text, "{} {} 0.{:03}", a % 4_000_000, b % 4_000_000, b % 1000);
     }),
     ("runs of spaces", |text, a, b| {
         let _ = writeln!(text, "{}  {} 0.{:03}", a % 4_000_000, b % 4_000_000, b % 1000);

@@ -179,7 +179,7 @@ impl Reader {
     fn skip_line(
         &self,
         origin: &mut Origin,
-        buffer: &mut Vec<u8>,
+        buffer: &mut [u8],
         used: &mut usize,
         input: &mut Input,
     ) -> std::result::Result<Result<()>, Gone> {

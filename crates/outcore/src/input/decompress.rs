@@ -210,6 +210,22 @@ fn other_format(magic: &[u8]) -> Option<(&'static str, &'static str)> {
         .map(|(_, name, hint)| (name, hint))
 }
 
+/// The window of a zstd frame (RFC 8878, 3.1.1.1).
+fn zstd_window(frame: &[u8]) -> Option<u64> {
+    let [0x28, 0xB5, 0x2F, 0xFD, descriptor, rest @ ..] = frame else { return None };
+    if descriptor & 0x20 == 0 {
+        let window = *rest.first()?;
+        let base = 1u64 << (10 + (window >> 3));
+        return Some(base + base / 8 * u64::from(window & 7));
+    }
+    // A single segment: its whole text is the window.
+    let skipped = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let len = 1 << (descriptor >> 6);
+    let mut bytes = [0; 8];
+    bytes[..len].copy_from_slice(rest.get(skipped..skipped + len)?);
+    Some(u64::from_le_bytes(bytes) + if len == 2 { 256 } else { 0 })
+}
+
 /// Reads gzip members one after the other; zeros may follow the last one.
 pub(super) struct GzipReader {
     state: GzipState,
@@ -288,13 +304,14 @@ pub(super) struct Input {
     position: Arc<Position>,
     head: Vec<u8>,
     head_at: usize,
+    window_bytes: u64,
 }
 
 impl Input {
     /// Opens a file, a pipe, or `-`.
     pub(super) fn open(files: &Files, path: &Path, workers: usize) -> Result<Self> {
         let position = Arc::new(Position::default());
-        let source = Source {
+        let mut source = Source {
             inner: files.open_stream(path)?,
             path: path.to_path_buf(),
             buffer: Vec::new(),
@@ -302,12 +319,20 @@ impl Input {
             filled: 0,
             position: position.clone(),
         };
+        let magic = source.peek(MAGIC_BYTES).map_err(|error| failure(path, &position, error))?;
+        let window_bytes = zstd_window(magic).unwrap_or(0);
         let decoder = Decoder::new(source, workers)?;
-        Ok(Self { decoder, path: path.to_path_buf(), position, head: Vec::new(), head_at: 0 })
+        let (path, head) = (path.to_path_buf(), Vec::new());
+        Ok(Self { decoder, path, position, head, head_at: 0, window_bytes })
     }
 
     pub(super) fn is_compressed(&self) -> bool {
         self.decoder.is_compressed()
+    }
+
+    /// Bytes of text that the first zstd frame needs to be remembered, if it is one.
+    pub(super) fn window_bytes(&self) -> u64 {
+        self.window_bytes
     }
 
     /// Bytes of the file used so far.
@@ -342,5 +367,22 @@ impl Input {
             return Ok(count);
         }
         self.decoder.read(into, &self.path, &self.position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn windows_of_zstd_frames_are_known() {
+        let small = zstd::bulk::compress(&[7; 1000], 1).unwrap();
+        assert_eq!(zstd_window(&small), Some(1000));
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.window_log(20).unwrap();
+        encoder.write_all(&vec![1; 3 << 20]).unwrap();
+        assert_eq!(zstd_window(&encoder.finish().unwrap()), Some(1 << 20));
+        assert_eq!(zstd_window(b"a\tb"), None);
     }
 }

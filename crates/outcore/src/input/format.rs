@@ -36,9 +36,14 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Whether names come first and between single bytes.
+    /// Whether the names come first, and the columns between them and the weight can be counted by
+    /// their delimiters.
     pub(crate) fn is_plain(&self) -> bool {
-        self.source == 0 && self.target == 1 && self.weight.is_none_or(|weight| weight >= 2)
+        let is_plain_weight = |weight| match self.delimiter {
+            Delimiter::Byte(_) => weight >= 2,
+            Delimiter::Spaces => weight == 2,
+        };
+        self.source == 0 && self.target == 1 && self.weight.is_none_or(is_plain_weight)
     }
 
     pub(crate) fn last_column(&self) -> usize {

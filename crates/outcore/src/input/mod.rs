@@ -93,6 +93,7 @@ struct FileFormat {
     /// `None` if the file holds no line but comments and blank ones.
     format: Option<Format>,
     is_compressed: bool,
+    window_bytes: u64,
 }
 
 /// Bytes of a file from which its format is found.
@@ -176,6 +177,12 @@ impl EdgeReader {
         self.done_bytes
     }
 
+    /// Bytes that decompression remembers of the text, beyond what [`BatchMemory::total_bytes`] counts:
+    /// zstd files packed with `--long` or `--ultra` need up to 128 MiB.
+    pub fn window_bytes(&self) -> u64 {
+        self.formats.iter().map(|file| file.window_bytes).max().unwrap_or(0)
+    }
+
     /// How the files are read, for people: a line for each kind of file, with its first path.
     pub fn describe(&self) -> Vec<String> {
         describe(&self.formats)
@@ -213,7 +220,9 @@ impl EdgeReader {
                 Ok(Message::Chunk(chunk)) => {
                     let spare = batch.spare.pop().unwrap_or_default();
                     let ParsedChunk { mut names, mut weights, mut faults, .. } = spare;
-                    (names.clear(), weights.clear(), faults.clear());
+                    names.clear();
+                    weights.clear();
+                    faults.clear();
                     batch.chunks.push(ParsedChunk { names, weights, faults, ..chunk });
                 }
                 Ok(Message::End(bytes)) => {
@@ -312,13 +321,18 @@ fn open_files(
 
 /// Finds the format of one file.
 fn detect(input: &mut Input, path: &Path, options: &InputOptions) -> Result<FileFormat> {
-    let is_compressed = input.is_compressed();
+    let (is_compressed, window_bytes) = (input.is_compressed(), input.window_bytes());
     let mut wanted = FIRST_BLOCK;
     loop {
         let (block, is_whole) = input.peek(wanted)?;
         let format = format::detect(block, is_whole, path, options)?;
         if format.is_some() || is_whole {
-            return Ok(FileFormat { path: path.to_path_buf(), format, is_compressed });
+            return Ok(FileFormat {
+                path: path.to_path_buf(),
+                format,
+                is_compressed,
+                window_bytes,
+            });
         }
         if wanted >= FIRST_BLOCK_LIMIT {
             let message = "has no edge in its first 4 MiB, only comments or one long line";

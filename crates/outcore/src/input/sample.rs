@@ -1,26 +1,347 @@
-//! placeholder
-#![allow(missing_docs, clippy::all)]
-use super::*;
-/// placeholder
-#[derive(Debug)]
+//! A look at the input without reading it: how many edges there will be, and how many nodes.
+//!
+//! A few MiB are parsed: of plain files in pieces spread evenly over all of them, of compressed
+//! files from their beginnings. A pipe is refused, for what is read of it cannot be read again.
+//! The number of nodes is bounded from both sides: at least Chao's estimate from the names seen
+//! once and twice (Chao, 1984), at most what the sample has for its size. In files grouped by
+//! source, as search results are, the rate of new sources says more than both.
+
+use super::chunks::{LINE_LIMIT, ParsedChunk};
+use super::decompress::Input;
+use super::fault::Origin;
+use super::text::{self, PADDING};
+use super::{Fingerprint, InputOptions, common_weights, describe, detect, total_bytes};
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::{Files, Mode};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// Bytes of text in one piece.
+const PIECE_BYTES: usize = 256 << 10;
+/// Pieces of all files together, and so at most 4 MiB.
+const PIECES: u64 = 16;
+
+/// What a sample tells about the input.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct InputSample {
+    /// Bytes of the files as they are stored.
+    pub total_bytes: u64,
+    /// Bytes of text in them: exact if no file is compressed, else estimated.
     pub text_bytes: u64,
-    pub file_bytes: u64,
-    pub edge_count: u64,
-    pub node_count: u64,
-    pub node_count_at_least: u64,
-    pub name_bytes: f64,
+    /// Whether any file is compressed.
+    pub is_compressed: bool,
+    /// Whether edges have weights.
     pub is_weighted: bool,
+    /// Bytes of text that were parsed.
+    pub sampled_bytes: u64,
+    /// Edges in them.
+    pub sampled_edges: u64,
+    /// Lines in them that are no edge, neither a comment nor blank.
+    pub sampled_bad_lines: u64,
+    /// Edges in all files.
+    pub edges: u64,
+    /// Bytes of text for each edge, the line end included.
+    pub bytes_per_edge: f64,
+    /// Mean length of a name, each name that was seen counted once.
+    pub name_bytes: f64,
+    /// Different names in the sample.
+    pub distinct_names: u64,
+    /// Of these, names seen once.
+    pub seen_once: u64,
+    /// Of these, names seen twice.
+    pub seen_twice: u64,
+    /// Different sources in the sample.
+    pub distinct_sources: u64,
+    /// Runs of edges of one source: near `distinct_sources` if the files are grouped by source.
+    pub source_runs: u64,
+    /// Whether the sample is the whole input, so that nothing here is an estimate.
+    pub is_whole: bool,
+    /// As [`EdgeReader::window_bytes`](super::EdgeReader::window_bytes).
+    pub window_bytes: u64,
+    /// How the files are read, for people.
+    pub formats: Vec<String>,
 }
-/// placeholder
-pub fn sample(_files: &Files, _options: &InputOptions) -> Result<InputSample> {
-    Ok(InputSample {
-        text_bytes: 0,
-        file_bytes: 0,
-        edge_count: 50_000_000,
-        node_count: 5_000_000,
-        node_count_at_least: 0,
-        name_bytes: 13.0,
-        is_weighted: true,
-    })
+
+impl InputSample {
+    /// Whether edges of one source follow one another.
+    pub fn is_grouped(&self) -> bool {
+        self.sampled_edges >= 2 * self.source_runs
+            && self.source_runs <= self.distinct_sources + self.distinct_sources / 20 + PIECES
+    }
+
+    /// A number of nodes that there are at least, and one that there are at most, both likely.
+    pub fn nodes(&self) -> (u64, u64) {
+        let seen = self.distinct_names;
+        if self.is_whole || self.sampled_edges == 0 {
+            return (seen, seen);
+        }
+        let scale = self.edges as f64 / self.sampled_edges as f64;
+        let most = (seen as f64 * scale).min(2.0 * self.edges as f64);
+        let (once, twice) = (self.seen_once as f64, self.seen_twice as f64);
+        let chao = seen as f64 + once * (once - 1.0).max(0.0) / (2.0 * (twice + 1.0));
+        let mut least = chao.min(most);
+        if self.is_grouped() {
+            least = least.max(self.distinct_sources as f64 * scale).min(most);
+        }
+        (least as u64, most.max(least) as u64)
+    }
+}
+
+/// Samples the input.
+///
+/// # Errors
+/// As [`EdgeReader::open`](super::EdgeReader::open); `Usage` if an input is no regular file.
+pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
+    options.check()?;
+    if let Some(path) = options.paths.iter().find(|path| !files.is_regular(path)) {
+        // A missing file says so itself.
+        files.entry(path)?;
+        let message =
+            format!("`{}` can be read only once, so it cannot be sampled", path.display());
+        return Err(Error::new(ErrorKind::Usage, message).hint("write it to a file first"));
+    }
+    let total = total_bytes(files, &options.paths).unwrap_or(0);
+    let mut formats = Vec::with_capacity(options.paths.len());
+    let mut tally = Tally::default();
+    let mut text_bytes = 0.0;
+    let mut is_whole = true;
+    for path in &options.paths {
+        let mut input = Input::open(files, path, 0)?;
+        let file = detect(&mut input, path, options)?;
+        let bytes = files.entry(path)?.bytes;
+        // Every file gets its share, but the first ones get something at least.
+        let share = (bytes as u128 * u128::from(PIECES) / u128::from(total.max(1))) as u64;
+        let wanted = if tally.pieces < PIECES { share.max(1) } else { share };
+        let pieces = if input.is_compressed() {
+            let (pieces, ratio) = first_piece(&mut input, wanted)?;
+            is_whole &= ratio.is_none();
+            let read: usize = pieces.iter().map(|piece| piece.text.len()).sum();
+            text_bytes += ratio.map_or(read as f64, |ratio| bytes as f64 * ratio);
+            pieces
+        } else {
+            text_bytes += bytes as f64;
+            let (pieces, is_all) = spread_pieces(files, path, bytes, wanted)?;
+            is_whole &= is_all;
+            pieces
+        };
+        for piece in pieces {
+            if let Some(format) = &file.format {
+                tally.add(piece, format);
+            }
+        }
+        formats.push(file);
+    }
+    let is_compressed = formats.iter().any(|file| file.is_compressed);
+    let is_weighted = common_weights(&formats)?;
+    Ok(tally.finish(|sample| {
+        sample.total_bytes = total;
+        sample.text_bytes = text_bytes as u64;
+        sample.is_compressed = is_compressed;
+        sample.is_weighted = is_weighted;
+        sample.is_whole = is_whole;
+        sample.window_bytes = formats.iter().map(|file| file.window_bytes).max().unwrap_or(0);
+        sample.formats = describe(&formats);
+    }))
+}
+
+/// A piece of text that ends with a line end, and where it starts.
+struct Piece {
+    text: Vec<u8>,
+    start: u64,
+}
+
+/// The first text of a compressed file, and how many bytes of text there are for each byte of the
+/// file; `None` if that is all of it.
+fn first_piece(input: &mut Input, pieces: u64) -> Result<(Vec<Piece>, Option<f64>)> {
+    let mut text = vec![0; PIECE_BYTES * pieces.clamp(1, PIECES) as usize];
+    let mut filled = 0;
+    while filled < text.len() {
+        match input.read(&mut text[filled..])? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    let is_whole = filled < text.len();
+    text.truncate(filled);
+    // The decompressor has read ahead of the text, but no more than its buffer.
+    let ratio = filled as f64 / input.consumed().max(1) as f64;
+    let piece = whole_lines(text, 0, is_whole);
+    Ok((vec![piece], (!is_whole).then_some(ratio)))
+}
+
+/// Pieces spread evenly over a plain file, and whether they are all of it.
+fn spread_pieces(
+    files: &Files,
+    path: &Path,
+    bytes: u64,
+    pieces: u64,
+) -> Result<(Vec<Piece>, bool)> {
+    let file = files.open(path, Mode::Read)?;
+    if bytes <= pieces.max(1) * PIECE_BYTES as u64 {
+        let mut text = vec![0; bytes as usize];
+        file.read_exact_at(0, &mut text)?;
+        return Ok((vec![whole_lines(text, 0, true)], true));
+    }
+    let mut found = Vec::new();
+    for piece in 0..pieces {
+        let last = bytes - PIECE_BYTES as u64;
+        let offset = if pieces == 1 { 0 } else { last / (pieces - 1) * piece };
+        let mut text = vec![0; PIECE_BYTES];
+        file.read_exact_at(offset, &mut text)?;
+        if offset == 0 {
+            found.push(whole_lines(text, 0, false));
+        } else if let Some(at) = memchr::memchr(b'\n', &text) {
+            // What comes before the first line end is a part of a line.
+            text.drain(..=at);
+            found.push(whole_lines(text, offset + at as u64 + 1, false));
+        }
+    }
+    Ok((found, pieces == 0 && bytes == 0))
+}
+
+/// Cuts the last line off unless it ends the file.
+fn whole_lines(mut text: Vec<u8>, start: u64, is_whole: bool) -> Piece {
+    if !is_whole {
+        text.truncate(memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1));
+    } else if text.last().is_some_and(|&byte| byte != b'\n') {
+        text.push(b'\n');
+    }
+    Piece { text, start }
+}
+
+/// What is counted over all pieces.
+#[derive(Default)]
+struct Tally {
+    pieces: u64,
+    bytes: u64,
+    edges: u64,
+    bad_lines: u64,
+    source_runs: u64,
+    names: HashMap<Fingerprint, (u32, u32)>,
+    sources: HashSet<Fingerprint>,
+}
+
+impl Tally {
+    fn add(&mut self, piece: Piece, format: &super::format::Format) {
+        let Piece { mut text, start } = piece;
+        let used = text.len();
+        if used == 0 || used > u32::MAX as usize - LINE_LIMIT {
+            return;
+        }
+        text.resize(used + PADDING, 0);
+        let origin = Origin { file: 0, byte: start, line: 1 };
+        let mut chunk = ParsedChunk { text, used, origin, ..ParsedChunk::default() };
+        let from = format.preamble_bytes.saturating_sub(start).min(used as u64) as usize;
+        text::parse(&mut chunk, &format.layout, from, false);
+        self.pieces += 1;
+        self.bytes += used as u64;
+        self.edges += chunk.edge_count() as u64;
+        self.bad_lines += chunk.faults.len() as u64;
+        let mut last_source = None;
+        for edge in chunk.names.chunks_exact(2) {
+            for name in edge {
+                self.names.entry(name.fingerprint).or_insert((0, name.bytes)).0 += 1;
+            }
+            let source = edge[0].fingerprint;
+            if last_source.replace(source) != Some(source) {
+                self.source_runs += 1;
+                self.sources.insert(source);
+            }
+        }
+    }
+
+    fn finish(self, complete: impl FnOnce(&mut InputSample)) -> InputSample {
+        let distinct = self.names.len() as u64;
+        let seen = |times| self.names.values().filter(|(count, _)| *count == times).count() as u64;
+        let name_bytes: u64 = self.names.values().map(|&(_, bytes)| u64::from(bytes)).sum();
+        let bytes_per_edge = self.bytes as f64 / self.edges.max(1) as f64;
+        let mut sample = InputSample {
+            total_bytes: 0,
+            text_bytes: 0,
+            is_compressed: false,
+            is_weighted: false,
+            sampled_bytes: self.bytes,
+            sampled_edges: self.edges,
+            sampled_bad_lines: self.bad_lines,
+            edges: self.edges,
+            bytes_per_edge,
+            name_bytes: name_bytes as f64 / distinct.max(1) as f64,
+            distinct_names: distinct,
+            seen_once: seen(1),
+            seen_twice: seen(2),
+            distinct_sources: self.sources.len() as u64,
+            source_runs: self.source_runs,
+            is_whole: false,
+            window_bytes: 0,
+            formats: Vec::new(),
+        };
+        complete(&mut sample);
+        if !sample.is_whole && self.edges > 0 {
+            sample.edges = (sample.text_bytes as f64 / bytes_per_edge).round() as u64;
+        }
+        sample
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::sim::Sim;
+    use std::fmt::Write;
+    use std::sync::Arc;
+
+    fn sampled(contents: &[Vec<u8>]) -> InputSample {
+        let sim = Sim::new();
+        let mut options = InputOptions::default();
+        for (index, bytes) in contents.iter().enumerate() {
+            sim.put(format!("{index}"), bytes);
+            options.paths.push(format!("{index}").into());
+        }
+        sample(&Files::new(Arc::new(sim)), &options).unwrap()
+    }
+
+    #[test]
+    fn small_inputs_are_known_exactly() {
+        let found = sampled(&[b"# c\na\tb\t1\na\tcc\t2".to_vec(), b"d\ta\t3\n".to_vec()]);
+        assert!(found.is_whole && found.is_weighted && !found.is_compressed);
+        assert_eq!((found.edges, found.distinct_names, found.seen_once), (3, 4, 3));
+        assert_eq!((found.name_bytes, found.nodes()), (1.25, (4, 4)));
+    }
+
+    #[test]
+    fn large_inputs_are_estimated() {
+        let mut text = String::new();
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) % 50_000
+        };
+        for _ in 0..900_000 {
+            let _ = writeln!(text, "n{}\tn{}\t0.5", next(), next());
+        }
+        let found = sampled(&[text.clone().into_bytes()]);
+        let close = |edges: u64| (890_000..910_000).contains(&edges);
+        assert!(!found.is_whole && close(found.edges), "{found:?}");
+        let (least, most) = found.nodes();
+        assert!(least > 40_000 && least < 60_000 && most > 50_000, "{least} {most}");
+        assert!(!found.is_grouped());
+        let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
+        let found = sampled(&[packed]);
+        assert!(found.is_compressed && (700_000..1_100_000).contains(&found.edges), "{found:?}");
+    }
+
+    #[test]
+    fn grouped_inputs_are_seen() {
+        let mut text = String::new();
+        for source in 0..60_000 {
+            for target in 0..20 {
+                let _ = writeln!(text, "n{source}\tn{}\t1", (source * 31 + target * 977) % 60_000);
+            }
+        }
+        let found = sampled(&[text.into_bytes()]);
+        assert!(found.is_grouped(), "{found:?}");
+        let (least, most) = found.nodes();
+        assert!(least > 50_000 && least <= 75_000 && most >= 60_000, "{least} {most}");
+    }
 }

@@ -390,8 +390,8 @@ fn short_transfers_change_nothing_and_every_fault_is_an_error() {
     assert_eq!(sim.get("rejects").unwrap(), rejects);
 }
 
-/// What lines mean, in the plainest way: the columns are 1, 2 and perhaps one more, split by one byte.
-fn naive(text: &[u8], delimiter: u8, weight: Option<usize>) -> (Vec<Edge>, Vec<u64>) {
+/// What lines mean, in the plainest way: the columns are 1, 2 and perhaps one more.
+fn naive(text: &[u8], delimiter: Delimiter, weight: Option<usize>) -> (Vec<Edge>, Vec<u64>) {
     let (mut edges, mut bad) = (Vec::new(), Vec::new());
     let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
     if lines.last().is_some_and(|line| line.is_empty()) {
@@ -399,17 +399,24 @@ fn naive(text: &[u8], delimiter: u8, weight: Option<usize>) -> (Vec<Edge>, Vec<u
     }
     for (index, line) in lines.into_iter().enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let blank = |&byte: &u8| (byte == b' ' || byte == b'\t') && byte != delimiter;
+        let blank =
+            |&byte: &u8| (byte == b' ' || byte == b'\t') && Delimiter::Byte(byte) != delimiter;
         if line.iter().all(blank) || line.starts_with(b"#") {
             continue;
         }
-        let fields: Vec<&[u8]> = line.split(|&byte| byte == delimiter).collect();
+        let fields: Vec<&[u8]> = match delimiter {
+            Delimiter::Byte(delimiter) => line.split(|&byte| byte == delimiter).collect(),
+            Delimiter::Spaces => {
+                let words = line.split(|&byte| byte == b' ' || byte == b'\t');
+                words.filter(|word| !word.is_empty()).collect()
+            }
+        };
         let code = match weight.map(|column| fields.get(column)) {
             None => Some(Weight::ONE.code()),
             Some(None) => None,
-            Some(Some(field)) => std::str::from_utf8(field)
+            Some(Some(field)) => std::str::from_utf8(field.trim_ascii())
                 .ok()
-                .and_then(|text| text.trim().parse::<f64>().ok())
+                .and_then(|text| text.parse::<f64>().ok())
                 .filter(|value| *value >= 0.0 && value.is_finite())
                 .map(|value| if value == 0.0 { 0 } else { Weight::new(value).code() }),
         };
@@ -428,7 +435,7 @@ fn naive(text: &[u8], delimiter: u8, weight: Option<usize>) -> (Vec<Edge>, Vec<u
 /// Parses one text with the tight loop or the general one, skipping bad lines.
 fn parse_with(
     text: &[u8],
-    delimiter: u8,
+    delimiter: Delimiter,
     weight: Option<usize>,
     tight: bool,
 ) -> (Vec<Edge>, Vec<u64>) {
@@ -438,9 +445,9 @@ fn parse_with(
     }
     chunk.used = chunk.text.len();
     // The padding may hold anything.
-    chunk.text.extend([delimiter, b'\n', b'1', b'.'].repeat(text::PADDING / 4));
+    chunk.text.extend(b"\t\n1.".repeat(text::PADDING / 4));
     let layout = format::Layout {
-        delimiter: Delimiter::Byte(delimiter),
+        delimiter,
         source: 0,
         target: 1,
         weight,
@@ -497,12 +504,14 @@ proptest! {
 
     #[test]
     fn the_tight_loop_the_general_loop_and_the_naive_parser_agree(
-        (delimiter, lines) in prop_oneof![Just(b'\t'), Just(b','), Just(b' ')].prop_flat_map(|delimiter| {
-            (Just(delimiter), proptest::collection::vec(line(delimiter), 0..30))
+        (byte, lines) in prop_oneof![Just(b'\t'), Just(b','), Just(b' ')].prop_flat_map(|byte| {
+            (Just(byte), proptest::collection::vec(line(byte), 0..30))
         }),
+        spaces: bool,
         weight in prop_oneof![Just(None), (2..5usize).prop_map(Some)],
     ) {
         let text = lines.concat();
+        let delimiter = if spaces { Delimiter::Spaces } else { Delimiter::Byte(byte) };
         let expected = naive(&text, delimiter, weight);
         prop_assert_eq!(&parse_with(&text, delimiter, weight, true), &expected);
         prop_assert_eq!(&parse_with(&text, delimiter, weight, false), &expected);
@@ -528,7 +537,7 @@ proptest! {
             options.header = Header::No;
         };
         let (found, summary) = read(&[&packed], change, BatchMemory { chunk_bytes, chunks: 2 }).unwrap();
-        let (expected, bad) = naive(&text, b'\t', Some(2));
+        let (expected, bad) = naive(&text, Delimiter::Byte(b'\t'), Some(2));
         prop_assert_eq!(found, expected);
         prop_assert_eq!(summary.skipped_lines, bad.len() as u64);
         prop_assert_eq!(summary.lines, memchr::memchr_iter(b'\n', &text).count() as u64);

@@ -10,7 +10,7 @@ use super::fault::{Fault, Problem};
 use super::field::{self, Fingerprint, NAME_LIMIT, first_equal, splat};
 use super::format::Layout;
 use super::{Delimiter, NameRef};
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memchr3};
 
 /// Bytes behind the text that may be loaded, but mean nothing.
 pub(crate) const PADDING: usize = 32;
@@ -29,18 +29,24 @@ pub(super) fn parse(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop:
     let used = *used;
     let quoted = layout.quotes && memchr(b'"', &text[from..used]).is_some();
     let mut edges = Edges { names, weights, faults };
-    match layout.delimiter {
-        Delimiter::Byte(byte) if layout.is_plain() && !quoted => match layout.weight {
-            Some(column) => {
-                let plain = Plain::new(byte, column - 2, &layout.comment);
-                parse_plain::<true>(&plain, layout, text, from..used, &mut edges, stop);
-            }
-            None => {
-                let plain = Plain::new(byte, 0, &layout.comment);
-                parse_plain::<false>(&plain, layout, text, from..used, &mut edges, stop);
-            }
-        },
-        _ => parse_general(layout, quoted, text, from..used, &mut edges, stop),
+    if quoted || !layout.is_plain() {
+        return parse_general(layout, quoted, text, from..used, &mut edges, stop);
+    }
+    let range = from..used;
+    let plain = Plain::new(layout);
+    match (layout.delimiter, layout.weight) {
+        (Delimiter::Byte(_), Some(_)) => {
+            parse_plain::<true, false>(&plain, layout, text, range, &mut edges, stop);
+        }
+        (Delimiter::Byte(_), None) => {
+            parse_plain::<false, false>(&plain, layout, text, range, &mut edges, stop);
+        }
+        (Delimiter::Spaces, Some(_)) => {
+            parse_plain::<true, true>(&plain, layout, text, range, &mut edges, stop);
+        }
+        (Delimiter::Spaces, None) => {
+            parse_plain::<false, true>(&plain, layout, text, range, &mut edges, stop);
+        }
     }
 }
 
@@ -66,18 +72,23 @@ struct Plain {
 }
 
 impl Plain {
-    fn new(delimiter: u8, skipped: usize, comment: &[u8]) -> Self {
+    fn new(layout: &Layout) -> Self {
+        let delimiter = match layout.delimiter {
+            Delimiter::Byte(byte) => byte,
+            Delimiter::Spaces => b' ',
+        };
         Self {
             delimiter,
             delimiters: splat(delimiter),
-            skipped: skipped as u32,
-            comment: comment.first().map_or(256, |&byte| u16::from(byte)),
+            skipped: layout.weight.map_or(0, |column| column as u32 - 2),
+            comment: layout.comment.first().map_or(256, |&byte| u16::from(byte)),
         }
     }
 }
 
-/// The tight loop: lines whose first columns are the names, without quotes.
-fn parse_plain<const WEIGHTED: bool>(
+/// The tight loop: lines whose first columns are the names, without quotes. Where columns are between
+/// runs of spaces (`SPACES`), a line with single spaces alone is plain.
+fn parse_plain<const WEIGHTED: bool, const SPACES: bool>(
     plain: &Plain,
     layout: &Layout,
     text: &[u8],
@@ -87,16 +98,17 @@ fn parse_plain<const WEIGHTED: bool>(
 ) {
     let mut at = range.start;
     while at < range.end {
-        if let Some((source, target, weight, next)) = plain_line::<WEIGHTED>(plain, text, at)
+        let before = edges.names.len();
+        if let Some((weight, next)) = plain_line::<WEIGHTED, SPACES>(plain, text, at, edges.names)
             && next - at <= LINE_LIMIT
         {
-            edges.names.extend_from_slice(&[source, target]);
             if WEIGHTED {
                 edges.weights.push(weight);
             }
             at = next;
             continue;
         }
+        edges.names.truncate(before);
         let (line, next) = general_line(layout, false, text, at, range.end);
         match line {
             Line::Nothing => {}
@@ -112,32 +124,35 @@ fn parse_plain<const WEIGHTED: bool>(
     }
 }
 
-/// One plain edge at `at`, its weight's code, and the start of the next line; `None` for any other line.
+/// Appends the names of the plain edge at `at`; gives its weight's code and the start of the next
+/// line. `None` for any other line, with a name perhaps left over.
+///
+/// Names go straight to their place: a pair of them handed around in a tuple costs twice the time.
 #[inline(always)]
-fn plain_line<const WEIGHTED: bool>(
+fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
     plain: &Plain,
     text: &[u8],
     at: usize,
-) -> Option<(NameRef, NameRef, u32, usize)> {
+    names: &mut Vec<NameRef>,
+) -> Option<(u32, usize)> {
     if u16::from(text[at]) == plain.comment {
         return None;
     }
-    let (source, source_end) = plain_name(plain, text, at)?;
+    let source_end = plain_name::<SPACES>(plain, text, at, names)?;
     if text[source_end] != plain.delimiter {
         return None;
     }
-    let target_start = source_end + 1;
-    let (target, target_end) = plain_name(plain, text, target_start)?;
+    let target_end = plain_name::<SPACES>(plain, text, source_end + 1, names)?;
     let ends_line = text[target_end] != plain.delimiter;
+    if SPACES && text[target_end] == b'\t' {
+        return None;
+    }
     if !WEIGHTED {
         if !ends_line {
             let rest = memchr(b'\n', &text[target_end..])?;
-            return Some((source, target, 0, target_end + rest + 1));
+            return Some((0, target_end + rest + 1));
         }
-        if text[target_end - 1] == b'\r' {
-            return None;
-        }
-        return Some((source, target, 0, target_end + 1));
+        return (text[target_end - 1] != b'\r').then_some((0, target_end + 1));
     }
     if ends_line {
         return None;
@@ -149,11 +164,7 @@ fn plain_line<const WEIGHTED: bool>(
     let (low, _) = field::words(text, weight_start);
     let (weight, weight_end) = match field::short_weight(low) {
         Some((weight, len)) => (weight, weight_start + len),
-        None => {
-            let len = memchr2(plain.delimiter, b'\n', &text[weight_start..])?;
-            let end = weight_start + len;
-            (field::weight_code(&text[weight_start..end]).ok()?, end)
-        }
+        None => long_weight(plain, text, weight_start)?,
     };
     let end = text[weight_end];
     let next = if end == b'\n' {
@@ -165,38 +176,68 @@ fn plain_line<const WEIGHTED: bool>(
     } else {
         return None;
     };
-    Some((source, target, weight, next))
+    Some((weight, next))
 }
 
-/// The name at `at` and where it ends (at a delimiter or a line end); `None` if empty or too long.
+/// A weight of more characters, and where it ends.
+#[inline(never)]
+fn long_weight(plain: &Plain, text: &[u8], at: usize) -> Option<(u32, usize)> {
+    let end = at + memchr2(plain.delimiter, b'\n', &text[at..])?;
+    Some((field::weight_code(&text[at..end]).ok()?, end))
+}
+
+/// Appends the name at `at` and gives where it ends (at a delimiter or a line end); `None` if it is
+/// empty or too long.
 #[inline(always)]
-fn plain_name(plain: &Plain, text: &[u8], at: usize) -> Option<(NameRef, usize)> {
+fn plain_name<const SPACES: bool>(
+    plain: &Plain,
+    text: &[u8],
+    at: usize,
+    names: &mut Vec<NameRef>,
+) -> Option<usize> {
     const LINE_ENDS: u64 = splat(b'\n');
     let (low, high) = field::words(text, at);
-    let low_marks = first_equal(low, plain.delimiters) | first_equal(low, LINE_ENDS);
-    let high_marks = first_equal(high, plain.delimiters) | first_equal(high, LINE_ENDS);
+    let mut low_marks = first_equal(low, plain.delimiters) | first_equal(low, LINE_ENDS);
+    let mut high_marks = first_equal(high, plain.delimiters) | first_equal(high, LINE_ENDS);
+    if SPACES {
+        low_marks |= first_equal(low, splat(b'\t'));
+        high_marks |= first_equal(high, splat(b'\t'));
+    }
     let len = if low_marks != 0 {
         low_marks.trailing_zeros() as usize / 8
     } else if high_marks != 0 {
         8 + high_marks.trailing_zeros() as usize / 8
     } else {
-        return long_name(plain, text, at);
+        return long_name::<SPACES>(plain, text, at, names);
     };
     if len == 0 {
         return None;
     }
     let fingerprint = field::short_fingerprint(low, high, len);
-    Some((NameRef { fingerprint, offset: at as u32, bytes: len as u32 }, at + len))
+    names.push(NameRef { fingerprint, offset: at as u32, bytes: len as u32 });
+    Some(at + len)
 }
 
 #[inline(never)]
-fn long_name(plain: &Plain, text: &[u8], at: usize) -> Option<(NameRef, usize)> {
-    let len = 16 + memchr2(plain.delimiter, b'\n', &text[at + 16..])?;
-    if len > NAME_LIMIT || text[at + len] == b'\n' {
+fn long_name<const SPACES: bool>(
+    plain: &Plain,
+    text: &[u8],
+    at: usize,
+    names: &mut Vec<NameRef>,
+) -> Option<usize> {
+    let rest = &text[at + 16..];
+    let len = 16
+        + if SPACES {
+            memchr3(b' ', b'\t', b'\n', rest)?
+        } else {
+            memchr2(plain.delimiter, b'\n', rest)?
+        };
+    if len > NAME_LIMIT {
         return None;
     }
     let fingerprint = Fingerprint::of_long(&text[at..at + len]);
-    Some((NameRef { fingerprint, offset: at as u32, bytes: len as u32 }, at + len))
+    names.push(NameRef { fingerprint, offset: at as u32, bytes: len as u32 });
+    Some(at + len)
 }
 
 /// Where the column starts that lies `plain.skipped` columns behind the one at `at`.
