@@ -213,13 +213,15 @@ mod tests {
         assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
     }
 
-    /// The values of scikit-learn 1.5 for the same labels.
+    /// Values computed from the definitions, with exact binomial coefficients.
     #[test]
-    fn measures_are_those_of_scikit_learn() {
+    fn measures_are_those_of_the_definitions() {
         let a = [0, 0, 0, 1, 1, 1, 2, 2, 2, 2];
         let b = [0, 0, 1, 1, 1, 2, 2, 2, 2, 0];
         let found = compare(&a, &b);
-        close(found.nmi, 0.412_717_094_134_843_4);
+        close(found.nmi, 0.442_701_283_346_050_13);
+        close(found.ami, 0.237_288_777_701_335_77);
+        close(found.ari, 0.204_545_454_545_454_5);
         let same = compare(&a, &a.map(|x| 7 - x));
         assert_eq!((same.nmi, same.ami, same.ari), (1.0, 1.0, 1.0));
     }

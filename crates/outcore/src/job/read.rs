@@ -82,9 +82,8 @@ where
     while reader.next_batch(&mut batch)? {
         index.resolve(&batch.chunks, &mut indexes, |name| names.push(name))?;
         let index_bytes = index.memory_bytes();
-        if index_bytes + sort_bytes > limits.read_bytes()
-            && index_bytes + sorter.memory_bytes() > limits.read_bytes()
-        {
+        if index_bytes + sort_bytes > limits.read_bytes() {
+            // Room for the next step of the index as well, so that this happens rarely.
             let room = limits.sort_bytes(index_bytes + index_bytes / 8);
             sort_bytes = room.ok_or_else(|| outgrown(job, &reader, index.node_count()))?;
             sorter.set_budget(sort_bytes)?;

@@ -210,9 +210,11 @@ impl<R: Record> Sorter<R> {
         }
         self.shape = Shape::new::<R>(budget_bytes, self.threads);
         let capacity = self.shape.capacity;
-        if self.records.len() > capacity {
+        if self.filled > capacity {
             self.write_run()?;
-            for buffer in [&mut self.records, &mut self.scratch] {
+        }
+        for buffer in [&mut self.records, &mut self.scratch] {
+            if buffer.len() > capacity {
                 buffer.truncate(capacity);
                 buffer.shrink_to_fit();
             }
