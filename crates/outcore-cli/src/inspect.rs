@@ -71,6 +71,7 @@ fn table(graph: &Description<'_>) -> String {
         (true, false) => "directed, all weights 1",
         (true, true) => "directed, weighted",
     };
+    let edge_weight = graph.weight_total / if graph.is_directed { 1.0 } else { 2.0 };
     let mut text = format!("graph           {}\n", graph.path.display());
     let mut row = |name: &str, value: &str| text += &format!("{name:<15} {value}\n");
     row("kind", kind);
@@ -78,9 +79,16 @@ fn table(graph: &Description<'_>) -> String {
     row("edges", &format_count(graph.edge_count));
     row("loops", &format_count(graph.loop_count));
     row("largest degree", &format_count(graph.degree_max));
-    row("sum of weights", &graph.weight_total.to_string());
+    row("sum of weights", &seven_digits(edge_weight));
     row("blocks", &format_count(graph.block_count as u64));
     row("disk", &format_bytes(graph.disk_bytes));
     row("checksums", if graph.verified { "all match" } else { "not compared (--verify)" });
     text
+}
+
+/// Weights are kept with seven digits; more would be noise.
+fn seven_digits(value: f64) -> String {
+    format!("{value:.6e}")
+        .parse()
+        .map_or_else(|_| value.to_string(), |short: f64| short.to_string())
 }

@@ -1,0 +1,255 @@
+//! What the README promises about the command: no partial output, signals, pipes, its examples.
+#![cfg(unix)]
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+fn outcore(directory: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_outcore"));
+    command.current_dir(directory).args(args).stdin(Stdio::null());
+    command
+}
+
+fn run(directory: &Path, args: &[&str]) -> Output {
+    outcore(directory, args).output().unwrap()
+}
+
+fn listed(directory: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Bad input of every kind, in a directory of its own.
+fn bad_inputs() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/bad-input.in");
+    for path in listed(&fixtures).iter().filter(|path| path.is_file()) {
+        std::fs::copy(path, directory.path().join(path.file_name().unwrap())).unwrap();
+    }
+    std::fs::remove_file(directory.path().join("named.csv")).unwrap();
+    let long = format!("a\tb\t1\n{}\tc\t1\n", "x".repeat(70_000));
+    std::fs::write(directory.path().join("long-name.tsv"), long).unwrap();
+    directory
+}
+
+#[test]
+fn bad_input_leaves_nothing_behind() {
+    let directory = bad_inputs();
+    let before = listed(directory.path());
+    assert!(before.len() > 8);
+    for input in &before {
+        let input = input.file_name().unwrap().to_str().unwrap();
+        for args in [["cluster", input, "-o", "out.tsv"], ["build", input, "-o", "out.graph"]] {
+            let output = run(directory.path(), &args);
+            assert_eq!(output.status.code(), Some(3), "{args:?}: {}", stderr(&output));
+            assert!(output.stdout.is_empty());
+            assert!(stderr(&output).starts_with("error["), "{}", stderr(&output));
+            assert_eq!(listed(directory.path()), before, "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn a_failed_job_leaves_the_old_output_as_it_was() {
+    let directory = bad_inputs();
+    std::fs::write(directory.path().join("out.tsv"), "old").unwrap();
+    let output = run(directory.path(), &["cluster", "negative.tsv", "-o", "out.tsv"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(std::fs::read(directory.path().join("out.tsv")).unwrap(), b"old");
+}
+
+#[test]
+fn names_that_are_too_long_are_named_without_flooding_the_terminal() {
+    let directory = bad_inputs();
+    let output = run(directory.path(), &["cluster", "long-name.tsv", "-o", "out.tsv"]);
+    let text = stderr(&output);
+    assert!(text.starts_with("error[name-too-long]"), "{text}");
+    assert!(text.contains("long-name.tsv:2:1"), "{text}");
+    assert!(text.len() < 2000, "{}", text.len());
+}
+
+/// A job without end: edges of few nodes through a pipe.
+struct Endless {
+    directory: TempDir,
+    source: Child,
+    job: Child,
+}
+
+impl Endless {
+    fn start(command: &str, output: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let size = ["generate", "planted", "--nodes", "1000", "--edges", "100000000000"];
+        let mut source = outcore(directory.path(), &size)
+            .args(["-q", "-t", "1", "-o", "-"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let job = outcore(directory.path(), &[command, "-", "-o", output])
+            .args(["--progress", "always", "-m", "256MiB", "-t", "1"])
+            .stdin(source.stdout.take().unwrap())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self { directory, source, job }
+    }
+
+    /// Sends `signal` after the first line of progress; gives the status and all messages.
+    fn stop(mut self, signal: &str) -> (Option<i32>, String, Vec<PathBuf>) {
+        let mut messages = BufReader::new(self.job.stderr.take().unwrap());
+        let mut text = String::new();
+        messages.read_line(&mut text).unwrap();
+        kill(signal, self.job.id());
+        messages.read_to_string(&mut text).unwrap();
+        let status = self.job.wait().unwrap();
+        self.source.kill().unwrap();
+        self.source.wait().unwrap();
+        (status.code(), text, listed(self.directory.path()))
+    }
+}
+
+fn kill(signal: &str, process: u32) {
+    let sent = Command::new("kill").args([signal, &process.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn the_first_signal_stops_the_job_and_cleans_up() {
+    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+        for (command, output) in [("cluster", "out.tsv"), ("build", "out.graph")] {
+            let (code, text, left) = Endless::start(command, output).stop(signal);
+            assert_eq!(code, Some(status), "{text}");
+            assert!(text.contains("interrupted while reading"), "{text}");
+            let kept = format!("temporary files are removed, and `{output}` is as it was before");
+            assert!(text.contains(&kept), "{text}");
+            assert_eq!(left, Vec::<PathBuf>::new(), "{command} {signal}");
+        }
+    }
+}
+
+#[test]
+fn the_second_signal_ends_the_process_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    // Nothing ever comes through the pipe, so the job hears no signal by itself.
+    let mut job = outcore(directory.path(), &["cluster", "-", "-o", "out.tsv"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begin = Instant::now();
+    let status = loop {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the job goes on");
+        std::thread::sleep(Duration::from_millis(100));
+        match job.try_wait().unwrap() {
+            Some(status) => break status,
+            None => kill("-TERM", job.id()),
+        }
+    };
+    use std::os::unix::process::ExitStatusExt;
+    // The very first may come before the handlers are there.
+    assert!(status.code() == Some(143) || status.signal() == Some(15), "{status}");
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let size = ["generate", "planted", "--nodes", "1000", "--edges", "100000000000", "-o", "-"];
+    let mut child = outcore(directory.path(), &size)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut some = [0; 1000];
+    child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn generating_stops_and_cleans_up_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let size = ["generate", "planted", "--nodes", "1000", "--edges", "100000000000"];
+    let mut child = outcore(directory.path(), &size)
+        .args(["-o", "edges.tsv", "--truth", "truth.tsv", "--progress", "always", "-t", "1"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut messages = BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    messages.read_line(&mut text).unwrap();
+    kill("-INT", child.id());
+    messages.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{text}");
+    assert!(text.contains("interrupted while generating"), "{text}");
+    assert_eq!(listed(directory.path()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn completions_and_the_manual_page_are_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let output = run(directory.path(), &["completions", shell]);
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("ignore-weights"), "{shell}");
+    }
+    let page = run(directory.path(), &["man"]);
+    assert!(String::from_utf8(page.stdout).unwrap().contains(".TH outcore"));
+}
+
+/// Runs each line of the README's section on use, one after the other, on small files.
+#[test]
+fn the_examples_of_the_readme_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let section = readme.split("## Use\n").nth(1).unwrap();
+    let block = section.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let made = ["generate", "planted", "--nodes", "2000", "--edges", "20000", "--weights"];
+    let edges = outcore(directory.path(), &made).args(["-o", "edges.tsv"]).output().unwrap();
+    assert!(edges.status.success(), "{}", stderr(&edges));
+    let edges = std::fs::read_to_string(directory.path().join("edges.tsv")).unwrap();
+    let hits: String = edges
+        .lines()
+        .map(|line| {
+            let (pair, weight) = line.rsplit_once('\t').unwrap();
+            format!("{pair}\t99.1\t320\t1\t0\t1\t320\t1\t320\t1e-9\t{weight}\n")
+        })
+        .collect();
+    zip(directory.path(), "hits.m8.gz", hits.as_bytes());
+    zip(directory.path(), "edges.tsv.gz", edges.as_bytes());
+    let binary = Path::new(env!("CARGO_BIN_EXE_outcore")).parent().unwrap();
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+    let lines: Vec<&str> = block.lines().filter(|line| !line.is_empty()).collect();
+    assert!(lines.len() >= 7, "{lines:?}");
+    for line in lines {
+        // A test machine has less memory than the examples ask for, but never needs it.
+        let output = Command::new("sh")
+            .args(["-ec", line])
+            .env("PATH", &path)
+            .current_dir(directory.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{line}\n{}", stderr(&output));
+    }
+    let communities = std::fs::read_to_string(directory.path().join("communities.tsv")).unwrap();
+    assert_eq!(communities.lines().count(), 2000);
+}
+
+fn zip(directory: &Path, name: &str, bytes: &[u8]) {
+    let file = std::fs::File::create(directory.join(name)).unwrap();
+    let mut child = Command::new("gzip").stdin(Stdio::piped()).stdout(file).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(bytes).unwrap();
+    assert!(child.wait().unwrap().success());
+}
