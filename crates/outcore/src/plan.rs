@@ -174,7 +174,7 @@ impl Plan {
     pub fn new(input: InputSize, limits: Limits) -> Result<Self> {
         limits.check()?;
         if limits.memory_bytes_for(input.node_count_at_least) > limits.memory_bytes {
-            return Err(limits.too_small(input.node_count_at_least, "the input has at least"));
+            return Err(limits.too_small(input.node_count, "the input has about"));
         }
         let threads = limits.threads as f64;
         let arcs = 2 * input.edge_count;

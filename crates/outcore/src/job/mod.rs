@@ -249,12 +249,16 @@ pub fn cluster(
 /// Bad input in the sample; `MemoryTooSmall`; `Io`.
 pub fn plan(files: &Files, options: &JobOptions) -> Result<Plan> {
     let sample = input::sample(files, &options.input)?;
+    let (least, _) = sample.nodes();
+    // An estimate from many repeated names is trusted to a fifth; else only what was seen.
+    let is_sound = sample.is_whole || sample.seen_twice >= 100;
+    let sound = if sample.is_whole { least } else { least / 5 * 4 };
     let size = InputSize {
         text_bytes: sample.text_bytes,
-        file_bytes: sample.file_bytes,
-        edge_count: sample.edge_count,
-        node_count: sample.node_count,
-        node_count_at_least: sample.node_count_at_least,
+        file_bytes: sample.total_bytes,
+        edge_count: sample.edges,
+        node_count: least,
+        node_count_at_least: if is_sound { sound } else { sample.distinct_names },
         name_bytes: sample.name_bytes,
         is_weighted: sample.is_weighted,
     };
