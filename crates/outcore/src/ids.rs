@@ -25,6 +25,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Fingerprint, NameRef, ParsedChunk};
+use crate::io::prefer_large_pages;
 use rayon::prelude::*;
 use std::hash::BuildHasher;
 
@@ -210,6 +211,7 @@ impl Table {
             self.homes = (self.homes + self.homes / 8).max(HOMES_MIN);
             let len = self.homes + OVERFLOW;
             self.slots.reserve_exact(len - old_len);
+            prefer_large_pages(&mut self.slots);
             self.slots.resize(len, EMPTY);
             let mut end = len;
             for at in (0..old_len).rev() {
@@ -277,6 +279,7 @@ impl Shard {
         if place >= self.numbers.len() {
             let len = (place + 1).max(self.numbers.len() + self.numbers.len() / 8);
             self.numbers.reserve_exact(len - self.numbers.len());
+            prefer_large_pages(&mut self.numbers);
             self.numbers.resize(len, MISS);
         }
         if self.numbers[place] == MISS {

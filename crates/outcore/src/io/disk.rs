@@ -102,6 +102,31 @@ fn free_bytes(_path: &Path) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Asks for large pages for what `memory` has room for: a first touch then costs a tenth, and random
+/// accesses miss the translation cache rarely. Call it before the room is first used.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "advice about memory has no safe interface")]
+pub(crate) fn prefer_large_pages<T>(memory: &mut Vec<T>) {
+    const PAGE: usize = 4096;
+    let begin = memory.as_mut_ptr().cast::<u8>();
+    let bytes = memory.capacity() * size_of::<T>();
+    let skip = begin.align_offset(PAGE);
+    if bytes < skip + (4 << 20) {
+        return;
+    }
+    let len = (bytes - skip) / PAGE * PAGE;
+    // SAFETY: `begin + skip .. + len` lies inside the allocation that `memory` owns and borrows
+    // mutably here; this advice changes how the range is backed, never what it holds. Without large
+    // pages everything works, only slower: the outcome does not matter.
+    let _ = unsafe {
+        rustix::mm::madvise(begin.add(skip).cast(), len, rustix::mm::Advice::LinuxHugepage)
+    };
+}
+
+/// Asks for large pages where the system has a way to ask.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn prefer_large_pages<T>(_memory: &mut Vec<T>) {}
+
 /// The most resident memory this process has had, if the system tells.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;

@@ -11,8 +11,8 @@ mod files;
 pub mod sim;
 mod stream;
 
-pub(crate) use disk::peak_memory_bytes;
 pub use disk::{Disk, available_memory_bytes};
+pub(crate) use disk::{peak_memory_bytes, prefer_large_pages};
 pub use files::{Counters, Files, Scratch, StoredFile};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 

@@ -31,7 +31,7 @@ mod run;
 mod tests;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::Files;
+use crate::io::{Files, prefer_large_pages};
 use crate::units::{MIB, size_to_type};
 use merge::Merge;
 use rayon::prelude::*;
@@ -244,6 +244,7 @@ impl<R: Record> Sorter<R> {
             // Memory is touched as it is needed: a small job stays small.
             let len = (needed + needed / 2).min(self.shape.capacity);
             self.records.reserve_exact(len - self.records.len());
+            prefer_large_pages(&mut self.records);
             self.records.resize(len, R::default());
         }
         Ok(&mut self.records[self.filled..needed])
@@ -271,6 +272,8 @@ impl<R: Record> Sorter<R> {
     fn sort_in_memory(&mut self) {
         if self.scratch.len() < self.filled {
             self.scratch = Vec::new();
+            self.scratch.reserve_exact(self.filled);
+            prefer_large_pages(&mut self.scratch);
             self.scratch.resize(self.filled, R::default());
         }
         radix::sort(&mut self.records[..self.filled], &mut self.scratch[..self.filled]);
