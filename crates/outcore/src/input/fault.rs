@@ -149,9 +149,13 @@ fn hint(problem: Problem, found: &[u8], format: &Format, is_first_line: bool) ->
 
 /// A delimiter that the line holds, as one types it.
 fn other_delimiter(line: &[u8], current: Delimiter) -> Option<&'static str> {
+    let is_current = |byte| match current {
+        Delimiter::Byte(current) => byte == current,
+        Delimiter::Spaces => byte == b' ' || byte == b'\t',
+    };
     [(b'\t', "tab"), (b',', "','"), (b';', "';'"), (b'|', "'|'"), (b' ', "space")]
         .into_iter()
-        .find(|&(byte, _)| current != Delimiter::Byte(byte) && line.contains(&byte))
+        .find(|&(byte, _)| !is_current(byte) && line.contains(&byte))
         .map(|(_, text)| text)
 }
 

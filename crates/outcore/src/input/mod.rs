@@ -6,8 +6,8 @@
 //!               `------------------------------- buffers come back ------------------------------'
 //! ```
 //!
-//! Lines are split by one byte or by runs of spaces; [`InputOptions`] says by which, or [`format`]
-//! finds out. What a name or a weight may be: `field`. Memory: [`BatchMemory::total_bytes`]. Cost: about
+//! Lines are split by one byte or by runs of spaces; [`InputOptions`] says by which, or `format` finds
+//! out. What a name or a weight may be: `field`. Memory: [`BatchMemory::total_bytes`]. Cost: about
 //! 20 ns of one core for a line of two short names and a weight.
 
 mod bgzf;
