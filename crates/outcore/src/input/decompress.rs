@@ -14,6 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const BUFFER_BYTES: usize = 256 << 10;
+/// Text made by one call of a decompressor.
+const STAGE_BYTES: usize = 64 << 10;
 /// Enough of a file to know what it is.
 const MAGIC_BYTES: usize = 64;
 
@@ -356,17 +358,26 @@ impl Input {
     }
 
     /// Reads some bytes of the text; 0 at its end.
+    ///
+    /// Decompressors that may lose what they made just before they meet damage always get the same
+    /// room, so that what is read before the error does not depend on the caller's buffers.
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize> {
-        if self.head_at < self.head.len() {
-            let count = into.len().min(self.head.len() - self.head_at);
-            into[..count].copy_from_slice(&self.head[self.head_at..self.head_at + count]);
-            self.head_at += count;
-            if self.head_at == self.head.len() {
-                (self.head, self.head_at) = (Vec::new(), 0);
+        if self.head_at == self.head.len() {
+            if matches!(self.decoder, Decoder::Plain(_) | Decoder::Bgzf(_)) {
+                self.head = Vec::new();
+                self.head_at = 0;
+                return self.decoder.read(into, &self.path, &self.position);
             }
-            return Ok(count);
+            self.head.resize(STAGE_BYTES, 0);
+            self.head_at = STAGE_BYTES;
+            let count = self.decoder.read(&mut self.head, &self.path, &self.position)?;
+            self.head.truncate(count);
+            self.head_at = 0;
         }
-        self.decoder.read(into, &self.path, &self.position)
+        let count = into.len().min(self.head.len() - self.head_at);
+        into[..count].copy_from_slice(&self.head[self.head_at..self.head_at + count]);
+        self.head_at += count;
+        Ok(count)
     }
 }
 

@@ -112,15 +112,8 @@ impl Problem {
     }
 }
 
-/// The error for a bad line.
-pub(crate) fn error(
-    fault: &Fault,
-    text: &[u8],
-    origin: &Origin,
-    path: &Path,
-    format: &Format,
-) -> Error {
-    let place = place(fault, text, origin, path, format);
+/// The error for a bad line, whose place is known.
+pub(crate) fn error(fault: &Fault, text: &[u8], place: Place, format: &Format) -> Error {
     let (byte, line) = (place.byte, place.line);
     let found = &text[fault.start as usize..fault.end as usize];
     let mut error = Error::new(fault.problem.kind(), fault.problem.reason(format))
@@ -156,28 +149,31 @@ fn hint(problem: Problem, found: &[u8], format: &Format, is_first_line: bool) ->
 
 /// A delimiter that the line holds, as one types it.
 fn other_delimiter(line: &[u8], current: Delimiter) -> Option<&'static str> {
+    let is_current = |byte| match current {
+        Delimiter::Byte(current) => byte == current,
+        Delimiter::Spaces => byte == b' ' || byte == b'\t',
+    };
     [(b'\t', "tab"), (b',', "','"), (b';', "';'"), (b'|', "'|'"), (b' ', "space")]
         .into_iter()
-        .find(|&(byte, _)| current != Delimiter::Byte(byte) && line.contains(&byte))
+        .find(|&(byte, _)| !is_current(byte) && line.contains(&byte))
         .map(|(_, text)| text)
 }
 
-/// The place of a bad line in its file.
+/// The place of a bad line in its file; `line` is its number there.
 pub(crate) fn place(
     fault: &Fault,
     text: &[u8],
-    origin: &Origin,
+    (origin, line): (&Origin, u64),
     path: &Path,
     format: &Format,
 ) -> Place {
     let (line_start, line_end) = (fault.line_start as usize, fault.line_end as usize);
     let (start, end) = (fault.start as usize, fault.end as usize);
-    let lines_before = memchr::memchr_iter(b'\n', &text[..line_start]).count() as u64;
     let column = String::from_utf8_lossy(&text[line_start..start]).chars().count() as u64 + 1;
     let (shown, span) = shorten(&text[line_start..line_end], start - line_start, end - line_start);
     Place {
         path: path.to_path_buf(),
-        line: origin.line + lines_before,
+        line,
         column,
         byte: origin.byte + start as u64,
         text: shown,

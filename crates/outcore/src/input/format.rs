@@ -349,78 +349,26 @@ fn is_header(layout: &Layout, first: &[u8], rest: &[&[u8]]) -> bool {
     words || has_numbers(&rows, weight)
 }
 
-/// Whether a field is a usual name for a column of nodes: `Source`, `node_1`, `protein1`, `qseqid`.
+/// Usual names for columns of nodes, without capitals and punctuation.
+const WORDS: &str = "source target from to src dst dest destination query subject qseqid sseqid \
+    queryid subjectid qid sid sourceid targetid fromid toid srcid dstid fromnode tonode fromnodeid \
+    tonodeid sourcenode targetnode head tail citing cited follower followee reference";
+
+/// The same, with a number or a letter behind: `protein1`, `node_b`.
+const STEMS: &str = "node nodeid protein proteinid gene geneid id vertex item user userid person \
+    author sequence seq seqid contig word page entity interactor";
+
+/// Whether a field is a usual name for a column of nodes: `Source`, `node_1`, `qseqid`.
 fn is_known_word(field: &[u8]) -> bool {
-    const WORDS: &[&str] = &[
-        "source",
-        "target",
-        "from",
-        "to",
-        "src",
-        "dst",
-        "dest",
-        "destination",
-        "query",
-        "subject",
-        "qseqid",
-        "sseqid",
-        "queryid",
-        "subjectid",
-        "qid",
-        "sid",
-        "sourceid",
-        "targetid",
-        "fromid",
-        "toid",
-        "srcid",
-        "dstid",
-        "fromnode",
-        "tonode",
-        "fromnodeid",
-        "tonodeid",
-        "sourcenode",
-        "targetnode",
-        "head",
-        "tail",
-        "citing",
-        "cited",
-        "follower",
-        "followee",
-        "interactora",
-        "interactorb",
-        "reference",
-    ];
-    const STEMS: &[&str] = &[
-        "node",
-        "nodeid",
-        "protein",
-        "proteinid",
-        "gene",
-        "geneid",
-        "id",
-        "vertex",
-        "item",
-        "user",
-        "userid",
-        "person",
-        "author",
-        "sequence",
-        "seq",
-        "seqid",
-        "contig",
-        "word",
-        "page",
-        "entity",
-    ];
     let word: String = field
         .iter()
         .filter(|byte| byte.is_ascii_alphanumeric())
         .map(|byte| byte.to_ascii_lowercase() as char)
         .collect();
-    let is_numbered = |stem: &&str| {
-        word.strip_prefix(*stem).is_some_and(|end| ["1", "2", "a", "b", "i", "j"].contains(&end))
+    let is_numbered = |stem: &str| {
+        word.strip_prefix(stem).is_some_and(|end| ["1", "2", "a", "b", "i", "j"].contains(&end))
     };
-    WORDS.contains(&word.as_str()) || STEMS.iter().any(is_numbered)
+    WORDS.split_whitespace().any(|known| known == word) || STEMS.split_whitespace().any(is_numbered)
 }
 
 #[cfg(test)]

@@ -349,6 +349,29 @@ fn compressed_files_cut_anywhere_or_damaged_are_errors() {
     }
 }
 
+/// A pipe cannot be opened twice: what is looked at first must be parsed too.
+#[cfg(target_os = "linux")]
+#[test]
+fn pipes_are_read_once() {
+    use std::os::fd::AsRawFd;
+    let text = many_lines(50_000);
+    for packed in [text.clone().into_bytes(), gzip(&[text.as_bytes()]), bgzf(text.as_bytes(), 9000)]
+    {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+        let options = InputOptions { paths: vec![path], ..InputOptions::default() };
+        let thread = std::thread::spawn(move || writer.write_all(&packed).unwrap());
+        let files = Files::default();
+        assert!(sample(&files, &options).is_err());
+        let mut edges = EdgeReader::open(&files, &options, LARGE).unwrap();
+        assert_eq!(edges.total_bytes(), None);
+        let mut batch = Batch::default();
+        while edges.next_batch(&mut batch).unwrap() {}
+        assert_eq!(edges.finish().unwrap().edges, 50_000);
+        thread.join().unwrap();
+    }
+}
+
 #[test]
 fn bad_lines_before_damage_come_first() {
     let text = [many_lines(3000).as_bytes(), b"bad\n", many_lines(3000).as_bytes()].concat();
