@@ -1,6 +1,6 @@
 # `make help` lists the targets. Anything longer than a line is a script or in xtask/.
 GRAPH = tests/graphs/string-yeast-physical.txt.gz
-OUTCORE = target/release/outcore
+OUTCORE = $(or $(CARGO_TARGET_DIR),target)/release/outcore
 CARGO = cargo
 
 .PHONY: help setup demo check test bench ci build clean
