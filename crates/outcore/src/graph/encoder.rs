@@ -67,7 +67,8 @@ impl Encoder {
             hub: None,
             lengths: Vec::new(),
             head: Vec::new(),
-            body: Vec::new(),
+            // The most a block can take: memory is used only as it is filled.
+            body: Vec::with_capacity(9 * limits.block_arcs + 16 * limits.block_nodes),
         }
     }
 

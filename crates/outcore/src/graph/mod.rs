@@ -16,7 +16,7 @@
 //! [`SEGMENT_ARCS`]. Loops are stored apart and count neither as arcs nor for the limit.
 //!
 //! Memory: a writer takes [`GraphWriter::MEMORY_BYTES`], an open graph 40 bytes a block, a block
-//! about 4.5 bytes an arc and 8 a node. Disk: 4.2 bytes an arc for random targets among 5 million
+//! about 4.5 bytes an arc and 8 a node. Disk: 4.1 bytes an arc for 20 random targets a node among 5 million
 //! nodes with three-digit weights; less if neighbors are near.
 
 mod block;

@@ -262,6 +262,56 @@ proptest! {
     }
 }
 
+/// Groups of 128 arcs, look-up tables, and weights that do not fit their block's scheme.
+#[test]
+fn a_dense_graph_with_a_few_odd_weights_comes_back() {
+    let limits = Limits { block_nodes: 77, block_arcs: 16_384, segment_arcs: 512 };
+    for odd_share in [0, 1, 50, 1000] {
+        for digits in [1, 10, 1000, 100_000] {
+            let options = options(150, false, Duplicates::Sum);
+            let weight = |a: u32, b: u32| {
+                let seed = (a * 150 + b).wrapping_mul(2_654_435_761) >> 8;
+                let digit = f64::from(seed % digits + 1) / f64::from(digits);
+                if seed % 1000 < odd_share { digit * 1e-12 } else { digit }
+            };
+            let pairs = (0..150).flat_map(|a| (a..150).map(move |b| (a, b)));
+            let edges: Vec<_> = pairs
+                .filter(|&(a, b)| a < 40 || b % 9 == 0)
+                .map(|(a, b)| (a, b, weight(a, b)))
+                .collect();
+            let arcs = records(&edges, &options);
+            for limits in [limits, Limits { block_arcs: 1024, ..limits }, Limits::of(150)] {
+                let (_, files) = sim();
+                write(&files, &options, limits, &arcs, 1000).unwrap();
+                assert_eq!(read(&files).unwrap(), model(&arcs, Duplicates::Sum));
+            }
+        }
+    }
+}
+
+/// A weight that does not fit its block's scheme costs its group the short form, not the block.
+#[test]
+fn odd_weights_cost_only_their_groups() {
+    let size = |odd: u32| {
+        let mut arcs: Vec<_> = (0..2000u32)
+            .flat_map(|source| (1..21).map(move |step| (source, (source + step * 97) % 2000)))
+            .map(|(source, target)| {
+                let seed = (source * 2000 + target).wrapping_mul(2_654_435_761) >> 8;
+                let scale = if seed % 1000 < odd { 1e-9 } else { 1e-3 };
+                record(source, target, f64::from(seed % 999 + 1) * scale)
+            })
+            .collect();
+        arcs.sort_by_key(|arc| (arc.source, arc.target));
+        let (_, files) = sim();
+        let options = options(2000, true, Duplicates::Sum);
+        write(&files, &options, Limits::of(2000), &arcs, 1000).unwrap().bytes
+    };
+    let (none, few) = (size(0), size(5));
+    // Gaps of 7 bits, weights of 10, and less than four bits for the rest.
+    assert!(none < 40_000 * 21 / 8, "{none} bytes");
+    assert!(few < none * 5 / 4, "{few} and {none} bytes");
+}
+
 #[test]
 fn an_empty_graph_and_one_without_arcs_can_be_read() {
     for node_count in [0, 1, 7] {

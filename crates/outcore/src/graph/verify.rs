@@ -76,7 +76,7 @@ impl Graph {
         if !is_same {
             return Err(self.corrupt("its arcs contradict the counts in `graph.json`"));
         }
-        if !self.is_directed() && (sums.balance != 0 || sums.arc_count % 2 != 0) {
+        if !self.is_directed() && (sums.balance != 0 || !sums.arc_count.is_multiple_of(2)) {
             return Err(self.corrupt("an arc lacks its opposite"));
         }
         Ok(())
