@@ -3,9 +3,9 @@
 //! By the graph: [`quality`], one scan. By other communities of the same nodes: [`compare`], which
 //! sorts the pairs of labels (8 bytes a node beside the labels) and needs no graph.
 
-use crate::cluster::{BlockSource, ClusterMemory, PerThread, Pieces, Tally, split_count};
+use crate::cluster::{BlockSource, Closing, ClusterMemory, PerThread, Pieces, Tally, split_count};
 use crate::error::Result;
-use crate::graph::{ArcScratch, Block, Graph};
+use crate::graph::{Block, Graph};
 use crate::progress::{Event, Observer, tell};
 use rayon::prelude::*;
 
@@ -34,7 +34,7 @@ pub fn quality(graph: &Graph, labels: &[u32], observer: &dyn Observer) -> Result
     assert_eq!(labels.len() as u64, graph.node_count(), "a label for each node");
     let label_count = labels.iter().max().map_or(0, |&label| label as usize + 1);
     let mut source = BlockSource::new(graph, 0);
-    let scratch = PerThread::new(ArcScratch::default);
+    let scratch = PerThread::new(Closing::default);
     let pieces = Pieces::new(labels.len(), graph.is_directed());
     let tally = Tally::new(label_count, graph.is_directed());
     let mut arcs = 0;

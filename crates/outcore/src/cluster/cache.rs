@@ -52,11 +52,12 @@ impl<'g> BlockSource<'g> {
         let planned: Vec<usize> =
             (self.kept.len()..entries.len()).filter(|&i| wanted(&entries[i])).collect();
         let mut ahead = planned.iter().copied().peekable();
-        let mut scan = self.graph.scan(planned.clone(), READ_AHEAD);
+        let mut scan = (!planned.is_empty()).then(|| self.graph.scan(planned.clone(), READ_AHEAD));
         for (index, entry) in entries.iter().enumerate() {
             let was_planned = ahead.next_if_eq(&index).is_some();
             let block = if was_planned {
-                scan.next()?.expect("the scan returns every block that was planned")
+                let next = scan.as_mut().map_or(Ok(None), |scan| scan.next())?;
+                next.expect("the scan returns every block that was planned")
             } else if !wanted(entry) {
                 continue;
             } else if let Some(block) = self.kept.get(index) {

@@ -31,15 +31,6 @@ impl Pieces {
         Self { parents, directed }
     }
 
-    /// Connects the two ends of an arc.
-    #[inline]
-    fn add(&self, node: u32, target: u32) {
-        let parent = |node: u32| self.parents[node as usize].load(Relaxed);
-        if (target < node || self.directed) && parent(node) != parent(target) {
-            self.connect(node, target);
-        }
-    }
-
     /// The smallest node known to be connected to `node`.
     fn find(&self, mut node: u32) -> u32 {
         loop {
@@ -102,6 +93,35 @@ pub(crate) struct NodeSums {
     pub(crate) inside: f64,
 }
 
+/// Memory of one thread for the closing scan.
+#[derive(Default)]
+pub(crate) struct Closing {
+    pub(crate) arcs: ArcScratch,
+    /// Neighbors with the same label, to be connected.
+    links: Vec<(u32, u32)>,
+    waiting: usize,
+}
+
+/// Links that wait until they are looked at together.
+const BATCH_LINKS: usize = 2048;
+
+impl Closing {
+    /// The memory of one, without the decoded arcs.
+    pub(crate) const fn bytes(segment_arcs: u64) -> u64 {
+        8 * 2 * (segment_arcs + BATCH_LINKS as u64)
+    }
+
+    /// Connects all that wait.
+    fn connect(links: &[(u32, u32)], waiting: &mut usize, pieces: &Pieces) {
+        let parent = |node: u32| pieces.parents[node as usize].load(Relaxed);
+        for &(a, b) in &links[..std::mem::take(waiting)] {
+            if parent(a) != parent(b) {
+                pieces.connect(a, b);
+            }
+        }
+    }
+}
+
 /// Looks at every arc once: connects neighbors with the same label in `pieces`, and hands over in
 /// node order what the nodes add up to.
 ///
@@ -111,7 +131,7 @@ pub(crate) fn scan_communities<S: Sum>(
     source: &mut BlockSource<'_>,
     labels: &[u32],
     pieces: Option<&Pieces>,
-    scratch: &PerThread<ArcScratch>,
+    scratch: &PerThread<Closing>,
     mut tick: impl FnMut(&Block) -> Result<()>,
     mut visit: impl FnMut(u32, NodeSums),
 ) -> Result<()> {
@@ -125,12 +145,18 @@ pub(crate) fn scan_communities<S: Sum>(
             sums.clear();
             sums.resize(count, NodeSums::default());
             for_chunks(&mut sums, piece_nodes(count, block.arc_count()), |first, sums| {
-                scratch.with(|scratch| {
+                scratch.with(|closing| {
                     for (local, sums) in (first..).zip(sums) {
-                        *sums = node_sums::<S>(block, local, labels, pieces, scratch)?;
+                        *sums = match pieces {
+                            Some(pieces) => linked_sums::<S>(block, local, labels, pieces, closing),
+                            None => node_sums::<S>(block, local, labels, &mut closing.arcs),
+                        }?;
                         let at_loop = loop_ends * block.self_loop(local);
                         sums.strength += at_loop;
                         sums.inside += at_loop;
+                    }
+                    if let Some(pieces) = pieces {
+                        Closing::connect(&closing.links, &mut closing.waiting, pieces);
                     }
                     Ok(())
                 })
@@ -147,22 +173,49 @@ fn node_sums<S: Sum>(
     block: &Block,
     local: usize,
     labels: &[u32],
-    pieces: Option<&Pieces>,
-    scratch: &mut ArcScratch,
+    arcs: &mut ArcScratch,
+) -> Result<NodeSums> {
+    let label = labels[block.first_node() as usize + local];
+    let (mut strength, mut inside) = (S::default(), S::default());
+    block.for_each_segment(local, arcs, |targets, codes| {
+        S::for_each(targets, codes, |target, weight| {
+            strength += weight;
+            inside += weight.only_if(labels[target as usize] == label);
+        });
+    })?;
+    Ok(NodeSums { strength: strength.value(), inside: inside.value() })
+}
+
+/// As [`node_sums`], and collects the links inside the community. Without branches on labels, which
+/// come late and are hard to guess.
+fn linked_sums<S: Sum>(
+    block: &Block,
+    local: usize,
+    labels: &[u32],
+    pieces: &Pieces,
+    closing: &mut Closing,
 ) -> Result<NodeSums> {
     let node = block.first_node() + local as u32;
     let label = labels[node as usize];
     let (mut strength, mut inside) = (S::default(), S::default());
-    block.for_each_segment(local, scratch, |targets, codes| {
+    let Closing { arcs, links, waiting } = closing;
+    block.for_each_segment(local, arcs, |targets, codes| {
+        if links.len() < *waiting + targets.len() {
+            links.resize(BATCH_LINKS + targets.len().next_power_of_two(), (0, 0));
+        }
+        let slots = &mut links[*waiting..*waiting + targets.len()];
+        let mut count = 0;
         S::for_each(targets, codes, |target, weight| {
+            let is_inside = labels[target as usize] == label;
             strength += weight;
-            if labels[target as usize] == label {
-                inside += weight;
-                if let Some(pieces) = pieces {
-                    pieces.add(node, target);
-                }
-            }
+            inside += weight.only_if(is_inside);
+            slots[count] = (node, target);
+            count += usize::from(is_inside & (pieces.directed | (target < node)));
         });
+        *waiting += count;
+        if *waiting >= BATCH_LINKS {
+            Closing::connect(links, waiting, pieces);
+        }
     })?;
     Ok(NodeSums { strength: strength.value(), inside: inside.value() })
 }

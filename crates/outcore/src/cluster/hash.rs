@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn a_quarter_of_the_nodes_lead() {
         let leads = Hash::new(7 ^ LEAD);
-        let leaders = (0..100_000).filter(|&v| leads.of(v, 0) % 4 == 0).count();
+        let leaders = (0..100_000).filter(|&v| leads.of(v, 0).is_multiple_of(4)).count();
         assert!((24_000..26_000).contains(&leaders), "{leaders}");
     }
 }

@@ -1,7 +1,7 @@
 //! What clustering needs of the memory.
 
 use super::cache::READ_AHEAD;
-use super::connect::NodeSums;
+use super::connect::{Closing, NodeSums};
 use super::sweep::Workshop;
 use crate::graph::{Graph, SEGMENT_ARCS};
 
@@ -65,7 +65,9 @@ impl ClusterMemory {
         } else {
             Workshop::<u32>::bytes(max_degree, most_nodes, threads)
         };
-        let decoded = 2 * threads * 8 * max_degree.min(SEGMENT_ARCS as u64);
+        let segment = max_degree.min(SEGMENT_ARCS as u64).max(1024);
+        // Arcs are decoded into buffers of a power of two.
+        let decoded = threads * (2 * 8 * 2 * segment + Closing::bytes(segment));
         let sums = most_nodes * size_of::<NodeSums>() as u64;
         Self {
             node_bytes: node_count * if directed { 20 } else { 8 } + node_count.div_ceil(4),

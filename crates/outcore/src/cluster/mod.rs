@@ -19,6 +19,7 @@ mod number;
 #[cfg(test)]
 mod oracle;
 mod parallel;
+mod propose;
 mod seeding;
 mod sweep;
 mod table;
@@ -27,7 +28,7 @@ mod tally;
 mod tests;
 
 pub(crate) use cache::BlockSource;
-pub(crate) use connect::{Pieces, scan_communities, split_count};
+pub(crate) use connect::{Closing, Pieces, scan_communities, split_count};
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
 pub(crate) use parallel::PerThread;
@@ -246,7 +247,7 @@ impl Job<'_> {
     ) -> Result<Communities> {
         tell(self.observer, Event::Detail { text: "splitting and counting communities" })?;
         let directed = self.graph.is_directed();
-        let scratch = PerThread::new(ArcScratch::default);
+        let scratch = PerThread::new(Closing::default);
         let tick = |_: &_| tell(self.observer, Event::Advance { done: history.arcs });
         // Strengths are known now, the communities to which they belong only afterwards: they are
         // remembered if there is memory, else added up in another scan.

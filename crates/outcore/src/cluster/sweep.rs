@@ -13,18 +13,19 @@
 //! Moving all nodes at once does not converge (on a path, labels chase each other for ever) and
 //! moving them one by one is serial. Four groups leave few movers with moving neighbors; only these
 //! are looked at again, so the serial part is small, and since every commit raises the objective the
-//! sweeps end. An arc costs about 10 ns: one decoding, one label, one sum.
+//! sweeps end.
 
 use super::bits::Bits;
 use super::cache::BlockSource;
 use super::hash::{Hash, SUB};
-use super::label_propagation::{self, Choice, Election, TieOrder};
+use super::label_propagation::{self, Choice};
 use super::parallel::{PerThread, for_pieces, piece_nodes};
+use super::propose::{Plan, Round, Worker};
 use super::table::{LabelTable, Sum};
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Groups of nodes in a block that are moved one after the other.
 const GROUPS: u8 = 4;
@@ -62,12 +63,6 @@ impl Objective {
     }
 }
 
-/// Memory of one thread.
-struct Worker<S> {
-    arcs: ArcScratch,
-    table: LabelTable<S>,
-}
-
 /// Memory that the sweeps work in, whatever the number of nodes.
 pub(super) struct Workshop<S> {
     workers: PerThread<Worker<S>>,
@@ -78,24 +73,13 @@ pub(super) struct Workshop<S> {
     plans: Vec<Plan>,
 }
 
-/// What a node of the present group is to do.
-#[derive(Clone, Copy, Default)]
-struct Plan {
-    choice: Option<Choice>,
-    /// A neighbor may move, or, once confirmed, does.
-    contested: bool,
-}
-
 impl<S: Sum> Workshop<S> {
     /// For a graph whose nodes have at most `max_degree` arcs. The limits are smaller in tests.
     pub(super) fn new(max_degree: u64, large_degree: u64, most_labels: u64) -> Self {
         let small = max_degree.min(large_degree) as usize;
         let large = if max_degree > large_degree { max_degree.min(most_labels) } else { 0 };
         Self {
-            workers: PerThread::new(|| Worker {
-                arcs: ArcScratch::default(),
-                table: LabelTable::new(small),
-            }),
+            workers: PerThread::new(|| Worker::new(small)),
             large: Mutex::new(LabelTable::new(large as usize)),
             large_degree,
             roles: Vec::new(),
@@ -106,10 +90,10 @@ impl<S: Sum> Workshop<S> {
 
     /// The memory it takes, decoded arcs and all.
     pub(super) fn bytes(max_degree: u64, most_nodes: u64, threads: u64) -> u64 {
-        let small = LabelTable::<S>::bytes(max_degree.min(LARGE_DEGREE));
+        let worker = Worker::<S>::bytes(max_degree.min(LARGE_DEGREE));
         let large = if max_degree > LARGE_DEGREE { max_degree.min(MOST_LABELS) } else { 0 };
         let node = 1 + 4 + size_of::<Plan>() as u64;
-        threads * small + LabelTable::<S>::bytes(large) + most_nodes * node
+        threads * worker + LabelTable::<S>::bytes(large) + most_nodes * node
     }
 }
 
@@ -249,122 +233,6 @@ fn group_nodes(
         }
     }
     bounds
-}
-
-/// What the threads see while they propose.
-struct Round<'a, 'b, S> {
-    block: &'a Block,
-    roles: &'a [u8],
-    group: u8,
-    number: u32,
-    nodes: &'a Nodes<'b>,
-    large: &'a Mutex<LabelTable<S>>,
-    large_degree: u64,
-}
-
-impl<S: Sum> Round<'_, '_, S> {
-    /// Plans the moves of `members` and counts the arcs looked at.
-    fn propose(&self, members: &[u32], plans: &mut [Plan], worker: &mut Worker<S>) -> Result<u64> {
-        let mut arcs = 0;
-        for (&local, plan) in members.iter().zip(plans) {
-            let degree = self.block.degree(local as usize);
-            arcs += degree;
-            *plan = if degree <= self.large_degree {
-                self.plan(local, degree, worker)?
-            } else {
-                let mut table = self.large.lock().unwrap_or_else(PoisonError::into_inner);
-                self.plan_hub(local, degree, &mut table, &mut worker.arcs)?
-            };
-            if self.nodes.changes.is_empty() {
-                self.nodes.active.clear((self.block.first_node() + local) as usize);
-            }
-        }
-        Ok(arcs)
-    }
-
-    fn present(&self, local: u32) -> u32 {
-        self.nodes.labels[(self.block.first_node() + local) as usize].load(Relaxed)
-    }
-
-    fn order(&self, local: u32) -> TieOrder {
-        TieOrder::new(self.nodes.seed, self.block.first_node() + local, self.number)
-    }
-
-    /// Whether a neighbor is in the same group, so that both may move at once.
-    #[inline]
-    fn is_rival(&self, target: u32) -> bool {
-        let local = target.wrapping_sub(self.block.first_node()) as usize;
-        self.roles.get(local) == Some(&self.group)
-    }
-
-    #[inline]
-    fn plan(&self, local: u32, degree: u64, worker: &mut Worker<S>) -> Result<Plan> {
-        let Worker { arcs, table } = worker;
-        let labels = self.nodes.labels;
-        let mut contested = false;
-        table.reset(degree as usize);
-        self.block.for_each_segment(local as usize, arcs, |targets, codes| {
-            S::for_each(targets, codes, |target, weight| {
-                table.add(labels[target as usize].load(Relaxed), weight);
-                contested |= self.is_rival(target);
-            });
-        })?;
-        let mut election = Election::new(self.present(local));
-        election.survey(table);
-        if election.leaves() {
-            election.pick(table, self.order(local));
-        }
-        Ok(Plan { choice: election.choice(), contested })
-    }
-
-    /// As [`plan`](Self::plan), for more labels than the table holds: the labels are shared out by
-    /// hash, one reading of the arcs for each share, until no share overflows.
-    fn plan_hub(
-        &self,
-        local: u32,
-        degree: u64,
-        table: &mut LabelTable<S>,
-        arcs: &mut ArcScratch,
-    ) -> Result<Plan> {
-        let room = (degree as usize).min(table.most_labels());
-        let mut contested = false;
-        let mut fill = |table: &mut LabelTable<S>, share: u64, shares: u64| {
-            let mut fits = true;
-            table.reset(room);
-            self.block.for_each_segment(local as usize, arcs, |targets, codes| {
-                S::for_each(targets, codes, |target, weight| {
-                    let label = self.nodes.labels[target as usize].load(Relaxed);
-                    if super::hash::mix(u64::from(label)) % shares == share {
-                        fits = fits && table.add_if_room(label, weight);
-                    }
-                    contested |= self.is_rival(target);
-                });
-            })?;
-            Result::Ok(fits)
-        };
-        let mut shares = 1;
-        let mut election = loop {
-            let mut election = Election::new(self.present(local));
-            let mut fits = true;
-            for share in 0..shares {
-                fits = fits && fill(table, share, shares)?;
-                election.survey(table);
-            }
-            if fits {
-                break election;
-            }
-            shares *= 2;
-        };
-        if election.leaves() {
-            for share in 0..shares {
-                if shares > 1 {
-                    fill(table, share, shares)?;
-                }
-                election.pick(table, self.order(local));
-            }
-        }
-        Ok(Plan { choice: election.choice(), contested })
-    }
 }
 
 /// Finds out which of the contested movers do have a mover for a neighbor.

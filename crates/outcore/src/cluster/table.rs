@@ -17,6 +17,8 @@ pub(crate) trait Sum: Copy + Send + Sync + Default + std::ops::AddAssign {
     fn for_each(targets: &[u32], codes: &[u32], visit: impl FnMut(u32, Self));
     /// The sum as a number.
     fn value(self) -> f64;
+    /// This, or nothing, without a branch.
+    fn only_if(self, condition: bool) -> Self;
 }
 
 /// Counts arcs, in graphs whose weights are all 1.
@@ -30,6 +32,10 @@ impl Sum for u32 {
     #[inline]
     fn value(self) -> f64 {
         f64::from(self)
+    }
+    #[inline]
+    fn only_if(self, condition: bool) -> Self {
+        self * u32::from(condition)
     }
 }
 
@@ -49,6 +55,10 @@ impl Sum for f64 {
     #[inline]
     fn value(self) -> f64 {
         self
+    }
+    #[inline]
+    fn only_if(self, condition: bool) -> Self {
+        f64::from_bits(self.to_bits() & 0u64.wrapping_sub(u64::from(condition)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sums by community, from which modularity and coverage follow.
 
 use super::cache::BlockSource;
-use super::connect::{Pieces, scan_communities};
+use super::connect::{Closing, Pieces, scan_communities};
 use super::parallel::PerThread;
 use super::table::Sum;
 use crate::error::Result;
@@ -43,7 +43,7 @@ impl Tally {
         source: &mut BlockSource<'_>,
         labels: &[u32],
         pieces: Option<&Pieces>,
-        scratch: &PerThread<ArcScratch>,
+        scratch: &PerThread<Closing>,
         mut tick: impl FnMut(&Block) -> Result<()>,
     ) -> Result<Self> {
         let opposite = &mut std::mem::take(&mut self.opposite);
@@ -51,7 +51,7 @@ impl Tally {
         let count_opposite = |block: &Block| {
             tick(block)?;
             if directed {
-                scratch.with(|scratch| add_opposite(block, labels, opposite, scratch))?;
+                scratch.with(|closing| add_opposite(block, labels, opposite, &mut closing.arcs))?;
             }
             Ok(())
         };

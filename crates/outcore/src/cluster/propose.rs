@@ -1,0 +1,214 @@
+//! Each node's best label, given the labels of this moment.
+//!
+//! A label is a random access, and what is done with it a hard guess for the processor. So the labels
+//! of a few thousand arcs are fetched first, many at a time, and summed by label afterwards, from the
+//! first-level cache. An arc costs one decoding, one label and one sum: about 10 ns.
+
+use super::hash::mix;
+use super::label_propagation::{Choice, Election, TieOrder};
+use super::sweep::Nodes;
+use super::table::{LabelTable, Sum};
+use crate::error::Result;
+use crate::graph::{ArcScratch, Block};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+/// Arcs whose labels are fetched before they are summed.
+const BATCH_ARCS: usize = 2048;
+
+/// Memory of one thread.
+pub(super) struct Worker<S> {
+    pub(super) arcs: ArcScratch,
+    table: LabelTable<S>,
+    /// The neighbors' labels and weight codes (none if all are 1) of consecutive members, and for
+    /// each member where its own end.
+    labels: Vec<u32>,
+    codes: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+impl<S: Sum> Worker<S> {
+    /// For nodes with at most `degree` arcs.
+    pub(super) fn new(degree: usize) -> Self {
+        Self {
+            arcs: ArcScratch::default(),
+            table: LabelTable::new(degree),
+            labels: Vec::with_capacity(BATCH_ARCS + degree),
+            codes: Vec::with_capacity(BATCH_ARCS + degree),
+            ends: Vec::with_capacity(BATCH_ARCS),
+        }
+    }
+
+    /// The memory of one, without the decoded arcs.
+    pub(super) const fn bytes(degree: u64) -> u64 {
+        LabelTable::<S>::bytes(degree) + 8 * (degree + 2 * BATCH_ARCS as u64)
+    }
+}
+
+/// What a node of the present group is to do.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Plan {
+    pub(super) choice: Option<Choice>,
+    /// A neighbor may move, or, once confirmed, does.
+    pub(super) contested: bool,
+}
+
+/// What the threads see while they propose.
+pub(super) struct Round<'a, 'b, S> {
+    pub(super) block: &'a Block,
+    /// The group of each of the block's nodes.
+    pub(super) roles: &'a [u8],
+    pub(super) group: u8,
+    /// The sweep.
+    pub(super) number: u32,
+    pub(super) nodes: &'a Nodes<'b>,
+    /// The table for nodes with more than `large_degree` arcs.
+    pub(super) large: &'a Mutex<LabelTable<S>>,
+    pub(super) large_degree: u64,
+}
+
+impl<S: Sum> Round<'_, '_, S> {
+    /// Plans the moves of `members` and counts the arcs looked at.
+    pub(super) fn propose(
+        &self,
+        members: &[u32],
+        plans: &mut [Plan],
+        worker: &mut Worker<S>,
+    ) -> Result<u64> {
+        let (mut arcs, mut done) = (0, 0);
+        while done < members.len() {
+            let (batch, plans) = (&members[done..], &mut plans[done..]);
+            arcs += self.fetch(batch, plans, worker)?;
+            let Worker { table, labels, codes, ends, .. } = worker;
+            let mut start = 0;
+            for ((&local, plan), &end) in batch.iter().zip(plans).zip(&*ends) {
+                if end > start {
+                    let codes = if codes.is_empty() { &[] } else { &codes[start..end] };
+                    plan.choice = self.choose(local, &labels[start..end], codes, table);
+                }
+                start = end;
+            }
+            done += ends.len();
+        }
+        Ok(arcs)
+    }
+
+    /// Fetches the labels around the first members, and plans the hubs among them.
+    fn fetch(&self, members: &[u32], plans: &mut [Plan], worker: &mut Worker<S>) -> Result<u64> {
+        worker.labels.clear();
+        worker.codes.clear();
+        worker.ends.clear();
+        let mut arcs = 0;
+        for (&local, plan) in members.iter().zip(plans) {
+            let degree = self.block.degree(local as usize);
+            arcs += degree;
+            *plan = Plan::default();
+            if degree > self.large_degree {
+                let mut table = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+                *plan = self.plan_hub(local, degree, &mut table, &mut worker.arcs)?;
+            } else {
+                self.block.for_each_segment(
+                    local as usize,
+                    &mut worker.arcs,
+                    |targets, codes| {
+                        let label =
+                            |&target: &u32| self.nodes.labels[target as usize].load(Relaxed);
+                        worker.labels.extend(targets.iter().map(label));
+                        worker.codes.extend_from_slice(codes);
+                        plan.contested |= targets.iter().any(|&target| self.is_rival(target));
+                    },
+                )?;
+            }
+            worker.ends.push(worker.labels.len());
+            if self.nodes.changes.is_empty() {
+                self.nodes.active.clear((self.block.first_node() + local) as usize);
+            }
+            if worker.labels.len() >= BATCH_ARCS || worker.ends.len() >= BATCH_ARCS {
+                break;
+            }
+        }
+        Ok(arcs)
+    }
+
+    #[inline]
+    fn choose(
+        &self,
+        local: u32,
+        labels: &[u32],
+        codes: &[u32],
+        table: &mut LabelTable<S>,
+    ) -> Option<Choice> {
+        table.reset(labels.len());
+        S::for_each(labels, codes, |label, weight| table.add(label, weight));
+        let mut election = Election::new(self.present(local));
+        election.survey(table);
+        if election.leaves() {
+            election.pick(table, self.order(local));
+        }
+        election.choice()
+    }
+
+    fn present(&self, local: u32) -> u32 {
+        self.nodes.labels[(self.block.first_node() + local) as usize].load(Relaxed)
+    }
+
+    fn order(&self, local: u32) -> TieOrder {
+        TieOrder::new(self.nodes.seed, self.block.first_node() + local, self.number)
+    }
+
+    /// Whether a neighbor is in the same group, so that both may move at once.
+    #[inline]
+    fn is_rival(&self, target: u32) -> bool {
+        let local = target.wrapping_sub(self.block.first_node()) as usize;
+        self.roles.get(local) == Some(&self.group)
+    }
+
+    /// As [`choose`](Self::choose), for more labels than a table holds: the labels are shared out by
+    /// hash, one reading of the arcs for each share, until no share overflows.
+    fn plan_hub(
+        &self,
+        local: u32,
+        degree: u64,
+        table: &mut LabelTable<S>,
+        arcs: &mut ArcScratch,
+    ) -> Result<Plan> {
+        let room = (degree as usize).min(table.most_labels());
+        let mut contested = false;
+        let mut fill = |table: &mut LabelTable<S>, share: u64, shares: u64| {
+            let mut fits = true;
+            table.reset(room);
+            self.block.for_each_segment(local as usize, arcs, |targets, codes| {
+                S::for_each(targets, codes, |target, weight| {
+                    let label = self.nodes.labels[target as usize].load(Relaxed);
+                    if mix(u64::from(label)) % shares == share {
+                        fits = fits && table.add_if_room(label, weight);
+                    }
+                });
+                contested |= targets.iter().any(|&target| self.is_rival(target));
+            })?;
+            Result::Ok(fits)
+        };
+        let mut shares = 1;
+        let mut election = loop {
+            let mut election = Election::new(self.present(local));
+            let mut fits = true;
+            for share in 0..shares {
+                fits = fits && fill(table, share, shares)?;
+                election.survey(table);
+            }
+            if fits {
+                break election;
+            }
+            shares *= 2;
+        };
+        if election.leaves() {
+            for share in 0..shares {
+                if shares > 1 {
+                    fill(table, share, shares)?;
+                }
+                election.pick(table, self.order(local));
+            }
+        }
+        Ok(Plan { choice: election.choice(), contested })
+    }
+}
