@@ -547,6 +547,9 @@ proptest! {
         kind in 0..4,
     ) {
         let text = lines.concat();
+        // Marks of the byte order and comments of Matrix Market mean something only here.
+        prop_assume!(!lines.iter().any(|line| line.starts_with(b"%")));
+        prop_assume!(!matches!(text.first(), Some(0xEF | 0xFE | 0xFF)));
         let packed = match kind {
             0 => text.clone(),
             1 => gzip(&[&text[..text.len() / 2], &text[text.len() / 2..]]),
