@@ -12,7 +12,7 @@ use crate::io::Scratch;
 use crate::plan::CHUNK_BYTES;
 use crate::progress::{Event, Stage, tell};
 use crate::sort::{Record, Sorted, Sorter};
-use crate::units::format_count;
+use crate::units::{format_bytes, format_count, size_to_type};
 use crate::weight::Weight;
 use rayon::prelude::*;
 use std::path::Path;
@@ -76,12 +76,16 @@ where
     tell(job.observer, begin)?;
     let mut names = NamesWriter::create(job.files, directory)?;
     let mut index = NodeIndex::new(limits.threads);
-    let mut sort_bytes = limits.read_bytes();
+    // What decompression keeps is the input's choice, so it is known only now.
+    let window_bytes = reader.window_bytes();
+    let mut sort_bytes = limits
+        .sort_bytes(window_bytes)
+        .ok_or_else(|| window_too_large(limits.memory_bytes, window_bytes))?;
     let mut sorter = Sorter::<R>::new(job.files, scratch.path(), sort_bytes, limits.threads)?;
     let (mut batch, mut indexes) = (Batch::default(), Vec::new());
     while reader.next_batch(&mut batch)? {
         index.resolve(&batch.chunks, &mut indexes, |name| names.push(name))?;
-        let index_bytes = index.memory_bytes();
+        let index_bytes = index.memory_bytes() + window_bytes;
         if index_bytes + sort_bytes > limits.read_bytes() {
             // Room for the next step of the index as well, so that this happens rarely.
             let room = limits.sort_bytes(index_bytes + index_bytes / 8);
@@ -109,6 +113,13 @@ where
         formats: format,
     });
     Ok(Numbered { sorter, node_count: index.node_count() })
+}
+
+fn window_too_large(memory_bytes: u64, window_bytes: u64) -> Error {
+    let message = format!("{} is too little memory for this input", format_bytes(memory_bytes));
+    Error::new(ErrorKind::MemoryTooSmall, message)
+        .note(format!("to decompress it takes {}", format_bytes(window_bytes)))
+        .hint(format!("use `--memory {}` or more", size_to_type(memory_bytes + window_bytes)))
 }
 
 /// The index has outgrown the limit: the limit to type comes from the share of the input read.
