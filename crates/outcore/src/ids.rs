@@ -19,7 +19,7 @@
 //! in a table much larger than the cache. Linear probing with tables that grow by an eighth at 85 %
 //! load, in place: 23.5 to 26.5 bytes a name.
 //!
-//! As long as all names are decimal numbers that fill their range (at most [`SPARSE`] times as many
+//! As long as all names are decimal numbers that fill their range (at most `SPARSE` times as many
 //! numbers as names), the number itself is the place: 4 bytes a number, one access. The first name
 //! that does not fit moves everything to fingerprints, once; indexes do not change.
 

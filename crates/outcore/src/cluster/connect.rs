@@ -28,7 +28,7 @@ pub(crate) struct Pieces {
 impl Pieces {
     /// Every node is a piece.
     pub(crate) fn new(node_count: usize, directed: bool) -> Self {
-        let mut parents = Vec::with_capacity(node_count as usize);
+        let mut parents = Vec::with_capacity(node_count);
         prefer_large_pages(&mut parents);
         parents.extend((0..node_count).map(|node| AtomicU32::new(node as u32)));
         Self { parents, directed }

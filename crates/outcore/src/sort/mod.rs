@@ -1,8 +1,8 @@
 //! Sorts any fixed-size records that are larger than memory: run formation, then merging
 //! (Knuth, volume 3, 5.4).
 //!
-//! Records are collected in memory, sorted by radix with all cores ([`radix`]) and written as a
-//! compressed run ([`run`]) each time the budget is full; one k-way merge ([`merge`]) then gives
+//! Records are collected in memory, sorted by radix with all cores (`radix`) and written as a
+//! compressed run (`run`) each time the budget is full; one k-way merge (`merge`) then gives
 //! them back in order, after more passes where there are more runs than the budget can merge at
 //! once. What fits in the budget never touches the disk. The sort is stable.
 //!
