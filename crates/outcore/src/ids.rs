@@ -25,7 +25,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Fingerprint, NameRef, ParsedChunk};
-use crate::io::prefer_large_pages;
+use crate::io::reserve_large_pages;
 use rayon::prelude::*;
 use std::hash::BuildHasher;
 
@@ -211,7 +211,6 @@ impl Table {
             self.homes = (self.homes + self.homes / 8).max(HOMES_MIN);
             let len = self.homes + OVERFLOW;
             self.slots.reserve_exact(len - old_len);
-            prefer_large_pages(&mut self.slots);
             self.slots.resize(len, EMPTY);
             let mut end = len;
             for at in (0..old_len).rev() {
@@ -279,7 +278,6 @@ impl Shard {
         if place >= self.numbers.len() {
             let len = (place + 1).max(self.numbers.len() + self.numbers.len() / 8);
             self.numbers.reserve_exact(len - self.numbers.len());
-            prefer_large_pages(&mut self.numbers);
             self.numbers.resize(len, MISS);
         }
         if self.numbers[place] == MISS {
@@ -307,10 +305,20 @@ pub struct NodeIndex {
 }
 
 impl NodeIndex {
-    /// An empty index for `threads` threads.
-    pub fn new(threads: usize) -> Self {
+    /// An empty index for `threads` threads, with addresses reserved for `most_bytes` of memory.
+    pub fn new(threads: usize, most_bytes: u64) -> Self {
         let count = threads.clamp(1, 64);
-        let shards = (0..count).map(|number| Shard { number, ..Shard::default() }).collect();
+        let a_shard = (most_bytes / count as u64) as usize;
+        let shard = |number| Shard {
+            number,
+            table: Table {
+                slots: reserve_large_pages(a_shard / size_of::<Slot>()),
+                ..Table::default()
+            },
+            numbers: reserve_large_pages(a_shard / size_of::<u32>()),
+            ..Shard::default()
+        };
+        let shards = (0..count).map(shard).collect();
         Self { hasher: Hasher::new(count), shards, node_count: 0 }
     }
 
@@ -319,11 +327,10 @@ impl NodeIndex {
         self.node_count
     }
 
-    /// Memory of the tables.
+    /// Memory in use by the tables.
     pub fn memory_bytes(&self) -> u64 {
         let bytes = self.shards.iter().map(|shard| {
-            shard.table.slots.capacity() * size_of::<Slot>()
-                + shard.numbers.capacity() * size_of::<u32>()
+            shard.table.slots.len() * size_of::<Slot>() + shard.numbers.len() * size_of::<u32>()
         });
         bytes.map(|bytes| bytes as u64).sum()
     }
@@ -576,7 +583,7 @@ mod tests {
     /// Numbers `names` cut into chunks and batches, and compares with a map and a counter.
     fn check(names: &[Vec<u8>], chunk_len: usize, batch_len: usize, threads: usize) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let mut index = NodeIndex::new(threads);
+        let mut index = NodeIndex::new(threads, 1 << 26);
         let (mut found, mut listed) = (Vec::new(), Vec::new());
         let chunks: Vec<ParsedChunk> = names.chunks(chunk_len).map(chunk).collect();
         let mut indexes = Vec::new();
@@ -640,7 +647,7 @@ mod tests {
             .collect();
         for threads in [1, 3] {
             check(&names, 1000, 8, threads);
-            let mut index = NodeIndex::new(threads);
+            let mut index = NodeIndex::new(threads, 1 << 26);
             index.resolve(&[chunk(&names)], &mut Vec::new(), |_| Ok(())).unwrap();
             let bytes = index.memory_bytes() as f64 / names.len() as f64;
             assert!((20.0..=27.5).contains(&bytes), "{bytes} bytes a name");

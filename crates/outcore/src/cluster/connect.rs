@@ -14,7 +14,7 @@ use super::parallel::{PerThread, for_chunks, piece_nodes};
 use super::table::Sum;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
-use crate::io::prefer_large_pages;
+use crate::io::reserve_large_pages;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -28,8 +28,7 @@ pub(crate) struct Pieces {
 impl Pieces {
     /// Every node is a piece.
     pub(crate) fn new(node_count: usize, directed: bool) -> Self {
-        let mut parents = Vec::with_capacity(node_count);
-        prefer_large_pages(&mut parents);
+        let mut parents = reserve_large_pages(node_count);
         parents.extend((0..node_count).map(|node| AtomicU32::new(node as u32)));
         Self { parents, directed }
     }

@@ -36,7 +36,7 @@ pub(crate) use tally::Tally;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Graph};
-use crate::io::prefer_large_pages;
+use crate::io::reserve_large_pages;
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, size_to_type};
 use std::sync::atomic::AtomicU32;
@@ -185,8 +185,7 @@ impl Job<'_> {
     fn run<S: Sum>(&self) -> Result<Communities> {
         let mut source = BlockSource::new(self.graph, self.rest);
         // Labels are what is accessed at random.
-        let mut labels: Vec<AtomicU32> = Vec::with_capacity(self.graph.node_count() as usize);
-        prefer_large_pages(&mut labels);
+        let mut labels: Vec<AtomicU32> = reserve_large_pages(self.graph.node_count() as usize);
         labels.resize_with(self.graph.node_count() as usize, AtomicU32::default);
         let history = self.move_labels::<S>(&mut source, &labels)?;
         // In place: the two types have the same layout.

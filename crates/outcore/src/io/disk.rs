@@ -102,11 +102,21 @@ fn free_bytes(_path: &Path) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Asks for large pages for what `memory` has room for: a first touch then costs a tenth, and random
-/// accesses miss the translation cache rarely. Call it before the room is first used.
+/// Memory for `capacity` values in large pages, where the system has them: a first touch then costs
+/// a tenth, and random accesses miss the translation cache rarely. It is only an address range until
+/// it is used, so the capacity may be generous; but memory that is moved to grow loses its large
+/// pages, so it should not be too small. Where so much cannot be had, the vector starts empty.
+pub(crate) fn reserve_large_pages<T>(capacity: usize) -> Vec<T> {
+    let mut memory = Vec::new();
+    if memory.try_reserve_exact(capacity).is_ok() {
+        prefer_large_pages(&mut memory);
+    }
+    memory
+}
+
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "advice about memory has no safe interface")]
-pub(crate) fn prefer_large_pages<T>(memory: &mut Vec<T>) {
+fn prefer_large_pages<T>(memory: &mut Vec<T>) {
     const PAGE: usize = 4096;
     let begin = memory.as_mut_ptr().cast::<u8>();
     let bytes = memory.capacity() * size_of::<T>();
@@ -123,9 +133,8 @@ pub(crate) fn prefer_large_pages<T>(memory: &mut Vec<T>) {
     };
 }
 
-/// Asks for large pages where the system has a way to ask.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn prefer_large_pages<T>(_memory: &mut Vec<T>) {}
+fn prefer_large_pages<T>(_memory: &mut Vec<T>) {}
 
 /// The most resident memory this process has had, if the system tells.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {

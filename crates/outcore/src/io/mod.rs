@@ -12,7 +12,7 @@ pub mod sim;
 mod stream;
 
 pub use disk::{Disk, available_memory_bytes};
-pub(crate) use disk::{peak_memory_bytes, prefer_large_pages};
+pub(crate) use disk::{peak_memory_bytes, reserve_large_pages};
 pub use files::{Counters, Files, Scratch, StoredFile};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 

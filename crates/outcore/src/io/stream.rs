@@ -45,6 +45,8 @@ impl AlignedBuffer {
 pub struct Writer {
     files: Files,
     path: PathBuf,
+    /// Its name until it is finished; empty then.
+    written_as: PathBuf,
     buffer: AlignedBuffer,
     filled: usize,
     written: u64,
@@ -59,7 +61,31 @@ impl Writer {
     /// # Errors
     /// `Io` with the path.
     pub fn create(files: &Files, path: &Path, buffer_bytes: usize, depth: usize) -> Result<Self> {
-        let file = files.open(&part_path(path), Mode::CreateDirect)?;
+        Self::start(files, path, &part_path(path), buffer_bytes, depth)
+    }
+
+    /// As [`Writer::create`], for a file that is of no use to another process: it has its name from
+    /// the start, is not synced, and may be longer than what was written.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn create_scratch(
+        files: &Files,
+        path: &Path,
+        buffer_bytes: usize,
+        depth: usize,
+    ) -> Result<Self> {
+        Self::start(files, path, path, buffer_bytes, depth)
+    }
+
+    fn start(
+        files: &Files,
+        path: &Path,
+        written_as: &Path,
+        buffer_bytes: usize,
+        depth: usize,
+    ) -> Result<Self> {
+        let file = files.open(written_as, Mode::CreateDirect)?;
         let (full, to_write) = bounded::<(AlignedBuffer, usize, u64)>(depth);
         let (give_back, empty) = bounded(depth + 1);
         for _ in 0..depth {
@@ -76,6 +102,7 @@ impl Writer {
         Ok(Self {
             files: files.clone(),
             path: path.to_path_buf(),
+            written_as: written_as.to_path_buf(),
             buffer: AlignedBuffer::new(buffer_bytes),
             filled: 0,
             written: 0,
@@ -146,11 +173,13 @@ impl Writer {
             Some(Ok(result)) => result?,
             _ => return Err(self.failure()),
         };
-        file.set_bytes(total)?;
-        file.sync()?;
-        drop(file);
-        self.files.publish(&part_path(&self.path), &self.path)?;
-        self.path = PathBuf::new();
+        if self.written_as != self.path {
+            file.set_bytes(total)?;
+            file.sync()?;
+            drop(file);
+            self.files.publish(&self.written_as, &self.path)?;
+        }
+        self.written_as = PathBuf::new();
         Ok(total)
     }
 }
@@ -161,9 +190,9 @@ impl Drop for Writer {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        if !self.path.as_os_str().is_empty() {
+        if !self.written_as.as_os_str().is_empty() {
             // Not finished: an error or a stop is already on its way to the caller.
-            let _ = self.files.remove(&part_path(&self.path));
+            let _ = self.files.remove(&self.written_as);
         }
     }
 }

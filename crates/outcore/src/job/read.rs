@@ -75,7 +75,7 @@ where
     let begin = Event::Begin { stage: Stage::Read, total: reader.total_bytes(), unit: "bytes" };
     tell(job.observer, begin)?;
     let mut names = NamesWriter::create(job.files, directory)?;
-    let mut index = NodeIndex::new(limits.threads);
+    let mut index = NodeIndex::new(limits.threads, limits.read_bytes());
     // What decompression keeps is the input's choice, so it is known only now.
     let window_bytes = reader.window_bytes();
     let mut sort_bytes = limits

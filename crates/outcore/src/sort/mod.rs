@@ -31,7 +31,7 @@ mod run;
 mod tests;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Files, prefer_large_pages};
+use crate::io::{Files, reserve_large_pages};
 use crate::units::{MIB, size_to_type};
 use merge::Merge;
 use rayon::prelude::*;
@@ -108,6 +108,11 @@ impl Record for Pair {
 const FIXED_BYTES: u64 = 12 * MIB;
 /// Segments of runs are at least this large.
 const SEGMENT_BYTES: u64 = 16 * MIB;
+/// Runs begin with records of this size in memory: larger ones make the merge a little faster, but
+/// every new page of memory that they touch costs more than that.
+const RUN_BYTES: u64 = 128 * MIB;
+/// After so many runs of a size, runs become twice as large, up to what the budget allows.
+const RUNS_OF_A_SIZE: usize = 16;
 /// Records handed out at once.
 const OUT_RECORDS: usize = 16 << 10;
 
@@ -127,8 +132,10 @@ pub struct SortSummary {
 /// How a budget is used.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
-    /// Records held in memory: half of the budget, since the radix sort is not in place.
+    /// Most records held in memory: half of the budget, since the radix sort is not in place.
     capacity: usize,
+    /// Records in each of the first runs.
+    first_run: usize,
     /// Records in a block of a run.
     block_records: usize,
     /// Most runs that one merge takes.
@@ -146,6 +153,7 @@ impl Shape {
         let fan_in = (lanes / (Merge::<R>::BLOCKS_A_RUN as u64 * block)).clamp(2, 4096);
         Self {
             capacity: capacity as usize,
+            first_run: (RUN_BYTES / record) as usize,
             block_records: BLOCK_RECORDS,
             fan_in: fan_in as usize,
             segment_bytes: SEGMENT_BYTES.max(capacity * record / 64),
@@ -224,7 +232,7 @@ impl<R: Record> Sorter<R> {
 
     /// Memory held now.
     pub fn memory_bytes(&self) -> u64 {
-        ((self.records.capacity() + self.scratch.capacity()) * size_of::<R>()) as u64 + FIXED_BYTES
+        ((self.records.len() + self.scratch.len()) * size_of::<R>()) as u64 + FIXED_BYTES
     }
 
     /// Room for `count` more records, to be filled by the caller and kept by [`Sorter::commit`].
@@ -233,19 +241,21 @@ impl<R: Record> Sorter<R> {
     /// # Errors
     /// `MemoryTooSmall` if `count` records never fit; what writing the run meets.
     pub fn space(&mut self, count: usize) -> Result<&mut [R]> {
-        if self.filled + count > self.shape.capacity {
+        if self.filled + count > self.run_capacity() {
             self.write_run()?;
         }
         let needed = self.filled + count;
         if needed > self.shape.capacity {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
+        if needed > self.records.capacity() {
+            let old = std::mem::take(&mut self.records);
+            self.records = reserve_large_pages(self.run_capacity().max(needed));
+            self.records.extend_from_slice(&old[..self.filled]);
+        }
         if needed > self.records.len() {
             // Memory is touched as it is needed: a small job stays small.
-            let len = (needed + needed / 2).min(self.shape.capacity);
-            self.records.reserve_exact(len - self.records.len());
-            prefer_large_pages(&mut self.records);
-            self.records.resize(len, R::default());
+            self.records.resize(needed, R::default());
         }
         Ok(&mut self.records[self.filled..needed])
     }
@@ -255,6 +265,12 @@ impl<R: Record> Sorter<R> {
         assert!(self.filled + count <= self.records.len(), "no more than there was space for");
         self.filled += count;
         self.summary.record_count += count as u64;
+    }
+
+    /// Records in the run being formed.
+    fn run_capacity(&self) -> usize {
+        let doublings = (self.runs.len() / RUNS_OF_A_SIZE).min(40);
+        self.shape.first_run.saturating_mul(1 << doublings).min(self.shape.capacity)
     }
 
     /// Adds records.
@@ -271,9 +287,10 @@ impl<R: Record> Sorter<R> {
 
     fn sort_in_memory(&mut self) {
         if self.scratch.len() < self.filled {
-            self.scratch = Vec::new();
-            self.scratch.reserve_exact(self.filled);
-            prefer_large_pages(&mut self.scratch);
+            if self.scratch.capacity() < self.filled {
+                self.scratch = Vec::new();
+                self.scratch = reserve_large_pages(self.records.capacity());
+            }
             self.scratch.resize(self.filled, R::default());
         }
         radix::sort(&mut self.records[..self.filled], &mut self.scratch[..self.filled]);

@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(super) const BLOCK_RECORDS: usize = 32 << 10;
 const HEADER_BYTES: usize = 16;
 const WRITE_BUFFER_BYTES: usize = 1 << 20;
-const WRITE_BUFFERS: usize = 2;
+const WRITE_BUFFERS: usize = 4;
 
 /// A finished run. Its segments are deleted when it is dropped.
 pub(super) struct Run {
@@ -60,7 +60,8 @@ impl RunWriter {
     pub(super) fn push(&mut self, block: &[u8]) -> Result<()> {
         if self.open.is_none() {
             let path = self.base.with_extension(self.done.segments.len().to_string());
-            let writer = Writer::create(&self.files, &path, WRITE_BUFFER_BYTES, WRITE_BUFFERS)?;
+            let writer =
+                Writer::create_scratch(&self.files, &path, WRITE_BUFFER_BYTES, WRITE_BUFFERS)?;
             self.open = Some((writer, Segment { path, bounds: vec![0] }));
         }
         let (writer, segment) = self.open.as_mut().expect("opened above");

@@ -42,7 +42,8 @@ impl Record for Wide {
 fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: usize) -> Sorter<R> {
     let files = Files::new(Arc::new(sim.clone()));
     let mut sorter = Sorter::new(&files, Path::new("/sort"), 64 * MIB, 2).unwrap();
-    sorter.shape = Shape { capacity, block_records, fan_in, segment_bytes: 2000 };
+    let first_run = capacity.div_ceil(8);
+    sorter.shape = Shape { capacity, first_run, block_records, fan_in, segment_bytes: 2000 };
     sorter
 }
 
