@@ -15,8 +15,7 @@
 //!   3  number       the new names of all shards by place of first appearance
 //!   4  fill in      every chunk's misses, every shard's slots, in parallel
 //! ```
-//! Look-ups go in groups whose first memory accesses do not wait for each other: about 15 ns a name
-//! in a table much larger than the cache. Linear probing with tables that grow by an eighth at 85 %
+//! Look-ups go in groups whose slots are prefetched together. Linear probing with tables that grow by an eighth at 85 %
 //! load, in place: 23.5 to 26.5 bytes a name.
 //!
 //! As long as all names are decimal numbers that fill their range (at most `SPARSE` times as many
@@ -25,7 +24,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Fingerprint, NameRef, ParsedChunk};
-use crate::io::reserve_large_pages;
+use crate::io::{prefetch, reserve_large_pages};
 use rayon::prelude::*;
 use std::hash::BuildHasher;
 
@@ -425,18 +424,17 @@ impl NodeIndex {
         out.reserve(names.len());
         let mut group: [(&[Slot], usize); GROUP] = [(&[], 0); GROUP];
         for (number, part) in names.chunks(GROUP).enumerate() {
-            let mut firsts = [EMPTY; GROUP];
-            for ((name, place), first) in part.iter().zip(&mut group).zip(&mut firsts) {
+            for (name, place) in part.iter().zip(&mut group) {
                 let spot = self.hasher.hashed_spot(name.fingerprint);
                 let table = &self.shards[spot.shard].table;
-                let at = table.home(spot.place);
-                // These loads do not depend on each other: the processor overlaps their misses.
-                *first = table.slots.get(at).copied().unwrap_or(EMPTY);
-                *place = (&table.slots, at);
+                let home = table.home(spot.place);
+                prefetch(&table.slots, home);
+                // Half of the names stand in the cache line behind it.
+                prefetch(&table.slots, home + 3);
+                *place = (&table.slots, home);
             }
             for (i, (name, (slots, home))) in part.iter().zip(&group).enumerate() {
-                let wanted = slot(name.fingerprint, MISS);
-                let index = find(slots, *home, &firsts[i], &wanted);
+                let index = find(slots, *home, &slot(name.fingerprint, MISS));
                 if index == MISS {
                     let position = (number * GROUP + i) as u32;
                     misses.push(Miss { fingerprint: name.fingerprint, position });
@@ -540,14 +538,8 @@ impl NodeIndex {
 
 /// The index of `wanted`, or [`MISS`].
 #[inline]
-fn find(slots: &[Slot], home: usize, first: &Slot, wanted: &Slot) -> u32 {
-    if holds(first, wanted) {
-        return first[4];
-    }
-    if is_empty(first) {
-        return MISS;
-    }
-    for slot in &slots[home + 1..] {
+fn find(slots: &[Slot], home: usize, wanted: &Slot) -> u32 {
+    for slot in slots.get(home..).unwrap_or_default() {
         if holds(slot, wanted) {
             return slot[4];
         }

@@ -7,13 +7,15 @@
 
 mod disk;
 mod files;
+mod memory;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod stream;
 
+pub(crate) use disk::peak_memory_bytes;
 pub use disk::{Disk, available_memory_bytes};
-pub(crate) use disk::{peak_memory_bytes, reserve_large_pages};
 pub use files::{Counters, Files, Scratch, StoredFile};
+pub(crate) use memory::{prefetch, reserve_large_pages};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 
 use std::io;
