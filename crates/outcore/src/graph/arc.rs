@@ -27,12 +27,23 @@ impl ArcRecord {
 /// sum does not depend on where runs end.
 impl Record for ArcRecord {
     type Key = u128;
-    const LAST_KEY: u128 = u128::MAX;
+    type Rank = u128;
+    const LAST_RANK: u128 = u128::MAX;
     const WORDS: usize = 2;
 
     #[inline]
     fn key(&self) -> u128 {
         u128::from(self.pair()) << 32 | u128::from(self.weight)
+    }
+
+    #[inline]
+    fn rank(&self, run: u32) -> u128 {
+        self.key() << 32 | u128::from(run)
+    }
+
+    #[inline]
+    fn run_of(rank: u128) -> u32 {
+        rank as u32
     }
 
     #[inline]
@@ -56,12 +67,23 @@ pub struct InputOrder(pub ArcRecord);
 
 impl Record for InputOrder {
     type Key = u64;
-    const LAST_KEY: u64 = u64::MAX;
+    type Rank = u128;
+    const LAST_RANK: u128 = u128::MAX;
     const WORDS: usize = 1;
 
     #[inline]
     fn key(&self) -> u64 {
         self.0.pair()
+    }
+
+    #[inline]
+    fn rank(&self, run: u32) -> u128 {
+        u128::from(self.0.pair()) << 64 | u128::from(run)
+    }
+
+    #[inline]
+    fn run_of(rank: u128) -> u32 {
+        rank as u32
     }
 
     #[inline]

@@ -17,67 +17,54 @@ use super::run::{Run, RunReader};
 use crate::error::Result;
 use crate::io::AlignedBuffer;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use std::hint::select_unpredictable;
 use std::thread::JoinHandle;
 
 /// A run's number in the tree once it is used up: it loses every match.
 const USED_UP: u32 = u32::MAX;
 
-/// A candidate: the key at the head of a run, and the run.
-#[derive(Clone, Copy)]
-struct Head<K> {
-    key: K,
-    run: u32,
-}
-
-impl<K: Ord> Head<K> {
-    #[inline]
-    fn beats(&self, other: &Self) -> bool {
-        self.key < other.key || (self.key == other.key && self.run < other.run)
-    }
-}
-
-/// The tree over `runs` heads.
+/// The tree over the heads of runs. A head is a key and its run in one number ([`Record::rank`]), so
+/// a match is one comparison without a branch: who wins is as hard to guess as a coin.
 struct LoserTree<K> {
     /// `losers[0]` is the winner; inner nodes are `1..leaves`.
-    losers: Vec<Head<K>>,
+    losers: Vec<K>,
     leaves: usize,
 }
 
 impl<K: Ord + Copy> LoserTree<K> {
-    fn new(heads: &[Head<K>], last: K) -> Self {
+    fn new(heads: &[K], last: K) -> Self {
         let leaves = heads.len().next_power_of_two().max(1);
-        let used_up = Head { key: last, run: USED_UP };
-        let mut winners = vec![used_up; 2 * leaves];
+        let mut winners = vec![last; 2 * leaves];
         winners[leaves..leaves + heads.len()].copy_from_slice(heads);
-        let mut losers = vec![used_up; leaves];
+        let mut losers = vec![last; leaves];
         for node in (1..leaves).rev() {
             let (left, right) = (winners[2 * node], winners[2 * node + 1]);
-            let left_wins = left.beats(&right);
-            winners[node] = if left_wins { left } else { right };
-            losers[node] = if left_wins { right } else { left };
+            winners[node] = left.min(right);
+            losers[node] = left.max(right);
         }
         losers[0] = winners[1];
         Self { losers, leaves }
     }
 
     #[inline]
-    fn winner(&self) -> Head<K> {
+    fn winner(&self) -> K {
         self.losers[0]
     }
 
     /// Replays the matches of `leaf`, whose head is now `head`.
     #[inline]
-    fn replace(&mut self, leaf: usize, head: Head<K>) {
+    fn replace(&mut self, leaf: usize, head: K) {
         let mut winner = head;
         let mut node = (self.leaves + leaf) / 2;
+        let losers = &mut self.losers[..];
         while node > 0 {
-            let other = self.losers[node];
-            let other_wins = other.beats(&winner);
-            self.losers[node] = if other_wins { winner } else { other };
-            winner = if other_wins { other } else { winner };
+            let other = losers[node];
+            let other_wins = other < winner;
+            losers[node] = select_unpredictable(other_wins, winner, other);
+            winner = select_unpredictable(other_wins, other, winner);
             node /= 2;
         }
-        self.losers[0] = winner;
+        losers[0] = winner;
     }
 }
 
@@ -107,7 +94,7 @@ struct Lane<R> {
 /// Merges runs; records come in blocks.
 pub(super) struct Merge<R: Record> {
     lanes: Vec<Lane<R>>,
-    tree: LoserTree<R::Key>,
+    tree: LoserTree<R::Rank>,
     requests: Option<Sender<Request<R>>>,
     workers: Vec<JoinHandle<()>>,
 }
@@ -139,7 +126,7 @@ impl<R: Record> Merge<R> {
             lane.next_block(&requests)?;
             heads.push(lane.head(number as u32));
         }
-        let tree = LoserTree::new(&heads, R::LAST_KEY);
+        let tree = LoserTree::new(&heads, R::LAST_RANK);
         Ok(Self { lanes, tree, requests: Some(requests), workers })
     }
 
@@ -147,18 +134,18 @@ impl<R: Record> Merge<R> {
     pub(super) fn next_records(&mut self, count: usize, out: &mut Vec<R>) -> Result<()> {
         let requests = self.requests.as_ref().expect("present until dropped");
         for _ in 0..count {
-            let winner = self.tree.winner();
-            if winner.run == USED_UP {
+            let run = R::run_of(self.tree.winner());
+            if run == USED_UP {
                 break;
             }
-            let lane = &mut self.lanes[winner.run as usize];
+            let lane = &mut self.lanes[run as usize];
             out.push(lane.block[lane.at]);
             lane.at += 1;
             if lane.at == lane.block.len() {
                 lane.next_block(requests)?;
             }
-            let head = lane.head(winner.run);
-            self.tree.replace(winner.run as usize, head);
+            let head = lane.head(run);
+            self.tree.replace(run as usize, head);
         }
         Ok(())
     }
@@ -197,11 +184,8 @@ impl<R: Record> Lane<R> {
     }
 
     #[inline]
-    fn head(&self, run: u32) -> Head<R::Key> {
-        match self.block.get(self.at) {
-            Some(record) => Head { key: record.key(), run },
-            None => Head { key: R::LAST_KEY, run: USED_UP },
-        }
+    fn head(&self, run: u32) -> R::Rank {
+        self.block.get(self.at).map_or(R::LAST_RANK, |record| record.rank(run))
     }
 }
 
@@ -241,17 +225,17 @@ mod tests {
             expected.sort_unstable();
             let mut at = vec![0; runs.len()];
             let head = |at: &[usize], run: u32| match runs[run as usize].get(at[run as usize]) {
-                Some(&key) => Head { key, run },
-                None => Head { key: u8::MAX, run: USED_UP },
+                Some(&key) => (key, run),
+                None => (u8::MAX, USED_UP),
             };
             let heads: Vec<_> = (0..runs.len() as u32).map(|run| head(&at, run)).collect();
-            let mut tree = LoserTree::new(&heads, u8::MAX);
+            let mut tree = LoserTree::new(&heads, (u8::MAX, USED_UP));
             let mut found = Vec::new();
-            while tree.winner().run != USED_UP {
-                let winner = tree.winner();
-                found.push((winner.key, winner.run));
-                at[winner.run as usize] += 1;
-                tree.replace(winner.run as usize, head(&at, winner.run));
+            while tree.winner().1 != USED_UP {
+                let (key, run) = tree.winner();
+                found.push((key, run));
+                at[run as usize] += 1;
+                tree.replace(run as usize, head(&at, run));
             }
             prop_assert_eq!(found, expected);
         }

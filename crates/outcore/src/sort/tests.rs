@@ -14,11 +14,18 @@ struct Wide {
 
 impl Record for Wide {
     type Key = (u64, u64);
-    const LAST_KEY: (u64, u64) = (u64::MAX, u64::MAX);
+    type Rank = ((u64, u64), u32);
+    const LAST_RANK: Self::Rank = ((u64::MAX, u64::MAX), u32::MAX);
     const WORDS: usize = 2;
 
     fn key(&self) -> (u64, u64) {
         self.key
+    }
+    fn rank(&self, run: u32) -> Self::Rank {
+        (self.key, run)
+    }
+    fn run_of(rank: Self::Rank) -> u32 {
+        rank.1
     }
     fn radix(&self, word: usize) -> u64 {
         if word == 0 { self.key.0 } else { self.key.1 }
