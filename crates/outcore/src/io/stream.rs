@@ -272,7 +272,7 @@ fn load(
 ) -> Result<Loaded> {
     let mut buffer = buffer.filter(|buffer| buffer.capacity() <= 4 * (len + 2 * ALIGNMENT));
     let buffer = buffer.get_or_insert_with(|| AlignedBuffer::new(0));
-    let start = file.fill(offset, len, buffer)?;
+    let start = file.load_range(offset, len, buffer)?;
     Ok(Loaded { buffer: std::mem::replace(buffer, AlignedBuffer::new(0)), start, len })
 }
 
@@ -282,25 +282,17 @@ impl StoredFile {
     /// # Errors
     /// `CorruptFile` if the file ends inside the range; `Io`.
     pub fn read_range(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
-        Ok(self.read_range_into(offset, len, &mut AlignedBuffer::new(0))?.to_vec())
+        let mut buffer = AlignedBuffer::new(0);
+        let start = self.load_range(offset, len, &mut buffer)?;
+        Ok(buffer.bytes()[start..start + len].to_vec())
     }
 
-    /// Reads a range into `buffer`, which grows if it must, whatever the alignment rules of the file.
+    /// Reads a range into `buffer`, which grows if it must, whatever the alignment rules of the file;
+    /// gives where in it the range begins.
     ///
     /// # Errors
     /// `CorruptFile` if the file ends inside the range; `Io`.
-    pub fn read_range_into<'a>(
-        &self,
-        offset: u64,
-        len: usize,
-        buffer: &'a mut AlignedBuffer,
-    ) -> Result<&'a [u8]> {
-        let start = self.fill(offset, len, buffer)?;
-        Ok(&buffer.bytes()[start..start + len])
-    }
-
-    /// Fills `buffer` with the range and what alignment adds; gives where the range begins.
-    fn fill(&self, offset: u64, len: usize, buffer: &mut AlignedBuffer) -> Result<usize> {
+    pub fn load_range(&self, offset: u64, len: usize, buffer: &mut AlignedBuffer) -> Result<usize> {
         let start = if self.is_direct() { (offset % ALIGNMENT as u64) as usize } else { 0 };
         let wanted = (start + len).next_multiple_of(ALIGNMENT);
         if buffer.capacity() < wanted {

@@ -1,24 +1,30 @@
-//! Merges sorted runs with a loser tree that keeps its keys inside (Knuth, volume 3, 5.4.1).
+//! Merges sorted runs with loser trees that keep their keys inside (Knuth, volume 3, 5.4.1).
 //!
 //! ```text
 //!            winner             An inner node holds the loser of the match played there, key and
-//!               |               run together, so replaying one path from leaf to root touches
-//!            loser 1            ceil(log2(runs)) neighboring nodes and no record.
+//!               |               run in one number, so replaying one path from leaf to root touches
+//!            loser 1            ceil(log2(runs)) neighboring numbers and no record.
 //!           /       \
 //!      loser 2     loser 3      Equal keys leave in the order of their runs: the sort is stable.
 //!      /    \      /    \
 //!    run 0 run 1 run 2 run 3
 //! ```
-//! Blocks are read and decoded ahead by worker threads, one block a run. Memory: three decoded
-//! blocks a run and one encoded block a worker.
+//! The keys are cut into ranges at first keys of blocks. Worker threads merge ranges side by side, a
+//! tree each, and the ranges leave in order; so a merge takes all cores, and the result is that of
+//! one tree. A range is started only when it is among the next few, which bounds the memory: for
+//! each worker one block a run, and the records of the ranges that wait.
 
 use super::Record;
 use super::run::{Run, RunReader};
 use crate::error::Result;
-use crate::io::AlignedBuffer;
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use std::hint::select_unpredictable;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
+
+/// Records that a worker hands over at once.
+const CHUNK_RECORDS: usize = 16 << 10;
 
 /// A run's number in the tree once it is used up: it loses every match.
 const USED_UP: u32 = u32::MAX;
@@ -68,143 +74,222 @@ impl<K: Ord + Copy> LoserTree<K> {
     }
 }
 
-/// A job for a worker: fill the buffer with the run's next block and send both back.
-struct Request<R> {
-    reader: RunReader,
-    buffer: Vec<R>,
-    reply: Sender<Result<Reply<R>>>,
-}
-
-struct Reply<R> {
-    reader: RunReader,
-    buffer: Vec<R>,
-    more: bool,
-}
-
-/// The head of one run: its current block, and the next one on its way.
-struct Lane<R> {
+/// One run within one range of keys.
+struct Lane<R: Record> {
+    reader: RunReader<R>,
     block: Vec<R>,
     at: usize,
-    spare: Vec<R>,
-    reply: Sender<Result<Reply<R>>>,
-    replies: Receiver<Result<Reply<R>>>,
-    waiting: bool,
+    /// Records at and after this in `block` are behind the range.
+    end: usize,
+    below: Option<R::Key>,
 }
 
-/// Merges runs; records come in blocks.
+impl<R: Record> Lane<R> {
+    /// The part of `run` from `from` on and below `below`.
+    fn new(run: &Arc<Run<R>>, from: Option<R::Key>, below: Option<R::Key>) -> Result<Self> {
+        let reader = RunReader::new(run.clone(), run.blocks_between(from, below));
+        let mut lane = Self { reader, block: Vec::new(), at: 0, end: 0, below };
+        while lane.at == lane.end && lane.next_block()? {
+            lane.at =
+                from.map_or(0, |from| lane.block.partition_point(|record| record.key() < from));
+            lane.at = lane.at.min(lane.end);
+        }
+        Ok(lane)
+    }
+
+    fn next_block(&mut self) -> Result<bool> {
+        let more = self.reader.next_block(&mut self.block)?;
+        self.at = 0;
+        self.end = match self.below {
+            _ if !more => 0,
+            Some(below) if self.reader.is_at_end() => {
+                self.block.partition_point(|record| record.key() < below)
+            }
+            _ => self.block.len(),
+        };
+        Ok(more)
+    }
+
+    #[inline]
+    fn head(&self, run: u32) -> R::Rank {
+        if self.at < self.end { self.block[self.at].rank(run) } else { R::LAST_RANK }
+    }
+}
+
+/// What all workers share.
+struct Shared<R: Record> {
+    runs: Vec<Arc<Run<R>>>,
+    /// Range `i` lies between splitters `i - 1` and `i`.
+    splitters: Vec<R::Key>,
+    outputs: Vec<Sender<Result<Vec<R>>>>,
+    next: AtomicUsize,
+}
+
+impl<R: Record> Shared<R> {
+    fn range(&self, number: usize) -> (Option<R::Key>, Option<R::Key>) {
+        let from = number.checked_sub(1).map(|before| self.splitters[before]);
+        (from, self.splitters.get(number).copied())
+    }
+
+    /// Merges one range; ends early if nobody listens any more.
+    fn merge_range(&self, number: usize, spares: &Receiver<Vec<R>>) -> Result<()> {
+        let (from, below) = self.range(number);
+        let lanes = self.runs.iter().map(|run| Lane::new(run, from, below));
+        let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
+        let heads: Vec<_> = (0u32..).zip(&lanes).map(|(run, lane)| lane.head(run)).collect();
+        let mut tree = LoserTree::new(&heads, R::LAST_RANK);
+        loop {
+            let mut out = spares.try_recv().unwrap_or_default();
+            out.clear();
+            out.reserve(CHUNK_RECORDS);
+            while out.len() < CHUNK_RECORDS {
+                let run = R::run_of(tree.winner());
+                if run == USED_UP {
+                    break;
+                }
+                let lane = &mut lanes[run as usize];
+                out.push(lane.block[lane.at]);
+                lane.at += 1;
+                if lane.at == lane.end {
+                    lane.next_block()?;
+                }
+                tree.replace(run as usize, lane.head(run));
+            }
+            let is_last = out.len() < CHUNK_RECORDS;
+            if self.outputs[number].send(Ok(out)).is_err() || is_last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// How a merge uses its memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Width {
+    /// Threads.
+    pub(super) workers: usize,
+    /// Blocks of records in a range.
+    pub(super) range_blocks: usize,
+    /// Records in a block.
+    pub(super) block_records: usize,
+}
+
+/// Merges runs; records come in chunks, in order.
 pub(super) struct Merge<R: Record> {
-    lanes: Vec<Lane<R>>,
-    tree: LoserTree<R::Rank>,
-    requests: Option<Sender<Request<R>>>,
+    shared: Arc<Shared<R>>,
+    /// The outputs of the ranges, those that have left already being closed.
+    ranges: Vec<Option<Receiver<Result<Vec<R>>>>>,
+    current: usize,
+    /// A token lets a worker start a range.
+    tokens: Option<Sender<()>>,
+    spares: Sender<Vec<R>>,
     workers: Vec<JoinHandle<()>>,
 }
 
 impl<R: Record> Merge<R> {
-    /// Decoded blocks a run needs in memory.
-    pub(super) const BLOCKS_A_RUN: usize = 3;
-
-    /// Starts merging `runs`, which are deleted as they are used up.
-    pub(super) fn new(runs: Vec<Run>, workers: usize) -> Result<Self> {
-        let (requests, queue) = unbounded::<Request<R>>();
-        let workers = (0..workers.max(1)).map(|_| spawn_worker(queue.clone())).collect();
-        let mut lanes = Vec::with_capacity(runs.len());
-        for run in runs {
-            let (reply, replies) = bounded(1);
-            let mut lane = Lane {
-                block: Vec::new(),
-                at: 0,
-                spare: Vec::new(),
-                reply,
-                replies,
-                waiting: false,
-            };
-            lane.request(RunReader::new(run), Vec::new(), &requests);
-            lanes.push(lane);
-        }
-        let mut heads = Vec::with_capacity(lanes.len());
-        for (number, lane) in lanes.iter_mut().enumerate() {
-            lane.next_block(&requests)?;
-            heads.push(lane.head(number as u32));
-        }
-        let tree = LoserTree::new(&heads, R::LAST_RANK);
-        Ok(Self { lanes, tree, requests: Some(requests), workers })
+    /// Ranges that may be in memory at once.
+    pub(super) const fn ranges_ahead(workers: usize) -> usize {
+        workers + 2
     }
 
-    /// Appends the next records, at most `count`, to `out`; none at the end.
-    pub(super) fn next_records(&mut self, count: usize, out: &mut Vec<R>) -> Result<()> {
-        let requests = self.requests.as_ref().expect("present until dropped");
-        for _ in 0..count {
-            let run = R::run_of(self.tree.winner());
-            if run == USED_UP {
-                break;
-            }
-            let lane = &mut self.lanes[run as usize];
-            out.push(lane.block[lane.at]);
-            lane.at += 1;
-            if lane.at == lane.block.len() {
-                lane.next_block(requests)?;
-            }
-            let head = lane.head(run);
-            self.tree.replace(run as usize, head);
+    /// Starts merging `runs`, which are deleted as they are used up.
+    pub(super) fn new(runs: Vec<Run<R>>, width: Width) -> Self {
+        let splitters = splitters(&runs, width.range_blocks);
+        let chunks = (width.range_blocks * width.block_records).div_ceil(CHUNK_RECORDS) + 1;
+        let (outputs, ranges): (Vec<_>, Vec<_>) =
+            (0..=splitters.len()).map(|_| bounded(chunks)).unzip();
+        let ahead = Self::ranges_ahead(width.workers);
+        let (tokens, taken) = bounded(ahead);
+        for _ in 0..ahead {
+            tokens.send(()).expect("the channel has room");
         }
-        Ok(())
+        let (spares, spare) = bounded(ahead * chunks);
+        let shared = Arc::new(Shared {
+            runs: runs.into_iter().map(Arc::new).collect(),
+            splitters,
+            outputs,
+            next: AtomicUsize::new(0),
+        });
+        let count = width.workers.clamp(1, ranges.len());
+        let workers = (0..count)
+            .map(|_| spawn_worker(shared.clone(), taken.clone(), spare.clone()))
+            .collect();
+        let ranges = ranges.into_iter().map(Some).collect();
+        Self { shared, ranges, current: 0, tokens: Some(tokens), spares, workers }
+    }
+
+    /// The next records; none at the end. `used` is the chunk given before, to be filled again.
+    pub(super) fn next_chunk(&mut self, used: Vec<R>) -> Result<Vec<R>> {
+        // Full means that enough chunks are on their way back.
+        let _ = self.spares.try_send(used);
+        while let Some(Some(range)) = self.ranges.get(self.current) {
+            let chunk = range.recv().expect("a worker answers for every range")?;
+            let is_last = chunk.len() < CHUNK_RECORDS;
+            if is_last {
+                self.end_range();
+            }
+            if !chunk.is_empty() {
+                return Ok(chunk);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// The current range has left: its blocks are used up, and another may be started.
+    fn end_range(&mut self) {
+        self.ranges[self.current] = None;
+        self.current += 1;
+        let (from, _) = self.shared.range(self.current.min(self.shared.splitters.len()));
+        if self.current < self.ranges.len() {
+            for run in &self.shared.runs {
+                run.delete_before(from);
+            }
+        }
+        if let Some(tokens) = &self.tokens {
+            // No worker is left to take it once all ranges are started.
+            let _ = tokens.try_send(());
+        }
     }
 }
 
 impl<R: Record> Drop for Merge<R> {
     fn drop(&mut self) {
-        self.requests = None;
+        self.tokens = None;
+        self.ranges.clear();
         for worker in self.workers.drain(..) {
             let _ = worker.join();
         }
     }
 }
 
-impl<R: Record> Lane<R> {
-    fn request(&mut self, reader: RunReader, buffer: Vec<R>, requests: &Sender<Request<R>>) {
-        let request = Request { reader, buffer, reply: self.reply.clone() };
-        self.waiting = requests.send(request).is_ok();
-    }
-
-    /// Takes the block that was asked for and asks for the one after it.
-    fn next_block(&mut self, requests: &Sender<Request<R>>) -> Result<()> {
-        self.at = 0;
-        self.spare = std::mem::take(&mut self.block);
-        if !self.waiting {
-            return Ok(());
-        }
-        self.waiting = false;
-        let reply = self.replies.recv().expect("a worker answers every request")?;
-        self.block = reply.buffer;
-        if reply.more {
-            let spare = std::mem::take(&mut self.spare);
-            self.request(reply.reader, spare, requests);
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn head(&self, run: u32) -> R::Rank {
-        self.block.get(self.at).map_or(R::LAST_RANK, |record| record.rank(run))
-    }
-}
-
-fn spawn_worker<R: Record>(queue: Receiver<Request<R>>) -> JoinHandle<()> {
+fn spawn_worker<R: Record>(
+    shared: Arc<Shared<R>>,
+    tokens: Receiver<()>,
+    spares: Receiver<Vec<R>>,
+) -> JoinHandle<()> {
     std::thread::spawn(move || {
-        let mut encoded = AlignedBuffer::new(0);
-        for Request { mut reader, mut buffer, reply } in queue {
-            let result = reader.next_block(&mut encoded, &mut buffer).map(|more| {
-                if !more {
-                    buffer.clear();
-                }
-                Reply { reader, buffer, more }
-            });
-            // The merge may be gone: then nobody waits for the block.
-            let _ = reply.send(result);
+        while tokens.recv().is_ok() {
+            let number = shared.next.fetch_add(1, Ordering::Relaxed);
+            if number >= shared.outputs.len() {
+                return;
+            }
+            if let Err(error) = shared.merge_range(number, &spares) {
+                // The merge may be gone: then nobody waits for the error.
+                let _ = shared.outputs[number].send(Err(error));
+            }
         }
     })
 }
 
+/// First keys of blocks that cut the runs into ranges of about `range_blocks` blocks.
+fn splitters<R: Record>(runs: &[Run<R>], range_blocks: usize) -> Vec<R::Key> {
+    let mut firsts: Vec<R::Key> = runs.iter().flat_map(Run::first_keys).collect();
+    firsts.sort_unstable();
+    let mut splitters: Vec<R::Key> =
+        firsts.iter().copied().step_by(range_blocks.max(1)).skip(1).collect();
+    splitters.dedup();
+    splitters
+}
 #[cfg(test)]
 mod tests {
     use super::*;

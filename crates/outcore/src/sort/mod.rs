@@ -33,15 +33,15 @@ mod tests;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, reserve_large_pages};
 use crate::units::{MIB, size_to_type};
-use merge::Merge;
+use merge::{Merge, Width};
 use rayon::prelude::*;
-use run::{BLOCK_RECORDS, Run, RunWriter, encode_block};
+use run::{Run, RunWriter, encode_block};
 use std::path::{Path, PathBuf};
 
 /// A record that can be sorted: a few bytes with an order.
 pub trait Record: Copy + Default + Send + Sync + 'static {
     /// The key in one piece, for comparisons.
-    type Key: Ord + Copy;
+    type Key: Ord + Copy + Send + Sync;
     /// A key and the number of a run behind it, in one piece: `(Key, u32)`, or a number if both fit.
     type Rank: Ord + Copy + Send;
     /// The last key there can be with the run `u32::MAX`.
@@ -130,6 +130,12 @@ const SEGMENT_BYTES: u64 = 16 * MIB;
 const RUN_BYTES: u64 = 128 * MIB;
 /// After so many runs of a size, runs become twice as large, up to what the budget allows.
 const RUNS_OF_A_SIZE: usize = 16;
+/// Records in a block: fewer where the budget is small.
+const BLOCK_RECORDS: std::ops::Range<u64> = 2 << 10..32 << 10;
+/// What is read of a run at once, at least.
+const READ_BYTES: u64 = 512 << 10;
+/// Ranges larger than this gain nothing.
+const RANGE_BLOCKS_MAX: u64 = 256;
 /// Records handed out at once.
 const OUT_RECORDS: usize = 16 << 10;
 
@@ -157,22 +163,29 @@ struct Shape {
     block_records: usize,
     /// Most runs that one merge takes.
     fan_in: usize,
+    /// Blocks in a range of the merge.
+    range_blocks: usize,
     /// A run is cut into files of this size, to be deleted one by one.
     segment_bytes: u64,
 }
 
 impl Shape {
-    fn new<R: Record>(budget_bytes: u64, threads: usize) -> Self {
+    fn new<R: Record>(budget_bytes: u64, workers: usize) -> Self {
         let record = size_of::<R>() as u64;
-        let block = BLOCK_RECORDS as u64 * record;
-        let capacity = (budget_bytes - FIXED_BYTES) / (2 * record);
-        let lanes = (budget_bytes - FIXED_BYTES).saturating_sub(threads as u64 * block);
-        let fan_in = (lanes / (Merge::<R>::BLOCKS_A_RUN as u64 * block)).clamp(2, 4096);
+        let rest = budget_bytes - FIXED_BYTES;
+        let capacity = rest / (2 * record);
+        let block_records = (capacity / 1024).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
+        // Half of the budget for the blocks that workers merge from, half for what they merged.
+        let block = block_records * record;
+        let lane = block + READ_BYTES.max(block);
+        let fan_in = (rest / 2 / (workers.max(1) as u64 * lane)).clamp(2, 4096);
+        let range_blocks = rest / 2 / (Merge::<R>::ranges_ahead(workers) as u64 * block);
         Self {
             capacity: capacity as usize,
             first_run: (RUN_BYTES / record) as usize,
-            block_records: BLOCK_RECORDS,
+            block_records: block_records as usize,
             fan_in: fan_in as usize,
+            range_blocks: range_blocks.clamp(1, RANGE_BLOCKS_MAX) as usize,
             segment_bytes: SEGMENT_BYTES.max(capacity * record / 64),
         }
     }
@@ -183,19 +196,19 @@ pub struct Sorter<R: Record> {
     files: Files,
     directory: PathBuf,
     shape: Shape,
-    threads: usize,
+    /// Threads of a merge: twice as many as cores, since half of them wait for the disk.
+    workers: usize,
     records: Vec<R>,
     scratch: Vec<R>,
     filled: usize,
-    runs: Vec<Run>,
+    runs: Vec<Run<R>>,
     next_name: u64,
     summary: SortSummary,
 }
 
 impl<R: Record> Sorter<R> {
     /// The smallest budget that makes sense: runs of a few blocks, merged two at a time.
-    pub const BUDGET_MIN: u64 =
-        FIXED_BYTES + ((2 * Merge::<R>::BLOCKS_A_RUN + 4) * BLOCK_RECORDS * size_of::<R>()) as u64;
+    pub const BUDGET_MIN: u64 = FIXED_BYTES + 8 * MIB;
 
     /// A sort with its runs in `directory` and at most `budget_bytes` of memory, with `threads`
     /// threads beside the caller's rayon pool to read and decode runs.
@@ -214,8 +227,8 @@ impl<R: Record> Sorter<R> {
         Ok(Self {
             files: files.clone(),
             directory: directory.to_path_buf(),
-            shape: Shape::new::<R>(budget_bytes, threads),
-            threads,
+            shape: Shape::new::<R>(budget_bytes, 2 * threads),
+            workers: 2 * threads,
             records: Vec::new(),
             scratch: Vec::new(),
             filled: 0,
@@ -233,7 +246,7 @@ impl<R: Record> Sorter<R> {
         if budget_bytes < Self::BUDGET_MIN {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
-        self.shape = Shape::new::<R>(budget_bytes, self.threads);
+        self.shape = Shape::new::<R>(budget_bytes, self.workers);
         let capacity = self.shape.capacity;
         if self.filled > capacity {
             self.write_run()?;
@@ -295,7 +308,7 @@ impl<R: Record> Sorter<R> {
     /// # Errors
     /// What writing a run meets.
     pub fn push(&mut self, records: &[R]) -> Result<()> {
-        for part in records.chunks(BLOCK_RECORDS.min(self.shape.capacity)) {
+        for part in records.chunks(OUT_RECORDS.min(self.shape.capacity)) {
             self.space(part.len())?.copy_from_slice(part);
             self.commit(part.len());
         }
@@ -325,8 +338,8 @@ impl<R: Record> Sorter<R> {
         for group in self.records[..self.filled].chunks(block_records * parts) {
             let blocks = group.par_chunks(block_records).zip(&mut encoded);
             blocks.for_each(|(records, out)| encode_block(records, out));
-            for block in &encoded[..group.len().div_ceil(block_records)] {
-                writer.push(block)?;
+            for (block, records) in encoded.iter().zip(group.chunks(block_records)) {
+                writer.push(block, records[0].key())?;
             }
         }
         self.runs.push(writer.finish()?);
@@ -335,7 +348,7 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
-    fn run_writer(&mut self) -> RunWriter {
+    fn run_writer(&mut self) -> RunWriter<R> {
         let base = self.directory.join(format!("run-{}.0", self.next_name));
         self.next_name += 1;
         RunWriter::new(&self.files, &base, self.shape.segment_bytes)
@@ -362,9 +375,13 @@ impl<R: Record> Sorter<R> {
             self.merge_pass(fan_in)?;
         }
         self.summary.fan_in = self.summary.fan_in.max(self.runs.len() as u64);
-        let merge = Merge::new(std::mem::take(&mut self.runs), self.threads)?;
-        let out = Vec::with_capacity(OUT_RECORDS);
-        Ok(Sorted { source: Source::Merge { merge, out }, summary: self.summary })
+        let merge = Merge::new(std::mem::take(&mut self.runs), self.width());
+        Ok(Sorted { source: Source::Merge { merge, out: Vec::new() }, summary: self.summary })
+    }
+
+    fn width(&self) -> Width {
+        let Shape { range_blocks, block_records, .. } = self.shape;
+        Width { workers: self.workers, range_blocks, block_records }
     }
 
     /// One pass: merges neighboring runs, as few as lead to one last merge with the full fan-in.
@@ -376,7 +393,7 @@ impl<R: Record> Sorter<R> {
         let mut runs = std::mem::take(&mut self.runs).into_iter();
         while runs.len() > 0 {
             let take = (excess + 1).min(fan_in).min(runs.len());
-            let group: Vec<Run> = runs.by_ref().take(take).collect();
+            let group: Vec<Run<R>> = runs.by_ref().take(take).collect();
             excess -= take - 1;
             merged.push(if take == 1 {
                 group.into_iter().next().expect("one run")
@@ -388,20 +405,19 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
-    fn merge_runs(&mut self, group: Vec<Run>) -> Result<Run> {
+    fn merge_runs(&mut self, group: Vec<Run<R>>) -> Result<Run<R>> {
         let mut writer = self.run_writer();
-        let mut merge = Merge::<R>::new(group, self.threads)?;
-        let block_records = self.shape.block_records;
-        let mut records = Vec::with_capacity(block_records);
-        let mut block = Vec::new();
+        let mut merge = Merge::<R>::new(group, self.width());
+        let (mut records, mut block) = (Vec::new(), Vec::new());
         loop {
-            records.clear();
-            merge.next_records(block_records, &mut records)?;
+            records = merge.next_chunk(records)?;
             if records.is_empty() {
                 return writer.finish();
             }
-            encode_block(&records, &mut block);
-            writer.push(&block)?;
+            for part in records.chunks(self.shape.block_records) {
+                encode_block(part, &mut block);
+                writer.push(&block, part[0].key())?;
+            }
         }
     }
 }
@@ -435,8 +451,7 @@ impl<R: Record> Sorted<R> {
                 Ok((begin < *at).then(|| &records[begin..*at]))
             }
             Source::Merge { merge, out } => {
-                out.clear();
-                merge.next_records(OUT_RECORDS, out)?;
+                *out = merge.next_chunk(std::mem::take(out))?;
                 Ok((!out.is_empty()).then_some(out.as_slice()))
             }
         }

@@ -4,69 +4,111 @@
 //!  segment file:  [block][block] ...      block:  checksum u64 | record count u32 | byte count u32 | bytes
 //! ```
 //! A segment is deleted as soon as the merge has used it up, so runs and the merge's output share
-//! their room on disk. Memory: eight bytes a block.
+//! their room on disk. Memory: the offset and the first key of every block.
 
 use super::Record;
 use crate::error::{Error, Result};
 use crate::io::{AlignedBuffer, Files, Mode, StoredFile, Writer};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Records a block holds.
-pub(super) const BLOCK_RECORDS: usize = 32 << 10;
 const HEADER_BYTES: usize = 16;
 const WRITE_BUFFER_BYTES: usize = 1 << 20;
 const WRITE_BUFFERS: usize = 4;
 
+use super::READ_BYTES;
+
 /// A finished run. Its segments are deleted when it is dropped.
-pub(super) struct Run {
+pub(super) struct Run<R: Record> {
     files: Files,
     segments: Vec<Segment>,
+    blocks: Vec<Block<R>>,
+    deleted: AtomicUsize,
 }
 
 struct Segment {
     path: PathBuf,
-    /// Where blocks begin, and the end of the last one.
-    bounds: Vec<u64>,
+    /// Number of the first block behind it.
+    end: usize,
 }
 
-impl Drop for Run {
-    fn drop(&mut self) {
-        for segment in &self.segments {
+/// Where a block begins and ends in its segment, and its first key.
+struct Block<R: Record> {
+    begin: u64,
+    bytes: u32,
+    first: R::Key,
+}
+
+impl<R: Record> Run<R> {
+    /// The first key of every block.
+    pub(super) fn first_keys(&self) -> impl Iterator<Item = R::Key> {
+        self.blocks.iter().map(|block| block.first)
+    }
+
+    /// The blocks that may hold keys from `from` on and below `below`.
+    pub(super) fn blocks_between(
+        &self,
+        from: Option<R::Key>,
+        below: Option<R::Key>,
+    ) -> Range<usize> {
+        let before = |key: R::Key| self.blocks.partition_point(|block| block.first < key);
+        let begin = from.map_or(0, |from| before(from).saturating_sub(1));
+        begin..below.map_or(self.blocks.len(), before)
+    }
+
+    /// Deletes the segments that hold nothing from `from` on.
+    pub(super) fn delete_before(&self, from: Option<R::Key>) {
+        let needed = self.blocks_between(from, None).start;
+        self.delete(self.segments.partition_point(|segment| segment.end <= needed));
+    }
+
+    fn delete(&self, count: usize) {
+        for segment in
+            &self.segments[self.deleted.fetch_max(count, Ordering::Relaxed).min(count)..count]
+        {
             // The directory that holds the segments is removed with all its files as well.
             let _ = self.files.remove(&segment.path);
         }
     }
 }
 
-/// Writes one run.
-pub(super) struct RunWriter {
-    files: Files,
-    base: PathBuf,
-    segment_bytes: u64,
-    open: Option<(Writer, Segment)>,
-    done: Run,
+impl<R: Record> Drop for Run<R> {
+    fn drop(&mut self) {
+        self.delete(self.segments.len());
+    }
 }
 
-impl RunWriter {
+/// Writes one run.
+pub(super) struct RunWriter<R: Record> {
+    base: PathBuf,
+    segment_bytes: u64,
+    open: Option<(Writer, PathBuf)>,
+    done: Run<R>,
+}
+
+impl<R: Record> RunWriter<R> {
     /// Starts the run `base`.0, `base`.1, ...
     pub(super) fn new(files: &Files, base: &Path, segment_bytes: u64) -> Self {
-        let done = Run { files: files.clone(), segments: Vec::new() };
-        let base = base.to_path_buf();
-        Self { files: files.clone(), base, segment_bytes, open: None, done }
+        let (segments, blocks) = (Vec::new(), Vec::new());
+        let done = Run { files: files.clone(), segments, blocks, deleted: AtomicUsize::new(0) };
+        Self { base: base.to_path_buf(), segment_bytes, open: None, done }
     }
 
-    /// Appends one encoded block.
-    pub(super) fn push(&mut self, block: &[u8]) -> Result<()> {
+    /// Appends one encoded block, whose first key is `first`.
+    pub(super) fn push(&mut self, block: &[u8], first: R::Key) -> Result<()> {
         if self.open.is_none() {
             let path = self.base.with_extension(self.done.segments.len().to_string());
-            let writer =
-                Writer::create_scratch(&self.files, &path, WRITE_BUFFER_BYTES, WRITE_BUFFERS)?;
-            self.open = Some((writer, Segment { path, bounds: vec![0] }));
+            let files = &self.done.files;
+            let writer = Writer::create_scratch(files, &path, WRITE_BUFFER_BYTES, WRITE_BUFFERS)?;
+            self.open = Some((writer, path));
         }
-        let (writer, segment) = self.open.as_mut().expect("opened above");
+        let (writer, _) = self.open.as_mut().expect("opened above");
+        let begin = writer.position();
         writer.write(block)?;
-        segment.bounds.push(writer.position());
+        self.done.blocks.push(Block { begin, bytes: block.len() as u32, first });
         if writer.position() >= self.segment_bytes {
             self.close_segment()?;
         }
@@ -74,20 +116,20 @@ impl RunWriter {
     }
 
     fn close_segment(&mut self) -> Result<()> {
-        if let Some((writer, segment)) = self.open.take() {
+        if let Some((writer, path)) = self.open.take() {
             writer.finish()?;
-            self.done.segments.push(segment);
+            self.done.segments.push(Segment { path, end: self.done.blocks.len() });
         }
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Result<Run> {
+    pub(super) fn finish(mut self) -> Result<Run<R>> {
         self.close_segment()?;
         Ok(self.done)
     }
 }
 
-/// Encodes at most [`BLOCK_RECORDS`] sorted records as a block.
+/// Encodes sorted records as a block.
 pub(super) fn encode_block<R: Record>(records: &[R], out: &mut Vec<u8>) {
     out.clear();
     out.resize(HEADER_BYTES, 0);
@@ -106,53 +148,76 @@ fn decode_block<R: Record>(block: &[u8], into: &mut Vec<R>) -> Option<()> {
         return None;
     }
     let count = u32::from_le_bytes(header[8..12].try_into().ok()?) as usize;
-    into.clear();
     R::decode(&block[HEADER_BYTES..], count, into)?;
     (into.len() == count).then_some(())
 }
 
-/// Reads a run's blocks one after the other.
-pub(super) struct RunReader {
-    run: Run,
-    segment: usize,
-    block: usize,
-    file: Option<StoredFile>,
+/// Reads some blocks of a run one after the other.
+pub(super) struct RunReader<R: Record> {
+    run: Arc<Run<R>>,
+    blocks: Range<usize>,
+    /// The open segment, and the blocks of it that are in memory.
+    file: Option<(usize, StoredFile)>,
+    buffer: AlignedBuffer,
+    loaded: Range<usize>,
+    start: usize,
 }
 
-impl RunReader {
-    pub(super) fn new(run: Run) -> Self {
-        Self { run, segment: 0, block: 0, file: None }
+impl<R: Record> RunReader<R> {
+    pub(super) fn new(run: Arc<Run<R>>, blocks: Range<usize>) -> Self {
+        Self { run, blocks, file: None, buffer: AlignedBuffer::new(0), loaded: 0..0, start: 0 }
     }
 
-    /// Decodes the next block; `false` after the last. Finished segments are deleted.
-    pub(super) fn next_block<R: Record>(
-        &mut self,
-        buffer: &mut AlignedBuffer,
-        into: &mut Vec<R>,
-    ) -> Result<bool> {
-        loop {
-            let Some(segment) = self.run.segments.get(self.segment) else { return Ok(false) };
-            if self.block + 1 < segment.bounds.len() {
-                break;
-            }
-            self.file = None;
-            self.run.files.remove(&segment.path)?;
-            (self.segment, self.block) = (self.segment + 1, 0);
+    /// Whether there is no further block.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Decodes the next block; `false` after the last.
+    pub(super) fn next_block(&mut self, into: &mut Vec<R>) -> Result<bool> {
+        into.clear();
+        let Some(number) = self.blocks.next() else { return Ok(false) };
+        if !self.loaded.contains(&number) {
+            self.load(number)?;
         }
-        let segment = &self.run.segments[self.segment];
-        if self.file.is_none() {
-            self.file = Some(self.run.files.open(&segment.path, Mode::ReadDirect)?);
-        }
-        let file = self.file.as_ref().expect("opened above");
-        let (begin, end) = (segment.bounds[self.block], segment.bounds[self.block + 1]);
-        let block = file.read_range_into(begin, (end - begin) as usize, buffer)?;
-        decode_block(block, into).ok_or_else(|| {
-            Error::corrupt(
-                &segment.path,
-                format!("the checksum of bytes {begin} to {end} is wrong"),
-            )
+        let run = &*self.run;
+        let block = &run.blocks[number];
+        let begin = self.start + (block.begin - run.blocks[self.loaded.start].begin) as usize;
+        let bytes = &self.buffer.bytes()[begin..begin + block.bytes as usize];
+        decode_block(bytes, into).ok_or_else(|| {
+            let end = block.begin + u64::from(block.bytes);
+            let path = &run.segments[run.segment_of(number)].path;
+            let message = format!("the checksum of bytes {} to {end} is wrong", block.begin);
+            Error::corrupt(path, message)
         })?;
-        self.block += 1;
         Ok(true)
+    }
+
+    /// Reads block `number` and those behind it that are wanted soon.
+    fn load(&mut self, number: usize) -> Result<()> {
+        let run = &*self.run;
+        let segment = run.segment_of(number);
+        if self.file.as_ref().is_none_or(|(open, _)| *open != segment) {
+            let path = &run.segments[segment].path;
+            self.file = Some((segment, run.files.open(path, Mode::ReadDirect)?));
+        }
+        let begin = run.blocks[number].begin;
+        let last = self.blocks.end.min(run.segments[segment].end);
+        let mut end = number + 1;
+        let stop = |block: &Block<R>| block.begin + u64::from(block.bytes);
+        while end < last && stop(&run.blocks[end]) - begin <= READ_BYTES {
+            end += 1;
+        }
+        let len = (stop(&run.blocks[end - 1]) - begin) as usize;
+        let (_, file) = self.file.as_ref().expect("opened above");
+        self.start = file.load_range(begin, len, &mut self.buffer)?;
+        self.loaded = number..end;
+        Ok(())
+    }
+}
+
+impl<R: Record> Run<R> {
+    fn segment_of(&self, block: usize) -> usize {
+        self.segments.partition_point(|segment| segment.end <= block)
     }
 }

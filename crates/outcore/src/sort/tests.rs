@@ -50,7 +50,9 @@ fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: u
     let files = Files::new(Arc::new(sim.clone()));
     let mut sorter = Sorter::new(&files, Path::new("/sort"), 64 * MIB, 2).unwrap();
     let first_run = capacity.div_ceil(8);
-    sorter.shape = Shape { capacity, first_run, block_records, fan_in, segment_bytes: 2000 };
+    let range_blocks = 1 + capacity % 5;
+    sorter.shape =
+        Shape { capacity, first_run, block_records, fan_in, range_blocks, segment_bytes: 2000 };
     sorter
 }
 
