@@ -9,6 +9,8 @@ use crate::units::{KIB, MIB, format_bytes, format_count, size_to_type};
 
 /// What the program takes beside the limit, at most.
 pub const BASE_BYTES: u64 = 32 * MIB;
+/// What freed memory may still be resident at the end of a stage, beyond what it began with.
+const ALLOCATOR_BYTES: u64 = 16 * MIB;
 /// The least limit there is.
 pub const MEMORY_MIN: u64 = 96 * MIB;
 /// Bytes of text parsed as one piece.
@@ -122,6 +124,11 @@ impl Limits {
     /// Memory of a batch in the worst case.
     pub fn batch_memory_bytes(&self) -> u64 {
         self.batch_chunks() as u64 * CHUNK_BYTES * BATCH_FACTOR
+    }
+
+    /// What may still be taken when `held_bytes` are resident.
+    pub fn memory_left(&self, held_bytes: u64) -> u64 {
+        self.memory_bytes.saturating_sub(held_bytes + ALLOCATOR_BYTES)
     }
 
     /// What index and sort share while the input is read.

@@ -29,15 +29,6 @@ impl<'g> BlockSource<'g> {
         self.graph
     }
 
-    /// Lowers the budget, dropping the last of the kept blocks.
-    pub(crate) fn shrink(&mut self, budget: u64) {
-        self.budget = self.budget.min(budget);
-        while self.kept_bytes > self.budget {
-            let block = self.kept.pop().expect("bytes are kept only in blocks");
-            self.kept_bytes -= block.memory_bytes() as u64;
-        }
-    }
-
     /// Visits in order every block that is `wanted` when its turn comes.
     ///
     /// # Errors

@@ -182,8 +182,16 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Strengths are known when pieces are connected, the communities to which they belong only
+    /// afterwards: they are remembered if there is memory, else added up in another scan. It is set
+    /// aside from the start, since memory given back is not always to be had again.
+    fn strength_bytes(&self) -> u64 {
+        let bytes = self.graph.node_count() * size_of::<f64>() as u64;
+        if self.graph.is_directed() || self.rest < bytes { 0 } else { bytes }
+    }
+
     fn run<S: Sum>(&self) -> Result<Communities> {
-        let mut source = BlockSource::new(self.graph, self.rest);
+        let mut source = BlockSource::new(self.graph, self.rest - self.strength_bytes());
         // Labels are what is accessed at random.
         let mut labels: Vec<AtomicU32> = reserve_large_pages(self.graph.node_count() as usize);
         labels.resize_with(self.graph.node_count() as usize, AtomicU32::default);
@@ -251,14 +259,7 @@ impl Job<'_> {
         let directed = self.graph.is_directed();
         let scratch = PerThread::new(Closing::default);
         let tick = |_: &_| tell(self.observer, Event::Advance { done: history.arcs });
-        // Strengths are known now, the communities to which they belong only afterwards: they are
-        // remembered if there is memory, else added up in another scan.
-        let strength_bytes = labels.len() as u64 * size_of::<f64>() as u64;
-        let mut strengths = None;
-        if !directed && self.rest >= strength_bytes {
-            source.shrink(self.rest - strength_bytes);
-            strengths = Some(Vec::with_capacity(labels.len()));
-        }
+        let mut strengths = (self.strength_bytes() > 0).then(|| Vec::with_capacity(labels.len()));
         let pieces = Pieces::new(labels.len(), directed);
         let mut inside = 0.0;
         scan_communities::<S>(source, &labels, Some(&pieces), &scratch, tick, |_, sums| {

@@ -104,18 +104,25 @@ fn free_bytes(_path: &Path) -> io::Result<u64> {
 
 /// The most resident memory this process has had, if the system tells.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    kib_line("/proc/self/status", "VmHWM:")
+}
+
+/// The memory of this process that is resident now, if the system tells.
+pub(crate) fn resident_memory_bytes() -> Option<u64> {
+    kib_line("/proc/self/status", "VmRSS:")
+}
+
+/// A number of KiB, as bytes, from a table of the kernel.
+fn kib_line(path: &str, label: &str) -> Option<u64> {
+    let table = fs::read_to_string(path).ok()?;
+    let line = table.lines().find(|line| line.starts_with(label))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)
 }
 
 /// Memory that can still be used without pushing other programs out, if the system tells.
 pub fn available_memory_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = status.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
+    kib_line("/proc/meminfo", "MemAvailable:")
 }
 
 /// Whether a process with this number runs; yes where the system cannot tell.

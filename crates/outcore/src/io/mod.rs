@@ -12,8 +12,8 @@ mod memory;
 pub mod sim;
 mod stream;
 
-pub(crate) use disk::peak_memory_bytes;
 pub use disk::{Disk, available_memory_bytes};
+pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};
 pub use files::{Counters, Files, Scratch, StoredFile};
 pub(crate) use memory::{prefetch, reserve_large_pages};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};

@@ -12,11 +12,11 @@ mod report;
 
 pub use report::{CommunitiesReport, InputReport, Report, StageReport};
 
-use crate::cluster::{self, ClusterOptions, Communities};
+use crate::cluster::{self, ClusterMemory, ClusterOptions, Communities};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions};
-use crate::io::{Files, Scratch, peak_memory_bytes};
+use crate::io::{Files, Scratch, peak_memory_bytes, resident_memory_bytes};
 use crate::output;
 use crate::plan::{InputSize, Limits, Plan};
 use crate::progress::{Event, Observer, Stage, tell};
@@ -127,7 +127,11 @@ impl<'a> Job<'a> {
 
     fn cluster(&mut self, graph: &Graph, options: &ClusterOptions) -> Result<Communities> {
         self.stage(Stage::Cluster, |job| {
-            let memory = job.limits.memory_bytes;
+            // What earlier stages gave back, the allocator may still hold.
+            let held = resident_memory_bytes().unwrap_or(0);
+            let memory = job.limits.memory_left(held);
+            let least = ClusterMemory::of(graph, job.limits.threads).total_bytes();
+            let memory = memory.max(least.min(job.limits.memory_bytes));
             let communities = cluster::cluster(graph, options, memory, job.observer)?;
             let summary = format!(
                 "{} sweeps, {} communities, modularity {:.4}",

@@ -124,7 +124,7 @@ impl Record for Pair {
 /// Fixed memory beside the records: write buffers, blocks being encoded.
 const FIXED_BYTES: u64 = 12 * MIB;
 /// Segments of runs are at least this large.
-const SEGMENT_BYTES: u64 = 16 * MIB;
+const SEGMENT_BYTES: u64 = MIB;
 /// Runs begin with records of this size in memory: larger ones make the merge a little faster, but
 /// every new page of memory that they touch costs more than that.
 const RUN_BYTES: u64 = 128 * MIB;
@@ -186,7 +186,8 @@ impl Shape {
             block_records: block_records as usize,
             fan_in: fan_in as usize,
             range_blocks: range_blocks.clamp(1, RANGE_BLOCKS_MAX) as usize,
-            segment_bytes: SEGMENT_BYTES.max(capacity * record / 64),
+            // A run is at least this often cut, so that little of it stays behind when it is merged.
+            segment_bytes: SEGMENT_BYTES.max(capacity.min(RUN_BYTES / record) * record / 64),
         }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
 const HEADER_BYTES: usize = 16;
-const WRITE_BUFFER_BYTES: usize = 1 << 20;
+const WRITE_BUFFER_BYTES: usize = 256 << 10;
 const WRITE_BUFFERS: usize = 4;
 
 use super::READ_BYTES;

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Builds a graph with webgraph-rs: text edges with string names in, BV graph and list of names out.
+#
+#   webgraph.sh EDGES.tsv DIR NODES [THREADS]
+#
+# Does less than the job: one direction only, no weights, and the number of nodes has to be known beforehand.
+set -euo pipefail
+
+edges=$1
+dir=$2
+nodes=$3
+threads=${4:-2}
+rivals=${RIVALS:-${TMPDIR:-/tmp}/outcore-rivals}
+
+# The memory figure is for the batches of arcs; the map of names comes on top and has no limit.
+TMPDIR=$dir exec "$rivals/bin/webgraph" from arcs --labels --separator $'\t' --num-nodes "$nodes" \
+    --num-threads "$threads" --memory-usage 1GiB "$dir/graph" < "$edges"

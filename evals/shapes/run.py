@@ -1,0 +1,228 @@
+"""Graphs that break clustering programs: right answers, and time linear in the edges (bar B8).
+
+A star, a path, rings of cliques, complete graphs and separate pairs, each in a quarter of its size and in full: the
+time per edge may grow by half at most. One weighted graph with all weights scaled by 1e-12 and 1e12 has to give the
+same bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import harness
+from harness import Command
+
+GROWTH_BAR = 1.5
+PATH_SWEEPS_BAR = 6
+BATCH = 100_000
+SCALES = {"1e-12": "e-12", "1e12": "e12"}
+
+Edges = Iterator[tuple[int, int]]
+
+
+def star(leaves: int) -> Edges:
+    return ((0, leaf) for leaf in range(1, leaves + 1))
+
+
+def path(nodes: int) -> Edges:
+    return ((node, node + 1) for node in range(nodes - 1))
+
+
+CLIQUE = 10
+
+
+def ring_of_cliques(cliques: int) -> Edges:
+    for clique in range(cliques):
+        first = clique * CLIQUE
+        yield from ((first + a, first + b) for a in range(CLIQUE) for b in range(a + 1, CLIQUE))
+        yield first + CLIQUE - 1, (first + CLIQUE) % (cliques * CLIQUE)
+
+
+def complete(nodes: int) -> Edges:
+    return ((a, b) for a in range(nodes) for b in range(a + 1, nodes))
+
+
+def pairs(count: int) -> Edges:
+    return ((2 * pair, 2 * pair + 1) for pair in range(count))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A family of graphs: sizes in the family's own unit, edges by size, the communities to expect."""
+
+    edges: Callable[[int], Edges]
+    sizes: dict[str, tuple[int, int]]
+    edge_count: Callable[[int], int]
+    communities: Callable[[int], tuple[int, int]] | None
+    linear: bool = True
+
+
+# A complete graph has a quarter of the edges at half the nodes. The rings are too small to time.
+SHAPES = {
+    "star": Shape(
+        star,
+        {"full": (500_000, 2_000_000), "smoke": (5_000, 20_000)},
+        lambda size: size,
+        lambda _: (1, 1),
+    ),
+    "path": Shape(
+        path,
+        {"full": (250_000, 1_000_000), "smoke": (2_500, 10_000)},
+        lambda size: size - 1,
+        None,
+    ),
+    "ring of cliques": Shape(
+        ring_of_cliques,
+        {"full": (250, 1000), "smoke": (25, 100)},
+        lambda size: size * (CLIQUE * (CLIQUE - 1) // 2 + 1),
+        lambda size: (size - 1, size),
+        linear=False,
+    ),
+    "complete": Shape(
+        complete,
+        {"full": (1000, 2000), "smoke": (50, 100)},
+        lambda size: size * (size - 1) // 2,
+        lambda _: (1, 1),
+    ),
+    # Last: reading its answer enlarges this interpreter, which is the floor of what memory can be measured.
+    "pairs": Shape(
+        pairs,
+        {"full": (2_500_000, 10_000_000), "smoke": (2_500, 10_000)},
+        lambda size: size,
+        lambda size: (size, size),
+    ),
+}
+
+
+def write_edges(edges: Edges, output: Path) -> None:
+    with output.open("w") as file:
+        batch: list[str] = []
+        for source, target in edges:
+            batch.append(f"{source}\t{target}\n")
+            if len(batch) == BATCH:
+                file.write("".join(batch))
+                batch.clear()
+        file.write("".join(batch))
+
+
+def read_answer(communities: Path) -> array[int]:
+    """The community of each node, nodes being named 0, 1, 2 .."""
+    values: dict[int, int] = {}
+    answer = array("I")
+    with communities.open("rb") as file:
+        for line in file:
+            node, community = map(int, line.split())
+            # Nodes come nearly in order: keep what comes early apart.
+            if node == len(answer):
+                answer.append(community)
+            else:
+                values[node] = community
+            while values and len(answer) in values:
+                answer.append(values.pop(len(answer)))
+    if values:
+        harness.cannot_run("the communities lack nodes")
+    return answer
+
+
+def scale_weights(source: Path, output: Path, exponent: str) -> None:
+    """Shifts the decimal point of every weight: no rounding before the reader's own."""
+    with output.open("w") as file:
+        for line in harness.lines(source):
+            head, _, weight = line.rpartition("\t")
+            if "e" in weight.lower():
+                harness.cannot_run("the generated weights already have exponents")
+            file.write(f"{head}\t{weight}{exponent}\n")
+
+
+def main() -> int:
+    options = harness.arguments("shapes", "hostile shapes: right answers in linear time")
+    full = options.scale == "full"
+    harness.require_space(2 * harness.GIB if full else harness.GIB // 8)
+    folder = harness.fresh(harness.data_folder() / "shapes")
+    work, communities, report = folder / "work", folder / "communities", folder / "report.json"
+    result = harness.Result(
+        "shapes", "B8", options.scale, {name: list(shape.sizes[options.scale]) for name, shape in SHAPES.items()}
+    )
+
+    for name, shape in SHAPES.items():
+        labels = [f"{name} {size}" for size in shape.sizes[options.scale]]
+        inputs = [folder / f"edges-{size}.tsv" for size in shape.sizes[options.scale]]
+        for size, edges in zip(shape.sizes[options.scale], inputs, strict=True):
+            write_edges(shape.edges(size), edges)
+
+        def prepare(inputs: list[Path] = inputs) -> None:
+            harness.fresh(work)
+            report.unlink(missing_ok=True)
+            communities.unlink(missing_ok=True)
+            harness.settle(*inputs)
+
+        # The largest comes last, so that its answer is the one that stays.
+        result.measure(
+            [
+                Command(label, harness.cluster_argv(edges, communities, work, report=report), [work], prepare)
+                for label, edges in zip(labels, inputs, strict=True)
+            ],
+            options.repeats,
+        )
+        result.check_runs(*labels)
+        small, large = shape.sizes[options.scale]
+        per_edge = [
+            result.summary(label).median_seconds / shape.edge_count(size)
+            for label, size in zip(labels, (small, large), strict=True)
+        ]
+        growth = per_edge[1] / per_edge[0]
+        result.check(f"{name}: growth of time per edge", growth, GROWTH_BAR, unit="x", judged=full and shape.linear)
+        if communities.exists():
+            check_answer(result, name, shape, large, read_answer(communities), report)
+        for edges in inputs:
+            edges.unlink()
+
+    check_scaled_weights(result, folder, smoke=not full)
+    harness.fresh(folder)
+    return result.finish()
+
+
+def check_answer(result: harness.Result, name: str, shape: Shape, size: int, answer: array[int], report: Path) -> None:
+    count = max(answer, default=-1) + 1
+    used = bytearray(count)
+    for community in answer:
+        used[community] = 1
+    result.check(f"{name}: community numbers without nodes", used.count(0), 0)
+    if shape.communities is None:
+        sweeps = harness.sweeps_in_report(report)
+        result.check(f"{name}: sweeps", float("nan") if sweeps is None else sweeps, PATH_SWEEPS_BAR)
+        return
+    least, most = shape.communities(size)
+    result.check(f"{name}: communities at least", count, least, ">=")
+    result.check(f"{name}: communities at most", count, most)
+    if name == "pairs":
+        apart = sum(1 for node in range(0, len(answer), 2) if answer[node] != answer[node + 1])
+        result.check("pairs: pairs apart", apart, 0)
+
+
+def check_scaled_weights(result: harness.Result, folder: Path, smoke: bool) -> None:
+    """Demands the same bytes whatever the unit of the weights."""
+    graph = harness.planted(5_000, 50_000) if smoke else harness.planted(200_000, 2_000_000)
+    hashes = {}
+    for scale, exponent in {"1": "", **SCALES}.items():
+        source, output = folder / "weighted.tsv", folder / f"weighted-{scale}"
+        scale_weights(graph.path, source, exponent)
+        sample = harness.run_once(Command(scale, harness.cluster_argv(source, output, harness.fresh(folder / "work"))))
+        hashes[scale] = harness.sha256(output)[:16] if sample.ok else ""
+        if not sample.ok:
+            print(f"\nweights x {scale} failed:\n{sample.error}", file=sys.stderr)
+        if scale == "1":
+            result.check("weighted graph: exit code", sample.exit_code, 0)
+        else:
+            found, expected = hashes[scale] or "failed", hashes["1"] or "any file"
+            result.check(f"weights x {scale}: communities", found, expected, "==", unit="SHA-256")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
