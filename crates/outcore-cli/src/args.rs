@@ -225,8 +225,12 @@ pub(crate) struct Input {
     /// [default: detected]
     #[arg(long, value_name = "TEXT")]
     pub(crate) delimiter: Option<Delimiter>,
-    /// Skip lines that start with this text; an empty text skips none [default: #]
-    #[arg(long, value_name = "TEXT")]
+    // Not a doc comment: rustdoc would take the default for a link.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help = "Skip lines that start with this text; an empty text skips none [default: #]"
+    )]
     pub(crate) comment: Option<String>,
     /// Whether the first line names the columns
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Header::Auto)]

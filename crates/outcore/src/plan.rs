@@ -222,13 +222,13 @@ impl Plan {
                 read_memory,
                 edges * 110.0,
             ),
-            stage(Stage::Merge, run_bytes, arcs_bytes, limits.memory_bytes, edges * 50.0),
+            stage(Stage::Merge, run_bytes, arcs_bytes, limits.memory_bytes, edges * 80.0),
             stage(
                 Stage::Cluster,
                 (arcs_bytes as f64 * scans) as u64,
                 0,
                 cluster_memory,
-                edges * 2.0 * sweeps * 14.0,
+                edges * 2.0 * sweeps * 28.0,
             ),
             stage(
                 Stage::Write,
