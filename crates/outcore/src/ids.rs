@@ -15,8 +15,8 @@
 //!   3  number       the new names of all shards by place of first appearance
 //!   4  fill in      every chunk's misses, every shard's slots, in parallel
 //! ```
-//! Look-ups go in groups whose slots are prefetched together. Linear probing with tables that grow by an eighth at 85 %
-//! load, in place: 23.5 to 26.5 bytes a name.
+//! Look-ups go in groups whose slots are prefetched together. Linear probing with tables that grow
+//! by an eighth at 85 % load, in place: 23.5 to 26.5 bytes a name.
 //!
 //! As long as all names are decimal numbers that fill their range (at most `SPARSE` times as many
 //! numbers as names), the number itself is the place: 4 bytes a number, one access. The first name

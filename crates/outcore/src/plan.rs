@@ -21,6 +21,13 @@ const GRAPH_WRITER_BYTES: u64 = 56 * MIB;
 const BATCH_FACTOR: u64 = 16;
 /// Bytes a name takes in the index: 20 a slot at 75 to 85 % load.
 const INDEX_BYTES_A_NODE: f64 = 26.5;
+/// Runs of a sort begin with records of this size in memory: larger ones make the merge a little
+/// faster, but every new page of memory that they touch costs more than that.
+pub const RUN_BYTES: u64 = 128 * MIB;
+/// After so many runs of a size, runs become twice as large, up to what the budget allows.
+pub const RUNS_OF_A_SIZE: u64 = 16;
+/// Memory of an arc on its way through the sort.
+const ARC_BYTES: u64 = 12;
 /// The least the sort gets beside the index.
 const SORT_BYTES_MIN: u64 = 20 * MIB;
 /// State of label propagation: label and activity; in the last pass two arrays of labels.
@@ -85,7 +92,7 @@ pub struct Plan {
     pub disk_bytes: u64,
     /// Room that stays taken when only the graph is kept.
     pub graph_bytes: u64,
-    /// Runs written by the sort.
+    /// Runs written by the sort; 0 if it stays in memory.
     pub run_count: u64,
     /// The least limit that this job can be done in, by the likely size.
     pub memory_bytes_min: u64,
@@ -196,8 +203,8 @@ impl Plan {
         let names_bytes = (input.node_count as f64 * (input.name_bytes + 1.1)) as u64;
         let index = (input.node_count as f64 * INDEX_BYTES_A_NODE) as u64;
         let sort = limits.sort_bytes(index).unwrap_or(SORT_BYTES_MIN);
-        let run_records = sort.saturating_sub(12 * MIB) / 24;
-        let spills = arcs > run_records;
+        let run_count = run_count(arcs * ARC_BYTES, sort.saturating_sub(12 * MIB) / 2);
+        let spills = run_count > 0;
         let run_bytes = if spills { run_bytes } else { 0 };
         let sweeps = 5.0;
         let cluster_memory = limits.memory_bytes.min(
@@ -213,7 +220,8 @@ impl Plan {
         };
         let edges = input.edge_count as f64;
         let read_memory =
-            (limits.batch_memory_bytes() + index + 24 * arcs).min(limits.memory_bytes);
+            (limits.batch_memory_bytes() + index + 2 * (ARC_BYTES * arcs).min(RUN_BYTES))
+                .min(limits.memory_bytes);
         let stages = vec![
             stage(
                 Stage::Read,
@@ -245,7 +253,7 @@ impl Plan {
             // The merge deletes runs as it writes the graph; a sixteenth of the runs is in between.
             disk_bytes: run_bytes.max(arcs_bytes) + run_bytes / 16 + names_bytes,
             graph_bytes: arcs_bytes + names_bytes,
-            run_count: if spills { arcs.div_ceil(run_records.max(1)) } else { 0 },
+            run_count,
             memory_bytes_min: limits.memory_bytes_for(input.node_count),
         })
     }
@@ -274,6 +282,22 @@ impl Plan {
         )
         .hint("use `--work-dir` on a larger disk; `outcore plan` shows each stage"))
     }
+}
+
+/// Runs of a sort of `bytes`, of which a run may take `most_bytes`; 0 if one run is all.
+fn run_count(bytes: u64, most_bytes: u64) -> u64 {
+    let most = most_bytes.max(MIB);
+    let mut size = RUN_BYTES.min(most);
+    if bytes <= size {
+        return 0;
+    }
+    let (mut left, mut runs) = (bytes, 0);
+    while size < most && left > RUNS_OF_A_SIZE * size {
+        left -= RUNS_OF_A_SIZE * size;
+        runs += RUNS_OF_A_SIZE;
+        size = (2 * size).min(most);
+    }
+    runs + left.div_ceil(size)
 }
 
 #[cfg(test)]
@@ -307,6 +331,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn runs_double_after_every_sixteen() {
+        assert_eq!(run_count(RUN_BYTES, GIB), 0);
+        assert_eq!(run_count(10 * RUN_BYTES, GIB), 10);
+        assert_eq!(run_count(20 * RUN_BYTES, GIB), 18);
+        assert_eq!(run_count(100 * RUN_BYTES, RUN_BYTES / 2), 200);
     }
 
     #[test]

@@ -223,7 +223,9 @@ impl<R: Record> Merge<R> {
         // Full means that enough chunks are on their way back.
         let _ = self.spares.try_send(used);
         while let Some(Some(range)) = self.ranges.get(self.current) {
-            let chunk = range.recv().expect("a worker answers for every range")?;
+            let answer = range.recv().expect("a worker answers for every range");
+            // Nothing follows an error.
+            let chunk = answer.inspect_err(|_| self.current = self.ranges.len())?;
             let is_last = chunk.len() < CHUNK_RECORDS;
             if is_last {
                 self.end_range();

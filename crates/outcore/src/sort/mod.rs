@@ -2,9 +2,10 @@
 //! (Knuth, volume 3, 5.4).
 //!
 //! Records are collected in memory, sorted by radix with all cores (`radix`) and written as a
-//! compressed run (`run`) each time the budget is full; one k-way merge (`merge`) then gives
-//! them back in order, after more passes where there are more runs than the budget can merge at
-//! once. What fits in the budget never touches the disk. The sort is stable.
+//! compressed run (`run`) each time [`RUN_BYTES`] of them are there; runs grow with their number, up
+//! to what the budget allows. One k-way merge (`merge`) then gives them back in order, after more
+//! passes where there are more runs than the budget can merge at once. What fits in the first run
+//! never touches the disk. The sort is stable.
 //!
 //! Memory: the budget. Disk: every record once, encoded by [`Record::encode`]; merged parts of the
 //! runs are deleted on the way. I/O: one sequential write and one read a pass.
@@ -32,6 +33,7 @@ mod tests;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, reserve_large_pages};
+use crate::plan::{RUN_BYTES, RUNS_OF_A_SIZE};
 use crate::units::{MIB, size_to_type};
 use merge::{Merge, Width};
 use rayon::prelude::*;
@@ -125,11 +127,6 @@ impl Record for Pair {
 const FIXED_BYTES: u64 = 12 * MIB;
 /// Segments of runs are at least this large.
 const SEGMENT_BYTES: u64 = MIB;
-/// Runs begin with records of this size in memory: larger ones make the merge a little faster, but
-/// every new page of memory that they touch costs more than that.
-const RUN_BYTES: u64 = 128 * MIB;
-/// After so many runs of a size, runs become twice as large, up to what the budget allows.
-const RUNS_OF_A_SIZE: usize = 16;
 /// Records in a block: fewer where the budget is small.
 const BLOCK_RECORDS: std::ops::Range<u64> = 2 << 10..32 << 10;
 /// What is read of a run at once, at least.
@@ -300,7 +297,7 @@ impl<R: Record> Sorter<R> {
 
     /// Records in the run being formed.
     fn run_capacity(&self) -> usize {
-        let doublings = (self.runs.len() / RUNS_OF_A_SIZE).min(40);
+        let doublings = (self.runs.len() / RUNS_OF_A_SIZE as usize).min(40);
         self.shape.first_run.saturating_mul(1 << doublings).min(self.shape.capacity)
     }
 
