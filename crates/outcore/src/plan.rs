@@ -23,9 +23,15 @@ const BATCH_FACTOR: u64 = 16;
 const INDEX_BYTES_A_NODE: f64 = 26.5;
 /// Runs of a sort begin with records of this size in memory: larger ones make the merge a little
 /// faster, but every new page of memory that they touch costs more than that.
-pub const RUN_BYTES: u64 = 128 * MIB;
+pub const RUN_BYTES: u64 = 32 * MIB;
+/// A run is cut into so many files, to be deleted one by one...
+pub const SEGMENTS: u64 = 16;
+/// ...of this size at least: file systems take long to create thousands of them.
+pub const SEGMENT_BYTES: u64 = 8 * MIB;
+/// Buffers of a run while runs are formed: to collect, to sort, its scratch, and to write.
+pub const RUN_BUFFERS: u64 = 4;
 /// After so many runs of a size, runs become twice as large, up to what the budget allows.
-pub const RUNS_OF_A_SIZE: u64 = 16;
+pub const RUNS_OF_A_SIZE: u64 = 64;
 /// Memory of an arc on its way through the sort.
 const ARC_BYTES: u64 = 12;
 /// The least the sort gets beside the index.
@@ -203,7 +209,7 @@ impl Plan {
         let names_bytes = (input.node_count as f64 * (input.name_bytes + 1.1)) as u64;
         let index = (input.node_count as f64 * INDEX_BYTES_A_NODE) as u64;
         let sort = limits.sort_bytes(index).unwrap_or(SORT_BYTES_MIN);
-        let run_count = run_count(arcs * ARC_BYTES, sort.saturating_sub(12 * MIB) / 2);
+        let run_count = run_count(arcs * ARC_BYTES, sort.saturating_sub(12 * MIB) / RUN_BUFFERS);
         let spills = run_count > 0;
         let run_bytes = if spills { run_bytes } else { 0 };
         let sweeps = 5.0;
@@ -220,7 +226,7 @@ impl Plan {
         };
         let edges = input.edge_count as f64;
         let read_memory =
-            (limits.batch_memory_bytes() + index + 2 * (ARC_BYTES * arcs).min(RUN_BYTES))
+            (limits.batch_memory_bytes() + index + RUN_BUFFERS * (ARC_BYTES * arcs).min(RUN_BYTES))
                 .min(limits.memory_bytes);
         let stages = vec![
             stage(
@@ -250,8 +256,7 @@ impl Plan {
             input,
             limits,
             stages,
-            // The merge deletes runs as it writes the graph; a sixteenth of the runs is in between.
-            disk_bytes: run_bytes.max(arcs_bytes) + run_bytes / 16 + names_bytes,
+            disk_bytes: merge_disk_bytes(run_bytes, run_count, arcs_bytes) + names_bytes,
             graph_bytes: arcs_bytes + names_bytes,
             run_count,
             memory_bytes_min: limits.memory_bytes_for(input.node_count),
@@ -282,6 +287,14 @@ impl Plan {
         )
         .hint("use `--work-dir` on a larger disk; `outcore plan` shows each stage"))
     }
+}
+
+/// Most room that runs and graph take while one is merged into the other: a segment of a run is
+/// deleted only when all of it has been merged.
+fn merge_disk_bytes(run_bytes: u64, run_count: u64, arcs_bytes: u64) -> u64 {
+    let behind = (run_count * SEGMENT_BYTES).max(run_bytes / SEGMENTS).min(run_bytes);
+    let share = behind as f64 / run_bytes.max(1) as f64;
+    (run_bytes + (share * arcs_bytes as f64) as u64).max(arcs_bytes + behind)
 }
 
 /// Runs of a sort of `bytes`, of which a run may take `most_bytes`; 0 if one run is all.
@@ -334,10 +347,10 @@ mod tests {
     }
 
     #[test]
-    fn runs_double_after_every_sixteen() {
+    fn runs_double_after_every_so_many() {
         assert_eq!(run_count(RUN_BYTES, GIB), 0);
         assert_eq!(run_count(10 * RUN_BYTES, GIB), 10);
-        assert_eq!(run_count(20 * RUN_BYTES, GIB), 18);
+        assert_eq!(run_count(80 * RUN_BYTES, GIB), 72);
         assert_eq!(run_count(100 * RUN_BYTES, RUN_BYTES / 2), 200);
     }
 

@@ -40,6 +40,14 @@ impl AlignedBuffer {
     }
 }
 
+/// What a writer's thread is told.
+enum Order {
+    /// Write so many bytes of the buffer at the offset.
+    Write(AlignedBuffer, usize, u64),
+    /// Go on with this file.
+    Open(StoredFile),
+}
+
 /// Writes a file sequentially through a thread of its own; the file appears under its name only when
 /// it is complete ([`Writer::finish`]), and is removed if the writer is dropped before.
 pub struct Writer {
@@ -50,7 +58,7 @@ pub struct Writer {
     buffer: AlignedBuffer,
     filled: usize,
     written: u64,
-    full: Option<Sender<(AlignedBuffer, usize, u64)>>,
+    orders: Option<Sender<Order>>,
     empty: Receiver<AlignedBuffer>,
     thread: Option<JoinHandle<Result<StoredFile>>>,
 }
@@ -85,17 +93,22 @@ impl Writer {
         buffer_bytes: usize,
         depth: usize,
     ) -> Result<Self> {
-        let file = files.open(written_as, Mode::CreateDirect)?;
-        let (full, to_write) = bounded::<(AlignedBuffer, usize, u64)>(depth);
+        let mut file = files.open(written_as, Mode::CreateDirect)?;
+        let (orders, taken) = bounded(depth + 1);
         let (give_back, empty) = bounded(depth + 1);
         for _ in 0..depth {
             give_back.send(AlignedBuffer::new(buffer_bytes)).expect("the channel has room");
         }
         let thread = std::thread::spawn(move || {
-            for (buffer, used, offset) in to_write {
-                file.write_all_at(offset, &buffer.bytes()[..used])?;
-                // The writer may be gone already; then nobody needs the buffer.
-                let _ = give_back.send(buffer);
+            for order in taken {
+                match order {
+                    Order::Open(next) => file = next,
+                    Order::Write(buffer, used, offset) => {
+                        file.write_all_at(offset, &buffer.bytes()[..used])?;
+                        // The writer may be gone already; then nobody needs the buffer.
+                        let _ = give_back.send(buffer);
+                    }
+                }
             }
             Ok(file)
         });
@@ -106,7 +119,7 @@ impl Writer {
             buffer: AlignedBuffer::new(buffer_bytes),
             filled: 0,
             written: 0,
-            full: Some(full),
+            orders: Some(orders),
             empty,
             thread: Some(thread),
         })
@@ -138,18 +151,51 @@ impl Writer {
     fn hand_over(&mut self, used: usize) -> Result<()> {
         let Ok(next) = self.empty.recv() else { return Err(self.failure()) };
         let buffer = std::mem::replace(&mut self.buffer, next);
-        let full = self.full.as_ref().expect("finish consumes the writer");
-        if full.send((buffer, used, self.written)).is_err() {
-            return Err(self.failure());
-        }
+        self.order(Order::Write(buffer, used, self.written))?;
         self.written += self.filled as u64;
         self.filled = 0;
         Ok(())
     }
 
+    fn order(&mut self, order: Order) -> Result<()> {
+        let orders = self.orders.as_ref().expect("finish consumes the writer");
+        if orders.send(order).is_err() {
+            return Err(self.failure());
+        }
+        Ok(())
+    }
+
+    /// Hands over what is left of the file, padded; gives the file's length.
+    fn hand_over_rest(&mut self) -> Result<u64> {
+        let total = self.position();
+        if self.filled > 0 {
+            let used = self.filled.next_multiple_of(ALIGNMENT);
+            let filled = self.filled;
+            self.buffer.bytes_mut()[filled..used].fill(0);
+            self.hand_over(used)?;
+        }
+        Ok(total)
+    }
+
+    /// For a writer made by [`Writer::create_scratch`]: ends the file and goes on with the new file
+    /// `path`, with the same thread and buffers. Gives the length of the ended one, which is now the
+    /// caller's to remove.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`; later writes tell what the thread meets.
+    pub fn next_scratch(&mut self, path: &Path) -> Result<u64> {
+        let total = self.hand_over_rest()?;
+        let file = self.files.open(path, Mode::CreateDirect)?;
+        self.order(Order::Open(file))?;
+        self.path = path.to_path_buf();
+        self.written_as = path.to_path_buf();
+        self.written = 0;
+        Ok(total)
+    }
+
     /// The error that ended the thread.
     fn failure(&mut self) -> Error {
-        self.full = None;
+        self.orders = None;
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(Err(error))) => error,
             _ => Error::io("write", &self.path, std::io::ErrorKind::BrokenPipe.into()),
@@ -161,14 +207,8 @@ impl Writer {
     /// # Errors
     /// `Io`, `DiskFull`.
     pub fn finish(mut self) -> Result<u64> {
-        let total = self.position();
-        if self.filled > 0 {
-            let used = self.filled.next_multiple_of(ALIGNMENT);
-            let filled = self.filled;
-            self.buffer.bytes_mut()[filled..used].fill(0);
-            self.hand_over(used)?;
-        }
-        self.full = None;
+        let total = self.hand_over_rest()?;
+        self.orders = None;
         let file = match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result?,
             _ => return Err(self.failure()),
@@ -186,7 +226,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.full = None;
+        self.orders = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -85,16 +85,22 @@ struct Lane<R: Record> {
 }
 
 impl<R: Record> Lane<R> {
-    /// The part of `run` from `from` on and below `below`.
-    fn new(run: &Arc<Run<R>>, from: Option<R::Key>, below: Option<R::Key>) -> Result<Self> {
-        let reader = RunReader::new(run.clone(), run.blocks_between(from, below));
-        let mut lane = Self { reader, block: Vec::new(), at: 0, end: 0, below };
-        while lane.at == lane.end && lane.next_block()? {
-            lane.at =
-                from.map_or(0, |from| lane.block.partition_point(|record| record.key() < from));
-            lane.at = lane.at.min(lane.end);
+    fn new(run: &Arc<Run<R>>) -> Self {
+        let reader = RunReader::new(run.clone());
+        Self { reader, block: Vec::new(), at: 0, end: 0, below: None }
+    }
+
+    /// Goes to the part of the run from `from` on and below `below`.
+    fn go_to(&mut self, from: Option<R::Key>, below: Option<R::Key>) -> Result<()> {
+        self.reader.go_to(from, below);
+        self.below = below;
+        (self.at, self.end) = (0, 0);
+        while self.at == self.end && self.next_block()? {
+            self.at =
+                from.map_or(0, |from| self.block.partition_point(|record| record.key() < from));
+            self.at = self.at.min(self.end);
         }
-        Ok(lane)
+        Ok(())
     }
 
     fn next_block(&mut self) -> Result<bool> {
@@ -131,12 +137,18 @@ impl<R: Record> Shared<R> {
         (from, self.splitters.get(number).copied())
     }
 
-    /// Merges one range; ends early if nobody listens any more.
-    fn merge_range(&self, number: usize, spares: &Receiver<Vec<R>>) -> Result<()> {
+    /// Merges one range from `lanes`, one a run; ends early if nobody listens any more.
+    fn merge_range(
+        &self,
+        number: usize,
+        lanes: &mut [Lane<R>],
+        spares: &Receiver<Vec<R>>,
+    ) -> Result<()> {
         let (from, below) = self.range(number);
-        let lanes = self.runs.iter().map(|run| Lane::new(run, from, below));
-        let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
-        let heads: Vec<_> = (0u32..).zip(&lanes).map(|(run, lane)| lane.head(run)).collect();
+        for lane in &mut *lanes {
+            lane.go_to(from, below)?;
+        }
+        let heads: Vec<_> = (0u32..).zip(&*lanes).map(|(run, lane)| lane.head(run)).collect();
         let mut tree = LoserTree::new(&heads, R::LAST_RANK);
         loop {
             let mut out = spares.try_recv().unwrap_or_default();
@@ -270,12 +282,13 @@ fn spawn_worker<R: Record>(
     spares: Receiver<Vec<R>>,
 ) -> JoinHandle<()> {
     std::thread::spawn(move || {
+        let mut lanes: Vec<_> = shared.runs.iter().map(Lane::new).collect();
         while tokens.recv().is_ok() {
             let number = shared.next.fetch_add(1, Ordering::Relaxed);
             if number >= shared.outputs.len() {
                 return;
             }
-            if let Err(error) = shared.merge_range(number, &spares) {
+            if let Err(error) = shared.merge_range(number, &mut lanes, &spares) {
                 // The merge may be gone: then nobody waits for the error.
                 let _ = shared.outputs[number].send(Err(error));
             }

@@ -1,9 +1,9 @@
 //! Sorts any fixed-size records that are larger than memory: run formation, then merging
 //! (Knuth, volume 3, 5.4).
 //!
-//! Records are collected in memory, sorted by radix with all cores (`radix`) and written as a
-//! compressed run (`run`) each time [`RUN_BYTES`] of them are there; runs grow with their number, up
-//! to what the budget allows. One k-way merge (`merge`) then gives them back in order, after more
+//! Records are collected in memory; each time [`RUN_BYTES`] of them are there, they are sorted by
+//! radix with all cores (`radix`) and written as a compressed run (`run`), while the next ones are
+//! collected (`form`). Runs grow with their number, up to what the budget allows. One k-way merge (`merge`) then gives them back in order, after more
 //! passes where there are more runs than the budget can merge at once. What fits in the first run
 //! never touches the disk. The sort is stable.
 //!
@@ -25,6 +25,7 @@
 //! # Ok::<(), outcore::Error>(())
 //! ```
 
+mod form;
 mod merge;
 mod radix;
 mod run;
@@ -33,10 +34,10 @@ mod tests;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, reserve_large_pages};
-use crate::plan::{RUN_BYTES, RUNS_OF_A_SIZE};
+use crate::plan::{RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS};
 use crate::units::{MIB, size_to_type};
+use form::Former;
 use merge::{Merge, Width};
-use rayon::prelude::*;
 use run::{Run, RunWriter, encode_block};
 use std::path::{Path, PathBuf};
 
@@ -125,14 +126,12 @@ impl Record for Pair {
 
 /// Fixed memory beside the records: write buffers, blocks being encoded.
 const FIXED_BYTES: u64 = 12 * MIB;
-/// Segments of runs are at least this large.
-const SEGMENT_BYTES: u64 = MIB;
 /// Records in a block: fewer where the budget is small.
 const BLOCK_RECORDS: std::ops::Range<u64> = 2 << 10..32 << 10;
 /// What is read of a run at once, at least.
 const READ_BYTES: u64 = 512 << 10;
-/// Ranges larger than this gain nothing.
-const RANGE_BLOCKS_MAX: u64 = 256;
+/// Reads of each run in a range of the merge: fewer read more blocks twice, more take memory.
+const RANGE_READS: u64 = 2;
 /// Records handed out at once.
 const OUT_RECORDS: usize = 16 << 10;
 
@@ -152,7 +151,8 @@ pub struct SortSummary {
 /// How a budget is used.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
-    /// Most records held in memory: half of the budget, since the radix sort is not in place.
+    /// Most records of a run: a part of the budget, since one run is collected while another is
+    /// sorted, not in place, and a third written.
     capacity: usize,
     /// Records in each of the first runs.
     first_run: usize,
@@ -160,9 +160,9 @@ struct Shape {
     block_records: usize,
     /// Most runs that one merge takes.
     fan_in: usize,
-    /// Blocks in a range of the merge.
+    /// Most blocks in a range of the merge.
     range_blocks: usize,
-    /// A run is cut into files of this size, to be deleted one by one.
+    /// Least size of the files that a run is cut into.
     segment_bytes: u64,
 }
 
@@ -170,8 +170,8 @@ impl Shape {
     fn new<R: Record>(budget_bytes: u64, workers: usize) -> Self {
         let record = size_of::<R>() as u64;
         let rest = budget_bytes - FIXED_BYTES;
-        let capacity = rest / (2 * record);
-        let block_records = (capacity / 1024).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
+        let capacity = rest / (RUN_BUFFERS * record);
+        let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
         // Half of the budget for the blocks that workers merge from, half for what they merged.
         let block = block_records * record;
         let lane = block + READ_BYTES.max(block);
@@ -182,9 +182,8 @@ impl Shape {
             first_run: (RUN_BYTES / record) as usize,
             block_records: block_records as usize,
             fan_in: fan_in as usize,
-            range_blocks: range_blocks.clamp(1, RANGE_BLOCKS_MAX) as usize,
-            // A run is at least this often cut, so that little of it stays behind when it is merged.
-            segment_bytes: SEGMENT_BYTES.max(capacity.min(RUN_BYTES / record) * record / 64),
+            range_blocks: range_blocks.max(1) as usize,
+            segment_bytes: SEGMENT_BYTES,
         }
     }
 }
@@ -196,9 +195,11 @@ pub struct Sorter<R: Record> {
     shape: Shape,
     /// Threads of a merge: twice as many as cores, since half of them wait for the disk.
     workers: usize,
+    threads: usize,
     records: Vec<R>,
-    scratch: Vec<R>,
     filled: usize,
+    /// There once the first run has been formed.
+    former: Option<Former<R>>,
     runs: Vec<Run<R>>,
     next_name: u64,
     summary: SortSummary,
@@ -227,9 +228,10 @@ impl<R: Record> Sorter<R> {
             directory: directory.to_path_buf(),
             shape: Shape::new::<R>(budget_bytes, 2 * threads),
             workers: 2 * threads,
+            threads,
             records: Vec::new(),
-            scratch: Vec::new(),
             filled: 0,
+            former: None,
             runs: Vec::new(),
             next_name: 0,
             summary: SortSummary::default(),
@@ -249,18 +251,21 @@ impl<R: Record> Sorter<R> {
         if self.filled > capacity {
             self.write_run()?;
         }
-        for buffer in [&mut self.records, &mut self.scratch] {
-            if buffer.len() > capacity {
-                buffer.truncate(capacity);
-                buffer.shrink_to_fit();
-            }
+        self.end_formation()?;
+        if self.records.capacity() > capacity {
+            self.records.truncate(capacity);
+            self.records.shrink_to_fit();
         }
         Ok(())
     }
 
-    /// Memory held now.
+    /// Most memory held now.
     pub fn memory_bytes(&self) -> u64 {
-        ((self.records.len() + self.scratch.len()) * size_of::<R>()) as u64 + FIXED_BYTES
+        let records = match self.former {
+            Some(_) => RUN_BUFFERS as usize * self.records.len().max(self.run_capacity()),
+            None => self.records.len(),
+        };
+        (records * size_of::<R>()) as u64 + FIXED_BYTES
     }
 
     /// Room for `count` more records, to be filled by the caller and kept by [`Sorter::commit`].
@@ -297,7 +302,7 @@ impl<R: Record> Sorter<R> {
 
     /// Records in the run being formed.
     fn run_capacity(&self) -> usize {
-        let doublings = (self.runs.len() / RUNS_OF_A_SIZE as usize).min(40);
+        let doublings = (self.next_name / RUNS_OF_A_SIZE).min(40);
         self.shape.first_run.saturating_mul(1 << doublings).min(self.shape.capacity)
     }
 
@@ -313,43 +318,46 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
-    fn sort_in_memory(&mut self) {
-        if self.scratch.len() < self.filled {
-            if self.scratch.capacity() < self.filled {
-                self.scratch = Vec::new();
-                self.scratch = reserve_large_pages(self.records.capacity());
-            }
-            self.scratch.resize(self.filled, R::default());
-        }
-        radix::sort(&mut self.records[..self.filled], &mut self.scratch[..self.filled]);
-    }
-
+    /// Has what was collected formed into a run, once there is room for it.
     fn write_run(&mut self) -> Result<()> {
         if self.filled == 0 {
             return Ok(());
         }
-        self.sort_in_memory();
-        let block_records = self.shape.block_records;
-        let mut writer = self.run_writer();
-        let parts = rayon::current_num_threads() * 2;
-        let mut encoded = vec![Vec::new(); parts];
-        for group in self.records[..self.filled].chunks(block_records * parts) {
-            let blocks = group.par_chunks(block_records).zip(&mut encoded);
-            blocks.for_each(|(records, out)| encode_block(records, out));
-            for (block, records) in encoded.iter().zip(group.chunks(block_records)) {
-                writer.push(block, records[0].key())?;
-            }
-        }
-        self.runs.push(writer.finish()?);
-        self.summary.run_count += 1;
+        self.records.truncate(self.filled);
         self.filled = 0;
+        let writer = self.run_writer();
+        let records = std::mem::take(&mut self.records);
+        let mut former = match self.former.take() {
+            Some(former) => former,
+            None => Former::new(self.threads, self.shape.block_records)?,
+        };
+        self.records = former.start(records, writer);
+        self.former = Some(former);
+        self.take_formed(false)
+    }
+
+    /// Takes the runs formed so far, or all that are still to be formed.
+    fn take_formed(&mut self, wait: bool) -> Result<()> {
+        while let Some(run) = self.former.as_mut().and_then(|former| former.next_run(wait)) {
+            self.runs.push(run?);
+            self.summary.run_count += 1;
+        }
+        Ok(())
+    }
+
+    /// Waits for all runs; their buffers are given back.
+    fn end_formation(&mut self) -> Result<()> {
+        self.take_formed(true)?;
+        self.former = None;
         Ok(())
     }
 
     fn run_writer(&mut self) -> RunWriter<R> {
         let base = self.directory.join(format!("run-{}.0", self.next_name));
         self.next_name += 1;
-        RunWriter::new(&self.files, &base, self.shape.segment_bytes)
+        let run_bytes = (self.run_capacity() * size_of::<R>()) as u64;
+        let segment_bytes = self.shape.segment_bytes.max(run_bytes / SEGMENTS);
+        RunWriter::new(&self.files, &base, segment_bytes)
     }
 
     /// Ends run formation and starts the last merge.
@@ -357,28 +365,31 @@ impl<R: Record> Sorter<R> {
     /// # Errors
     /// What reading and writing runs meets.
     pub fn finish(mut self) -> Result<Sorted<R>> {
-        if self.runs.is_empty() {
-            self.sort_in_memory();
-            self.scratch = Vec::new();
-            self.records.truncate(self.filled);
-            let records = std::mem::take(&mut self.records);
+        if self.next_name == 0 {
+            let mut records = std::mem::take(&mut self.records);
+            records.truncate(self.filled);
+            form::sort(&mut records, &mut Vec::new());
             return Ok(Sorted { source: Source::Memory { records, at: 0 }, summary: self.summary });
         }
         self.write_run()?;
+        self.end_formation()?;
         self.records = Vec::new();
-        self.scratch = Vec::new();
         self.summary.pass_count = 1;
         let fan_in = self.shape.fan_in;
         while self.runs.len() > fan_in {
             self.merge_pass(fan_in)?;
         }
         self.summary.fan_in = self.summary.fan_in.max(self.runs.len() as u64);
-        let merge = Merge::new(std::mem::take(&mut self.runs), self.width());
+        let width = self.width(self.runs.len());
+        let merge = Merge::new(std::mem::take(&mut self.runs), width);
         Ok(Sorted { source: Source::Merge { merge, out: Vec::new() }, summary: self.summary })
     }
 
-    fn width(&self) -> Width {
+    fn width(&self, runs: usize) -> Width {
         let Shape { range_blocks, block_records, .. } = self.shape;
+        let reads = runs as u64 * RANGE_READS * READ_BYTES;
+        let blocks = reads.div_ceil((block_records * size_of::<R>()) as u64);
+        let range_blocks = range_blocks.min(blocks as usize);
         Width { workers: self.workers, range_blocks, block_records }
     }
 
@@ -405,7 +416,8 @@ impl<R: Record> Sorter<R> {
 
     fn merge_runs(&mut self, group: Vec<Run<R>>) -> Result<Run<R>> {
         let mut writer = self.run_writer();
-        let mut merge = Merge::<R>::new(group, self.width());
+        let width = self.width(group.len());
+        let mut merge = Merge::<R>::new(group, width);
         let (mut records, mut block) = (Vec::new(), Vec::new());
         loop {
             records = merge.next_chunk(records)?;

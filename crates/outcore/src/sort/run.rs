@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
 const HEADER_BYTES: usize = 16;
-const WRITE_BUFFER_BYTES: usize = 256 << 10;
+const WRITE_BUFFER_BYTES: usize = 1024 << 10;
 const WRITE_BUFFERS: usize = 4;
 
 use super::READ_BYTES;
@@ -85,6 +85,7 @@ impl<R: Record> Drop for Run<R> {
 pub(super) struct RunWriter<R: Record> {
     base: PathBuf,
     segment_bytes: u64,
+    /// The writer, and the name of the segment that it is at.
     open: Option<(Writer, PathBuf)>,
     done: Run<R>,
 }
@@ -99,32 +100,38 @@ impl<R: Record> RunWriter<R> {
 
     /// Appends one encoded block, whose first key is `first`.
     pub(super) fn push(&mut self, block: &[u8], first: R::Key) -> Result<()> {
-        if self.open.is_none() {
-            let path = self.base.with_extension(self.done.segments.len().to_string());
-            let files = &self.done.files;
-            let writer = Writer::create_scratch(files, &path, WRITE_BUFFER_BYTES, WRITE_BUFFERS)?;
-            self.open = Some((writer, path));
-        }
-        let (writer, _) = self.open.as_mut().expect("opened above");
+        let writer = self.writer()?;
         let begin = writer.position();
         writer.write(block)?;
         self.done.blocks.push(Block { begin, bytes: block.len() as u32, first });
-        if writer.position() >= self.segment_bytes {
-            self.close_segment()?;
-        }
         Ok(())
     }
 
-    fn close_segment(&mut self) -> Result<()> {
+    /// The writer, at a new segment if the one so far is long enough.
+    fn writer(&mut self) -> Result<&mut Writer> {
+        let next = self.base.with_extension((self.done.segments.len() + 1).to_string());
+        match &mut self.open {
+            Some((writer, path)) if writer.position() >= self.segment_bytes => {
+                writer.next_scratch(&next)?;
+                let path = std::mem::replace(path, next);
+                self.done.segments.push(Segment { path, end: self.done.blocks.len() });
+            }
+            Some(_) => {}
+            none => {
+                let (files, path) = (&self.done.files, self.base.with_extension("0"));
+                let writer =
+                    Writer::create_scratch(files, &path, WRITE_BUFFER_BYTES, WRITE_BUFFERS)?;
+                *none = Some((writer, path));
+            }
+        }
+        Ok(&mut self.open.as_mut().expect("opened above").0)
+    }
+
+    pub(super) fn finish(mut self) -> Result<Run<R>> {
         if let Some((writer, path)) = self.open.take() {
             writer.finish()?;
             self.done.segments.push(Segment { path, end: self.done.blocks.len() });
         }
-        Ok(())
-    }
-
-    pub(super) fn finish(mut self) -> Result<Run<R>> {
-        self.close_segment()?;
         Ok(self.done)
     }
 }
@@ -164,8 +171,15 @@ pub(super) struct RunReader<R: Record> {
 }
 
 impl<R: Record> RunReader<R> {
-    pub(super) fn new(run: Arc<Run<R>>, blocks: Range<usize>) -> Self {
-        Self { run, blocks, file: None, buffer: AlignedBuffer::new(0), loaded: 0..0, start: 0 }
+    pub(super) fn new(run: Arc<Run<R>>) -> Self {
+        let buffer = AlignedBuffer::new(0);
+        Self { run, blocks: 0..0, file: None, buffer, loaded: 0..0, start: 0 }
+    }
+
+    /// Goes on with the blocks that may hold keys from `from` on and below `below`.
+    pub(super) fn go_to(&mut self, from: Option<R::Key>, below: Option<R::Key>) {
+        self.blocks = self.run.blocks_between(from, below);
+        self.loaded = 0..0;
     }
 
     /// Whether there is no further block.
@@ -176,7 +190,11 @@ impl<R: Record> RunReader<R> {
     /// Decodes the next block; `false` after the last.
     pub(super) fn next_block(&mut self, into: &mut Vec<R>) -> Result<bool> {
         into.clear();
-        let Some(number) = self.blocks.next() else { return Ok(false) };
+        let Some(number) = self.blocks.next() else {
+            // A deleted segment takes its room as long as it is open.
+            self.file = None;
+            return Ok(false);
+        };
         if !self.loaded.contains(&number) {
             self.load(number)?;
         }
