@@ -20,6 +20,8 @@ pub enum Stage {
     Verify,
     /// A generated edge list.
     Generate,
+    /// An experiment of the laboratory.
+    Measure,
 }
 
 impl Stage {
@@ -32,6 +34,7 @@ impl Stage {
             Self::Write => "write",
             Self::Verify => "verify",
             Self::Generate => "generate",
+            Self::Measure => "measure",
         }
     }
 }

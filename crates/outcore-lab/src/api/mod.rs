@@ -1,0 +1,5 @@
+//! The interfaces that are measured, as the C library and the kernel have them. The only module with
+//! `unsafe` code: each call keeps to what its manual page asks for.
+
+pub(crate) mod cache;
+pub(crate) mod process;

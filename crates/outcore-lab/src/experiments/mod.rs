@@ -1,0 +1,3 @@
+//! The experiments, one a module: each gives its methods to [`crate::rounds`] and says what came out.
+
+pub mod random_read;

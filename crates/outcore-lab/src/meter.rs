@@ -1,0 +1,172 @@
+//! What one run cost, as the operating system tells: time, faults, switches, bytes of the disk.
+//!
+//! Cost: two calls of `getrusage` and two readings of `/proc/self/io` a run, outside of the timed
+//! part; inside of it nothing but the clock.
+
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// One run of one method.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The round, from 0.
+    pub round: u32,
+    /// Elapsed time of the work, without [`Sample::sync_seconds`].
+    pub wall_seconds: f64,
+    /// Time of the processor in the program.
+    pub user_seconds: f64,
+    /// Time of the processor in the system.
+    pub system_seconds: f64,
+    /// Time to make what was written durable, where something was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sync_seconds: Option<f64>,
+    /// Pages that were in memory but not mapped.
+    pub minor_faults: u64,
+    /// Pages that had to be read.
+    pub major_faults: u64,
+    /// Times the program waited.
+    pub voluntary_switches: u64,
+    /// Times it was interrupted.
+    pub involuntary_switches: u64,
+    /// Bytes that the disk was asked for; `None` where the system does not tell.
+    pub read_bytes: Option<u64>,
+    /// Bytes that the disk was given.
+    pub write_bytes: Option<u64>,
+    /// Calls of the system that the method makes, counted by the method; `None` if it cannot know.
+    pub system_calls: Option<u64>,
+    /// Operations, such as reads of four bytes.
+    pub operations: u64,
+    /// Bytes that the program got or gave.
+    pub bytes: u64,
+    /// A sum over what was read or written: equal for all methods of an experiment.
+    pub checksum: u64,
+    /// The single operations, where each was timed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub latencies: Option<Latencies>,
+}
+
+/// Times of single operations in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latencies {
+    /// Fastest.
+    pub min: f64,
+    /// Mean of the middle 90 %.
+    pub trimmed_mean: f64,
+    /// Median.
+    pub median: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Slowest.
+    pub max: f64,
+}
+
+impl Latencies {
+    /// Sums up single times in nanoseconds; sorts them. `None` if there are none.
+    pub fn of(nanoseconds: &mut [u32]) -> Option<Self> {
+        nanoseconds.sort_unstable();
+        let (&min, &max) = (nanoseconds.first()?, nanoseconds.last()?);
+        let at = |share: f64| {
+            f64::from(nanoseconds[((nanoseconds.len() - 1) as f64 * share).round() as usize])
+        };
+        let cut = nanoseconds.len() / 20;
+        let middle = &nanoseconds[cut..nanoseconds.len() - cut];
+        let sum: u64 = middle.iter().map(|&time| u64::from(time)).sum();
+        Some(Self {
+            min: f64::from(min),
+            trimmed_mean: sum as f64 / middle.len() as f64,
+            median: at(0.5),
+            p99: at(0.99),
+            max: f64::from(max),
+        })
+    }
+}
+
+/// What a run did, as told by the method itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// See [`Sample::checksum`].
+    pub checksum: u64,
+    /// See [`Sample::operations`].
+    pub operations: u64,
+    /// See [`Sample::bytes`].
+    pub bytes: u64,
+    /// See [`Sample::system_calls`].
+    pub system_calls: Option<u64>,
+    /// See [`Sample::sync_seconds`]; this part of the run is taken out of the elapsed time.
+    pub sync_seconds: Option<f64>,
+    /// Processor time of other processes that did the work, as user and system seconds: a child's
+    /// is not this process's.
+    pub child_seconds: Option<(f64, f64)>,
+    /// Elapsed time as told by a child process, without its start.
+    pub child_wall_seconds: Option<f64>,
+    /// See [`Sample::latencies`].
+    pub latencies: Option<Latencies>,
+}
+
+/// Counters of the process at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Usage {
+    user: f64,
+    system: f64,
+    minor: u64,
+    major: u64,
+    voluntary: u64,
+    involuntary: u64,
+    disk: Option<(u64, u64)>,
+}
+
+/// Measures one run of `work`.
+///
+/// # Errors
+/// Whatever `work` gives.
+pub fn measure<E>(round: u32, work: impl FnOnce() -> Result<Outcome, E>) -> Result<Sample, E> {
+    let before = Usage::now();
+    let start = Instant::now();
+    let outcome = work()?;
+    let elapsed = start.elapsed().as_secs_f64();
+    let after = Usage::now();
+    let sync = outcome.sync_seconds.unwrap_or(0.0);
+    let disk = after.disk.zip(before.disk);
+    let (child_user, child_system) = outcome.child_seconds.unwrap_or_default();
+    Ok(Sample {
+        round,
+        wall_seconds: outcome.child_wall_seconds.unwrap_or(elapsed) - sync,
+        user_seconds: after.user - before.user + child_user,
+        system_seconds: after.system - before.system + child_system,
+        sync_seconds: outcome.sync_seconds,
+        minor_faults: after.minor - before.minor,
+        major_faults: after.major - before.major,
+        voluntary_switches: after.voluntary - before.voluntary,
+        involuntary_switches: after.involuntary - before.involuntary,
+        read_bytes: disk.map(|(after, before)| after.0.saturating_sub(before.0)),
+        write_bytes: disk.map(|(after, before)| after.1.saturating_sub(before.1)),
+        system_calls: outcome.system_calls,
+        operations: outcome.operations,
+        bytes: outcome.bytes,
+        checksum: outcome.checksum,
+        latencies: outcome.latencies,
+    })
+}
+
+impl Usage {
+    fn now() -> Self {
+        let usage = crate::api::process::usage();
+        Self {
+            user: usage.user_seconds,
+            system: usage.system_seconds,
+            minor: usage.minor_faults,
+            major: usage.major_faults,
+            voluntary: usage.voluntary_switches,
+            involuntary: usage.involuntary_switches,
+            disk: disk_bytes(),
+        }
+    }
+}
+
+/// Bytes this process has had read and written by the disk so far.
+pub fn disk_bytes() -> Option<(u64, u64)> {
+    let table = std::fs::read_to_string("/proc/self/io").ok()?;
+    let value =
+        |label: &str| table.lines().find_map(|line| line.strip_prefix(label)?.trim().parse().ok());
+    Some((value("read_bytes:")?, value("write_bytes:")?))
+}

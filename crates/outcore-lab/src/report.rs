@@ -1,0 +1,193 @@
+//! What the laboratory found, as data: the JSON file, and what tables, page and comparison are made of.
+
+use crate::Effort;
+use crate::meter::Sample;
+use crate::rounds::{AGAIN, Measured};
+use crate::state::State;
+use crate::statistics::{Interval, interval, outliers, ratio};
+use crate::table::Column;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the JSON file.
+pub const SCHEMA: u32 = 1;
+
+/// All experiments of one call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabReport {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The version of outcore.
+    pub version: String,
+    /// How much was measured.
+    pub effort: Effort,
+    /// The seed of orders and data.
+    pub seed: u64,
+    /// The machine: what was found, by name, in the order of the page.
+    pub environment: BTreeMap<String, String>,
+    /// The experiments in the order in which they ran.
+    pub experiments: Vec<Experiment>,
+}
+
+/// One experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// As on the command line.
+    pub name: String,
+    /// What is asked, as a sentence.
+    pub question: String,
+    /// Sizes and counts, by name.
+    pub parameters: BTreeMap<String, String>,
+    /// The columns of its table, in order, behind name and state.
+    pub columns: Vec<Column>,
+    /// The rows; the first one is the baseline of all ratios within its group.
+    pub rows: Vec<Row>,
+    /// Methods without a row, and why.
+    pub missing: Vec<Missing>,
+    /// What to do, in a plain sentence or two.
+    pub finding: String,
+    /// What else a reader must know.
+    pub notes: Vec<String>,
+    /// Time of a fixed piece of work before each round.
+    pub canary_seconds: Vec<f64>,
+    /// How its chart is drawn, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub chart: Option<Chart>,
+}
+
+/// A chart of an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Chart {
+    /// A bar a row, of this column, with its interval.
+    Bars {
+        /// What is drawn.
+        column: Column,
+        /// Whether the axis is logarithmic.
+        logarithmic: bool,
+    },
+    /// A line for each `series` of rows over a number in the rows, both given by [`Row::point`].
+    Lines {
+        /// What the number is, such as `transfer size in bytes`.
+        x: String,
+        /// What is drawn.
+        column: Column,
+    },
+}
+
+/// A method's samples and what they say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The method.
+    pub name: String,
+    /// The table it belongs to, where there are several.
+    pub group: String,
+    /// The state its runs began in.
+    pub state: State,
+    /// Where it stands in a line chart: the series and the number.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub point: Option<(String, f64)>,
+    /// Every run, none left out.
+    pub samples: Vec<Sample>,
+    /// Elapsed seconds: median and interval.
+    pub wall_seconds: Option<Interval>,
+    /// Runs far from the others, by elapsed time; they count like all others.
+    pub outliers: u32,
+    /// Elapsed time over that of the baseline, round by round.
+    pub ratio: Option<Interval>,
+}
+
+/// A method that has no row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// The method.
+    pub name: String,
+    /// Why, such as `no Fortran compiler (gfortran) found`.
+    pub reason: String,
+}
+
+impl Row {
+    /// A row of samples.
+    pub fn new(name: String, group: String, state: State, samples: Vec<Sample>) -> Self {
+        let walls: Vec<f64> = samples.iter().map(|sample| sample.wall_seconds).collect();
+        let wall_seconds = (!walls.is_empty()).then(|| interval(&walls));
+        let outliers = if walls.is_empty() { 0 } else { outliers(&walls) as u32 };
+        Self { name, group, state, point: None, samples, wall_seconds, outliers, ratio: None }
+    }
+
+    /// A figure of every run.
+    pub fn values(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
+        self.samples.iter().map(figure).collect()
+    }
+
+    /// Whether it differs from the baseline beyond doubt.
+    pub fn differs(&self) -> bool {
+        self.ratio.is_some_and(|ratio| ratio.excludes(1.0))
+    }
+}
+
+impl Experiment {
+    /// An experiment of what was measured. Rows whose checksum is not that of the first row of their
+    /// group have no place in a table: they are taken out and named.
+    pub fn new(name: &str, question: &str, columns: Vec<Column>, measured: Measured) -> Self {
+        let Measured { rows, mut missing, canary_seconds } = measured;
+        let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
+        for mut row in rows {
+            let baseline = kept.iter().find(|first| first.group == row.group);
+            if let Some(baseline) = baseline {
+                let sums = |row: &Row| row.samples.iter().map(|s| s.checksum).collect::<Vec<_>>();
+                if sums(baseline).first() != sums(&row).first()
+                    || sums(&row).windows(2).any(|pair| pair[0] != pair[1])
+                {
+                    let reason = "it gave another checksum than the first row".into();
+                    missing.push(Missing { name: row.name, reason });
+                    continue;
+                }
+                let walls = |row: &Row| row.values(|sample| sample.wall_seconds);
+                row.ratio = ratio(&walls(&row), &walls(baseline));
+            }
+            kept.push(row);
+        }
+        Self {
+            name: name.into(),
+            question: question.into(),
+            parameters: BTreeMap::new(),
+            columns,
+            rows: kept,
+            missing,
+            finding: String::new(),
+            notes: Vec::new(),
+            canary_seconds,
+            chart: None,
+        }
+    }
+
+    /// Adds a size or count.
+    #[must_use]
+    pub fn parameter(mut self, name: &str, value: impl ToString) -> Self {
+        self.parameters.insert(name.into(), value.to_string());
+        self
+    }
+
+    /// The row of a method.
+    pub fn row(&self, name: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+
+    /// The ratio of the baseline to itself: what noise alone does.
+    pub fn noise(&self) -> Option<Interval> {
+        self.row(AGAIN)?.ratio
+    }
+
+    /// Whether the machine was too unsteady for small differences to mean anything.
+    pub fn is_noisy(&self) -> bool {
+        let unequal = self
+            .noise()
+            .is_some_and(|noise| noise.excludes(1.0) && !(0.9..1.1).contains(&noise.median));
+        let (low, high) = (
+            crate::statistics::quantile(&self.canary_seconds, 0.1),
+            crate::statistics::quantile(&self.canary_seconds, 0.9),
+        );
+        unequal || high > 1.25 * low
+    }
+}

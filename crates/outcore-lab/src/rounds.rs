@@ -1,0 +1,142 @@
+//! Runs the methods of an experiment round by round, in random order, each from a proved state.
+//!
+//! Interleaving spreads what the machine does besides over all methods alike. The first method, the
+//! baseline, runs twice a round: the second one's ratio to the first is what noise alone can do.
+
+use crate::meter::{Outcome, Sample, measure};
+use crate::report::{Missing, Row};
+use crate::state::{State, bring};
+use crate::{Random, Workplace};
+use outcore::Result;
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// One way to do the work.
+pub struct Method<'a> {
+    /// As shown in the table, unique in the experiment.
+    pub name: String,
+    /// Which table of the experiment it belongs to, where there are several.
+    pub group: String,
+    /// The state that a run begins in.
+    pub state: State,
+    /// The file that is brought into the state; none if the run makes its files.
+    pub file: Option<PathBuf>,
+    /// Work before each run that is not measured, such as removing what the last run made.
+    pub prepare: Box<dyn FnMut() -> Result<()> + 'a>,
+    /// The run. It must use what it reads: the checksum is compared with that of the others.
+    pub run: Box<dyn FnMut() -> Result<Outcome> + 'a>,
+}
+
+impl<'a> Method<'a> {
+    /// A method without preparation in the group "".
+    pub fn new(
+        name: impl Into<String>,
+        state: State,
+        file: Option<PathBuf>,
+        run: impl FnMut() -> Result<Outcome> + 'a,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            group: String::new(),
+            state,
+            file,
+            prepare: Box::new(|| Ok(())),
+            run: Box::new(run),
+        }
+    }
+
+    /// Puts it into a group.
+    #[must_use]
+    pub fn group(mut self, group: impl Into<String>) -> Self {
+        self.group = group.into();
+        self
+    }
+
+    /// What to do before each run.
+    #[must_use]
+    pub fn prepare(mut self, prepare: impl FnMut() -> Result<()> + 'a) -> Self {
+        self.prepare = Box::new(prepare);
+        self
+    }
+}
+
+/// What was measured.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// A row for each method whose state was proved in every round; the baseline first, its
+    /// repetition last.
+    pub rows: Vec<Row>,
+    /// The methods without a row, and why.
+    pub missing: Vec<Missing>,
+    /// Time of a fixed piece of work before each round: how steady the machine was.
+    pub canary_seconds: Vec<f64>,
+}
+
+/// The name of the baseline's repetition.
+pub const AGAIN: &str = "(the first row again)";
+
+/// Runs all methods `rounds` times. `methods[0]` is the baseline.
+///
+/// # Errors
+/// The first error of a method; `Interrupted`.
+pub fn run(
+    workplace: &Workplace<'_>,
+    mut methods: Vec<Method<'_>>,
+    rounds: u32,
+) -> Result<Measured> {
+    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); methods.len() + 1];
+    let mut reasons: Vec<Option<String>> = vec![None; methods.len()];
+    let mut order: Vec<usize> = (0..=methods.len()).collect();
+    let mut random = Random(workplace.seed);
+    let mut canary_seconds = Vec::new();
+    workplace.begin(u64::from(rounds) * order.len() as u64)?;
+    for round in 0..rounds {
+        canary_seconds.push(canary());
+        random.shuffle(&mut order);
+        for (done, &slot) in order.iter().enumerate() {
+            // The last slot is the baseline again.
+            let number = if slot == methods.len() { 0 } else { slot };
+            let method = &mut methods[number];
+            workplace.detail(&method.name)?;
+            if reasons[number].is_none() {
+                (method.prepare)()?;
+                let brought = match &method.file {
+                    Some(path) => bring(path, method.state)?,
+                    None => Ok(()),
+                };
+                match brought {
+                    Ok(()) => samples[slot].push(measure(round, &mut method.run)?),
+                    Err(reason) => reasons[number] = Some(reason),
+                }
+            }
+            workplace.advance(u64::from(round) * order.len() as u64 + done as u64 + 1)?;
+        }
+    }
+    let mut measured = Measured { canary_seconds, ..Measured::default() };
+    let again = samples.pop().expect("the baseline's repetition");
+    for ((method, samples), reason) in methods.into_iter().zip(samples).zip(reasons) {
+        match reason {
+            Some(reason) => measured.missing.push(Missing { name: method.name, reason }),
+            None => measured.rows.push(Row::new(method.name, method.group, method.state, samples)),
+        }
+    }
+    if let Some(first) = measured.rows.first() {
+        let row = Row::new(AGAIN.into(), first.group.clone(), first.state, again);
+        measured.rows.push(row);
+    }
+    Ok(measured)
+}
+
+/// Seconds for a fixed piece of work in cache and memory.
+fn canary() -> f64 {
+    let start = Instant::now();
+    let mut block = vec![1u64; 1 << 17];
+    for step in 0..16u64 {
+        for value in &mut block {
+            *value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(step);
+        }
+    }
+    black_box(&block);
+    start.elapsed().as_secs_f64()
+}

@@ -1,0 +1,189 @@
+//! Tables of experiments: which figures, in which unit, rounded to what is known.
+
+use crate::report::{Experiment, Row};
+use crate::statistics::median;
+use outcore::units::{format_bytes, format_count};
+use serde::{Deserialize, Serialize};
+
+/// A figure of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Column {
+    /// Fastest operation, microseconds.
+    OperationMin,
+    /// Mean of the middle 90 % of operations, microseconds.
+    OperationTrimmedMean,
+    /// Median operation, microseconds.
+    OperationMedian,
+    /// 99th percentile of operations, microseconds.
+    OperationP99,
+    /// Slowest operation, microseconds.
+    OperationMax,
+    /// Elapsed time over operations, nanoseconds.
+    PerOperation,
+    /// Elapsed milliseconds of a run.
+    Wall,
+    /// Milliseconds to make it durable.
+    Sync,
+    /// Elapsed milliseconds, sync included.
+    Total,
+    /// Milliseconds of the processor in the program.
+    User,
+    /// Milliseconds of the processor in the system.
+    System,
+    /// Bytes over elapsed time, in MB/s.
+    Rate,
+    /// Bytes over elapsed time and sync, in MB/s.
+    DurableRate,
+    /// Bytes over processor time, in MB/s.
+    ProcessorRate,
+    /// Page faults, minor and major.
+    Faults,
+    /// Calls of the system.
+    SystemCalls,
+    /// Bytes the disk was asked for.
+    ReadBytes,
+    /// Bytes the disk was given.
+    WriteBytes,
+    /// Elapsed time over that of the first row, with its interval; `=` if there is no difference.
+    Ratio,
+    /// The first row's elapsed time over this one's.
+    Speedup,
+}
+
+impl Column {
+    /// The heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::OperationMin => "min µs",
+            Self::OperationTrimmedMean => "mean 90 % µs",
+            Self::OperationMedian => "median µs",
+            Self::OperationP99 => "p99 µs",
+            Self::OperationMax => "max µs",
+            Self::PerOperation => "ns/op",
+            Self::Wall => "wall ms",
+            Self::Sync => "sync ms",
+            Self::Total => "total ms",
+            Self::User => "user ms",
+            Self::System => "system ms",
+            Self::Rate => "MB/s",
+            Self::DurableRate => "MB/s synced",
+            Self::ProcessorRate => "MB/s of CPU",
+            Self::Faults => "faults",
+            Self::SystemCalls => "syscalls",
+            Self::ReadBytes => "disk read",
+            Self::WriteBytes => "disk written",
+            Self::Ratio => "time / first",
+            Self::Speedup => "speed-up",
+        }
+    }
+
+    /// The median figure of a row; `None` if it has none.
+    pub fn value(self, row: &Row) -> Option<f64> {
+        let of = |figure: &dyn Fn(&crate::meter::Sample) -> Option<f64>| {
+            let values: Option<Vec<f64>> = row.samples.iter().map(figure).collect();
+            values.filter(|values| !values.is_empty()).map(|values| median(&values))
+        };
+        let latency = |pick: fn(&crate::meter::Latencies) -> f64| {
+            of(&|sample| sample.latencies.as_ref().map(|times| pick(times) / 1e3))
+        };
+        match self {
+            Self::OperationMin => latency(|times| times.min),
+            Self::OperationTrimmedMean => latency(|times| times.trimmed_mean),
+            Self::OperationMedian => latency(|times| times.median),
+            Self::OperationP99 => latency(|times| times.p99),
+            Self::OperationMax => latency(|times| times.max),
+            Self::PerOperation => {
+                of(&|s| (s.operations > 0).then(|| s.wall_seconds * 1e9 / s.operations as f64))
+            }
+            Self::Wall => of(&|s| Some(s.wall_seconds * 1e3)),
+            Self::Sync => of(&|s| s.sync_seconds.map(|seconds| seconds * 1e3)),
+            Self::Total => of(&|s| Some((s.wall_seconds + s.sync_seconds.unwrap_or(0.0)) * 1e3)),
+            Self::User => of(&|s| Some(s.user_seconds * 1e3)),
+            Self::System => of(&|s| Some(s.system_seconds * 1e3)),
+            Self::Rate => of(&|s| Some(s.bytes as f64 / s.wall_seconds / 1e6)),
+            Self::DurableRate => of(&|s| {
+                Some(s.bytes as f64 / (s.wall_seconds + s.sync_seconds.unwrap_or(0.0)) / 1e6)
+            }),
+            Self::ProcessorRate => {
+                of(&|s| Some(s.bytes as f64 / (s.user_seconds + s.system_seconds).max(1e-6) / 1e6))
+            }
+            Self::Faults => of(&|s| Some((s.minor_faults + s.major_faults) as f64)),
+            Self::SystemCalls => of(&|s| s.system_calls.map(|calls| calls as f64)),
+            Self::ReadBytes => of(&|s| s.read_bytes.map(|bytes| bytes as f64)),
+            Self::WriteBytes => of(&|s| s.write_bytes.map(|bytes| bytes as f64)),
+            Self::Ratio => row.ratio.map(|ratio| ratio.median),
+            Self::Speedup => row.ratio.map(|ratio| 1.0 / ratio.median),
+        }
+    }
+
+    /// The figure as text; empty if there is none.
+    pub fn text(self, row: &Row) -> String {
+        let Some(value) = self.value(row) else { return String::new() };
+        match self {
+            Self::ReadBytes | Self::WriteBytes => format_bytes(value as u64),
+            Self::Faults | Self::SystemCalls => format_count(value as u64),
+            Self::Ratio => match row.ratio {
+                Some(ratio) if ratio.excludes(1.0) => {
+                    format!("{} ({}-{})", three(value), three(ratio.low), three(ratio.high))
+                }
+                Some(ratio) => format!("= ({}-{})", three(ratio.low), three(ratio.high)),
+                None => String::new(),
+            },
+            Self::Speedup => format!("{}x", three(value)),
+            _ => three(value),
+        }
+    }
+}
+
+/// Three digits that count: `0.123`, `1.23`, `12.3`, `123`, `1,234`.
+pub fn three(value: f64) -> String {
+    match value.abs() {
+        _ if !value.is_finite() => "-".into(),
+        size if size >= 999.5 => format_count(value.round() as u64),
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.9995 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// A table as text: headings, and a line of cells a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// The group it shows; empty if there is one only.
+    pub group: String,
+    /// Headings, the first of which is that of the method.
+    pub headings: Vec<String>,
+    /// Cells of each row.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// The tables of an experiment, one a group, in order. Columns without any figure are left out.
+pub fn tables(experiment: &Experiment) -> Vec<Table> {
+    let mut groups: Vec<&str> = Vec::new();
+    for row in &experiment.rows {
+        if !groups.contains(&row.group.as_str()) {
+            groups.push(&row.group);
+        }
+    }
+    groups.into_iter().map(|group| table(experiment, group)).collect()
+}
+
+fn table(experiment: &Experiment, group: &str) -> Table {
+    let rows: Vec<&Row> = experiment.rows.iter().filter(|row| row.group == group).collect();
+    let columns: Vec<Column> = experiment
+        .columns
+        .iter()
+        .copied()
+        .filter(|column| rows.iter().any(|row| column.value(row).is_some()))
+        .collect();
+    let mut headings = vec!["method".to_owned(), "state".to_owned()];
+    headings.extend(columns.iter().map(|column| column.heading().to_owned()));
+    let cells = |row: &&Row| {
+        let mut cells = vec![row.name.clone(), row.state.name().to_owned()];
+        cells.extend(columns.iter().map(|column| column.text(row)));
+        cells
+    };
+    Table { group: group.to_owned(), headings, rows: rows.iter().map(cells).collect() }
+}

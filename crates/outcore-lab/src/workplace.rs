@@ -1,0 +1,114 @@
+//! Where the laboratory works: one directory below the one that the user names, removed at the end.
+
+use crate::{Effort, Random};
+use outcore::io::{Files, Scratch};
+use outcore::progress::{Event, Observer, Stage, tell};
+use outcore::units::format_bytes;
+use outcore::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+
+/// The directory, and who is told what happens.
+pub struct Workplace<'a> {
+    scratch: Scratch,
+    files: Files,
+    /// How much is measured.
+    pub effort: Effort,
+    /// For orders and data.
+    pub seed: u64,
+    /// Told of progress; asked whether to go on.
+    pub observer: &'a dyn Observer,
+}
+
+impl<'a> Workplace<'a> {
+    /// Makes the directory.
+    ///
+    /// # Errors
+    /// `Io`; `Usage` if another laboratory works in `directory`.
+    pub fn create(
+        directory: &Path,
+        effort: Effort,
+        seed: u64,
+        observer: &'a dyn Observer,
+    ) -> Result<Self> {
+        let files = Files::default();
+        let scratch = Scratch::create(&files, directory, ".lab.outcore")?;
+        Ok(Self { scratch, files, effort, seed, observer })
+    }
+
+    /// The path of a file in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    /// The engine's files.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// Refuses to begin what would fill the disk.
+    ///
+    /// # Errors
+    /// `DiskTooSmall`.
+    pub fn require(&self, bytes: u64) -> Result<()> {
+        match self.files.free_bytes(self.scratch.path()) {
+            Some(free) if free < bytes + bytes / 8 => Err(Error::new(
+                ErrorKind::DiskTooSmall,
+                format!(
+                    "the experiment needs {}, {} are free",
+                    format_bytes(bytes),
+                    format_bytes(free)
+                ),
+            )
+            .hint("use `--dir` on a larger disk, or `--quick`")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes `bytes` of data that cannot be compressed to a new file, synced and out of memory.
+    ///
+    /// # Errors
+    /// `DiskTooSmall`, `DiskFull`, `Io`; `Interrupted`.
+    pub fn make_file(&self, name: &str, bytes: u64) -> Result<PathBuf> {
+        self.require(bytes)?;
+        let path = self.path(name);
+        let mut writer = outcore::io::Writer::create(&self.files, &path, 1 << 20, 4)?;
+        let mut random = Random(self.seed);
+        let mut block = vec![0u8; 1 << 20];
+        let mut left = bytes as usize;
+        while left > 0 {
+            self.detail("writing the file")?;
+            let count = left.min(block.len());
+            for word in block.chunks_exact_mut(8) {
+                word.copy_from_slice(&random.word().to_le_bytes());
+            }
+            writer.write(&block[..count])?;
+            left -= count;
+        }
+        writer.finish()?;
+        Ok(path)
+    }
+
+    /// Begins an experiment of so many runs.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn begin(&self, runs: u64) -> Result<()> {
+        tell(self.observer, Event::Begin { stage: Stage::Measure, total: Some(runs), unit: "runs" })
+    }
+
+    /// Tells what is done now.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn detail(&self, text: &str) -> Result<()> {
+        tell(self.observer, Event::Detail { text })
+    }
+
+    /// Tells how many runs are done.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn advance(&self, done: u64) -> Result<()> {
+        tell(self.observer, Event::Advance { done })
+    }
+}
