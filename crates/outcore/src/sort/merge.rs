@@ -13,14 +13,19 @@
 //! tree each, and the ranges leave in order; so a merge takes all cores, and the result is that of
 //! one tree. A range is started only when it is among the next few, which bounds the memory: for
 //! each worker one block a run, and the records of the ranges that wait.
+//!
+//! A worker holds the only sender of its range, so its panic closes the range instead of leaving the
+//! caller to wait for ever; the panic then goes on in the caller.
 
 use super::Record;
 use super::run::{Run, RunReader};
 use crate::error::Result;
 use crossbeam_channel::{Receiver, Sender, bounded};
+use std::any::Any;
 use std::hint::select_unpredictable;
-use std::sync::Arc;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 /// Records that a worker hands over at once.
@@ -122,12 +127,16 @@ impl<R: Record> Lane<R> {
     }
 }
 
+/// The records of one range on their way to the caller, or what stopped them.
+type Output<R> = Sender<Result<Vec<R>>>;
+
 /// What all workers share.
 struct Shared<R: Record> {
     runs: Vec<Arc<Run<R>>>,
     /// Range `i` lies between splitters `i - 1` and `i`.
     splitters: Vec<R::Key>,
-    outputs: Vec<Sender<Result<Vec<R>>>>,
+    /// Those of the ranges that no worker has taken yet.
+    outputs: Vec<Mutex<Option<Output<R>>>>,
     next: AtomicUsize,
 }
 
@@ -137,11 +146,17 @@ impl<R: Record> Shared<R> {
         (from, self.splitters.get(number).copied())
     }
 
+    /// Gives away the only sender of a range.
+    fn take_output(&self, number: usize) -> Option<Output<R>> {
+        self.outputs.get(number)?.lock().expect("nothing panics while it is held").take()
+    }
+
     /// Merges one range from `lanes`, one a run; ends early if nobody listens any more.
     fn merge_range(
         &self,
         number: usize,
         lanes: &mut [Lane<R>],
+        output: &Output<R>,
         spares: &Receiver<Vec<R>>,
     ) -> Result<()> {
         let (from, below) = self.range(number);
@@ -168,7 +183,7 @@ impl<R: Record> Shared<R> {
                 tree.replace(run as usize, lane.head(run));
             }
             let is_last = out.len() < CHUNK_RECORDS;
-            if self.outputs[number].send(Ok(out)).is_err() || is_last {
+            if output.send(Ok(out)).is_err() || is_last {
                 return Ok(());
             }
         }
@@ -210,6 +225,7 @@ impl<R: Record> Merge<R> {
         let chunks = (width.range_blocks * width.block_records).div_ceil(CHUNK_RECORDS) + 1;
         let (outputs, ranges): (Vec<_>, Vec<_>) =
             (0..=splitters.len()).map(|_| bounded(chunks)).unzip();
+        let outputs = outputs.into_iter().map(|output| Mutex::new(Some(output))).collect();
         let ahead = Self::ranges_ahead(width.workers);
         let (tokens, taken) = bounded(ahead);
         for _ in 0..ahead {
@@ -235,7 +251,8 @@ impl<R: Record> Merge<R> {
         // Full means that enough chunks are on their way back.
         let _ = self.spares.try_send(used);
         while let Some(Some(range)) = self.ranges.get(self.current) {
-            let answer = range.recv().expect("a worker answers for every range");
+            // A worker that leaves a range open has panicked.
+            let Ok(answer) = range.recv() else { self.resume_panic() };
             // Nothing follows an error.
             let chunk = answer.inspect_err(|_| self.current = self.ranges.len())?;
             let is_last = chunk.len() < CHUNK_RECORDS;
@@ -247,6 +264,20 @@ impl<R: Record> Merge<R> {
             }
         }
         Ok(Vec::new())
+    }
+
+    /// Ends all workers and goes on with the panic of one of them.
+    fn resume_panic(&mut self) -> ! {
+        let panic = self.join().expect("a worker ends every range that it takes");
+        resume_unwind(panic)
+    }
+
+    /// Ends all workers; gives the first panic among them.
+    fn join(&mut self) -> Option<Box<dyn Any + Send>> {
+        self.tokens = None;
+        self.ranges.clear();
+        let ends: Vec<_> = self.workers.drain(..).map(JoinHandle::join).collect();
+        ends.into_iter().find_map(std::result::Result::err)
     }
 
     /// The current range has left: its blocks are used up, and another may be started.
@@ -268,11 +299,8 @@ impl<R: Record> Merge<R> {
 
 impl<R: Record> Drop for Merge<R> {
     fn drop(&mut self) {
-        self.tokens = None;
-        self.ranges.clear();
-        for worker in self.workers.drain(..) {
-            let _ = worker.join();
-        }
+        // Whoever drops the merge has no more need of its records, nor of a worker's panic.
+        let _ = self.join();
     }
 }
 
@@ -285,12 +313,10 @@ fn spawn_worker<R: Record>(
         let mut lanes: Vec<_> = shared.runs.iter().map(Lane::new).collect();
         while tokens.recv().is_ok() {
             let number = shared.next.fetch_add(1, Ordering::Relaxed);
-            if number >= shared.outputs.len() {
-                return;
-            }
-            if let Err(error) = shared.merge_range(number, &mut lanes, &spares) {
+            let Some(output) = shared.take_output(number) else { return };
+            if let Err(error) = shared.merge_range(number, &mut lanes, &output, &spares) {
                 // The merge may be gone: then nobody waits for the error.
-                let _ = shared.outputs[number].send(Err(error));
+                let _ = output.send(Err(error));
             }
         }
     })

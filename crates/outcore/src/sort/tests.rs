@@ -199,3 +199,70 @@ fn a_combiner_sees_equal_records_in_order_wherever_runs_end() {
     }
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
 }
+
+/// A pair that cannot be read back if its value is [`Brittle::BROKEN`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Brittle(Pair);
+
+impl Brittle {
+    const BROKEN: u64 = u64::MAX;
+}
+
+impl Record for Brittle {
+    type Key = u64;
+    type Rank = u128;
+    const LAST_RANK: u128 = Pair::LAST_RANK;
+    const WORDS: usize = 1;
+
+    fn key(&self) -> u64 {
+        self.0.key
+    }
+    fn rank(&self, run: u32) -> u128 {
+        self.0.rank(run)
+    }
+    fn run_of(rank: u128) -> u32 {
+        Pair::run_of(rank)
+    }
+    fn radix(&self, word: usize) -> u64 {
+        self.0.radix(word)
+    }
+    fn encode(records: &[Self], out: &mut Vec<u8>) {
+        records.iter().for_each(|record| Pair::encode(&[record.0], out));
+    }
+    fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
+        let mut pairs = Vec::new();
+        Pair::decode(bytes, count, &mut pairs)?;
+        assert!(pairs.iter().all(|pair| pair.value != Self::BROKEN), "the broken record");
+        out.extend(pairs.into_iter().map(Self));
+        Some(())
+    }
+}
+
+/// In the first, a middle and the last of many ranges; in one range, before and after its first chunk.
+#[test]
+fn a_panic_in_a_merge_goes_on_in_the_caller() {
+    for broken in [0, 41_100, 79_999] {
+        for (range_blocks, block_records) in [(1, 100), (200, 1000)] {
+            let sim = Sim::new();
+            let mut sorter = sorter::<Brittle>(&sim, 10_000, 100, block_records);
+            sorter.shape.range_blocks = range_blocks;
+            let value = |key| if key == broken { Brittle::BROKEN } else { key };
+            let pairs = (0..80_000).rev().map(|key| Brittle(Pair { key, value: value(key) }));
+            sorter.push(&pairs.collect::<Vec<_>>()).unwrap();
+            let mut sorted = sorter.finish().unwrap();
+            let mut next = 0;
+            let drained = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                while let Some(block) = sorted.next_block().unwrap() {
+                    let end = next + block.len() as u64;
+                    assert!(block.iter().map(|record| record.0.key).eq(next..end));
+                    next = end;
+                }
+            }));
+            let panic = drained.unwrap_err();
+            assert_eq!(panic.downcast_ref(), Some(&"the broken record"));
+            assert!(next <= broken && (next > 0) == (broken > 0), "{next} of {broken}");
+            drop(sorted);
+            assert_eq!(sim.paths(), Vec::<PathBuf>::new(), "runs are deleted");
+        }
+    }
+}
