@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Build(Build),
     /// Estimate the time, memory and disk a job needs, without running it
     Plan(Plan),
-    /// Describe a graph, and verify it
+    /// Describe a graph, and verify it; or the work directory of a job
     Inspect(Inspect),
     /// Write a random graph, with its communities if it has any
     Generate(Generate),
@@ -115,10 +115,11 @@ pub(crate) struct Plan {
 
 #[derive(Debug, Args)]
 pub(crate) struct Inspect {
-    /// A graph made by `outcore build`
-    #[arg(value_name = "GRAPH")]
+    /// A graph made by `outcore build`, or `.RESULT.outcore` in the work directory: what a job there
+    /// has done, running or left behind
+    #[arg(value_name = "GRAPH|WORK-DIR")]
     pub(crate) path: PathBuf,
-    /// Read all of it and compare its checksums
+    /// Read all of a graph and compare its checksums
     #[arg(long)]
     pub(crate) verify: bool,
     /// Print the description as JSON

@@ -6,11 +6,26 @@ use crate::print;
 use crate::progress::Terminal;
 use outcore::graph::Graph;
 use outcore::io::Files;
+use outcore::job::{InputFile, Manifest};
 use outcore::units::{format_bytes, format_count};
 use outcore::{Error, ErrorKind, Result};
 use std::path::Path;
 
-/// What `--json` prints.
+/// Inputs of a job that are listed; `--json` has all of them.
+const INPUTS_SHOWN: usize = 8;
+
+/// What `--json` prints of a work directory.
+#[derive(serde::Serialize)]
+struct WorkDirectory<'a> {
+    schema: u32,
+    kind: &'static str,
+    path: &'a Path,
+    /// Whether the job's process still runs.
+    is_running: bool,
+    manifest: &'a Manifest,
+}
+
+/// What `--json` prints of a graph.
 #[derive(serde::Serialize)]
 struct Description<'a> {
     schema: u32,
@@ -34,9 +49,14 @@ pub(crate) fn inspect(files: &Files, arguments: &Inspect, terminal: &Terminal) -
     let path = &arguments.path;
     files.entry(path)?;
     if files.entry(&path.join("graph.json")).is_err() {
-        let message = format!("`{}` is not a graph", path.display());
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint("`outcore build EDGES -o GRAPH` makes one of an edge list"));
+        return match Manifest::read(files, path)? {
+            Some(manifest) => inspect_work_directory(&manifest, arguments),
+            None => Err(Error::new(
+                ErrorKind::Usage,
+                format!("`{}` is neither a graph nor a work directory", path.display()),
+            )
+            .hint("`outcore build EDGES -o GRAPH` makes a graph of an edge list")),
+        };
     }
     let graph = Graph::open(files, path)?;
     if arguments.verify {
@@ -62,6 +82,49 @@ pub(crate) fn inspect(files: &Files, arguments: &Inspect, terminal: &Terminal) -
         return print(json(&description)?.as_bytes());
     }
     print(table(&description).as_bytes())
+}
+
+fn inspect_work_directory(manifest: &Manifest, arguments: &Inspect) -> Result<()> {
+    let path = &arguments.path;
+    if arguments.verify {
+        let message = format!("`--verify` is for graphs, but `{}` is not one", path.display());
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let is_running = manifest.owner.is_running();
+    if arguments.json {
+        let kind = "work-directory";
+        let description = WorkDirectory { schema: 1, kind, path, is_running, manifest };
+        return print(json(&description)?.as_bytes());
+    }
+    print(work_table(path, manifest, is_running).as_bytes())
+}
+
+fn work_table(path: &Path, manifest: &Manifest, is_running: bool) -> String {
+    let mut text = format!("work directory  {}\n", path.display());
+    let mut row = |name: &str, value: &str| text += &format!("{name:<15} {value}\n");
+    let process = manifest.owner.process();
+    row("job", manifest.job.name());
+    let state = if is_running { "running" } else { "ended; the next job of this name cleans up" };
+    row("process", &format!("{process}, {state}"));
+    if !manifest.result.is_empty() {
+        row("result", &manifest.result);
+    }
+    for (index, input) in manifest.inputs.iter().take(INPUTS_SHOWN).enumerate() {
+        row(if index == 0 { "inputs" } else { "" }, &input_and_size(input));
+    }
+    if let Some(more) = manifest.inputs.len().checked_sub(INPUTS_SHOWN).filter(|&more| more > 0) {
+        row("", &format!("and {more} more (--json)"));
+    }
+    let stages: Vec<_> = manifest.stages_done.iter().map(|stage| stage.name()).collect();
+    row("stages done", &if stages.is_empty() { "none".into() } else { stages.join(", ") });
+    text
+}
+
+fn input_and_size(input: &InputFile) -> String {
+    match input.bytes {
+        Some(bytes) => format!("{} ({})", input.path, format_bytes(bytes)),
+        None => input.path.clone(),
+    }
 }
 
 fn table(graph: &Description<'_>) -> String {

@@ -139,6 +139,30 @@ fn the_first_signal_stops_the_job_and_cleans_up() {
 }
 
 #[test]
+fn what_a_killed_job_leaves_is_told_and_removed_by_the_next() {
+    let mut killed = Endless::start("cluster", "out.tsv");
+    let path = killed.directory.path().to_path_buf();
+    let mut messages = BufReader::new(killed.job.stderr.take().unwrap());
+    messages.read_line(&mut String::new()).unwrap();
+    let told = run(&path, &["inspect", ".out.tsv.outcore"]);
+    let running = format!("process         {}, running\nresult          out.tsv", killed.job.id());
+    assert!(String::from_utf8_lossy(&told.stdout).contains(&running), "{told:?}");
+    std::fs::write(path.join("edges.tsv"), "a\tb\n").unwrap();
+    let refused = run(&path, &["cluster", "edges.tsv", "-o", "out.tsv"]);
+    let in_use = format!("in use by process {}", killed.job.id());
+    assert!(stderr(&refused).contains(&in_use), "{}", stderr(&refused));
+    killed.job.kill().unwrap();
+    killed.job.wait().unwrap();
+    killed.source.kill().unwrap();
+    killed.source.wait().unwrap();
+    let told = run(&path, &["inspect", ".out.tsv.outcore", "--json"]);
+    assert!(String::from_utf8_lossy(&told.stdout).contains("\"is_running\": false"), "{told:?}");
+    let done = run(&path, &["cluster", "edges.tsv", "-o", "out.tsv"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert_eq!(listed(&path), [path.join("edges.tsv"), path.join("out.tsv")]);
+}
+
+#[test]
 fn the_second_signal_ends_the_process_at_once() {
     let directory = tempfile::tempdir().unwrap();
     // Nothing ever comes through the pipe, so the job hears no signal by itself.

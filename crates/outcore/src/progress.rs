@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use std::ops::ControlFlow;
 
 /// A step of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Stage {

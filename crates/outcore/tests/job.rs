@@ -1,17 +1,19 @@
 //! Promises of whole jobs, on the simulated storage.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use outcore::cluster::ClusterOptions;
 use outcore::graph::{Duplicates, Graph};
 use outcore::input::InputOptions;
 use outcore::io::Files;
 use outcore::io::sim::{Fault, Sim};
-use outcore::job::{self, JobOptions, Source};
+use outcore::job::{self, JobKind, JobOptions, Manifest, Source};
 use outcore::plan::Limits;
-use outcore::progress::Silent;
+use outcore::progress::{Event, Observer, Silent, Stage};
 use outcore::{ErrorKind, Result};
 use std::io::ErrorKind as IoErrorKind;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 const OUTPUT: &str = "/out/communities.tsv";
 const GRAPH: &str = "/out/graph";
@@ -156,4 +158,200 @@ fn weights_of_any_scale_give_the_same_communities() {
         results.push(sim.get(OUTPUT).unwrap());
     }
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+const WORK: &str = "/work/.communities.tsv.outcore";
+
+/// Reads the manifest as each stage begins.
+struct Reader<'a> {
+    sim: &'a Sim,
+    directory: &'static str,
+    seen: Mutex<Vec<(Stage, Manifest)>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(sim: &'a Sim, directory: &'static str) -> Self {
+        Self { sim, directory, seen: Mutex::default() }
+    }
+}
+
+impl Observer for Reader<'_> {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        if let Event::Begin { stage, .. } = event {
+            let files = Files::new(Arc::new(self.sim.clone()));
+            let manifest = Manifest::read(&files, Path::new(self.directory)).unwrap().unwrap();
+            self.seen.lock().unwrap().push((stage, manifest));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn the_manifest_tells_the_job_and_the_stages_that_are_finished() {
+    use Stage::{Cluster, Merge, Read, Write};
+    let sim = storage();
+    let mut with_a_pipe = options(2, 128 * MIB);
+    with_a_pipe.input.paths.push(PathBuf::from("-"));
+    sim.put("-", b"a b 1\n");
+    let files = Files::new(Arc::new(sim.clone()));
+    let reader = Reader::new(&sim, WORK);
+    let source = Source::Edges(Box::new(with_a_pipe));
+    let output = Path::new(OUTPUT);
+    job::cluster(&files, &source, &ClusterOptions::default(), output, &reader).unwrap();
+    let seen = reader.seen.into_inner().unwrap();
+    let stages = seen.iter().map(|(stage, manifest)| (*stage, &manifest.stages_done[..]));
+    let expected: [(Stage, &[Stage]); 4] = [
+        (Read, &[]),
+        (Merge, &[Read]),
+        (Cluster, &[Read, Merge]),
+        (Write, &[Read, Merge, Cluster]),
+    ];
+    assert!(stages.eq(expected), "{seen:?}");
+    let (_, first) = &seen[0];
+    assert_eq!((first.job, first.result.as_str()), (JobKind::Cluster, OUTPUT));
+    assert_eq!(first.owner.process(), std::process::id());
+    assert!(first.owner.is_running());
+    let inputs: Vec<_> =
+        first.inputs.iter().map(|input| (input.path.as_str(), input.bytes)).collect();
+    assert_eq!(inputs, [("/in/edges.tsv", Some(edges().len() as u64)), ("-", Some(6))]);
+
+    let reader = Reader::new(&sim, "/work/.graph.outcore");
+    job::build(&files, &options(2, 128 * MIB), Path::new(GRAPH), &reader).unwrap();
+    let seen = reader.seen.into_inner().unwrap();
+    assert_eq!((seen.len(), seen[1].1.job), (2, JobKind::Build));
+}
+
+/// A work directory with a manifest, a run and part of a graph, as a job leaves it if it is killed.
+fn left_behind(manifest: Option<&str>) -> Sim {
+    let sim = storage();
+    let files = Files::new(Arc::new(sim.clone()));
+    for directory in [Path::new("/work"), Path::new(WORK), &Path::new(WORK).join("graph")] {
+        files.create_directory(directory).unwrap();
+    }
+    for name in ["run-0.0", "graph/names.part"] {
+        sim.put(Path::new(WORK).join(name), b"left");
+    }
+    if let Some(manifest) = manifest {
+        sim.put(Path::new(WORK).join("manifest.json"), manifest.as_bytes());
+    }
+    sim
+}
+
+fn manifest_of(process: u32, more: &str) -> String {
+    format!("{{\"format\":\"outcore work directory\",\"version\":1,\"process\":{process}{more}}}")
+}
+
+#[test]
+fn what_a_dead_process_left_is_removed() {
+    let own = std::process::id();
+    for (process, more) in [
+        (u32::MAX, ""),
+        (i32::MAX as u32, ""),
+        (0, ""),
+        // Another process had this number.
+        (own, ",\"process_start\":0"),
+        // What a later version adds.
+        (u32::MAX, ",\"process_start\":5,\"job\":\"embroider\",\"threads\":[1]"),
+    ] {
+        let manifest = manifest_of(process, more);
+        let later = manifest.replace("\"version\":1", "\"version\":2");
+        for manifest in [manifest, later] {
+            let sim = left_behind(Some(&manifest));
+            cluster(&sim, options(2, 128 * MIB)).unwrap();
+            assert_eq!(sim.paths(), ["/in/edges.tsv", OUTPUT].map(PathBuf::from), "{manifest}");
+        }
+    }
+}
+
+/// What a job leaves that is killed before its manifest is there, or as the last of it goes.
+#[test]
+fn an_empty_directory_is_used() {
+    for name in [None, Some("manifest.json.part")] {
+        let sim = storage();
+        let files = Files::new(Arc::new(sim.clone()));
+        files.create_directory(Path::new(WORK)).unwrap();
+        if let Some(name) = name {
+            sim.put(Path::new(WORK).join(name), b"{");
+        }
+        cluster(&sim, options(2, 128 * MIB)).unwrap();
+        assert_eq!(sim.paths().len(), 2);
+    }
+}
+
+#[test]
+fn no_other_directory_is_removed() {
+    let own = std::process::id();
+    for (manifest, kind, message) in [
+        (Some(manifest_of(own, "")), ErrorKind::Usage, format!("is in use by process {own}")),
+        // Process 1 is there always, and not ours to signal.
+        (Some(manifest_of(1, "")), ErrorKind::Usage, "is in use by process 1".into()),
+        (None, ErrorKind::Usage, "is in the way".into()),
+        (Some(String::new()), ErrorKind::CorruptFile, "does not say whose".into()),
+        (Some(manifest_of(7, "")[..40].into()), ErrorKind::CorruptFile, "does not say".into()),
+        (Some("{\"name\":\"another program's\"}".into()), ErrorKind::CorruptFile, "not say".into()),
+        (
+            Some(manifest_of(u32::MAX, "").replace("outcore work", "other")),
+            ErrorKind::CorruptFile,
+            "not say".into(),
+        ),
+    ] {
+        let sim = left_behind(manifest.as_deref());
+        let before = sim.paths();
+        let error = cluster(&sim, options(2, 128 * MIB)).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.message().contains(&message), "{error}");
+        assert!(error.hint_text().unwrap().contains("remove it") || message.contains("in use"));
+        assert_eq!(sim.paths(), before, "{error}");
+    }
+    let sim = storage();
+    sim.put(WORK, b"a file");
+    let error = cluster(&sim, options(2, 128 * MIB)).unwrap_err();
+    assert!(error.message().contains("is in the way"), "{error}");
+    assert_eq!(sim.get(WORK).unwrap(), b"a file");
+}
+
+#[test]
+fn a_manifest_that_this_version_does_not_write_is_not_shown() {
+    let directory = Path::new(WORK);
+    for (manifest, message) in [
+        (manifest_of(7, "").replace("\"version\":1", "\"version\":2"), "of another version"),
+        (manifest_of(7, ",\"inputs\":5"), "its fields are changed"),
+        ("[]".into(), "does not say whose"),
+    ] {
+        let files = Files::new(Arc::new(left_behind(Some(&manifest))));
+        let error = Manifest::read(&files, directory).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::CorruptFile);
+        assert!(error.message().contains(message), "{error}");
+    }
+    // Not every such directory is a job's.
+    let files = Files::new(Arc::new(left_behind(Some(&manifest_of(7, "")))));
+    assert_eq!(Manifest::read(&files, directory).unwrap().unwrap().job, JobKind::Other);
+    let files = Files::new(Arc::new(left_behind(None)));
+    assert!(Manifest::read(&files, directory).unwrap().is_none());
+}
+
+/// On a real disk, where a link may lead out of the directory.
+#[cfg(unix)]
+#[test]
+fn what_a_link_leads_to_stays() {
+    let root = tempfile::tempdir().unwrap();
+    let files = Files::default();
+    let (outside, work) = (root.path().join("outside"), root.path().join(".out.tsv.outcore"));
+    for directory in [&outside, &work] {
+        files.create_directory(directory).unwrap();
+    }
+    files.write(&outside.join("kept"), b"kept").unwrap();
+    files.write(&work.join("manifest.json"), manifest_of(u32::MAX, "").as_bytes()).unwrap();
+    files.write(&root.path().join("edges.tsv"), b"a b\nb c\n").unwrap();
+    for (target, link) in [(outside.as_path(), "directory"), (Path::new("nowhere"), "dangling")] {
+        std::os::unix::fs::symlink(target, work.join(link)).unwrap();
+    }
+    let mut options = options(1, 96 * MIB);
+    options.input.paths = vec![root.path().join("edges.tsv")];
+    options.work_dir = root.path().to_path_buf();
+    let source = Source::Edges(Box::new(options));
+    let output = root.path().join("out.tsv");
+    job::cluster(&files, &source, &ClusterOptions::default(), &output, &Silent).unwrap();
+    assert!(files.entry(&work).is_err());
+    assert_eq!(files.read(&outside.join("kept")).unwrap(), b"kept");
 }

@@ -5,6 +5,7 @@ use super::{Entry, File, Mode, Storage};
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// The operating system's files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,17 +69,14 @@ impl Storage for Disk {
 
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
         let mut entries = fs::read_dir(directory)?
-            .map(|entry| self.entry(&entry?.path()))
+            .map(|entry| entry.and_then(|entry| Ok(described(entry.path(), &entry.metadata()?))))
             .collect::<io::Result<Vec<_>>>()?;
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
     }
 
     fn entry(&self, path: &Path) -> io::Result<Entry> {
-        let metadata = fs::metadata(path)?;
-        let is_directory = metadata.is_dir();
-        let bytes = if is_directory { 0 } else { metadata.len() };
-        Ok(Entry { path: PathBuf::from(path), bytes, is_directory })
+        Ok(described(path.to_path_buf(), &fs::metadata(path)?))
     }
 
     fn is_regular(&self, path: &Path) -> bool {
@@ -88,6 +86,14 @@ impl Storage for Disk {
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         free_bytes(path)
     }
+}
+
+fn described(path: PathBuf, metadata: &fs::Metadata) -> Entry {
+    let is_directory = metadata.is_dir();
+    let bytes = if is_directory { 0 } else { metadata.len() };
+    let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let modified_ms = modified.map(|since| since.as_millis() as u64);
+    Entry { path, bytes, is_directory, modified_ms }
 }
 
 #[cfg(unix)]
@@ -127,14 +133,22 @@ pub fn available_memory_bytes() -> Option<u64> {
 
 /// Whether a process with this number runs; yes where the system cannot tell.
 #[cfg(unix)]
-pub(super) fn process_lives(number: i32) -> bool {
-    let Some(pid) = rustix::process::Pid::from_raw(number) else { return false };
-    rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
+pub(super) fn process_lives(number: u32) -> bool {
+    // Negative numbers would be groups.
+    let pid = i32::try_from(number).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 #[cfg(not(unix))]
-pub(super) fn process_lives(number: i32) -> bool {
+pub(super) fn process_lives(number: u32) -> bool {
     number != 0
+}
+
+/// When a process started, in ticks of the system's clock since it was booted, if it tells.
+pub(super) fn process_start(number: u32) -> Option<u64> {
+    let line = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+    // The second field is the program's name in parentheses, and may hold anything.
+    line.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
 #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
-//! [`Files`]: a storage with counters and errors that name the path; [`Scratch`]: a directory that
-//! is removed with all it holds.
+//! [`Files`]: a storage with counters and errors that name the path.
 
+use super::scratch::MANIFEST;
 use super::{Disk, Entry, File, Mode, Storage};
 use crate::error::{Error, Result};
 use std::io;
@@ -35,7 +35,7 @@ impl Counters {
 /// A storage with byte counters; cheap to clone.
 #[derive(Clone)]
 pub struct Files {
-    storage: Arc<dyn Storage>,
+    pub(super) storage: Arc<dyn Storage>,
     counters: Arc<Counters>,
 }
 
@@ -319,64 +319,12 @@ impl io::Write for CountedWrite {
     }
 }
 
-/// A directory of temporary files; it is removed with its files when dropped, whatever happened.
-pub struct Scratch {
-    files: Files,
-    path: PathBuf,
-    created_parent: Option<PathBuf>,
-}
-
-/// Names the process that a scratch directory belongs to.
-const OWNER: &str = "owner";
-
-impl Scratch {
-    /// Creates `name` in `parent`, the user's work directory, which is made if it is not there. What
-    /// a process that no longer lives has left under that name is removed first.
-    ///
-    /// # Errors
-    /// `Usage` if a running process owns it; `Io`.
-    pub fn create(files: &Files, parent: &Path, name: &str) -> Result<Self> {
-        let path = parent.join(name);
-        let has_parent = parent.as_os_str().is_empty() || files.storage.entry(parent).is_ok();
-        if files.storage.entry(&path).is_ok() {
-            let owner = files.read(&path.join(OWNER)).unwrap_or_default();
-            let owner = String::from_utf8_lossy(&owner).parse().unwrap_or(0);
-            if super::disk::process_lives(owner) {
-                return Err(Error::new(
-                    crate::error::ErrorKind::Usage,
-                    format!("`{}` is in use by process {owner}", path.display()),
-                )
-                .hint("wait for that job, or use another `--work-dir`"));
-            }
-            remove_all(&*files.storage, &path);
-        }
-        files.create_directory(&path)?;
-        let created_parent = (!has_parent).then(|| parent.to_path_buf());
-        let scratch = Self { files: files.clone(), path, created_parent };
-        let owner = std::process::id().to_string();
-        files.write(&scratch.path.join(OWNER), owner.as_bytes())?;
-        Ok(scratch)
-    }
-
-    /// The directory.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        remove_all(&*self.files.storage, &self.path);
-        if let Some(parent) = &self.created_parent {
-            let _ = self.files.storage.remove_directory(parent);
-        }
-    }
-}
-
-/// Removes a directory of ours. Nothing here can be reported; what stays behind is named by the
-/// next job's message.
-fn remove_all(storage: &dyn Storage, directory: &Path) {
-    for entry in storage.list(directory).unwrap_or_default() {
+/// Removes a directory of ours, a manifest last: until then it is known whose it is. Nothing here can
+/// be reported; what stays behind is named by the next job's message.
+pub(super) fn remove_all(storage: &dyn Storage, directory: &Path) {
+    let mut entries = storage.list(directory).unwrap_or_default();
+    entries.sort_by_key(|entry| entry.path.file_name() == Some(MANIFEST.as_ref()));
+    for entry in entries {
         if entry.is_directory {
             remove_all(storage, &entry.path);
         } else {

@@ -8,14 +8,17 @@
 mod disk;
 mod files;
 mod memory;
+mod scratch;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod stream;
 
 pub use disk::{Disk, available_memory_bytes};
 pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};
-pub use files::{Counters, Files, Scratch, StoredFile};
+pub use files::{Counters, Files, StoredFile};
 pub(crate) use memory::{prefetch, reserve_large_pages};
+pub use scratch::{Owner, Scratch};
+pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 
 use std::io;
@@ -46,6 +49,8 @@ pub struct Entry {
     pub bytes: u64,
     /// Whether it is a directory.
     pub is_directory: bool,
+    /// When it was last written, in milliseconds since 1970, if the system tells.
+    pub modified_ms: Option<u64>,
 }
 
 /// Where files live. Short reads and writes are allowed and expected.
@@ -64,7 +69,7 @@ pub trait Storage: Send + Sync {
     fn create_directory(&self, path: &Path) -> io::Result<()>;
     /// Removes an empty directory.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
-    /// Lists a directory, sorted by path.
+    /// Lists a directory, sorted by path; links are not followed.
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>>;
     /// What a path is, or `NotFound`.
     fn entry(&self, path: &Path) -> io::Result<Entry>;

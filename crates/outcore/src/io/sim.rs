@@ -97,6 +97,10 @@ impl Sim {
     }
 }
 
+fn entry_of(path: &Path, bytes: u64, is_directory: bool) -> Entry {
+    Entry { path: path.to_path_buf(), bytes, is_directory, modified_ms: None }
+}
+
 struct SimFile {
     sim: Sim,
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -162,6 +166,12 @@ impl Storage for Sim {
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        if !self.list(path)?.is_empty() {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
+        if self.is_regular(path) {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
         locked(&self.0.directories).remove(path);
         Ok(())
     }
@@ -170,27 +180,21 @@ impl Storage for Sim {
         let files = locked(&self.0.files);
         let inside = |path: &&PathBuf| path.parent() == Some(directory);
         let directories = locked(&self.0.directories);
-        let mut entries: Vec<Entry> = directories
-            .iter()
-            .filter(inside)
-            .map(|path| Entry { path: path.clone(), bytes: 0, is_directory: true })
-            .collect();
-        entries.extend(files.iter().filter(|(path, _)| inside(path)).map(|(path, bytes)| Entry {
-            path: path.clone(),
-            bytes: locked(bytes).len() as u64,
-            is_directory: false,
-        }));
+        let mut entries: Vec<Entry> =
+            directories.iter().filter(inside).map(|path| entry_of(path, 0, true)).collect();
+        let files = files.iter().filter(|(path, _)| inside(path));
+        entries
+            .extend(files.map(|(path, bytes)| entry_of(path, locked(bytes).len() as u64, false)));
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
     }
 
     fn entry(&self, path: &Path) -> io::Result<Entry> {
         if let Some(bytes) = self.get(path) {
-            let bytes = bytes.len() as u64;
-            return Ok(Entry { path: path.to_path_buf(), bytes, is_directory: false });
+            return Ok(entry_of(path, bytes.len() as u64, false));
         }
         if locked(&self.0.directories).contains(path) {
-            return Ok(Entry { path: path.to_path_buf(), bytes: 0, is_directory: true });
+            return Ok(entry_of(path, 0, true));
         }
         Err(io::ErrorKind::NotFound.into())
     }

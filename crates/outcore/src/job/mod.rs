@@ -5,11 +5,13 @@
 //!  cluster  plan -> read -> merge -> cluster -> write        (a graph: cluster -> write)
 //! ```
 //! Temporary files live in one directory below the work directory; it is removed when the job ends,
-//! however it ends.
+//! however it ends. Its manifest says which stages are finished.
 
+mod manifest;
 mod read;
 mod report;
 
+pub use manifest::{InputFile, JobKind, Manifest};
 pub use report::{CommunitiesReport, InputReport, Report, StageReport};
 
 use crate::cluster::{self, ClusterMemory, ClusterOptions, Communities};
@@ -62,11 +64,23 @@ struct Job<'a> {
     limits: Limits,
     start: Instant,
     report: Report,
+    /// The manifest of the directory for temporary files, and where that is.
+    manifest: Option<(Manifest, PathBuf)>,
 }
 
 impl<'a> Job<'a> {
     fn new(files: &'a Files, observer: &'a dyn Observer, limits: Limits) -> Self {
-        Self { files, observer, limits, start: Instant::now(), report: Report::new(limits) }
+        let (start, report) = (Instant::now(), Report::new(limits));
+        Self { files, observer, limits, start, report, manifest: None }
+    }
+
+    /// Makes the directory for temporary files, named after the result.
+    fn scratch(&mut self, kind: JobKind, options: &JobOptions, result: &Path) -> Result<Scratch> {
+        let manifest = Manifest::new(self.files, kind, &options.input.paths, result);
+        let (parent, name) = (&options.work_dir, scratch_name(result));
+        let scratch = Scratch::create_with(self.files, parent, &name, &manifest.to_bytes())?;
+        self.manifest = Some((manifest, scratch.path().to_path_buf()));
+        Ok(scratch)
     }
 
     /// Runs one stage; `work` gives its result and the phrase that sums it up.
@@ -88,7 +102,19 @@ impl<'a> Job<'a> {
         };
         tell(self.observer, Event::End { summary: &row.summary })?;
         self.report.stages.push(row);
+        self.record(stage)?;
         Ok(result)
+    }
+
+    /// Notes in the manifest that a stage is finished. Writing is the last one: then the result is in
+    /// place, and the directory with its manifest is about to go.
+    fn record(&mut self, stage: Stage) -> Result<()> {
+        let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
+        if stage == Stage::Write {
+            return Ok(());
+        }
+        manifest.stages_done.push(stage);
+        manifest.write(self.files, directory)
     }
 
     fn finish(mut self) -> Report {
@@ -194,7 +220,7 @@ pub fn build(
     }
     in_pool(options.limits, || {
         let mut job = Job::new(files, observer, options.limits);
-        let scratch = Scratch::create(files, &options.work_dir, &scratch_name(graph))?;
+        let scratch = job.scratch(JobKind::Build, options, graph)?;
         let mut part = graph.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
@@ -236,7 +262,7 @@ pub fn cluster(
         }
         Source::Edges(edges) => in_pool(edges.limits, || {
             let mut job = Job::new(files, observer, edges.limits);
-            let scratch = Scratch::create(files, &edges.work_dir, &scratch_name(output))?;
+            let scratch = job.scratch(JobKind::Cluster, edges, output)?;
             let directory = scratch.path().join("graph");
             job.build(edges, &scratch, &directory)?;
             let graph = Graph::open(files, &directory)?;

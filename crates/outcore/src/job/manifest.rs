@@ -1,0 +1,121 @@
+//! `manifest.json` of a work directory: whose it is, which job's, from which inputs, and how far the
+//! job has come.
+//!
+//! It is written whole and under a temporary name each time a stage ends, so a reader finds the one
+//! before or the one after. A stage stands in it when its files are there; they need not have reached
+//! the disk.
+
+use crate::error::Result;
+use crate::io::{Files, Owner, damaged_manifest, manifest_path};
+use crate::progress::Stage;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// What a job makes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum JobKind {
+    /// Communities from edge lists.
+    Cluster,
+    /// A graph from edge lists.
+    Build,
+    /// Something else: another part of the project has made the directory.
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+impl JobKind {
+    /// The name as shown and as stored in manifests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cluster => "cluster",
+            Self::Build => "build",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// One file that a job reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    /// As the user named it; what is not Unicode is replaced.
+    pub path: String,
+    /// Length, if it is a file and not a stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// When it was last written, in milliseconds since 1970, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified_ms: Option<u64>,
+}
+
+impl InputFile {
+    fn new(files: &Files, path: &Path) -> Self {
+        let entry = files.is_regular(path).then(|| files.entry(path).ok()).flatten();
+        Self {
+            path: path.display().to_string(),
+            bytes: entry.as_ref().map(|entry| entry.bytes),
+            modified_ms: entry.and_then(|entry| entry.modified_ms),
+        }
+    }
+}
+
+/// What a work directory says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The process that works in it.
+    #[serde(flatten)]
+    pub owner: Owner,
+    /// What the job makes.
+    #[serde(default)]
+    pub job: JobKind,
+    /// What the job reads, in order.
+    #[serde(default)]
+    pub inputs: Vec<InputFile>,
+    /// Where the result goes; `-` is standard output, and nothing stands for no result.
+    #[serde(default)]
+    pub result: String,
+    /// The stages that are finished, in order.
+    #[serde(default)]
+    pub stages_done: Vec<Stage>,
+}
+
+impl Manifest {
+    /// That of a job of this process that begins.
+    pub(super) fn new(files: &Files, job: JobKind, inputs: &[PathBuf], result: &Path) -> Self {
+        Self {
+            owner: Owner::current(),
+            job,
+            inputs: inputs.iter().map(|path| InputFile::new(files, path)).collect(),
+            result: result.display().to_string(),
+            stages_done: Vec::new(),
+        }
+    }
+
+    /// Reads that of `directory`, if it has one.
+    ///
+    /// # Errors
+    /// `CorruptFile` if it is damaged, of another version, or another kind of file; `Io`.
+    pub fn read(files: &Files, directory: &Path) -> Result<Option<Self>> {
+        let Some(owner) = Owner::read(files, directory)? else { return Ok(None) };
+        if !owner.is_of_this_version() {
+            return Err(damaged_manifest(directory, "it is of another version"));
+        }
+        let bytes = files.read(&manifest_path(directory))?;
+        let manifest = serde_json::from_slice(&bytes)
+            .map_err(|_| damaged_manifest(directory, "its fields are changed"))?;
+        Ok(Some(manifest))
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(self).expect("numbers, words and text are JSON");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// Replaces that of `directory`.
+    pub(super) fn write(&self, files: &Files, directory: &Path) -> Result<()> {
+        files.write(&manifest_path(directory), &self.to_bytes())
+    }
+}
