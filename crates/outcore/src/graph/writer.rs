@@ -146,6 +146,17 @@ impl GraphWriter {
         Self::create_with(files, directory, options, Limits::of(options.node_count))
     }
 
+    /// As [`GraphWriter::create`], with blocks of a few nodes and arcs: a graph of a few hundred bytes
+    /// then has every kind of block.
+    ///
+    /// # Errors
+    /// As [`GraphWriter::create`].
+    #[cfg(feature = "sim")]
+    pub fn create_tiny(files: &Files, directory: &Path, options: &GraphOptions) -> Result<Self> {
+        let limits = Limits { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };
+        Self::create_with(files, directory, options, limits)
+    }
+
     pub(super) fn create_with(
         files: &Files,
         directory: &Path,

@@ -1,0 +1,52 @@
+//! Any bytes, read with large and with tiny chunks, give the same edges, the same counts and the same
+//! first error, and never a panic.
+//!
+//! The first byte chooses options; the rest is the file, text or compressed. Among the characters to
+//! begin a seed with, `0` finds the delimiter, `1` takes spaces and `2` commas; so do `` ` ``, `a` and
+//! `b`, but these skip bad lines.
+
+use outcore::input::{
+    Batch, BatchMemory, Column, Delimiter, EdgeReader, Fingerprint, InputOptions, OnBadLine,
+};
+use outcore::io::{Files, sim::Sim};
+use std::sync::Arc;
+
+type Outcome = Result<(Vec<(Vec<u8>, u32)>, String), String>;
+
+fn read(bytes: &[u8], options: &InputOptions, memory: BatchMemory) -> Outcome {
+    let sim = Sim::new();
+    sim.put("edges", bytes);
+    let files = Files::new(Arc::new(sim));
+    let told = |error: outcore::Error| format!("{error} {:?}", error.notes());
+    let mut reader = EdgeReader::open(&files, options, memory).map_err(told)?;
+    let (mut batch, mut names) = (Batch::default(), Vec::new());
+    while reader.next_batch(&mut batch).map_err(told)? {
+        for chunk in &batch.chunks {
+            assert_eq!(chunk.names.len(), 2 * chunk.edge_count());
+            for (index, name) in chunk.names.iter().enumerate() {
+                assert_eq!(name.fingerprint, Fingerprint::of(chunk.name(name)));
+                let weight = chunk.weights.get(index / 2).copied().unwrap_or(1);
+                names.push((chunk.name(name).to_vec(), weight));
+            }
+        }
+    }
+    let summary = reader.finish().map_err(told)?;
+    Ok((names, format!("{summary:?}")))
+}
+
+/// Reads `bytes` both ways.
+pub(crate) fn check(bytes: &[u8]) {
+    let Some((&choice, bytes)) = bytes.split_first() else { return };
+    let delimiters = [None, Some(Delimiter::Spaces), Some(Delimiter::Byte(b','))];
+    let swapped = vec![Column::Number(2), Column::Number(1)];
+    let options = InputOptions {
+        paths: vec!["edges".into()],
+        delimiter: delimiters[usize::from(choice) % 3],
+        on_bad_line: if choice & 64 == 0 { OnBadLine::Stop } else { OnBadLine::Skip },
+        columns: (choice & 128 != 0).then_some(swapped),
+        ..InputOptions::default()
+    };
+    let large = read(bytes, &options, BatchMemory { chunk_bytes: 1 << 16, chunks: 1 });
+    let tiny = read(bytes, &options, BatchMemory { chunk_bytes: 32, chunks: 3 });
+    assert_eq!(large, tiny);
+}
