@@ -1,4 +1,5 @@
 //! Every experiment runs, from proved states, and its methods agree on what they read or wrote.
+#![expect(clippy::disallowed_methods, reason = "tests look at what is left on the disk")]
 
 use outcore::progress::Silent;
 use outcore_lab::{Effort, Workplace, experiments, table};
