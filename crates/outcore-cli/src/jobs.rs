@@ -8,7 +8,7 @@ use outcore::graph::Duplicates;
 use outcore::io::Files;
 use outcore::job::{self, JobOptions, Report, Source};
 use outcore::plan::{Limits, Plan};
-use outcore::units::{format_bytes, format_count, format_seconds, size_to_type};
+use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
 use std::path::{Path, PathBuf};
 
@@ -157,10 +157,10 @@ pub(crate) fn kept(error: Error, output: &Path) -> Error {
 fn plan_table(plan: &Plan, work_dir: &Path, free: Option<u64>) -> String {
     let input = &plan.input;
     let mut text = format!(
-        "{} of text, about {} edges, about {} nodes\n\n",
+        "{} of text, about {}, about {}\n\n",
         format_bytes(input.text_bytes),
-        format_count(input.edge_count),
-        format_count(input.node_count),
+        format_counted(input.edge_count, "edge", "edges"),
+        format_counted(input.node_count, "node", "nodes"),
     );
     text += &row("stage", "reads", "writes", "memory", "time");
     for stage in &plan.stages {

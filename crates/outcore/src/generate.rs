@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use crate::output::Sink;
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::units::format_count;
+use crate::units::format_counted;
 use crossbeam_channel::bounded;
 use std::path::Path;
 
@@ -262,12 +262,14 @@ impl Maker {
     }
 
     fn summary(&self) -> String {
-        let (edges, nodes) = (format_count(self.edge_count), format_count(self.node_count));
+        let edges = format_counted(self.edge_count, "edge", "edges");
+        let nodes = format_counted(self.node_count, "node", "nodes");
         match self.communities() {
             Some(c) => {
-                format!("{edges} edges, {nodes} nodes, {} communities", format_count(c.count()))
+                let communities = format_counted(c.count(), "community", "communities");
+                format!("{edges}, {nodes}, {communities}")
             }
-            None => format!("{edges} edges, {nodes} nodes at most"),
+            None => format!("{edges}, {nodes} at most"),
         }
     }
 

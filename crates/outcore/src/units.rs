@@ -76,6 +76,11 @@ pub fn format_count(count: u64) -> String {
     out
 }
 
+/// Prints a count with what is counted: `1 edge`, `2,000 edges`.
+pub fn format_counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", format_count(count), if count == 1 { one } else { many })
+}
+
 /// Prints a duration: `0.42s`, `6.4s`, `1m 12s`, `2h 05m`.
 pub fn format_seconds(seconds: f64) -> String {
     if seconds < 1.0 {
@@ -121,6 +126,8 @@ mod tests {
         assert_eq!(format_bytes(u64::MAX), "16384 PiB");
         assert_eq!(format_count(1_806_067_135), "1,806,067,135");
         assert_eq!(format_count(12), "12");
+        assert_eq!(format_counted(1, "edge", "edges"), "1 edge");
+        assert_eq!(format_counted(2000, "edge", "edges"), "2,000 edges");
         assert_eq!(format_seconds(0.4242), "0.42s");
         assert_eq!(format_seconds(72.0), "1m 12s");
         assert_eq!(format_seconds(7500.0), "2h 05m");

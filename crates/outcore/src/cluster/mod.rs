@@ -38,7 +38,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Graph};
 use crate::io::reserve_large_pages;
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::units::{format_bytes, format_count, size_to_type};
+use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use std::sync::atomic::AtomicU32;
 use sweep::{Nodes, Objective, Workshop, sweep};
 use table::Sum;
@@ -155,9 +155,9 @@ fn cluster_within(
     let job = Job { graph, options, limits, rest, observer };
     let communities = if graph.is_weighted() { job.run::<f64>() } else { job.run::<u32>() }?;
     let summary = format!(
-        "{} communities in {} sweeps",
-        format_count(communities.community_count),
-        communities.sweeps
+        "{} in {}",
+        format_counted(communities.community_count, "community", "communities"),
+        format_counted(communities.sweeps.into(), "sweep", "sweeps")
     );
     tell(observer, Event::End { summary: &summary })?;
     Ok(communities)
@@ -241,8 +241,8 @@ impl Job<'_> {
             history.arcs += swept.arcs;
             history.last_moved = swept.moved;
             history.converged = swept.moved == 0 || swept.moved as f64 <= enough;
-            let moved = format_count(swept.moved);
-            let text = format!("sweep {}: {moved} nodes changed", history.sweeps);
+            let moved = format_counted(swept.moved, "node", "nodes");
+            let text = format!("sweep {}: {moved} changed", history.sweeps);
             tell(self.observer, Event::Detail { text: &text })?;
         }
         Ok(history)

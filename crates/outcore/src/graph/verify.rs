@@ -5,7 +5,7 @@ use super::block::{ArcScratch, Block};
 use super::reader::Graph;
 use crate::error::{Error, Result};
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::units::format_count;
+use crate::units::format_counted;
 use crate::weight::Weight;
 
 /// Blocks read ahead.
@@ -57,8 +57,8 @@ impl Graph {
             }
             assert_eq!(count, self.node_count(), "names read and in the index");
         }
-        let arcs = format_count(self.arc_count());
-        tell(observer, Event::End { summary: &format!("{arcs} arcs are intact") })
+        let arcs = format_counted(self.arc_count(), "arc is", "arcs are");
+        tell(observer, Event::End { summary: &format!("{arcs} intact") })
     }
 
     fn corrupt(&self, message: impl std::fmt::Display) -> Error {

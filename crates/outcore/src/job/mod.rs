@@ -17,12 +17,12 @@ pub use report::{CommunitiesReport, InputReport, Report, StageReport};
 use crate::cluster::{self, ClusterMemory, ClusterOptions, Communities};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
-use crate::input::{self, InputOptions};
+use crate::input::{self, InputOptions, InputSample};
 use crate::io::{Files, Scratch, peak_memory_bytes, resident_memory_bytes};
 use crate::output;
 use crate::plan::{InputSize, Limits, Plan};
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::units::{format_bytes, format_count};
+use crate::units::{format_bytes, format_counted};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -144,7 +144,7 @@ impl<'a> Job<'a> {
         if options.input.paths.iter().any(|path| !self.files.is_regular(path)) {
             return Ok(());
         }
-        let plan = plan(self.files, options)?;
+        let plan = plan_sampled(&input::sample(self.files, &options.input)?, options.limits)?;
         match self.files.free_bytes(directory) {
             Some(free) => plan.check_disk(free, directory),
             None => Ok(()),
@@ -160,9 +160,9 @@ impl<'a> Job<'a> {
             let memory = memory.max(least.min(job.limits.memory_bytes));
             let communities = cluster::cluster(graph, options, memory, job.observer)?;
             let summary = format!(
-                "{} sweeps, {} communities, modularity {:.4}",
-                communities.sweeps,
-                format_count(communities.community_count),
+                "{}, {}, modularity {:.4}",
+                format_counted(communities.sweeps.into(), "sweep", "sweeps"),
+                format_counted(communities.community_count, "community", "communities"),
                 communities.modularity
             );
             job.report.communities = Some(CommunitiesReport::new(graph, options, &communities));
@@ -279,6 +279,13 @@ pub fn cluster(
 /// Bad input in the sample; `MemoryTooSmall`; `Io`.
 pub fn plan(files: &Files, options: &JobOptions) -> Result<Plan> {
     let sample = input::sample(files, &options.input)?;
+    if sample.is_whole && sample.edges == 0 {
+        return Err(read::no_edges());
+    }
+    plan_sampled(&sample, options.limits)
+}
+
+fn plan_sampled(sample: &InputSample, limits: Limits) -> Result<Plan> {
     let (least, _) = sample.nodes();
     // An estimate from many repeated names is trusted to a fifth; else only what was seen.
     let is_sound = sample.is_whole || sample.seen_twice >= 100;
@@ -292,5 +299,5 @@ pub fn plan(files: &Files, options: &JobOptions) -> Result<Plan> {
         name_bytes: sample.name_bytes,
         is_weighted: sample.is_weighted,
     };
-    Plan::new(size, options.limits)
+    Plan::new(size, limits)
 }

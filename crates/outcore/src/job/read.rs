@@ -12,7 +12,7 @@ use crate::io::Scratch;
 use crate::plan::CHUNK_BYTES;
 use crate::progress::{Event, Stage, tell};
 use crate::sort::{Record, Sorted, Sorter};
-use crate::units::{format_bytes, format_count, size_to_type};
+use crate::units::{format_bytes, format_counted, size_to_type};
 use crate::weight::Weight;
 use rayon::prelude::*;
 use std::path::Path;
@@ -37,9 +37,9 @@ where
         let numbered = read::<R>(job, options, scratch, directory)?;
         let input = job.report.input.clone().unwrap_or_default();
         let summary = format!(
-            "{} edges, {} nodes",
-            format_count(input.edge_count),
-            format_count(numbered.node_count)
+            "{}, {}",
+            format_counted(input.edge_count, "edge", "edges"),
+            format_counted(numbered.node_count, "node", "nodes")
         );
         Ok((numbered, summary))
     })?;
@@ -52,8 +52,11 @@ where
         let graph = merge(job, options, sorted, node_count, directory)?;
         let summary = match (sort.run_count, sort.pass_count) {
             (0, _) => "sorted in memory".into(),
-            (runs, 1) => format!("{runs} runs, 1 merge pass"),
-            (runs, passes) => format!("{runs} runs, {passes} merge passes"),
+            (runs, passes) => format!(
+                "{}, {}",
+                format_counted(runs, "run", "runs"),
+                format_counted(passes, "merge pass", "merge passes")
+            ),
         };
         Ok((graph, summary))
     })
@@ -102,8 +105,7 @@ where
         tell(job.observer, Event::Warning { text: &text })?;
     }
     if summary.edges == 0 {
-        return Err(Error::new(ErrorKind::BadInput, "the input holds no edges")
-            .hint("an edge is a line with two names, and a weight if there is one"));
+        return Err(no_edges());
     }
     job.report.input = Some(InputReport {
         line_count: summary.lines,
@@ -113,6 +115,11 @@ where
         formats: format,
     });
     Ok(Numbered { sorter, node_count: index.node_count() })
+}
+
+pub(super) fn no_edges() -> Error {
+    Error::new(ErrorKind::BadInput, "the input holds no edges")
+        .hint("an edge is a line with two names, and a weight if there is one")
 }
 
 fn window_too_large(memory_bytes: u64, window_bytes: u64) -> Error {
