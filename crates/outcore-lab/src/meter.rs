@@ -97,7 +97,8 @@ pub struct Outcome {
     /// Processor time of other processes that did the work, as user and system seconds: a child's
     /// is not this process's.
     pub child_seconds: Option<(f64, f64)>,
-    /// Elapsed time as told by a child process, without its start.
+    /// Elapsed time, sync included, as told by a child process, without its start, or by the method,
+    /// without what it does for the measurement alone.
     pub child_wall_seconds: Option<f64>,
     /// See [`Sample::latencies`].
     pub latencies: Option<Latencies>,

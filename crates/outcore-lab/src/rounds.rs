@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// One way to do the work.
 pub struct Method<'a> {
-    /// As shown in the table, unique in the experiment.
+    /// As shown in the table, unique in its group.
     pub name: String,
     /// Which table of the experiment it belongs to, where there are several.
     pub group: String,
@@ -51,6 +51,14 @@ impl<'a> Method<'a> {
     pub fn group(mut self, group: impl Into<String>) -> Self {
         self.group = group.into();
         self
+    }
+
+    /// The name with the group, if it is in one.
+    pub fn full_name(&self) -> String {
+        match self.group.as_str() {
+            "" => self.name.clone(),
+            group => format!("{} ({group})", self.name),
+        }
     }
 
     /// What to do before each run.
@@ -117,11 +125,11 @@ pub fn run(
     let again = samples.pop().expect("the baseline's repetition");
     for ((method, samples), reason) in methods.into_iter().zip(samples).zip(reasons) {
         match reason {
-            Some(reason) => measured.missing.push(Missing { name: method.name, reason }),
+            Some(reason) => measured.missing.push(Missing { name: method.full_name(), reason }),
             None => measured.rows.push(Row::new(method.name, method.group, method.state, samples)),
         }
     }
-    if let Some(first) = measured.rows.first() {
+    if let Some(first) = measured.rows.first().filter(|_| !again.is_empty()) {
         let row = Row::new(AGAIN.into(), first.group.clone(), first.state, again);
         measured.rows.push(row);
     }

@@ -35,6 +35,9 @@ impl State {
     }
 }
 
+/// How often a file is read to have all of it in the page cache.
+const ATTEMPTS: usize = 4;
+
 /// Brings `path` into `state`, and proves it.
 ///
 /// # Errors
@@ -43,8 +46,15 @@ pub fn bring(path: &Path, state: State) -> Result<std::result::Result<(), String
     match state {
         State::New => Ok(Ok(())),
         State::Warm => {
-            warm(path)?;
-            let cached = cached_share(path)?;
+            let mut cached = None;
+            // Systems take pages back now and then with memory to spare: seen for one read in 70.
+            for _ in 0..ATTEMPTS {
+                warm(path)?;
+                cached = cached_share(path)?;
+                if cached.is_none_or(|share| share >= 1.0) {
+                    break;
+                }
+            }
             Ok(expect(cached, |share| share >= 1.0, "not all of the file stays in the page cache"))
         }
         State::Cold | State::Direct | State::Reclaimed => {

@@ -1,18 +1,99 @@
 //! Every experiment runs, from proved states, and its methods agree on what they read or wrote.
 #![expect(clippy::disallowed_methods, reason = "tests look at what is left on the disk")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use outcore::progress::Silent;
+use outcore_lab::experiments::positions::Parameters;
+use outcore_lab::report::Experiment;
 use outcore_lab::{Effort, Workplace, experiments, table};
 
-#[test]
-fn random_read() {
+const TINY: Parameters =
+    Parameters { bytes: (1 << 20) + 4096, count: 50, warm_count: 70, rounds: 2, seconds: 60.0 };
+
+/// Operations in each row of a group.
+fn operations(group: &str) -> u64 {
+    if group == "warm" { 70 } else { 50 }
+}
+
+/// Runs an experiment in a directory of its own, and checks that nothing is left in it.
+fn run(experiment: impl Fn(&Workplace<'_>) -> outcore::Result<Experiment>) -> Experiment {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
-    let experiment = experiments::random_read::run(&workplace).unwrap();
-    assert!(!experiment.rows.is_empty(), "{:?}", experiment.missing);
+    let experiment = experiment(&workplace).unwrap();
+    drop(workplace);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
     for table in table::tables(&experiment) {
         assert!(table.rows.iter().all(|cells| cells.len() == table.headings.len()));
     }
-    drop(workplace);
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
+    for missing in &experiment.missing {
+        assert!(!missing.reason.contains("checksum"), "{missing:?}");
+    }
+    experiment
+}
+
+/// Each of `names` has a row in the group, or it is said why not.
+fn assert_complete(experiment: &Experiment, group: &str, names: &[String]) {
+    for name in names {
+        let full = format!("{name} ({group})");
+        assert!(
+            experiment.rows.iter().any(|row| row.group == group && row.name == *name)
+                || experiment.missing.iter().any(|missing| missing.name == full),
+            "no {full}: {:?}",
+            experiment.missing
+        );
+    }
+}
+
+/// Every choice of one word from each list, in order.
+fn product(lists: &[&[&str]]) -> Vec<String> {
+    lists.iter().fold(vec![String::new()], |names, words| {
+        let with = |name: &String, word: &&str| match name.as_str() {
+            "" => (*word).to_owned(),
+            _ => format!("{name}, {word}"),
+        };
+        names.iter().flat_map(|name| words.iter().map(move |word| with(name, word))).collect()
+    })
+}
+
+const ORDERS: &[&str] = &["unsorted", "sorted"];
+const BUFFERS: &[&str] = &["buffered", "unbuffered"];
+
+#[test]
+fn random_read() {
+    let experiment = run(|workplace| experiments::random_read::run_with(workplace, &TINY));
+    let mut names =
+        product(&[&["fread"], ORDERS, BUFFERS, &["SEEK_SET", "SEEK_CUR"], &["rb", "rb+"]]);
+    names.extend(product(&[&["pread", "mmap", "mmap MADV_RANDOM"], ORDERS]));
+    names.push("scan, whole file".into());
+    assert_eq!(names.len(), 16 + 6 + 1);
+    assert_complete(&experiment, "warm", &names);
+    names.extend(product(&[&["pread direct"], ORDERS]));
+    names.extend(product(&[&["io_uring direct"], ORDERS, &["depth 1", "depth 16", "depth 64"]]));
+    names.push("scan, whole file, io_uring direct".into());
+    assert_complete(&experiment, "cold", &names);
+    assert_eq!(experiment.rows[0].name, "fread, unsorted, buffered, SEEK_SET, rb");
+    for row in &experiment.rows {
+        assert!(row.samples.iter().all(|sample| sample.operations == operations(&row.group)));
+    }
+    assert!(experiment.finding.contains("In state warm, "), "{}", experiment.finding);
+}
+
+#[test]
+fn random_update() {
+    let experiment = run(|workplace| experiments::random_update::run_with(workplace, &TINY));
+    let seeks: &[&str] = &["SEEK_SET", "SEEK_BOTH", "SEEK_CUR"];
+    let mut names = product(&[&["fread+fwrite"], ORDERS, BUFFERS, seeks]);
+    names.extend(product(&[&["pread+pwrite", "mmap"], ORDERS]));
+    names.extend(["blocks of 4 KiB".to_owned(), "blocks of 1 MiB".to_owned()]);
+    assert_eq!(names.len(), 12 + 4 + 2);
+    for group in ["warm", "cold"] {
+        assert_complete(&experiment, group, &names);
+    }
+    assert_eq!(experiment.rows[0].name, "fread+fwrite, unsorted, buffered, SEEK_SET");
+    for row in &experiment.rows {
+        for sample in &row.samples {
+            assert!(sample.sync_seconds.is_some() && sample.operations == operations(&row.group));
+        }
+    }
+    assert!(experiment.finding.contains("In state warm, "), "{}", experiment.finding);
 }

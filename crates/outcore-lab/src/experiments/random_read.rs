@@ -3,42 +3,59 @@
 //! The original: A. Lakshman, "fseek" (2024), 100,000 positions in 4.29 GB, times by `clock()`, which
 //! counts microseconds of the processor; here every row has a proved state and elapsed times.
 
-use crate::meter::{Latencies, Outcome};
-use crate::report::Experiment;
+use super::positions::{
+    Clock, PAGE, Parameters, Positions, VALUE, compared, doubt, factor, fastest, fastest_in_words,
+    rows, seconds, sentence, value,
+};
+use crate::Workplace;
+use crate::api::map::{Advice, Map, Sharing};
+use crate::api::stdio::{Buffering, Stream, Whence};
+use crate::api::uring::{Ring, RingOptions};
+use crate::meter::Outcome;
+use crate::report::{Experiment, Missing};
 use crate::rounds::{self, Method};
 use crate::state::State;
-use crate::table::Column;
-use crate::{Effort, Random, Workplace};
+use crate::table::{Column, three};
+use outcore::io::AlignedBuffer;
+use outcore::units::{format_bytes, format_count};
 use outcore::{Error, Result};
-use std::fs::File;
+use std::cell::Cell;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
+
+const SCAN_BLOCK: usize = 1 << 20;
+const DEPTHS: [u32; 3] = [1, 16, 64];
+/// Rows in state cold or direct, for the probe.
+const COLD_ROWS: usize = 30;
+
+/// Runs the experiment with the parameters of the workplace's effort.
+///
+/// # Errors
+/// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
+pub fn run(workplace: &Workplace<'_>) -> Result<Experiment> {
+    run_with(workplace, &Parameters::of(workplace.effort))
+}
 
 /// Runs the experiment.
 ///
 /// # Errors
 /// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
-pub fn run(workplace: &Workplace<'_>) -> Result<Experiment> {
-    let (bytes, count, rounds) = match workplace.effort {
-        Effort::Quick => (128u64 << 20, 2_000usize, 5),
-        Effort::Default => (1 << 30, 10_000, 9),
-        Effort::Full => (4 << 30, 100_000, 15),
-    };
-    let path = workplace.make_file("random-read", bytes)?;
-    let mut random = Random(workplace.seed ^ 1);
-    let unsorted: Vec<u64> = (0..count).map(|_| random.below(bytes / 4) * 4).collect();
-    let mut sorted = unsorted.clone();
-    sorted.sort_unstable();
+pub fn run_with(workplace: &Workplace<'_>, parameters: &Parameters) -> Result<Experiment> {
+    let path = workplace.make_file("random-read", parameters.bytes)?;
+    let (warm, cold) = Positions::choose(workplace, &path, parameters, COLD_ROWS)?;
     let mut methods = Vec::new();
-    for state in [State::Warm, State::Cold] {
-        for (order, positions) in [("unsorted", &unsorted), ("sorted", &sorted)] {
-            let run = || pread(&path, positions);
-            let name = format!("pread, {order}");
-            methods.push(Method::new(name, state, Some(path.clone()), run).group(state.name()));
-        }
+    for (state, positions) in [(State::Warm, &warm), (State::Cold, &cold)] {
+        methods.extend(stream_methods(&path, positions, state));
+        methods.extend(other_methods(&path, positions, state));
     }
-    let measured = rounds::run(workplace, methods, rounds)?;
+    let mut missing = Vec::new();
+    add_direct_methods(&path, &cold, &mut methods, &mut missing)?;
+    let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
+    measured.missing.extend(missing);
+    workplace.files().remove(&path)?;
     let columns = vec![
         Column::OperationMin,
         Column::OperationTrimmedMean,
@@ -50,31 +67,317 @@ pub fn run(workplace: &Workplace<'_>) -> Result<Experiment> {
         Column::Ratio,
     ];
     let question = "Random reads of four bytes: what do sorting, buffers and the way to seek do?";
-    Ok(Experiment::new("random-read", question, columns, measured)
-        .parameter("file", outcore::units::format_bytes(bytes))
-        .parameter("reads", count))
+    let mut experiment = Experiment::new("random-read", question, columns, measured)
+        .parameter("file", format_bytes(parameters.bytes))
+        .parameter("reads, cold", format_count(cold.sorted.len() as u64))
+        .parameter("reads, warm", format_count(warm.sorted.len() as u64))
+        .parameter("rounds", parameters.rounds);
+    experiment.notes = cold.notes();
+    experiment.finding = finding(&experiment, parameters.bytes, cold.sorted.len());
+    Ok(experiment)
 }
 
-fn pread(path: &Path, positions: &[u64]) -> Result<Outcome> {
-    let fail = |e| Error::io("read", path, e);
-    let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
-    let mut times = Vec::with_capacity(positions.len());
-    let mut checksum = 0u64;
-    let mut last = Instant::now();
-    for &position in positions {
-        let mut value = [0; 4];
-        file.read_exact_at(&mut value, position).map_err(fail)?;
-        checksum = checksum.wrapping_add(u64::from(u32::from_le_bytes(value)));
-        let now = Instant::now();
-        times.push((now - last).as_nanos().min(u128::from(u32::MAX)) as u32);
-        last = now;
+/// The sixteen rows of the original, by the C library.
+fn stream_methods<'a>(path: &'a Path, positions: &'a Positions, state: State) -> Vec<Method<'a>> {
+    let mut methods = Vec::new();
+    for (order, positions) in positions.orders() {
+        for (buffer, buffering) in
+            [("buffered", Buffering::Default), ("unbuffered", Buffering::None)]
+        {
+            for (seek, whence) in [("SEEK_SET", Whence::Start), ("SEEK_CUR", Whence::Current)] {
+                for mode in ["rb", "rb+"] {
+                    let name = format!("fread, {order}, {buffer}, {seek}, {mode}");
+                    let run = move || by_stream(path, positions, buffering, whence, mode);
+                    let method = Method::new(name, state, Some(path.to_owned()), run);
+                    methods.push(method.group(state.name()));
+                }
+            }
+        }
     }
-    Ok(Outcome {
-        checksum,
-        operations: positions.len() as u64,
-        bytes: 4 * positions.len() as u64,
-        system_calls: Some(positions.len() as u64 + 2),
-        latencies: Latencies::of(&mut times),
-        ..Outcome::default()
-    })
+    methods
+}
+
+/// Positioned reads, mapped files, and all of the file.
+fn other_methods<'a>(path: &'a Path, positions: &'a Positions, state: State) -> Vec<Method<'a>> {
+    let file = || Some(path.to_owned());
+    let mut methods = Vec::new();
+    for (order, positions) in positions.orders() {
+        let run = move || by_pread(path, positions);
+        methods.push(Method::new(format!("pread, {order}"), state, file(), run));
+    }
+    for (name, advice) in [("mmap", &[][..]), ("mmap MADV_RANDOM", &[Advice::Random])] {
+        for (order, positions) in positions.orders() {
+            let run = move || by_map(path, positions, advice);
+            methods.push(Method::new(format!("{name}, {order}"), state, file(), run));
+        }
+    }
+    let run = move || by_scan(path, &positions.sorted);
+    methods.push(Method::new("scan, whole file", state, file(), run));
+    methods.into_iter().map(|method| method.group(state.name())).collect()
+}
+
+/// Reads past the page cache, if this system and file system have them: they stand with the cold rows.
+fn add_direct_methods<'a>(
+    path: &'a Path,
+    positions: &'a Positions,
+    methods: &mut Vec<Method<'a>>,
+    missing: &mut Vec<Missing>,
+) -> Result<()> {
+    let mut direct: Vec<Method<'a>> = Vec::new();
+    let file = || Some(path.to_owned());
+    for (order, positions) in positions.orders() {
+        let run = move || by_direct_pread(path, positions);
+        direct.push(Method::new(format!("pread direct, {order}"), State::Direct, file(), run));
+    }
+    let without_direct = probe_direct(path)?;
+    let mut keep = |direct: Vec<Method<'a>>, reason: &Option<String>| {
+        for method in direct {
+            let method = method.group(State::Cold.name());
+            match reason {
+                Some(reason) => {
+                    missing.push(Missing { name: method.full_name(), reason: reason.clone() })
+                }
+                None => methods.push(method),
+            }
+        }
+    };
+    keep(direct, &without_direct);
+    let mut rings: Vec<Method<'a>> = Vec::new();
+    for depth in DEPTHS {
+        for (order, positions) in positions.orders() {
+            let run = move || by_ring(path, positions, depth);
+            let name = format!("io_uring direct, {order}, depth {depth}");
+            rings.push(Method::new(name, State::Direct, file(), run));
+        }
+    }
+    let run = move || by_ring_scan(path, &positions.sorted);
+    rings.push(Method::new("scan, whole file, io_uring direct", State::Direct, file(), run));
+    let without_ring = match without_direct {
+        None => Ring::new(path, ring_options(DEPTHS[2], PAGE as usize))?.err(),
+        reason => reason,
+    };
+    keep(rings, &without_ring);
+    Ok(())
+}
+
+fn ring_options(depth: u32, buffer_bytes: usize) -> RingOptions {
+    RingOptions { depth, buffer_bytes, direct: true, registered: false }
+}
+
+fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(|e| Error::io("open", path, e))
+}
+
+fn read_error(path: &Path) -> impl Fn(std::io::Error) -> Error {
+    move |e| Error::io("read", path, e)
+}
+
+fn by_stream(
+    path: &Path,
+    positions: &[u64],
+    buffering: Buffering,
+    whence: Whence,
+    mode: &str,
+) -> Result<Outcome> {
+    let mut clock = Clock::start(positions.len());
+    let mut stream = Stream::open(path, mode, buffering)?;
+    let (mut at, mut checksum) = (0, 0u64);
+    clock.begin();
+    for &position in positions {
+        let position = position as i64;
+        let offset = if whence == Whence::Current { position - at } else { position };
+        stream.seek(whence, offset)?;
+        let mut bytes = [0; VALUE];
+        stream.read_exact(&mut bytes)?;
+        at = position + VALUE as i64;
+        checksum += u64::from(value(&bytes));
+        clock.lap();
+    }
+    stream.close()?;
+    Ok(clock.outcome(checksum, positions.len()))
+}
+
+fn by_pread(path: &Path, positions: &[u64]) -> Result<Outcome> {
+    let mut clock = Clock::start(positions.len());
+    let file = open(path)?;
+    let mut checksum = 0;
+    clock.begin();
+    for &position in positions {
+        let mut bytes = [0; VALUE];
+        file.read_exact_at(&mut bytes, position).map_err(read_error(path))?;
+        checksum += u64::from(value(&bytes));
+        clock.lap();
+    }
+    drop(file);
+    Ok(clock.outcome(checksum, positions.len()))
+}
+
+fn by_map(path: &Path, positions: &[u64], advice: &[Advice]) -> Result<Outcome> {
+    let mut clock = Clock::start(positions.len());
+    let map = Map::open(path, Sharing::Shared, false, advice)?;
+    let mut checksum = 0;
+    clock.begin();
+    for &position in positions {
+        checksum += u64::from(value(&map.bytes()[position as usize..]));
+        clock.lap();
+    }
+    drop(map);
+    Ok(clock.outcome(checksum, positions.len()))
+}
+
+/// Reads all and picks what is asked for.
+fn by_scan(path: &Path, sorted: &[u64]) -> Result<Outcome> {
+    let clock = Clock::start(0);
+    let mut file = open(path)?;
+    let mut block = vec![0; SCAN_BLOCK];
+    let (mut begin, mut next, mut checksum) = (0u64, 0, 0);
+    loop {
+        let mut filled = 0;
+        while filled < block.len() {
+            match file.read(&mut block[filled..]).map_err(read_error(path))? {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        while let Some(&position) = sorted.get(next).filter(|&&at| at < begin + filled as u64) {
+            checksum += u64::from(value(&block[(position - begin) as usize..]));
+            next += 1;
+        }
+        begin += filled as u64;
+        if filled < block.len() {
+            break;
+        }
+    }
+    Ok(clock.outcome(checksum, next))
+}
+
+/// Opens `path` past the page cache; the inner `Err` says why that is not possible.
+fn open_direct(path: &Path) -> Result<std::result::Result<File, String>> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_DIRECT);
+    if !cfg!(target_os = "linux") {
+        return Ok(Err("this system has no O_DIRECT".into()));
+    }
+    match options.open(path) {
+        Ok(file) => Ok(Ok(file)),
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {
+            Ok(Err("the file system has no direct I/O".into()))
+        }
+        Err(e) => Err(Error::io("open", path, e)),
+    }
+}
+
+/// Why there is no direct reading of pages here, if there is none.
+fn probe_direct(path: &Path) -> Result<Option<String>> {
+    let file = match open_direct(path)? {
+        Ok(file) => file,
+        Err(reason) => return Ok(Some(reason)),
+    };
+    let mut page = AlignedBuffer::new(PAGE as usize);
+    Ok(file.read_at(page.bytes_mut(), 0).err().map(|e| format!("direct I/O fails: {e}")))
+}
+
+fn by_direct_pread(path: &Path, positions: &[u64]) -> Result<Outcome> {
+    let mut clock = Clock::start(positions.len());
+    let not_here = |reason: String| read_error(path)(std::io::Error::other(reason));
+    let file = open_direct(path)?.map_err(not_here)?;
+    let mut page = AlignedBuffer::new(PAGE as usize);
+    let mut checksum = 0;
+    clock.begin();
+    for &position in positions {
+        let begin = position / PAGE * PAGE;
+        let count = file.read_at(page.bytes_mut(), begin).map_err(read_error(path))?;
+        checksum += u64::from(value(&page.bytes()[..count][(position - begin) as usize..]));
+        clock.lap();
+    }
+    drop(file);
+    Ok(clock.outcome(checksum, positions.len()))
+}
+
+fn ring(path: &Path, options: RingOptions) -> Result<Ring> {
+    Ring::new(path, options)?.map_err(|reason| read_error(path)(std::io::Error::other(reason)))
+}
+
+fn by_ring(path: &Path, positions: &[u64], depth: u32) -> Result<Outcome> {
+    let mut clock = Clock::start(positions.len());
+    let mut ring = ring(path, ring_options(depth, PAGE as usize))?;
+    let begun: Vec<Cell<Instant>> = vec![Cell::new(Instant::now()); positions.len()];
+    let mut checksum = 0;
+    let ranges = positions.iter().zip(&begun).map(|(position, begun)| {
+        begun.set(Instant::now());
+        (position / PAGE * PAGE, PAGE as u32)
+    });
+    ring.read_ranges(ranges, |index, page| {
+        checksum += u64::from(value(&page[(positions[index] % PAGE) as usize..]));
+        clock.push(begun[index].get(), Instant::now());
+    })?;
+    drop(ring);
+    Ok(clock.outcome(checksum, positions.len()))
+}
+
+fn by_ring_scan(path: &Path, sorted: &[u64]) -> Result<Outcome> {
+    let clock = Clock::start(0);
+    let bytes = open(path)?.metadata().map_err(read_error(path))?.len();
+    let mut ring = ring(path, ring_options(4, SCAN_BLOCK))?;
+    let (mut checksum, mut found) = (0, 0);
+    let ranges = (0..bytes).step_by(SCAN_BLOCK).map(|offset| (offset, SCAN_BLOCK as u32));
+    ring.read_ranges(ranges, |index, block| {
+        let begin = (index * SCAN_BLOCK) as u64;
+        let first = sorted.partition_point(|&position| position < begin);
+        for position in sorted[first..].iter().take_while(|&at| at - begin < block.len() as u64) {
+            checksum += u64::from(value(&block[(position - begin) as usize..]));
+            found += 1;
+        }
+    })?;
+    drop(ring);
+    Ok(clock.outcome(checksum, found))
+}
+
+fn finding(experiment: &Experiment, bytes: u64, count: usize) -> String {
+    let mut text = doubt(experiment).to_owned();
+    for group in ["cold", "warm"] {
+        let factor = |pair| factor(experiment, group, "fread", pair);
+        text += &sentence(
+            group,
+            &[
+                compared("sorted reads", "unsorted ones", factor(("sorted", "unsorted"))),
+                compared("unbuffered reads", "buffered ones", factor(("unbuffered", "buffered"))),
+                compared(
+                    "seeks by SEEK_CUR",
+                    "seeks by SEEK_SET",
+                    factor(("SEEK_CUR", "SEEK_SET")),
+                ),
+                compared("files opened `rb+`", "files opened `rb`", factor(("rb+", "rb"))),
+                fastest_in_words(experiment, group),
+            ],
+        );
+    }
+    text += &scan_or_seek(experiment, bytes, count);
+    text.trim_end().to_owned()
+}
+
+/// From what share of pages on a scan is faster, if time grows with the number of reads.
+fn scan_or_seek(experiment: &Experiment, bytes: u64, count: usize) -> String {
+    let cold = || rows(experiment, "cold");
+    let scans = cold().filter(|row| row.name.starts_with("scan"));
+    let Some((_, scan)) = fastest(scans) else { return String::new() };
+    let pages = bytes.div_ceil(PAGE) as f64;
+    let share = |prefix: &str| {
+        let (row, time) = fastest(cold().filter(|row| row.name.starts_with(prefix)))?;
+        let share = scan / (time / count as f64) / pages * 100.0;
+        Some(match share {
+            share if share >= 100.0 => format!("`{}` is faster at any number", row.name),
+            share => format!("beyond {} % of the pages than `{}`", three(share), row.name),
+        })
+    };
+    let shares: Vec<String> =
+        ["fread", "pread,", "io_uring"].into_iter().filter_map(share).collect();
+    let baseline = cold().next().map_or(f64::NAN, seconds) / count as f64;
+    format!(
+        "Reading the whole file takes as long as {} reads of the first row; it is faster {}.",
+        three(scan / baseline),
+        shares.join(", ")
+    )
 }

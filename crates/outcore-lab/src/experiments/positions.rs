@@ -1,0 +1,363 @@
+//! What the experiments with random positions share: the positions themselves, the clock for single
+//! operations, and how rows are compared in words.
+
+use crate::meter::{Latencies, Outcome, Sample};
+use crate::report::{Experiment, Row};
+use crate::rounds::AGAIN;
+use crate::state::{self, State};
+use crate::statistics::{Interval, ratio};
+use crate::table::three;
+use crate::{Effort, Random, Workplace};
+use outcore::units::format_count;
+use outcore::{Error, Result};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Instant;
+
+/// Bytes of a value at a position.
+pub(crate) const VALUE: usize = 4;
+
+/// The page of memory and of direct I/O.
+pub(crate) const PAGE: u64 = 4096;
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameters {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Positions of the cold rows.
+    pub count: usize,
+    /// Positions of the warm rows, which take less time each.
+    pub warm_count: usize,
+    /// Runs of each method.
+    pub rounds: u32,
+    /// What the cold rows together may take; if a probe tells that the disk is too slow for that,
+    /// there are fewer positions, for all rows.
+    pub seconds: f64,
+}
+
+impl Parameters {
+    /// Those of an effort.
+    pub fn of(effort: Effort) -> Self {
+        let (bytes, count, warm_count, rounds, seconds) = match effort {
+            Effort::Quick => (64 << 20, 400, 4_000, 5, 10.0),
+            Effort::Default => (256 << 20, 2_000, 20_000, 9, 100.0),
+            Effort::Full => (4 << 30, 100_000, 100_000, 7, 2_400.0),
+        };
+        Self { bytes, count, warm_count, rounds, seconds }
+    }
+}
+
+/// Distinct positions of values in a file.
+pub(crate) struct Positions {
+    pub(crate) unsorted: Vec<u64>,
+    pub(crate) sorted: Vec<u64>,
+    /// What sorting them takes.
+    pub(crate) sort_seconds: f64,
+    /// Whether there are fewer than asked for.
+    pub(crate) reduced: bool,
+}
+
+impl Positions {
+    /// Positions of the warm rows and of the cold ones, none in both, in the file at `path`, which has
+    /// the size that the parameters say; as many as so many `cold_rows` can afford.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn choose(
+        workplace: &Workplace<'_>,
+        path: &Path,
+        parameters: &Parameters,
+        cold_rows: usize,
+    ) -> Result<(Self, Self)> {
+        let mut random = Random(workplace.seed ^ 1);
+        let runs = f64::from(parameters.rounds) * cold_rows as f64;
+        let affordable = parameters.seconds / runs / probe(path, parameters.bytes, &mut random)?;
+        let affordable = two_digits(affordable).max(32);
+        let values = parameters.bytes / VALUE as u64;
+        let most = values as usize / 4;
+        let cold = parameters.count.min(affordable).min(most);
+        let warm = parameters.warm_count.min(10 * affordable).min(most);
+        let mut chosen = BTreeSet::new();
+        while chosen.len() < warm + cold {
+            chosen.insert(random.below(values) * VALUE as u64);
+        }
+        let mut chosen: Vec<u64> = chosen.into_iter().collect();
+        random.shuffle(&mut chosen);
+        let unsorted = chosen.split_off(warm);
+        Ok((Self::of(chosen, parameters.warm_count), Self::of(unsorted, parameters.count)))
+    }
+
+    /// Of positions in random order; `wanted` is how many there should be.
+    fn of(unsorted: Vec<u64>, wanted: usize) -> Self {
+        let mut sorted = unsorted.clone();
+        let start = Instant::now();
+        sorted.sort_unstable();
+        let sort_seconds = start.elapsed().as_secs_f64();
+        Self { reduced: unsorted.len() < wanted, unsorted, sorted, sort_seconds }
+    }
+
+    /// Both orders, by name.
+    pub(crate) fn orders(&self) -> [(&'static str, &[u64]); 2] {
+        [("unsorted", &self.unsorted), ("sorted", &self.sorted)]
+    }
+
+    /// What a reader of the tables must know.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes = vec![format!(
+            "Sorting {} positions itself takes {} ms, which is in no row named `sorted`.",
+            format_count(self.sorted.len() as u64),
+            three(self.sort_seconds * 1e3)
+        )];
+        if self.reduced {
+            notes.push("The disk is slow: there are fewer positions than usual.".into());
+        }
+        notes
+    }
+}
+
+/// Seconds of one cold read, the mean of some.
+fn probe(path: &Path, bytes: u64, random: &mut Random) -> Result<f64> {
+    // Where the state cannot be had, the cold rows will be missing, and the probe does no harm.
+    let _ = state::bring(path, State::Cold)?;
+    let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+    let start = Instant::now();
+    let mut reads = 0;
+    while reads < 64 && start.elapsed().as_secs_f64() < 2.0 {
+        let position = random.below(bytes / VALUE as u64) * VALUE as u64;
+        let mut value = [0; VALUE];
+        file.read_exact_at(&mut value, position).map_err(|e| Error::io("read", path, e))?;
+        reads += 1;
+    }
+    Ok(start.elapsed().as_secs_f64() / f64::from(reads.max(1)))
+}
+
+/// Rounded down to two digits that count.
+fn two_digits(value: f64) -> usize {
+    let value = value.clamp(0.0, 1e15) as usize;
+    let mut unit = 1;
+    while value / unit >= 100 {
+        unit *= 10;
+    }
+    value / unit * unit
+}
+
+/// The clock of one run: one reading for each operation.
+pub(crate) struct Clock {
+    start: Instant,
+    last: Instant,
+    nanoseconds: Vec<u32>,
+    sync_seconds: Option<f64>,
+}
+
+impl Clock {
+    /// Starts, with room for so many operations.
+    pub(crate) fn start(operations: usize) -> Self {
+        let mut nanoseconds = vec![0; operations];
+        nanoseconds.clear();
+        let now = Instant::now();
+        Self { start: now, last: now, nanoseconds, sync_seconds: None }
+    }
+
+    /// The first operation begins.
+    pub(crate) fn begin(&mut self) {
+        self.last = Instant::now();
+    }
+
+    /// An operation is done, and the next one begins.
+    #[inline]
+    pub(crate) fn lap(&mut self) {
+        let now = Instant::now();
+        self.push(self.last, now);
+        self.last = now;
+    }
+
+    /// An operation that began at `begin` is done.
+    #[inline]
+    pub(crate) fn push(&mut self, begin: Instant, end: Instant) {
+        self.nanoseconds.push((end - begin).as_nanos().min(u128::from(u32::MAX)) as u32);
+    }
+
+    /// Times `work`, which makes durable what was written.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(crate) fn sync(&mut self, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let start = Instant::now();
+        work()?;
+        self.sync_seconds = Some(start.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    /// Stops; the summing up is no part of the run.
+    pub(crate) fn outcome(mut self, checksum: u64, operations: usize) -> Outcome {
+        let elapsed = self.start.elapsed().as_secs_f64();
+        Outcome {
+            checksum,
+            operations: operations as u64,
+            bytes: (VALUE * operations) as u64,
+            child_wall_seconds: Some(elapsed),
+            sync_seconds: self.sync_seconds,
+            latencies: Latencies::of(&mut self.nanoseconds),
+            ..Outcome::default()
+        }
+    }
+}
+
+/// The value at the start of `bytes`.
+#[inline]
+pub(crate) fn value(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+/// Elapsed seconds, sync included.
+pub(crate) fn total(sample: &Sample) -> f64 {
+    sample.wall_seconds + sample.sync_seconds.unwrap_or(0.0)
+}
+
+/// The rows of a group, without the repetition of the first.
+pub(crate) fn rows<'a>(
+    experiment: &'a Experiment,
+    group: &'a str,
+) -> impl Iterator<Item = &'a Row> + Clone {
+    experiment.rows.iter().filter(move |row| row.group == group && row.name != AGAIN)
+}
+
+/// The time of the rows of a group that begin with `family` and have `word` in their name over that
+/// of the same rows with `other` in its place: the median over all such pairs of rows and all rounds.
+pub(crate) fn factor(
+    experiment: &Experiment,
+    group: &str,
+    family: &str,
+    (word, other): (&str, &str),
+) -> Option<Interval> {
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for row in rows(experiment, group).filter(|row| row.name.starts_with(family)) {
+        let parts: Vec<&str> = row.name.split(", ").collect();
+        if !parts.contains(&word) {
+            continue;
+        }
+        let replace =
+            |part: &&'_ str| if *part == word { other.to_owned() } else { (*part).into() };
+        let twin = parts.iter().map(replace).collect::<Vec<String>>().join(", ");
+        if let Some(twin) = rows(experiment, group).find(|row| row.name == twin) {
+            with.extend(row.values(total));
+            without.extend(twin.values(total));
+        }
+    }
+    ratio(&with, &without)
+}
+
+/// A comparison in words: `subject` and `object` are plural. Empty if there is nothing to compare.
+pub(crate) fn compared(subject: &str, object: &str, factor: Option<Interval>) -> String {
+    let Some(Interval { median, low, high }) = factor else { return String::new() };
+    let range = format!("({}-{} of the time)", three(low), three(high));
+    let differs = factor.is_some_and(|factor| factor.excludes(1.0));
+    match median {
+        _ if !differs => {
+            format!("{subject} and {object} do not differ significantly {range}")
+        }
+        more if more >= 1.995 => {
+            format!("{subject} take {}x as long as {object} {range}", three(more))
+        }
+        more if more > 1.0 => {
+            format!("{subject} take {:.0} % more time than {object} {range}", (more - 1.0) * 100.0)
+        }
+        less => {
+            format!("{subject} take {:.0} % less time than {object} {range}", (1.0 - less) * 100.0)
+        }
+    }
+}
+
+/// Sentences of a group from comparisons; empty ones are left out.
+pub(crate) fn sentence(group: &str, comparisons: &[String]) -> String {
+    let said: Vec<&str> =
+        comparisons.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    if said.is_empty() { String::new() } else { format!("In state {group}, {}. ", said.join("; ")) }
+}
+
+/// The row of a group that took least time, sync included, and that time in seconds.
+pub(crate) fn fastest<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<(&'a Row, f64)> {
+    rows.map(|row| (row, seconds(row))).min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The median time of a row in seconds, sync included.
+pub(crate) fn seconds(row: &Row) -> f64 {
+    crate::statistics::median(&row.values(total))
+}
+
+/// Names the fastest row of a group, if it is faster than the first one beyond doubt.
+pub(crate) fn fastest_in_words(experiment: &Experiment, group: &str) -> String {
+    let first = rows(experiment, group).next();
+    let Some((first, (row, best))) = first.zip(fastest(rows(experiment, group))) else {
+        return String::new();
+    };
+    match ratio(&row.values(total), &first.values(total)) {
+        Some(ratio) if ratio.high < 1.0 => format!(
+            "fastest is `{}`: {} ms, {}x as fast as the first row ({}-{})",
+            row.name,
+            three(best * 1e3),
+            three(1.0 / ratio.median),
+            three(1.0 / ratio.high),
+            three(1.0 / ratio.low)
+        ),
+        _ => "no row is significantly faster than the first one".into(),
+    }
+}
+
+/// What is said of a machine that was too unsteady.
+pub(crate) fn doubt(experiment: &Experiment) -> &'static str {
+    if experiment.is_noisy() {
+        "The machine was unsteady meanwhile: small differences mean nothing. "
+    } else {
+        ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, walls: [f64; 3]) -> Row {
+        let sample = |wall_seconds| Sample { wall_seconds, ..Sample::default() };
+        let samples = walls.map(sample).to_vec();
+        Row::new(name.into(), "cold".into(), State::Cold, samples)
+    }
+
+    fn experiment(rows: Vec<Row>) -> Experiment {
+        let measured = crate::rounds::Measured { rows, ..Default::default() };
+        Experiment::new("test", "?", Vec::new(), measured)
+    }
+
+    #[test]
+    fn twins_are_compared_round_by_round() {
+        let experiment = experiment(vec![
+            row("fread, unsorted, rb", [2.0, 4.0, 2.0]),
+            row("fread, sorted, rb", [1.0, 2.0, 1.0]),
+            row("fread, unsorted, rb+", [2.0, 4.0, 2.0]),
+            row("pread, sorted", [9.0, 9.0, 9.0]),
+        ]);
+        let half = factor(&experiment, "cold", "fread", ("sorted", "unsorted")).unwrap();
+        assert_eq!((half.low, half.median, half.high), (0.5, 0.5, 0.5));
+        assert!(factor(&experiment, "warm", "fread", ("sorted", "unsorted")).is_none());
+        assert_eq!(fastest(rows(&experiment, "cold")).unwrap().0.name, "fread, sorted, rb");
+        let same = factor(&experiment, "cold", "fread", ("rb+", "rb"));
+        assert_eq!(
+            compared("A", "B", same),
+            "A and B do not differ significantly (1.00-1.00 of the time)"
+        );
+        assert_eq!(
+            compared("A", "B", Some(half)),
+            "A take 50 % less time than B (0.500-0.500 of the time)"
+        );
+        let triple = factor(&experiment, "cold", "fread", ("unsorted", "sorted"));
+        assert_eq!(compared("A", "B", triple), "A take 2.00x as long as B (2.00-2.00 of the time)");
+    }
+
+    #[test]
+    fn counts_are_rounded_down() {
+        assert_eq!([0.0, 7.9, 99.0, 123.0, 98_765.0].map(two_digits), [0, 7, 99, 120, 98_000]);
+    }
+}

@@ -1,0 +1,323 @@
+//! Random updates of four bytes (read, add one, write): does sorting the positions pay, does a
+//! buffer, does the way to seek, does doing many at once?
+//!
+//! The original: A. Lakshman, "fseek" (2024), times by `clock()` and without making the updates
+//! durable; here every row ends with a sync, in a column of its own.
+//!
+//! All runs work on one file, warm and cold ones at positions of their own. The checksum of a run is the sum over the values read, less what the
+//! runs before have added, so it is the same for all as long as no update was lost; what each run
+//! wrote is also read back and compared before the next.
+
+use super::positions::{
+    Clock, PAGE, Parameters, Positions, VALUE, compared, doubt, factor, fastest_in_words, sentence,
+    value,
+};
+use crate::Workplace;
+use crate::api::map::{Map, Sharing};
+use crate::api::stdio::{Buffering, Stream, Whence};
+use crate::report::Experiment;
+use crate::rounds::{self, Method};
+use crate::state::State;
+use crate::table::Column;
+use outcore::units::{format_bytes, format_count};
+use outcore::{Error, Result};
+use std::cell::Cell;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+/// Rows in state cold, for the probe; an update takes about two reads.
+const COLD_ROWS: usize = 36;
+
+/// How a stream gets to the place of the read, and back to it for the write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seeks {
+    /// `SEEK_SET`, `SEEK_SET`.
+    Set,
+    /// `SEEK_SET`, then back by `SEEK_CUR`.
+    Both,
+    /// `SEEK_CUR`, `SEEK_CUR`.
+    Cur,
+}
+
+/// The file, and what must stand in it at the positions of one state.
+struct Target {
+    path: PathBuf,
+    bytes: u64,
+    positions: Positions,
+    /// The values at the sorted positions before the first run.
+    originals: Vec<u32>,
+    /// Runs so far: each adds one to each value.
+    runs: Cell<u32>,
+}
+
+/// Runs the experiment with the parameters of the workplace's effort.
+///
+/// # Errors
+/// `Io`, `DiskTooSmall`, `DiskFull`; `CorruptFile` if an update was lost; `Interrupted`.
+pub fn run(workplace: &Workplace<'_>) -> Result<Experiment> {
+    run_with(workplace, &Parameters::of(workplace.effort))
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// `Io`, `DiskTooSmall`, `DiskFull`; `CorruptFile` if an update was lost; `Interrupted`.
+pub fn run_with(workplace: &Workplace<'_>, parameters: &Parameters) -> Result<Experiment> {
+    let path = workplace.make_file("random-update", parameters.bytes)?;
+    let (warm, cold) = Positions::choose(workplace, &path, parameters, COLD_ROWS)?;
+    let warm = Target::new(path.clone(), parameters.bytes, warm)?;
+    let cold = Target::new(path.clone(), parameters.bytes, cold)?;
+    let mut methods = Vec::new();
+    for (state, target) in [(State::Warm, &warm), (State::Cold, &cold)] {
+        methods.extend(stream_methods(target, state));
+        methods.extend(other_methods(target, state));
+    }
+    let measured = rounds::run(workplace, methods, parameters.rounds)?;
+    warm.verify()?;
+    cold.verify()?;
+    workplace.files().remove(&path)?;
+    let columns = vec![
+        Column::OperationMin,
+        Column::OperationTrimmedMean,
+        Column::OperationMedian,
+        Column::OperationP99,
+        Column::OperationMax,
+        Column::Wall,
+        Column::Sync,
+        Column::Total,
+        Column::ReadBytes,
+        Column::WriteBytes,
+        Column::Ratio,
+    ];
+    let question = "Random updates of four bytes: what do sorting, buffers, seeks and batches do?";
+    let mut experiment = Experiment::new("random-update", question, columns, measured)
+        .parameter("file", format_bytes(parameters.bytes))
+        .parameter("updates, cold", format_count(cold.positions.sorted.len() as u64))
+        .parameter("updates, warm", format_count(warm.positions.sorted.len() as u64))
+        .parameter("rounds", parameters.rounds);
+    experiment.notes = cold.positions.notes();
+    experiment.notes.push(
+        "The finding compares times with the sync at the end; the last column is without it."
+            .into(),
+    );
+    experiment.finding = finding(&experiment);
+    Ok(experiment)
+}
+
+impl Target {
+    fn new(path: PathBuf, bytes: u64, positions: Positions) -> Result<Self> {
+        let mut target = Self { path, bytes, positions, originals: Vec::new(), runs: Cell::new(0) };
+        target.originals = target.values()?;
+        Ok(target)
+    }
+
+    /// The values at the sorted positions now.
+    fn values(&self) -> Result<Vec<u32>> {
+        let file = File::open(&self.path).map_err(|e| Error::io("open", &self.path, e))?;
+        let read = |&position: &u64| {
+            let mut bytes = [0; VALUE];
+            file.read_exact_at(&mut bytes, position).map(|()| value(&bytes))
+        };
+        let values: std::io::Result<Vec<u32>> = self.positions.sorted.iter().map(read).collect();
+        values.map_err(|e| Error::io("read", &self.path, e))
+    }
+
+    /// Checks that every run so far has added one everywhere, and once.
+    fn verify(&self) -> Result<()> {
+        let runs = self.runs.get();
+        let holds = |(now, original): (u32, &u32)| now == original.wrapping_add(runs);
+        if self.values()?.into_iter().zip(&self.originals).all(holds) {
+            return Ok(());
+        }
+        Err(Error::corrupt(&self.path, "an update did not reach the file"))
+    }
+
+    /// A method that updates the file by `run`, which gives the sum over [`Target::update`].
+    fn method<'a>(
+        &'a self,
+        name: String,
+        state: State,
+        run: impl Fn(&mut Clock) -> Result<u64> + 'a,
+    ) -> Method<'a> {
+        let count = self.positions.sorted.len();
+        let counted = move || {
+            let mut clock = Clock::start(count);
+            let checksum = run(&mut clock)?;
+            let outcome = clock.outcome(checksum, count);
+            self.runs.set(self.runs.get().wrapping_add(1));
+            Ok(outcome)
+        };
+        Method::new(name, state, Some(self.path.clone()), counted)
+            .group(state.name())
+            .prepare(|| self.verify())
+    }
+
+    /// Adds one to the value at the start of `bytes`; what it was at the very first.
+    #[inline]
+    fn update(&self, bytes: &mut [u8]) -> u64 {
+        let before = value(bytes);
+        bytes[..VALUE].copy_from_slice(&before.wrapping_add(1).to_le_bytes());
+        u64::from(before.wrapping_sub(self.runs.get()))
+    }
+
+    fn open(&self) -> Result<File> {
+        let opened = OpenOptions::new().read(true).write(true).open(&self.path);
+        opened.map_err(|e| Error::io("open", &self.path, e))
+    }
+
+    fn read_error(&self) -> impl Fn(std::io::Error) -> Error {
+        |e| Error::io("read", &self.path, e)
+    }
+
+    fn write_error(&self) -> impl Fn(std::io::Error) -> Error {
+        |e| Error::io("write", &self.path, e)
+    }
+
+    fn sync(&self, file: &File, clock: &mut Clock) -> Result<()> {
+        clock.sync(|| file.sync_all().map_err(|e| Error::io("sync", &self.path, e)))
+    }
+}
+
+/// The twelve rows of the original, by the C library.
+fn stream_methods(target: &Target, state: State) -> Vec<Method<'_>> {
+    let mut methods = Vec::new();
+    for (order, positions) in target.positions.orders() {
+        for (buffer, buffering) in
+            [("buffered", Buffering::Default), ("unbuffered", Buffering::None)]
+        {
+            for (name, seeks) in
+                [("SEEK_SET", Seeks::Set), ("SEEK_BOTH", Seeks::Both), ("SEEK_CUR", Seeks::Cur)]
+            {
+                let name = format!("fread+fwrite, {order}, {buffer}, {name}");
+                let run =
+                    move |clock: &mut Clock| by_stream(target, positions, buffering, seeks, clock);
+                methods.push(target.method(name, state, run));
+            }
+        }
+    }
+    methods
+}
+
+/// Positioned reads and writes, a mapped file, and blocks.
+fn other_methods(target: &Target, state: State) -> Vec<Method<'_>> {
+    let mut methods = Vec::new();
+    for (order, positions) in target.positions.orders() {
+        let run = move |clock: &mut Clock| by_pwrite(target, positions, clock);
+        methods.push(target.method(format!("pread+pwrite, {order}"), state, run));
+    }
+    for (order, positions) in target.positions.orders() {
+        let run = move |clock: &mut Clock| by_map(target, positions, clock);
+        methods.push(target.method(format!("mmap, {order}"), state, run));
+    }
+    for (name, block) in [("blocks of 4 KiB", PAGE), ("blocks of 1 MiB", 1 << 20)] {
+        let run = move |clock: &mut Clock| by_blocks(target, block, clock);
+        methods.push(target.method(name.into(), state, run));
+    }
+    methods
+}
+
+fn by_stream(
+    target: &Target,
+    positions: &[u64],
+    buffering: Buffering,
+    seeks: Seeks,
+    clock: &mut Clock,
+) -> Result<u64> {
+    const BACK: i64 = -(VALUE as i64);
+    let mut stream = Stream::open(&target.path, "rb+", buffering)?;
+    let (mut at, mut checksum) = (0, 0);
+    clock.begin();
+    for &position in positions {
+        let position = position as i64;
+        match seeks {
+            Seeks::Set | Seeks::Both => stream.seek(Whence::Start, position)?,
+            Seeks::Cur => stream.seek(Whence::Current, position - at)?,
+        }
+        let mut bytes = [0; VALUE];
+        stream.read_exact(&mut bytes)?;
+        checksum += target.update(&mut bytes);
+        match seeks {
+            Seeks::Set => stream.seek(Whence::Start, position)?,
+            Seeks::Both | Seeks::Cur => stream.seek(Whence::Current, BACK)?,
+        }
+        stream.write(&bytes)?;
+        at = position + VALUE as i64;
+        clock.lap();
+    }
+    stream.flush()?;
+    clock.sync(|| stream.sync())?;
+    stream.close()?;
+    Ok(checksum)
+}
+
+fn by_pwrite(target: &Target, positions: &[u64], clock: &mut Clock) -> Result<u64> {
+    let file = target.open()?;
+    let mut checksum = 0;
+    clock.begin();
+    for &position in positions {
+        let mut bytes = [0; VALUE];
+        file.read_exact_at(&mut bytes, position).map_err(target.read_error())?;
+        checksum += target.update(&mut bytes);
+        file.write_all_at(&bytes, position).map_err(target.write_error())?;
+        clock.lap();
+    }
+    target.sync(&file, clock)?;
+    Ok(checksum)
+}
+
+fn by_map(target: &Target, positions: &[u64], clock: &mut Clock) -> Result<u64> {
+    let mut map = Map::open(&target.path, Sharing::SharedWrite, false, &[])?;
+    let bytes = map.bytes_mut().expect("mapped to be written");
+    let mut checksum = 0;
+    clock.begin();
+    for &position in positions {
+        checksum += target.update(&mut bytes[position as usize..]);
+        clock.lap();
+    }
+    clock.sync(|| map.sync())?;
+    Ok(checksum)
+}
+
+/// Reads each block that has positions in it, updates all of them, and writes it back. That the
+/// positions are sorted first is part of it.
+fn by_blocks(target: &Target, block_bytes: u64, clock: &mut Clock) -> Result<u64> {
+    let mut positions = target.positions.unsorted.clone();
+    positions.sort_unstable();
+    let file = target.open()?;
+    let mut block = vec![0; block_bytes as usize];
+    let mut checksum = 0;
+    for inside in positions.chunk_by(|a, b| a / block_bytes == b / block_bytes) {
+        let begin = inside[0] / block_bytes * block_bytes;
+        let len = block_bytes.min(target.bytes - begin) as usize;
+        file.read_exact_at(&mut block[..len], begin).map_err(target.read_error())?;
+        for &position in inside {
+            checksum += target.update(&mut block[(position - begin) as usize..]);
+        }
+        file.write_all_at(&block[..len], begin).map_err(target.write_error())?;
+    }
+    target.sync(&file, clock)?;
+    Ok(checksum)
+}
+
+fn finding(experiment: &Experiment) -> String {
+    let mut text = doubt(experiment).to_owned();
+    for group in ["cold", "warm"] {
+        let factor = |pair| factor(experiment, group, "fread", pair);
+        text += &sentence(
+            group,
+            &[
+                compared("sorted updates", "unsorted ones", factor(("sorted", "unsorted"))),
+                compared("unbuffered updates", "buffered ones", factor(("unbuffered", "buffered"))),
+                compared(
+                    "seeks by SEEK_CUR",
+                    "seeks by SEEK_SET",
+                    factor(("SEEK_CUR", "SEEK_SET")),
+                ),
+                compared("seeks by both", "seeks by SEEK_SET", factor(("SEEK_BOTH", "SEEK_SET"))),
+                fastest_in_words(experiment, group),
+            ],
+        );
+    }
+    text.trim_end().to_owned()
+}
