@@ -97,3 +97,14 @@ fn random_update() {
     }
     assert!(experiment.finding.contains("In state warm, "), "{}", experiment.finding);
 }
+
+#[test]
+fn a_slow_disk_is_asked_for_less() {
+    let slow = Parameters { seconds: 0.0, ..TINY };
+    let experiment = run(|workplace| experiments::random_read::run_with(workplace, &slow));
+    assert_eq!(experiment.parameters["reads, cold"], "32");
+    assert!(experiment.notes.iter().any(|note| note.contains("fewer positions")));
+    for row in experiment.rows.iter().filter(|row| row.group == "cold") {
+        assert!(row.samples.iter().all(|sample| sample.operations == 32));
+    }
+}

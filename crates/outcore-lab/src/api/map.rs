@@ -70,7 +70,7 @@ impl Map {
         #[cfg(target_os = "linux")]
         let populated = if populate { libc::MAP_POPULATE } else { 0 };
         #[cfg(not(target_os = "linux"))]
-        let populated = i32::from(populate) * 0;
+        let (populated, _) = (0, populate);
         // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing; it does not
         // need the descriptor once it is made.
         let address = unsafe {

@@ -12,7 +12,7 @@ use crate::api::map::{Advice, Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
 use crate::api::uring::{Ring, RingOptions};
 use crate::meter::Outcome;
-use crate::report::{Experiment, Missing};
+use crate::report::{Chart, Experiment, Missing};
 use crate::rounds::{self, Method};
 use crate::state::State;
 use crate::table::{Column, three};
@@ -72,7 +72,9 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &Parameters) -> Result<Ex
         .parameter("reads, cold", format_count(cold.sorted.len() as u64))
         .parameter("reads, warm", format_count(warm.sorted.len() as u64))
         .parameter("rounds", parameters.rounds);
+    experiment.chart = Some(Chart::Bars { column: Column::Wall, logarithmic: true });
     experiment.notes = cold.notes();
+    experiment.notes.push("Single times of io_uring count from submission to arrival.".into());
     experiment.finding = finding(&experiment, parameters.bytes, cold.sorted.len());
     Ok(experiment)
 }
@@ -123,25 +125,12 @@ fn add_direct_methods<'a>(
     methods: &mut Vec<Method<'a>>,
     missing: &mut Vec<Missing>,
 ) -> Result<()> {
-    let mut direct: Vec<Method<'a>> = Vec::new();
     let file = || Some(path.to_owned());
+    let mut direct: Vec<Method<'a>> = Vec::new();
     for (order, positions) in positions.orders() {
         let run = move || by_direct_pread(path, positions);
         direct.push(Method::new(format!("pread direct, {order}"), State::Direct, file(), run));
     }
-    let without_direct = probe_direct(path)?;
-    let mut keep = |direct: Vec<Method<'a>>, reason: &Option<String>| {
-        for method in direct {
-            let method = method.group(State::Cold.name());
-            match reason {
-                Some(reason) => {
-                    missing.push(Missing { name: method.full_name(), reason: reason.clone() })
-                }
-                None => methods.push(method),
-            }
-        }
-    };
-    keep(direct, &without_direct);
     let mut rings: Vec<Method<'a>> = Vec::new();
     for depth in DEPTHS {
         for (order, positions) in positions.orders() {
@@ -152,12 +141,30 @@ fn add_direct_methods<'a>(
     }
     let run = move || by_ring_scan(path, &positions.sorted);
     rings.push(Method::new("scan, whole file, io_uring direct", State::Direct, file(), run));
-    let without_ring = match without_direct {
+    let without_direct = probe_direct(path)?;
+    let without_ring = match &without_direct {
         None => Ring::new(path, ring_options(DEPTHS[2], PAGE as usize))?.err(),
-        reason => reason,
+        reason => reason.clone(),
     };
-    keep(rings, &without_ring);
+    add(direct, without_direct, methods, missing);
+    add(rings, without_ring, methods, missing);
     Ok(())
+}
+
+/// Adds methods to the cold ones, or says of each why it cannot be had.
+fn add<'a>(
+    added: Vec<Method<'a>>,
+    reason: Option<String>,
+    methods: &mut Vec<Method<'a>>,
+    missing: &mut Vec<Missing>,
+) {
+    let added = added.into_iter().map(|method| method.group(State::Cold.name()));
+    match reason {
+        None => methods.extend(added),
+        Some(reason) => missing.extend(
+            added.map(|method| Missing { name: method.full_name(), reason: reason.clone() }),
+        ),
+    }
 }
 
 fn ring_options(depth: u32, buffer_bytes: usize) -> RingOptions {
@@ -380,4 +387,21 @@ fn scan_or_seek(experiment: &Experiment, bytes: u64, count: usize) -> String {
         three(scan / baseline),
         shares.join(", ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_had_is_named() {
+        let method = || vec![Method::new("ring", State::Direct, None, || Ok(Outcome::default()))];
+        let (mut methods, mut missing) = (Vec::new(), Vec::new());
+        add(method(), Some("not here".into()), &mut methods, &mut missing);
+        assert!(methods.is_empty());
+        let expected = Missing { name: "ring (cold)".into(), reason: "not here".into() };
+        assert_eq!(missing, [expected]);
+        add(method(), None, &mut methods, &mut missing);
+        assert_eq!((methods.len(), missing.len()), (1, 1));
+    }
 }

@@ -15,7 +15,7 @@ use super::positions::{
 use crate::Workplace;
 use crate::api::map::{Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
-use crate::report::Experiment;
+use crate::report::{Chart, Experiment};
 use crate::rounds::{self, Method};
 use crate::state::State;
 use crate::table::Column;
@@ -96,6 +96,7 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &Parameters) -> Result<Ex
         .parameter("updates, cold", format_count(cold.positions.sorted.len() as u64))
         .parameter("updates, warm", format_count(warm.positions.sorted.len() as u64))
         .parameter("rounds", parameters.rounds);
+    experiment.chart = Some(Chart::Bars { column: Column::Total, logarithmic: true });
     experiment.notes = cold.positions.notes();
     experiment.notes.push(
         "The finding compares times with the sync at the end; the last column is without it."
@@ -320,4 +321,32 @@ fn finding(experiment: &Experiment) -> String {
         );
     }
     text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_ways_give_one_sum_and_a_lost_update_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let bytes: Vec<u8> = (0..20_000u32).map(|number| (number * 31 % 255) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let positions = Positions::of(vec![19_996, 0, 8_192, 4, 12_000], 5);
+        let target = Target::new(path.clone(), 20_000, positions).unwrap();
+        let mut methods = stream_methods(&target, State::Warm);
+        methods.extend(other_methods(&target, State::Warm));
+        let mut sums = Vec::new();
+        for method in &mut methods {
+            (method.prepare)().unwrap();
+            sums.push((method.run)().unwrap().checksum);
+        }
+        target.verify().unwrap();
+        let expected: u64 =
+            [0, 4, 8_192, 12_000, 19_996].map(|at| u64::from(value(&bytes[at..]))).iter().sum();
+        assert_eq!(sums, vec![expected; 18]);
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(target.verify().unwrap_err().kind(), outcore::ErrorKind::CorruptFile);
+    }
 }
