@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// Write a random graph, with its communities if it has any
     Generate(Generate),
+    /// Measure ways to read and write files on your own disk
+    Lab(crate::lab::args::Lab),
     /// Print a shell completion script
     Completions {
         /// The shell

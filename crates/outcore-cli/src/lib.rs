@@ -9,6 +9,7 @@ mod generate;
 mod input;
 mod inspect;
 mod jobs;
+mod lab;
 mod memory;
 mod progress;
 mod render;
@@ -75,6 +76,10 @@ fn execute(cli: &Cli, terminal: &Terminal, signals: &signals::Signals) -> Result
         Command::Generate(arguments) => {
             signals.catch()?;
             generate::generate(&files, arguments, terminal)
+        }
+        Command::Lab(arguments) => {
+            signals.catch()?;
+            lab::lab(&files, arguments, terminal)
         }
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -225,6 +225,7 @@ fn doing(stage: Stage) -> &'static str {
         Stage::Write => "writing",
         Stage::Verify => "verifying",
         Stage::Generate => "generating",
+        Stage::Measure => "measuring",
         _ => "working",
     }
 }

@@ -16,15 +16,21 @@
 )]
 
 pub mod api;
+mod api;
+pub mod environment;
 pub mod experiments;
+mod laboratory;
 pub mod meter;
+pub mod page;
 pub mod report;
 pub mod rounds;
 pub mod state;
 pub mod statistics;
+pub mod stored;
 pub mod table;
 mod workplace;
 
+pub use laboratory::{LabOptions, run};
 pub use workplace::Workplace;
 
 /// How much is measured.

@@ -1,7 +1,7 @@
 //! Tables of experiments: which figures, in which unit, rounded to what is known.
 
 use crate::report::{Experiment, Row};
-use crate::statistics::median;
+use crate::statistics::{Interval, interval, median};
 use outcore::units::{format_bytes, format_count};
 use serde::{Deserialize, Serialize};
 
@@ -80,9 +80,27 @@ impl Column {
 
     /// The median figure of a row; `None` if it has none.
     pub fn value(self, row: &Row) -> Option<f64> {
+        self.values(row).map(|values| median(&values))
+    }
+
+    /// The figure with its 95 % interval; `None` if it has none.
+    pub fn interval(self, row: &Row) -> Option<Interval> {
+        match self {
+            Self::Ratio => row.ratio,
+            Self::Speedup => row.ratio.map(|ratio| Interval {
+                median: 1.0 / ratio.median,
+                low: 1.0 / ratio.high,
+                high: 1.0 / ratio.low,
+            }),
+            _ => self.values(row).map(|values| interval(&values)),
+        }
+    }
+
+    /// The figure of every run; `None` if it has none.
+    fn values(self, row: &Row) -> Option<Vec<f64>> {
         let of = |figure: &dyn Fn(&crate::meter::Sample) -> Option<f64>| {
             let values: Option<Vec<f64>> = row.samples.iter().map(figure).collect();
-            values.filter(|values| !values.is_empty()).map(|values| median(&values))
+            values.filter(|values| !values.is_empty())
         };
         let latency = |pick: fn(&crate::meter::Latencies) -> f64| {
             of(&|sample| sample.latencies.as_ref().map(|times| pick(times) / 1e3))
@@ -112,8 +130,8 @@ impl Column {
             Self::SystemCalls => of(&|s| s.system_calls.map(|calls| calls as f64)),
             Self::ReadBytes => of(&|s| s.read_bytes.map(|bytes| bytes as f64)),
             Self::WriteBytes => of(&|s| s.write_bytes.map(|bytes| bytes as f64)),
-            Self::Ratio => row.ratio.map(|ratio| ratio.median),
-            Self::Speedup => row.ratio.map(|ratio| 1.0 / ratio.median),
+            Self::Ratio => row.ratio.map(|ratio| vec![ratio.median]),
+            Self::Speedup => row.ratio.map(|ratio| vec![1.0 / ratio.median]),
         }
     }
 

@@ -17,6 +17,8 @@ pub struct Workplace<'a> {
     pub seed: u64,
     /// Told of progress; asked whether to go on.
     pub observer: &'a dyn Observer,
+    /// Whether rows in other languages are built with the compilers found.
+    pub compile: bool,
 }
 
 impl<'a> Workplace<'a> {
@@ -32,7 +34,7 @@ impl<'a> Workplace<'a> {
     ) -> Result<Self> {
         let files = Files::default();
         let scratch = Scratch::create(&files, directory, ".lab.outcore")?;
-        Ok(Self { scratch, files, effort, seed, observer })
+        Ok(Self { scratch, files, effort, seed, observer, compile: false })
     }
 
     /// The path of a file in it.

@@ -6,3 +6,4 @@ pub mod map;
 pub(crate) mod process;
 pub mod stdio;
 pub mod uring;
+pub(crate) mod system;

@@ -1,0 +1,123 @@
+//! The arguments of `outcore lab`. Its experiments are those of `outcore_lab::experiments::LIST`.
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use outcore_lab::experiments::{LIST, Listed};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  outcore lab all --dir /mnt/data --html disk.html
+  outcore lab random-read --quick
+  outcore lab compare before.json after.json
+  outcore lab report disk.html";
+
+#[derive(Debug, Args)]
+#[command(subcommand_value_name = "EXPERIMENT", after_help = EXAMPLES)]
+pub(crate) struct Lab {
+    #[command(subcommand)]
+    pub(crate) command: LabCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    #[command(flatten)]
+    One(One),
+    /// All experiments in turn, and what they mean together
+    All(LabRun),
+    /// Show reports again, or make one page of them
+    Report(LabReports),
+}
+
+/// One experiment of the list: a subcommand for each of its lines.
+#[derive(Debug)]
+pub(crate) struct One {
+    pub(crate) experiment: Listed,
+    pub(crate) run: LabRun,
+}
+
+impl Subcommand for One {
+    fn augment_subcommands(command: Command) -> Command {
+        LIST.iter().fold(command, |command, listed| {
+            let run = LabRun::augment_args(Command::new(listed.name));
+            command.subcommand(run.about(listed.about).long_about(None))
+        })
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        LIST.iter().any(|listed| listed.name == name)
+    }
+}
+
+impl FromArgMatches for One {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let unknown = || clap::Error::new(clap::error::ErrorKind::InvalidSubcommand);
+        let (name, matches) = matches.subcommand().ok_or_else(unknown)?;
+        let listed = LIST.iter().find(|listed| listed.name == name).ok_or_else(unknown)?;
+        Ok(Self { experiment: *listed, run: LabRun::from_arg_matches(matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabRun {
+    /// Where to measure; everything happens in one directory below it, which is removed
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Small files and few rounds: all experiments in less than 90 seconds
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) quick: bool,
+    /// Large files and many rounds: some tens of minutes
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Seed of the data and of the order of the runs
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Also build the rows in C++ and Fortran, with the compilers found
+    #[arg(long)]
+    pub(crate) compile: bool,
+    /// Also write a report with every sample, as JSON
+    #[arg(short, long, value_name = "FILE.json")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) show: LabShow,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabShow {
+    /// Also write tables and charts as one page that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabCompare {
+    /// The report that ratios are over
+    #[arg(value_name = "FIRST")]
+    pub(crate) first: PathBuf,
+    /// The other one
+    #[arg(value_name = "SECOND")]
+    pub(crate) second: PathBuf,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabReports {
+    /// Reports, as JSON or as pages
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) reports: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) show: LabShow,
+}

@@ -1,0 +1,76 @@
+//! `outcore lab`: arguments to the laboratory, its reports to text, JSON and pages.
+
+pub(crate) mod args;
+mod text;
+
+use crate::print;
+use crate::progress::Terminal;
+use args::{Lab, LabCommand, LabReports, LabRun, LabShow};
+use outcore::io::Files;
+use outcore::{Error, ErrorKind, Result, output};
+use outcore_lab::experiments::{LIST, Listed};
+use outcore_lab::report::LabReport;
+use outcore_lab::{Effort, LabOptions, page, stored};
+use std::path::Path;
+
+pub(crate) fn lab(files: &Files, arguments: &Lab, terminal: &Terminal) -> Result<()> {
+    match &arguments.command {
+        LabCommand::One(one) => measure(files, &[one.experiment], &one.run, terminal),
+        LabCommand::All(run) => measure(files, LIST, run, terminal),
+        LabCommand::Report(reports) => show_again(files, reports),
+    }
+}
+
+fn measure(files: &Files, list: &[Listed], run: &LabRun, terminal: &Terminal) -> Result<()> {
+    for path in run.output.iter().chain(&run.show.html) {
+        output::check(files, path)?;
+    }
+    let options = LabOptions {
+        directory: run.dir.clone(),
+        effort: match (run.quick, run.full) {
+            (true, _) => Effort::Quick,
+            (_, true) => Effort::Full,
+            _ => Effort::Default,
+        },
+        seed: run.seed,
+        compile: run.compile,
+    };
+    let report = outcore_lab::run(&options, list, terminal).map_err(kept)?;
+    if let Some(path) = &run.output {
+        write(files, path, &stored::json(&report)?)?;
+    }
+    show(files, &[report], &run.show)?;
+    terminal.done(&[]);
+    Ok(())
+}
+
+/// Says of an interrupted or failed call what is left of it.
+fn kept(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Interrupted => error.note("everything that was made for measuring is removed"),
+        _ => error,
+    }
+}
+
+fn show_again(files: &Files, arguments: &LabReports) -> Result<()> {
+    let mut reports = Vec::new();
+    for path in &arguments.reports {
+        reports.extend(stored::parse(path, &files.read(path)?)?);
+    }
+    show(files, &reports, &arguments.show)
+}
+
+fn show(files: &Files, reports: &[LabReport], show: &LabShow) -> Result<()> {
+    if let Some(path) = &show.html {
+        write(files, path, &page::html(reports))?;
+    }
+    if show.json {
+        let texts: Result<Vec<String>> = reports.iter().map(stored::json).collect();
+        return print(texts?.concat().as_bytes());
+    }
+    text::print(&reports.iter().map(text::report).collect::<Vec<_>>().join("\n\n"))
+}
+
+fn write(files: &Files, path: &Path, text: &str) -> Result<()> {
+    if path == Path::new("-") { print(text.as_bytes()) } else { files.write(path, text.as_bytes()) }
+}

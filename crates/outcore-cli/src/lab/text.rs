@@ -1,0 +1,172 @@
+//! Reports as text: a heading for each experiment, its tables, and what they mean.
+
+use anstyle::Style;
+use outcore::{Error, Result};
+use outcore_lab::Effort;
+use outcore_lab::report::{Experiment, LabReport};
+use outcore_lab::table::{Table, tables, three};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+const HEADING: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+
+/// Columns of prose.
+const WIDTH: usize = 88;
+
+/// Prints text that may hold colors, as the user wants them.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "{}", text.trim_end())
+        .and_then(|()| out.flush())
+        .map_err(|e| Error::io("write", Path::new("-"), e))
+}
+
+/// All of a report.
+pub(crate) fn report(report: &LabReport) -> String {
+    let effort = match report.effort {
+        Effort::Quick => ", quick",
+        Effort::Default => "",
+        Effort::Full => ", full",
+    };
+    let fact = |name: &str| report.environment.get(name).map_or("?", String::as_str);
+    let mut text = format!(
+        "outcore {} laboratory{effort}, seed {}: {} in `{}` ({})\n",
+        report.version,
+        report.seed,
+        fact("file system"),
+        fact("directory"),
+        fact("system"),
+    );
+    for each in &report.experiments {
+        text += &experiment(each);
+    }
+    if report.experiments.len() > 1 {
+        let findings: Vec<&str> = report.experiments.iter().map(|e| e.finding.as_str()).collect();
+        let _ = write!(text, "\n{HEADING}in short{HEADING:#}\n");
+        text += &wrap(findings.join(" ").trim(), "  ");
+    }
+    text
+}
+
+fn experiment(experiment: &Experiment) -> String {
+    let mut text = format!("\n{HEADING}{}{HEADING:#}\n", experiment.name);
+    text += &wrap(&experiment.question, "");
+    let parameters: Vec<String> =
+        experiment.parameters.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    if !parameters.is_empty() {
+        text += &wrap(&parameters.join(" · "), "");
+    }
+    for table in tables(experiment) {
+        text.push('\n');
+        if !table.group.is_empty() {
+            let _ = writeln!(text, "{}", table.group);
+        }
+        text += &lines(&table);
+    }
+    text.push('\n');
+    if !experiment.finding.is_empty() {
+        text += &wrap(&format!("=> {}", experiment.finding), "");
+    }
+    for missing in &experiment.missing {
+        text += &wrap(&format!("no row `{}`: {}", missing.name, missing.reason), "  ");
+    }
+    for note in &experiment.notes {
+        text += &wrap(&format!("note: {note}"), "  ");
+    }
+    text + &noise(experiment)
+}
+
+fn noise(experiment: &Experiment) -> String {
+    let Some(noise) = experiment.noise() else { return String::new() };
+    let (low, high) = (three(noise.low), three(noise.high));
+    let mut text = wrap(&format!("noise: the first row against itself: {low}-{high}"), "  ");
+    if experiment.is_noisy() {
+        let advice = "the machine was unsteady: small differences mean nothing; stop other work, \
+                      let `--full` run more rounds, or repeat and use `outcore lab compare`";
+        text += &wrap(advice, "  ");
+    }
+    text
+}
+
+/// A table with figures to the right and names to the left.
+fn lines(table: &Table) -> String {
+    let all: Vec<&Vec<String>> = std::iter::once(&table.headings).chain(&table.rows).collect();
+    let widths: Vec<usize> = (0..table.headings.len())
+        .map(|column| all.iter().map(|cells| width(&cells[column])).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for (number, cells) in all.iter().enumerate() {
+        let mut line = String::new();
+        for (column, (cell, &columns)) in cells.iter().zip(&widths).enumerate() {
+            let gap = " ".repeat(columns - width(cell));
+            match column {
+                0 => line += &format!("  {cell}{gap}"),
+                1 => line += &format!("  {cell}{gap}"),
+                _ => line += &format!("  {gap}{cell}"),
+            }
+        }
+        let line = line.trim_end();
+        match number {
+            0 => text += &format!("{FAINT}{line}{FAINT:#}\n"),
+            _ => text += &format!("{line}\n"),
+        }
+    }
+    text
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Text in lines that begin with `indent`; those after the first a little further right.
+fn wrap(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut line = indent.to_owned();
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        if !is_empty && width(&line) + 1 + width(word) > WIDTH {
+            lines += &line;
+            lines.push('\n');
+            line = format!("{indent}   ");
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line += word;
+        is_empty = false;
+    }
+    lines + &line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_stand_to_the_right() {
+        let table = Table {
+            group: String::new(),
+            headings: ["method", "state", "wall ms"].map(String::from).to_vec(),
+            rows: vec![
+                ["read", "warm", "1.25"].map(String::from).to_vec(),
+                ["mmap, µ", "cold", "1,204"].map(String::from).to_vec(),
+            ],
+        };
+        let expected =
+            "  method   state  wall ms\n  read     warm      1.25\n  mmap, µ  cold     1,204\n";
+        assert_eq!(anstream::adapter::strip_str(&lines(&table)).to_string(), expected);
+    }
+
+    #[test]
+    fn prose_is_wrapped() {
+        let text = wrap(&"word ".repeat(40), "  ");
+        assert!(
+            text.lines().count() == 3 && text.lines().all(|line| line.len() <= WIDTH),
+            "{text}"
+        );
+        assert_eq!(wrap("", ""), "\n");
+    }
+}

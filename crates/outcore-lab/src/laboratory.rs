@@ -1,0 +1,67 @@
+//! One call of the laboratory: experiments in turn, and what the machine was like.
+
+use crate::experiments::Listed;
+use crate::report::{LabReport, SCHEMA};
+use crate::{Effort, Workplace, environment};
+use outcore::progress::{Event, Observer, tell};
+use outcore::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+
+/// What to measure with.
+#[derive(Debug, Clone)]
+pub struct LabOptions {
+    /// Where: everything happens in one directory below it.
+    pub directory: PathBuf,
+    /// How much is measured.
+    pub effort: Effort,
+    /// For orders and data.
+    pub seed: u64,
+    /// Whether rows in other languages are built with the compilers found.
+    pub compile: bool,
+}
+
+/// Runs `experiments` in turn.
+///
+/// # Errors
+/// `Usage` if the directory is none or another laboratory works in it; `Io`, `DiskTooSmall`,
+/// `DiskFull`; `Interrupted`. Nothing is left behind.
+pub fn run(
+    options: &LabOptions,
+    experiments: &[Listed],
+    observer: &dyn Observer,
+) -> Result<LabReport> {
+    check_directory(&options.directory)?;
+    let mut found = environment::machine(&options.directory);
+    found.extend(environment::load("before"));
+    let mut workplace =
+        Workplace::create(&options.directory, options.effort, options.seed, observer)?;
+    workplace.compile = options.compile;
+    let mut done = Vec::with_capacity(experiments.len());
+    for listed in experiments {
+        let experiment = (listed.run)(&workplace)?;
+        let summary = format!("{}: {} methods", experiment.name, experiment.rows.len());
+        tell(observer, Event::End { summary: &summary })?;
+        done.push(experiment);
+    }
+    drop(workplace);
+    found.extend(environment::load("after"));
+    Ok(LabReport {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        effort: options.effort,
+        seed: options.seed,
+        environment: found,
+        experiments: done,
+    })
+}
+
+/// A mistyped directory is not made.
+fn check_directory(directory: &Path) -> Result<()> {
+    let kind = std::fs::metadata(directory).map_err(|e| Error::io("open", directory, e))?;
+    if kind.is_dir() {
+        return Ok(());
+    }
+    let message = format!("`{}` is not a directory", directory.display());
+    Err(Error::new(ErrorKind::Usage, message)
+        .hint("`--dir` names a directory on the disk to measure"))
+}
