@@ -33,9 +33,8 @@ pub fn run(
     check_directory(&options.directory)?;
     let mut found = environment::machine(&options.directory);
     found.extend(environment::load("before"));
-    let mut workplace =
-        Workplace::create(&options.directory, options.effort, options.seed, observer)?;
-    workplace.compile = options.compile;
+    let workplace = Workplace::create(&options.directory, options.effort, options.seed, observer)?
+        .compile(options.compile);
     let mut done = Vec::with_capacity(experiments.len());
     for listed in experiments {
         let experiment = (listed.run)(&workplace)?;

@@ -17,6 +17,8 @@
 
 pub mod api;
 mod api;
+pub mod chart;
+pub mod compare;
 pub mod environment;
 pub mod experiments;
 mod laboratory;

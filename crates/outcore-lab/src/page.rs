@@ -1,4 +1,24 @@
-//! The page.
+//! Reports as one page that needs nothing else: no script, no network, readable on a telephone and
+//! on paper. It carries the JSON of its reports, so that it can be read again.
+
+use crate::Effort;
+use crate::chart::{charts, escape};
+use crate::report::{Experiment, LabReport};
+use crate::rounds::AGAIN;
+use crate::table::{Table, tables, three};
+use std::fmt::Write as _;
+
+const STYLE: &str = include_str!("page.css");
+
+/// What comes before the JSON.
+const OPENING: &str = "<script type=\"application/json\" id=\"outcore-lab\">";
+
+const METHOD: &str = "Every row was measured in several rounds; in each round all methods of an \
+experiment ran once, in random order, each from a file state that was proved before it (warm: all of \
+the file in the page cache; cold: none of it). Figures are medians over the rounds, with 95 % \
+intervals by bootstrap; ratios are formed round by round. `=` says that the interval of a ratio holds \
+1: no difference was shown. All methods of a table gave the same checksum. The first row ran twice a \
+round: its ratio to itself is what noise alone does.";
 
 /// The JSON in a page.
 pub(crate) fn data(page: &str) -> Option<&str> {
@@ -6,11 +26,149 @@ pub(crate) fn data(page: &str) -> Option<&str> {
     Some(after.split_once("</script>")?.0)
 }
 
-/// What comes before the JSON.
-const OPENING: &str = "<script type=\"application/json\" id=\"outcore-lab\">";
-
 /// All reports as one page.
-pub fn html(reports: &[crate::report::LabReport]) -> String {
-    let _ = reports;
-    String::new()
+pub fn html(reports: &[LabReport]) -> String {
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" \
+         content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <title>outcore laboratory: file I/O</title>\n<link rel=\"icon\" href=\"data:,\">\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n"
+    );
+    for (number, each) in reports.iter().enumerate() {
+        report(&mut page, number, each);
+    }
+    let json = serde_json::to_string(reports).unwrap_or_else(|_| "[]".into());
+    // `<` would end the element or begin a comment; in JSON it stands in strings only.
+    let _ = write!(page, "{OPENING}{}</script>\n</body>\n</html>\n", json.replace('<', "\\u003c"));
+    page
+}
+
+fn report(page: &mut String, number: usize, report: &LabReport) {
+    let effort = match report.effort {
+        Effort::Quick => "quick: few rounds and small files",
+        Effort::Default => "default",
+        Effort::Full => "full",
+    };
+    let fact = |name: &str| report.environment.get(name).map_or("?", String::as_str);
+    let _ = write!(
+        page,
+        "<section class=\"report\">\n<h1>File I/O of <code>{}</code></h1>\n\
+         <p class=\"faint\">{} · {} · {}<br>outcore {} laboratory · effort: {effort} · seed {}</p>\n",
+        escape(fact("directory")),
+        escape(fact("file system")),
+        escape(fact("system")),
+        escape(fact("processor")),
+        escape(&report.version),
+        report.seed,
+    );
+    contents(page, number, &report.experiments);
+    for each in &report.experiments {
+        experiment(page, number, each);
+    }
+    page.push_str("<section class=\"experiment\">\n<h2>The machine</h2>\n<div class=\"scroll\">");
+    page.push_str("<table class=\"environment\">\n");
+    for (name, value) in &report.environment {
+        let (name, value) = (escape(name), escape(value));
+        let _ = writeln!(page, "<tr><th scope=\"row\">{name}</th><td>{value}</td></tr>");
+    }
+    let method = escape(METHOD).replace("`=`", "<code>=</code>");
+    let _ = write!(
+        page,
+        "</table></div>\n</section>\n<section class=\"experiment\">\n<h2>How it was measured</h2>\n\
+         <p>{method}</p>\n</section>\n</section>\n"
+    );
+}
+
+/// What was found, with links to how.
+fn contents(page: &mut String, number: usize, experiments: &[Experiment]) {
+    page.push_str("<nav class=\"short\"><strong>In short</strong><ul>\n");
+    for each in experiments {
+        let name = escape(&each.name);
+        let said = if each.finding.is_empty() { &each.question } else { &each.finding };
+        let _ =
+            writeln!(page, "<li><a href=\"#r{number}-{name}\">{name}</a>: {}</li>", escape(said));
+    }
+    page.push_str("</ul></nav>\n");
+}
+
+fn experiment(page: &mut String, number: usize, experiment: &Experiment) {
+    let name = escape(&experiment.name);
+    let _ = write!(
+        page,
+        "<section class=\"experiment\" id=\"r{number}-{name}\">\n<h2>{name}</h2>\n<p>{}</p>\n",
+        escape(&experiment.question)
+    );
+    page.push_str("<ul class=\"facts\">");
+    for (name, value) in &experiment.parameters {
+        let _ = write!(page, "<li>{}: {}</li>", escape(name), escape(value));
+    }
+    page.push_str("</ul>\n");
+    if !experiment.finding.is_empty() {
+        let _ = writeln!(page, "<p class=\"finding\">{}</p>", escape(&experiment.finding));
+    }
+    for drawing in charts(experiment) {
+        let _ = writeln!(
+            page,
+            "<figure><figcaption>{}</figcaption>{}{}</figure>",
+            escape(&drawing.title),
+            drawing.wide,
+            drawing.narrow
+        );
+    }
+    tables(experiment).iter().for_each(|each| table(page, each));
+    remarks(page, experiment);
+    page.push_str("</section>\n");
+}
+
+fn table(page: &mut String, table: &Table) {
+    page.push_str("<div class=\"scroll\" tabindex=\"0\"><table>\n");
+    if !table.group.is_empty() {
+        let _ = writeln!(page, "<caption>{}</caption>", escape(&table.group));
+    }
+    page.push_str("<thead><tr>");
+    for (column, heading) in table.headings.iter().enumerate() {
+        let class = if column == 1 { " class=\"words\"" } else { "" };
+        let _ = write!(page, "<th scope=\"col\"{class}>{}</th>", escape(heading));
+    }
+    page.push_str("</tr></thead>\n<tbody>\n");
+    for cells in &table.rows {
+        let is_again = cells.first().is_some_and(|name| name == AGAIN);
+        page.push_str(if is_again { "<tr class=\"muted\">" } else { "<tr>" });
+        for (column, cell) in cells.iter().enumerate() {
+            let class = if column == 1 { " class=\"words\"" } else { "" };
+            let _ = write!(page, "<td{class}>{}</td>", escape(cell));
+        }
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</tbody></table></div>\n");
+}
+
+fn remarks(page: &mut String, experiment: &Experiment) {
+    if let Some(noise) = experiment.noise() {
+        let (low, high) = (three(noise.low), three(noise.high));
+        let _ = writeln!(
+            page,
+            "<p class=\"faint\">Noise: the first row against itself: {low}-{high}.</p>"
+        );
+    }
+    if experiment.is_noisy() {
+        page.push_str(
+            "<p class=\"warning\">The machine was unsteady while this was measured: small \
+             differences mean nothing.</p>\n",
+        );
+    }
+    if experiment.missing.is_empty() && experiment.notes.is_empty() {
+        return;
+    }
+    page.push_str("<ul>\n");
+    for missing in &experiment.missing {
+        let (name, reason) = (escape(&missing.name), escape(&missing.reason));
+        let _ = writeln!(page, "<li>No row <em>{name}</em>: {reason}</li>");
+    }
+    for note in &experiment.notes {
+        let _ = writeln!(page, "<li>{}</li>", escape(note));
+    }
+    page.push_str("</ul>\n");
 }

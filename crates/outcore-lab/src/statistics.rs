@@ -72,6 +72,27 @@ pub fn ratio(values: &[f64], baseline: &[f64]) -> Option<Interval> {
     (!ratios.is_empty()).then(|| interval(&ratios))
 }
 
+/// The median of `values` over that of `baseline`, with its interval, where runs form no pairs;
+/// `None` if one side is empty.
+pub fn ratio_of_medians(values: &[f64], baseline: &[f64]) -> Option<Interval> {
+    const RESAMPLES: usize = 2000;
+    if values.is_empty() || baseline.is_empty() {
+        return None;
+    }
+    let mut random = Random((values.len() + baseline.len()) as u64);
+    let mut resampled = |from: &[f64]| {
+        let pick = |_| from[random.below(from.len() as u64) as usize];
+        median(&(0..from.len()).map(pick).collect::<Vec<_>>())
+    };
+    let ratios: Vec<f64> =
+        (0..RESAMPLES).map(|_| resampled(values) / resampled(baseline)).collect();
+    Some(Interval {
+        median: median(values) / median(baseline),
+        low: quantile(&ratios, 0.025),
+        high: quantile(&ratios, 0.975),
+    })
+}
+
 /// Values further from the quartiles than one and a half times their distance (Tukey, 1977).
 pub fn outliers(values: &[f64]) -> usize {
     let (low, high) = (quantile(values, 0.25), quantile(values, 0.75));
@@ -104,6 +125,8 @@ mod tests {
         for _ in 0..200 {
             let (a, b, c) = (noisy(1.0), noisy(1.0), noisy(1.3));
             equal += u32::from(!ratio(&a, &b).unwrap().excludes(1.0));
+            let unpaired = ratio_of_medians(&c, &b).unwrap();
+            assert!(unpaired.excludes(1.0) && unpaired.low <= unpaired.median);
             let interval = ratio(&c, &b).unwrap();
             assert!(interval.excludes(1.0));
             different += u32::from(!interval.excludes(1.3));

@@ -17,8 +17,7 @@ pub struct Workplace<'a> {
     pub seed: u64,
     /// Told of progress; asked whether to go on.
     pub observer: &'a dyn Observer,
-    /// Whether rows in other languages are built with the compilers found.
-    pub compile: bool,
+    compile: bool,
 }
 
 impl<'a> Workplace<'a> {
@@ -35,6 +34,13 @@ impl<'a> Workplace<'a> {
         let files = Files::default();
         let scratch = Scratch::create(&files, directory, ".lab.outcore")?;
         Ok(Self { scratch, files, effort, seed, observer, compile: false })
+    }
+
+    /// Whether rows in other languages are built with the compilers found.
+    #[must_use]
+    pub fn compile(mut self, compile: bool) -> Self {
+        self.compile = compile;
+        self
     }
 
     /// The path of a file in it.

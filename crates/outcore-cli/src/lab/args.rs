@@ -24,6 +24,8 @@ pub(crate) enum LabCommand {
     One(One),
     /// All experiments in turn, and what they mean together
     All(LabRun),
+    /// Compare two reports: two disks, or before and after a change
+    Compare(LabCompare),
     /// Show reports again, or make one page of them
     Report(LabReports),
 }

@@ -5,7 +5,7 @@ mod text;
 
 use crate::print;
 use crate::progress::Terminal;
-use args::{Lab, LabCommand, LabReports, LabRun, LabShow};
+use args::{Lab, LabCommand, LabCompare, LabReports, LabRun, LabShow};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result, output};
 use outcore_lab::experiments::{LIST, Listed};
@@ -17,6 +17,7 @@ pub(crate) fn lab(files: &Files, arguments: &Lab, terminal: &Terminal) -> Result
     match &arguments.command {
         LabCommand::One(one) => measure(files, &[one.experiment], &one.run, terminal),
         LabCommand::All(run) => measure(files, LIST, run, terminal),
+        LabCommand::Compare(arguments) => compare(files, arguments),
         LabCommand::Report(reports) => show_again(files, reports),
     }
 }
@@ -50,6 +51,26 @@ fn kept(error: Error) -> Error {
         ErrorKind::Interrupted => error.note("everything that was made for measuring is removed"),
         _ => error,
     }
+}
+
+fn compare(files: &Files, arguments: &LabCompare) -> Result<()> {
+    let one = |path: &Path| {
+        let mut reports = stored::parse(path, &files.read(path)?)?;
+        match (reports.pop(), reports.is_empty()) {
+            (Some(report), true) => Ok(report),
+            _ => {
+                let message = format!("`{}` does not hold one report", path.display());
+                Err(Error::new(ErrorKind::Usage, message)
+                    .hint("compare the JSON files that `-o FILE.json` writes"))
+            }
+        }
+    };
+    let (first, second) = (one(&arguments.first)?, one(&arguments.second)?);
+    let comparison = outcore_lab::compare::compare(&first, &second);
+    if arguments.json {
+        return print(crate::jobs::json(&comparison)?.as_bytes());
+    }
+    text::print(&text::comparison(&comparison))
 }
 
 fn show_again(files: &Files, arguments: &LabReports) -> Result<()> {

@@ -3,6 +3,7 @@
 use anstyle::Style;
 use outcore::{Error, Result};
 use outcore_lab::Effort;
+use outcore_lab::compare::{Compared, ComparedRow, Comparison};
 use outcore_lab::report::{Experiment, LabReport};
 use outcore_lab::table::{Table, tables, three};
 use std::fmt::Write as _;
@@ -86,6 +87,65 @@ fn noise(experiment: &Experiment) -> String {
         let advice = "the machine was unsteady: small differences mean nothing; stop other work, \
                       let `--full` run more rounds, or repeat and use `outcore lab compare`";
         text += &wrap(advice, "  ");
+    }
+    text
+}
+
+/// What differs between two reports.
+pub(crate) fn comparison(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    if !comparison.differences.is_empty() {
+        let _ = writeln!(text, "{HEADING}not the same{HEADING:#}");
+    }
+    for each in &comparison.differences {
+        let of = |side: &Option<String>| side.clone().unwrap_or_else(|| "not known".into());
+        text += &wrap(&format!("{}: {} -> {}", each.name, of(&each.first), of(&each.second)), "  ");
+    }
+    for each in &comparison.experiments {
+        text += &compared(each);
+    }
+    for (which, names) in [("first", &comparison.only_first), ("second", &comparison.only_second)] {
+        if !names.is_empty() {
+            text += &wrap(&format!("in the {which} report only: {}", names.join(", ")), "");
+        }
+    }
+    if comparison.experiments.is_empty() {
+        text += "the reports have no experiment in common\n";
+    }
+    text
+}
+
+fn compared(compared: &Compared) -> String {
+    let mut text = format!("\n{HEADING}{}{HEADING:#}\n", compared.name);
+    if let Some(reason) = &compared.refused {
+        text += &wrap(&format!("not compared, because it is {reason}"), "  ");
+        return text;
+    }
+    let cells = |row: &ComparedRow| {
+        let (low, high) = (three(row.ratio.low), three(row.ratio.high));
+        let said = match row.differs {
+            true => format!("{} ({low}-{high})", three(row.ratio.median)),
+            false => format!("no significant difference ({low}-{high})"),
+        };
+        let name = match row.group.as_str() {
+            "" => row.name.clone(),
+            group => format!("{group}: {}", row.name),
+        };
+        let ms = |seconds: f64| three(seconds * 1e3);
+        let state = row.state.name().to_owned();
+        vec![name, state, ms(row.first_seconds), ms(row.second_seconds), said]
+    };
+    text += &lines(&Table {
+        group: String::new(),
+        headings: ["method", "state", "first ms", "second ms", "second / first"]
+            .map(String::from)
+            .to_vec(),
+        rows: compared.rows.iter().map(cells).collect(),
+    });
+    for (which, names) in [("first", &compared.only_first), ("second", &compared.only_second)] {
+        if !names.is_empty() {
+            text += &wrap(&format!("in the {which} report only: {}", names.join(", ")), "  ");
+        }
     }
     text
 }

@@ -1,0 +1,187 @@
+//! A bar for each row, and a span of quantiles for each row.
+
+use super::{Layout, Scale, cut, escape, extent, line, open, text, upright_grid};
+use crate::report::Row;
+use crate::rounds::AGAIN;
+use crate::statistics::Interval;
+use crate::table::{Column, three};
+use std::fmt::Write as _;
+
+/// Where rows and axis are.
+struct Frame {
+    layout: Layout,
+    left: f64,
+    right: f64,
+    step: f64,
+    top: f64,
+}
+
+impl Frame {
+    fn new(layout: Layout, names: &[String]) -> Self {
+        let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64;
+        match layout {
+            Layout::Wide => {
+                let left = (longest * 6.9 + 14.0).clamp(90.0, 300.0);
+                Self { layout, left, right: layout.width() - 76.0, step: 26.0, top: 6.0 }
+            }
+            Layout::Narrow => {
+                Self { layout, left: 6.0, right: layout.width() - 58.0, step: 40.0, top: 4.0 }
+            }
+        }
+    }
+
+    /// The middle of a row's bar.
+    fn middle(&self, number: usize) -> f64 {
+        let above = if self.layout == Layout::Wide { 13.0 } else { 27.0 };
+        self.top + self.step * number as f64 + above
+    }
+
+    fn bottom(&self, rows: usize) -> f64 {
+        self.top + self.step * rows as f64 + 2.0
+    }
+
+    fn name(&self, svg: &mut String, number: usize, name: &str) {
+        let y = self.middle(number);
+        match self.layout {
+            Layout::Wide => text(svg, self.left - 8.0, y + 4.0, "label end", &cut(name, 42)),
+            Layout::Narrow => text(svg, self.left, y - 12.0, "label", &cut(name, 48)),
+        }
+    }
+}
+
+/// Names with their state, where the states of a chart are not all the same.
+fn names(rows: &[&Row]) -> Vec<String> {
+    let all_same = rows.windows(2).all(|pair| pair[0].state == pair[1].state);
+    rows.iter()
+        .map(|row| match all_same {
+            true => row.name.clone(),
+            false => format!("{}, {}", row.name, row.state.name()),
+        })
+        .collect()
+}
+
+/// Bars of `column` with their 95 % intervals.
+pub(super) fn intervals(
+    title: &str,
+    rows: &[&Row],
+    column: Column,
+    logarithmic: bool,
+    layout: Layout,
+) -> Option<String> {
+    let drawn: Vec<(&Row, Interval)> =
+        rows.iter().filter_map(|row| Some((*row, finite(column.interval(row)?)?))).collect();
+    let rows: Vec<&Row> = drawn.iter().map(|(row, _)| *row).collect();
+    let names = names(&rows);
+    let frame = Frame::new(layout, &names);
+    let (low, _) = extent(&drawn.iter().map(|(_, at)| at.low).collect::<Vec<_>>());
+    let (_, high) = extent(&drawn.iter().map(|(_, at)| at.high).collect::<Vec<_>>());
+    if drawn.is_empty() {
+        return None;
+    }
+    let scale = match logarithmic && low > 0.0 {
+        true => Scale::logarithmic(low / 1.5, high, frame.left, frame.right),
+        false => Scale::linear(high, frame.left, frame.right),
+    };
+    let bottom = frame.bottom(drawn.len());
+    let mut svg = open(title, layout, bottom + 38.0);
+    upright_grid(&mut svg, &scale, frame.top, bottom);
+    for (number, ((row, at), name)) in drawn.iter().zip(&names).enumerate() {
+        frame.name(&mut svg, number, name);
+        let class = match (number, row.name.as_str()) {
+            (_, AGAIN) => "bar again",
+            (0, _) => "bar first",
+            _ => "bar",
+        };
+        bar(&mut svg, class, &scale, frame.middle(number), at, name);
+    }
+    let axis = if logarithmic { ", logarithmic" } else { "" };
+    let words = format!("{}{axis}; whiskers: 95 % intervals of the median", column.heading());
+    text(&mut svg, frame.left, bottom + 32.0, "axis", &words);
+    Some(svg + "</svg>")
+}
+
+fn bar(svg: &mut String, class: &str, scale: &Scale, y: f64, at: &Interval, name: &str) {
+    let (begin, end) = (scale.at(0.0), scale.at(at.median));
+    let (low, high) = (scale.at(at.low), scale.at(at.high));
+    let told = format!("{name}: {} ({} to {})", three(at.median), three(at.low), three(at.high));
+    let _ = write!(
+        svg,
+        "<g><title>{}</title><rect class=\"{class}\" x=\"{begin:.1}\" y=\"{:.1}\" \
+         width=\"{:.1}\" height=\"15\" rx=\"2\"/>",
+        escape(&told),
+        y - 7.5,
+        (end - begin).max(1.0),
+    );
+    line(svg, "whisker", (low, y), (high, y));
+    for x in [low, high] {
+        line(svg, "whisker", (x, y - 4.0), (x, y + 4.0));
+    }
+    text(svg, high.max(end) + 6.0, y + 4.0, "value", &three(at.median));
+    svg.push_str("</g>");
+}
+
+fn finite(interval: Interval) -> Option<Interval> {
+    let ends = [interval.low, interval.median, interval.high];
+    ends.iter().all(|end| end.is_finite()).then_some(interval)
+}
+
+/// Fastest, median, 99th percentile and slowest operation of each row, on an axis of factors.
+pub(super) fn quantiles(title: &str, rows: &[&Row], layout: Layout) -> Option<String> {
+    const SHOWN: [Column; 4] =
+        [Column::OperationMin, Column::OperationMedian, Column::OperationP99, Column::OperationMax];
+    let drawn: Vec<(&Row, Vec<f64>)> = rows
+        .iter()
+        .map(|row| (*row, SHOWN.iter().filter_map(|column| column.value(row)).collect::<Vec<_>>()))
+        .filter(|(_, at)| at.len() == SHOWN.len() && at.iter().all(|value| value.is_finite()))
+        .collect();
+    if drawn.is_empty() {
+        return None;
+    }
+    let rows: Vec<&Row> = drawn.iter().map(|(row, _)| *row).collect();
+    let names = names(&rows);
+    let frame = Frame::new(layout, &names);
+    let all: Vec<f64> =
+        drawn.iter().flat_map(|(_, at)| at.clone()).map(|value| value.max(1e-3)).collect();
+    let (low, high) = extent(&all);
+    let scale = Scale::logarithmic(low, high, frame.left + 4.0, frame.right);
+    let bottom = frame.bottom(drawn.len());
+    let mut svg = open(title, layout, bottom + 38.0);
+    upright_grid(&mut svg, &scale, frame.top, bottom);
+    for (number, ((_, at), name)) in drawn.iter().zip(&names).enumerate() {
+        frame.name(&mut svg, number, name);
+        span(&mut svg, &scale, frame.middle(number), at, name);
+    }
+    let words = match layout {
+        Layout::Wide => "µs, logarithmic; bar: median to 99th percentile; line: fastest to slowest",
+        Layout::Narrow => "µs, logarithmic; bar: median to 99 %",
+    };
+    text(&mut svg, frame.left, bottom + 32.0, "axis", words);
+    Some(svg + "</svg>")
+}
+
+fn span(svg: &mut String, scale: &Scale, y: f64, at: &[f64], name: &str) {
+    let x: Vec<f64> = at.iter().map(|value| scale.at(*value)).collect();
+    let told = format!(
+        "{name}: fastest {}, median {}, 99th percentile {}, slowest {} µs",
+        three(at[0]),
+        three(at[1]),
+        three(at[2]),
+        three(at[3])
+    );
+    let _ = write!(svg, "<g><title>{}</title>", escape(&told));
+    line(svg, "span", (x[0], y), (x[3], y));
+    let _ = write!(
+        svg,
+        "<rect class=\"bar\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"9\"/>",
+        x[1],
+        y - 4.5,
+        (x[2] - x[1]).max(1.0)
+    );
+    for (end, class) in [(x[0], "dot-end"), (x[1], "dot"), (x[3], "dot-end")] {
+        let radius = if class == "dot" { 5 } else { 3 };
+        let _ =
+            write!(svg, "<circle class=\"{class}\" cx=\"{end:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>");
+    }
+    text(svg, x[3] + 7.0, y + 4.0, "value", &three(at[1]));
+    svg.push_str("</g>");
+}
