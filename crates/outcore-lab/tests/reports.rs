@@ -1,0 +1,185 @@
+//! Reports as files, pages and comparisons: what is written can be read, and names can hold anything.
+
+use outcore_lab::chart::charts;
+use outcore_lab::compare::compare;
+use outcore_lab::meter::{Latencies, Sample};
+use outcore_lab::report::{Chart, Experiment, LabReport, Missing, Row, SCHEMA};
+use outcore_lab::rounds::{AGAIN, Measured};
+use outcore_lab::state::State;
+use outcore_lab::table::Column;
+use outcore_lab::{Effort, Random, page, stored};
+use std::path::Path;
+
+const NASTY: &str = "<script>alert(1)</script> & \"quoted\" ]]> <!--";
+
+/// Runs of about so many seconds.
+fn row(name: &str, group: &str, seconds: f64, random: &mut Random) -> Row {
+    let samples = (0..9).map(|round| {
+        let wall_seconds = seconds * (1.0 + random.below(50) as f64 * 1e-3);
+        let nanoseconds = wall_seconds * 1e5;
+        let latencies = Some(Latencies {
+            min: nanoseconds * 0.6,
+            trimmed_mean: nanoseconds,
+            median: nanoseconds * 0.9,
+            p99: nanoseconds * 4.0,
+            max: nanoseconds * 60.0,
+        });
+        let bytes = 1 << 30;
+        Sample { round, wall_seconds, bytes, latencies, operations: 10_000, ..Sample::default() }
+    });
+    Row::new(name.into(), group.into(), State::Warm, samples.collect())
+}
+
+fn experiment(name: &str, rows: Vec<Row>) -> Experiment {
+    let missing = vec![Missing { name: NASTY.into(), reason: NASTY.into() }];
+    let measured = Measured { rows, missing, canary_seconds: vec![1.0; 9] };
+    let columns = vec![Column::OperationMedian, Column::Wall, Column::Rate, Column::Ratio];
+    let mut made = Experiment::new(name, NASTY, columns, measured).parameter("file", "1 GiB");
+    made.finding = format!("Do this. {NASTY}");
+    made.notes.push(NASTY.into());
+    made
+}
+
+/// A report with a chart of every kind.
+fn report(factor: f64) -> LabReport {
+    let random = &mut Random(factor.to_bits());
+    let mut bars = Vec::new();
+    for (group, slower) in [("warm", 1.0), ("cold", 90.0)] {
+        let mut add = |name: &str, seconds: f64| {
+            bars.push(row(name, group, seconds * slower * factor, random));
+        };
+        add("pread, unsorted", 0.010);
+        add(&format!("mmap {NASTY}"), 0.004);
+        add("io_uring, 32 at once, sorted and merged, registered buffers", 0.0007);
+    }
+    bars.push(row(AGAIN, "warm", 0.010 * factor, random));
+    let mut lines = vec![row("fprintf", "", 0.1 * factor, random)];
+    for (series, cost) in [("fmt", 1.0), ("std::ofstream", 1.1), ("Rust, write", 0.4)] {
+        for power in 10..=20 {
+            let seconds = cost * (0.02 + 10.0 / f64::from(1 << power)) * factor;
+            let mut made = row(&format!("{series}, {}", 1 << power), "", seconds, random);
+            made.point = Some((series.into(), f64::from(1 << power)));
+            lines.push(made);
+        }
+    }
+    let mut lines = experiment("write-buffer", lines);
+    lines.chart = Some(Chart::Lines { x: "buffer size in bytes".into(), column: Column::Wall });
+    let mut bars = experiment("random-read", bars);
+    bars.chart = Some(Chart::Bars { column: Column::Wall, logarithmic: true });
+    let facts = [("directory", "/mnt/data"), ("file system", "ext4"), ("processor", NASTY)];
+    LabReport {
+        schema: SCHEMA,
+        version: "0.1.0".into(),
+        effort: Effort::Quick,
+        seed: 7,
+        environment: facts.map(|(name, value)| (name.into(), value.into())).into(),
+        experiments: vec![bars, lines],
+    }
+}
+
+#[test]
+fn json_and_page_give_the_same_report_back() {
+    let one = report(1.0);
+    let json = stored::json(&one).unwrap();
+    assert_eq!(stored::parse(Path::new("x.json"), json.as_bytes()).unwrap(), [one.clone()]);
+    let both = [one, report(1.5)];
+    let html = page::html(&both);
+    assert_eq!(stored::parse(Path::new("x.html"), html.as_bytes()).unwrap(), both);
+    if let Some(path) = std::env::var_os("OUTCORE_LAB_PAGE") {
+        std::fs::write(path, page::html(&[report(1.0)])).unwrap();
+    }
+}
+
+#[test]
+fn a_page_needs_nothing_and_runs_nothing() {
+    let html = page::html(&[report(1.0)]);
+    assert_eq!(html.matches("<script").count(), 1, "the data, which is not run");
+    assert!(!html.contains("alert(1)</script>") && !html.contains("<!--"));
+    for door in ["http://", "https://", "@import", "url(", "src=", "onload", "onclick"] {
+        assert!(!html.contains(door), "{door}");
+    }
+    let drawings: usize = report(1.0).experiments.iter().map(|each| charts(each).len()).sum();
+    assert_eq!(drawings, 2 + 2 + 1 + 1, "bars and quantiles of two groups; lines and quantiles");
+    assert_eq!(html.matches("<svg class=\"wide\"").count(), drawings);
+    assert_eq!(html.matches("<svg class=\"narrow\"").count(), drawings);
+    assert!(!html.contains("NaN") && !html.contains("\"inf"), "coordinates are numbers");
+}
+
+#[test]
+fn charts_stand_what_measuring_may_give() {
+    let random = &mut Random(1);
+    let mut zero = row("nothing", "", 0.0, random);
+    zero.point = Some(("nothing".into(), 0.0));
+    let empty = Row::new("no runs".into(), String::new(), State::New, Vec::new());
+    for chart in [
+        Chart::Bars { column: Column::Wall, logarithmic: true },
+        Chart::Bars { column: Column::Rate, logarithmic: true },
+        Chart::Bars { column: Column::Sync, logarithmic: false },
+        Chart::Lines { x: "bytes".into(), column: Column::Wall },
+    ] {
+        let mut odd = experiment("odd", vec![zero.clone(), empty.clone()]);
+        odd.chart = Some(chart);
+        for drawing in charts(&odd) {
+            assert!(!drawing.wide.contains("NaN") && !drawing.narrow.contains("inf"));
+        }
+    }
+}
+
+#[test]
+fn damaged_reports_are_named() {
+    let json = stored::json(&report(1.0)).unwrap();
+    let html = page::html(&[report(1.0)]);
+    let later = json.replacen("\"schema\": 1", "\"schema\": 2", 1);
+    let cut_page = html.replace("id=\"outcore-lab\"", "");
+    for bytes in [
+        b"\xff\xfe".as_slice(),
+        b"",
+        b"{}",
+        b"[]",
+        b"{\"schema\": 1}",
+        &json.as_bytes()[..json.len() / 2],
+        &html.as_bytes()[..html.len() / 2],
+        cut_page.as_bytes(),
+        later.as_bytes(),
+    ] {
+        let error = stored::parse(Path::new("x.json"), bytes).unwrap_err();
+        assert_eq!(error.kind().name(), "corrupt-file");
+        assert!(error.message().contains("x.json") && error.hint_text().is_some());
+        assert!(!error.hint_text().unwrap().contains("graph"), "the hint is about reports");
+    }
+}
+
+#[test]
+fn comparisons_tell_noise_from_change() {
+    let (first, again, slower) = (report(1.0), report(1.0 + 1e-9), report(1.5));
+    let same = compare(&first, &again);
+    let rows = || same.experiments.iter().flat_map(|each| &each.rows);
+    assert_eq!(rows().count(), 6 + 34);
+    let changed = rows().filter(|row| row.differs).count();
+    assert!(changed * 8 <= rows().count(), "{changed} rows differ by noise alone");
+    assert!(same.differences.is_empty());
+    let other = compare(&first, &slower);
+    for row in other.experiments.iter().flat_map(|each| &each.rows) {
+        assert!(row.differs && (1.35..1.65).contains(&row.ratio.median), "{row:?}");
+    }
+}
+
+#[test]
+fn comparisons_name_what_cannot_be_compared() {
+    let (first, mut second) = (report(1.0), report(1.0));
+    second.experiments[0].rows[0].name = "another".into();
+    second.experiments[1].parameters.insert("file".into(), "2 GiB".into());
+    second.environment.insert("file system".into(), "xfs".into());
+    second.environment.insert("load average before".into(), "9".into());
+    let compared = compare(&first, &second);
+    assert_eq!(compared.experiments[0].only_first, ["pread, unsorted (warm)"]);
+    assert_eq!(compared.experiments[0].only_second, ["another (warm)"]);
+    let refused = compared.experiments[1].refused.as_deref();
+    assert_eq!(refused, Some("not the same work: file is 1 GiB and 2 GiB"));
+    assert!(compared.experiments[1].rows.is_empty());
+    let names: Vec<&str> = compared.differences.iter().map(|each| each.name.as_str()).collect();
+    assert_eq!(names, ["file system"]);
+    second.experiments.remove(0);
+    assert_eq!(compare(&first, &second).only_first, ["random-read"]);
+    assert_eq!(compare(&second, &first).only_second, ["random-read"]);
+}
