@@ -220,6 +220,54 @@ fn generating_stops_and_cleans_up_too() {
 }
 
 #[test]
+fn measuring_stops_and_cleans_up_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let args = ["lab", "all", "--full", "--progress", "always", "-o", "report.json"];
+    let mut child = outcore(directory.path(), &args).stderr(Stdio::piped()).spawn().unwrap();
+    let mut messages = BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    let begin = Instant::now();
+    let inside = directory.path().join(".lab.outcore");
+    // The first file is the mark of the owner; the second is made for measuring.
+    while !inside.is_dir() || listed(&inside).len() < 2 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "nothing is made");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill("-INT", child.id());
+    messages.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{text}");
+    assert!(text.contains("interrupted") && text.contains("is removed"), "{text}");
+    assert_eq!(listed(directory.path()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_measured_report_is_shown_again_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = ["-o", "report.json", "--html", "page.html"];
+    let measured = outcore(directory.path(), &["lab", "random-read", "--quick", "-q"])
+        .args(files)
+        .output()
+        .unwrap();
+    assert!(measured.status.success(), "{}", stderr(&measured));
+    assert_eq!(listed(directory.path()).len(), 2, "the two files alone");
+    for file in ["report.json", "page.html"] {
+        let shown = run(directory.path(), &["lab", "report", file]);
+        assert_eq!(shown.stdout, measured.stdout, "{file}");
+        assert!(!shown.stdout.contains(&0x1b), "no colors in a pipe");
+        let json = run(directory.path(), &["lab", "report", "--json", file]);
+        assert_eq!(json.stdout, std::fs::read(directory.path().join("report.json")).unwrap());
+    }
+    let compared = run(directory.path(), &["lab", "compare", "report.json", "page.html"]);
+    let text = String::from_utf8(compared.stdout).unwrap();
+    assert!(compared.status.success() && text.contains("no significant difference"), "{text}");
+    let truth = std::fs::read(directory.path().join("report.json")).unwrap();
+    std::fs::write(directory.path().join("cut.json"), &truth[..truth.len() / 2]).unwrap();
+    let cut = run(directory.path(), &["lab", "report", "cut.json"]);
+    assert_eq!(cut.status.code(), Some(3));
+    assert!(stderr(&cut).starts_with("error[corrupt-file]"), "{}", stderr(&cut));
+}
+
+#[test]
 fn completions_and_the_manual_page_are_printed() {
     let directory = tempfile::tempdir().unwrap();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

@@ -31,9 +31,18 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<LabReport> {
     check_directory(&options.directory)?;
+    measure(options, experiments, observer).map_err(advised)
+}
+
+fn measure(
+    options: &LabOptions,
+    experiments: &[Listed],
+    observer: &dyn Observer,
+) -> Result<LabReport> {
     let mut found = environment::machine(&options.directory);
     found.extend(environment::load("before"));
-    let workplace = Workplace::create(&options.directory, options.effort, options.seed, observer)?
+    let workplace = Workplace::create(&options.directory, options.effort, options.seed, observer)
+        .map_err(unplaced)?
         .compile(options.compile);
     let mut done = Vec::with_capacity(experiments.len());
     for listed in experiments {
@@ -63,4 +72,21 @@ fn check_directory(directory: &Path) -> Result<()> {
     let message = format!("`{}` is not a directory", directory.display());
     Err(Error::new(ErrorKind::Usage, message)
         .hint("`--dir` names a directory on the disk to measure"))
+}
+
+/// The options that help here are not those of a job.
+fn advised(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::DiskFull => error.hint("use `--dir` on a larger disk, or `--quick`"),
+        _ => error,
+    }
+}
+
+/// Why there is no place to work.
+fn unplaced(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Usage => error.hint("wait for it to end, or use another `--dir`"),
+        ErrorKind::Io => error.hint("use `--dir` with a directory that you may write to"),
+        _ => error,
+    }
 }

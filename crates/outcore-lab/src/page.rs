@@ -32,7 +32,7 @@ pub fn html(reports: &[LabReport]) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" \
-         content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
          <title>outcore laboratory: file I/O</title>\n<link rel=\"icon\" href=\"data:,\">\n\
          <style>\n{STYLE}</style>\n</head>\n<body>\n"
     );

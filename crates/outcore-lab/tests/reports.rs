@@ -1,5 +1,6 @@
 //! Reports as files, pages and comparisons: what is written can be read, and names can hold anything.
 
+use outcore::progress::Silent;
 use outcore_lab::chart::charts;
 use outcore_lab::compare::compare;
 use outcore_lab::meter::{Latencies, Sample};
@@ -7,7 +8,7 @@ use outcore_lab::report::{Chart, Experiment, LabReport, Missing, Row, SCHEMA};
 use outcore_lab::rounds::{AGAIN, Measured};
 use outcore_lab::state::State;
 use outcore_lab::table::Column;
-use outcore_lab::{Effort, Random, page, stored};
+use outcore_lab::{Effort, Random, Workplace, page, stored};
 use std::path::Path;
 
 const NASTY: &str = "<script>alert(1)</script> & \"quoted\" ]]> <!--";
@@ -99,7 +100,7 @@ fn a_page_needs_nothing_and_runs_nothing() {
         assert!(!html.contains(door), "{door}");
     }
     let drawings: usize = report(1.0).experiments.iter().map(|each| charts(each).len()).sum();
-    assert_eq!(drawings, 2 + 2 + 1 + 1, "bars and quantiles of two groups; lines and quantiles");
+    assert_eq!(drawings, 2 + 2 + 1, "bars and quantiles of two groups; lines");
     assert_eq!(html.matches("<svg class=\"wide\"").count(), drawings);
     assert_eq!(html.matches("<svg class=\"narrow\"").count(), drawings);
     assert!(!html.contains("NaN") && !html.contains("\"inf"), "coordinates are numbers");
@@ -182,4 +183,13 @@ fn comparisons_name_what_cannot_be_compared() {
     second.experiments.remove(0);
     assert_eq!(compare(&first, &second).only_first, ["random-read"]);
     assert_eq!(compare(&second, &first).only_second, ["random-read"]);
+}
+
+#[test]
+fn a_disk_that_is_too_small_is_refused_before_it_is_full() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
+    let error = workplace.make_file("huge", 1 << 60).unwrap_err();
+    assert_eq!(error.kind().name(), "disk-too-small");
+    assert!(error.hint_text().unwrap().contains("--dir"));
 }

@@ -13,6 +13,7 @@ struct Frame {
     left: f64,
     right: f64,
     step: f64,
+    above: f64,
     top: f64,
 }
 
@@ -22,17 +23,37 @@ impl Frame {
         match layout {
             Layout::Wide => {
                 let left = (longest * 6.9 + 14.0).clamp(90.0, 300.0);
-                Self { layout, left, right: layout.width() - 76.0, step: 26.0, top: 6.0 }
+                Self {
+                    layout,
+                    left,
+                    right: layout.width() - 76.0,
+                    step: 26.0,
+                    above: 13.0,
+                    top: 6.0,
+                }
             }
-            Layout::Narrow => {
-                Self { layout, left: 6.0, right: layout.width() - 58.0, step: 40.0, top: 4.0 }
-            }
+            Layout::Narrow => Self {
+                layout,
+                left: 6.0,
+                right: layout.width() - 58.0,
+                step: 40.0,
+                above: 27.0,
+                top: 4.0,
+            },
+        }
+    }
+
+    /// The same with room for a figure above each bar.
+    fn roomy(self) -> Self {
+        match self.layout {
+            Layout::Wide => Self { step: 32.0, above: 20.0, ..self },
+            Layout::Narrow => Self { step: 52.0, above: 39.0, ..self },
         }
     }
 
     /// The middle of a row's bar.
     fn middle(&self, number: usize) -> f64 {
-        let above = if self.layout == Layout::Wide { 13.0 } else { 27.0 };
+        let above = self.above;
         self.top + self.step * number as f64 + above
     }
 
@@ -44,7 +65,10 @@ impl Frame {
         let y = self.middle(number);
         match self.layout {
             Layout::Wide => text(svg, self.left - 8.0, y + 4.0, "label end", &cut(name, 42)),
-            Layout::Narrow => text(svg, self.left, y - 12.0, "label", &cut(name, 48)),
+            Layout::Narrow => {
+                let above = self.above - 15.0;
+                text(svg, self.left, y - above, "label", &cut(name, 48));
+            }
         }
     }
 }
@@ -139,7 +163,7 @@ pub(super) fn quantiles(title: &str, rows: &[&Row], layout: Layout) -> Option<St
     }
     let rows: Vec<&Row> = drawn.iter().map(|(row, _)| *row).collect();
     let names = names(&rows);
-    let frame = Frame::new(layout, &names);
+    let frame = Frame::new(layout, &names).roomy();
     let all: Vec<f64> =
         drawn.iter().flat_map(|(_, at)| at.clone()).map(|value| value.max(1e-3)).collect();
     let (low, high) = extent(&all);
@@ -152,8 +176,10 @@ pub(super) fn quantiles(title: &str, rows: &[&Row], layout: Layout) -> Option<St
         span(&mut svg, &scale, frame.middle(number), at, name);
     }
     let words = match layout {
-        Layout::Wide => "µs, logarithmic; bar: median to 99th percentile; line: fastest to slowest",
-        Layout::Narrow => "µs, logarithmic; bar: median to 99 %",
+        Layout::Wide => {
+            "µs, logarithmic; circle: median; bar: to the 99th percentile; line: fastest to slowest"
+        }
+        Layout::Narrow => "µs, logarithmic; circle: median; bar: to 99 %",
     };
     text(&mut svg, frame.left, bottom + 32.0, "axis", words);
     Some(svg + "</svg>")
@@ -182,6 +208,6 @@ fn span(svg: &mut String, scale: &Scale, y: f64, at: &[f64], name: &str) {
         let _ =
             write!(svg, "<circle class=\"{class}\" cx=\"{end:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>");
     }
-    text(svg, x[3] + 7.0, y + 4.0, "value", &three(at[1]));
+    text(svg, x[1], y - 8.0, "value middle", &three(at[1]));
     svg.push_str("</g>");
 }

@@ -41,7 +41,8 @@ pub(super) fn lines(
     for (name, at) in &level {
         let y = plot.y.at(at.median);
         line(&mut svg, "level", (plot.left, y), (plot.right, y));
-        text(&mut svg, plot.left + 4.0, y - 4.0, "label", &cut(name, 36));
+        let below = if y < plot.top + 16.0 { 14.0 } else { -4.0 };
+        text(&mut svg, plot.left + 22.0, y + below, "label", &cut(name, 36));
     }
     for (number, each) in series.iter().enumerate() {
         plot.series(&mut svg, number % COLORS, each);

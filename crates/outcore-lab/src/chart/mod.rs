@@ -40,6 +40,9 @@ impl Layout {
     }
 }
 
+/// More quantiles than these would make a page of their own.
+const SPANS_MAX: usize = 24;
+
 /// The charts of an experiment, one a group of rows; without a chart of its own it gets bars of the
 /// elapsed time. Rows whose single operations were timed get one more, of their quantiles.
 pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
@@ -47,6 +50,7 @@ pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
     for (group, rows) in groups(experiment) {
         let of = if group.is_empty() { String::new() } else { format!(", {group}") };
         let chart = experiment.chart.clone().unwrap_or_else(|| own_bars(&rows));
+        let is_lines = matches!(chart, Chart::Lines { .. });
         drawings.extend(match chart {
             Chart::Bars { column, logarithmic } => {
                 let title = format!("{}{of}", column.heading());
@@ -59,6 +63,9 @@ pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
                 drawing(&title, |layout| lines::lines(&title, &rows, &x, column, layout))
             }
         });
+        if is_lines || rows.len() > SPANS_MAX {
+            continue;
+        }
         let timed: Vec<&Row> = rows
             .iter()
             .copied()

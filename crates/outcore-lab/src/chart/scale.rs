@@ -15,7 +15,7 @@ pub(super) struct Scale {
 impl Scale {
     /// An axis from 0 to a little more than `high`.
     pub(super) fn linear(high: f64, from: f64, to: f64) -> Self {
-        let high = if high > 0.0 { high * 1.02 } else { 1.0 };
+        let high = if high > 0.0 { high * 1.06 } else { 1.0 };
         Self { low: 0.0, high, logarithmic: false, from, to }
     }
 
@@ -42,7 +42,7 @@ impl Scale {
     fn even_ticks(&self) -> Vec<f64> {
         let rough = (self.high - self.low) / 4.0;
         let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|step| step * power);
         let step = step.into_iter().find(|step| *step >= rough).unwrap_or(rough);
         let count = ((self.high - self.low) / step).floor() as usize;
         (0..=count).map(|number| self.low + number as f64 * step).collect()
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_on_the_axis() {
         let even = Scale::linear(9.0, 0.0, 100.0);
-        assert_eq!(even.ticks(), [0.0, 5.0]);
+        assert_eq!(even.ticks(), [0.0, 2.5, 5.0, 7.5]);
         let factors = Scale::logarithmic(0.7, 900.0, 0.0, 100.0);
         assert_eq!(factors.ticks(), [1.0, 10.0, 100.0, 1000.0]);
         assert!(factors.at(0.0) == 0.0 && factors.at(1e9) == 100.0);

@@ -1,0 +1,97 @@
+"""Opens the laboratory's page in a browser, wide and narrow, light and dark, and on paper (bar L7).
+
+Passes if nothing is said on the console, nothing is fetched, every chart is there and has a size, and the body does not
+scroll sideways. Writes screenshots for people to look at.
+
+    outcore lab all --quick --html page.html
+    python3 evals/lab/page.py page.html [--screenshots FOLDER]
+
+Needs `pip install playwright` and Chromium (`apt-get install chromium`, or `playwright install chromium`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+WIDTHS = {"narrow": 390, "wide": 1400}
+SMALLEST_TEXT = 10.0
+
+# Text of a chart shrinks with it: measured as shown, not as written.
+LOOK = """() => {
+  const shown = [...document.querySelectorAll('svg')].filter(svg => svg.getBoundingClientRect().width > 0);
+  const texts = shown.flatMap(svg => [...svg.querySelectorAll('text')].map(text => {
+    const size = parseFloat(getComputedStyle(text).fontSize);
+    return size * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  }));
+  const outside = shown.flatMap(svg => [...svg.querySelectorAll('text')].filter(text => {
+    const box = text.getBBox(), view = svg.viewBox.baseVal;
+    return box.x < -1 || box.x + box.width > view.width + 1 || box.y + box.height > view.height + 1;
+  }).map(text => text.textContent));
+  return {
+    figures: document.querySelectorAll('figure').length,
+    charts: shown.filter(svg => svg.getBoundingClientRect().height > 40).length,
+    smallest: Math.min(...texts),
+    outside,
+    overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  };
+}"""
+
+
+def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None) -> list[str]:
+    """What is wrong with the page at one width and in one scheme of colors."""
+    found: list[str] = []
+    size = {"width": WIDTHS[name], "height": 900}
+    page = browser.new_page(viewport=size, color_scheme=scheme, device_scale_factor=2)
+    page.on("console", lambda message: found.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: found.append(f"error: {error}"))
+    page.on("request", lambda request: found.extend([f"fetched: {request.url}"] * (request.url[:5] not in ("file:", "data:"))))
+    page.goto(page_path.resolve().as_uri())
+    seen = page.evaluate(LOOK)
+    if seen["charts"] == 0 or seen["charts"] != seen["figures"]:
+        found.append(f"{seen['charts']} charts are shown of {seen['figures']}")
+    if seen["overflow"] > 0:
+        found.append(f"the body is {seen['overflow']} pixels too wide")
+    if seen["charts"] and seen["smallest"] < SMALLEST_TEXT:
+        found.append(f"text of {seen['smallest']:.1f} pixels in a chart")
+    found += [f"text leaves its chart: {text!r}" for text in seen["outside"]]
+    if folder:
+        page.screenshot(path=folder / f"{name}-{scheme}.png", full_page=True)
+        if (name, scheme) == ("wide", "light"):
+            page.pdf(path=folder / "paper.pdf", format="A4", print_background=True)
+    page.close()
+    print(f"{name} {scheme}: {seen['charts']} charts, smallest text {seen['smallest'] or 0:.1f} px, {len(found)} faults")
+    return [f"{name} {scheme}: {fault}" for fault in found]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("page", type=Path, help="what `outcore lab ... --html` wrote")
+    parser.add_argument("--screenshots", type=Path, metavar="FOLDER", help="where to put screenshots and a PDF")
+    arguments = parser.parse_args()
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        print("error: playwright is missing: `pip install playwright`", file=sys.stderr)
+        return 2
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if arguments.screenshots:
+        arguments.screenshots.mkdir(parents=True, exist_ok=True)
+    found: list[str] = []
+    with sync_playwright() as playwright:
+        # A container often runs as root, where Chromium has no sandbox; the page is a local file.
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for name in WIDTHS:
+            for scheme in ("light", "dark"):
+                found += faults(browser, arguments.page, name, scheme, arguments.screenshots)
+        browser.close()
+    for fault in found:
+        print(f"FAULT {fault}", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
