@@ -6,6 +6,8 @@ scroll sideways. Writes screenshots for people to look at.
     outcore lab all --quick --html page.html
     python3 evals/lab/page.py page.html [--screenshots FOLDER]
 
+A page with every kind of chart and names that hold markup: `OUTCORE_LAB_PAGE=page.html cargo test -p outcore-lab`.
+
 Needs `pip install playwright` and Chromium (`apt-get install chromium`, or `playwright install chromium`).
 """
 

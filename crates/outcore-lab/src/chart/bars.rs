@@ -119,7 +119,11 @@ pub(super) fn intervals(
         bar(&mut svg, class, &scale, frame.middle(number), at, name);
     }
     let axis = if logarithmic { ", logarithmic" } else { "" };
-    let words = format!("{}{axis}; whiskers: 95 % intervals of the median", column.heading());
+    let whiskers = match layout {
+        Layout::Wide => "whiskers: 95 % intervals of the median",
+        Layout::Narrow => "whiskers: 95 %",
+    };
+    let words = format!("{}{axis}; {whiskers}", column.heading());
     text(&mut svg, frame.left, bottom + 32.0, "axis", &words);
     Some(svg + "</svg>")
 }
