@@ -16,7 +16,6 @@
 )]
 
 pub mod api;
-mod api;
 pub mod chart;
 pub mod compare;
 pub mod environment;

@@ -5,5 +5,5 @@ pub(crate) mod cache;
 pub mod map;
 pub(crate) mod process;
 pub mod stdio;
-pub mod uring;
 pub(crate) mod system;
+pub mod uring;

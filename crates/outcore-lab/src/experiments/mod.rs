@@ -8,6 +8,8 @@ use crate::Workplace;
 use crate::report::Experiment;
 use outcore::Result;
 
+type Run = fn(&Workplace<'_>) -> Result<Experiment>;
+
 /// An experiment that can be run by its name.
 #[derive(Debug, Clone, Copy)]
 pub struct Listed {
@@ -16,20 +18,15 @@ pub struct Listed {
     /// One line of help.
     pub about: &'static str,
     /// Runs it.
-    pub run: fn(&Workplace<'_>) -> Result<Experiment>,
+    pub run: Run,
 }
 
-const fn listed(
-    name: &'static str,
-    about: &'static str,
-    run: fn(&Workplace<'_>) -> Result<Experiment>,
-) -> Listed {
+const fn listed(name: &'static str, about: &'static str, run: Run) -> Listed {
     Listed { name, about, run }
 }
 
 /// All experiments, in the order in which `all` runs them. A line here is a subcommand as well.
-pub const LIST: &[Listed] = &[listed(
-    "random-read",
-    "Random reads: sorted or not, buffers, ways to seek",
-    random_read::run,
-)];
+pub const LIST: &[Listed] = &[
+    listed("random-read", "Reads of single records, sorted or not, in many ways", random_read::run),
+    listed("random-update", "Updates of single records, sorted or not", random_update::run),
+];
