@@ -41,7 +41,7 @@ impl Layout {
 }
 
 /// More quantiles than these would make a page of their own.
-const SPANS_MAX: usize = 24;
+const SPANS_MAX: usize = 40;
 
 /// The charts of an experiment, one a group of rows; without a chart of its own it gets bars of the
 /// elapsed time. Rows whose single operations were timed get one more, of their quantiles.
