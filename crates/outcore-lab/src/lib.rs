@@ -21,6 +21,7 @@ pub mod compare;
 pub mod environment;
 pub mod experiments;
 mod laboratory;
+pub mod foreign;
 pub mod meter;
 pub mod page;
 pub mod report;
