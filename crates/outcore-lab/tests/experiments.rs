@@ -108,3 +108,66 @@ fn a_slow_disk_is_asked_for_less() {
         assert!(row.samples.iter().all(|sample| sample.operations == 32));
     }
 }
+
+#[test]
+fn sequential_read() {
+    use experiments::sequential_read::{Parameters, run};
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
+    let workplace = workplace.compile(true);
+    let parameters = Parameters { blocks: 2000, rounds: 2, probe_bytes: 1 << 20 };
+    let experiment = run(&workplace, parameters).unwrap();
+    let both = [
+        "read, two calls a block",
+        "fread",
+        "fread, 4 KiB buffer",
+        "fread, 32 MiB buffer",
+        "ifstream (C++)",
+        "mmap",
+        "mmap, populated",
+        "mmap, advised",
+        "mmap, shared",
+        "read 64 KiB",
+        "read 1 MiB",
+        "pread 1 MiB",
+        "pread 1 MiB, 2 threads",
+        "pread 1 MiB, 4 threads",
+        "the engine's reader",
+    ];
+    let direct = [
+        "pread 1 MiB, direct",
+        "pread 4 MiB, direct",
+        "io_uring 1 MiB x 4, direct",
+        "the engine's reader, direct",
+    ];
+    for name in both {
+        has(&experiment, name, "warm");
+        has(&experiment, name, "cold");
+    }
+    direct.iter().for_each(|name| has(&experiment, name, "cold"));
+    has(&experiment, "read 1 MiB", "reclaimed");
+    agrees(&experiment);
+    assert!(experiment.finding.contains("engine"), "{}", experiment.finding);
+    drop(workplace);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+/// There is such a row, or a reason why not.
+fn has(experiment: &Experiment, name: &str, group: &str) {
+    let row = experiment.rows.iter().any(|row| row.name == name && row.group == group);
+    let reason = experiment
+        .missing
+        .iter()
+        .any(|missing| missing.name.starts_with(name) && !missing.reason.contains("compile"));
+    assert!(row || reason, "{name}, {group}: {:?}", experiment.missing);
+}
+
+/// No row had another checksum than the others.
+fn agrees(experiment: &Experiment) {
+    for missing in &experiment.missing {
+        assert!(!missing.reason.contains("checksum"), "{missing:?}");
+    }
+    for row in &experiment.rows {
+        assert!(row.samples.iter().all(|sample| sample.wall_seconds > 0.0), "{}", row.name);
+    }
+}

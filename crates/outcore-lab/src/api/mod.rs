@@ -3,6 +3,7 @@
 
 pub(crate) mod cache;
 pub mod map;
+pub mod memory;
 pub(crate) mod process;
 pub mod stdio;
 pub(crate) mod system;

@@ -1,5 +1,6 @@
 //! The experiments, one a module: each gives its methods to [`crate::rounds`] and says what came out.
 
+mod compare;
 pub mod positions;
 pub mod random_read;
 pub mod random_update;
@@ -30,3 +31,4 @@ pub const LIST: &[Listed] = &[
     listed("random-read", "Reads of single records, sorted or not, in many ways", random_read::run),
     listed("random-update", "Updates of single records, sorted or not", random_update::run),
 ];
+pub mod sequential_read;
