@@ -32,3 +32,4 @@ pub const LIST: &[Listed] = &[
     listed("random-update", "Updates of single records, sorted or not", random_update::run),
 ];
 pub mod sequential_read;
+pub mod transfer_size;
