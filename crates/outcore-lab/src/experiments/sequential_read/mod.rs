@@ -101,7 +101,7 @@ fn main(workplace: &Workplace<'_>, input: &Input, parameters: Parameters) -> Res
                     Ok(())
                 })),
                 Some(reason) => {
-                    let name = format!("{}, {}", way.name, state.name());
+                    let name = format!("{} ({group})", way.name);
                     missing.push(Missing { name, reason: reason.to_owned() });
                 }
             }
@@ -146,9 +146,6 @@ fn reclaimed(workplace: &Workplace<'_>, input: &Input, parameters: Parameters) -
     }
     let mut measured = rounds::run(workplace, methods, parameters.rounds.min(3))?;
     measured.rows.retain(|row| row.name != AGAIN);
-    for missing in &mut measured.missing {
-        missing.name.push_str(", reclaimed");
-    }
     Ok(measured)
 }
 
@@ -171,6 +168,7 @@ fn finding(experiment: &Experiment) -> String {
         said.extend(threads_against_one(experiment, group));
         said.extend(engine_against(experiment, group));
     }
+    said.extend(large_pages(experiment));
     said.extend(reclaimed_memory(experiment));
     said.join(" ")
 }
@@ -198,6 +196,14 @@ fn engine_against(experiment: &Experiment, group: &str) -> Option<String> {
     let best = fastest(experiment, group, |row| !is_engine(&row.name))?;
     let share = 100.0 / times(engine, best)?.median;
     Some(format!("{} reaches {share:.0} % of `{}`.", capital(engine.name.as_str()), best.name))
+}
+
+/// What the pages behind a buffer do to direct reads.
+fn large_pages(experiment: &Experiment) -> Option<String> {
+    let large = row(experiment, "cold", "pread 4 MiB, direct, large pages")?;
+    let small = row(experiment, "cold", "pread 4 MiB, direct")?;
+    let stands = stands(large, small);
+    Some(format!("Direct reading of 4 MiB into large pages {stands} that into small ones."))
 }
 
 fn capital(name: &str) -> String {

@@ -7,19 +7,20 @@ use crate::api::uring::{Ring, RingOptions};
 use crate::foreign::run_program;
 use crate::meter::Outcome;
 use crate::state::State;
-use outcore::io::{AlignedBuffer, Files, Mode, ReadAhead};
+use outcore::io::{ALIGNMENT, AlignedBuffer, Files, Mode, ReadAhead};
 use outcore::{Error, ErrorKind, Result};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
+use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const MIB: usize = 1 << 20;
 
-/// The engine's blocks, and how many it reads ahead.
-const ENGINE_BYTES: usize = MIB;
+/// About the engine's blocks, and how many it reads ahead.
+const ENGINE_BYTES: usize = 4 * MIB;
 const ENGINE_DEPTH: usize = 4;
 
 /// What all ways get.
@@ -72,13 +73,17 @@ pub(super) const WAYS: &[Way] = &[
     plain("mmap, shared", |input| map(input, Sharing::Shared, false, &[])),
     plain("read 64 KiB", |input| read(input, 64 << 10)),
     plain("read 1 MiB", |input| read(input, MIB)),
-    plain("pread 1 MiB", |input| pread(input, MIB, 0)),
+    plain("pread 1 MiB", |input| pread(input, &mut small(MIB), 0)),
     plain("pread 1 MiB, 2 threads", |input| threads(input, 2)),
     plain("pread 1 MiB, 4 threads", |input| threads(input, 4)),
     plain(ENGINE, |input| engine(input, Mode::Read)),
-    direct("pread 1 MiB, direct", |input| pread(input, MIB, libc::O_DIRECT)),
-    direct("pread 4 MiB, direct", |input| pread(input, 4 * MIB, libc::O_DIRECT)),
-    Way { name: "io_uring 1 MiB x 4, direct", kind: Kind::Ring, run: ring },
+    direct("pread 1 MiB, direct", |input| pread(input, &mut small(MIB), libc::O_DIRECT)),
+    direct("pread 4 MiB, direct", |input| pread(input, &mut small(4 * MIB), libc::O_DIRECT)),
+    direct("pread 4 MiB, direct, large pages", |input| {
+        pread(input, AlignedBuffer::new(4 * MIB).bytes_mut(), libc::O_DIRECT)
+    }),
+    ring("io_uring 1 MiB x 4, direct", |input| rings(input, MIB)),
+    ring("io_uring 2 MiB x 4, direct, large pages", |input| rings(input, 2 * MIB)),
     direct(ENGINE_DIRECT, |input| engine(input, Mode::ReadDirect)),
 ];
 
@@ -88,6 +93,10 @@ const fn plain(name: &'static str, run: fn(&Input) -> Result<Outcome>) -> Way {
 
 const fn direct(name: &'static str, run: fn(&Input) -> Result<Outcome>) -> Way {
     Way { name, kind: Kind::Direct, run }
+}
+
+const fn ring(name: &'static str, run: fn(&Input) -> Result<Outcome>) -> Way {
+    Way { name, kind: Kind::Ring, run }
 }
 
 impl Way {
@@ -125,7 +134,7 @@ impl Input {
     ) -> Result<Self> {
         let direct = direct_works(&path)?;
         let ring = match &direct {
-            Ok(()) => Ring::new(&path, RING)?.map(|_| ()),
+            Ok(()) => Ring::new(&path, options(MIB))?.map(|_| ()),
             Err(reason) => Err(reason.clone()),
         };
         Ok(Self { path, blocks, files: files.clone(), program, direct, ring })
@@ -236,15 +245,40 @@ fn read(input: &Input, bytes: usize) -> Result<Outcome> {
     }
 }
 
-fn pread(input: &Input, bytes: usize, flags: i32) -> Result<Outcome> {
+/// Memory for direct reads in pages as the system gives them.
+fn small(bytes: usize) -> Small {
+    let memory = vec![0; bytes + ALIGNMENT];
+    let start = memory.as_ptr().align_offset(ALIGNMENT);
+    Small { memory, range: start..start + bytes }
+}
+
+/// See [`small`].
+struct Small {
+    memory: Vec<u8>,
+    range: std::ops::Range<usize>,
+}
+
+impl Deref for Small {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.memory[self.range.clone()]
+    }
+}
+
+impl DerefMut for Small {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.range.clone()]
+    }
+}
+
+fn pread(input: &Input, buffer: &mut [u8], flags: i32) -> Result<Outcome> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(flags)
         .open(&input.path)
         .map_err(|e| Error::io("open", &input.path, e))?;
-    let mut buffer = AlignedBuffer::new(bytes);
     let mut summer = Summer::default();
-    let calls = part(input, &file, 0..input.bytes(), buffer.bytes_mut(), &mut summer)?;
+    let calls = part(input, &file, 0..input.bytes(), buffer, &mut summer)?;
     input.outcome(&summer, calls + 2)
 }
 
@@ -297,17 +331,20 @@ fn threads(input: &Input, count: u64) -> Result<Outcome> {
     input.outcome(&whole, calls)
 }
 
-const RING: RingOptions =
-    RingOptions { depth: 4, buffer_bytes: MIB, direct: true, registered: true };
+fn options(buffer_bytes: usize) -> RingOptions {
+    RingOptions { depth: 4, buffer_bytes, direct: true, registered: true }
+}
 
-fn ring(input: &Input) -> Result<Outcome> {
-    let mut ring = Ring::new(&input.path, RING)?.map_err(|e| Error::new(ErrorKind::Io, e))?;
+/// Four reads under way. The ring's buffers are those of the engine: in large pages from 2 MiB on.
+fn rings(input: &Input, bytes: usize) -> Result<Outcome> {
+    let made = Ring::new(&input.path, options(bytes))?;
+    let mut ring = made.map_err(|reason| Error::new(ErrorKind::Io, reason))?;
     let mut whole = Summer::default();
-    let ranges = (0..input.bytes()).step_by(MIB).map(|offset| (offset, MIB as u32));
-    let calls = 3 + input.bytes().div_ceil(MIB as u64);
-    ring.read_ranges(ranges, |index, bytes| {
-        let mut summer = Summer::at((index * MIB) as u64);
-        summer.feed(bytes);
+    let ranges = (0..input.bytes()).step_by(bytes).map(|offset| (offset, bytes as u32));
+    let calls = 3 + input.bytes().div_ceil(bytes as u64);
+    ring.read_ranges(ranges, |index, read| {
+        let mut summer = Summer::at((index * bytes) as u64);
+        summer.feed(read);
         whole.merge(&summer);
     })?;
     input.outcome(&whole, calls)
