@@ -20,6 +20,7 @@ pub mod chart;
 pub mod compare;
 pub mod environment;
 pub mod experiments;
+pub mod foreign;
 mod laboratory;
 pub mod meter;
 pub mod page;

@@ -24,6 +24,9 @@ pub struct Method<'a> {
     pub file: Option<PathBuf>,
     /// Work before each run that is not measured, such as removing what the last run made.
     pub prepare: Box<dyn FnMut() -> Result<()> + 'a>,
+    /// What proves that a run may begin, behind `prepare` and the state of the file; the inner `Err`
+    /// is the reason why it may not, and the method then has no row.
+    pub prove: Box<dyn FnMut() -> Result<std::result::Result<(), String>> + 'a>,
     /// The run. It must use what it reads: the checksum is compared with that of the others.
     pub run: Box<dyn FnMut() -> Result<Outcome> + 'a>,
 }
@@ -42,6 +45,7 @@ impl<'a> Method<'a> {
             state,
             file,
             prepare: Box::new(|| Ok(())),
+            prove: Box::new(|| Ok(Ok(()))),
             run: Box::new(run),
         }
     }
@@ -65,6 +69,16 @@ impl<'a> Method<'a> {
     #[must_use]
     pub fn prepare(mut self, prepare: impl FnMut() -> Result<()> + 'a) -> Self {
         self.prepare = Box::new(prepare);
+        self
+    }
+
+    /// What else must hold before each run.
+    #[must_use]
+    pub fn prove(
+        mut self,
+        prove: impl FnMut() -> Result<std::result::Result<(), String>> + 'a,
+    ) -> Self {
+        self.prove = Box::new(prove);
         self
     }
 }
@@ -109,10 +123,13 @@ pub fn run(
             workplace.detail(&method.name)?;
             if reasons[number].is_none() {
                 (method.prepare)()?;
-                let brought = match &method.file {
+                let mut brought = match &method.file {
                     Some(path) => bring(path, method.state)?,
                     None => Ok(()),
                 };
+                if brought.is_ok() {
+                    brought = (method.prove)()?;
+                }
                 match brought {
                     Ok(()) => samples[slot].push(measure(round, &mut method.run)?),
                     Err(reason) => reasons[number] = Some(reason),

@@ -59,7 +59,16 @@ pub fn bring(path: &Path, state: State) -> Result<std::result::Result<(), String
         }
         State::Cold | State::Direct | State::Reclaimed => {
             drop_cached(path)?;
-            let cached = cached_share(path)?;
+            let mut cached = cached_share(path)?;
+            // Pages that are still being read ahead stay; a moment later they go too.
+            for _ in 0..10 {
+                if cached.is_none_or(|share| share <= 0.0) {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                drop_cached(path)?;
+                cached = cached_share(path)?;
+            }
             let reason = "the file system keeps the file's pages in memory";
             Ok(expect(cached, |share| share <= 0.0, reason))
         }

@@ -108,3 +108,120 @@ fn a_slow_disk_is_asked_for_less() {
         assert!(row.samples.iter().all(|sample| sample.operations == 32));
     }
 }
+
+#[test]
+fn sequential_read() {
+    use experiments::sequential_read::{Parameters, run};
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
+    let workplace = workplace.compile(true);
+    let parameters = Parameters { blocks: 2000, rounds: 2, probe_bytes: 1 << 20 };
+    let experiment = run(&workplace, parameters).unwrap();
+    let both = [
+        "read, two calls a block",
+        "fread",
+        "fread, 4 KiB buffer",
+        "fread, 32 MiB buffer",
+        "ifstream (C++)",
+        "mmap",
+        "mmap, populated",
+        "mmap, advised",
+        "mmap, shared",
+        "read 64 KiB",
+        "read 1 MiB",
+        "pread 1 MiB",
+        "pread 1 MiB, 2 threads",
+        "pread 1 MiB, 4 threads",
+        "the engine's reader",
+    ];
+    let direct = [
+        "pread 1 MiB, direct",
+        "pread 4 MiB, direct",
+        "pread 4 MiB, direct, large pages",
+        "io_uring 1 MiB x 4, direct",
+        "io_uring 2 MiB x 4, direct, large pages",
+        "the engine's reader, direct",
+    ];
+    for name in both {
+        has(&experiment, name, "warm", name);
+        has(&experiment, name, "cold", name);
+    }
+    direct.iter().for_each(|name| has(&experiment, name, "cold", name));
+    has(&experiment, "read 1 MiB", "reclaimed", "read 1 MiB (reclaimed)");
+    agrees(&experiment);
+    assert!(experiment.finding.contains("engine"), "{}", experiment.finding);
+    drop(workplace);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+/// There is such a row, or a reason why not. Compilers that do not compile are no reason.
+fn has(experiment: &Experiment, name: &str, group: &str, missing_as: &str) {
+    let row = experiment.rows.iter().any(|row| row.name == name && row.group == group);
+    let reason = experiment.missing.iter().any(|missing| {
+        missing.name.starts_with(missing_as) && !missing.reason.contains("does not compile")
+    });
+    assert!(row || reason, "{name}, {group}: {:?}", experiment.missing);
+}
+
+/// No row had another checksum than the others.
+fn agrees(experiment: &Experiment) {
+    for missing in &experiment.missing {
+        assert!(!missing.reason.contains("checksum"), "{missing:?}");
+    }
+    for row in &experiment.rows {
+        assert!(row.samples.iter().all(|sample| sample.wall_seconds > 0.0), "{}", row.name);
+    }
+}
+
+#[test]
+fn transfer_size() {
+    use experiments::transfer_size::{Parameters, run};
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
+    let workplace = workplace.compile(true);
+    let sizes = vec![8, 4096, 1 << 20];
+    let parameters = Parameters { sizes, file_bytes: 2 << 20, operations_max: 300, rounds: 2 };
+    let experiment = run(&workplace, &parameters).unwrap();
+    for series in [
+        "read",
+        "pread",
+        "fread",
+        "fread with 64 KiB",
+        "fread_unlocked with 64 KiB",
+        "Fortran sequential",
+        "Fortran stream",
+        "Fortran direct",
+        "aio_read",
+        "io_uring",
+        "mmap and copy",
+    ] {
+        for size in ["8 B", "4 KiB", "1 MiB"] {
+            has(&experiment, &format!("{series} {size}"), size, series);
+        }
+    }
+    agrees(&experiment);
+    assert!(experiment.chart.is_some());
+    assert_eq!(
+        experiment.rows.iter().filter(|row| row.point.is_none()).count(),
+        1,
+        "the repetition"
+    );
+    for word in ["`read` takes", "aio_read", "within 5 %"] {
+        assert!(experiment.finding.contains(word), "{}", experiment.finding);
+    }
+    drop(workplace);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn programs_that_were_not_asked_for_are_missing() {
+    use experiments::transfer_size::{Parameters, run};
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
+    let sizes = vec![64];
+    let parameters = Parameters { sizes, file_bytes: 1 << 20, operations_max: 10, rounds: 1 };
+    let experiment = run(&workplace, &parameters).unwrap();
+    let missing = experiment.missing.iter().filter(|missing| missing.reason.contains("--compile"));
+    assert_eq!(missing.count(), 3, "{:?}", experiment.missing);
+    assert!(experiment.notes.is_empty());
+}

@@ -1,8 +1,11 @@
 //! The experiments, one a module: each gives its methods to [`crate::rounds`] and says what came out.
 
+mod compare;
 pub mod positions;
 pub mod random_read;
 pub mod random_update;
+pub mod sequential_read;
+pub mod transfer_size;
 
 use crate::Workplace;
 use crate::report::Experiment;
@@ -29,4 +32,10 @@ const fn listed(name: &'static str, about: &'static str, run: Run) -> Listed {
 pub const LIST: &[Listed] = &[
     listed("random-read", "Reads of single records, sorted or not, in many ways", random_read::run),
     listed("random-update", "Updates of single records, sorted or not", random_update::run),
+    listed("sequential-read", "Reads from front to back: calls, streams, maps, threads", |lab| {
+        sequential_read::run(lab, sequential_read::Parameters::of(lab.effort))
+    }),
+    listed("transfer-size", "Transfers of 8 B to 4 MiB through each interface", |lab| {
+        transfer_size::run(lab, &transfer_size::Parameters::of(lab.effort))
+    }),
 ];

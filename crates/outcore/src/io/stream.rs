@@ -4,6 +4,7 @@
 //! multiple of [`ALIGNMENT`]; the tail of a direct file is padded and then cut off.
 
 use super::files::part_path;
+use super::memory::{LARGE_PAGE, LargePages};
 use super::{ALIGNMENT, Files, Mode, StoredFile};
 use crate::error::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -11,20 +12,30 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// Bytes that start at a multiple of [`ALIGNMENT`].
+/// Bytes that start at a multiple of [`ALIGNMENT`], those of a large page or more in large pages.
 pub struct AlignedBuffer {
-    memory: Vec<u8>,
+    memory: Memory,
     start: usize,
     len: usize,
+}
+
+/// What a buffer lies in.
+enum Memory {
+    Allocated(Vec<u8>),
+    Large(LargePages),
 }
 
 impl AlignedBuffer {
     /// A buffer of `bytes`, rounded up to the alignment.
     pub fn new(bytes: usize) -> Self {
         let len = bytes.next_multiple_of(ALIGNMENT);
+        let large = if len < LARGE_PAGE { None } else { LargePages::new(len) };
+        if let Some(memory) = large {
+            return Self { memory: Memory::Large(memory), start: 0, len };
+        }
         let memory = vec![0u8; len + ALIGNMENT];
         let start = memory.as_ptr().addr().wrapping_neg() % ALIGNMENT;
-        Self { memory, start, len }
+        Self { memory: Memory::Allocated(memory), start, len }
     }
     /// Its length.
     pub fn capacity(&self) -> usize {
@@ -32,11 +43,19 @@ impl AlignedBuffer {
     }
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
-        &self.memory[self.start..self.start + self.len]
+        let memory = match &self.memory {
+            Memory::Allocated(memory) => memory,
+            Memory::Large(memory) => memory.bytes(),
+        };
+        &memory[self.start..self.start + self.len]
     }
     /// The bytes, to fill.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.memory[self.start..self.start + self.len]
+        let memory = match &mut self.memory {
+            Memory::Allocated(memory) => memory,
+            Memory::Large(memory) => memory.bytes_mut(),
+        };
+        &mut memory[self.start..self.start + self.len]
     }
 }
 

@@ -1,0 +1,158 @@
+//! Asynchronous reads as POSIX has them (`aio_read`).
+#![expect(unsafe_code, reason = "the C library is given addresses to write to")]
+
+use outcore::{Error, Result};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+/// Reads of one file, one in each slot.
+pub struct Asynchronous {
+    file: File,
+    path: PathBuf,
+    slots: Vec<Slot>,
+}
+
+/// Memory of one read. While `waiting`, it belongs to the C library.
+struct Slot {
+    /// Allocated by [`Box`]; a raw pointer, because the C library writes through its own copy.
+    control: NonNull<libc::aiocb>,
+    buffer: NonNull<u8>,
+    len: usize,
+    waiting: bool,
+}
+
+impl Asynchronous {
+    /// Opens `path` for reads of at most `bytes` in so many slots.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn open(path: &Path, slots: usize, bytes: usize) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        let slots = (0..slots).map(|_| Slot::new(bytes)).collect();
+        Ok(Self { file, path: path.to_owned(), slots })
+    }
+
+    /// Begins to fill a slot from `offset` on.
+    ///
+    /// # Errors
+    /// `Io`, such as `EAGAIN` if too many reads wait.
+    ///
+    /// # Panics
+    /// If the slot waits already.
+    pub fn start(&mut self, slot: usize, offset: u64) -> Result<()> {
+        let slot = &mut self.slots[slot];
+        assert!(!slot.waiting, "one read in a slot");
+        // SAFETY: the slot does not wait, so its memory is ours. The file stays open, the buffer has
+        // `len` bytes, and neither it nor the control block is touched or freed before the read has
+        // ended: `waiting` says so, and `drop` waits.
+        let failed = unsafe {
+            let control = slot.control.as_mut();
+            control.aio_fildes = self.file.as_raw_fd();
+            control.aio_buf = slot.buffer.as_ptr().cast();
+            control.aio_nbytes = slot.len;
+            control.aio_offset = offset as libc::off_t;
+            libc::aio_read(control) != 0
+        };
+        if failed {
+            return Err(Error::io("read", &self.path, std::io::Error::last_os_error()));
+        }
+        slot.waiting = true;
+        Ok(())
+    }
+
+    /// Waits for a slot that was started; gives its bytes, fewer only at the end of the file.
+    ///
+    /// # Errors
+    /// `Io`.
+    ///
+    /// # Panics
+    /// If the slot was not started.
+    pub fn wait(&mut self, slot: usize) -> Result<&[u8]> {
+        let slot = &mut self.slots[slot];
+        assert!(slot.waiting, "a read must have been started");
+        let count = slot.wait().map_err(|e| Error::io("read", &self.path, e))?;
+        // SAFETY: the read has ended, so the buffer is ours, and its `len` bytes were set to zero
+        // when it was made.
+        Ok(unsafe { std::slice::from_raw_parts(slot.buffer.as_ptr(), count.min(slot.len)) })
+    }
+}
+
+impl Slot {
+    fn new(len: usize) -> Self {
+        // SAFETY: all-zero is a valid control block: numbers, and pointers that may be null.
+        let control: libc::aiocb = unsafe { std::mem::zeroed() };
+        let buffer = Box::into_raw(vec![0u8; len].into_boxed_slice());
+        Self {
+            control: NonNull::from(Box::leak(Box::new(control))),
+            buffer: NonNull::new(buffer.cast()).expect("a box is not null"),
+            len,
+            waiting: false,
+        }
+    }
+
+    /// Waits until the read has ended; gives the count of its bytes.
+    fn wait(&mut self) -> std::io::Result<usize> {
+        let control = self.control.as_ptr().cast_const();
+        let list = [control];
+        // SAFETY: the control block is that of a read that was started and whose result was not yet
+        // taken.
+        let state = loop {
+            match unsafe { libc::aio_error(control) } {
+                // SAFETY: the list has one control block, and there is no limit of time. If the
+                // call is interrupted, it is made again.
+                libc::EINPROGRESS => unsafe {
+                    libc::aio_suspend(list.as_ptr(), 1, std::ptr::null());
+                },
+                state => break state,
+            }
+        };
+        self.waiting = false;
+        // SAFETY: as above; the read has ended, and its result is taken once.
+        let count = unsafe { libc::aio_return(self.control.as_ptr()) };
+        if state == 0 { Ok(count as usize) } else { Err(std::io::Error::from_raw_os_error(state)) }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if self.waiting {
+            let _ = self.wait();
+        }
+        // SAFETY: both were boxes, of these types and lengths, and no read uses them any more.
+        unsafe {
+            drop(Box::from_raw(self.control.as_ptr()));
+            let buffer = std::ptr::slice_from_raw_parts_mut(self.buffer.as_ptr(), self.len);
+            drop(Box::from_raw(buffer));
+        }
+    }
+}
+
+impl Drop for Asynchronous {
+    fn drop(&mut self) {
+        // The reads end before the file is closed.
+        self.slots.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_is_there_and_may_be_dropped_while_reading() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        assert!(Asynchronous::open(&path, 1, 8).is_err());
+        std::fs::write(&path, b"0123456789").unwrap();
+        let mut reads = Asynchronous::open(&path, 2, 4).unwrap();
+        reads.start(0, 0).unwrap();
+        reads.start(1, 8).unwrap();
+        assert_eq!(reads.wait(1).unwrap(), b"89");
+        assert_eq!(reads.wait(0).unwrap(), b"0123");
+        reads.start(1, 3).unwrap();
+        assert_eq!(reads.wait(1).unwrap(), b"3456");
+        reads.start(0, 0).unwrap();
+    }
+}

@@ -1,0 +1,365 @@
+//! The ways to read: each opens the file, sums all of it, and closes it.
+
+use super::blocks::{BLOCK_BYTES, NUMBERS, Summer, WORD, file_bytes};
+use crate::api::map::{Advice, Map, Sharing};
+use crate::api::stdio::{Buffering, Stream};
+use crate::api::uring::{Ring, RingOptions};
+use crate::foreign::run_program;
+use crate::meter::Outcome;
+use crate::state::State;
+use outcore::io::{ALIGNMENT, AlignedBuffer, Files, Mode, ReadAhead};
+use outcore::{Error, ErrorKind, Result};
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::ops::{Deref, DerefMut};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const MIB: usize = 1 << 20;
+
+/// About the engine's blocks, and how many it reads ahead.
+const ENGINE_BYTES: usize = 4 * MIB;
+const ENGINE_DEPTH: usize = 4;
+
+/// What all ways get.
+#[derive(Clone)]
+pub(super) struct Input {
+    pub(super) path: PathBuf,
+    pub(super) blocks: u32,
+    pub(super) files: Files,
+    /// The program of [`Kind::Program`].
+    pub(super) program: std::result::Result<PathBuf, String>,
+    /// Whether the file can be read past the page cache, or why not.
+    pub(super) direct: std::result::Result<(), String>,
+    /// Whether there is `io_uring`, or why not.
+    pub(super) ring: std::result::Result<(), String>,
+}
+
+/// What a way needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plain,
+    Program,
+    Direct,
+    Ring,
+}
+
+/// A way to read.
+pub(super) struct Way {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) run: fn(&Input) -> Result<Outcome>,
+}
+
+/// The reader of the engine, through the page cache and past it.
+pub(super) const ENGINE: &str = "the engine's reader";
+/// See [`ENGINE`].
+pub(super) const ENGINE_DIRECT: &str = "the engine's reader, direct";
+
+/// All ways, those of the article first.
+pub(super) const WAYS: &[Way] = &[
+    plain("read, two calls a block", two_calls),
+    plain("fread", |input| stream(input, Buffering::Default, 4096)),
+    plain("fread, 4 KiB buffer", |input| stream(input, Buffering::Of(4096), 4096)),
+    plain("fread, 32 MiB buffer", |input| stream(input, Buffering::Of(32 * MIB), 32 * MIB)),
+    Way { name: "ifstream (C++)", kind: Kind::Program, run: program },
+    plain("mmap", |input| map(input, Sharing::Private, false, &[])),
+    plain("mmap, populated", |input| map(input, Sharing::Private, true, &[])),
+    plain("mmap, advised", |input| {
+        map(input, Sharing::Private, false, &[Advice::Sequential, Advice::WillNeed])
+    }),
+    plain("mmap, shared", |input| map(input, Sharing::Shared, false, &[])),
+    plain("read 64 KiB", |input| read(input, 64 << 10)),
+    plain("read 1 MiB", |input| read(input, MIB)),
+    plain("pread 1 MiB", |input| pread(input, &mut small(MIB), 0)),
+    plain("pread 1 MiB, 2 threads", |input| threads(input, 2)),
+    plain("pread 1 MiB, 4 threads", |input| threads(input, 4)),
+    plain(ENGINE, |input| engine(input, Mode::Read)),
+    direct("pread 1 MiB, direct", |input| pread(input, &mut small(MIB), libc::O_DIRECT)),
+    direct("pread 4 MiB, direct", |input| pread(input, &mut small(4 * MIB), libc::O_DIRECT)),
+    direct("pread 4 MiB, direct, large pages", |input| {
+        pread(input, AlignedBuffer::new(4 * MIB).bytes_mut(), libc::O_DIRECT)
+    }),
+    ring("io_uring 1 MiB x 4, direct", |input| rings(input, MIB)),
+    ring("io_uring 2 MiB x 4, direct, large pages", |input| rings(input, 2 * MIB)),
+    direct(ENGINE_DIRECT, |input| engine(input, Mode::ReadDirect)),
+];
+
+const fn plain(name: &'static str, run: fn(&Input) -> Result<Outcome>) -> Way {
+    Way { name, kind: Kind::Plain, run }
+}
+
+const fn direct(name: &'static str, run: fn(&Input) -> Result<Outcome>) -> Way {
+    Way { name, kind: Kind::Direct, run }
+}
+
+const fn ring(name: &'static str, run: fn(&Input) -> Result<Outcome>) -> Way {
+    Way { name, kind: Kind::Ring, run }
+}
+
+impl Way {
+    /// The states that it is measured in.
+    pub(super) fn states(&self) -> &'static [State] {
+        match self.kind {
+            Kind::Plain | Kind::Program => &[State::Warm, State::Cold],
+            Kind::Direct | Kind::Ring => &[State::Direct],
+        }
+    }
+
+    /// Why it cannot be measured here, if so.
+    pub(super) fn obstacle<'a>(&self, input: &'a Input) -> Option<&'a str> {
+        match self.kind {
+            Kind::Plain => None,
+            Kind::Program => input.program.as_ref().err().map(String::as_str),
+            Kind::Direct => input.direct.as_ref().err().map(String::as_str),
+            Kind::Ring => {
+                input.direct.as_ref().err().or(input.ring.as_ref().err()).map(String::as_str)
+            }
+        }
+    }
+}
+
+impl Input {
+    /// Looks what this system has.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(super) fn new(
+        path: PathBuf,
+        blocks: u32,
+        files: &Files,
+        program: std::result::Result<PathBuf, String>,
+    ) -> Result<Self> {
+        let direct = direct_works(&path)?;
+        let ring = match &direct {
+            Ok(()) => Ring::new(&path, options(MIB))?.map(|_| ()),
+            Err(reason) => Err(reason.clone()),
+        };
+        Ok(Self { path, blocks, files: files.clone(), program, direct, ring })
+    }
+
+    fn fail(&self, error: std::io::Error) -> Error {
+        Error::io("read", &self.path, error)
+    }
+
+    fn open(&self) -> Result<File> {
+        File::open(&self.path).map_err(|e| Error::io("open", &self.path, e))
+    }
+
+    fn bytes(&self) -> u64 {
+        file_bytes(self.blocks)
+    }
+
+    fn outcome(&self, summer: &Summer, system_calls: u64) -> Result<Outcome> {
+        Ok(Outcome {
+            checksum: summer.finish(&self.path, self.blocks)?,
+            operations: u64::from(self.blocks),
+            bytes: self.bytes(),
+            system_calls: Some(system_calls),
+            ..Outcome::default()
+        })
+    }
+}
+
+/// Whether a direct read leaves nothing in the page cache: some file systems accept the flag and
+/// do not heed it.
+fn direct_works(path: &Path) -> Result<std::result::Result<(), String>> {
+    let reason = Err("the file system has no direct I/O".to_owned());
+    crate::state::drop_cached(path)?;
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path);
+    let mut buffer = AlignedBuffer::new(4096);
+    match opened.and_then(|file| file.read_at(buffer.bytes_mut(), 0)) {
+        Ok(_) => {}
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => return Ok(reason),
+        Err(e) => return Err(Error::io("read", path, e)),
+    }
+    Ok(if crate::state::cached_share(path)? == Some(0.0) { Ok(()) } else { reason })
+}
+
+fn two_calls(input: &Input) -> Result<Outcome> {
+    let mut file = input.open()?;
+    let mut summer = Summer::default();
+    let mut block = [0u8; BLOCK_BYTES - WORD];
+    file.read_exact(&mut block[..WORD]).map_err(|e| input.fail(e))?;
+    summer.feed(&block[..WORD]);
+    for _ in 0..input.blocks {
+        file.read_exact(&mut block[..WORD]).map_err(|e| input.fail(e))?;
+        summer.feed(&block[..WORD]);
+        file.read_exact(&mut block).map_err(|e| input.fail(e))?;
+        summer.feed(&block);
+    }
+    input.outcome(&summer, 3 + 2 * u64::from(input.blocks))
+}
+
+/// As [`two_calls`], of the C library; `buffer` is what it reads at once.
+fn stream(input: &Input, buffering: Buffering, buffer: usize) -> Result<Outcome> {
+    let mut stream = Stream::open(&input.path, "rb", buffering)?;
+    let mut summer = Summer::default();
+    let mut block = [0u8; WORD * NUMBERS];
+    stream.read_exact(&mut block[..WORD])?;
+    summer.feed(&block[..WORD]);
+    for _ in 0..input.blocks {
+        stream.read_exact(&mut block[..WORD])?;
+        summer.feed(&block[..WORD]);
+        stream.read_exact(&mut block)?;
+        summer.feed(&block);
+    }
+    stream.close()?;
+    let mut outcome = input.outcome(&summer, 3 + input.bytes().div_ceil(buffer as u64))?;
+    if !cfg!(target_env = "gnu") {
+        outcome.system_calls = None;
+    }
+    Ok(outcome)
+}
+
+fn program(input: &Input) -> Result<Outcome> {
+    let program = input.program.as_ref().map_err(|reason| Error::new(ErrorKind::Io, reason))?;
+    run_program(program, &[OsStr::new("ifstream"), input.path.as_os_str()])
+        .map(|outcome| Outcome { operations: u64::from(input.blocks), ..outcome })
+}
+
+fn map(input: &Input, sharing: Sharing, populate: bool, advice: &[Advice]) -> Result<Outcome> {
+    let map = Map::open(&input.path, sharing, populate, advice)?;
+    let mut summer = Summer::default();
+    summer.feed(map.bytes());
+    drop(map);
+    input.outcome(&summer, 5 + advice.len() as u64)
+}
+
+/// A loop that takes whatever a call gives.
+fn read(input: &Input, bytes: usize) -> Result<Outcome> {
+    let mut file = input.open()?;
+    let mut summer = Summer::default();
+    let mut buffer = vec![0; bytes];
+    let mut calls = 2;
+    loop {
+        calls += 1;
+        match file.read(&mut buffer) {
+            Ok(0) => return input.outcome(&summer, calls),
+            Ok(count) => summer.feed(&buffer[..count]),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(input.fail(e)),
+        }
+    }
+}
+
+/// Memory for direct reads in pages as the system gives them.
+fn small(bytes: usize) -> Small {
+    let memory = vec![0; bytes + ALIGNMENT];
+    let start = memory.as_ptr().align_offset(ALIGNMENT);
+    Small { memory, range: start..start + bytes }
+}
+
+/// See [`small`].
+struct Small {
+    memory: Vec<u8>,
+    range: std::ops::Range<usize>,
+}
+
+impl Deref for Small {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.memory[self.range.clone()]
+    }
+}
+
+impl DerefMut for Small {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.range.clone()]
+    }
+}
+
+fn pread(input: &Input, buffer: &mut [u8], flags: i32) -> Result<Outcome> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(&input.path)
+        .map_err(|e| Error::io("open", &input.path, e))?;
+    let mut summer = Summer::default();
+    let calls = part(input, &file, 0..input.bytes(), buffer, &mut summer)?;
+    input.outcome(&summer, calls + 2)
+}
+
+/// Sums a part of the file; gives the number of calls.
+fn part(
+    input: &Input,
+    file: &File,
+    range: std::ops::Range<u64>,
+    buffer: &mut [u8],
+    summer: &mut Summer,
+) -> Result<u64> {
+    let (mut offset, mut calls) = (range.start, 0);
+    while offset < range.end {
+        calls += 1;
+        let found = match file.read_at(buffer, offset) {
+            Ok(0) => break,
+            Ok(count) => count.min((range.end - offset) as usize),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => 0,
+            Err(e) => return Err(input.fail(e)),
+        };
+        summer.feed(&buffer[..found]);
+        offset += found as u64;
+    }
+    Ok(calls)
+}
+
+/// Each thread reads a part that begins where a block of 1 MiB does.
+fn threads(input: &Input, count: u64) -> Result<Outcome> {
+    let file = input.open()?;
+    let step = input.bytes().div_ceil(count).next_multiple_of(MIB as u64);
+    let one = |number: u64| -> Result<(Summer, u64)> {
+        let begin = (number * step).min(input.bytes());
+        let mut summer = Summer::at(begin);
+        let range = begin..(begin + step).min(input.bytes());
+        let calls = part(input, &file, range, &mut vec![0; MIB], &mut summer)?;
+        Ok((summer, calls))
+    };
+    let one = &one;
+    let parts: Vec<Result<(Summer, u64)>> = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..count).map(|number| scope.spawn(move || one(number))).collect();
+        started.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
+    });
+    let mut whole = Summer::default();
+    let mut calls = 2;
+    for part in parts {
+        let (summer, made) = part?;
+        whole.merge(&summer);
+        calls += made;
+    }
+    input.outcome(&whole, calls)
+}
+
+fn options(buffer_bytes: usize) -> RingOptions {
+    RingOptions { depth: 4, buffer_bytes, direct: true, registered: true }
+}
+
+/// Four reads under way. The ring's buffers are those of the engine: in large pages from 2 MiB on.
+fn rings(input: &Input, bytes: usize) -> Result<Outcome> {
+    let made = Ring::new(&input.path, options(bytes))?;
+    let mut ring = made.map_err(|reason| Error::new(ErrorKind::Io, reason))?;
+    let mut whole = Summer::default();
+    let ranges = (0..input.bytes()).step_by(bytes).map(|offset| (offset, bytes as u32));
+    let calls = 3 + input.bytes().div_ceil(bytes as u64);
+    ring.read_ranges(ranges, |index, read| {
+        let mut summer = Summer::at((index * bytes) as u64);
+        summer.feed(read);
+        whole.merge(&summer);
+    })?;
+    input.outcome(&whole, calls)
+}
+
+fn engine(input: &Input, mode: Mode) -> Result<Outcome> {
+    let file = Arc::new(input.files.open(&input.path, mode)?);
+    let end = input.bytes();
+    let ranges = (0..end).step_by(ENGINE_BYTES);
+    let count = ranges.clone().count() as u64;
+    let ranges = ranges.map(move |offset| (offset, ENGINE_BYTES.min((end - offset) as usize)));
+    let mut ahead = ReadAhead::new(file, ranges, ENGINE_DEPTH);
+    let mut summer = Summer::default();
+    while let Some(bytes) = ahead.next_range()? {
+        summer.feed(bytes);
+    }
+    input.outcome(&summer, 2 + count)
+}

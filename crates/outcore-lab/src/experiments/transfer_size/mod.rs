@@ -1,0 +1,214 @@
+//! The size of a transfer: how large must it be through each interface, and where do they cross?
+//!
+//! The original: the table of a chapter on tuning for HP-UX (`read`, `fread` and Fortran's unformatted
+//! `READ` of 8 bytes to 64 KiB from a file of 100 MB in the buffer cache). Here the file is proved to
+//! be in the page cache, and what came since is beside it. Small sizes read a part of the file only.
+
+mod ways;
+
+use super::compare::{fastest, rate, row, seconds, times};
+use crate::report::{Chart, Experiment, Missing, Row};
+use crate::rounds::{self, Method};
+use crate::state::State;
+use crate::table::{Column, three};
+use crate::{Effort, Workplace};
+use outcore::io::Writer;
+use outcore::units::format_bytes;
+use outcore::{Error, Result};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use ways::{Input, WAYS, Way};
+
+/// How much is measured.
+#[derive(Debug, Clone)]
+pub struct Parameters {
+    /// Bytes of a transfer: powers of two, at least 8.
+    pub sizes: Vec<usize>,
+    /// Of the file; at least the largest size.
+    pub file_bytes: u64,
+    /// Transfers of a run, at most.
+    pub operations_max: u64,
+    /// Runs of each way with each size.
+    pub rounds: u32,
+}
+
+impl Parameters {
+    /// Those of an effort.
+    pub fn of(effort: Effort) -> Self {
+        let all = || (3..=22).map(|power| 1 << power);
+        let (sizes, file_bytes, operations_max, rounds): (Vec<usize>, _, _, _) = match effort {
+            Effort::Quick => {
+                let some = [3, 6, 9, 10, 11, 12, 13, 14, 16, 20].map(|power| 1 << power);
+                (some.to_vec(), 16 << 20, 5_000, 4)
+            }
+            Effort::Default => (all().collect(), 64 << 20, 20_000, 5),
+            Effort::Full => (all().collect(), 256 << 20, 100_000, 9),
+        };
+        Self { sizes, file_bytes, operations_max, rounds }
+    }
+
+    fn count(&self, size: usize) -> u64 {
+        (self.file_bytes / size as u64).clamp(1, self.operations_max)
+    }
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
+pub fn run(workplace: &Workplace<'_>, parameters: &Parameters) -> Result<Experiment> {
+    let path = workplace.make_file("transfer-size", parameters.file_bytes)?;
+    let program = workplace.foreign().program("transfer.f90")?;
+    let (mut methods, mut missing, mut points) = (Vec::new(), Vec::new(), BTreeMap::new());
+    for way in WAYS {
+        if let Some(reason) = way.obstacle(&path, &program)? {
+            missing.push(Missing { name: way.name().into(), reason });
+            continue;
+        }
+        for &size in &parameters.sizes {
+            let count = parameters.count(size);
+            let path = match way {
+                Way::FortranSequential => records(workplace, &path, size, count)?,
+                _ => path.clone(),
+            };
+            let (name, group) = (name(way, size), size_text(size));
+            points.insert(name.clone(), (way.name().to_owned(), size as f64));
+            let input = Input { path: path.clone(), size, count };
+            let program = program.as_deref().ok();
+            let run = move || way.run(&input, program);
+            methods.push(Method::new(name, State::Warm, Some(path), run).group(group));
+        }
+    }
+    let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
+    measured.missing.append(&mut missing);
+    in_order_of_size(&mut measured.rows, &points);
+    let question = "How large must a transfer be, through which interface?";
+    let mut experiment = Experiment::new("transfer-size", question, columns(), measured)
+        .parameter("file", format_bytes(parameters.file_bytes))
+        .parameter("transfers at most", parameters.operations_max)
+        .parameter("rounds", parameters.rounds);
+    for row in &mut experiment.rows {
+        row.point = points.get(&row.name).cloned();
+    }
+    let x = "transfer size in bytes".into();
+    experiment.chart = Some(Chart::Lines { x, column: Column::Rate });
+    experiment.finding = finding(&experiment, &parameters.sizes);
+    experiment.notes = workplace.foreign().notes();
+    Ok(experiment)
+}
+
+fn columns() -> Vec<Column> {
+    vec![
+        Column::PerOperation,
+        Column::Rate,
+        Column::User,
+        Column::System,
+        Column::SystemCalls,
+        Column::Ratio,
+    ]
+}
+
+/// Groups in order of their sizes, and the ways in each as they were; the repetition last.
+fn in_order_of_size(rows: &mut [Row], points: &BTreeMap<String, (String, f64)>) {
+    let size = |row: &Row| points.get(&row.name).map_or(f64::INFINITY, |point| point.1);
+    rows.sort_by(|a, b| size(a).total_cmp(&size(b)));
+}
+
+fn name(way: Way, size: usize) -> String {
+    format!("{} {}", way.name(), size_text(size))
+}
+
+fn size_text(size: usize) -> String {
+    match size {
+        size if size >= 1 << 20 => format!("{} MiB", size >> 20),
+        size if size >= 1 << 10 => format!("{} KiB", size >> 10),
+        size => format!("{size} B"),
+    }
+}
+
+/// Writes the first bytes of `path` as records of Fortran's sequential files: the length stands
+/// before and behind each.
+fn records(workplace: &Workplace<'_>, path: &Path, size: usize, count: u64) -> Result<PathBuf> {
+    workplace.require(count * (size as u64 + 8))?;
+    let fail = |e| Error::io("read", path, e);
+    let mut file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+    let records = workplace.path(&format!("transfer-size-records-{size}"));
+    let mut writer = Writer::create(workplace.files(), &records, 1 << 20, 2)?;
+    let mut part = vec![0; size.max(1 << 20)];
+    let mut left = count as usize;
+    let marker = (size as u32).to_le_bytes();
+    while left > 0 {
+        workplace.detail("writing records")?;
+        let some = left.min(part.len() / size);
+        file.read_exact(&mut part[..some * size]).map_err(fail)?;
+        for record in part[..some * size].chunks_exact(size) {
+            writer.write(&marker)?;
+            writer.write(record)?;
+            writer.write(&marker)?;
+        }
+        left -= some;
+    }
+    writer.finish()?;
+    Ok(records)
+}
+
+/// What the rows say.
+fn finding(experiment: &Experiment, sizes: &[usize]) -> String {
+    let said = [
+        crossing(experiment, sizes),
+        best(experiment, sizes),
+        enough(experiment, sizes),
+        asynchronous(experiment, sizes),
+    ];
+    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn of(experiment: &Experiment, way: Way, size: usize) -> Option<&Row> {
+    row(experiment, &size_text(size), &name(way, size))
+}
+
+/// From which size on `read` is at least as fast as `fread`.
+fn crossing(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
+    let against = |size: usize| {
+        let (read, fread) = (of(experiment, Way::Read, size)?, of(experiment, Way::Fread, size)?);
+        Some(times(read, fread)?.median)
+    };
+    let smallest = against(*sizes.first()?)?;
+    let text = size_text(*sizes.first()?);
+    let cost = format!("With {text}, `read` takes {} times as long as `fread`", three(smallest));
+    Some(match sizes.iter().find(|&&size| against(size).is_some_and(|times| times <= 1.0)) {
+        Some(&size) => format!("{cost}; from {} on it is not slower.", size_text(size)),
+        None => format!("{cost}, and it is slower with every size."),
+    })
+}
+
+fn best(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
+    let rate_of = |row: &Row| Column::Rate.value(row).unwrap_or(0.0);
+    let rows = sizes.iter().filter_map(|&size| fastest(experiment, &size_text(size), |_| true));
+    let best = rows.max_by(|a, b| rate_of(a).total_cmp(&rate_of(b)))?;
+    Some(format!("The most bytes a second come by `{}`: {}.", best.name, rate(best)))
+}
+
+/// The smallest size with which `read` is within 5 % of its best.
+fn enough(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
+    let rate_of = |size: usize| Column::Rate.value(of(experiment, Way::Read, size)?);
+    let most = sizes.iter().filter_map(|&size| rate_of(size)).max_by(f64::total_cmp)?;
+    let size = sizes.iter().find(|&&size| rate_of(size).is_some_and(|rate| rate >= 0.95 * most))?;
+    Some(format!("`read` comes within 5 % of its best with {}.", size_text(*size)))
+}
+
+/// What asynchronous reads of the C library cost, at the size where it matters most to files: a page.
+fn asynchronous(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
+    let size = *sizes.iter().min_by_key(|size| size.abs_diff(4096))?;
+    let (aio, read) = (of(experiment, Way::Asynchronous, size)?, of(experiment, Way::Read, size)?);
+    let (ratio, count) = (times(aio, read)?.median, aio.samples.first()?.operations);
+    let microseconds = seconds(aio) * 1e6 / count as f64;
+    Some(format!(
+        "`aio_read` of {} takes {} µs, {} times as long as `read`.",
+        size_text(size),
+        three(microseconds),
+        three(ratio)
+    ))
+}

@@ -1,0 +1,273 @@
+//! The ways to transfer: each opens the file, makes its transfers one behind the other, and closes it.
+
+use crate::api::aio::Asynchronous;
+use crate::api::map::{Map, Sharing};
+use crate::api::stdio::{Buffering, Stream};
+#[cfg(target_os = "linux")]
+use crate::api::unlocked::Unlocked;
+use crate::api::uring::{Ring, RingOptions};
+use crate::foreign::run_program;
+use crate::meter::Outcome;
+use outcore::{Error, ErrorKind, Result};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::hint::black_box;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// What a stream with a buffer of its own gets.
+const BUFFER_BYTES: usize = 64 << 10;
+/// Reads given to the ring at once.
+const BATCH: u32 = 8;
+/// Reads of POSIX asynchronous I/O under way.
+const FLIGHTS: usize = 2;
+
+/// A way to transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Read,
+    Pread,
+    Fread,
+    FreadBuffer,
+    FreadUnlocked,
+    FortranSequential,
+    FortranStream,
+    FortranDirect,
+    Asynchronous,
+    Ring,
+    Map,
+}
+
+pub(super) const WAYS: [Way; 11] = [
+    Way::Read,
+    Way::Pread,
+    Way::Fread,
+    Way::FreadBuffer,
+    Way::FreadUnlocked,
+    Way::FortranSequential,
+    Way::FortranStream,
+    Way::FortranDirect,
+    Way::Asynchronous,
+    Way::Ring,
+    Way::Map,
+];
+
+/// So many transfers of a size.
+#[derive(Debug, Clone)]
+pub(super) struct Input {
+    /// A file of enough bytes; for [`Way::FortranSequential`] one of records.
+    pub(super) path: PathBuf,
+    pub(super) size: usize,
+    pub(super) count: u64,
+}
+
+impl Way {
+    /// The name of its series.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Pread => "pread",
+            Self::Fread => "fread",
+            Self::FreadBuffer => "fread with 64 KiB",
+            Self::FreadUnlocked => "fread_unlocked with 64 KiB",
+            Self::FortranSequential => "Fortran sequential",
+            Self::FortranStream => "Fortran stream",
+            Self::FortranDirect => "Fortran direct",
+            Self::Asynchronous => "aio_read",
+            Self::Ring => "io_uring",
+            Self::Map => "mmap and copy",
+        }
+    }
+
+    /// The method of the Fortran program, if it is one.
+    pub(super) fn fortran(self) -> Option<&'static str> {
+        match self {
+            Self::FortranSequential => Some("sequential"),
+            Self::FortranStream => Some("stream"),
+            Self::FortranDirect => Some("direct"),
+            _ => None,
+        }
+    }
+
+    /// Why this system has no such way, if so.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(super) fn obstacle(
+        self,
+        path: &Path,
+        program: &std::result::Result<PathBuf, String>,
+    ) -> Result<Option<String>> {
+        Ok(match self {
+            _ if self.fortran().is_some() => program.as_ref().err().cloned(),
+            Self::FreadUnlocked if !cfg!(target_os = "linux") => {
+                Some("this C library has no fread_unlocked".into())
+            }
+            Self::Ring => Ring::new(path, options(4096))?.err(),
+            _ => None,
+        })
+    }
+
+    /// Makes the transfers.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(super) fn run(self, input: &Input, program: Option<&Path>) -> Result<Outcome> {
+        match self {
+            Self::Read => read(input),
+            Self::Pread => pread(input),
+            Self::Fread => stream(input, Buffering::Default),
+            Self::FreadBuffer => stream(input, Buffering::Of(BUFFER_BYTES)),
+            Self::FreadUnlocked => unlocked(input),
+            Self::Asynchronous => asynchronous(input),
+            Self::Ring => ring(input),
+            Self::Map => map(input),
+            Self::FortranSequential | Self::FortranStream | Self::FortranDirect => {
+                fortran(input, self.fortran().unwrap_or_default(), program)
+            }
+        }
+    }
+}
+
+/// The sum over all transfers of their first and last eight bytes: it takes next to no time, and
+/// nothing can be left out.
+#[derive(Debug, Default)]
+struct Sum(u64);
+
+impl Sum {
+    #[inline]
+    fn add(&mut self, transfer: &[u8]) {
+        let transfer = black_box(transfer);
+        let (Some(first), Some(last)) = (transfer.first_chunk(), transfer.last_chunk()) else {
+            return;
+        };
+        let pair = u64::from_le_bytes(*first).wrapping_add(u64::from_le_bytes(*last));
+        self.0 = self.0.wrapping_add(pair);
+    }
+}
+
+impl Input {
+    fn open(&self) -> Result<File> {
+        File::open(&self.path).map_err(|e| Error::io("open", &self.path, e))
+    }
+
+    fn fail(&self, error: std::io::Error) -> Error {
+        Error::io("read", &self.path, error)
+    }
+
+    fn offsets(&self) -> impl Iterator<Item = u64> + use<> {
+        let size = self.size as u64;
+        (0..self.count).map(move |number| number * size)
+    }
+
+    fn outcome(&self, sum: &Sum, system_calls: Option<u64>) -> Outcome {
+        Outcome {
+            checksum: sum.0,
+            operations: self.count,
+            bytes: self.count * self.size as u64,
+            system_calls,
+            ..Outcome::default()
+        }
+    }
+}
+
+fn read(input: &Input) -> Result<Outcome> {
+    let mut file = input.open()?;
+    let mut buffer = vec![0; input.size];
+    let mut sum = Sum::default();
+    for _ in 0..input.count {
+        file.read_exact(&mut buffer).map_err(|e| input.fail(e))?;
+        sum.add(&buffer);
+    }
+    Ok(input.outcome(&sum, Some(input.count + 2)))
+}
+
+fn pread(input: &Input) -> Result<Outcome> {
+    let file = input.open()?;
+    let mut buffer = vec![0; input.size];
+    let mut sum = Sum::default();
+    for offset in input.offsets() {
+        file.read_exact_at(&mut buffer, offset).map_err(|e| input.fail(e))?;
+        sum.add(&buffer);
+    }
+    Ok(input.outcome(&sum, Some(input.count + 2)))
+}
+
+fn stream(input: &Input, buffering: Buffering) -> Result<Outcome> {
+    let mut stream = Stream::open(&input.path, "rb", buffering)?;
+    let mut buffer = vec![0; input.size];
+    let mut sum = Sum::default();
+    for _ in 0..input.count {
+        stream.read_exact(&mut buffer)?;
+        sum.add(&buffer);
+    }
+    stream.close()?;
+    Ok(input.outcome(&sum, None))
+}
+
+#[cfg(target_os = "linux")]
+fn unlocked(input: &Input) -> Result<Outcome> {
+    let mut stream = Unlocked::open(&input.path, BUFFER_BYTES)?;
+    let mut buffer = vec![0; input.size];
+    let mut sum = Sum::default();
+    for _ in 0..input.count {
+        stream.read_exact(&mut buffer)?;
+        sum.add(&buffer);
+    }
+    Ok(input.outcome(&sum, None))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unlocked(input: &Input) -> Result<Outcome> {
+    Err(input.fail(std::io::ErrorKind::Unsupported.into()))
+}
+
+/// One read is waited for while the next one is under way.
+fn asynchronous(input: &Input) -> Result<Outcome> {
+    let mut reads = Asynchronous::open(&input.path, FLIGHTS, input.size)?;
+    let mut sum = Sum::default();
+    let mut offsets = input.offsets().enumerate();
+    for (number, offset) in offsets.by_ref().take(FLIGHTS) {
+        reads.start(number, offset)?;
+    }
+    for number in 0..input.count as usize {
+        sum.add(reads.wait(number % FLIGHTS)?);
+        if let Some((number, offset)) = offsets.next() {
+            reads.start(number % FLIGHTS, offset)?;
+        }
+    }
+    Ok(input.outcome(&sum, None))
+}
+
+fn options(size: usize) -> RingOptions {
+    RingOptions { depth: BATCH, buffer_bytes: size, direct: false, registered: false }
+}
+
+fn ring(input: &Input) -> Result<Outcome> {
+    let made = Ring::new(&input.path, options(input.size))?;
+    let mut ring = made.map_err(|reason| Error::new(ErrorKind::Io, reason))?;
+    let mut sum = Sum::default();
+    let size = input.size as u32;
+    let ranges = input.offsets().map(|offset| (offset, size));
+    ring.read_ranges(ranges, |_, transfer| sum.add(transfer))?;
+    Ok(input.outcome(&sum, None))
+}
+
+fn map(input: &Input) -> Result<Outcome> {
+    let map = Map::open(&input.path, Sharing::Private, false, &[])?;
+    let mut buffer = vec![0; input.size];
+    let mut sum = Sum::default();
+    for transfer in map.bytes().chunks_exact(input.size).take(input.count as usize) {
+        buffer.copy_from_slice(transfer);
+        sum.add(&buffer);
+    }
+    Ok(input.outcome(&sum, Some(4)))
+}
+
+fn fortran(input: &Input, method: &str, program: Option<&Path>) -> Result<Outcome> {
+    let program = program.ok_or_else(|| Error::new(ErrorKind::Io, "it was not compiled"))?;
+    let (size, count) = (input.size.to_string(), input.count.to_string());
+    let arguments = [OsStr::new(method), input.path.as_os_str(), size.as_ref(), count.as_ref()];
+    run_program(program, &arguments)
+}
