@@ -1,7 +1,7 @@
 //! [`Files`]: a storage with counters and errors that name the path.
 
 use super::scratch::MANIFEST;
-use super::{Disk, Entry, File, Mode, Storage};
+use super::{Device, Disk, Entry, File, Mode, Storage, Tuning};
 use crate::error::{Error, Result};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,11 +32,12 @@ impl Counters {
     }
 }
 
-/// A storage with byte counters; cheap to clone.
+/// A storage with byte counters and the settings of transfers; cheap to clone.
 #[derive(Clone)]
 pub struct Files {
     pub(super) storage: Arc<dyn Storage>,
     counters: Arc<Counters>,
+    tuning: Tuning,
 }
 
 impl Default for Files {
@@ -48,7 +49,18 @@ impl Default for Files {
 impl Files {
     /// Files of `storage`.
     pub fn new(storage: Arc<dyn Storage>) -> Self {
-        Self { storage, counters: Arc::default() }
+        Self { storage, counters: Arc::default(), tuning: Tuning::default() }
+    }
+
+    /// The same files and counters, with other settings of transfers.
+    #[must_use]
+    pub fn with_tuning(&self, tuning: Tuning) -> Self {
+        Self { tuning: tuning.sane(), ..self.clone() }
+    }
+
+    /// How large transfers are made.
+    pub fn tuning(&self) -> Tuning {
+        self.tuning
     }
 
     /// The counters.
@@ -175,6 +187,11 @@ impl Files {
     /// Bytes free for new files at an existing path, if the system tells.
     pub fn free_bytes(&self, path: &Path) -> Option<u64> {
         self.storage.free_bytes(path).ok()
+    }
+
+    /// What an existing path lies on, if that can be told.
+    pub fn device(&self, path: &Path) -> Option<Device> {
+        self.storage.device(path)
     }
 }
 
