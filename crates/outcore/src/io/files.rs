@@ -75,7 +75,8 @@ impl Files {
     pub fn open(&self, path: &Path, mode: Mode) -> Result<StoredFile> {
         let verb = if matches!(mode, Mode::Read | Mode::ReadDirect) { "open" } else { "create" };
         let file = self.storage.open(path, mode).map_err(|e| Error::io(verb, path, e))?;
-        Ok(StoredFile { file, path: path.to_path_buf(), counters: self.counters.clone() })
+        let (path, counters) = (path.to_path_buf(), self.counters.clone());
+        Ok(StoredFile { file, path, counters, read_depth: self.tuning.read.depth })
     }
 
     /// Opens a file, pipe or standard input (`-`) for one reading; bytes are counted.
@@ -207,9 +208,15 @@ pub struct StoredFile {
     file: Box<dyn File>,
     path: PathBuf,
     counters: Arc<Counters>,
+    read_depth: usize,
 }
 
 impl StoredFile {
+    /// Reads that are on their way at the same time when it is read ahead.
+    pub(super) fn read_depth(&self) -> usize {
+        self.read_depth
+    }
+
     /// The path it was opened by.
     pub fn path(&self) -> &Path {
         &self.path
