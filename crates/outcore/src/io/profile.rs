@@ -254,6 +254,9 @@ impl Default for DiskProfile {
 }
 
 impl DiskProfile {
+    /// No profile is larger.
+    const BYTES_MAX: u64 = 1 << 20;
+
     /// The settings that the engine takes.
     pub fn tuning(&self) -> Tuning {
         let transfer = |found: &TransferProfile| Transfer {
@@ -276,10 +279,13 @@ impl DiskProfile {
     /// # Errors
     /// `CorruptFile` if it is damaged or no profile; `Io`.
     pub fn load(files: &Files, path: &Path) -> Result<Self> {
-        let bytes = files.read(path)?;
         let corrupt = |message: String| {
             Error::corrupt_of(path, message, "`outcore lab tune` makes a new profile")
         };
+        if files.entry(path)?.bytes > Self::BYTES_MAX {
+            return Err(corrupt("it is too large for a disk profile".into()));
+        }
+        let bytes = files.read(path)?;
         let profile: Self = serde_json::from_slice(&bytes)
             .map_err(|error| corrupt(format!("it is no disk profile: {error}")))?;
         if profile.format != FORMAT || profile.version != VERSION {
