@@ -158,6 +158,9 @@ fn a_real_directory_is_measured_and_left_empty() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (files, clock) = (Files::default(), outcore_lab::tune::WallClock::default());
     let found = tune(&files, directory.path(), Effort::Quick, &clock, &Silent).unwrap();
+    for row in &found.rows {
+        println!("{}", row.join(" | "));
+    }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     let path = directory.path().join("profile.json");
     found.profile.store(&files, &path).unwrap();
