@@ -37,7 +37,7 @@ impl Counters {
 pub struct Files {
     pub(super) storage: Arc<dyn Storage>,
     counters: Arc<Counters>,
-    tuning: Tuning,
+    tuning: Arc<Tuning>,
 }
 
 impl Default for Files {
@@ -49,18 +49,18 @@ impl Default for Files {
 impl Files {
     /// Files of `storage`.
     pub fn new(storage: Arc<dyn Storage>) -> Self {
-        Self { storage, counters: Arc::default(), tuning: Tuning::default() }
+        Self { storage, counters: Arc::default(), tuning: Arc::default() }
     }
 
     /// The same files and counters, with other settings of transfers.
     #[must_use]
     pub fn with_tuning(&self, tuning: Tuning) -> Self {
-        Self { tuning: tuning.sane(), ..self.clone() }
+        Self { tuning: Arc::new(tuning.sane()), ..self.clone() }
     }
 
     /// How large transfers are made.
     pub fn tuning(&self) -> Tuning {
-        self.tuning
+        *self.tuning
     }
 
     /// The counters.

@@ -284,6 +284,9 @@ pub struct ReadAhead {
     threads: Vec<JoinHandle<()>>,
 }
 
+/// A range to read, and where its bytes go.
+type Wanted = ((u64, usize), Sender<Result<Loaded>>);
+
 /// The ranges still to be read, and where the next one's bytes will be looked for.
 struct Ranges<I> {
     ranges: std::iter::Fuse<I>,
@@ -291,8 +294,8 @@ struct Ranges<I> {
 }
 
 impl<I: Iterator<Item = (u64, usize)>> Ranges<I> {
-    /// The next range, and where its bytes go; `None` if there is none or nobody listens any more.
-    fn next(&mut self) -> Option<((u64, usize), Sender<Result<Loaded>>)> {
+    /// The next range; `None` if there is none or nobody listens any more.
+    fn next(&mut self) -> Option<Wanted> {
         let range = self.ranges.next()?;
         let (answer, loaded) = bounded(1);
         self.order.send(loaded).is_ok().then_some((range, answer))
