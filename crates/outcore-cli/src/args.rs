@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Build(Build),
     /// Estimate the time, memory and disk a job needs, without running it
     Plan(Plan),
-    /// Describe a graph, and verify it; or the work directory of a job
+    /// Describe a graph, and verify it; or the work directory of a job, or the profile of a disk
     Inspect(Inspect),
     /// Write a random graph, with its communities if it has any
     Generate(Generate),
@@ -118,8 +118,8 @@ pub(crate) struct Plan {
 #[derive(Debug, Args)]
 pub(crate) struct Inspect {
     /// A graph made by `outcore build`, or `.RESULT.outcore` in the work directory: what a job there
-    /// has done, running or left behind
-    #[arg(value_name = "GRAPH|WORK-DIR")]
+    /// has done, running or left behind; or a profile made by `outcore lab tune`
+    #[arg(value_name = "GRAPH|WORK-DIR|PROFILE")]
     pub(crate) path: PathBuf,
     /// Read all of a graph and compare its checksums
     #[arg(long)]
@@ -348,6 +348,10 @@ pub(crate) struct Resources {
     /// Where to keep temporary files [default: the directory of the output]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) work_dir: Option<PathBuf>,
+    /// What is known of the disk, from `outcore lab tune`; `none` for settings that are safe
+    /// everywhere [default: the one stored for this disk, if any]
+    #[arg(long, value_name = "FILE|none")]
+    pub(crate) profile: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

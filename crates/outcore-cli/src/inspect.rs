@@ -5,7 +5,7 @@ use crate::jobs::json;
 use crate::print;
 use crate::progress::Terminal;
 use outcore::graph::Graph;
-use outcore::io::Files;
+use outcore::io::{DiskProfile, Figure, Files, Mode, TransferProfile};
 use outcore::job::{InputFile, Manifest};
 use outcore::units::{format_bytes, format_count};
 use outcore::{Error, ErrorKind, Result};
@@ -48,6 +48,9 @@ struct Description<'a> {
 pub(crate) fn inspect(files: &Files, arguments: &Inspect, terminal: &Terminal) -> Result<()> {
     let path = &arguments.path;
     files.entry(path)?;
+    if files.is_regular(path) && begins_with_a_brace(files, path)? {
+        return inspect_profile(files, arguments);
+    }
     if files.entry(&path.join("graph.json")).is_err() {
         return match Manifest::read(files, path)? {
             Some(manifest) => inspect_work_directory(&manifest, arguments),
@@ -125,6 +128,60 @@ fn input_and_size(input: &InputFile) -> String {
         Some(bytes) => format!("{} ({})", input.path, format_bytes(bytes)),
         None => input.path.clone(),
     }
+
+/// Whether a file may be JSON.
+fn begins_with_a_brace(files: &Files, path: &Path) -> Result<bool> {
+    let mut first = [0];
+    Ok(files.open(path, Mode::Read)?.read_at(0, &mut first)? == 1 && first == *b"{")
+}
+
+fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<()> {
+    if arguments.verify {
+        let message =
+            format!("`--verify` is for graphs, but `{}` is a file", arguments.path.display());
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let profile = DiskProfile::load(files, &arguments.path)?;
+    if arguments.json {
+        return print(json(&profile)?.as_bytes());
+    }
+    let unknown = || "unknown".to_owned();
+    let device = profile.valid_if.device.as_ref();
+    let device = device.map(|device| device.source.clone().unwrap_or_else(|| device.id()));
+    let mut text = format!("profile         {}\n", arguments.path.display());
+    let mut row = |name: &str, value: &str| text += &format!("{name:<15} {value}\n");
+    row("device", &device.unwrap_or_else(unknown));
+    row("kernel", &profile.valid_if.kernel.clone().unwrap_or_else(unknown));
+    row("date", &profile.date.clone().unwrap_or_else(unknown));
+    row("read", &transfer(&profile.read));
+    row("write", &transfer(&profile.write));
+    if let Some(random) = &profile.random_read {
+        let micro = |figure: &Figure| format!("{:.1} us", figure.value * 1e6);
+        let (one, many) = (micro(&random.seconds_at_depth_1), micro(&random.seconds_at_depth));
+        row("random read", &format!("{one}; {many} with {} at a time", random.depth));
+    }
+    let derived = &profile.derived;
+    if let Some(share) = &derived.scan_instead_share {
+        row("scan instead", &format!("from {:.1} % of the pages on", 100.0 * share.value));
+    }
+    let sizes =
+        [("read gaps below", &derived.gap_bytes), ("merge reads", &derived.merge_read_bytes)];
+    for (name, figure) in sizes {
+        if let Some(figure) = figure {
+            row(name, &format_bytes(figure.value as u64));
+        }
+    }
+    print(text.as_bytes())
+}
+
+/// `1.00 MiB x 4, direct, 3.2 GiB/s (measured)`.
+fn transfer(found: &TransferProfile) -> String {
+    let way = if found.direct { "direct" } else { "buffered" };
+    let rate = found
+        .bytes_per_second
+        .map_or_else(String::new, |rate| format!(", {}/s", format_bytes(rate.value as u64)));
+    let (block, depth) = (format_bytes(found.block_bytes as u64), found.depth);
+    format!("{block} x {depth}, {way}{rate} ({})", found.confidence.name())
 }
 
 fn table(graph: &Description<'_>) -> String {

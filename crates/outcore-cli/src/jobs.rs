@@ -2,7 +2,7 @@
 
 use crate::args::{self, Input, Resources};
 use crate::progress::Terminal;
-use crate::{input, print};
+use crate::{input, print, profile};
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::graph::Duplicates;
 use outcore::io::Files;
@@ -32,6 +32,12 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
     };
     let options = cluster_options(&arguments.method)?;
     check_report(files, arguments.report.as_deref())?;
+    let work_dir = match &source {
+        Source::Edges(options) => &options.work_dir,
+        Source::Graph { path, .. } => path,
+    };
+    let profile = arguments.resources.profile.as_deref();
+    let files = &profile::tuned(files, profile, work_dir, terminal)?;
     let report = job::cluster(files, &source, &options, &arguments.output, terminal)
         .map_err(|error| kept(error, &arguments.output))?;
     finish(files, &report, arguments.report.as_deref(), terminal)
@@ -42,15 +48,19 @@ pub(crate) fn build(files: &Files, arguments: &args::Build, terminal: &Terminal)
     let options =
         job_options(files, inputs, &arguments.input, &arguments.resources, &arguments.output)?;
     check_report(files, arguments.report.as_deref())?;
+    let profile = arguments.resources.profile.as_deref();
+    let files = &profile::tuned(files, profile, &options.work_dir, terminal)?;
     let report = job::build(files, &options, &arguments.output, terminal)
         .map_err(|error| kept(error, &arguments.output))?;
     finish(files, &report, arguments.report.as_deref(), terminal)
 }
 
-pub(crate) fn plan(files: &Files, arguments: &args::Plan) -> Result<()> {
+pub(crate) fn plan(files: &Files, arguments: &args::Plan, terminal: &Terminal) -> Result<()> {
     let inputs = input::expand(files, &arguments.edges)?;
     let nowhere = Path::new("-");
     let options = job_options(files, inputs, &arguments.input, &arguments.resources, nowhere)?;
+    let profile = arguments.resources.profile.as_deref();
+    let files = &profile::tuned(files, profile, &options.work_dir, terminal)?;
     let plan = job::plan(files, &options)?;
     if arguments.json {
         return print(json(&plan)?.as_bytes());

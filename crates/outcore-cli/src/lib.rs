@@ -11,6 +11,7 @@ mod inspect;
 mod jobs;
 mod lab;
 mod memory;
+mod profile;
 mod progress;
 mod render;
 mod signals;
@@ -68,7 +69,7 @@ fn execute(cli: &Cli, terminal: &Terminal, signals: &signals::Signals) -> Result
             signals.catch()?;
             jobs::build(&files, arguments, terminal)
         }
-        Command::Plan(arguments) => jobs::plan(&files, arguments),
+        Command::Plan(arguments) => jobs::plan(&files, arguments, terminal),
         Command::Inspect(arguments) => {
             signals.catch()?;
             inspect::inspect(&files, arguments, terminal)

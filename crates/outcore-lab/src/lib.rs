@@ -30,6 +30,7 @@ pub mod state;
 pub mod statistics;
 pub mod stored;
 pub mod table;
+pub mod tune;
 mod workplace;
 
 pub use laboratory::{LabOptions, run};

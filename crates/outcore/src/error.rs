@@ -130,8 +130,14 @@ impl Error {
 
     /// A file of ours that is not what it should be.
     pub fn corrupt(path: &Path, message: impl fmt::Display) -> Self {
+        let hint = "build the graph again; if this repeats, the disk or the memory may be failing";
+        Self::corrupt_of(path, message, hint)
+    }
+
+    /// As [`Error::corrupt`], for a file that is not part of a graph.
+    pub(crate) fn corrupt_of(path: &Path, message: impl fmt::Display, hint: &str) -> Self {
         Self::new(ErrorKind::CorruptFile, format!("`{}` is damaged: {message}", path.display()))
-            .hint("build the graph again; if this repeats, the disk or the memory may be failing")
+            .hint(hint)
     }
 
     /// The caller asked to stop.

@@ -4,6 +4,7 @@
 //! [`BASE_BYTES`] for the program itself, its stacks and its allocator come on top.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::io::{Files, Transfer, Tuning};
 use crate::progress::Stage;
 use crate::units::{KIB, MIB, format_bytes, format_count, size_to_type};
 
@@ -36,6 +37,12 @@ pub const RUNS_OF_A_SIZE: u64 = 64;
 const ARC_BYTES: u64 = 12;
 /// The least the sort gets beside the index.
 const SORT_BYTES_MIN: u64 = 20 * MIB;
+/// Buffers of the writer of runs, where the disk takes one request at a time.
+pub const WRITE_BUFFERS: usize = 4;
+/// Memory of a writer's buffers that the numbers here count in; larger ones come out of the sort's.
+pub const WRITER_BYTES: u64 = (WRITE_BUFFERS as u64 + 1) * MIB;
+/// A writer's buffers take this share of the memory at most, if that is more.
+const WRITER_SHARE: u64 = 64;
 /// State of label propagation: label and activity; in the last pass two arrays of labels.
 const CLUSTER_BYTES_A_NODE: u64 = 8;
 /// Encoded blocks and tables of the clustering, for each thread and in all.
@@ -81,7 +88,8 @@ pub struct StagePlan {
     pub write_bytes: u64,
     /// Most memory.
     pub memory_bytes: u64,
-    /// Time on a machine like the one that the constants were measured on.
+    /// Time on a machine like the one that the constants were measured on, but not less than the
+    /// disk takes for the bytes, where its rates are known.
     pub seconds: f64,
 }
 
@@ -149,9 +157,31 @@ impl Limits {
         self.memory_bytes - self.batch_memory_bytes()
     }
 
-    /// What the sort may take while runs are merged into the graph.
-    pub fn merge_bytes(&self) -> u64 {
-        self.memory_bytes - GRAPH_WRITER_BYTES
+    /// What the sort may take while runs are merged into the graph, which is written with `tuning`.
+    pub fn merge_bytes(&self, tuning: &Tuning) -> u64 {
+        self.memory_bytes - GRAPH_WRITER_BYTES - writer_excess_bytes(&tuning.write)
+    }
+
+    /// The settings of transfers that these limits allow: buffers of a writer are cut to what is
+    /// counted for them, or a small share of the memory, first in number, then in size.
+    pub fn allowed(&self, tuning: Tuning) -> Tuning {
+        let mut tuning = tuning.sane();
+        let most = WRITER_BYTES.max(self.memory_bytes / WRITER_SHARE);
+        let write = &mut tuning.write;
+        while writer_bytes(write) > most && write.depth > 1 {
+            write.depth -= 1;
+        }
+        while writer_bytes(write) > most {
+            write.block_bytes /= 2;
+        }
+        // Reads ahead are of blocks of the graph, whose number does not depend on these.
+        tuning.read.depth = tuning.read.depth.min(4 * self.threads.max(2));
+        tuning.sane()
+    }
+
+    /// `files` with the settings of transfers that these limits allow.
+    pub fn tuned(&self, files: &Files) -> Files {
+        files.with_tuning(self.allowed(files.tuning()))
     }
 
     /// What the sort may take beside an index of `index_bytes`; `None` if that is too little.
@@ -187,11 +217,11 @@ impl Limits {
 }
 
 impl Plan {
-    /// Plans a job.
+    /// Plans a job whose files are moved with `tuning`.
     ///
     /// # Errors
     /// `MemoryTooSmall` if the limit is too small beyond doubt.
-    pub fn new(input: InputSize, limits: Limits) -> Result<Self> {
+    pub fn new(input: InputSize, limits: Limits, tuning: &Tuning) -> Result<Self> {
         limits.check()?;
         if limits.memory_bytes_for(input.node_count_at_least) > limits.memory_bytes {
             return Err(limits.too_small(input.node_count, "the input has about"));
@@ -221,7 +251,9 @@ impl Plan {
         );
         let scans = if cluster_memory < limits.memory_bytes { 1.0 } else { sweeps + 2.0 };
         let stage = |stage, read_bytes, write_bytes, memory_bytes, nanoseconds: f64| {
-            let seconds = nanoseconds / threads * 1e-9;
+            // Stages compute while they read and write: the slower of both decides.
+            let disk_seconds = tuning.seconds(read_bytes, write_bytes);
+            let seconds = (nanoseconds / threads * 1e-9).max(disk_seconds.unwrap_or(0.0));
             StagePlan { stage, read_bytes, write_bytes, memory_bytes, seconds }
         };
         let edges = input.edge_count as f64;
@@ -289,6 +321,23 @@ impl Plan {
     }
 }
 
+/// Buffers of the writer of runs, beside the one that is filled.
+pub fn write_buffers(write: &Transfer) -> usize {
+    // Large blocks need fewer buffers to keep the disk busy.
+    let few = (WRITER_BYTES as usize / write.block_bytes).saturating_sub(1);
+    few.clamp(1, WRITE_BUFFERS).max(write.depth)
+}
+
+/// Memory of a writer's buffers.
+pub fn writer_bytes(write: &Transfer) -> u64 {
+    (write_buffers(write) as u64 + 1) * write.block_bytes as u64
+}
+
+/// What a writer's buffers take beyond what is counted for them.
+pub fn writer_excess_bytes(write: &Transfer) -> u64 {
+    writer_bytes(write).saturating_sub(WRITER_BYTES)
+}
+
 /// Most room that runs and graph take while one is merged into the other: a segment of a run is
 /// deleted only when all of it has been merged.
 fn merge_disk_bytes(run_bytes: u64, run_count: u64, arcs_bytes: u64) -> u64 {
@@ -335,12 +384,13 @@ mod tests {
         for nodes in [5_000_000, 100_000_000, 2_000_000_000] {
             for threads in [1, 2, 7, 64] {
                 let tight = Limits { memory_bytes: 128 * MIB, threads };
-                let error = Plan::new(input(nodes, 10 * nodes), tight).unwrap_err();
+                let error =
+                    Plan::new(input(nodes, 10 * nodes), tight, &Tuning::default()).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
                 let needed = tight.memory_bytes_for(nodes).next_multiple_of(MIB);
                 let limits = Limits { memory_bytes: needed, threads };
                 if limits.check().is_ok() {
-                    Plan::new(input(nodes, 10 * nodes), limits).unwrap();
+                    Plan::new(input(nodes, 10 * nodes), limits, &Tuning::default()).unwrap();
                 }
             }
         }
@@ -357,8 +407,40 @@ mod tests {
     #[test]
     fn the_largest_graphs_fit_in_what_the_plan_says() {
         let limits = Limits { memory_bytes: 64 * GIB, threads: 8 };
-        let plan = Plan::new(input(2_000_000_000, 20_000_000_000), limits).unwrap();
+        let input = input(2_000_000_000, 20_000_000_000);
+        let plan = Plan::new(input, limits, &Tuning::default()).unwrap();
         assert!(plan.disk_bytes < 16 * 20_000_000_000);
         assert!(plan.run_count < 1000);
+    }
+
+    #[test]
+    fn a_slow_disk_decides_about_the_time() {
+        let limits = Limits { memory_bytes: GIB, threads: 8 };
+        let input = input(1_000_000, 100_000_000);
+        let mut tuning = Tuning::default();
+        tuning.read.bytes_per_second = Some(1e8);
+        tuning.write.bytes_per_second = Some(5e7);
+        let plan = Plan::new(input, limits, &tuning).unwrap();
+        let read = plan.stages[0];
+        assert_eq!(read.seconds, read.read_bytes as f64 / 1e8 + read.write_bytes as f64 / 5e7);
+        let unknown = Plan::new(input, limits, &Tuning::default()).unwrap();
+        assert!(unknown.stages[0].seconds < read.seconds);
+    }
+
+    #[test]
+    fn limits_hold_for_any_tuning() {
+        for memory_bytes in [MEMORY_MIN, GIB, 64 * GIB] {
+            let limits = Limits { memory_bytes, threads: 4 };
+            for (block, depth) in [(4096, 64), (1 << 20, 1), (3 << 20, 7), (64 << 20, 64)] {
+                let mut tuning = Tuning::default();
+                tuning.write.block_bytes = block;
+                tuning.write.depth = depth;
+                let allowed = limits.allowed(tuning);
+                let most = WRITER_BYTES.max(memory_bytes / WRITER_SHARE);
+                assert!(writer_bytes(&allowed.write) <= most);
+                assert!(limits.merge_bytes(&allowed) >= SORT_BYTES_MIN);
+            }
+            assert_eq!(limits.allowed(Tuning::default()), Tuning::default());
+        }
     }
 }

@@ -4,8 +4,8 @@
 use outcore::cluster::ClusterOptions;
 use outcore::graph::{Duplicates, Graph};
 use outcore::input::InputOptions;
-use outcore::io::Files;
 use outcore::io::sim::{Fault, Sim};
+use outcore::io::{Files, Transfer, Tuning};
 use outcore::job::{self, JobKind, JobOptions, Manifest, Source};
 use outcore::plan::Limits;
 use outcore::progress::{Event, Observer, Silent, Stage};
@@ -79,6 +79,55 @@ fn threads_and_memory_and_short_transfers_change_no_byte() {
         assert_eq!(sim.paths().len(), 2, "nothing else is left: {:?}", sim.paths());
     }
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+/// Settings that no disk asks for.
+fn odd_tunings() -> [Tuning; 3] {
+    let odd = |block_bytes, depth, direct| {
+        let rate = Some(1e6);
+        let transfer = Transfer { block_bytes, depth, direct, bytes_per_second: rate };
+        Tuning { read: transfer, write: transfer, merge_read_bytes: 3 * block_bytes }
+    };
+    [odd(1, 1, false), odd(12_345, 7, true), odd(64 << 20, 64, false)]
+}
+
+#[test]
+fn the_profile_of_the_disk_changes_no_byte() {
+    let sim = storage();
+    cluster(&sim, options(2, 128 * MIB)).unwrap();
+    let expected = sim.get(OUTPUT);
+    for tuning in odd_tunings() {
+        let sim = storage();
+        let files = Files::new(Arc::new(sim.clone())).with_tuning(tuning);
+        let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+        let (clustering, output) = (ClusterOptions::default(), Path::new(OUTPUT));
+        let report = job::cluster(&files, &source, &clustering, output, &Silent).unwrap();
+        assert!(report.stages.iter().all(|stage| stage.predicted_seconds > Some(0.0)));
+        assert_eq!(sim.get(OUTPUT), expected);
+    }
+}
+
+#[test]
+fn a_fault_is_an_error_with_several_requests_at_a_time() {
+    let expected = {
+        let sim = storage();
+        cluster(&sim, options(2, 128 * MIB)).unwrap();
+        sim.get(OUTPUT)
+    };
+    for at in 0..40 {
+        let sim = storage();
+        sim.set_fault(Some(Fault { at, forever: true, kind: IoErrorKind::StorageFull }));
+        let files = Files::new(Arc::new(sim.clone())).with_tuning(odd_tunings()[1]);
+        let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+        let (clustering, output) = (ClusterOptions::default(), Path::new(OUTPUT));
+        match job::cluster(&files, &source, &clustering, output, &Silent) {
+            Ok(_) => assert_eq!(sim.get(OUTPUT), expected, "fault {at}"),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::DiskFull, "fault {at}");
+                assert_eq!(sim.paths(), [PathBuf::from("/in/edges.tsv")], "fault {at}");
+            }
+        }
+    }
 }
 
 #[test]

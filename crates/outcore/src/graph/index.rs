@@ -15,6 +15,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, StoredFile, Writer};
+use crate::plan::write_buffers;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -23,9 +24,8 @@ pub(super) const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 40;
 const TRAILER_BYTES: usize = 32;
-/// What the disk is given at once, and how many of these are on their way.
-const WRITE_BYTES: usize = 1 << 20;
-const WRITE_DEPTH: usize = 2;
+/// Buffers on their way to the disk, where it takes one at a time.
+const WRITE_BUFFERS: usize = 2;
 
 /// Where a block lies and what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,9 @@ pub(super) struct IndexedWriter {
 
 impl IndexedWriter {
     pub(super) fn create(files: &Files, path: &Path, magic: [u8; 8]) -> Result<Self> {
-        let mut writer = Writer::create(files, path, WRITE_BYTES, WRITE_DEPTH)?;
+        let write = files.tuning().write;
+        let buffers = write_buffers(&write).min(WRITE_BUFFERS.max(write.depth));
+        let mut writer = Writer::create(files, path, write.block_bytes, buffers)?;
         writer.write(&header(magic))?;
         Ok(Self {
             block_offset: writer.position(),

@@ -15,7 +15,7 @@
 use super::index::{BlockEntry, IndexedWriter, read_index};
 use super::{NAMES_MAGIC, names_path};
 use crate::error::{Error, Result};
-use crate::io::{Files, Mode, ReadAhead, StoredFile};
+use crate::io::{Files, Mode, ReadAhead, StoredFile, Tuning};
 use crate::pack::{get_varint, put_varint};
 use std::path::Path;
 use std::sync::Arc;
@@ -58,8 +58,14 @@ impl NamesWriter {
 
     pub(super) fn create_with(files: &Files, directory: &Path, block_bytes: usize) -> Result<Self> {
         files.create_directory(directory)?;
+        // A small part of what is written meanwhile: memory for large buffers is better spent there.
+        let mut tuning = files.tuning();
+        let small = Tuning::default().write;
+        tuning.write.block_bytes = tuning.write.block_bytes.min(small.block_bytes);
+        tuning.write.depth = small.depth;
+        let files = files.with_tuning(tuning);
         Ok(Self {
-            file: IndexedWriter::create(files, &names_path(directory), NAMES_MAGIC)?,
+            file: IndexedWriter::create(&files, &names_path(directory), NAMES_MAGIC)?,
             block: Vec::new(),
             block_count: 0,
             previous: Vec::new(),

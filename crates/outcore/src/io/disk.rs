@@ -1,7 +1,7 @@
 //! The real storage: the operating system's files. The only module that opens one.
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "this is the door")]
 
-use super::{Entry, File, Mode, Storage};
+use super::{Device, Entry, File, Mode, Storage};
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -86,6 +86,57 @@ impl Storage for Disk {
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         free_bytes(path)
     }
+
+    fn device(&self, path: &Path) -> Option<Device> {
+        device(path)
+    }
+}
+
+#[cfg(unix)]
+fn device(path: &Path) -> Option<Device> {
+    use std::os::unix::fs::MetadataExt;
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let number = fs::metadata(path).ok()?.dev();
+    let source = mount_source(number);
+    let uuid = source.as_deref().and_then(uuid_of);
+    Some(Device { number, source, uuid })
+}
+
+#[cfg(not(unix))]
+fn device(_path: &Path) -> Option<Device> {
+    None
+}
+
+/// What is mounted as the device, from the kernel's table of mounts: the third field is the number,
+/// and the second one behind the lone `-` the source.
+#[cfg(unix)]
+fn mount_source(number: u64) -> Option<String> {
+    let table = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    let wanted = format!("{major}:{minor}");
+    let line = table.lines().find(|line| line.split(' ').nth(2) == Some(&wanted))?;
+    line.split(" - ").nth(1)?.split(' ').nth(1).map(str::to_owned)
+}
+
+/// The identity of the file system on a block device, by the links that the system keeps.
+#[cfg(unix)]
+fn uuid_of(source: &str) -> Option<String> {
+    let source = fs::canonicalize(source).ok()?;
+    let links = fs::read_dir("/dev/disk/by-uuid").ok()?;
+    links.flatten().find_map(|link| {
+        let is_it = fs::canonicalize(link.path()).is_ok_and(|target| target == source);
+        is_it.then(|| link.file_name().to_string_lossy().into_owned())
+    })
+}
+
+/// The release of the kernel, if the system tells.
+pub(super) fn kernel_release() -> Option<String> {
+    Some(fs::read_to_string("/proc/sys/kernel/osrelease").ok()?.trim().to_owned())
+}
+
+/// The memory of the machine, if the system tells.
+pub(super) fn total_memory_bytes() -> Option<u64> {
+    kib_line("/proc/meminfo", "MemTotal:")
 }
 
 fn described(path: PathBuf, metadata: &fs::Metadata) -> Entry {

@@ -1,7 +1,7 @@
 //! [`Files`]: a storage with counters and errors that name the path.
 
 use super::scratch::MANIFEST;
-use super::{Disk, Entry, File, Mode, Storage};
+use super::{Device, Disk, Entry, File, Mode, Storage, Tuning};
 use crate::error::{Error, Result};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,11 +32,12 @@ impl Counters {
     }
 }
 
-/// A storage with byte counters; cheap to clone.
+/// A storage with byte counters and the settings of transfers; cheap to clone.
 #[derive(Clone)]
 pub struct Files {
     pub(super) storage: Arc<dyn Storage>,
     counters: Arc<Counters>,
+    tuning: Arc<Tuning>,
 }
 
 impl Default for Files {
@@ -48,7 +49,18 @@ impl Default for Files {
 impl Files {
     /// Files of `storage`.
     pub fn new(storage: Arc<dyn Storage>) -> Self {
-        Self { storage, counters: Arc::default() }
+        Self { storage, counters: Arc::default(), tuning: Arc::default() }
+    }
+
+    /// The same files and counters, with other settings of transfers.
+    #[must_use]
+    pub fn with_tuning(&self, tuning: Tuning) -> Self {
+        Self { tuning: Arc::new(tuning.sane()), ..self.clone() }
+    }
+
+    /// How large transfers are made.
+    pub fn tuning(&self) -> Tuning {
+        *self.tuning
     }
 
     /// The counters.
@@ -63,7 +75,8 @@ impl Files {
     pub fn open(&self, path: &Path, mode: Mode) -> Result<StoredFile> {
         let verb = if matches!(mode, Mode::Read | Mode::ReadDirect) { "open" } else { "create" };
         let file = self.storage.open(path, mode).map_err(|e| Error::io(verb, path, e))?;
-        Ok(StoredFile { file, path: path.to_path_buf(), counters: self.counters.clone() })
+        let (path, counters) = (path.to_path_buf(), self.counters.clone());
+        Ok(StoredFile { file, path, counters, read_depth: self.tuning.read.depth })
     }
 
     /// Opens a file, pipe or standard input (`-`) for one reading; bytes are counted.
@@ -176,6 +189,11 @@ impl Files {
     pub fn free_bytes(&self, path: &Path) -> Option<u64> {
         self.storage.free_bytes(path).ok()
     }
+
+    /// What an existing path lies on, if that can be told.
+    pub fn device(&self, path: &Path) -> Option<Device> {
+        self.storage.device(path)
+    }
 }
 
 /// The name under which a file is written before it is complete.
@@ -190,9 +208,15 @@ pub struct StoredFile {
     file: Box<dyn File>,
     path: PathBuf,
     counters: Arc<Counters>,
+    read_depth: usize,
 }
 
 impl StoredFile {
+    /// Reads that are on their way at the same time when it is read ahead.
+    pub(super) fn read_depth(&self) -> usize {
+        self.read_depth
+    }
+
     /// The path it was opened by.
     pub fn path(&self) -> &Path {
         &self.path

@@ -3,12 +3,14 @@
 //! [`Storage`] is the seam: positioned, unbuffered reads and writes, renames, listings. The real one
 //! is [`Disk`]; the simulated one (`sim`, for tests) injects faults. [`Files`] is what the engine
 //! holds: it loops over short transfers, counts bytes, and turns failures into errors with a path.
-//! [`Writer`] and [`ReadAhead`] move large blocks in the background.
+//! [`Writer`] and [`ReadAhead`] move large blocks in the background. [`Tuning`] says how large, from
+//! a [`DiskProfile`] if there is one.
 
 mod disk;
 mod files;
 mod memory;
 mod scratch;
+mod profile;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod stream;
@@ -19,6 +21,10 @@ pub use files::{Counters, Files, StoredFile};
 pub(crate) use memory::{prefetch, reserve_large_pages};
 pub use scratch::{Owner, Scratch};
 pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
+pub use profile::{
+    Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, Transfer, TransferProfile,
+    Tuning, ValidIf,
+};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 
 use std::io;
@@ -53,6 +59,37 @@ pub struct Entry {
     pub modified_ms: Option<u64>,
 }
 
+/// What files lie on, as far as the system tells.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Device {
+    /// Its number.
+    pub number: u64,
+    /// What is mounted, such as `/dev/sda1`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub source: Option<String>,
+    /// The file system's own identity.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub uuid: Option<String>,
+}
+
+impl Device {
+    /// A short name for it that can be a file's.
+    pub fn id(&self) -> String {
+        match &self.uuid {
+            Some(uuid) => uuid.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect(),
+            None => format!("device-{:x}", self.number),
+        }
+    }
+
+    /// Whether both are the same: numbers may change at each start, a file system's identity does not.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.uuid, &other.uuid) {
+            (Some(one), Some(two)) => one == two,
+            _ => self.number == other.number,
+        }
+    }
+}
+
 /// Where files live. Short reads and writes are allowed and expected.
 pub trait Storage: Send + Sync {
     /// Opens a file.
@@ -77,6 +114,10 @@ pub trait Storage: Send + Sync {
     fn is_regular(&self, path: &Path) -> bool;
     /// Bytes free for new files at an existing path.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
+    /// What an existing path lies on, if that can be told.
+    fn device(&self, _path: &Path) -> Option<Device> {
+        None
+    }
 }
 
 /// An open file.

@@ -1,5 +1,9 @@
 //! A simulated storage in memory, for tests: it can fail any chosen operation, once or for ever, and
 //! cut every transfer short. Deterministic: the n-th operation is the n-th operation.
+//!
+//! It can also be given a [`Speed`]: then each transfer takes virtual time, told by [`Sim::seconds`],
+//! and direct files are direct. Requests overlap as if each open handle of a file had one on its way
+//! all the time; so the time does not depend on how threads are scheduled.
 
 use super::{Entry, File, Mode, Storage};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +23,37 @@ pub struct Fault {
     pub kind: io::ErrorKind,
 }
 
+/// How long transfers take one way: `latency_seconds + bytes / bytes_per_second(bytes)` each.
+#[derive(Debug, Clone, Copy)]
+pub struct Curve {
+    /// Time before the first byte.
+    pub latency_seconds: f64,
+    /// The rate of a request of so many bytes.
+    pub bytes_per_second: fn(usize) -> f64,
+    /// Most requests that are served at the same time.
+    pub depth: usize,
+    /// Most that all of them get together.
+    pub bytes_per_second_most: f64,
+}
+
+impl Curve {
+    /// Time between two requests of `bytes` done, when `handles` have one on their way each.
+    pub fn seconds(&self, bytes: usize, handles: usize) -> f64 {
+        let alone = self.latency_seconds + bytes as f64 / (self.bytes_per_second)(bytes);
+        let shared = alone / handles.clamp(1, self.depth.max(1)) as f64;
+        shared.max(bytes as f64 / self.bytes_per_second_most)
+    }
+}
+
+/// How fast the simulated storage is.
+#[derive(Debug, Clone, Copy)]
+pub struct Speed {
+    /// Reads.
+    pub read: Curve,
+    /// Writes.
+    pub write: Curve,
+}
+
 #[derive(Default)]
 struct State {
     files: Mutex<BTreeMap<PathBuf, Arc<Mutex<Vec<u8>>>>>,
@@ -27,6 +62,9 @@ struct State {
     failed: AtomicBool,
     fault: Mutex<Option<Fault>>,
     short: AtomicBool,
+    speed: Mutex<Option<Speed>>,
+    seconds: Mutex<f64>,
+    handles: Mutex<BTreeMap<PathBuf, usize>>,
 }
 
 /// The simulated storage; clones share their files.
@@ -81,6 +119,24 @@ impl Sim {
         locked(&self.0.files).keys().cloned().collect()
     }
 
+    /// Gives transfers a duration in virtual time.
+    pub fn set_speed(&self, speed: Speed) {
+        *locked(&self.0.speed) = Some(speed);
+    }
+
+    /// Virtual time that has passed.
+    pub fn seconds(&self) -> f64 {
+        *locked(&self.0.seconds)
+    }
+
+    /// Lets the time pass that a transfer takes.
+    fn pass(&self, path: &Path, curve: impl Fn(&Speed) -> Curve, bytes: usize) {
+        if let Some(speed) = &*locked(&self.0.speed) {
+            let handles = locked(&self.0.handles).get(path).copied().unwrap_or(1);
+            *locked(&self.0.seconds) += curve(speed).seconds(bytes, handles);
+        }
+    }
+
     fn operation(&self) -> io::Result<()> {
         let number = self.0.operations.fetch_add(1, Ordering::SeqCst);
         if let Some(fault) = *locked(&self.0.fault)
@@ -103,7 +159,30 @@ fn entry_of(path: &Path, bytes: u64, is_directory: bool) -> Entry {
 
 struct SimFile {
     sim: Sim,
+    path: PathBuf,
     bytes: Arc<Mutex<Vec<u8>>>,
+    direct: bool,
+}
+
+impl SimFile {
+    fn new(sim: &Sim, path: &Path, bytes: Arc<Mutex<Vec<u8>>>, mode: Mode) -> Self {
+        *locked(&sim.0.handles).entry(path.to_path_buf()).or_default() += 1;
+        let direct = matches!(mode, Mode::ReadDirect | Mode::CreateDirect);
+        let direct = direct && locked(&sim.0.speed).is_some();
+        Self { sim: sim.clone(), path: path.to_path_buf(), bytes, direct }
+    }
+}
+
+impl Drop for SimFile {
+    fn drop(&mut self) {
+        let mut handles = locked(&self.sim.0.handles);
+        if let Some(count) = handles.get_mut(&self.path) {
+            *count -= 1;
+            if *count == 0 {
+                handles.remove(&self.path);
+            }
+        }
+    }
 }
 
 impl Storage for Sim {
@@ -115,12 +194,14 @@ impl Storage for Sim {
                 files.get(path).cloned().ok_or(io::ErrorKind::NotFound)?
             }
             Mode::Create | Mode::CreateDirect => {
-                let bytes = Arc::new(Mutex::new(Vec::new()));
-                files.insert(path.to_path_buf(), bytes.clone());
+                // As elsewhere, who has the file open sees it emptied.
+                let bytes = files.entry(path.to_path_buf()).or_default().clone();
+                locked(&bytes).clear();
                 bytes
             }
         };
-        Ok(Box::new(SimFile { sim: self.clone(), bytes }))
+        drop(files);
+        Ok(Box::new(SimFile::new(self, path, bytes, mode)))
     }
 
     fn open_stream(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
@@ -215,6 +296,7 @@ impl File for SimFile {
         let rest = bytes.get(offset as usize..).unwrap_or_default();
         let count = self.sim.transfer(rest.len().min(into.len()));
         into[..count].copy_from_slice(&rest[..count]);
+        self.sim.pass(&self.path, |speed| speed.read, count);
         Ok(count)
     }
 
@@ -227,6 +309,7 @@ impl File for SimFile {
             bytes.resize(end, 0);
         }
         bytes[offset as usize..end].copy_from_slice(&from[..count]);
+        self.sim.pass(&self.path, |speed| speed.write, count);
         Ok(count)
     }
 
@@ -245,7 +328,7 @@ impl File for SimFile {
     }
 
     fn is_direct(&self) -> bool {
-        false
+        self.direct
     }
 }
 

@@ -1,7 +1,10 @@
 //! Large sequential transfers in the background: [`Writer`] writes behind, [`ReadAhead`] reads ahead.
 //!
-//! Memory: each holds `depth + 1` buffers, recycled. Direct files get buffers that start at a
-//! multiple of [`ALIGNMENT`]; the tail of a direct file is padded and then cut off.
+//! Memory: each holds `depth + 1` buffers, recycled. As many threads move them as [`Tuning`] says,
+//! so that a disk that likes it has several requests at a time. Direct files get buffers that start
+//! at a multiple of [`ALIGNMENT`]; the tail of a direct file is padded and then cut off.
+//!
+//! [`Tuning`]: super::Tuning
 
 use super::files::part_path;
 use super::memory::{LARGE_PAGE, LargePages};
@@ -9,7 +12,8 @@ use super::{ALIGNMENT, Files, Mode, StoredFile};
 use crate::error::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// Bytes that start at a multiple of [`ALIGNMENT`], those of a large page or more in large pages.
@@ -59,27 +63,47 @@ impl AlignedBuffer {
     }
 }
 
-/// What a writer's thread is told.
-enum Order {
-    /// Write so many bytes of the buffer at the offset.
-    Write(AlignedBuffer, usize, u64),
-    /// Go on with this file.
-    Open(StoredFile),
+/// What a writer's threads are told: to write so many bytes of the buffer at the offset.
+struct Order {
+    file: Arc<StoredFile>,
+    buffer: AlignedBuffer,
+    used: usize,
+    offset: u64,
 }
 
-/// Writes a file sequentially through a thread of its own; the file appears under its name only when
+/// A thread of a writer: ends with the orders, or with the first error of any of the threads.
+fn write_orders(
+    orders: &Receiver<Order>,
+    give_back: &Sender<AlignedBuffer>,
+    failed: &AtomicBool,
+) -> Result<()> {
+    for Order { file, buffer, used, offset } in orders {
+        if failed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        file.write_all_at(offset, &buffer.bytes()[..used])
+            .inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+        // The writer may be gone already; then nobody needs the buffer.
+        let _ = give_back.send(buffer);
+    }
+    Ok(())
+}
+
+/// Writes a file sequentially through threads of its own; the file appears under its name only when
 /// it is complete ([`Writer::finish`]), and is removed if the writer is dropped before.
 pub struct Writer {
     files: Files,
     path: PathBuf,
     /// Its name until it is finished; empty then.
     written_as: PathBuf,
+    /// Closed before it gets its name or is removed: not all systems allow either while it is open.
+    file: Option<Arc<StoredFile>>,
     buffer: AlignedBuffer,
     filled: usize,
     written: u64,
     orders: Option<Sender<Order>>,
     empty: Receiver<AlignedBuffer>,
-    thread: Option<JoinHandle<Result<StoredFile>>>,
+    threads: Vec<JoinHandle<Result<()>>>,
 }
 
 impl Writer {
@@ -112,36 +136,37 @@ impl Writer {
         buffer_bytes: usize,
         depth: usize,
     ) -> Result<Self> {
-        let mut file = files.open(written_as, Mode::CreateDirect)?;
+        let file = Arc::new(files.open(written_as, Self::mode(files))?);
+        let depth = depth.max(1);
         let (orders, taken) = bounded(depth + 1);
         let (give_back, empty) = bounded(depth + 1);
         for _ in 0..depth {
             give_back.send(AlignedBuffer::new(buffer_bytes)).expect("the channel has room");
         }
-        let thread = std::thread::spawn(move || {
-            for order in taken {
-                match order {
-                    Order::Open(next) => file = next,
-                    Order::Write(buffer, used, offset) => {
-                        file.write_all_at(offset, &buffer.bytes()[..used])?;
-                        // The writer may be gone already; then nobody needs the buffer.
-                        let _ = give_back.send(buffer);
-                    }
-                }
-            }
-            Ok(file)
-        });
+        let failed = Arc::new(AtomicBool::new(false));
+        let threads = (0..files.tuning().write.depth.min(depth))
+            .map(|_| {
+                let (taken, give_back) = (taken.clone(), give_back.clone());
+                let failed = failed.clone();
+                std::thread::spawn(move || write_orders(&taken, &give_back, &failed))
+            })
+            .collect();
         Ok(Self {
             files: files.clone(),
             path: path.to_path_buf(),
             written_as: written_as.to_path_buf(),
+            file: Some(file),
             buffer: AlignedBuffer::new(buffer_bytes),
             filled: 0,
             written: 0,
             orders: Some(orders),
             empty,
-            thread: Some(thread),
+            threads,
         })
+    }
+
+    fn mode(files: &Files) -> Mode {
+        if files.tuning().write.direct { Mode::CreateDirect } else { Mode::Create }
     }
 
     /// Bytes written so far: the offset of the next byte.
@@ -170,7 +195,9 @@ impl Writer {
     fn hand_over(&mut self, used: usize) -> Result<()> {
         let Ok(next) = self.empty.recv() else { return Err(self.failure()) };
         let buffer = std::mem::replace(&mut self.buffer, next);
-        self.order(Order::Write(buffer, used, self.written))?;
+        let file = self.file.clone().expect("open until the writer is finished");
+        let offset = self.written;
+        self.order(Order { file, buffer, used, offset })?;
         self.written += self.filled as u64;
         self.filled = 0;
         Ok(())
@@ -197,27 +224,36 @@ impl Writer {
     }
 
     /// For a writer made by [`Writer::create_scratch`]: ends the file and goes on with the new file
-    /// `path`, with the same thread and buffers. Gives the length of the ended one, which is now the
+    /// `path`, with the same threads and buffers. Gives the length of the ended one, which is now the
     /// caller's to remove.
     ///
     /// # Errors
-    /// `Io`, `DiskFull`; later writes tell what the thread meets.
+    /// `Io`, `DiskFull`; later writes tell what the threads meet.
     pub fn next_scratch(&mut self, path: &Path) -> Result<u64> {
         let total = self.hand_over_rest()?;
-        let file = self.files.open(path, Mode::CreateDirect)?;
-        self.order(Order::Open(file))?;
+        self.file = Some(Arc::new(self.files.open(path, Self::mode(&self.files))?));
         self.path = path.to_path_buf();
         self.written_as = path.to_path_buf();
         self.written = 0;
         Ok(total)
     }
 
-    /// The error that ended the thread.
-    fn failure(&mut self) -> Error {
+    /// Waits for the threads; the first error is theirs.
+    fn join(&mut self) -> Result<()> {
         self.orders = None;
-        match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(Err(error))) => error,
-            _ => Error::io("write", &self.path, std::io::ErrorKind::BrokenPipe.into()),
+        let mut result = Ok(());
+        for thread in self.threads.drain(..) {
+            let broken = || Error::io("write", &self.path, std::io::ErrorKind::BrokenPipe.into());
+            result = result.and(thread.join().unwrap_or_else(|_| Err(broken())));
+        }
+        result
+    }
+
+    /// The error that ended the threads.
+    fn failure(&mut self) -> Error {
+        match self.join() {
+            Err(error) => error,
+            Ok(()) => Error::io("write", &self.path, std::io::ErrorKind::BrokenPipe.into()),
         }
     }
 
@@ -227,12 +263,9 @@ impl Writer {
     /// `Io`, `DiskFull`.
     pub fn finish(mut self) -> Result<u64> {
         let total = self.hand_over_rest()?;
-        self.orders = None;
-        let file = match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(result)) => result?,
-            _ => return Err(self.failure()),
-        };
-        if self.written_as != self.path {
+        self.join()?;
+        let file = self.file.take().filter(|_| self.written_as != self.path);
+        if let Some(file) = file {
             file.set_bytes(total)?;
             file.sync()?;
             drop(file);
@@ -245,12 +278,10 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.orders = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        // Not finished: an error or a stop is already on its way to the caller.
+        let _ = self.join();
+        self.file = None;
         if !self.written_as.as_os_str().is_empty() {
-            // Not finished: an error or a stop is already on its way to the caller.
             let _ = self.files.remove(&self.written_as);
         }
     }
@@ -265,32 +296,62 @@ struct Loaded {
 
 /// Reads a sequence of ranges of one file, in order, ahead of the caller.
 pub struct ReadAhead {
-    loaded: Option<Receiver<Result<Loaded>>>,
+    /// One receiver a range, in their order.
+    ordered: Option<Receiver<Receiver<Result<Loaded>>>>,
     give_back: Sender<AlignedBuffer>,
     current: Option<Loaded>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// A range to read, and where its bytes go.
+type Wanted = ((u64, usize), Sender<Result<Loaded>>);
+
+/// The ranges still to be read, and where the next one's bytes will be looked for.
+struct Ranges<I> {
+    ranges: std::iter::Fuse<I>,
+    order: Sender<Receiver<Result<Loaded>>>,
+}
+
+impl<I: Iterator<Item = (u64, usize)>> Ranges<I> {
+    /// The next range; `None` if there is none or nobody listens any more.
+    fn next(&mut self) -> Option<Wanted> {
+        let range = self.ranges.next()?;
+        let (answer, loaded) = bounded(1);
+        self.order.send(loaded).is_ok().then_some((range, answer))
+    }
 }
 
 impl ReadAhead {
-    /// Starts reading `ranges` (offset and length) with at most `depth` of them waiting.
+    /// Starts reading `ranges` (offset and length) with at most `depth` of them read or waiting
+    /// beside the caller's, by as many threads as the file's [`Tuning`](super::Tuning) says.
     pub fn new(
         file: Arc<StoredFile>,
         ranges: impl Iterator<Item = (u64, usize)> + Send + 'static,
         depth: usize,
     ) -> Self {
-        let (to_caller, loaded) = bounded(depth.max(1));
-        let (give_back, recycled) = bounded::<AlignedBuffer>(depth.max(1) + 2);
-        let thread = std::thread::spawn(move || {
-            for (offset, len) in ranges {
-                let buffer = recycled.try_recv().ok();
-                let result = load(&file, offset, len, buffer);
-                let failed = result.is_err();
-                if to_caller.send(result).is_err() || failed {
-                    return;
-                }
-            }
-        });
-        Self { loaded: Some(loaded), give_back, current: None, thread: Some(thread) }
+        let depth = depth.max(1);
+        let (order, ordered) = bounded(depth);
+        let (give_back, recycled) = bounded::<AlignedBuffer>(depth + 2);
+        let count = file.read_depth().min(depth);
+        let ranges = Arc::new(Mutex::new(Ranges { ranges: ranges.fuse(), order }));
+        let threads = (0..count)
+            .map(|_| {
+                let (file, ranges, recycled) = (file.clone(), ranges.clone(), recycled.clone());
+                std::thread::spawn(move || {
+                    loop {
+                        let next = ranges.lock().unwrap_or_else(PoisonError::into_inner).next();
+                        let Some(((offset, len), answer)) = next else { return };
+                        let result = load(&file, offset, len, recycled.try_recv().ok());
+                        // What nobody waits for any more is dropped.
+                        let failed = result.is_err();
+                        if answer.send(result).is_err() || failed {
+                            return;
+                        }
+                    }
+                })
+            })
+            .collect();
+        Self { ordered: Some(ordered), give_back, current: None, threads }
     }
 
     /// The next range's bytes, or `None` after the last.
@@ -302,10 +363,14 @@ impl ReadAhead {
             // Full means enough buffers are on their way back already.
             let _ = self.give_back.try_send(done.buffer);
         }
-        let receiver = self.loaded.as_ref().expect("present until dropped");
-        match receiver.recv() {
+        let Some(ordered) = &self.ordered else { return Ok(None) };
+        match ordered.recv().and_then(|loaded| loaded.recv()) {
             Err(_) => Ok(None),
-            Ok(Err(error)) => Err(error),
+            Ok(Err(error)) => {
+                // Nothing follows an error.
+                self.ordered = None;
+                Err(error)
+            }
             Ok(Ok(loaded)) => {
                 let loaded = self.current.insert(loaded);
                 Ok(Some(&loaded.buffer.bytes()[loaded.start..loaded.start + loaded.len]))
@@ -316,8 +381,8 @@ impl ReadAhead {
 
 impl Drop for ReadAhead {
     fn drop(&mut self) {
-        self.loaded = None;
-        if let Some(thread) = self.thread.take() {
+        self.ordered = None;
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }

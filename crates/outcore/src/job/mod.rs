@@ -18,7 +18,7 @@ use crate::cluster::{self, ClusterMemory, ClusterOptions, Communities};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
-use crate::io::{Files, Scratch, peak_memory_bytes, resident_memory_bytes};
+use crate::io::{Tuning, Files, Scratch, peak_memory_bytes, resident_memory_bytes};
 use crate::output;
 use crate::plan::{InputSize, Limits, Plan};
 use crate::progress::{Event, Observer, Stage, tell};
@@ -66,12 +66,14 @@ struct Job<'a> {
     report: Report,
     /// The manifest of the directory for temporary files, and where that is.
     manifest: Option<(Manifest, PathBuf)>,
+    /// What a sample of the input foretold, where there is one.
+    plan: Option<Plan>,
 }
 
 impl<'a> Job<'a> {
     fn new(files: &'a Files, observer: &'a dyn Observer, limits: Limits) -> Self {
         let (start, report) = (Instant::now(), Report::new(limits));
-        Self { files, observer, limits, start, report, manifest: None }
+        Self { files, observer, limits, start, report, manifest: None, plan: None }
     }
 
     /// Makes the directory for temporary files, named after the result.
@@ -93,11 +95,16 @@ impl<'a> Job<'a> {
         let (read, written) = (counters.read_bytes(), counters.write_bytes());
         let (result, summary) = work(self)?;
         let counters = self.files.counters();
+        let plan = self.plan.as_ref();
+        let foretold = plan.and_then(|plan| plan.stages.iter().find(|row| row.stage == stage));
         let row = StageReport {
             stage,
             seconds: begin.elapsed().as_secs_f64(),
+            predicted_seconds: foretold.map(|row| row.seconds),
             read_bytes: counters.read_bytes() - read,
+            predicted_read_bytes: foretold.map(|row| row.read_bytes),
             write_bytes: counters.write_bytes() - written,
+            predicted_write_bytes: foretold.map(|row| row.write_bytes),
             summary,
         };
         tell(self.observer, Event::End { summary: &row.summary })?;
@@ -139,16 +146,18 @@ impl<'a> Job<'a> {
     }
 
     /// Refuses what cannot succeed, where a sample can tell.
-    fn preflight(&self, options: &JobOptions, directory: &Path) -> Result<()> {
+    fn preflight(&mut self, options: &JobOptions, directory: &Path) -> Result<()> {
         self.limits.check()?;
         if options.input.paths.iter().any(|path| !self.files.is_regular(path)) {
             return Ok(());
         }
-        let plan = plan_sampled(&input::sample(self.files, &options.input)?, options.limits)?;
-        match self.files.free_bytes(directory) {
-            Some(free) => plan.check_disk(free, directory),
-            None => Ok(()),
+        let sample = input::sample(self.files, &options.input)?;
+        let plan = plan_sampled(&sample, options.limits, &self.files.tuning())?;
+        if let Some(free) = self.files.free_bytes(directory) {
+            plan.check_disk(free, directory)?;
         }
+        self.plan = Some(plan);
+        Ok(())
     }
 
     fn cluster(&mut self, graph: &Graph, options: &ClusterOptions) -> Result<Communities> {
@@ -214,6 +223,7 @@ pub fn build(
     graph: &Path,
     observer: &dyn Observer,
 ) -> Result<Report> {
+    let files = &options.limits.tuned(files);
     if files.entry(graph).is_ok() {
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
@@ -252,6 +262,7 @@ pub fn cluster(
     match source {
         Source::Graph { path, limits } => {
             limits.check()?;
+            let files = &limits.tuned(files);
             let graph = Graph::open(files, path)?;
             in_pool(*limits, || {
                 let mut job = Job::new(files, observer, *limits);
@@ -261,6 +272,7 @@ pub fn cluster(
             })
         }
         Source::Edges(edges) => in_pool(edges.limits, || {
+            let files = &edges.limits.tuned(files);
             let mut job = Job::new(files, observer, edges.limits);
             let scratch = job.scratch(JobKind::Cluster, edges, output)?;
             let directory = scratch.path().join("graph");
@@ -282,10 +294,10 @@ pub fn plan(files: &Files, options: &JobOptions) -> Result<Plan> {
     if sample.is_whole && sample.edges == 0 {
         return Err(read::no_edges());
     }
-    plan_sampled(&sample, options.limits)
+    plan_sampled(&sample, options.limits, &options.limits.allowed(files.tuning()))
 }
 
-fn plan_sampled(sample: &InputSample, limits: Limits) -> Result<Plan> {
+fn plan_sampled(sample: &InputSample, limits: Limits, tuning: &Tuning) -> Result<Plan> {
     let (least, _) = sample.nodes();
     // An estimate from many repeated names is trusted to a fifth; else only what was seen.
     let is_sound = sample.is_whole || sample.seen_twice >= 100;
@@ -299,5 +311,5 @@ fn plan_sampled(sample: &InputSample, limits: Limits) -> Result<Plan> {
         name_bytes: sample.name_bytes,
         is_weighted: sample.is_weighted,
     };
-    Plan::new(size, limits)
+    Plan::new(size, limits, tuning)
 }

@@ -43,7 +43,7 @@ where
         );
         Ok((numbered, summary))
     })?;
-    numbered.sorter.set_budget(job.limits.merge_bytes())?;
+    numbered.sorter.set_budget(job.limits.merge_bytes(&job.files.tuning()))?;
     job.stage(Stage::Merge, |job| {
         let node_count = numbered.node_count;
         let sorted = numbered.sorter.finish()?;

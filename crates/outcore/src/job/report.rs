@@ -13,10 +13,16 @@ pub struct StageReport {
     pub stage: Stage,
     /// Time.
     pub seconds: f64,
+    /// Time that the plan foretold; `None` where the input could not be sampled.
+    pub predicted_seconds: Option<f64>,
     /// Bytes read through files.
     pub read_bytes: u64,
+    /// Bytes read, as the plan foretold.
+    pub predicted_read_bytes: Option<u64>,
     /// Bytes written through files.
     pub write_bytes: u64,
+    /// Bytes written, as the plan foretold.
+    pub predicted_write_bytes: Option<u64>,
     /// The stage in one phrase.
     pub summary: String,
 }

@@ -90,8 +90,8 @@ struct Lane<R: Record> {
 }
 
 impl<R: Record> Lane<R> {
-    fn new(run: &Arc<Run<R>>) -> Self {
-        let reader = RunReader::new(run.clone());
+    fn new(run: &Arc<Run<R>>, read_bytes: u64) -> Self {
+        let reader = RunReader::new(run.clone(), read_bytes);
         Self { reader, block: Vec::new(), at: 0, end: 0, below: None }
     }
 
@@ -138,6 +138,7 @@ struct Shared<R: Record> {
     /// Those of the ranges that no worker has taken yet.
     outputs: Vec<Mutex<Option<Output<R>>>>,
     next: AtomicUsize,
+    read_bytes: u64,
 }
 
 impl<R: Record> Shared<R> {
@@ -199,6 +200,8 @@ pub(super) struct Width {
     pub(super) range_blocks: usize,
     /// Records in a block.
     pub(super) block_records: usize,
+    /// What is read of a run at once.
+    pub(super) read_bytes: u64,
 }
 
 /// Merges runs; records come in chunks, in order.
@@ -237,6 +240,7 @@ impl<R: Record> Merge<R> {
             splitters,
             outputs,
             next: AtomicUsize::new(0),
+            read_bytes: width.read_bytes,
         });
         let count = width.workers.clamp(1, ranges.len());
         let workers = (0..count)
@@ -310,7 +314,8 @@ fn spawn_worker<R: Record>(
     spares: Receiver<Vec<R>>,
 ) -> JoinHandle<()> {
     std::thread::spawn(move || {
-        let mut lanes: Vec<_> = shared.runs.iter().map(Lane::new).collect();
+        let mut lanes: Vec<_> =
+            shared.runs.iter().map(|run| Lane::new(run, shared.read_bytes)).collect();
         while tokens.recv().is_ok() {
             let number = shared.next.fetch_add(1, Ordering::Relaxed);
             let Some(output) = shared.take_output(number) else { return };

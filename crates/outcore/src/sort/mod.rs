@@ -33,8 +33,10 @@ mod run;
 mod tests;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Files, reserve_large_pages};
-use crate::plan::{RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS};
+use crate::io::{Files, Tuning, reserve_large_pages};
+use crate::plan::{
+    RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS, writer_excess_bytes,
+};
 use crate::units::{MIB, size_to_type};
 use form::Former;
 use merge::{Merge, Width};
@@ -128,7 +130,7 @@ impl Record for Pair {
 const FIXED_BYTES: u64 = 12 * MIB;
 /// Records in a block: fewer where the budget is small.
 const BLOCK_RECORDS: std::ops::Range<u64> = 2 << 10..32 << 10;
-/// What is read of a run at once, at least.
+/// What is read of a run at once, at least, where many runs or little memory leave no choice.
 const READ_BYTES: u64 = 512 << 10;
 /// Reads of each run in a range of the merge: fewer read more blocks twice, more take memory.
 const RANGE_READS: u64 = 2;
@@ -164,17 +166,21 @@ struct Shape {
     range_blocks: usize,
     /// Least size of the files that a run is cut into.
     segment_bytes: u64,
+    /// Memory of one worker of a merge for what it reads.
+    lanes_bytes: u64,
 }
 
 impl Shape {
-    fn new<R: Record>(budget_bytes: u64, workers: usize) -> Self {
+    fn new<R: Record>(budget_bytes: u64, workers: usize, tuning: &Tuning) -> Self {
         let record = size_of::<R>() as u64;
+        // Large buffers of the writer come out of the records' share.
         let rest = budget_bytes - FIXED_BYTES;
+        let rest = rest - writer_excess_bytes(&tuning.write).min(rest / 2);
         let capacity = rest / (RUN_BUFFERS * record);
         let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
         // Half of the budget for the blocks that workers merge from, half for what they merged.
         let block = block_records * record;
-        let lane = block + READ_BYTES.max(block);
+        let lane = block + (tuning.merge_read_bytes as u64).min(READ_BYTES).max(block);
         let fan_in = (rest / 2 / (workers.max(1) as u64 * lane)).clamp(2, 4096);
         let range_blocks = rest / 2 / (Merge::<R>::ranges_ahead(workers) as u64 * block);
         Self {
@@ -184,6 +190,7 @@ impl Shape {
             fan_in: fan_in as usize,
             range_blocks: range_blocks.max(1) as usize,
             segment_bytes: SEGMENT_BYTES,
+            lanes_bytes: rest / 2 / workers.max(1) as u64,
         }
     }
 }
@@ -226,7 +233,7 @@ impl<R: Record> Sorter<R> {
         Ok(Self {
             files: files.clone(),
             directory: directory.to_path_buf(),
-            shape: Shape::new::<R>(budget_bytes, 2 * threads),
+            shape: Shape::new::<R>(budget_bytes, 2 * threads, &files.tuning()),
             workers: 2 * threads,
             threads,
             records: Vec::new(),
@@ -246,7 +253,7 @@ impl<R: Record> Sorter<R> {
         if budget_bytes < Self::BUDGET_MIN {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
-        self.shape = Shape::new::<R>(budget_bytes, self.workers);
+        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files.tuning());
         let capacity = self.shape.capacity;
         if self.filled > capacity {
             self.write_run()?;
@@ -387,10 +394,19 @@ impl<R: Record> Sorter<R> {
 
     fn width(&self, runs: usize) -> Width {
         let Shape { range_blocks, block_records, .. } = self.shape;
-        let reads = runs as u64 * RANGE_READS * READ_BYTES;
+        let read_bytes = self.read_bytes(runs);
+        let reads = runs as u64 * RANGE_READS * read_bytes;
         let blocks = reads.div_ceil((block_records * size_of::<R>()) as u64);
         let range_blocks = range_blocks.min(blocks as usize);
-        Width { workers: self.workers, range_blocks, block_records }
+        Width { workers: self.workers, range_blocks, block_records, read_bytes }
+    }
+
+    /// What is read of a run at once: what the disk likes, if the memory allows it for so many runs.
+    fn read_bytes(&self, runs: usize) -> u64 {
+        let liked = self.files.tuning().merge_read_bytes as u64;
+        let block = (self.shape.block_records * size_of::<R>()) as u64;
+        let most = (self.shape.lanes_bytes / runs.max(1) as u64).saturating_sub(block);
+        liked.min(most.max(READ_BYTES))
     }
 
     /// One pass: merges neighboring runs, as few as lead to one last merge with the full fan-in.

@@ -9,6 +9,7 @@
 use super::Record;
 use crate::error::{Error, Result};
 use crate::io::{AlignedBuffer, Files, Mode, StoredFile, Writer};
+use crate::plan::write_buffers;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,10 +17,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
 const HEADER_BYTES: usize = 16;
-const WRITE_BUFFER_BYTES: usize = 1024 << 10;
-const WRITE_BUFFERS: usize = 4;
-
-use super::READ_BYTES;
 
 /// A finished run. Its segments are deleted when it is dropped.
 pub(super) struct Run<R: Record> {
@@ -119,8 +116,9 @@ impl<R: Record> RunWriter<R> {
             Some(_) => {}
             none => {
                 let (files, path) = (&self.done.files, self.base.with_extension("0"));
-                let writer =
-                    Writer::create_scratch(files, &path, WRITE_BUFFER_BYTES, WRITE_BUFFERS)?;
+                let write = files.tuning().write;
+                let buffers = write_buffers(&write);
+                let writer = Writer::create_scratch(files, &path, write.block_bytes, buffers)?;
                 *none = Some((writer, path));
             }
         }
@@ -168,12 +166,14 @@ pub(super) struct RunReader<R: Record> {
     buffer: AlignedBuffer,
     loaded: Range<usize>,
     start: usize,
+    /// What is read at once, if there is as much.
+    read_bytes: u64,
 }
 
 impl<R: Record> RunReader<R> {
-    pub(super) fn new(run: Arc<Run<R>>) -> Self {
+    pub(super) fn new(run: Arc<Run<R>>, read_bytes: u64) -> Self {
         let buffer = AlignedBuffer::new(0);
-        Self { run, blocks: 0..0, file: None, buffer, loaded: 0..0, start: 0 }
+        Self { run, blocks: 0..0, file: None, buffer, loaded: 0..0, start: 0, read_bytes }
     }
 
     /// Goes on with the blocks that may hold keys from `from` on and below `below`.
@@ -217,13 +217,15 @@ impl<R: Record> RunReader<R> {
         let segment = run.segment_of(number);
         if self.file.as_ref().is_none_or(|(open, _)| *open != segment) {
             let path = &run.segments[segment].path;
-            self.file = Some((segment, run.files.open(path, Mode::ReadDirect)?));
+            let direct = run.files.tuning().read.direct;
+            let mode = if direct { Mode::ReadDirect } else { Mode::Read };
+            self.file = Some((segment, run.files.open(path, mode)?));
         }
         let begin = run.blocks[number].begin;
         let last = self.blocks.end.min(run.segments[segment].end);
         let mut end = number + 1;
         let stop = |block: &Block<R>| block.begin + u64::from(block.bytes);
-        while end < last && stop(&run.blocks[end]) - begin <= READ_BYTES {
+        while end < last && stop(&run.blocks[end]) - begin <= self.read_bytes {
             end += 1;
         }
         let len = (stop(&run.blocks[end - 1]) - begin) as usize;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::io::sim::{Fault, Sim};
+use crate::io::{Transfer, Tuning};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -47,12 +48,27 @@ impl Record for Wide {
 }
 
 fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: usize) -> Sorter<R> {
-    let files = Files::new(Arc::new(sim.clone()));
+    let transfer = Transfer {
+        block_bytes: 4096 * (1 + capacity % 7),
+        depth: 1 + capacity % 4,
+        direct: capacity.is_multiple_of(2),
+        bytes_per_second: None,
+    };
+    let tuning = Tuning { read: transfer, write: transfer, merge_read_bytes: 4096 };
+    let files = Files::new(Arc::new(sim.clone())).with_tuning(tuning);
     let mut sorter = Sorter::new(&files, Path::new("/sort"), 64 * MIB, 2).unwrap();
     let first_run = capacity.div_ceil(8);
     let range_blocks = 1 + capacity % 5;
-    sorter.shape =
-        Shape { capacity, first_run, block_records, fan_in, range_blocks, segment_bytes: 2000 };
+    let (segment_bytes, lanes_bytes) = (2000, 1 << 20);
+    sorter.shape = Shape {
+        capacity,
+        first_run,
+        block_records,
+        fan_in,
+        range_blocks,
+        segment_bytes,
+        lanes_bytes,
+    };
     sorter
 }
 

@@ -1,0 +1,165 @@
+//! Which of the measured settings to take, and how sure that is.
+
+use super::measure::Setting;
+use crate::statistics::{interval, median, ratio};
+use outcore::io::{Confidence, Figure};
+
+/// As good as the best means at least this share of its lower bound.
+const AS_GOOD: f64 = 0.95;
+/// The same setting measured twice differs by no more than this, or there is too much noise.
+const NOISE: f64 = 0.1;
+
+/// Settings, the first of which is the default, and their rates: one a round.
+pub(super) struct Options {
+    pub(super) settings: Vec<Setting>,
+    pub(super) samples: Vec<Vec<f64>>,
+    /// The rates of the first setting, measured again.
+    pub(super) again: Vec<f64>,
+    /// A setting is only taken instead of the default if it is better by this factor.
+    pub(super) gain: f64,
+}
+
+/// A setting, and whether it can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) at: usize,
+    pub(super) confidence: Confidence,
+}
+
+impl Options {
+    /// The setting to take: the best one if both halves of the rounds say the same and the default
+    /// equals itself; else the default.
+    pub(super) fn choose(&self) -> Choice {
+        let rounds = self.again.len();
+        let choice = self.best(|_| true);
+        let agree = (0..2).all(|half| self.best(|round| round % 2 == half) == choice);
+        let noise = ratio(&self.again, &self.samples[0]);
+        let quiet = noise.is_some_and(|noise| (noise.median - 1.0).abs() <= NOISE);
+        if rounds > 0 && agree && quiet {
+            Choice { at: choice, confidence: Confidence::Measured }
+        } else {
+            Choice { at: 0, confidence: Confidence::Low }
+        }
+    }
+
+    /// The setting with the fewest bytes on their way that is as good as the best, judged by some
+    /// rounds; the default if that is not clearly worse.
+    fn best(&self, wanted: impl Fn(usize) -> bool) -> usize {
+        let chosen = |samples: &Vec<f64>| -> Vec<f64> {
+            let rounds = samples.iter().enumerate();
+            rounds.filter(|(round, _)| wanted(*round)).map(|(_, &rate)| rate).collect()
+        };
+        let samples: Vec<Vec<f64>> = self.samples.iter().map(chosen).collect();
+        let bound = samples.iter().map(|rates| interval(rates).low).fold(0.0, f64::max);
+        let at = (0..samples.len())
+            .filter(|&at| median(&samples[at]) >= AS_GOOD * bound)
+            .min_by_key(|&at| {
+                let Setting { block, depth, .. } = self.settings[at];
+                (block * depth, depth)
+            })
+            .unwrap_or(0);
+        let gain = ratio(&samples[at], &samples[0]);
+        if gain.is_some_and(|gain| gain.low > self.gain) { at } else { 0 }
+    }
+}
+
+/// The line through the times of single requests over their sizes: time before the first byte, and
+/// rate from then on.
+pub(super) fn fit(options: &Options) -> (Option<Figure>, Option<Figure>) {
+    let single: Vec<usize> =
+        (0..options.settings.len()).filter(|&at| options.settings[at].depth == 1).collect();
+    let lines: Vec<(f64, f64)> = (0..options.again.len())
+        .filter_map(|round| {
+            let points = single.iter().map(|&at| {
+                let bytes = options.settings[at].block as f64;
+                (bytes, bytes / options.samples[at][round])
+            });
+            line(points.collect::<Vec<_>>().as_slice())
+        })
+        .collect();
+    let figure = |values: Vec<f64>| {
+        let found = interval(&values);
+        let wide = found.high - found.low > 0.2 * found.median;
+        let confidence = if wide { Confidence::Low } else { Confidence::Measured };
+        Figure { value: found.median, low: found.low, high: found.high, confidence }
+    };
+    if lines.is_empty() {
+        return (None, None);
+    }
+    let (latencies, rates) = lines.into_iter().unzip();
+    (Some(figure(latencies)), Some(figure(rates)))
+}
+
+/// Least squares of relative errors: small and large requests count alike. `None` if larger requests
+/// take less time.
+fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
+    // seconds = latency + bytes * slope; divided by seconds: 1 = latency * u + slope * v.
+    let (mut uu, mut uv, mut vv, mut u1, mut v1) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for &(bytes, seconds) in points {
+        let (u, v) = (1.0 / seconds, bytes / seconds);
+        uu += u * u;
+        uv += u * v;
+        vv += v * v;
+        u1 += u;
+        v1 += v;
+    }
+    let determinant = uu * vv - uv * uv;
+    let latency = (u1 * vv - v1 * uv) / determinant;
+    let slope = (uu * v1 - uv * u1) / determinant;
+    (slope > 0.0 && slope.is_finite()).then(|| (latency.max(0.0), 1.0 / slope))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(rates: &[(usize, usize, f64)], noise: f64) -> Options {
+        let mut random = crate::Random(5);
+        let setting = |&(block, depth, _): &_| Setting { block, depth, direct: true };
+        let mut noisy = |rate: f64| -> Vec<f64> {
+            let factor = |word: u64| 1.0 + noise * (word as f64 / 500.0 - 1.0);
+            (0..10).map(|_| rate * factor(random.below(1001))).collect()
+        };
+        Options {
+            settings: rates.iter().map(setting).collect(),
+            samples: rates.iter().map(|&(_, _, rate)| noisy(rate)).collect(),
+            again: noisy(rates[0].2),
+            gain: 1.05,
+        }
+    }
+
+    #[test]
+    fn the_smallest_that_is_as_good_as_the_best_is_taken() {
+        let rates =
+            [(512, 1, 1.0), (1024, 1, 1.5), (2048, 2, 1.96), (8192, 1, 1.98), (8192, 8, 2.0)];
+        let choice = options(&rates, 0.01).choose();
+        assert_eq!(choice, Choice { at: 2, confidence: Confidence::Measured });
+    }
+
+    #[test]
+    fn the_default_stays_where_nothing_is_gained() {
+        let rates = [(512, 1, 1.0), (64, 1, 0.99), (1024, 4, 1.04)];
+        let choice = options(&rates, 0.01).choose();
+        assert_eq!(choice, Choice { at: 0, confidence: Confidence::Measured });
+    }
+
+    #[test]
+    fn noise_is_told_or_the_choice_is_the_same_again() {
+        let rates =
+            [(512, 1, 1.0), (1024, 1, 1.5), (2048, 1, 1.7), (4096, 1, 1.78), (8192, 1, 1.8)];
+        for noise in [0.02, 0.1, 0.4, 0.8] {
+            let choice = options(&rates, noise).choose();
+            match choice.confidence {
+                Confidence::Low => assert_eq!(choice.at, 0),
+                _ => assert!((2..=3).contains(&choice.at), "{noise}: {choice:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_is_found_again() {
+        let points: Vec<_> = [65_536.0, 1e6, 8e6].map(|bytes| (bytes, 8e-3 + bytes / 1.5e8)).into();
+        let (latency, rate) = line(&points).unwrap();
+        assert!((latency / 8e-3 - 1.0).abs() < 1e-9 && (rate / 1.5e8 - 1.0).abs() < 1e-9);
+    }
+}

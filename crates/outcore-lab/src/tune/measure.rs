@@ -1,0 +1,245 @@
+//! Runs of one setting each: so many requests of a size, from so many threads, through `io`.
+
+use super::choose::Options;
+use super::{Amount, Clock};
+use crate::Random;
+use outcore::Result;
+use outcore::io::{AlignedBuffer, Files, Mode, Scratch, StoredFile, Writer};
+use outcore::progress::{Event, Observer, tell};
+use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a run does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Reads in order.
+    Read,
+    /// Reads at random places.
+    Random,
+    /// Writes a new file in order.
+    Write,
+}
+
+/// How a run does it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Setting {
+    pub(super) block: usize,
+    pub(super) depth: usize,
+    pub(super) direct: bool,
+}
+
+/// The files, and who is told what happens.
+pub(super) struct Bench<'a> {
+    files: Files,
+    scratch: Scratch,
+    read_path: PathBuf,
+    is_direct: bool,
+    amount: Amount,
+    clock: &'a dyn Clock,
+    observer: &'a dyn Observer,
+    runs: AtomicU64,
+}
+
+/// The requests of a run.
+struct Run {
+    kind: Kind,
+    block: u64,
+    count: u64,
+    /// Blocks in the file, and the first one.
+    blocks: u64,
+    first: u64,
+    next: AtomicU64,
+}
+
+impl Run {
+    /// One thread's part: requests until all are done.
+    fn work(&self, file: &StoredFile, buffer: &mut AlignedBuffer) -> Result<()> {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.count {
+                return Ok(());
+            }
+            let place = match self.kind {
+                Kind::Write => number,
+                Kind::Read => (self.first + number) % self.blocks,
+                Kind::Random => Random(self.first ^ number).below(self.blocks),
+            };
+            let bytes = &mut buffer.bytes_mut()[..self.block as usize];
+            match self.kind {
+                Kind::Write => file.write_all_at(place * self.block, bytes)?,
+                _ => file.read_exact_at(place * self.block, bytes)?,
+            }
+        }
+    }
+}
+
+impl<'a> Bench<'a> {
+    /// Makes the file that is read.
+    pub(super) fn new(
+        files: &Files,
+        directory: &Path,
+        amount: Amount,
+        clock: &'a dyn Clock,
+        observer: &'a dyn Observer,
+    ) -> Result<Self> {
+        let scratch = Scratch::create(files, directory, ".tune.outcore")?;
+        let read_path = scratch.path().join("read");
+        tell(observer, Event::Detail { text: "writing the file" })?;
+        let mut writer = Writer::create(files, &read_path, 1 << 20, 4)?;
+        let mut block = vec![0u8; 1 << 20];
+        let mut random = Random(2);
+        for _ in 0..amount.read_bytes >> 20 {
+            tell(observer, Event::Detail { text: "writing the file" })?;
+            for word in block.chunks_exact_mut(8) {
+                word.copy_from_slice(&random.word().to_le_bytes());
+            }
+            writer.write(&block)?;
+        }
+        writer.finish()?;
+        let is_direct = files.open(&read_path, Mode::ReadDirect)?.is_direct();
+        let (files, runs) = (files.clone(), AtomicU64::new(0));
+        Ok(Self { files, scratch, read_path, is_direct, amount, clock, observer, runs })
+    }
+
+    /// Whether the file system moves bytes past the page cache.
+    pub(super) fn is_direct(&self) -> bool {
+        self.is_direct
+    }
+
+    /// Runs so far.
+    pub(super) fn runs(&self) -> u64 {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    /// Adds rounds to `options`: every setting once a round, the first one twice, in random order. A
+    /// round before them, which does not count, tells how much a run may do.
+    pub(super) fn rounds(
+        &self,
+        kind: Kind,
+        options: &mut Options,
+        random: &mut Random,
+    ) -> Result<()> {
+        let settings = options.settings.clone();
+        options.samples.resize(settings.len(), Vec::new());
+        let mut counts = Vec::with_capacity(settings.len());
+        for &setting in &settings {
+            let rate = self.run(kind, setting, 2 * setting.depth as u64, random)?;
+            counts.push(self.count(kind, setting, rate));
+        }
+        let mut order: Vec<usize> = (0..=settings.len()).collect();
+        for _ in 0..self.amount.rounds {
+            random.shuffle(&mut order);
+            for &slot in &order {
+                // The last slot is the first setting again: what differs there is noise.
+                let at = if slot == settings.len() { 0 } else { slot };
+                let rate = self.run(kind, settings[at], counts[at], random)?;
+                let samples = options.samples.get_mut(slot).unwrap_or(&mut options.again);
+                samples.push(rate);
+            }
+        }
+        Ok(())
+    }
+
+    /// Requests of a run of the usual length, at this rate.
+    fn count(&self, kind: Kind, setting: Setting, rate: f64) -> u64 {
+        let bytes = if kind == Kind::Write {
+            self.amount.write_bytes as f64
+        } else {
+            (rate * self.amount.seconds).min(self.amount.read_bytes as f64)
+        };
+        ((bytes / setting.block as f64) as u64).max(2 * setting.depth as u64)
+    }
+
+    /// Whether one setting is more than 5 % faster than the other, beyond doubt. A buffered read is
+    /// only one of the disk if nobody has read these bytes before, so each round reads others; and
+    /// what is written must be durable.
+    pub(super) fn is_clearly_better(
+        &self,
+        kind: Kind,
+        setting: Setting,
+        than: Setting,
+    ) -> Result<bool> {
+        let rounds = self.amount.rounds as u64;
+        let part = match kind {
+            Kind::Write => self.amount.write_bytes,
+            _ => (self.amount.read_bytes / rounds).min(32 << 20),
+        };
+        let mut ratios = Vec::new();
+        for round in 0..rounds {
+            let rate = |setting: Setting| {
+                let count = (part / setting.block as u64).max(1);
+                self.part(kind, setting, count, round * count)
+            };
+            // Direct first: what is read buffered stays in memory.
+            let direct = rate(than)?;
+            ratios.push(rate(setting)? / direct);
+        }
+        Ok(crate::statistics::interval(&ratios).low > 1.05)
+    }
+
+    /// One run: bytes a second.
+    fn run(&self, kind: Kind, setting: Setting, count: u64, random: &mut Random) -> Result<f64> {
+        let first = random.below(self.amount.read_bytes / setting.block as u64);
+        self.part(kind, setting, count, first)
+    }
+
+    fn part(&self, kind: Kind, setting: Setting, count: u64, first: u64) -> Result<f64> {
+        tell(self.observer, Event::Advance { done: self.runs.fetch_add(1, Ordering::Relaxed) })?;
+        let block = setting.block as u64;
+        let blocks = self.amount.read_bytes / block;
+        let run = Run { kind, block, count, blocks, first, next: AtomicU64::new(0) };
+        let written = self.scratch.path().join("write");
+        let (path, mode) = match (kind, setting.direct) {
+            (Kind::Write, true) => (&written, Mode::CreateDirect),
+            (Kind::Write, false) => (&written, Mode::Create),
+            (_, true) => (&self.read_path, Mode::ReadDirect),
+            (_, false) => (&self.read_path, Mode::Read),
+        };
+        let handles = (0..setting.depth)
+            .map(|_| Ok((self.files.open(path, mode)?, AlignedBuffer::new(setting.block))))
+            .collect::<Result<Vec<_>>>()?;
+        let seconds = self.timed(&run, handles, kind == Kind::Write && !setting.direct)?;
+        if kind == Kind::Write {
+            self.files.remove(&written)?;
+        }
+        Ok((count * block) as f64 / seconds)
+    }
+
+    /// Seconds that the threads, one a handle, take for all requests.
+    fn timed(
+        &self,
+        run: &Run,
+        mut handles: Vec<(StoredFile, AlignedBuffer)>,
+        sync: bool,
+    ) -> Result<f64> {
+        let barrier = Barrier::new(handles.len() + 1);
+        let start = std::thread::scope(|scope| {
+            let threads: Vec<_> = handles
+                .iter_mut()
+                .map(|(file, buffer)| {
+                    let barrier = &barrier;
+                    scope.spawn(move || {
+                        // Memory is touched before the time counts.
+                        buffer.bytes_mut().fill(0x5A);
+                        barrier.wait();
+                        barrier.wait();
+                        run.work(file, buffer)
+                    })
+                })
+                .collect();
+            // All are ready; none begins before the clock has been read.
+            barrier.wait();
+            let start = self.clock.seconds();
+            barrier.wait();
+            for thread in threads {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            }
+            Ok::<f64, outcore::Error>(start)
+        })?;
+        if sync {
+            handles[0].0.sync()?;
+        }
+        Ok((self.clock.seconds() - start).max(1e-9))
+    }
+}

@@ -1,0 +1,229 @@
+//! Measures a disk through the engine's own `io`, and writes down what follows as a disk profile.
+//!
+//! ```text
+//!  measure: rounds of runs, block by depth, in random order --> samples
+//!  choose:  the smallest block and depth as good as the best, if the halves of the rounds agree
+//!  derive:  what follows for scans, gaps and merges         --> profile, table
+//! ```
+//! The settings change only where that gains more than 5 % beyond doubt, so that two measurements say
+//! the same, or that the machine was too noisy. Through `io` alone: it runs on a simulated disk too.
+
+mod choose;
+mod derive;
+mod measure;
+
+use crate::{Effort, Random};
+use choose::{Choice, Options};
+use measure::{Bench, Kind, Setting};
+use outcore::io::{
+    Confidence, DiskProfile, Figure, Files, RandomReadProfile, Transfer, TransferProfile, Tuning,
+    ValidIf,
+};
+use outcore::progress::{Event, Observer, Stage, tell};
+use outcore::{Error, ErrorKind, Result, units::format_bytes};
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Tells the time: the machine's, or that of a simulated storage.
+pub trait Clock: Sync {
+    /// Seconds since some moment.
+    fn seconds(&self) -> f64;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct WallClock(Instant);
+
+impl Default for WallClock {
+    fn default() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Clock for WallClock {
+    fn seconds(&self) -> f64 {
+        self.0.elapsed().as_secs_f64()
+    }
+}
+
+/// What tuning found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tuned {
+    /// The profile, to be stored with [`DiskProfile::store`].
+    pub profile: DiskProfile,
+    /// What to print: headings first, then a line of cells for each setting.
+    pub rows: Vec<Vec<String>>,
+    /// What a reader must know, such as that the machine was too noisy.
+    pub notes: Vec<String>,
+}
+
+/// Sizes of requests.
+const BLOCKS: [usize; 8] =
+    [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20];
+/// Requests at the same time.
+const DEPTHS: [usize; 4] = [1, 2, 4, 8];
+/// Most bytes on their way: more do not fit into the caches of processors.
+const IN_FLIGHT_BYTES: usize = 16 << 20;
+/// Random reads at the same time.
+const RANDOM_DEPTHS: [usize; 4] = [1, 4, 16, 64];
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy)]
+struct Amount {
+    rounds: usize,
+    /// Of one run, about.
+    seconds: f64,
+    /// Of the file that is read.
+    read_bytes: u64,
+    /// Of a file that is written in one run.
+    write_bytes: u64,
+}
+
+impl Amount {
+    fn of(effort: Effort) -> Self {
+        match effort {
+            Effort::Quick => {
+                Self { rounds: 6, seconds: 0.015, read_bytes: 256 << 20, write_bytes: 16 << 20 }
+            }
+            Effort::Default => {
+                Self { rounds: 12, seconds: 0.1, read_bytes: 1 << 30, write_bytes: 64 << 20 }
+            }
+            Effort::Full => {
+                Self { rounds: 24, seconds: 0.3, read_bytes: 4 << 30, write_bytes: 256 << 20 }
+            }
+        }
+    }
+}
+
+/// Measures the disk of `directory`.
+///
+/// # Errors
+/// `DiskTooSmall`, `DiskFull`, `Io`; `Interrupted`. No file is left.
+pub fn tune(
+    files: &Files,
+    directory: &Path,
+    effort: Effort,
+    clock: &dyn Clock,
+    observer: &dyn Observer,
+) -> Result<Tuned> {
+    let amount = Amount::of(effort);
+    require(files, directory, amount.read_bytes + amount.write_bytes)?;
+    let begin = Event::Begin { stage: Stage::Measure, total: None, unit: "runs" };
+    tell(observer, begin)?;
+    let bench = Bench::new(files, directory, amount, clock, observer)?;
+    let mut random = Random(1);
+    let mut notes = Vec::new();
+    let mut profile = DiskProfile::default();
+    profile.date = date();
+    profile.valid_if = ValidIf::now(files, directory);
+    if !bench.is_direct() {
+        notes.push(
+            "the file system has no direct I/O: memory would be measured, not the disk; nothing is set"
+                .into(),
+        );
+        return Ok(Tuned { rows: derive::rows(&profile), profile, notes });
+    }
+    let default = Tuning::default();
+    profile.read = transfer(&bench, Kind::Read, default.read, &mut random)?;
+    profile.write = transfer(&bench, Kind::Write, default.write, &mut random)?;
+    profile.random_read = Some(random_read(&bench, &mut random)?);
+    profile.derived = derive::settings(&profile);
+    for (found, name) in [(&profile.read, "reads"), (&profile.write, "writes")] {
+        if found.confidence == Confidence::Low {
+            notes.push(format!(
+                "the machine was too noisy to choose a setting for {name}: it stays as it is by default"
+            ));
+        }
+    }
+    let summary = format!("{} runs", bench.runs());
+    tell(observer, Event::End { summary: &summary })?;
+    Ok(Tuned { rows: derive::rows(&profile), profile, notes })
+}
+
+fn require(files: &Files, directory: &Path, bytes: u64) -> Result<()> {
+    match files.free_bytes(directory) {
+        Some(free) if free < bytes + bytes / 8 => {
+            let (bytes, free) = (format_bytes(bytes), format_bytes(free));
+            Err(Error::new(ErrorKind::DiskTooSmall, format!("{bytes} are needed, {free} are free"))
+                .hint("use `--dir` on a larger disk, or `--quick`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Large transfers one way.
+fn transfer(
+    bench: &Bench<'_>,
+    kind: Kind,
+    default: Transfer,
+    random: &mut Random,
+) -> Result<TransferProfile> {
+    let default = Setting { block: default.block_bytes, depth: default.depth, direct: true };
+    let mut settings = vec![default];
+    for block in BLOCKS {
+        for depth in DEPTHS {
+            let setting = Setting { block, depth, direct: true };
+            if block * depth <= IN_FLIGHT_BYTES && setting != default {
+                settings.push(setting);
+            }
+        }
+    }
+    let mut options = Options { settings, samples: Vec::new(), again: Vec::new(), gain: 1.05 };
+    bench.rounds(kind, &mut options, random)?;
+    let mut choice = options.choose();
+    if choice.confidence == Confidence::Low {
+        // As many rounds again, before saying that there is too much noise.
+        bench.rounds(kind, &mut options, random)?;
+        choice = options.choose();
+    }
+    let Choice { at, confidence } = choice;
+    let (latency, stream) = choose::fit(&options);
+    let setting = options.settings[at];
+    let buffered = Setting { direct: false, ..default };
+    let direct = !bench.is_clearly_better(kind, buffered, default)?;
+    Ok(TransferProfile {
+        block_bytes: setting.block,
+        depth: setting.depth,
+        direct,
+        confidence,
+        bytes_per_second: Some(figure(&options.samples[at], confidence)),
+        latency_seconds: latency,
+        stream_bytes_per_second: stream,
+    })
+}
+
+/// Small reads at random places.
+fn random_read(bench: &Bench<'_>, random: &mut Random) -> Result<RandomReadProfile> {
+    let setting = |depth| Setting { block: 4096, depth, direct: true };
+    let settings = RANDOM_DEPTHS.map(setting).to_vec();
+    let mut options = Options { settings, samples: Vec::new(), again: Vec::new(), gain: 1.1 };
+    bench.rounds(Kind::Random, &mut options, random)?;
+    let Choice { at, confidence } = options.choose();
+    let seconds =
+        |at: usize| -> Vec<f64> { options.samples[at].iter().map(|rate| 4096.0 / rate).collect() };
+    Ok(RandomReadProfile {
+        seconds_at_depth_1: figure(&seconds(0), confidence),
+        depth: options.settings[at].depth,
+        seconds_at_depth: figure(&seconds(at), confidence),
+    })
+}
+
+fn figure(values: &[f64], confidence: Confidence) -> Figure {
+    let crate::statistics::Interval { median, low, high } = crate::statistics::interval(values);
+    Figure { value: median, low, high, confidence }
+}
+
+/// The day, in the calendar of the world (from days to date as H. Hinnant, "chrono-compatible
+/// low-level date algorithms", 2013).
+fn date() -> Option<String> {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let days = seconds / 86_400 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + u64::from(month <= 2);
+    Some(format!("{year:04}-{month:02}-{day:02}"))
+}
