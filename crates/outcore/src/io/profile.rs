@@ -339,7 +339,7 @@ mod tests {
             let error = DiskProfile::load(&files, &path).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::CorruptFile);
         }
-        files.write(&path, text[..text.len() / 2].as_bytes()).unwrap();
+        files.write(&path, &text.as_bytes()[..text.len() / 2]).unwrap();
         assert_eq!(DiskProfile::load(&files, &path).unwrap_err().kind(), ErrorKind::CorruptFile);
     }
 

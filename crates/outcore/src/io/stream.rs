@@ -364,14 +364,15 @@ impl ReadAhead {
             let _ = self.give_back.try_send(done.buffer);
         }
         let Some(ordered) = &self.ordered else { return Ok(None) };
-        match ordered.recv().and_then(|loaded| loaded.recv()) {
-            Err(_) => Ok(None),
-            Ok(Err(error)) => {
+        let Ok(loaded) = ordered.recv() else { return Ok(None) };
+        // A thread that died without an answer has panicked: that is no end of the file.
+        match loaded.recv().expect("a reading thread answers for every range") {
+            Err(error) => {
                 // Nothing follows an error.
                 self.ordered = None;
                 Err(error)
             }
-            Ok(Ok(loaded)) => {
+            Ok(loaded) => {
                 let loaded = self.current.insert(loaded);
                 Ok(Some(&loaded.buffer.bytes()[loaded.start..loaded.start + loaded.len]))
             }
