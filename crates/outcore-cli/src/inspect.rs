@@ -128,6 +128,7 @@ fn input_and_size(input: &InputFile) -> String {
         Some(bytes) => format!("{} ({})", input.path, format_bytes(bytes)),
         None => input.path.clone(),
     }
+}
 
 /// Whether a file may be JSON.
 fn begins_with_a_brace(files: &Files, path: &Path) -> Result<bool> {

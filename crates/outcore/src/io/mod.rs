@@ -9,8 +9,8 @@
 mod disk;
 mod files;
 mod memory;
-mod scratch;
 mod profile;
+mod scratch;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod stream;
@@ -19,12 +19,12 @@ pub use disk::{Disk, available_memory_bytes};
 pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};
 pub use files::{Counters, Files, StoredFile};
 pub(crate) use memory::{prefetch, reserve_large_pages};
-pub use scratch::{Owner, Scratch};
-pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
 pub use profile::{
     Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, Transfer, TransferProfile,
     Tuning, ValidIf,
 };
+pub use scratch::{Owner, Scratch};
+pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 
 use std::io;

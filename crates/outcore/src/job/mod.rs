@@ -18,7 +18,7 @@ use crate::cluster::{self, ClusterMemory, ClusterOptions, Communities};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
-use crate::io::{Tuning, Files, Scratch, peak_memory_bytes, resident_memory_bytes};
+use crate::io::{Files, Scratch, Tuning, peak_memory_bytes, resident_memory_bytes};
 use crate::output;
 use crate::plan::{InputSize, Limits, Plan};
 use crate::progress::{Event, Observer, Stage, tell};
