@@ -17,6 +17,7 @@
 
 mod api;
 pub mod experiments;
+pub mod foreign;
 pub mod meter;
 pub mod report;
 pub mod rounds;

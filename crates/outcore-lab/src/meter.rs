@@ -99,6 +99,8 @@ pub struct Outcome {
     pub child_seconds: Option<(f64, f64)>,
     /// Elapsed time as told by a child process, without its start.
     pub child_wall_seconds: Option<f64>,
+    /// Minor and major faults of a child process, which count in place of this process's.
+    pub child_faults: Option<(u64, u64)>,
     /// See [`Sample::latencies`].
     pub latencies: Option<Latencies>,
 }
@@ -128,14 +130,16 @@ pub fn measure<E>(round: u32, work: impl FnOnce() -> Result<Outcome, E>) -> Resu
     let sync = outcome.sync_seconds.unwrap_or(0.0);
     let disk = after.disk.zip(before.disk);
     let (child_user, child_system) = outcome.child_seconds.unwrap_or_default();
+    let own_faults = (after.minor - before.minor, after.major - before.major);
+    let (minor_faults, major_faults) = outcome.child_faults.unwrap_or(own_faults);
     Ok(Sample {
         round,
         wall_seconds: outcome.child_wall_seconds.unwrap_or(elapsed) - sync,
         user_seconds: after.user - before.user + child_user,
         system_seconds: after.system - before.system + child_system,
         sync_seconds: outcome.sync_seconds,
-        minor_faults: after.minor - before.minor,
-        major_faults: after.major - before.major,
+        minor_faults,
+        major_faults,
         voluntary_switches: after.voluntary - before.voluntary,
         involuntary_switches: after.involuntary - before.involuntary,
         read_bytes: disk.map(|(after, before)| after.0.saturating_sub(before.0)),

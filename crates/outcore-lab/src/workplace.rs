@@ -1,5 +1,6 @@
 //! Where the laboratory works: one directory below the one that the user names, removed at the end.
 
+use crate::foreign::Foreign;
 use crate::{Effort, Random};
 use outcore::io::{Files, Scratch};
 use outcore::progress::{Event, Observer, Stage, tell};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct Workplace<'a> {
     scratch: Scratch,
     files: Files,
+    foreign: Foreign,
     /// How much is measured.
     pub effort: Effort,
     /// For orders and data.
@@ -32,7 +34,20 @@ impl<'a> Workplace<'a> {
     ) -> Result<Self> {
         let files = Files::default();
         let scratch = Scratch::create(&files, directory, ".lab.outcore")?;
-        Ok(Self { scratch, files, effort, seed, observer })
+        let foreign = Foreign::new(&files, scratch.path(), false);
+        Ok(Self { scratch, files, foreign, effort, seed, observer })
+    }
+
+    /// Whether methods in other languages are compiled and measured; they are not unless asked for.
+    #[must_use]
+    pub fn compile(mut self, compile: bool) -> Self {
+        self.foreign = Foreign::new(&self.files, self.scratch.path(), compile);
+        self
+    }
+
+    /// Programs in other languages.
+    pub fn foreign(&self) -> &Foreign {
+        &self.foreign
     }
 
     /// The path of a file in it.

@@ -1,5 +1,7 @@
 //! Every experiment runs, from proved states, and its methods agree on what they read or wrote.
 
+#![expect(clippy::disallowed_methods, reason = "the ban is for the engine")]
+
 use outcore::progress::Silent;
 use outcore_lab::{Effort, Workplace, experiments, table};
 
