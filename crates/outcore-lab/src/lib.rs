@@ -15,7 +15,7 @@
     reason = "what is measured here are the doors to files themselves"
 )]
 
-mod api;
+pub mod api;
 pub mod experiments;
 pub mod foreign;
 pub mod meter;

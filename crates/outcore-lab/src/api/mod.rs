@@ -2,4 +2,7 @@
 //! `unsafe` code: each call keeps to what its manual page asks for.
 
 pub(crate) mod cache;
+pub mod map;
 pub(crate) mod process;
+pub mod stdio;
+pub mod uring;

@@ -1,0 +1,328 @@
+//! Many reads of one file at once (`io_uring`).
+#![cfg_attr(
+    target_os = "linux",
+    expect(unsafe_code, reason = "the kernel is given addresses to write to")
+)]
+
+use outcore::{Error, Result};
+use std::path::Path;
+
+/// How a ring is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RingOptions {
+    /// Reads under way at once, at least one.
+    pub depth: u32,
+    /// The largest read; a multiple of 4,096 if `direct`.
+    pub buffer_bytes: usize,
+    /// Past the page cache; all ranges then begin and end at multiples of 4,096.
+    pub direct: bool,
+    /// Whether the buffers are made known to the kernel beforehand.
+    pub registered: bool,
+}
+
+#[cfg(target_os = "linux")]
+pub use linux::Ring;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::{Error, Path, Result, RingOptions};
+    use io_uring::{IoUring, cqueue, opcode, squeue, types};
+    use outcore::io::AlignedBuffer;
+    use std::fs::{File, OpenOptions};
+    use std::io;
+    use std::marker::PhantomData;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::path::PathBuf;
+
+    /// A read under way.
+    #[derive(Debug, Clone, Copy, Default)]
+    struct Flight {
+        index: usize,
+        offset: u64,
+        len: u32,
+    }
+
+    /// Reads of one file, several at once, in whatever order they complete.
+    pub struct Ring {
+        // Dropped before the buffers that it knows.
+        ring: IoUring,
+        file: File,
+        path: PathBuf,
+        file_bytes: u64,
+        buffers: Vec<AlignedBuffer>,
+        flights: Vec<Flight>,
+        free: Vec<usize>,
+        in_flight: usize,
+        registered: bool,
+        /// The kernel takes orders only from the thread that made the ring.
+        thread: PhantomData<*mut ()>,
+    }
+
+    impl Ring {
+        /// A ring over `path`; the inner `Err` says why there can be none here.
+        ///
+        /// # Errors
+        /// `Io` if the file cannot be opened.
+        pub fn new(path: &Path, options: RingOptions) -> Result<std::result::Result<Self, String>> {
+            let flags = if options.direct { libc::O_DIRECT } else { 0 };
+            let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+            let file = match opened {
+                Err(e) if options.direct && e.raw_os_error() == Some(libc::EINVAL) => {
+                    return Ok(Err("the file system has no direct I/O".into()));
+                }
+                opened => opened.map_err(|e| Error::io("open", path, e))?,
+            };
+            let file_bytes = file.metadata().map_err(|e| Error::io("measure", path, e))?.len();
+            let depth = options.depth.max(1);
+            let ring = match build(depth) {
+                Ok(ring) => ring,
+                Err(e) => return Ok(Err(reason(&e))),
+            };
+            let mut ring = Self {
+                ring,
+                file,
+                path: path.to_owned(),
+                file_bytes,
+                buffers: (0..depth).map(|_| AlignedBuffer::new(options.buffer_bytes)).collect(),
+                flights: vec![Flight::default(); depth as usize],
+                free: (0..depth as usize).collect(),
+                in_flight: 0,
+                registered: options.registered,
+                thread: PhantomData,
+            };
+            match ring.register() {
+                Ok(()) => Ok(Ok(ring)),
+                Err(e) => Ok(Err(format!("the kernel takes no buffers: {e}"))),
+            }
+        }
+
+        fn register(&mut self) -> io::Result<()> {
+            if !self.registered {
+                return Ok(());
+            }
+            let buffers = self.buffers.iter_mut().map(|buffer| libc::iovec {
+                iov_base: buffer.bytes_mut().as_mut_ptr().cast(),
+                iov_len: buffer.capacity(),
+            });
+            let buffers: Vec<libc::iovec> = buffers.collect();
+            // SAFETY: the buffers are as long as is said, do not move, and are freed only after the
+            // ring, which is dropped first.
+            unsafe { self.ring.submitter().register_buffers(&buffers) }
+        }
+
+        /// Reads each range (offset, bytes), as many at once as the ring is deep, and hands `each`
+        /// the number of the range and its bytes as they arrive. A range is taken from `ranges` just
+        /// before its read is submitted. Only a range over the end of the file has fewer bytes.
+        ///
+        /// # Errors
+        /// `Io`, also for a range larger than the buffers.
+        pub fn read_ranges(
+            &mut self,
+            ranges: impl Iterator<Item = (u64, u32)>,
+            mut each: impl FnMut(usize, &[u8]),
+        ) -> Result<()> {
+            let mut ranges = ranges.enumerate().fuse();
+            loop {
+                while let Some(&slot) = self.free.last() {
+                    let Some((index, (offset, len))) = ranges.next() else { break };
+                    self.push(slot, Flight { index, offset, len }).map_err(|e| self.error(e))?;
+                }
+                if self.in_flight == 0 {
+                    return Ok(());
+                }
+                self.wait().map_err(|e| self.error(e))?;
+                while let Some(done) = self.next_done() {
+                    self.land(done, &mut each).map_err(|e| self.error(e))?;
+                }
+            }
+        }
+
+        fn error(&self, e: io::Error) -> Error {
+            Error::io("read", &self.path, e)
+        }
+
+        /// Queues a read into the buffer of `slot`, which is the last of the free ones.
+        fn push(&mut self, slot: usize, flight: Flight) -> io::Result<()> {
+            let buffer = &mut self.buffers[slot];
+            if flight.len as usize > buffer.capacity() {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            let fd = types::Fd(self.file.as_raw_fd());
+            let address = buffer.bytes_mut().as_mut_ptr();
+            let entry: squeue::Entry = if self.registered {
+                opcode::ReadFixed::new(fd, address, flight.len, slot as u16)
+                    .offset(flight.offset)
+                    .build()
+            } else {
+                opcode::Read::new(fd, address, flight.len).offset(flight.offset).build()
+            };
+            // SAFETY: the file stays open, and the buffer has room for `len` bytes and is neither
+            // touched nor freed until the read completes: `free` lacks it, and `drop` waits.
+            let pushed = unsafe { self.ring.submission().push(&entry.user_data(slot as u64)) };
+            pushed.map_err(|_| io::Error::from(io::ErrorKind::ResourceBusy))?;
+            self.flights[slot] = flight;
+            self.free.pop();
+            self.in_flight += 1;
+            Ok(())
+        }
+
+        /// Submits what is queued and waits for one completion.
+        fn wait(&mut self) -> io::Result<()> {
+            loop {
+                match self.ring.submit_and_wait(1) {
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                    other => return other.map(|_| ()),
+                }
+            }
+        }
+
+        /// The next completion: slot and result. Its buffer is ours again.
+        fn next_done(&mut self) -> Option<(usize, i32)> {
+            let done: cqueue::Entry = self.ring.completion().next()?;
+            self.in_flight -= 1;
+            self.free.push(done.user_data() as usize);
+            Some((done.user_data() as usize, done.result()))
+        }
+
+        fn land(
+            &mut self,
+            (slot, result): (usize, i32),
+            each: &mut impl FnMut(usize, &[u8]),
+        ) -> io::Result<()> {
+            let flight = self.flights[slot];
+            if [-libc::EINTR, -libc::EAGAIN].contains(&result) {
+                // Just freed, the slot is the last one.
+                return self.push(slot, flight);
+            }
+            let count =
+                usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result))?;
+            let end = (flight.offset + u64::from(flight.len)).min(self.file_bytes);
+            if (flight.offset + count as u64) < end {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            each(flight.index, &self.buffers[slot].bytes()[..count]);
+            Ok(())
+        }
+    }
+
+    impl Drop for Ring {
+        fn drop(&mut self) {
+            while self.in_flight > 0 && self.wait().is_ok() {
+                while self.next_done().is_some() {}
+            }
+            if self.in_flight > 0 {
+                // The kernel may still write to them.
+                std::mem::forget(std::mem::take(&mut self.buffers));
+            }
+        }
+    }
+
+    /// With as little interruption as the kernel can do (6.1), or plain.
+    fn build(depth: u32) -> io::Result<IoUring> {
+        let lean = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(depth);
+        match lean {
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => IoUring::new(depth),
+            other => other,
+        }
+    }
+
+    fn reason(e: &io::Error) -> String {
+        match e.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => "io_uring is not permitted here".into(),
+            Some(libc::ENOSYS) => "the kernel has no io_uring".into(),
+            _ => format!("io_uring cannot be used here: {e}"),
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// The file's bytes as read by ring, in order of the ranges; `None` where there is none.
+        fn read(options: RingOptions, bytes: &[u8]) -> Option<Vec<u8>> {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("file");
+            std::fs::write(&path, bytes).unwrap();
+            let mut ring = match Ring::new(&path, options).unwrap() {
+                Ok(ring) => ring,
+                Err(reason) => {
+                    assert!(!reason.is_empty());
+                    return None;
+                }
+            };
+            let block = options.buffer_bytes as u32;
+            let ranges = (0..bytes.len() as u64).step_by(options.buffer_bytes);
+            let mut parts = vec![Vec::new(); ranges.clone().count()];
+            ring.read_ranges(ranges.map(|offset| (offset, block)), |index, part| {
+                parts[index] = part.to_vec();
+            })
+            .unwrap();
+            assert!(ring.read_ranges([(0, block + 1)].into_iter(), |_, _| {}).is_err());
+            Some(parts.concat())
+        }
+
+        #[test]
+        fn every_range_arrives_once_and_the_last_is_short() {
+            let bytes: Vec<u8> = (0..100_000u32).map(|number| (number % 251) as u8).collect();
+            for (depth, direct, registered) in
+                [(1, false, false), (8, false, true), (64, true, false), (3, true, true)]
+            {
+                let options = RingOptions { depth, buffer_bytes: 4096, direct, registered };
+                if let Some(found) = read(options, &bytes) {
+                    assert!(found == bytes, "{options:?}");
+                }
+            }
+        }
+
+        #[test]
+        fn a_missing_file_is_an_error() {
+            let options =
+                RingOptions { depth: 1, buffer_bytes: 4096, direct: false, registered: false };
+            assert!(Ring::new(Path::new("/nonexistent/file"), options).is_err());
+        }
+
+        #[test]
+        fn dropping_while_reads_are_under_way_is_safe() {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("file");
+            std::fs::write(&path, vec![1; 1 << 20]).unwrap();
+            let options =
+                RingOptions { depth: 16, buffer_bytes: 65536, direct: false, registered: false };
+            let Ok(mut ring) = Ring::new(&path, options).unwrap() else { return };
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let ranges = (0..16).map(|number| (number * 65536, 65536));
+                let _ = ring.read_ranges(ranges, |_, _| panic!("in the middle"));
+            }));
+            assert!(panicked.is_err() && ring.in_flight + ring.free.len() == 16);
+            drop(ring);
+        }
+    }
+}
+
+/// There is no `io_uring` here, so no value of this type.
+#[cfg(not(target_os = "linux"))]
+pub enum Ring {}
+
+#[cfg(not(target_os = "linux"))]
+impl Ring {
+    /// Says why there is none.
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_path: &Path, _options: RingOptions) -> Result<std::result::Result<Self, String>> {
+        Ok(Err("io_uring is part of Linux".into()))
+    }
+
+    /// Cannot be called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn read_ranges(
+        &mut self,
+        _ranges: impl Iterator<Item = (u64, u32)>,
+        _each: impl FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        match *self {}
+    }
+}
