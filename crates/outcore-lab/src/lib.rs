@@ -16,6 +16,7 @@
 )]
 
 pub mod api;
+mod engine;
 pub mod experiments;
 pub mod foreign;
 pub mod meter;

@@ -26,6 +26,9 @@ pub struct Method<'a> {
     pub prepare: Box<dyn FnMut() -> Result<()> + 'a>,
     /// The run. It must use what it reads: the checksum is compared with that of the others.
     pub run: Box<dyn FnMut() -> Result<Outcome> + 'a>,
+    /// Work after each run that is not measured and gives its checksum, such as reading back what it
+    /// wrote; `None` leaves the run's own.
+    pub check: Box<dyn FnMut() -> Result<Option<u64>> + 'a>,
 }
 
 impl<'a> Method<'a> {
@@ -43,6 +46,7 @@ impl<'a> Method<'a> {
             file,
             prepare: Box::new(|| Ok(())),
             run: Box::new(run),
+            check: Box::new(|| Ok(None)),
         }
     }
 
@@ -57,6 +61,13 @@ impl<'a> Method<'a> {
     #[must_use]
     pub fn prepare(mut self, prepare: impl FnMut() -> Result<()> + 'a) -> Self {
         self.prepare = Box::new(prepare);
+        self
+    }
+
+    /// What gives the checksum after each run.
+    #[must_use]
+    pub fn check(mut self, mut check: impl FnMut() -> Result<u64> + 'a) -> Self {
+        self.check = Box::new(move || check().map(Some));
         self
     }
 }
@@ -106,7 +117,13 @@ pub fn run(
                     None => Ok(()),
                 };
                 match brought {
-                    Ok(()) => samples[slot].push(measure(round, &mut method.run)?),
+                    Ok(()) => {
+                        let mut sample = measure(round, &mut method.run)?;
+                        if let Some(checksum) = (method.check)()? {
+                            sample.checksum = checksum;
+                        }
+                        samples[slot].push(sample);
+                    }
                     Err(reason) => reasons[number] = Some(reason),
                 }
             }

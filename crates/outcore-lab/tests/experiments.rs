@@ -17,3 +17,50 @@ fn random_read() {
     drop(workplace);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
 }
+
+/// What holds for every experiment: rows in full tables, nothing wrong, and of the methods that
+/// cannot run here those that `may_miss` names.
+fn check(experiment: &outcore_lab::report::Experiment, may_miss: &[&str]) {
+    assert!(!experiment.rows.is_empty() && !experiment.finding.is_empty());
+    for missing in &experiment.missing {
+        assert!(!missing.reason.contains("checksum"), "{missing:?}");
+        assert!(may_miss.iter().any(|part| missing.name.contains(part)), "{missing:?}");
+    }
+    for table in table::tables(experiment) {
+        assert!(table.rows.iter().all(|cells| cells.len() == table.headings.len()));
+        println!("{}\n{}", table.group, table.headings.join(" | "));
+        table.rows.iter().for_each(|cells| println!("{}", cells.join(" | ")));
+    }
+    println!("{}\n{:?}\n{:?}", experiment.finding, experiment.missing, experiment.notes);
+}
+
+fn with_workplace(compile: bool, work: impl FnOnce(&Workplace<'_>)) {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
+    let workplace = workplace.compile(compile);
+    work(&workplace);
+    drop(workplace);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn sequential_write() {
+    use experiments::sequential_write::{Parameters, run};
+    with_workplace(false, |workplace| {
+        let experiment = run(workplace, Parameters { bytes: 5 << 20, rounds: 2 }).unwrap();
+        check(&experiment, &["direct", "RWF_DONTCACHE", "preallocated"]);
+        assert_eq!(experiment.rows.len() + experiment.missing.len(), 10);
+    });
+}
+
+#[test]
+fn sort() {
+    use experiments::sort::{Parameters, run};
+    with_workplace(false, |workplace| {
+        let parameters =
+            Parameters { edges: 130_000, seek_edges: 1_000, budget_bytes: 32 << 20, rounds: 2 };
+        let experiment = run(workplace, parameters).unwrap();
+        check(&experiment, &[]);
+        assert_eq!(experiment.rows.len(), 10);
+    });
+}

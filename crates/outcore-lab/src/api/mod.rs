@@ -3,6 +3,7 @@
 
 pub(crate) mod cache;
 pub mod map;
+pub(crate) mod print;
 pub(crate) mod process;
 pub mod stdio;
 pub mod uring;
