@@ -64,3 +64,17 @@ fn sort() {
         assert_eq!(experiment.rows.len(), 10);
     });
 }
+
+#[test]
+fn write_buffer() {
+    use experiments::write_buffer::{Parameters, run};
+    let parameters = Parameters { lines: 3_000, unbuffered_lines: 100, rounds: 2 };
+    with_workplace(false, |workplace| {
+        let experiment = run(workplace, parameters).unwrap();
+        check(&experiment, &["{fmt}", "ofstream"]);
+        assert_eq!(experiment.missing.len(), 6);
+    });
+    with_workplace(true, |workplace| {
+        check(&run(workplace, parameters).unwrap(), &["{fmt}", "ofstream"]);
+    });
+}

@@ -3,5 +3,5 @@
 pub mod random_read;
 pub mod sequential_write;
 pub mod sort;
-mod write_buffer;
+pub mod write_buffer;
 mod written;
