@@ -14,9 +14,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes handed over at a time.
-const BUFFER_BYTES: usize = 1 << 20;
+const BUFFER_BYTES: usize = 256 << 10;
 /// Buffers being written while one is filled.
-const BUFFER_COUNT: usize = 2;
+const BUFFER_COUNT: usize = 4;
 /// Bytes of lines before they are handed over: they stay in the processor's cache until then.
 const LINES_BYTES: usize = 32 << 10;
 /// Room for lines, with the longest name there is: 65,535 bytes, all of them quotes.

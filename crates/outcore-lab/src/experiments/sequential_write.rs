@@ -35,7 +35,7 @@ impl Parameters {
     /// The usual ones.
     pub fn of(effort: Effort) -> Self {
         match effort {
-            Effort::Quick => Self { bytes: 256 << 20, rounds: 5 },
+            Effort::Quick => Self { bytes: 128 << 20, rounds: 7 },
             Effort::Default => Self { bytes: 1 << 30, rounds: 9 },
             Effort::Full => Self { bytes: 4 << 30, rounds: 15 },
         }
@@ -123,10 +123,15 @@ impl Plain {
     }
 }
 
-/// The engine's writer with so many buffers of 1 MiB beside the one being filled.
-fn engine(path: &Path, bytes: u64, pattern: &[u8], depth: usize) -> Result<Outcome> {
+/// The engine's writer with so many buffers of a size beside the one being filled.
+fn engine(
+    path: &Path,
+    bytes: u64,
+    pattern: &[u8],
+    (buffer, depth): (usize, usize),
+) -> Result<Outcome> {
     let (watched, files) = Watched::files(Way::Own);
-    let mut writer = Writer::create(&files, path, MIB, depth)?;
+    let mut writer = Writer::create(&files, path, buffer, depth)?;
     while writer.position() < bytes {
         let from = (writer.position() % pattern.len() as u64) as usize;
         let count = MIB.min((bytes - writer.position()) as usize);
@@ -153,9 +158,12 @@ fn plain(path: &Path, bytes: u64, pattern: &[u8], how: Plain) -> Result<Outcome>
 /// A run of a method.
 type Run<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
 
-/// The engine's rows: its name and its buffers in flight.
-const ENGINE: [(&str, usize); 2] =
-    [("outcore writer, 1 MiB x 2", 2), ("outcore writer, 1 MiB x 4", 4)];
+/// The engine's rows: the name, the bytes of a buffer, and the buffers beside the one being filled.
+const ENGINE: [(&str, usize, usize); 3] = [
+    ("outcore writer, 1 MiB x 2", MIB, 2),
+    ("outcore writer, 1 MiB x 4", MIB, 4),
+    ("outcore writer, 4 MiB x 2", 4 * MIB, 2),
+];
 
 /// Runs the experiment.
 ///
@@ -179,8 +187,8 @@ pub fn run(workplace: &Workplace<'_>, parameters: Parameters) -> Result<Experime
             None => runs.push((name, Box::new(move || plain(path, bytes, pattern, how)))),
         }
     }
-    for (name, depth) in ENGINE {
-        runs.push((name, Box::new(move || engine(path, bytes, pattern, depth))));
+    for (name, buffer, depth) in ENGINE {
+        runs.push((name, Box::new(move || engine(path, bytes, pattern, (buffer, depth)))));
     }
     let method = |(name, run)| {
         let method = Method::new(name, State::New, None, run);
@@ -220,7 +228,7 @@ fn total(sample: &Sample) -> f64 {
 
 fn finding(experiment: &Experiment) -> String {
     let rows = experiment.rows.iter().filter_map(|row| {
-        let is_engine = ENGINE.iter().any(|(name, _)| *name == row.name);
+        let is_engine = ENGINE.iter().any(|(name, ..)| *name == row.name);
         Some((is_engine, row, Column::DurableRate.value(row)?))
     });
     let best_of = |wanted: bool| {

@@ -22,6 +22,9 @@ const LANE_BYTES: usize = 64 << 10;
 /// Bytes that the list is read and runs are written by.
 const BLOCK_BYTES: usize = 1 << 20;
 
+/// Edges handed to the engine's sort at once.
+const ENGINE_EDGES: usize = 16 << 10;
+
 /// A part of a file, read on from where it was.
 struct Part<'a> {
     file: &'a File,
@@ -183,16 +186,16 @@ pub(super) fn engine_sort(
     threads: usize,
 ) -> Result<Outcome> {
     let (watched, files) = Watched::files(Way::Own);
-    let list = File::open(&input.list).map_err(failed("open", &input.list))?;
-    let mut reader = EdgeReader::new(list, BLOCK_BYTES);
+    let mut list = File::open(&input.list).map_err(failed("open", &input.list))?;
     let mut sorter = Sorter::<InputOrder>::new(&files, directory, budget_bytes, threads)?;
-    const SPACE: usize = 16 << 10;
+    let mut block = vec![0; ENGINE_EDGES * EDGE_BYTES];
     let mut left = input.edges;
     while left > 0 {
-        let count = left.min(SPACE);
-        for slot in sorter.space(count)? {
-            let edge = reader.next().map_err(failed("read", &input.list))?.unwrap_or_default();
-            let Edge { source, target, weight } = edge;
+        let count = left.min(ENGINE_EDGES);
+        let bytes = &mut block[..count * EDGE_BYTES];
+        list.read_exact(bytes).map_err(failed("read", &input.list))?;
+        for (slot, bytes) in sorter.space(count)?.iter_mut().zip(bytes.as_chunks().0) {
+            let Edge { source, target, weight } = Edge::of(bytes);
             *slot = InputOrder(ArcRecord { source, target, weight });
         }
         sorter.commit(count);

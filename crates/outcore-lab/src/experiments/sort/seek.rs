@@ -4,6 +4,7 @@ use super::super::written::{failed, sync};
 use super::edges::{ENTRY_BYTES, Edge, EdgeReader, Input};
 use super::outcome;
 use crate::api::map::{Map, Sharing};
+use crate::api::stdio::{Buffering, Stream, Whence};
 use crate::meter::Outcome;
 use outcore::Result;
 use std::fs::File;
@@ -74,6 +75,27 @@ pub(super) fn seek_and_write(input: &Input, sorted: bool) -> Result<Outcome> {
         system_calls: Some(calls),
         ..outcome(input, moved as u64, Some(sync(&input.rows)?))
     })
+}
+
+/// As [`seek_and_write`], in the order of the input, by buffered streams of the C library.
+pub(super) fn streams(input: &Input) -> Result<Outcome> {
+    let mut offsets = Stream::open(&input.offsets, "rb", Buffering::Default)?;
+    let mut rows = Stream::open(&input.rows, "wb", Buffering::Default)?;
+    let mut filled = vec![0u32; input.nodes];
+    let mut reader = list(input)?;
+    while let Some(edge) = reader.next().map_err(failed("read", &input.list))? {
+        let mut first = [0; 8];
+        offsets.seek(Whence::Start, 8 * i64::from(edge.source))?;
+        offsets.read_exact(&mut first)?;
+        let filled = &mut filled[edge.source as usize];
+        let place = u64::from_le_bytes(first) + u64::from(*filled);
+        *filled += 1;
+        rows.seek(Whence::Start, (place * ENTRY_BYTES as u64) as i64)?;
+        rows.write(&edge.entry())?;
+    }
+    rows.close()?;
+    let moved = input.edges * (super::edges::EDGE_BYTES + 8 + ENTRY_BYTES);
+    Ok(outcome(input, moved as u64, Some(sync(&input.rows)?)))
 }
 
 /// Large batches sorted by source, neighbors written in one piece; offsets in memory.
