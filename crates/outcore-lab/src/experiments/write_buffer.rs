@@ -78,9 +78,11 @@ fn edge(line: u32) -> (u32, u32, f64) {
 
 /// All lines by the formatting of the standard library.
 fn write_lines(kind: Kind, lines: u32, mut out: impl Write) -> io::Result<()> {
+    // Not known when the program is compiled, as little as the numbers are.
+    let text = std::hint::black_box(TEXT);
     for line in 0..lines {
         match kind {
-            Kind::Text => writeln!(out, "{TEXT}")?,
+            Kind::Text => writeln!(out, "{text}")?,
             Kind::Edges => {
                 let (source, target, weight) = edge(line);
                 writeln!(out, "{source}\t{target}\t{weight:.3}")?;
@@ -103,16 +105,12 @@ enum How {
 }
 
 impl How {
-    /// Lines by this way; gives the seconds of the sync where the way itself includes one.
+    /// Writes the lines and closes the file, in this process and without the engine.
     fn write(&self, path: &Path, kind: Kind, lines: u32) -> io::Result<()> {
         match *self {
             Self::Fprintf => fprintf(path, kind, lines),
             Self::Writeln(size) => {
-                // The argument is not known when the program is compiled.
-                let file = BufWriter::with_capacity(size, File::create(path)?);
-                std::hint::black_box(write_lines as fn(_, _, BufWriter<File>) -> _)(
-                    kind, lines, file,
-                )
+                write_lines(kind, lines, BufWriter::with_capacity(size, File::create(path)?))
             }
             Self::WriteAll(size) => {
                 let mut file = BufWriter::with_capacity(size, File::create(path)?);
@@ -128,6 +126,7 @@ impl How {
         }
     }
 
+    /// A run of it, with its sync.
     fn run(&self, path: &Path, kind: Kind, lines: u32) -> Result<Outcome> {
         let mut outcome = match self {
             Self::Program(program, first, size) => {
@@ -393,7 +392,7 @@ fn notes(workplace: &Workplace<'_>) -> Result<Vec<String>> {
     let mut notes = vec![
         "the file is new in each run and closed inside the timing; its sync has a column of its own".to_owned(),
         "one write a line has fewer lines than the other rows; ratios are those of the time of a line, without sync".into(),
-        "outcore's own row writes past the page cache, so that its elapsed time holds the disk's; the row through the page cache is the same writer as the others' files are".into(),
+        "outcore's own row writes past the page cache, so that its elapsed time holds the disk's; the row through the page cache is the same writer with files like those of the others".into(),
         "{fmt}'s output_file takes no compiled formats from version 8 on; the rows with compiled formats fill a buffer of their own".into(),
         "{fmt}'s output_file ignores short writes, at least up to version 12.2.1: on a full disk it loses data and closes without an error".into(),
     ];
