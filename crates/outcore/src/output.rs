@@ -327,7 +327,8 @@ mod tests {
         numbers.extend([0.1235, 1e9, 1e12, 2e15, 1e300, f64::NAN, f64::INFINITY, f64::MIN]);
         numbers.extend((0..20_000u32).map(|i| f64::from(i) / 1000.0));
         numbers.extend((0..20_000u32).map(|i| f64::from(i) / 2000.0 + 1e-13));
-        numbers.extend((0..20_000u64).map(|i| f64::from_bits(i * 0x2545_F491_4F6C_DD1D)));
+        numbers
+            .extend((0..20_000u64).map(|i| f64::from_bits(i.wrapping_mul(0x2545_F491_4F6C_DD1D))));
         let mut expected = String::new();
         for number in numbers {
             lines.thousandths(number).end().unwrap();
