@@ -18,6 +18,7 @@
 pub mod api;
 pub mod chart;
 pub mod compare;
+mod engine;
 pub mod environment;
 pub mod experiments;
 pub mod foreign;

@@ -162,6 +162,20 @@ impl Experiment {
         }
     }
 
+    /// Forms the ratios of `cost` instead of elapsed time, for rows that do more work than others or
+    /// whose sync counts.
+    #[must_use]
+    pub fn compared_by(mut self, cost: impl Fn(&Sample) -> f64) -> Self {
+        let costs: Vec<(String, Vec<f64>)> =
+            self.rows.iter().map(|row| (row.group.clone(), row.values(&cost))).collect();
+        for (row, (group, values)) in self.rows.iter_mut().zip(&costs) {
+            let first = costs.iter().find(|(other, _)| other == group);
+            let (_, baseline) = first.expect("the row itself at least");
+            row.ratio = row.ratio.and_then(|_| ratio(values, baseline));
+        }
+        self
+    }
+
     /// Adds a size or count.
     #[must_use]
     pub fn parameter(mut self, name: &str, value: impl ToString) -> Self {

@@ -29,6 +29,9 @@ pub struct Method<'a> {
     pub prove: Box<dyn FnMut() -> Result<std::result::Result<(), String>> + 'a>,
     /// The run. It must use what it reads: the checksum is compared with that of the others.
     pub run: Box<dyn FnMut() -> Result<Outcome> + 'a>,
+    /// Work after each run that is not measured and gives its checksum, such as reading back what it
+    /// wrote; `None` leaves the run's own.
+    pub check: Box<dyn FnMut() -> Result<Option<u64>> + 'a>,
 }
 
 impl<'a> Method<'a> {
@@ -47,6 +50,7 @@ impl<'a> Method<'a> {
             prepare: Box::new(|| Ok(())),
             prove: Box::new(|| Ok(Ok(()))),
             run: Box::new(run),
+            check: Box::new(|| Ok(None)),
         }
     }
 
@@ -79,6 +83,13 @@ impl<'a> Method<'a> {
         prove: impl FnMut() -> Result<std::result::Result<(), String>> + 'a,
     ) -> Self {
         self.prove = Box::new(prove);
+        self
+    }
+
+    /// What gives the checksum after each run.
+    #[must_use]
+    pub fn check(mut self, mut check: impl FnMut() -> Result<u64> + 'a) -> Self {
+        self.check = Box::new(move || check().map(Some));
         self
     }
 }
@@ -131,7 +142,13 @@ pub fn run(
                     brought = (method.prove)()?;
                 }
                 match brought {
-                    Ok(()) => samples[slot].push(measure(round, &mut method.run)?),
+                    Ok(()) => {
+                        let mut sample = measure(round, &mut method.run)?;
+                        if let Some(checksum) = (method.check)()? {
+                            sample.checksum = checksum;
+                        }
+                        samples[slot].push(sample);
+                    }
                     Err(reason) => reasons[number] = Some(reason),
                 }
             }
@@ -140,13 +157,14 @@ pub fn run(
     }
     let mut measured = Measured { canary_seconds, ..Measured::default() };
     let again = samples.pop().expect("the baseline's repetition");
+    let has_baseline = reasons.first().is_some_and(Option::is_none);
     for ((method, samples), reason) in methods.into_iter().zip(samples).zip(reasons) {
         match reason {
             Some(reason) => measured.missing.push(Missing { name: method.full_name(), reason }),
             None => measured.rows.push(Row::new(method.name, method.group, method.state, samples)),
         }
     }
-    if let Some(first) = measured.rows.first().filter(|_| !again.is_empty()) {
+    if let Some(first) = measured.rows.first().filter(|_| has_baseline) {
         let row = Row::new(AGAIN.into(), first.group.clone(), first.state, again);
         measured.rows.push(row);
     }

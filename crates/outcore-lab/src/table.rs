@@ -45,6 +45,8 @@ pub enum Column {
     ReadBytes,
     /// Bytes the disk was given.
     WriteBytes,
+    /// Bytes the program got or gave.
+    Bytes,
     /// Elapsed time over that of the first row, with its interval; `=` if there is no difference.
     Ratio,
     /// The first row's elapsed time over this one's.
@@ -73,6 +75,7 @@ impl Column {
             Self::SystemCalls => "syscalls",
             Self::ReadBytes => "disk read",
             Self::WriteBytes => "disk written",
+            Self::Bytes => "moved",
             Self::Ratio => "time / first",
             Self::Speedup => "speed-up",
         }
@@ -130,6 +133,7 @@ impl Column {
             Self::SystemCalls => of(&|s| s.system_calls.map(|calls| calls as f64)),
             Self::ReadBytes => of(&|s| s.read_bytes.map(|bytes| bytes as f64)),
             Self::WriteBytes => of(&|s| s.write_bytes.map(|bytes| bytes as f64)),
+            Self::Bytes => of(&|s| Some(s.bytes as f64)),
             Self::Ratio => row.ratio.map(|ratio| vec![ratio.median]),
             Self::Speedup => row.ratio.map(|ratio| vec![1.0 / ratio.median]),
         }
@@ -139,7 +143,7 @@ impl Column {
     pub fn text(self, row: &Row) -> String {
         let Some(value) = self.value(row) else { return String::new() };
         match self {
-            Self::ReadBytes | Self::WriteBytes => format_bytes(value as u64),
+            Self::ReadBytes | Self::WriteBytes | Self::Bytes => format_bytes(value as u64),
             Self::Faults | Self::SystemCalls => format_count(value as u64),
             Self::Ratio => match row.ratio {
                 Some(ratio) if ratio.excludes(1.0) => {

@@ -19,7 +19,6 @@ pub struct Workplace<'a> {
     pub seed: u64,
     /// Told of progress; asked whether to go on.
     pub observer: &'a dyn Observer,
-    compile: bool,
 }
 
 impl<'a> Workplace<'a> {
@@ -36,13 +35,12 @@ impl<'a> Workplace<'a> {
         let files = Files::default();
         let scratch = Scratch::create(&files, directory, ".lab.outcore")?;
         let foreign = Foreign::new(&files, scratch.path(), false);
-        Ok(Self { scratch, files, foreign, effort, seed, observer, compile: false })
+        Ok(Self { scratch, files, foreign, effort, seed, observer })
     }
 
-    /// Whether rows in other languages are built with the compilers found.
+    /// Whether methods in other languages are compiled and measured; they are not unless asked for.
     #[must_use]
     pub fn compile(mut self, compile: bool) -> Self {
-        self.compile = compile;
         self.foreign = Foreign::new(&self.files, self.scratch.path(), compile);
         self
     }

@@ -14,9 +14,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes handed over at a time.
-const BUFFER_BYTES: usize = 1 << 20;
+const BUFFER_BYTES: usize = 256 << 10;
 /// Buffers being written while one is filled.
-const BUFFER_COUNT: usize = 2;
+const BUFFER_COUNT: usize = 4;
+/// Bytes of lines before they are handed over: they stay in the processor's cache until then.
+const LINES_BYTES: usize = 32 << 10;
+/// Room for lines, with the longest name there is: 65,535 bytes, all of them quotes.
+const LINES_CAPACITY: usize = LINES_BYTES + (160 << 10);
 /// Nodes between two reports of progress.
 const REPORT_NODES: u64 = 1 << 18;
 
@@ -98,38 +102,85 @@ fn cannot_create(files: &Files, path: &Path, error: Error) -> Error {
     }
 }
 
-/// Writes one line a node, in the order of the calls.
-pub struct CommunityWriter {
+/// Writes text line by line: what a line is made of is appended, then the line ended.
+///
+/// ```
+/// use outcore::io::Files;
+/// use outcore::output::LineWriter;
+///
+/// let path = std::env::temp_dir().join(format!("lines-{}", std::process::id()));
+/// let files = Files::default();
+/// let mut lines = LineWriter::create(&files, &path)?;
+/// lines.bytes(b"node\t").number(7);
+/// lines.end()?;
+/// lines.finish()?;
+/// assert_eq!(files.read(&path)?, b"node\t7\n");
+/// files.remove(&path)?;
+/// # Ok::<(), outcore::Error>(())
+/// ```
+pub struct LineWriter {
     sink: Sink,
     buffer: Vec<u8>,
     digits: itoa::Buffer,
 }
 
-impl CommunityWriter {
+impl LineWriter {
     /// Starts `path`; `-` is standard output.
     ///
     /// # Errors
     /// `Io` with the path.
     pub fn create(files: &Files, path: &Path) -> Result<Self> {
         let sink = Sink::create(files, path)?;
-        Ok(Self { sink, buffer: Vec::with_capacity(BUFFER_BYTES), digits: itoa::Buffer::new() })
+        Ok(Self { sink, buffer: Vec::with_capacity(LINES_CAPACITY), digits: itoa::Buffer::new() })
     }
 
-    /// Adds a node.
+    /// Appends bytes.
+    #[inline]
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.buffer.extend_from_slice(bytes);
+        self
+    }
+
+    /// Appends a number.
+    #[inline]
+    pub fn number(&mut self, number: u64) -> &mut Self {
+        self.buffer.extend_from_slice(self.digits.format(number).as_bytes());
+        self
+    }
+
+    /// Appends a number with three decimals, rounded as the standard library does.
+    #[inline]
+    pub fn thousandths(&mut self, number: f64) -> &mut Self {
+        /// The product with 1,000 is less than this far from the exact one below [`LIMIT`].
+        const DOUBT: f64 = 1.0 / (1 << 12) as f64;
+        const LIMIT: f64 = (1u64 << 40) as f64;
+        let scaled = number * 1000.0;
+        let is_clear = (scaled - scaled.floor() - 0.5).abs() > DOUBT;
+        if !(is_clear && number.is_sign_positive() && scaled < LIMIT) {
+            // A vector takes whatever is written.
+            let _ = write!(self.buffer, "{number:.3}");
+            return self;
+        }
+        let rounded = (scaled + 0.5) as u64;
+        let (whole, rest) = (rounded / 1000, (rounded % 1000) as u32);
+        self.number(whole);
+        let digit = |value: u32| b'0' + (value % 10) as u8;
+        self.bytes(&[b'.', digit(rest / 100), digit(rest / 10), digit(rest)])
+    }
+
+    /// Ends the line.
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
     #[inline]
-    pub fn push(&mut self, name: &[u8], community: u32) -> Result<()> {
-        put_name(name, &mut self.buffer);
-        self.buffer.push(b'\t');
-        self.buffer.extend_from_slice(self.digits.format(community).as_bytes());
+    pub fn end(&mut self) -> Result<()> {
         self.buffer.push(b'\n');
-        // The longest name, all quotes, still fits the rest of the buffer.
-        if self.buffer.len() > BUFFER_BYTES * 3 / 4 {
-            self.sink.write(&self.buffer)?;
-            self.buffer.clear();
-        }
+        if self.buffer.len() < LINES_BYTES { Ok(()) } else { self.hand_over() }
+    }
+
+    fn hand_over(&mut self) -> Result<()> {
+        self.sink.write(&self.buffer)?;
+        self.buffer.clear();
         Ok(())
     }
 
@@ -138,8 +189,41 @@ impl CommunityWriter {
     /// # Errors
     /// `Io` or `DiskFull` with the path.
     pub fn finish(mut self) -> Result<u64> {
-        self.sink.write(&self.buffer)?;
+        self.hand_over()?;
         self.sink.finish()
+    }
+}
+
+/// Writes one line a node, in the order of the calls.
+pub struct CommunityWriter {
+    lines: LineWriter,
+}
+
+impl CommunityWriter {
+    /// Starts `path`; `-` is standard output.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn create(files: &Files, path: &Path) -> Result<Self> {
+        Ok(Self { lines: LineWriter::create(files, path)? })
+    }
+
+    /// Adds a node.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    #[inline]
+    pub fn push(&mut self, name: &[u8], community: u32) -> Result<()> {
+        put_name(name, &mut self.lines.buffer);
+        self.lines.bytes(b"\t").number(u64::from(community)).end()
+    }
+
+    /// Writes the rest and gives the file its name. Gives its length in bytes.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    pub fn finish(self) -> Result<u64> {
+        self.lines.finish()
     }
 }
 
@@ -233,6 +317,25 @@ mod tests {
         assert_eq!(written(&borrowed, &labels), expected.as_bytes());
         let long = vec![b'"'; 65_535];
         assert_eq!(written(&[&long], &[1]).len(), 2 * 65_535 + 2 + 3);
+    }
+
+    #[test]
+    fn three_decimals_are_those_of_the_standard_library() {
+        let files = Files::new(Arc::new(Sim::default()));
+        let mut lines = LineWriter::create(&files, Path::new("numbers")).unwrap();
+        let mut numbers = vec![0.0, -0.0, -1.5, 0.0005, 0.0015, 0.0025, 1.0005, 999.9995, 1e-300];
+        numbers.extend([0.1235, 1e9, 1e12, 2e15, 1e300, f64::NAN, f64::INFINITY, f64::MIN]);
+        numbers.extend((0..20_000u32).map(|i| f64::from(i) / 1000.0));
+        numbers.extend((0..20_000u32).map(|i| f64::from(i) / 2000.0 + 1e-13));
+        numbers
+            .extend((0..20_000u64).map(|i| f64::from_bits(i.wrapping_mul(0x2545_F491_4F6C_DD1D))));
+        let mut expected = String::new();
+        for number in numbers {
+            lines.thousandths(number).end().unwrap();
+            expected += &format!("{number:.3}\n");
+        }
+        lines.finish().unwrap();
+        assert_eq!(files.read(Path::new("numbers")).unwrap(), expected.as_bytes());
     }
 
     #[test]

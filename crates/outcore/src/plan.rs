@@ -40,7 +40,7 @@ const SORT_BYTES_MIN: u64 = 20 * MIB;
 /// Buffers of the writer of runs, where the disk takes one request at a time.
 pub const WRITE_BUFFERS: usize = 4;
 /// Memory of a writer's buffers that the numbers here count in; larger ones come out of the sort's.
-pub const WRITER_BYTES: u64 = (WRITE_BUFFERS as u64 + 1) * MIB;
+pub const WRITER_BYTES: u64 = 6 * MIB;
 /// A writer's buffers take this share of the memory at most, if that is more.
 const WRITER_SHARE: u64 = 64;
 /// State of label propagation: label and activity; in the last pass two arrays of labels.

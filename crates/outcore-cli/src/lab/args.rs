@@ -24,6 +24,8 @@ pub(crate) enum LabCommand {
     One(One),
     /// All experiments in turn, and what they mean together
     All(LabRun),
+    /// Measure what the engine does, and keep it as the profile of the disk: jobs plan with it
+    Tune(LabTune),
     /// Compare two reports: two disks, or before and after a change
     Compare(LabCompare),
     /// Show reports again, or make one page of them
@@ -98,6 +100,25 @@ pub(crate) struct LabShow {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
     /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabTune {
+    /// Where to measure; everything happens in one directory below it, which is removed
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Small files and few rounds
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) quick: bool,
+    /// Large files and many rounds
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Where to write the profile [default: where jobs on this disk look for it]
+    #[arg(short, long, value_name = "FILE.json")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the profile as JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
 }

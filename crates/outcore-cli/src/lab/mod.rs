@@ -3,13 +3,14 @@
 pub(crate) mod args;
 mod text;
 
-use crate::print;
 use crate::progress::Terminal;
-use args::{Lab, LabCommand, LabCompare, LabReports, LabRun, LabShow};
+use crate::{print, profile};
+use args::{Lab, LabCommand, LabCompare, LabReports, LabRun, LabShow, LabTune};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result, output};
 use outcore_lab::experiments::{LIST, Listed};
 use outcore_lab::report::LabReport;
+use outcore_lab::tune::{self, WallClock};
 use outcore_lab::{Effort, LabOptions, page, stored};
 use std::path::Path;
 
@@ -17,6 +18,7 @@ pub(crate) fn lab(files: &Files, arguments: &Lab, terminal: &Terminal) -> Result
     match &arguments.command {
         LabCommand::One(one) => measure(files, &[one.experiment], &one.run, terminal),
         LabCommand::All(run) => measure(files, LIST, run, terminal),
+        LabCommand::Tune(arguments) => tune(files, arguments, terminal),
         LabCommand::Compare(arguments) => compare(files, arguments),
         LabCommand::Report(reports) => show_again(files, reports),
     }
@@ -28,11 +30,7 @@ fn measure(files: &Files, list: &[Listed], run: &LabRun, terminal: &Terminal) ->
     }
     let options = LabOptions {
         directory: run.dir.clone(),
-        effort: match (run.quick, run.full) {
-            (true, _) => Effort::Quick,
-            (_, true) => Effort::Full,
-            _ => Effort::Default,
-        },
+        effort: effort(run.quick, run.full),
         seed: run.seed,
         compile: run.compile,
     };
@@ -43,6 +41,33 @@ fn measure(files: &Files, list: &[Listed], run: &LabRun, terminal: &Terminal) ->
     show(files, &[report], &run.show)?;
     terminal.done(&[]);
     Ok(())
+}
+
+fn effort(quick: bool, full: bool) -> Effort {
+    match (quick, full) {
+        (true, _) => Effort::Quick,
+        (_, true) => Effort::Full,
+        _ => Effort::Default,
+    }
+}
+
+fn tune(files: &Files, arguments: &LabTune, terminal: &Terminal) -> Result<()> {
+    let stored = || {
+        profile::stored_path(files, &arguments.dir).ok_or_else(|| {
+            Error::new(ErrorKind::Usage, "this system does not tell which disk this is")
+                .hint("use `-o FILE.json`, and `--profile FILE.json` in jobs")
+        })
+    };
+    let path = arguments.output.clone().map_or_else(stored, Ok)?;
+    let effort = effort(arguments.quick, arguments.full);
+    let clock = WallClock::default();
+    let tuned = tune::tune(files, &arguments.dir, effort, &clock, terminal).map_err(kept)?;
+    tuned.profile.store(files, &path)?;
+    terminal.done(&[format!("the profile is in `{}`", path.display())]);
+    if arguments.json {
+        return print(crate::jobs::json(&tuned.profile)?.as_bytes());
+    }
+    text::print(&text::tuned(&tuned))
 }
 
 /// Says of an interrupted or failed call what is left of it.

@@ -6,6 +6,7 @@ use outcore_lab::Effort;
 use outcore_lab::compare::{Compared, ComparedRow, Comparison};
 use outcore_lab::report::{Experiment, LabReport};
 use outcore_lab::table::{Table, tables, three};
+use outcore_lab::tune::Tuned;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -146,6 +147,17 @@ fn compared(compared: &Compared) -> String {
         if !names.is_empty() {
             text += &wrap(&format!("in the {which} report only: {}", names.join(", ")), "  ");
         }
+    }
+    text
+}
+
+/// What tuning found.
+pub(crate) fn tuned(tuned: &Tuned) -> String {
+    let mut rows = tuned.rows.iter().cloned();
+    let headings = rows.next().unwrap_or_default();
+    let mut text = lines(&Table { group: String::new(), headings, rows: rows.collect() });
+    for note in &tuned.notes {
+        text += &wrap(&format!("note: {note}"), "  ");
     }
     text
 }

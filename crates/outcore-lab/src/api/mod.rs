@@ -5,6 +5,7 @@ pub mod aio;
 pub(crate) mod cache;
 pub mod map;
 pub mod memory;
+pub(crate) mod print;
 pub(crate) mod process;
 pub mod stdio;
 pub(crate) mod system;

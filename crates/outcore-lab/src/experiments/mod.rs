@@ -5,7 +5,11 @@ pub mod positions;
 pub mod random_read;
 pub mod random_update;
 pub mod sequential_read;
+pub mod sequential_write;
+pub mod sort;
 pub mod transfer_size;
+pub mod write_buffer;
+mod written;
 
 use crate::Workplace;
 use crate::report::Experiment;
@@ -35,7 +39,18 @@ pub const LIST: &[Listed] = &[
     listed("sequential-read", "Reads from front to back: calls, streams, maps, threads", |lab| {
         sequential_read::run(lab, sequential_read::Parameters::of(lab.effort))
     }),
+    listed("sequential-write", "Writes from front to back, until they are durable", |lab| {
+        sequential_write::run(lab, sequential_write::Parameters::of(lab.effort))
+    }),
     listed("transfer-size", "Transfers of 8 B to 4 MiB through each interface", |lab| {
         transfer_size::run(lab, &transfer_size::Parameters::of(lab.effort))
+    }),
+    listed(
+        "write-buffer",
+        "A million formatted lines, by interface and size of the buffer",
+        |lab| write_buffer::run(lab, write_buffer::Parameters::of(lab.effort)),
+    ),
+    listed("sort", "Edges into the order of their sources: seeks, maps, merges", |lab| {
+        sort::run(lab, sort::Parameters::of(lab.effort))
     }),
 ];

@@ -51,7 +51,7 @@ impl Tuning {
     /// What is read at once where nothing is known of the disk.
     pub const READ_BYTES: usize = 512 << 10;
     /// What is written at once where nothing is known of the disk.
-    pub const WRITE_BYTES: usize = 1 << 20;
+    pub const WRITE_BYTES: usize = 2 << 20;
 
     /// The same with every size and depth in the range that files and memory can do with.
     #[must_use]

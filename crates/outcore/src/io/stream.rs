@@ -418,13 +418,24 @@ impl StoredFile {
     /// # Errors
     /// `CorruptFile` if the file ends inside the range; `Io`.
     pub fn load_range(&self, offset: u64, len: usize, buffer: &mut AlignedBuffer) -> Result<usize> {
-        let start = if self.is_direct() { (offset % ALIGNMENT as u64) as usize } else { 0 };
+        let start = (offset % ALIGNMENT as u64) as usize;
         let wanted = (start + len).next_multiple_of(ALIGNMENT);
         if buffer.capacity() < wanted {
             *buffer = AlignedBuffer::new(wanted);
         }
-        let into = if self.is_direct() { wanted } else { len };
-        let found = self.read_at(offset - start as u64, &mut buffer.bytes_mut()[..into])?;
+        self.load_into(offset, len, buffer.bytes_mut())
+    }
+
+    /// As [`StoredFile::load_range`], into a part of a buffer that begins at a multiple of
+    /// [`ALIGNMENT`] and has room for the range and two of these.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load_into(&self, offset: u64, len: usize, buffer: &mut [u8]) -> Result<usize> {
+        let start = if self.is_direct() { (offset % ALIGNMENT as u64) as usize } else { 0 };
+        let end = start + len;
+        let into = if self.is_direct() { end.next_multiple_of(ALIGNMENT) } else { end };
+        let found = self.read_at(offset - start as u64, &mut buffer[..into])?;
         if found < start + len {
             return Err(self.too_short(offset + len as u64));
         }

@@ -20,6 +20,7 @@
 use super::Record;
 use super::run::{Run, RunReader};
 use crate::error::Result;
+use crate::io::{ALIGNMENT, AlignedBuffer};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::any::Any;
 use std::hint::select_unpredictable;
@@ -96,11 +97,16 @@ impl<R: Record> Lane<R> {
     }
 
     /// Goes to the part of the run from `from` on and below `below`.
-    fn go_to(&mut self, from: Option<R::Key>, below: Option<R::Key>) -> Result<()> {
+    fn go_to(
+        &mut self,
+        from: Option<R::Key>,
+        below: Option<R::Key>,
+        buffer: &mut [u8],
+    ) -> Result<()> {
         self.reader.go_to(from, below);
         self.below = below;
         (self.at, self.end) = (0, 0);
-        while self.at == self.end && self.next_block()? {
+        while self.at == self.end && self.next_block(buffer)? {
             self.at =
                 from.map_or(0, |from| self.block.partition_point(|record| record.key() < from));
             self.at = self.at.min(self.end);
@@ -108,8 +114,8 @@ impl<R: Record> Lane<R> {
         Ok(())
     }
 
-    fn next_block(&mut self) -> Result<bool> {
-        let more = self.reader.next_block(&mut self.block)?;
+    fn next_block(&mut self, buffer: &mut [u8]) -> Result<bool> {
+        let more = self.reader.next_block(buffer, &mut self.block)?;
         self.at = 0;
         self.end = match self.below {
             _ if !more => 0,
@@ -129,6 +135,37 @@ impl<R: Record> Lane<R> {
 
 /// The records of one range on their way to the caller, or what stopped them.
 type Output<R> = Sender<Result<Vec<R>>>;
+
+/// The lanes of a worker, one a run, and what they read into: one buffer for all, so that it lies in
+/// large pages, which direct reads like.
+struct Lanes<R: Record> {
+    lanes: Vec<Lane<R>>,
+    buffer: AlignedBuffer,
+    /// Bytes of the buffer that a lane has.
+    share: usize,
+}
+
+impl<R: Record> Lanes<R> {
+    fn new(runs: &[Arc<Run<R>>], read_bytes: u64) -> Self {
+        let lanes: Vec<_> = runs.iter().map(|run| Lane::new(run, read_bytes)).collect();
+        let share = lanes.iter().map(|lane| lane.reader.buffer_bytes()).max().unwrap_or(ALIGNMENT);
+        Self { buffer: AlignedBuffer::new(share * lanes.len()), lanes, share }
+    }
+
+    fn go_to(&mut self, from: Option<R::Key>, below: Option<R::Key>) -> Result<()> {
+        let buffers = self.buffer.bytes_mut().chunks_exact_mut(self.share);
+        self.lanes
+            .iter_mut()
+            .zip(buffers)
+            .try_for_each(|(lane, part)| lane.go_to(from, below, part))
+    }
+
+    /// Reads the next block of a lane that has come to the end of one.
+    fn next_block(&mut self, run: usize) -> Result<bool> {
+        let part = run * self.share..(run + 1) * self.share;
+        self.lanes[run].next_block(&mut self.buffer.bytes_mut()[part])
+    }
+}
 
 /// What all workers share.
 struct Shared<R: Record> {
@@ -156,15 +193,13 @@ impl<R: Record> Shared<R> {
     fn merge_range(
         &self,
         number: usize,
-        lanes: &mut [Lane<R>],
+        lanes: &mut Lanes<R>,
         output: &Output<R>,
         spares: &Receiver<Vec<R>>,
     ) -> Result<()> {
         let (from, below) = self.range(number);
-        for lane in &mut *lanes {
-            lane.go_to(from, below)?;
-        }
-        let heads: Vec<_> = (0u32..).zip(&*lanes).map(|(run, lane)| lane.head(run)).collect();
+        lanes.go_to(from, below)?;
+        let heads: Vec<_> = (0u32..).zip(&lanes.lanes).map(|(run, lane)| lane.head(run)).collect();
         let mut tree = LoserTree::new(&heads, R::LAST_RANK);
         loop {
             let mut out = spares.try_recv().unwrap_or_default();
@@ -175,13 +210,13 @@ impl<R: Record> Shared<R> {
                 if run == USED_UP {
                     break;
                 }
-                let lane = &mut lanes[run as usize];
+                let lane = &mut lanes.lanes[run as usize];
                 out.push(lane.block[lane.at]);
                 lane.at += 1;
                 if lane.at == lane.end {
-                    lane.next_block()?;
+                    lanes.next_block(run as usize)?;
                 }
-                tree.replace(run as usize, lane.head(run));
+                tree.replace(run as usize, lanes.lanes[run as usize].head(run));
             }
             let is_last = out.len() < CHUNK_RECORDS;
             if output.send(Ok(out)).is_err() || is_last {
@@ -314,8 +349,7 @@ fn spawn_worker<R: Record>(
     spares: Receiver<Vec<R>>,
 ) -> JoinHandle<()> {
     std::thread::spawn(move || {
-        let mut lanes: Vec<_> =
-            shared.runs.iter().map(|run| Lane::new(run, shared.read_bytes)).collect();
+        let mut lanes = Lanes::new(&shared.runs, shared.read_bytes);
         while tokens.recv().is_ok() {
             let number = shared.next.fetch_add(1, Ordering::Relaxed);
             let Some(output) = shared.take_output(number) else { return };

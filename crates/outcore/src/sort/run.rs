@@ -8,7 +8,7 @@
 
 use super::Record;
 use crate::error::{Error, Result};
-use crate::io::{AlignedBuffer, Files, Mode, StoredFile, Writer};
+use crate::io::{ALIGNMENT, Files, Mode, StoredFile, Writer};
 use crate::plan::write_buffers;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -163,7 +163,6 @@ pub(super) struct RunReader<R: Record> {
     blocks: Range<usize>,
     /// The open segment, and the blocks of it that are in memory.
     file: Option<(usize, StoredFile)>,
-    buffer: AlignedBuffer,
     loaded: Range<usize>,
     start: usize,
     /// What is read at once, if there is as much.
@@ -172,8 +171,14 @@ pub(super) struct RunReader<R: Record> {
 
 impl<R: Record> RunReader<R> {
     pub(super) fn new(run: Arc<Run<R>>, read_bytes: u64) -> Self {
-        let buffer = AlignedBuffer::new(0);
-        Self { run, blocks: 0..0, file: None, buffer, loaded: 0..0, start: 0, read_bytes }
+        Self { run, blocks: 0..0, file: None, loaded: 0..0, start: 0, read_bytes }
+    }
+
+    /// Bytes that the buffer of each call of [`RunReader::next_block`] must have.
+    pub(super) fn buffer_bytes(&self) -> usize {
+        let largest = self.run.blocks.iter().map(|block| u64::from(block.bytes)).max();
+        let wanted = self.read_bytes.max(largest.unwrap_or(0)) as usize;
+        wanted.next_multiple_of(ALIGNMENT) + 2 * ALIGNMENT
     }
 
     /// Goes on with the blocks that may hold keys from `from` on and below `below`.
@@ -187,8 +192,9 @@ impl<R: Record> RunReader<R> {
         self.blocks.is_empty()
     }
 
-    /// Decodes the next block; `false` after the last.
-    pub(super) fn next_block(&mut self, into: &mut Vec<R>) -> Result<bool> {
+    /// Decodes the next block; `false` after the last. `buffer` must hold what the last call left in
+    /// it, unless [`RunReader::go_to`] came between.
+    pub(super) fn next_block(&mut self, buffer: &mut [u8], into: &mut Vec<R>) -> Result<bool> {
         into.clear();
         let Some(number) = self.blocks.next() else {
             // A deleted segment takes its room as long as it is open.
@@ -196,12 +202,12 @@ impl<R: Record> RunReader<R> {
             return Ok(false);
         };
         if !self.loaded.contains(&number) {
-            self.load(number)?;
+            self.load(number, buffer)?;
         }
         let run = &*self.run;
         let block = &run.blocks[number];
         let begin = self.start + (block.begin - run.blocks[self.loaded.start].begin) as usize;
-        let bytes = &self.buffer.bytes()[begin..begin + block.bytes as usize];
+        let bytes = &buffer[begin..begin + block.bytes as usize];
         decode_block(bytes, into).ok_or_else(|| {
             let end = block.begin + u64::from(block.bytes);
             let path = &run.segments[run.segment_of(number)].path;
@@ -212,7 +218,7 @@ impl<R: Record> RunReader<R> {
     }
 
     /// Reads block `number` and those behind it that are wanted soon.
-    fn load(&mut self, number: usize) -> Result<()> {
+    fn load(&mut self, number: usize, buffer: &mut [u8]) -> Result<()> {
         let run = &*self.run;
         let segment = run.segment_of(number);
         if self.file.as_ref().is_none_or(|(open, _)| *open != segment) {
@@ -230,7 +236,7 @@ impl<R: Record> RunReader<R> {
         }
         let len = (stop(&run.blocks[end - 1]) - begin) as usize;
         let (_, file) = self.file.as_ref().expect("opened above");
-        self.start = file.load_range(begin, len, &mut self.buffer)?;
+        self.start = file.load_into(begin, len, buffer)?;
         self.loaded = number..end;
         Ok(())
     }

@@ -1,0 +1,114 @@
+//! The engine's own files as the laboratory measures them: with the time of syncs apart, and through
+//! the page cache where a row asks for it.
+
+use outcore::io::{Disk, Entry, File, Files, Mode, Storage};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// How the engine's files are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As the engine asks for.
+    Own,
+    /// Never direct.
+    PageCache,
+}
+
+/// The disk, and a clock that runs while files and directories are synced.
+#[derive(Clone)]
+pub(crate) struct Watched {
+    way: Way,
+    nanoseconds: Arc<AtomicU64>,
+}
+
+impl Watched {
+    /// A watched disk with its files.
+    pub(crate) fn files(way: Way) -> (Self, Files) {
+        let watched = Self { way, nanoseconds: Arc::default() };
+        let files = Files::new(Arc::new(watched.clone()));
+        (watched, files)
+    }
+
+    /// Seconds spent on syncs so far.
+    pub(crate) fn sync_seconds(&self) -> f64 {
+        self.nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9
+    }
+}
+
+fn timed<T>(nanoseconds: &AtomicU64, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    nanoseconds.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    result
+}
+
+struct WatchedFile {
+    file: Box<dyn File>,
+    nanoseconds: Arc<AtomicU64>,
+}
+
+impl File for WatchedFile {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        self.file.read_at(offset, into)
+    }
+    fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<usize> {
+        self.file.write_at(offset, from)
+    }
+    fn bytes(&self) -> io::Result<u64> {
+        self.file.bytes()
+    }
+    fn set_bytes(&self, bytes: u64) -> io::Result<()> {
+        self.file.set_bytes(bytes)
+    }
+    fn sync(&self) -> io::Result<()> {
+        timed(&self.nanoseconds, || self.file.sync())
+    }
+    fn is_direct(&self) -> bool {
+        self.file.is_direct()
+    }
+}
+
+impl Storage for Watched {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn File>> {
+        let mode = match (self.way, mode) {
+            (Way::PageCache, Mode::ReadDirect) => Mode::Read,
+            (Way::PageCache, Mode::CreateDirect) => Mode::Create,
+            _ => mode,
+        };
+        let file = Disk.open(path, mode)?;
+        Ok(Box::new(WatchedFile { file, nanoseconds: self.nanoseconds.clone() }))
+    }
+    fn open_stream(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+        Disk.open_stream(path)
+    }
+    fn create_stream(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
+        Disk.create_stream(path)
+    }
+    fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
+        timed(&self.nanoseconds, || Disk.publish(from, to))
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Disk.remove(path)
+    }
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        Disk.create_directory(path)
+    }
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        Disk.remove_directory(path)
+    }
+    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
+        Disk.list(directory)
+    }
+    fn entry(&self, path: &Path) -> io::Result<Entry> {
+        Disk.entry(path)
+    }
+    fn is_regular(&self, path: &Path) -> bool {
+        Disk.is_regular(path)
+    }
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        Disk.free_bytes(path)
+    }
+}

@@ -1,0 +1,258 @@
+//! Sequential writing of a new file: through the page cache, past it, and by the engine's writer.
+//!
+//! The data are the same pages for all methods; what counts is the time until they are durable.
+
+use super::written::{failed, remove, sum_of_pages, sync};
+use crate::engine::{Watched, Way};
+use crate::meter::{Outcome, Sample};
+use crate::report::{Chart, Experiment, Missing};
+use crate::rounds::{self, Method};
+use crate::state::State;
+use crate::table::{Column, three};
+use crate::{Effort, Random, Workplace};
+use outcore::Result;
+use outcore::io::{AlignedBuffer, Writer};
+use outcore::units::format_bytes;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::time::Instant;
+
+/// Bytes of the data that are written again and again: more than a transfer, less than a cache.
+const PATTERN_BYTES: usize = 4 << 20;
+const MIB: usize = 1 << 20;
+
+/// How much is written how often.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameters {
+    /// Bytes of the file, rounded up to 4 MiB.
+    pub bytes: u64,
+    /// Runs of each method.
+    pub rounds: u32,
+}
+
+impl Parameters {
+    /// The usual ones.
+    pub fn of(effort: Effort) -> Self {
+        match effort {
+            Effort::Quick => Self { bytes: 128 << 20, rounds: 7 },
+            Effort::Default => Self { bytes: 1 << 30, rounds: 9 },
+            Effort::Full => Self { bytes: 4 << 30, rounds: 15 },
+        }
+    }
+}
+
+/// A way to write by the system's own calls.
+#[derive(Debug, Clone, Copy)]
+struct Plain {
+    direct: bool,
+    /// Bytes of a transfer.
+    transfer: usize,
+    preallocate: bool,
+    /// Whether pages leave the page cache once they are written.
+    uncached: bool,
+}
+
+impl Plain {
+    const CACHED: Self = Self { direct: false, transfer: MIB, preallocate: false, uncached: false };
+    const DIRECT: Self = Self { direct: true, ..Self::CACHED };
+
+    fn methods() -> [(&'static str, Self); 7] {
+        let (cached, direct) = (Self::CACHED, Self::DIRECT);
+        let large = Self { transfer: 4 * MIB, ..direct };
+        [
+            ("write, 1 MiB", cached),
+            ("write, 1 MiB, preallocated", Self { preallocate: true, ..cached }),
+            ("write, 1 MiB, uncached (RWF_DONTCACHE)", Self { uncached: true, ..cached }),
+            ("direct write, 1 MiB", direct),
+            ("direct write, 1 MiB, preallocated", Self { preallocate: true, ..direct }),
+            ("direct write, 4 MiB", large),
+            ("direct write, 4 MiB, preallocated", Self { preallocate: true, ..large }),
+        ]
+    }
+
+    fn open(self, path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(target_os = "linux")]
+        if self.direct {
+            use std::os::unix::fs::OpenOptionsExt;
+            options.custom_flags(rustix::fs::OFlags::DIRECT.bits() as i32);
+        }
+        options.open(path)
+    }
+
+    /// Writes the pattern until the file has `bytes` bytes.
+    fn write(self, path: &Path, bytes: u64, pattern: &[u8]) -> io::Result<()> {
+        let file = self.open(path)?;
+        #[cfg(target_os = "linux")]
+        if self.preallocate {
+            rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)?;
+        }
+        let mut written = 0u64;
+        while written < bytes {
+            let from = (written % pattern.len() as u64) as usize;
+            let count = self.transfer.min(pattern.len() - from).min((bytes - written) as usize);
+            written += self.transfer(&file, written, &pattern[from..from + count])? as u64;
+        }
+        Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn transfer(self, file: &File, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        use rustix::io::ReadWriteFlags;
+        /// Not in the headers of older systems.
+        const RWF_DONTCACHE: u32 = 0x80;
+        let flags = if self.uncached { RWF_DONTCACHE } else { 0 };
+        let flags = ReadWriteFlags::from_bits_retain(flags);
+        Ok(rustix::io::pwritev2(file, &[io::IoSlice::new(bytes)], offset, flags)?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn transfer(self, file: &File, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::write_at(file, bytes, offset)
+    }
+
+    /// Why this cannot be done here.
+    fn reason(self, path: &Path, pattern: &[u8]) -> Option<String> {
+        if cfg!(not(target_os = "linux")) && (self.direct || self.preallocate || self.uncached) {
+            return Some("this system has no such call".into());
+        }
+        let result = self.write(path, pattern.len() as u64, pattern);
+        result.err().map(|error| format!("the file system refuses it: {error}"))
+    }
+}
+
+/// The engine's writer with so many buffers of a size beside the one being filled.
+fn engine(
+    path: &Path,
+    bytes: u64,
+    pattern: &[u8],
+    (buffer, depth): (usize, usize),
+) -> Result<Outcome> {
+    let (watched, files) = Watched::files(Way::Own);
+    let mut writer = Writer::create(&files, path, buffer, depth)?;
+    while writer.position() < bytes {
+        let from = (writer.position() % pattern.len() as u64) as usize;
+        let count = MIB.min((bytes - writer.position()) as usize);
+        writer.write(&pattern[from..from + count])?;
+    }
+    writer.finish()?;
+    let sync_seconds = Some(watched.sync_seconds());
+    Ok(Outcome { operations: bytes / MIB as u64, bytes, sync_seconds, ..Outcome::default() })
+}
+
+fn plain(path: &Path, bytes: u64, pattern: &[u8], how: Plain) -> Result<Outcome> {
+    how.write(path, bytes, pattern).map_err(failed("write", path))?;
+    let start = Instant::now();
+    sync(path)?;
+    Ok(Outcome {
+        operations: bytes / how.transfer as u64,
+        bytes,
+        sync_seconds: Some(start.elapsed().as_secs_f64()),
+        system_calls: Some(bytes / how.transfer as u64 + 5 + u64::from(how.preallocate)),
+        ..Outcome::default()
+    })
+}
+
+/// A run of a method.
+type Run<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
+
+/// The engine's rows: the name, the bytes of a buffer, and the buffers beside the one being filled.
+const ENGINE: [(&str, usize, usize); 3] = [
+    ("outcore writer, 1 MiB x 2", MIB, 2),
+    ("outcore writer, 1 MiB x 4", MIB, 4),
+    ("outcore writer, 4 MiB x 2", 4 * MIB, 2),
+];
+
+/// Runs the experiment.
+///
+/// # Errors
+/// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
+pub fn run(workplace: &Workplace<'_>, parameters: Parameters) -> Result<Experiment> {
+    let bytes = parameters.bytes.next_multiple_of(PATTERN_BYTES as u64);
+    workplace.require(bytes)?;
+    let path = workplace.path("sequential-write");
+    let mut buffer = AlignedBuffer::new(PATTERN_BYTES);
+    let mut random = Random(workplace.seed);
+    for word in buffer.bytes_mut().chunks_exact_mut(8) {
+        word.copy_from_slice(&random.word().to_le_bytes());
+    }
+    let pattern = buffer.bytes();
+    let (mut runs, mut missing) = (Vec::<(&str, Run<'_>)>::new(), Vec::new());
+    let path = path.as_path();
+    for (name, how) in Plain::methods() {
+        match how.reason(path, pattern) {
+            Some(reason) => missing.push(Missing { name: name.into(), reason }),
+            None => runs.push((name, Box::new(move || plain(path, bytes, pattern, how)))),
+        }
+    }
+    for (name, buffer, depth) in ENGINE {
+        runs.push((name, Box::new(move || engine(path, bytes, pattern, (buffer, depth)))));
+    }
+    let method = |(name, run)| {
+        let method = Method::new(name, State::New, None, run);
+        method.prepare(|| remove(path)).check(|| sum_of_pages(path))
+    };
+    let methods = runs.into_iter().map(method).collect();
+    let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
+    remove(path)?;
+    measured.missing.extend(missing);
+    let columns = vec![
+        Column::Wall,
+        Column::Sync,
+        Column::Total,
+        Column::User,
+        Column::System,
+        Column::DurableRate,
+        Column::Ratio,
+    ];
+    let question = "Which way of writing a large file makes it durable soonest?";
+    let mut experiment = Experiment::new("sequential-write", question, columns, measured)
+        .compared_by(total)
+        .parameter("file", format_bytes(bytes))
+        .parameter("rounds", parameters.rounds);
+    experiment.chart = Some(Chart::Bars { column: Column::DurableRate, logarithmic: false });
+    experiment.finding = finding(&experiment);
+    experiment.notes.push("ratios are those of elapsed time with sync".into());
+    experiment.notes.push(
+        "the outcore writer's buffers are new in each run: what the first touch of their pages costs weighs on a small file, not on a large one"
+            .into(),
+    );
+    experiment.notes.push(
+        "the outcore writer copies into its own buffers, writes them on a thread of its own, and renames and syncs the directory at the end"
+            .into(),
+    );
+    Ok(experiment)
+}
+
+fn total(sample: &Sample) -> f64 {
+    sample.wall_seconds + sample.sync_seconds.unwrap_or(0.0)
+}
+
+fn finding(experiment: &Experiment) -> String {
+    let rows = experiment.rows.iter().filter_map(|row| {
+        let is_engine = ENGINE.iter().any(|(name, ..)| *name == row.name);
+        Some((is_engine, row, Column::DurableRate.value(row)?))
+    });
+    let best_of = |wanted: bool| {
+        let rows = rows.clone().filter(|(is_engine, ..)| *is_engine == wanted);
+        rows.max_by(|a, b| a.2.total_cmp(&b.2))
+    };
+    let (Some((_, best, rate)), Some((_, _, own))) = (best_of(false), best_of(true)) else {
+        return "too few rows to compare".into();
+    };
+    let against = match (experiment.rows.first(), best.differs()) {
+        (Some(first), true) if first.name != best.name => {
+            let times = best.ratio.map_or(1.0, |ratio| 1.0 / ratio.median);
+            format!("{} is fastest, {}x as fast as {}", best.name, three(times), first.name)
+        }
+        (Some(first), _) => format!("no significant difference to {}", first.name),
+        (None, _) => String::new(),
+    };
+    format!(
+        "{against} ({} MB/s durable); the outcore writer reaches {:.0} % of it.",
+        three(rate),
+        own / rate * 100.0
+    )
+}

@@ -1,0 +1,225 @@
+//! Edges in the order of the input to rows in the order of their sources: seeking against sorting.
+//!
+//! The original: A. Lakshman, posts on out-of-memory sorting (2024): 74 million lines, seeking to the
+//! place of each edge 640 s, merging two runs at a time 189 s, eight with a loser tree 42 s, copying
+//! the bytes 25 s.
+
+mod edges;
+mod external;
+mod seek;
+
+use super::written::{failed, remove, sync};
+use crate::meter::{Outcome, Sample};
+use crate::report::{Chart, Experiment};
+use crate::rounds::{self, Method};
+use crate::state::State;
+use crate::statistics::median;
+use crate::table::{Column, three};
+use crate::{Effort, Workplace};
+use edges::{EDGE_BYTES, Input};
+use outcore::Result;
+use outcore::units::{MIB, format_bytes, format_count};
+use std::fs::File;
+use std::io::{Read, Write};
+
+/// Edges of one run, as in the original.
+const RUN_EDGES: usize = 40_000;
+/// Runs merged at a time.
+const FAN_INS: [usize; 3] = [2, 8, 64];
+
+/// How much is sorted how often.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameters {
+    /// Edges.
+    pub edges: usize,
+    /// Edges of the methods that seek, with as many edges a node.
+    pub seek_edges: usize,
+    /// Memory of the engine's sort.
+    pub budget_bytes: u64,
+    /// Runs of each method.
+    pub rounds: u32,
+}
+
+/// Edges a node.
+const DENSITY: usize = 20;
+
+impl Parameters {
+    /// The usual ones.
+    pub fn of(effort: Effort) -> Self {
+        let (edges, seek_edges, rounds) = match effort {
+            Effort::Quick => (3_000_000, 150_000, 3),
+            Effort::Default => (8_000_000, 500_000, 7),
+            Effort::Full => (64_000_000, 2_000_000, 9),
+        };
+        Self { edges, seek_edges, budget_bytes: 64 * MIB, rounds }
+    }
+}
+
+/// A run of a method.
+type Run<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
+
+/// What a way to order the edges did, before its checksum.
+fn outcome(input: &Input, bytes: u64, sync_seconds: Option<f64>) -> Outcome {
+    Outcome { operations: input.edges as u64, bytes, sync_seconds, ..Outcome::default() }
+}
+
+const SEEK: &str = "seek and write, in the order of the input";
+const STREAMS: &str = "fseek and fwrite, in the order of the input";
+const SEEK_SORTED: &str = "seek and write, 40,000 presorted at a time";
+const COPY: &str = "copy of the list, nothing sorted";
+const MAPPED: &str = "scattered into a mapping";
+
+/// Runs the experiment.
+///
+/// # Errors
+/// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
+pub fn run(workplace: &Workplace<'_>, parameters: Parameters) -> Result<Experiment> {
+    let Parameters { edges, seek_edges, budget_bytes, rounds } = parameters;
+    workplace.require((4 * edges * EDGE_BYTES) as u64)?;
+    let make = |edges: usize| {
+        workplace.detail("writing the edges")?;
+        let size = ((edges / DENSITY).max(1), edges);
+        Input::make(workplace.files(), |name| workplace.path(name), size, workplace.seed)
+    };
+    let (few, all) = (make(seek_edges)?, make(edges)?);
+    let sorts = sorts(workplace, &all, budget_bytes);
+    let engine = sorts.last().map(|(name, _)| name.clone()).unwrap_or_default();
+    let mut methods = Vec::new();
+    for (name, sorted) in [(SEEK, false), (SEEK_SORTED, true)] {
+        let input = &few;
+        methods.push(method(input, name, Box::new(move || seek::seek_and_write(input, sorted))));
+    }
+    let streams = || seek::streams(&few);
+    methods.push(method(&few, STREAMS, Box::new(streams)));
+    methods.push(copy_method(&all));
+    methods.extend(sorts.into_iter().map(|(name, run)| method(&all, &name, run)));
+    let measured = rounds::run(workplace, methods, rounds)?;
+    for path in [&few, &all].into_iter().flat_map(Input::paths) {
+        remove(path)?;
+    }
+    let columns = vec![
+        Column::PerOperation,
+        Column::Wall,
+        Column::Sync,
+        Column::User,
+        Column::System,
+        Column::Bytes,
+        Column::ReadBytes,
+        Column::WriteBytes,
+        Column::SystemCalls,
+        Column::Ratio,
+    ];
+    let question = "What does it cost to bring edges into the order of their sources?";
+    let mut experiment = Experiment::new("sort", question, columns, measured)
+        .compared_by(per_edge)
+        .parameter("edges", format_count(edges as u64))
+        .parameter("edges of seek and write", format_count(seek_edges as u64))
+        .parameter("edges a node", DENSITY)
+        .parameter("memory of the engine's sort", format_bytes(budget_bytes))
+        .parameter("rounds", rounds);
+    experiment.chart = Some(Chart::Bars { column: Column::PerOperation, logarithmic: true });
+    experiment.finding = finding(&experiment, &engine);
+    experiment.notes = notes();
+    Ok(experiment)
+}
+
+fn method<'a>(input: &'a Input, name: &str, run: Run<'a>) -> Method<'a> {
+    Method::new(name, State::Warm, Some(input.list.clone()), run)
+        .prepare(|| remove(&input.rows))
+        .check(|| input.difference())
+}
+
+/// The methods that take all edges; the engine's is the last.
+fn sorts<'a>(workplace: &Workplace<'_>, all: &'a Input, budget: u64) -> Vec<(String, Run<'a>)> {
+    let mut runs: Vec<(String, Run<'a>)> = Vec::new();
+    let batch = 1_000_000;
+    let name =
+        format!("{} presorted at a time, neighbors in one write", format_count(batch as u64));
+    runs.push((name, Box::new(move || seek::batched(all, batch))));
+    runs.push((MAPPED.into(), Box::new(move || seek::mapped(all))));
+    for fan_in in FAN_INS {
+        let passes = external::passes(all.edges, RUN_EDGES, fan_in);
+        let name = format!("{fan_in}-way merge of 40,000-edge runs, {passes} passes");
+        runs.push((name, Box::new(move || external::merge_sort(all, RUN_EDGES, fan_in))));
+    }
+    let directory = workplace.path("");
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let name = format!("outcore's sort in {}", format_bytes(budget));
+    let run = move || external::engine_sort(all, &directory, budget, threads);
+    runs.push((name, Box::new(run)));
+    runs
+}
+
+/// Reads the list and writes it again: what the disk and the page cache take at least.
+fn copy_method(input: &Input) -> Method<'_> {
+    let run = move || {
+        let path = &input.rows;
+        let mut from = File::open(&input.list).map_err(failed("open", &input.list))?;
+        let mut to = File::create(path).map_err(failed("create", path))?;
+        let mut block = vec![0; 1 << 20];
+        loop {
+            let count = from.read(&mut block).map_err(failed("read", &input.list))?;
+            if count == 0 {
+                break;
+            }
+            to.write_all(&block[..count]).map_err(failed("write", path))?;
+        }
+        drop(to);
+        Ok(outcome(input, (2 * input.edges * EDGE_BYTES) as u64, Some(sync(path)?)))
+    };
+    // The list has the same sum before and after; equal rows give zero.
+    let check = move || {
+        let (list, copy) = (&input.list, &input.rows);
+        Ok(super::written::sum_of(list)?.wrapping_sub(super::written::sum_of(copy)?))
+    };
+    Method::new(COPY, State::Warm, Some(input.list.clone()), run)
+        .prepare(|| remove(&input.rows))
+        .check(check)
+}
+
+/// Seconds an edge, sync not included: it counts for little where the system caches what is written.
+fn per_edge(sample: &Sample) -> f64 {
+    sample.wall_seconds / sample.operations as f64
+}
+
+fn finding(experiment: &Experiment, engine: &str) -> String {
+    let (Some(seek), Some(sort)) = (experiment.row(SEEK), experiment.row(engine)) else {
+        return "too few rows to compare".into();
+    };
+    let nanoseconds = |row: &crate::report::Row| three(median(&row.values(per_edge)) * 1e9);
+    let mut text = if sort.differs() {
+        let times = sort.ratio.map_or(1.0, |ratio| 1.0 / ratio.median);
+        let (times, relation) = if times >= 1.0 { (times, "more") } else { (1.0 / times, "less") };
+        format!(
+            "Seeking and writing takes {} ns an edge, {}x {relation} than {engine} with {} ns",
+            nanoseconds(seek),
+            three(times),
+            nanoseconds(sort)
+        )
+    } else {
+        format!("Seeking and writing does not differ significantly from {engine}")
+    };
+    if let Some(sorted) = experiment.row(SEEK_SORTED) {
+        text += &match sorted.ratio {
+            Some(ratio) if sorted.differs() => {
+                format!("; presorting alone takes {} of its time", three(ratio.median))
+            }
+            _ => "; presorting alone makes no significant difference".into(),
+        };
+    }
+    text + "."
+}
+
+fn notes() -> Vec<String> {
+    [
+        "an edge has 12 bytes in the list, 8 in its row; the list is in the page cache when a run begins",
+        "the rows that seek have fewer edges, with as many edges a node, so that they end in time; times are those of an edge, and so are ratios",
+        "seek and write, fseek and fwrite: the offset of the source's row is read from a file, how full the row is stands in memory",
+        "batches and the mapping keep all offsets in memory, eight bytes a node",
+        "merges read every run by 64 KiB, write by 1 MiB, and choose the next edge with a binary heap; the first pass forms the runs",
+        "all methods but outcore's sort write to the page cache and pay for the disk in the column of syncs; outcore's sort writes its result past the page cache, so that its elapsed time holds the disk's",
+        "each result is compared with what the edges add up to, node by node, in any order within a row",
+    ]
+    .map(String::from)
+    .to_vec()
+}

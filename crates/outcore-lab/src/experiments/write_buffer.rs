@@ -1,0 +1,406 @@
+//! Formatted lines by the size of the buffer: the C library, C++, {fmt}, Rust and the engine.
+//!
+//! The original: V. Zverovich, "Optimal file buffer size?" (2020): a million lines `test data` by
+//! `fprintf` and by {fmt}'s `output_file` with buffers of 1 KiB to 1 MiB, without sync.
+
+use super::written::{Sum, failed, remove, sum_of, sync};
+use crate::api::print::Printer;
+use crate::engine::{Watched, Way};
+use crate::foreign::run_program;
+use crate::meter::{Outcome, Sample};
+use crate::report::{Chart, Experiment, Missing, Row};
+use crate::rounds::{self, AGAIN, Method};
+use crate::state::State;
+use crate::table::{Column, three};
+use crate::{Effort, Workplace};
+use outcore::Result;
+use outcore::output::LineWriter;
+use outcore::units::{format_bytes, format_count};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How much is written how often.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameters {
+    /// Lines of a file.
+    pub lines: u32,
+    /// Lines of the method without a buffer.
+    pub unbuffered_lines: u32,
+    /// Runs of each method.
+    pub rounds: u32,
+}
+
+impl Parameters {
+    /// The usual ones.
+    pub fn of(effort: Effort) -> Self {
+        let (lines, rounds) = match effort {
+            Effort::Quick => (1_000_000, 3),
+            Effort::Default => (1_000_000, 15),
+            Effort::Full => (10_000_000, 15),
+        };
+        Self { lines, unbuffered_lines: lines / 50, rounds }
+    }
+}
+
+/// What the lines are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Edges,
+}
+
+const TEXT: &str = "test data";
+
+impl Kind {
+    fn group(self) -> &'static str {
+        match self {
+            Self::Text => "lines of one string",
+            Self::Edges => "lines of two indexes and a weight",
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Edges => "edges",
+        }
+    }
+}
+
+/// The edge in a line, the same in the programs of other languages.
+#[inline]
+fn edge(line: u32) -> (u32, u32, f64) {
+    let weight = f64::from(line.wrapping_mul(40_503) % 100_000) / 1000.0;
+    (line / 20, line.wrapping_mul(2_654_435_761) >> 12, weight)
+}
+
+/// All lines by the formatting of the standard library.
+fn write_lines(kind: Kind, lines: u32, mut out: impl Write) -> io::Result<()> {
+    // Not known when the program is compiled, as little as the numbers are.
+    let text = std::hint::black_box(TEXT);
+    for line in 0..lines {
+        match kind {
+            Kind::Text => writeln!(out, "{text}")?,
+            Kind::Edges => {
+                let (source, target, weight) = edge(line);
+                writeln!(out, "{source}\t{target}\t{weight:.3}")?;
+            }
+        }
+    }
+    out.flush()
+}
+
+/// A way to write the lines.
+#[derive(Debug, Clone)]
+enum How {
+    Fprintf,
+    /// A program, its first argument if it has one, and the size of its buffer.
+    Program(PathBuf, Option<&'static str>, Option<usize>),
+    Writeln(usize),
+    WriteAll(usize),
+    Unbuffered,
+    Outcore(Way),
+}
+
+impl How {
+    /// Writes the lines and closes the file, in this process and without the engine.
+    fn write(&self, path: &Path, kind: Kind, lines: u32) -> io::Result<()> {
+        match *self {
+            Self::Fprintf => fprintf(path, kind, lines),
+            Self::Writeln(size) => {
+                write_lines(kind, lines, BufWriter::with_capacity(size, File::create(path)?))
+            }
+            Self::WriteAll(size) => {
+                let mut file = BufWriter::with_capacity(size, File::create(path)?);
+                let text = std::hint::black_box(TEXT).as_bytes();
+                for _ in 0..lines {
+                    file.write_all(text)?;
+                    file.write_all(b"\n")?;
+                }
+                file.flush()
+            }
+            Self::Unbuffered => write_lines(kind, lines, OneByOne(File::create(path)?)),
+            Self::Program(..) | Self::Outcore(_) => Ok(()),
+        }
+    }
+
+    /// A run of it, with its sync.
+    fn run(&self, path: &Path, kind: Kind, lines: u32) -> Result<Outcome> {
+        let mut outcome = match self {
+            Self::Program(program, first, size) => {
+                let (size, lines) = (size.map(|size| size.to_string()), lines.to_string());
+                let path = path.to_string_lossy();
+                let arguments = [*first, Some(kind.word()), Some(&path), size.as_deref()];
+                let mut arguments: Vec<&str> = arguments.into_iter().flatten().collect();
+                arguments.push(&lines);
+                run_program(program, &arguments)?
+            }
+            Self::Outcore(way) => return outcore(path, kind, lines, *way),
+            _ => {
+                self.write(path, kind, lines).map_err(failed("write", path))?;
+                Outcome { operations: u64::from(lines), ..Outcome::default() }
+            }
+        };
+        let seconds = sync(path)?;
+        outcome.sync_seconds = Some(seconds);
+        outcome.child_wall_seconds = outcome.child_wall_seconds.map(|wall| wall + seconds);
+        outcome.bytes = std::fs::metadata(path).map_err(failed("measure", path))?.len();
+        Ok(outcome)
+    }
+}
+
+/// Each line in a call of its own.
+struct OneByOne(File);
+
+impl Write for OneByOne {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+    fn write_fmt(&mut self, arguments: std::fmt::Arguments<'_>) -> io::Result<()> {
+        self.0.write_all(arguments.to_string().as_bytes())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn fprintf(path: &Path, kind: Kind, lines: u32) -> io::Result<()> {
+    let mut printer = Printer::create(path)?;
+    for line in 0..lines {
+        match kind {
+            Kind::Text => printer.text(c"test data")?,
+            Kind::Edges => {
+                let (source, target, weight) = edge(line);
+                printer.edge(source, target, weight)?;
+            }
+        }
+    }
+    printer.close()
+}
+
+/// The engine's writer of lines, the name and the directory's sync included.
+fn outcore(path: &Path, kind: Kind, lines: u32, way: Way) -> Result<Outcome> {
+    let (watched, files) = Watched::files(way);
+    let mut writer = LineWriter::create(&files, path)?;
+    let text = std::hint::black_box(TEXT).as_bytes();
+    for line in 0..lines {
+        match kind {
+            Kind::Text => writer.bytes(text).end()?,
+            Kind::Edges => {
+                let (source, target, weight) = edge(line);
+                writer.number(u64::from(source)).bytes(b"\t").number(u64::from(target));
+                writer.bytes(b"\t").thousandths(weight).end()?;
+            }
+        }
+    }
+    let bytes = writer.finish()?;
+    let sync_seconds = Some(watched.sync_seconds());
+    Ok(Outcome { operations: u64::from(lines), bytes, sync_seconds, ..Outcome::default() })
+}
+
+/// A row to be: its name without the group, how it is written, and where it stands in the chart.
+struct Plan {
+    name: String,
+    how: How,
+    point: Option<(&'static str, usize)>,
+}
+
+const DIRECT: &str = "outcore";
+const CACHED: &str = "outcore, through the page cache";
+const FPRINTF: &str = "fprintf";
+
+fn sizes(workplace: &Workplace<'_>) -> Vec<usize> {
+    let step = if workplace.effort == Effort::Quick { 2 } else { 1 };
+    (10..=20).step_by(step).map(|power| 1 << power).collect()
+}
+
+/// The plans of a kind; what cannot run here goes to `missing`.
+fn plans(workplace: &Workplace<'_>, kind: Kind, missing: &mut Vec<Missing>) -> Result<Vec<Plan>> {
+    let mut plans = vec![Plan { name: FPRINTF.into(), how: How::Fprintf, point: None }];
+    let mut miss = |name: &str, reason| {
+        missing.push(Missing { name: format!("{name}, {}", kind.group()), reason });
+    };
+    match workplace.foreign().program("write.cpp")? {
+        Ok(program) => {
+            let how = How::Program(program, None, None);
+            plans.push(Plan { name: "std::ofstream".into(), how, point: None });
+        }
+        Err(reason) => miss("std::ofstream", reason),
+    }
+    let sizes = sizes(workplace);
+    let mut by_size = |series: &'static str, how: &dyn Fn(usize) -> How| {
+        plans.extend(sizes.iter().map(|&size| Plan {
+            name: format!("{series}, {}", size_name(size)),
+            how: how(size),
+            point: Some((series, size)),
+        }));
+    };
+    for (series, word) in
+        [("{fmt} output_file", "print"), ("{fmt} compiled format, own buffer", "compiled")]
+    {
+        match workplace.foreign().program("write_fmt.cpp")? {
+            Ok(program) => {
+                by_size(series, &|size| How::Program(program.clone(), Some(word), Some(size)))
+            }
+            Err(reason) => miss(series, reason),
+        }
+    }
+    by_size("writeln! to BufWriter", &How::Writeln);
+    if kind == Kind::Text {
+        by_size("write_all to BufWriter", &How::WriteAll);
+    }
+    for (name, how) in [
+        ("one write a line", How::Unbuffered),
+        (CACHED, How::Outcore(Way::PageCache)),
+        (DIRECT, How::Outcore(Way::Own)),
+    ] {
+        plans.push(Plan { name: name.into(), how, point: None });
+    }
+    Ok(plans)
+}
+
+fn size_name(size: usize) -> String {
+    if size < 1 << 20 { format!("{} KiB", size >> 10) } else { format!("{} MiB", size >> 20) }
+}
+
+/// The sum of the right file.
+fn expected(kind: Kind, lines: u32) -> u64 {
+    struct Summing<'a>(&'a mut Sum);
+    impl Write for Summing<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.add(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut sum = Sum::default();
+    let out = BufWriter::with_capacity(64 << 10, Summing(&mut sum));
+    write_lines(kind, lines, out).expect("a sum takes all bytes");
+    sum.value()
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
+pub fn run(workplace: &Workplace<'_>, parameters: Parameters) -> Result<Experiment> {
+    let Parameters { lines, unbuffered_lines, rounds } = parameters;
+    workplace.require(u64::from(lines) * 40)?;
+    let path = workplace.path("write-buffer");
+    let path = path.as_path();
+    let (mut methods, mut missing, mut points) = (Vec::new(), Vec::new(), Vec::new());
+    for kind in [Kind::Text, Kind::Edges] {
+        let (many, few) = (expected(kind, lines), expected(kind, unbuffered_lines));
+        for Plan { name, how, point } in plans(workplace, kind, &mut missing)? {
+            let is_slow = matches!(how, How::Unbuffered);
+            let (count, sum) = if is_slow { (unbuffered_lines, few) } else { (lines, many) };
+            let run = move || how.run(path, kind, count);
+            points.push((name.clone(), kind.group(), point));
+            methods.push(
+                Method::new(name, State::New, None, run)
+                    .group(kind.group())
+                    .prepare(|| remove(path))
+                    .check(move || Ok(sum_of(path)?.wrapping_sub(sum))),
+            );
+        }
+    }
+    let mut measured = rounds::run(workplace, methods, rounds)?;
+    remove(path)?;
+    measured.missing.extend(missing);
+    let mut experiment = experiment(measured)
+        .parameter("lines", format_count(u64::from(lines)))
+        .parameter("lines with one write each", format_count(u64::from(unbuffered_lines)))
+        .parameter("buffers", format!("{} to {}", format_bytes(1 << 10), format_bytes(1 << 20)))
+        .parameter("rounds", rounds);
+    for row in &mut experiment.rows {
+        let of = |(name, group, _): &&(String, &str, _)| *name == row.name && *group == row.group;
+        let point = points.iter().find(of).and_then(|(_, _, point)| *point);
+        row.point = point.map(|(series, size)| (format!("{series}, {}", row.group), size as f64));
+    }
+    experiment.finding = finding(&experiment);
+    experiment.notes = notes(workplace)?;
+    Ok(experiment)
+}
+
+fn experiment(measured: rounds::Measured) -> Experiment {
+    let columns = vec![
+        Column::PerOperation,
+        Column::Wall,
+        Column::Sync,
+        Column::Total,
+        Column::User,
+        Column::System,
+        Column::Rate,
+        Column::Ratio,
+    ];
+    let question = "How large should the buffer of formatted output be, and who formats fastest?";
+    let mut experiment = Experiment::new("write-buffer", question, columns, measured)
+        .compared_by(|sample| sample.wall_seconds / sample.operations as f64);
+    let x = "bytes of the buffer".into();
+    experiment.chart = Some(Chart::Lines { x, column: Column::PerOperation });
+    experiment
+}
+
+/// Seconds of a line until it is durable.
+fn durable(sample: &Sample) -> f64 {
+    (sample.wall_seconds + sample.sync_seconds.unwrap_or(0.0)) / sample.operations as f64
+}
+
+fn finding(experiment: &Experiment) -> String {
+    let sentences = [Kind::Text, Kind::Edges].map(|kind| {
+        let rows = experiment.rows.iter().filter(|row| row.group == kind.group());
+        let rows: Vec<&Row> = rows.filter(|row| row.name != AGAIN).collect();
+        sentence(kind, &rows).unwrap_or_default()
+    });
+    sentences.join(" ")
+}
+
+/// How the engine's rows stand against the fastest of the others, with and without sync.
+fn sentence(kind: Kind, rows: &[&Row]) -> Option<String> {
+    let (own, others): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| row.name == CACHED || row.name == DIRECT);
+    let against = |row: &str, cost: &dyn Fn(&Sample) -> f64| {
+        let middle = |row: &Row| crate::statistics::median(&row.values(cost));
+        let best = others.iter().min_by(|a, b| middle(a).total_cmp(&middle(b)))?;
+        let row = own.iter().find(|own| own.name == row)?;
+        let ratio = crate::statistics::ratio(&row.values(cost), &best.values(cost))?;
+        let relation = if ratio.excludes(1.0) {
+            let (times, word) = match ratio.median {
+                below if below < 1.0 => (1.0 / below, "as fast as"),
+                above => (above, "slower than"),
+            };
+            format!("{}x {word}", three(times))
+        } else {
+            "not significantly different from".into()
+        };
+        Some(format!("{relation} the fastest other way ({})", best.name))
+    };
+    let alone = |sample: &Sample| sample.wall_seconds / sample.operations as f64;
+    Some(format!(
+        "In {}, outcore's writer is {} through the page cache, and until the file is durable {}.",
+        kind.group(),
+        against(CACHED, &alone)?,
+        against(DIRECT, &durable)?
+    ))
+}
+
+fn notes(workplace: &Workplace<'_>) -> Result<Vec<String>> {
+    let mut notes = vec![
+        "the file is new in each run and closed inside the timing; its sync has a column of its own".to_owned(),
+        "one write a line has fewer lines than the other rows; ratios are those of the time of a line, without sync".into(),
+        "outcore's own row writes past the page cache, so that its elapsed time holds the disk's; the row through the page cache is the same writer with files like those of the others".into(),
+        "{fmt}'s output_file takes no compiled formats from version 8 on; the rows with compiled formats fill a buffer of their own".into(),
+        "{fmt}'s output_file ignores short writes, at least up to version 12.2.1: on a full disk it loses data and closes without an error".into(),
+    ];
+    if let Ok(program) = workplace.foreign().program("write_fmt.cpp")?
+        && let Ok(said) = Command::new(&program).arg("version").output()
+    {
+        notes.push(format!("{{fmt}} {}", String::from_utf8_lossy(&said.stdout).trim()));
+    }
+    notes.extend(workplace.foreign().notes());
+    Ok(notes)
+}

@@ -1,0 +1,64 @@
+//! The experiments that write: all rows are there, from new files, and give the same bytes.
+#![expect(clippy::disallowed_methods, reason = "tests look at what is left on the disk")]
+
+use outcore::progress::Silent;
+use outcore_lab::{Effort, Workplace, experiments, table};
+
+/// What holds for every experiment: rows in full tables, nothing wrong, and of the methods that
+/// cannot run here those that `may_miss` names.
+fn check(experiment: &outcore_lab::report::Experiment, may_miss: &[&str]) {
+    assert!(!experiment.rows.is_empty() && !experiment.finding.is_empty());
+    for missing in &experiment.missing {
+        assert!(!missing.reason.contains("checksum"), "{missing:?}");
+        assert!(may_miss.iter().any(|part| missing.name.contains(part)), "{missing:?}");
+    }
+    for table in table::tables(experiment) {
+        assert!(table.rows.iter().all(|cells| cells.len() == table.headings.len()));
+    }
+}
+
+fn with_workplace(compile: bool, work: impl FnOnce(&Workplace<'_>)) {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent);
+    let workplace = workplace.expect("nobody else works there").compile(compile);
+    work(&workplace);
+    drop(workplace);
+    let left = std::fs::read_dir(directory.path()).expect("it is still there").count();
+    assert_eq!(left, 0, "nothing is left behind");
+}
+
+#[test]
+fn sequential_write() {
+    use experiments::sequential_write::{Parameters, run};
+    with_workplace(false, |workplace| {
+        let experiment = run(workplace, Parameters { bytes: 5 << 20, rounds: 2 }).unwrap();
+        check(&experiment, &["direct", "RWF_DONTCACHE", "preallocated"]);
+        assert_eq!(experiment.rows.len() + experiment.missing.len(), 11);
+    });
+}
+
+#[test]
+fn sort() {
+    use experiments::sort::{Parameters, run};
+    with_workplace(false, |workplace| {
+        let parameters =
+            Parameters { edges: 130_000, seek_edges: 1_000, budget_bytes: 32 << 20, rounds: 2 };
+        let experiment = run(workplace, parameters).unwrap();
+        check(&experiment, &[]);
+        assert_eq!(experiment.rows.len(), 11);
+    });
+}
+
+#[test]
+fn write_buffer() {
+    use experiments::write_buffer::{Parameters, run};
+    let parameters = Parameters { lines: 3_000, unbuffered_lines: 100, rounds: 2 };
+    with_workplace(false, |workplace| {
+        let experiment = run(workplace, parameters).unwrap();
+        check(&experiment, &["{fmt}", "ofstream"]);
+        assert_eq!(experiment.missing.len(), 6);
+    });
+    with_workplace(true, |workplace| {
+        check(&run(workplace, parameters).unwrap(), &["{fmt}", "ofstream"]);
+    });
+}
