@@ -33,7 +33,7 @@ fn sequential_write() {
     with_workplace(false, |workplace| {
         let experiment = run(workplace, Parameters { bytes: 5 << 20, rounds: 2 }).unwrap();
         check(&experiment, &["direct", "RWF_DONTCACHE", "preallocated"]);
-        assert_eq!(experiment.rows.len() + experiment.missing.len(), 11);
+        assert_eq!(experiment.rows.len() + experiment.missing.len(), 12);
     });
 }
 

@@ -159,9 +159,10 @@ fn plain(path: &Path, bytes: u64, pattern: &[u8], how: Plain) -> Result<Outcome>
 type Run<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
 
 /// The engine's rows: the name, the bytes of a buffer, and the buffers beside the one being filled.
-const ENGINE: [(&str, usize, usize); 3] = [
+const ENGINE: [(&str, usize, usize); 4] = [
     ("outcore writer, 1 MiB x 2", MIB, 2),
     ("outcore writer, 1 MiB x 4", MIB, 4),
+    ("outcore writer, 2 MiB x 2", 2 * MIB, 2),
     ("outcore writer, 4 MiB x 2", 4 * MIB, 2),
 ];
 
