@@ -142,7 +142,7 @@ fn what_is_said_with_confidence_is_said_again() {
             .map(|found| (found.confidence, found.block_bytes, found.depth))
     };
     let mut trusted = 0;
-    for noise in [0.02, 0.4] {
+    for noise in [0.02, 0.1, 0.4] {
         let two = [1, 2].map(|seed| tuned(solid_state(), noise, seed));
         let [one, two] = [settings(&two[0].profile), settings(&two[1].profile)];
         for (one, two) in one.into_iter().zip(two) {

@@ -28,7 +28,7 @@ pub const RUN_BYTES: u64 = 32 * MIB;
 /// A run is cut into so many files, to be deleted one by one...
 pub const SEGMENTS: u64 = 16;
 /// ...of this size at least: file systems take long to create thousands of them.
-pub const SEGMENT_BYTES: u64 = 8 * MIB;
+pub const SEGMENT_BYTES: u64 = 4 * MIB;
 /// Buffers of a run while runs are formed: to collect, to sort, its scratch, and to write.
 pub const RUN_BUFFERS: u64 = 4;
 /// After so many runs of a size, runs become twice as large, up to what the budget allows.
