@@ -268,6 +268,35 @@ fn a_measured_report_is_shown_again_as_it_was() {
 }
 
 #[test]
+fn a_tuned_disk_is_found_by_jobs_and_changes_no_result() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |args: &[&str]| {
+        let mut command = outcore(directory.path(), args);
+        let output = command.env("XDG_CONFIG_HOME", directory.path().join("config")).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        output
+    };
+    let tuned = at(&["lab", "tune", "--quick"]);
+    let table = String::from_utf8(tuned.stdout.clone()).unwrap();
+    assert!(table.contains("read rate") && stderr(&tuned).contains("the profile is in"), "{table}");
+    assert_eq!(listed(directory.path()), [directory.path().join("config")], "nothing else is left");
+    let profiles = listed(&directory.path().join("config/outcore/profiles"));
+    let [profile] = &profiles[..] else { panic!("{profiles:?}") };
+    let shown = at(&["inspect", &profile.to_string_lossy()]);
+    assert!(shown.stdout.starts_with(b"profile "), "{shown:?}");
+    std::fs::write(directory.path().join("edges.tsv"), "a\tb\t1\nb\tc\t2\n").unwrap();
+    let job = |more: &[&str]| at(&[&["cluster", "edges.tsv", "-o", "-"], more].concat());
+    let by_stored = job(&[]);
+    assert!(!stderr(&by_stored).contains("warning"), "{}", stderr(&by_stored));
+    assert_eq!(by_stored.stdout, job(&["--profile", "none"]).stdout);
+    std::fs::write(profile, "{").unwrap();
+    let damaged = job(&[]);
+    assert!(stderr(&damaged).contains("is not used"), "{}", stderr(&damaged));
+    assert_eq!(damaged.stdout, by_stored.stdout);
+}
+
+#[test]
 fn completions_and_the_manual_page_are_printed() {
     let directory = tempfile::tempdir().unwrap();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

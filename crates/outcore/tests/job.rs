@@ -45,7 +45,7 @@ fn options(threads: usize, memory_bytes: u64) -> JobOptions {
         duplicates: Duplicates::Sum,
         keep_loops: true,
         limits: Limits { memory_bytes, threads },
-        work_dir: PathBuf::from("/work"),
+        work_dir: PathBuf::from("/disk"),
     }
 }
 
@@ -209,7 +209,7 @@ fn weights_of_any_scale_give_the_same_communities() {
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
-const WORK: &str = "/work/.communities.tsv.outcore";
+const WORK: &str = "/disk/.communities.tsv.outcore";
 
 /// Reads the manifest as each stage begins.
 struct Reader<'a> {
@@ -264,7 +264,7 @@ fn the_manifest_tells_the_job_and_the_stages_that_are_finished() {
         first.inputs.iter().map(|input| (input.path.as_str(), input.bytes)).collect();
     assert_eq!(inputs, [("/in/edges.tsv", Some(edges().len() as u64)), ("-", Some(6))]);
 
-    let reader = Reader::new(&sim, "/work/.graph.outcore");
+    let reader = Reader::new(&sim, "/disk/.graph.outcore");
     job::build(&files, &options(2, 128 * MIB), Path::new(GRAPH), &reader).unwrap();
     let seen = reader.seen.into_inner().unwrap();
     assert_eq!((seen.len(), seen[1].1.job), (2, JobKind::Build));
@@ -274,7 +274,7 @@ fn the_manifest_tells_the_job_and_the_stages_that_are_finished() {
 fn left_behind(manifest: Option<&str>) -> Sim {
     let sim = storage();
     let files = Files::new(Arc::new(sim.clone()));
-    for directory in [Path::new("/work"), Path::new(WORK), &Path::new(WORK).join("graph")] {
+    for directory in [Path::new("/disk"), Path::new(WORK), &Path::new(WORK).join("graph")] {
         files.create_directory(directory).unwrap();
     }
     for name in ["run-0.0", "graph/names.part"] {
