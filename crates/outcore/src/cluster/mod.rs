@@ -14,8 +14,12 @@ mod cache;
 mod connect;
 mod hash;
 mod label_propagation;
+mod logarithm;
+mod map_equation;
 mod memory;
+mod modularity;
 mod number;
+mod objective;
 #[cfg(test)]
 mod oracle;
 mod parallel;
@@ -39,8 +43,9 @@ use crate::graph::{ArcScratch, Graph};
 use crate::io::reserve_large_pages;
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use label_propagation::InsideWeight;
 use std::sync::atomic::AtomicU32;
-use sweep::{Nodes, Objective, Workshop, sweep};
+use sweep::{Nodes, Workshop, sweep};
 use table::Sum;
 
 /// How to find communities.
@@ -220,10 +225,9 @@ impl Job<'_> {
             labels,
             active: &active,
             changes: vec![0; if directed { labels.len() } else { 0 }],
+            counts: &[],
             seed: self.options.seed,
-            objective: match self.options.method {
-                Method::LabelPropagation => Objective::LabelPropagation,
-            },
+            objective: InsideWeight,
         };
         let mut workshop = Workshop::<S>::new(
             self.graph.max_degree(),
