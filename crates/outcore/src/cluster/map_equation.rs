@@ -99,6 +99,10 @@ impl Sums for CodeLength {
     const COMMUNITY_BYTES: u64 = 16;
     const COUNTS_CUTS: bool = true;
 
+    fn asks_for_counts((): ()) -> bool {
+        false
+    }
+
     fn empty((): (), capacity: usize) -> Self {
         let modules = Vec::with_capacity(capacity);
         Self { modules, cut: 0.0, total_strength: 0.0, unit: 0.0 }

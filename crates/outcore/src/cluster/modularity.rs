@@ -74,6 +74,10 @@ impl Sums for Density {
     const COMMUNITY_BYTES: u64 = 8;
     const COUNTS_CUTS: bool = false;
 
+    fn asks_for_counts(null: Null) -> bool {
+        matches!(null, Null::Count(_))
+    }
+
     fn empty(null: Null, capacity: usize) -> Self {
         Self { null, masses: Vec::with_capacity(capacity), total_strength: 0.0, factor: 0.0 }
     }

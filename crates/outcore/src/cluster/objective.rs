@@ -57,6 +57,8 @@ pub(super) trait Sums: Objective + Sized {
     /// Whether cuts are asked for.
     const COUNTS_CUTS: bool;
 
+    /// Whether it is asked how many nodes a node stands for.
+    fn asks_for_counts(rule: Self::Rule) -> bool;
     /// Without communities, with room for some.
     fn empty(rule: Self::Rule, capacity: usize) -> Self;
     /// Adds a node to a community: one that stands for `count` nodes, and changes the weight of the arcs
