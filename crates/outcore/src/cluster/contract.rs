@@ -75,6 +75,7 @@ pub(super) fn contract<S: Sum, O: Sums>(
     let is_small = source.graph().arc_count() <= SMALL_ARCS;
     let ram = Files::new(Arc::new(Ram::default()));
     let files = if is_small { &ram } else { place.files };
+    files.create_directory(place.directory)?;
     let sorter = emit::<S>(source, division, files, place, tick)?;
     let counts = if O::asks_for_counts(rule) { group_counts(division) } else { Vec::new() };
     let mut merge = Merge {

@@ -7,7 +7,8 @@
 
 const TABLE_BITS: u32 = 7;
 const TABLE: [(f64, f64); 1 << TABLE_BITS] = table();
-const LOG2_E: f64 = std::f64::consts::LOG2_E;
+/// The binary logarithm of e.
+pub(super) const LOG2_E: f64 = std::f64::consts::LOG2_E;
 
 /// For each piece of [1, 2) the inverse of its middle, rounded, and minus the logarithm of that.
 const fn table() -> [(f64, f64); 1 << TABLE_BITS] {

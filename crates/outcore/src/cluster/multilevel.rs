@@ -33,6 +33,8 @@ const FIRST_TOLERANCE: f64 = 0.01;
 const FIRST_SWEEPS: u32 = 5;
 /// Most sweeps of a stage on higher levels, which usually end because no node moves.
 const LEVEL_SWEEPS: u32 = 50;
+/// A level has at most this share of the nodes of the one below; more would be the same again.
+const LEVEL_SHRINKS: f64 = 0.99;
 /// Another cycle follows if more than this share of the nodes moves when the result is polished.
 const CYCLE_TOLERANCE: f64 = 0.02;
 
@@ -100,17 +102,15 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let Groups { labels, sums, .. } = self.first_groups(level, self.start, seed, None)?;
         let mut state = State { labels, sums };
         let share = |share: f64, level: &Level<'_, '_>| (share * level.node_count() as f64) as u64;
-        let most = self.most_sweeps(FIRST_SWEEPS);
-        self.sweeps(level, &mut state, most, share(FIRST_TOLERANCE, level))?;
+        let (most, enough) = (self.most_sweeps(FIRST_SWEEPS), share(FIRST_TOLERANCE, level));
+        self.sweeps(level, &mut state, |done, moved| done < most && moved > enough)?;
         for cycle in 1..=self.job.options.cycles {
             self.history.cycles = cycle;
             state = self.descend(level, state)?;
-            let moved = self.sweeps(level, &mut state, 1, 0)?;
-            if moved == 0 {
-                break;
-            }
-            if moved <= share(CYCLE_TOLERANCE, level) || cycle == self.job.options.cycles {
-                self.sweeps(level, &mut state, 1, 0)?;
+            let few = share(CYCLE_TOLERANCE, level);
+            let is_last = |moved: u64| moved <= few || cycle == self.job.options.cycles;
+            let polish = |done: u32, moved: u64| done < 2 && moved > 0 && is_last(moved);
+            if is_last(self.sweeps(level, &mut state, polish)?) {
                 break;
             }
         }
@@ -121,18 +121,17 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         self.job.options.max_sweeps.map_or(most, |given| given.min(most))
     }
 
-    /// Moves nodes until at most `enough` move in a sweep, or for `most` sweeps; gives how many moved
-    /// in the last.
+    /// Moves nodes as long as it is to `go_on` after so many sweeps, with so many nodes moved in the
+    /// last; gives the latter.
     fn sweeps(
         &mut self,
         level: &mut Level<'_, '_>,
         state: &mut State<O>,
-        most: u32,
-        enough: u64,
+        go_on: impl Fn(u32, u64) -> bool,
     ) -> Result<u64> {
         let State { labels, sums } = state;
         let sums = std::mem::replace(sums, O::empty(self.rule, 0));
-        let (moved, sums) = self.sweeps_by(level, labels, sums, most, enough)?;
+        let (moved, sums) = self.sweeps_by(level, labels, sums, go_on)?;
         state.sums = sums;
         Ok(moved)
     }
@@ -142,13 +141,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         level: &mut Level<'_, '_>,
         labels: &[AtomicU32],
         objective: T,
-        most: u32,
-        enough: u64,
+        go_on: impl Fn(u32, u64) -> bool,
     ) -> Result<(u64, T)> {
         if level.graph().is_weighted() {
-            self.sweeps_of::<f64, T>(level, labels, objective, most, enough)
+            self.sweeps_of::<f64, T>(level, labels, objective, go_on)
         } else {
-            self.sweeps_of::<u32, T>(level, labels, objective, most, enough)
+            self.sweeps_of::<u32, T>(level, labels, objective, go_on)
         }
     }
 
@@ -157,8 +155,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         level: &mut Level<'_, '_>,
         labels: &[AtomicU32],
         objective: T,
-        most: u32,
-        enough: u64,
+        go_on: impl Fn(u32, u64) -> bool,
     ) -> Result<(u64, T)> {
         let graph = level.graph();
         let limits = self.job.limits;
@@ -174,9 +171,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             objective,
             shuffled: true,
         };
-        let mut moved = u64::MAX;
-        let mut done = 0;
-        while done < most && moved > enough {
+        let (mut done, mut moved) = (0, 0);
+        while done == 0 || go_on(done, moved) {
             done += 1;
             self.history.sweeps += 1;
             let before = self.history.arcs;
@@ -192,7 +188,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             moved = swept.moved;
             self.history.last_moved = moved;
             let nodes = format_counted(moved, "node", "nodes");
-            let text = format!("level {}, sweep {}: {nodes} changed", level.number, done);
+            let text = format!("level {}, sweep {done}: {nodes} changed", level.number);
             self.detail(&text)?;
         }
         Ok((moved, nodes.objective))
@@ -244,8 +240,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let labels = classes.into_iter().map(AtomicU32::new).collect();
         let mut state = State { labels, sums };
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
-        self.sweeps(&mut next, &mut state, most, 0)?;
+        self.sweeps(&mut next, &mut state, |done, moved| done < most && moved > 0)?;
         let State { labels, sums } = self.descend(&mut next, state)?;
+        drop(next);
+        graph.files().remove_all(graph.directory());
         let above = |group: u32| AtomicU32::new(labels[group as usize].load(Relaxed));
         Ok(State { labels: groups.into_iter().map(above).collect(), sums })
     }
@@ -268,7 +266,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         }
     }
 
-    /// Divides every community into groups that hang together; `None` if each node is a group.
+    /// Divides every community into groups that hang together; `None` if that are hardly fewer than nodes.
     fn refine(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -283,10 +281,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         }
         let classes: Vec<u32> = classes.into_iter().map(AtomicU32::into_inner).collect();
         let within = Within { objective: sums, classes: &classes };
-        let _ = self.sweeps_by(level, &groups, within, 1, 0)?;
+        let _ = self.sweeps_by(level, &groups, within, |_, _| false)?;
         let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
         let numbers = renumber(&mut groups, count);
-        if numbers == level.node_count() {
+        if numbers as f64 > LEVEL_SHRINKS * level.node_count() as f64 {
             return Ok(None);
         }
         // The class of a group is that of any of its nodes.
