@@ -3,7 +3,9 @@
 //! By the graph: [`quality`], one scan. By other communities of the same nodes: [`compare`], which
 //! sorts the pairs of labels (8 bytes a node beside the labels) and needs no graph.
 
-use crate::cluster::{BlockSource, Closing, ClusterMemory, PerThread, Pieces, Tally, split_count};
+use crate::cluster::{
+    BlockSource, Closing, ClusterMemory, Method, PerThread, Pieces, Tally, split_count,
+};
 use crate::error::Result;
 use crate::graph::{Block, Graph};
 use crate::progress::{Event, Observer, tell};
@@ -57,7 +59,7 @@ pub fn quality(graph: &Graph, labels: &[u32], observer: &dyn Observer) -> Result
 
 /// The memory of [`quality`] beside the labels.
 pub fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
-    let cluster = ClusterMemory::of(graph, threads);
+    let cluster = ClusterMemory::of(graph, Method::LabelPropagation, threads);
     let label = if graph.is_directed() { 16 } else { 8 };
     4 * graph.node_count() + (label + 1) * label_count + cluster.scratch_bytes + cluster.block_bytes
 }
