@@ -1,8 +1,12 @@
 """Partitions by Infomap and leidenalg, kept in DATA/rivals: they do not change while outcore does.
 
 An answer's name is made of the graph's edges, the tool with its version, its settings and the seed. The tool runs in a
-process of its own: `rivals.py TOOL SETTINGS SEED EDGES OUTPUT` reads NumPy's files and prints what it took as JSON;
-time and memory are of the call alone, without reading the file.
+process of its own:
+
+    rivals.py merge EDGES.tsv EDGES.npz                          # each edge once
+    rivals.py TOOL SETTINGS SEED THREADS EDGES.npz OUTPUT.npy    # prints what it took, as JSON
+
+The seconds are those of the tool's call: neither reading the file nor making the tool's own graph of it.
 """
 
 from __future__ import annotations
@@ -10,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import resource
 import sys
 import time
 from dataclasses import dataclass
@@ -79,18 +82,25 @@ def ask(rival: Rival, edges: Path, fingerprint: str, seed: int) -> Answer:
     output, facts = folder / f"{stem}.npy", folder / f"{stem}.json"
     if not facts.exists():
         print(f"  {rival.name}, seed {seed} ..", file=sys.stderr)
-        arguments = [rival.tool, rival.settings, str(seed), str(edges), str(output)]
-        sample = harness.run_once(Command(rival.name, [sys.executable, "-W", "ignore", __file__, *arguments]))
+        sample = harness.run_once(Command(rival.name, argv(rival, seed, 1, edges, output)))
         if not sample.ok:
             harness.cannot_run(f"{rival.name} failed:\n{sample.error}")
         facts.write_text(json.dumps({name: sample.json_line()[name] for name in ("quality", "version")}) + "\n")
     return Answer(np.load(output), **json.loads(facts.read_text()))
 
 
-def run_infomap(nodes: int, sources: Array, targets: Array, weights: Array, seed: int) -> tuple[Array, float, float]:
+def argv(rival: Rival, seed: int, threads: int, edges: Path, output: Path) -> list[str]:
+    arguments = [rival.tool, rival.settings, str(seed), str(threads), str(edges), str(output)]
+    return [str(harness.rival("venv/bin/python")), "-W", "ignore", __file__, *arguments]
+
+
+def run_infomap(
+    nodes: int, sources: Array, targets: Array, weights: Array, seed: int, threads: int
+) -> tuple[Array, float, float]:
     from infomap import Infomap
 
-    infomap = Infomap(two_level=True, flow_model="undirected", num_trials=1, seed=seed, num_threads=1, silent=True)
+    options = {"two_level": True, "flow_model": "undirected", "num_trials": 1, "num_threads": threads}
+    infomap = Infomap(seed=seed, silent=True, **options)
     infomap.add_links(np.column_stack((sources, targets, weights)))
     start = time.perf_counter()
     infomap.run()
@@ -124,22 +134,31 @@ def run_leidenalg(
     return np.array(partition.membership), quality, seconds
 
 
-def main() -> int:
-    tool, settings, seed, edges, output = sys.argv[1:]
+def merge(text: Path, edges: Path) -> None:
+    import graphs
+    import scores
+
+    merged = scores.merged_edges(graphs.read_graph(text, None))
+    save_edges(edges, merged.nodes, merged.sources, merged.targets, merged.weights)
+
+
+def answer(tool: str, settings: str, seed: int, threads: int, edges: Path, output: Path) -> dict[str, object]:
     with np.load(edges) as file:
         arrays = (int(file["nodes"]), file["sources"], file["targets"], file["weights"])
     if tool == "infomap":
-        communities, quality, seconds = run_infomap(*arrays, int(seed))
+        communities, quality, seconds = run_infomap(*arrays, seed, threads)
     else:
-        communities, quality, seconds = run_leidenalg(*arrays, int(seed), settings)
+        communities, quality, seconds = run_leidenalg(*arrays, seed, settings)
     np.save(output, np.unique(communities, return_inverse=True)[1].astype(np.int64))
-    facts = {
-        "quality": quality,
-        "version": importlib.metadata.version(tool),
-        "seconds": seconds,
-        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * harness.KIB,
-    }
-    print(json.dumps(facts))
+    return {"quality": quality, "version": importlib.metadata.version(tool), "seconds": seconds}
+
+
+def main() -> int:
+    if sys.argv[1] == "merge":
+        merge(Path(sys.argv[2]), Path(sys.argv[3]))
+        return 0
+    tool, settings, seed, threads, edges, output = sys.argv[1:]
+    print(json.dumps(answer(tool, settings, int(seed), int(threads), Path(edges), Path(output))))
     return 0
 
 
