@@ -99,8 +99,9 @@ def run_infomap(
 ) -> tuple[Array, float, float]:
     from infomap import Infomap
 
-    options = {"two_level": True, "flow_model": "undirected", "num_trials": 1, "num_threads": threads}
-    infomap = Infomap(seed=seed, silent=True, **options)
+    infomap = Infomap(
+        two_level=True, flow_model="undirected", num_trials=1, num_threads=threads, seed=seed, silent=True
+    )
     infomap.add_links(np.column_stack((sources, targets, weights)))
     start = time.perf_counter()
     infomap.run()

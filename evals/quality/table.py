@@ -2,15 +2,14 @@
 
     python3 evals/quality/table.py [--scale full|smoke|partial] [--order given|random|degree|community]
 
-Means over the seeds. The first table has the agreement with the true communities, NMI / ARI, the best NMI in bold; the
-second, of all graphs, the number of communities and the share of the nodes in the largest.
+Means over the seeds, without times. The first table has the agreement with the true communities, NMI / ARI, the best
+NMI in bold; the second, of all graphs, the number of communities and the share of the nodes in the largest.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -48,39 +47,34 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def mean(rows: Sequence[Row], name: str) -> float | None:
-    """The mean over the seeds, None where a graph has no truth."""
-    values = [value for row in rows if isinstance(value := row[name], (int, float))]
-    return statistics.fmean(values) if values else None
+def agreement(row: Row) -> tuple[str, float] | None:
+    """Nothing where a graph has no truth."""
+    if "nmi" not in row:
+        return None
+    return f"{row['nmi']:.3f} / {row['ari']:.3f}", round(float(str(row["nmi"])), 3)
 
 
-def agreement(rows: Sequence[Row]) -> tuple[str, float] | None:
-    nmi, ari = mean(rows, "nmi"), mean(rows, "ari")
-    return None if nmi is None or ari is None else (f"{nmi:.3f} / {ari:.3f}", round(nmi, 3))
+def size(row: Row) -> tuple[str, float]:
+    return f"{row['communities']:.0f} / {row['largest_share']:.1%}", 0.0
 
 
-def size(rows: Sequence[Row]) -> tuple[str, float] | None:
-    count, largest = mean(rows, "communities"), mean(rows, "largest_share")
-    return None if count is None or largest is None else (f"{count:.0f} / {largest:.1%}", 0.0)
-
-
-def table(
-    rows: Sequence[Row], order: str, cell: Callable[[Sequence[Row]], tuple[str, float] | None], bold: bool
-) -> str:
+def table(rows: Sequence[Row], order: str, cell: Callable[[Row], tuple[str, float] | None], bold: bool) -> str:
     # Rivals have met the graphs in the given order alone.
     used = [row for row in rows if row["order"] == order or str(row["method"]).startswith(RIVALS)]
     methods = [name for name in COLUMNS if any(row["method"] == name for row in used)]
     lines = []
     for graph in dict.fromkeys(str(row["graph"]) for row in used):
-        cells = [
-            cell([row for row in used if (row["graph"], row["method"]) == (graph, method)]) for method in methods
-        ]
+        found = {str(row["method"]): cell(row) for row in used if row["graph"] == graph}
+        cells = [found.get(method) for method in methods]
         if not any(cells):
             continue
-        best = max(found[1] for found in cells if found)
-        texts = [f"**{c[0]}**" if c and bold and c[1] == best else c[0] if c else "" for c in cells]
-        lines.append([graph, *texts])
+        best = max(one[1] for one in cells if one)
+        lines.append([graph, *(text(one, bold and one is not None and one[1] == best) for one in cells)])
     return markdown(["graph", *(COLUMNS[name] for name in methods)], lines)
+
+
+def text(cell: tuple[str, float] | None, bold: bool) -> str:
+    return "" if cell is None else f"**{cell[0]}**" if bold else cell[0]
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Every method on graphs that break clustering programs: right answers, bounded memory, a warning where one is due (Q8).
+"""Every method on hostile shapes: right answers, bounded memory, a warning where one is due (bar Q8).
 
     python3 evals/shapes/methods.py [--scale smoke|full] [--method all|NAME,..] [--only SHAPE,..]
 
@@ -258,9 +258,7 @@ def extend(parser: argparse.ArgumentParser) -> None:
 def main() -> int:
     options = harness.arguments("shapes", "every method on hostile shapes", repeats=1, extend=extend)
     full = options.scale == "full"
-    chosen = [
-        shape for shape in shapes(full) if not options.only or any(part in shape.name for part in options.only)
-    ]
+    chosen = [shape for shape in shapes(full) if not options.only or any(part in shape.name for part in options.only)]
     restricted = options.only or options.method != harness.METHODS
     harness.require_space(2 * harness.GIB if full else harness.GIB // 8)
     folder = harness.fresh(harness.data_folder() / "shapes")

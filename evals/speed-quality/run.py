@@ -3,12 +3,12 @@
     evals/rivals.sh python                                       # once
     python3 evals/speed-quality/run.py [--scale smoke|full] [--repeats N] [--part own,rivals]
 
-`own`: 50 M edges of 5 M nodes, from the graph's file, in 512 MiB: the map equation takes at most 4 times as long as label
-propagation; two threads are 1.6 times as fast as one.
+`own`: 50 M edges of 5 M nodes, from the graph's file, in 512 MiB: the map equation takes at most 4 times as long as
+label propagation; two threads are 1.6 times as fast as one.
 
-`rivals`: 5 M edges of 500,000 nodes: 4 times as fast as Infomap and 10 times as fast as leidenalg, each at its own
-objective and not better in it, with a quarter of the memory. Of outcore the whole process is timed, from a graph's file to the
-communities on disk; of the rivals the call that finds them alone, without reading the edges.
+`rivals`: 5 M edges of 500,000 nodes: 4 times as fast as Infomap and 10 times as fast as leidenalg, at their objectives
+and as good in them, with a quarter of their memory. Of outcore the whole process is timed, from a graph's file to the
+communities on disk; of the rivals the call alone that finds them, without reading the edges.
 """
 
 from __future__ import annotations
