@@ -83,7 +83,7 @@ def real(stem: str, truth_stem: str = "", nmi_bar: float = 0.0, pair_f1_bar: flo
     def files(folder: Path) -> tuple[Path, Path]:
         return existing(folder, f"{stem}.tsv"), existing(folder, f"{truth_stem or stem}.truth.tsv")
 
-    return Case(stem.partition(".")[0], files, nmi_bar, pair_f1_bar)
+    return Case(stem.removesuffix(".score-ratio"), files, nmi_bar, pair_f1_bar)
 
 
 def converted(stem: str, source: str, rows: Callable[[Path], Iterator[str]], truth: bool, largest_bar: float) -> Case:
