@@ -129,6 +129,8 @@ CASES = {
     "full": (
         *(lfr_case(10_000, mixing, 0.999) for mixing in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)),
         lfr_case(10_000, 0.7, 0.99, beats_infomap=True),
+        # Where Infomap begins to fail.
+        lfr_case(10_000, 0.73, 0.0, beats_infomap=True),
         *(lfr_case(10_000, mixing, bar, SMALL) for mixing, bar in ((0.5, 0.999), (0.7, 0.99))),
         *(lfr_case(100_000, mixing, 0.999) for mixing in (0.3, 0.5, 0.6, 0.7)),
         *(lfr_case(100_000, mixing, 0.999, BIG) for mixing in (0.5, 0.6)),

@@ -138,11 +138,11 @@ def scored(
 
 @dataclass(frozen=True)
 class Reference:
-    """What rivals reach on a graph."""
+    """What rivals reach on a graph: the best code length and the mean agreement of Infomap's runs."""
 
     rows: list[Row]
     code_length: float
-    code_length_nmi: float
+    nmi: float
     modularity: float
     constant_potts: dict[float, float]
 
@@ -150,13 +150,12 @@ class Reference:
 def reference(loaded: Loaded, result: Result, smoke: bool) -> Reference:
     seeds = RIVAL_SEEDS[:1] if smoke else RIVAL_SEEDS
     rows = [rival_row(loaded, rivals.INFOMAP, seed, result) for seed in seeds]
-    best = min(rows, key=lambda row: row.code_length)
     leiden = rival_row(loaded, rivals.LEIDEN, 1, result)
     potts = {gamma: rival_row(loaded, rivals.leiden_cpm(gamma), 1, result) for gamma in GAMMAS}
     return Reference(
         [*rows, leiden, *potts.values()],
-        best.code_length,
-        best.nmi,
+        min(row.code_length for row in rows),
+        mean([row.nmi for row in rows]),
         leiden.modularity,
         {gamma: row.objective for gamma, row in potts.items()},
     )
@@ -308,7 +307,7 @@ def judge_map(result: Result, label: str, loaded: Loaded, rows: list[Row], rival
         worst = max((row.communities for row in rows), key=lambda count: abs(count - loaded.truth_count))
         result.check(f"{label}: communities", worst, loaded.truth_count, "==")
     if case.beats_infomap:
-        result.check(f"{label}: mean NMI, Infomap's", mean([row.nmi for row in rows]), rival.code_length_nmi, ">=")
+        result.check(f"{label}: mean NMI, Infomap's", mean([row.nmi for row in rows]), rival.nmi, ">=")
     if case.pair_f1_bar:
         result.check(f"{label}: F1 of pairs", min(row.pair_f1 for row in rows), case.pair_f1_bar, ">=")
     if case.largest_bar < 1:
