@@ -25,6 +25,8 @@ mod number;
 mod objective;
 #[cfg(test)]
 mod oracle;
+#[cfg(test)]
+mod oracle_levels;
 mod parallel;
 mod propose;
 mod seeding;
@@ -33,6 +35,8 @@ mod table;
 mod tally;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_levels;
 
 pub(crate) use cache::BlockSource;
 pub(crate) use connect::{Closing, Pieces, scan_communities, split_count};
