@@ -1,7 +1,7 @@
 //! Bad lines: found by the parsers as a few numbers, told as an error or a line of the rejects file.
 
-use super::Delimiter;
 use super::format::Format;
+use super::{Delimiter, WeightTransform};
 use crate::error::{Error, ErrorKind, Place};
 use std::fmt::Write;
 use std::path::Path;
@@ -146,6 +146,10 @@ fn hint(problem: Problem, found: &[u8], format: &Format, is_first_line: bool) ->
         },
         ErrorKind::BadWeight if is_first_line && problem == Problem::WeightNotNumber => {
             format!("use `--header yes` if this line names the columns, or {skip}")
+        }
+        // What is asked of the weights means nothing without them.
+        ErrorKind::BadWeight if format.layout.transform != WeightTransform::None => {
+            format!("use {skip}")
         }
         ErrorKind::BadWeight => {
             let (source, target) = (format.layout.source + 1, format.layout.target + 1);
