@@ -49,7 +49,9 @@ impl JobOptions {
             && min > max
         {
             let message = format!("`--min-weight {min}` is above `--max-weight {max}`");
-            return Err(Error::new(ErrorKind::Usage, message).hint("no edge is between them"));
+            return Err(
+                Error::new(ErrorKind::Usage, message).hint("no edge is between them: swap the two")
+            );
         }
         if self.normalize == Normalize::SelfScore && self.keep_loops {
             let message = "`--normalize self-score` takes edges from a node to itself as its score";
