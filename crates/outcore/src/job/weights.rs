@@ -2,7 +2,7 @@
 //!
 //! Thresholds compare codes of weights: numbers that agree in six digits are equal, here as in the
 //! graph. The score of a node is gathered while edges are numbered and divides its arcs on their way
-//! from the sort to the graph, so it costs no pass of its own: [`SELF_SCORE_BYTES_A_NODE`] of memory
+//! from the sort to the graph, so it costs no pass of its own: 4 bytes and a bit of memory for a node,
 //! and two random accesses for each edge and for each arc.
 
 use super::JobOptions;
