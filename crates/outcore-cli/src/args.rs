@@ -256,6 +256,40 @@ pub(crate) struct Input {
     /// Give every edge the weight 1
     #[arg(long)]
     pub(crate) ignore_weights: bool,
+    /// What each weight becomes as it is read: `log` is ln(1 + w), for counts; `neglog10` is
+    /// -log10(w), for E-values (at most 200, also for 0; none for 1 and more); `reciprocal` is 1/w,
+    /// for distances
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = WeightTransform::None)]
+    pub(crate) weight_transform: WeightTransform,
+    /// Drop edges of a smaller weight, as transformed
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
+    pub(crate) min_weight: Option<f64>,
+    /// Drop edges of a larger weight, as transformed
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
+    pub(crate) max_weight: Option<f64>,
+    /// Divide weights, after the thresholds: `self-score` by the smaller self score of the two
+    /// nodes, which is the weight of a node's self hit (`A A 723`); use it with `--duplicates max`
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Normalize::None)]
+    pub(crate) normalize: Normalize,
+    /// Also these nodes, even if no edge has them: a name at the beginning of each line, no header.
+    /// New ones follow the nodes of the edges
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nodes: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WeightTransform {
+    None,
+    Log,
+    #[value(name = "neglog10")]
+    NegLog10,
+    Reciprocal,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Normalize {
+    None,
+    SelfScore,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -411,6 +445,11 @@ impl Color {
         }
         .write_global();
     }
+}
+
+/// The engine says which numbers are weights.
+fn number(text: &str) -> Result<f64, &'static str> {
+    text.parse().map_err(|_| "it is not a number")
 }
 
 /// `--threads`, or one per core.

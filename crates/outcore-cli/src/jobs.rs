@@ -6,7 +6,7 @@ use crate::{input, print, profile};
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::graph::Duplicates;
 use outcore::io::Files;
-use outcore::job::{self, JobOptions, Report, Source};
+use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Limits, Plan};
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
@@ -91,6 +91,12 @@ fn job_options(
             args::Duplicates::First => Duplicates::First,
         },
         keep_loops: input.self_loops == args::SelfLoops::Keep,
+        min_weight: input.min_weight,
+        max_weight: input.max_weight,
+        normalize: match input.normalize {
+            args::Normalize::None => Normalize::None,
+            args::Normalize::SelfScore => Normalize::SelfScore,
+        },
         limits: limits(resources),
         work_dir: work_dir(files, resources, output),
     })

@@ -10,9 +10,11 @@
 mod manifest;
 mod read;
 mod report;
+mod weights;
 
 pub use manifest::{InputFile, JobKind, Manifest};
 pub use report::{CommunitiesReport, InputReport, Report, StageReport};
+pub use weights::Normalize;
 
 use crate::cluster::{self, ClusterMemory, ClusterOptions, Communities};
 use crate::error::{Error, ErrorKind, Result};
@@ -37,6 +39,13 @@ pub struct JobOptions {
     pub duplicates: Duplicates,
     /// Whether edges from a node to itself are kept.
     pub keep_loops: bool,
+    /// Keeps out edges that weigh less, after [`InputOptions::weight_transform`].
+    pub min_weight: Option<f64>,
+    /// Keeps out edges that weigh more.
+    pub max_weight: Option<f64>,
+    /// What the weights of the others are divided by. Thresholds come before, and do not hold for self
+    /// hits.
+    pub normalize: Normalize,
     /// Memory and threads.
     pub limits: Limits,
     /// Where temporary files go.
@@ -79,10 +88,10 @@ impl<'a> Job<'a> {
     }
 
     /// Makes the directory for temporary files, named after the result.
-    fn scratch(
+    fn scratch<'p>(
         &mut self,
         kind: JobKind,
-        inputs: &[PathBuf],
+        inputs: impl Iterator<Item = &'p PathBuf>,
         parent: &Path,
         result: &Path,
     ) -> Result<Scratch> {
@@ -156,11 +165,11 @@ impl<'a> Job<'a> {
     /// Refuses what cannot succeed, where a sample can tell.
     fn preflight(&mut self, options: &JobOptions, directory: &Path) -> Result<()> {
         self.limits.check()?;
-        if options.input.paths.iter().any(|path| !self.files.is_regular(path)) {
+        if options.input.all_paths().any(|path| !self.files.is_regular(path)) {
             return Ok(());
         }
         let sample = input::sample(self.files, &options.input)?;
-        let plan = plan_sampled(&sample, options.limits, &self.files.tuning())?;
+        let plan = plan_sampled(&sample, options, &self.files.tuning())?;
         if let Some(free) = self.files.free_bytes(directory) {
             plan.check_disk(free, directory)?;
         }
@@ -229,7 +238,7 @@ fn scratch_name(result: &Path) -> String {
 /// Reads edges and writes the graph directory `graph`.
 ///
 /// # Errors
-/// `Usage` if `graph` exists; bad input, `MemoryTooSmall`, `DiskTooSmall`, `DiskFull`, `Io`,
+/// `Usage` if `graph` exists or options contradict each other; bad input, `MemoryTooSmall`, `DiskTooSmall`, `DiskFull`, `Io`,
 /// `Interrupted`. No temporary file is left.
 pub fn build(
     files: &Files,
@@ -238,6 +247,7 @@ pub fn build(
     observer: &dyn Observer,
 ) -> Result<Report> {
     let files = &options.limits.tuned(files);
+    options.check_weights()?;
     if files.entry(graph).is_ok() {
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
@@ -245,7 +255,7 @@ pub fn build(
     in_pool(options.limits, || {
         let mut job = Job::new(files, observer, options.limits);
         let scratch =
-            job.scratch(JobKind::Build, &options.input.paths, &options.work_dir, graph)?;
+            job.scratch(JobKind::Build, options.input.all_paths(), &options.work_dir, graph)?;
         let mut part = graph.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
@@ -281,7 +291,7 @@ pub fn cluster(
             let graph = Graph::open(files, path)?;
             in_pool(*limits, || {
                 let mut job = Job::new(files, observer, *limits);
-                let inputs = std::slice::from_ref(path);
+                let inputs = std::iter::once(path);
                 let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output)?;
                 let communities = job.cluster(&graph, options, &scratch)?;
                 job.write(&graph, &communities, output)?;
@@ -289,10 +299,11 @@ pub fn cluster(
             })
         }
         Source::Edges(edges) => in_pool(edges.limits, || {
+            edges.check_weights()?;
             let files = &edges.limits.tuned(files);
             let mut job = Job::new(files, observer, edges.limits);
             let scratch =
-                job.scratch(JobKind::Cluster, &edges.input.paths, &edges.work_dir, output)?;
+                job.scratch(JobKind::Cluster, edges.input.all_paths(), &edges.work_dir, output)?;
             let directory = scratch.path().join("graph");
             job.build(edges, &scratch, &directory)?;
             let graph = Graph::open(files, &directory)?;
@@ -308,18 +319,22 @@ pub fn cluster(
 /// # Errors
 /// Bad input in the sample; `MemoryTooSmall`; `Io`.
 pub fn plan(files: &Files, options: &JobOptions) -> Result<Plan> {
+    options.check_weights()?;
     let sample = input::sample(files, &options.input)?;
     if sample.is_whole && sample.edges == 0 {
         return Err(read::no_edges());
     }
-    plan_sampled(&sample, options.limits, &options.limits.allowed(files.tuning()))
+    plan_sampled(&sample, options, &options.limits.allowed(files.tuning()))
 }
 
-fn plan_sampled(sample: &InputSample, limits: Limits, tuning: &Tuning) -> Result<Plan> {
+fn plan_sampled(sample: &InputSample, options: &JobOptions, tuning: &Tuning) -> Result<Plan> {
+    if let (Some(option), Some(path)) = (options.weight_option(), &sample.unweighted) {
+        return Err(input::has_no_weights(path, option));
+    }
     let (least, _) = sample.nodes();
     // An estimate from many repeated names is trusted to a fifth; else only what was seen.
     let is_sound = sample.is_whole || sample.seen_twice >= 100;
-    let sound = if sample.is_whole { least } else { least / 5 * 4 };
+    let sound = if sample.is_whole { least } else { sample.nodes_of_edges().0 / 5 * 4 };
     let size = InputSize {
         text_bytes: sample.text_bytes,
         file_bytes: sample.total_bytes,
@@ -328,6 +343,7 @@ fn plan_sampled(sample: &InputSample, limits: Limits, tuning: &Tuning) -> Result
         node_count_at_least: if is_sound { sound } else { sample.distinct_names },
         name_bytes: sample.name_bytes,
         is_weighted: sample.is_weighted,
+        has_self_scores: options.normalize == Normalize::SelfScore,
     };
-    Plan::new(size, limits, tuning)
+    Plan::new(size, options.limits, tuning)
 }

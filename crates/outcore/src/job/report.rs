@@ -36,6 +36,18 @@ pub struct InputReport {
     pub edge_count: u64,
     /// Edges of weight 0, kept out.
     pub zero_weight_count: u64,
+    /// Edges kept out because their weight is below the least one wanted.
+    pub below_min_count: u64,
+    /// Edges kept out because their weight is above the largest one wanted.
+    pub above_max_count: u64,
+    /// Edges from a node to itself that gave its self score.
+    pub self_hit_count: u64,
+    /// Nodes without such an edge, whose score is the largest weight of their other edges.
+    pub no_self_hit_count: u64,
+    /// Names in the list of nodes.
+    pub listed_count: u64,
+    /// Nodes that only the list has.
+    pub listed_only_count: u64,
     /// Lines skipped because they were bad.
     pub skipped_count: u64,
     /// How each file was read, in words.
