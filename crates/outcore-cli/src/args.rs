@@ -320,19 +320,35 @@ pub(crate) struct Method {
     /// and the threads
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Stop after this many sweeps over the graph
-    #[arg(long, value_name = "N", default_value_t = 30)]
-    pub(crate) max_sweeps: u32,
-    /// Stop when at most this share of the nodes changes in a sweep
-    #[arg(long, value_name = "SHARE", default_value_t = 0.001)]
-    pub(crate) tolerance: f64,
-    /// Sweep until no node changes, however long it takes
+    /// Larger values give smaller communities. modularity: 1 is usual, and the default. cpm: the least
+    /// density of a community, in units of the mean weight of an edge
+    #[arg(long, value_name = "X")]
+    pub(crate) resolution: Option<f64>,
+    /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub(crate) cycles: Option<u8>,
+    /// Most sweeps: over the graph for label-propagation, of a level for the others [default: 30
+    /// and 50]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_sweeps: Option<u32>,
+    /// label-propagation: stop when at most this share of the nodes changes in a sweep [default:
+    /// 0.001]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) tolerance: Option<f64>,
+    /// label-propagation: sweep until no node changes, however long it takes
     #[arg(long, conflicts_with_all = ["max_sweeps", "tolerance"])]
     pub(crate) converge: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MethodName {
+    /// Fewest bits to describe a random walk (what Infomap minimizes)
+    MapEquation,
+    /// Most weight inside beyond chance (what Louvain and Leiden maximize)
+    Modularity,
+    /// Communities denser than the resolution (the constant Potts model)
+    Cpm,
+    /// The label with the most weight among the neighbors: least memory
     LabelPropagation,
 }
 

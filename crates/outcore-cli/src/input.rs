@@ -1,6 +1,6 @@
 //! Where the edges are and how they are written: arguments to the engine's options.
 
-use crate::args::{self, Input, Resources};
+use crate::args::{self, Input};
 use outcore::input::{Column, Delimiter, Header, InputOptions, OnBadLine, Rows};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
@@ -39,7 +39,7 @@ fn column(text: &str) -> Column {
 }
 
 /// Options that say how edges are read mean nothing for a graph; none is ignored in silence.
-pub(crate) fn refuse_for_graph(input: &Input, resources: &Resources, graph: &Path) -> Result<()> {
+pub(crate) fn refuse_for_graph(input: &Input, graph: &Path) -> Result<()> {
     let given = [
         (input.columns.is_some(), "--columns"),
         (input.delimiter.is_some(), "--delimiter"),
@@ -51,7 +51,6 @@ pub(crate) fn refuse_for_graph(input: &Input, resources: &Resources, graph: &Pat
         (input.self_loops != args::SelfLoops::Drop, "--self-loops"),
         (input.directed, "--directed"),
         (input.ignore_weights, "--ignore-weights"),
-        (resources.work_dir.is_some(), "--work-dir"),
     ];
     match given.iter().find(|(is_given, _)| *is_given) {
         None => Ok(()),

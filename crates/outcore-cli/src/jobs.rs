@@ -16,8 +16,12 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
     let inputs = input::expand(files, &arguments.inputs)?;
     let source = match inputs.as_slice() {
         [path] if files.entry(&path.join("graph.json")).is_ok() => {
-            input::refuse_for_graph(&arguments.input, &arguments.resources, path)?;
-            Source::Graph { path: path.clone(), limits: limits(&arguments.resources) }
+            input::refuse_for_graph(&arguments.input, path)?;
+            Source::Graph {
+                path: path.clone(),
+                limits: limits(&arguments.resources),
+                work_dir: work_dir(files, &arguments.resources, &arguments.output),
+            }
         }
         _ => {
             let options = job_options(
@@ -32,6 +36,7 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
     };
     let options = cluster_options(&arguments.method)?;
     check_report(files, arguments.report.as_deref())?;
+    // What is read and written again and again decides.
     let work_dir = match &source {
         Source::Edges(options) => &options.work_dir,
         Source::Graph { path, .. } => path,
@@ -76,10 +81,6 @@ fn job_options(
     resources: &Resources,
     output: &Path,
 ) -> Result<JobOptions> {
-    let work_dir = match &resources.work_dir {
-        Some(directory) => directory.clone(),
-        None => beside(files, output),
-    };
     Ok(JobOptions {
         input: input::options(inputs, input)?,
         directed: input.directed,
@@ -91,8 +92,15 @@ fn job_options(
         },
         keep_loops: input.self_loops == args::SelfLoops::Keep,
         limits: limits(resources),
-        work_dir,
+        work_dir: work_dir(files, resources, output),
     })
+}
+
+fn work_dir(files: &Files, resources: &Resources, output: &Path) -> PathBuf {
+    match &resources.work_dir {
+        Some(directory) => directory.clone(),
+        None => beside(files, output),
+    }
 }
 
 /// The directory of `output`, or the current one if that is no file.
@@ -109,20 +117,70 @@ fn limits(resources: &Resources) -> Limits {
 }
 
 fn cluster_options(method: &args::Method) -> Result<ClusterOptions> {
-    if !(0.0..=1.0).contains(&method.tolerance) {
+    if method.tolerance.is_some_and(|tolerance| !(0.0..=1.0).contains(&tolerance)) {
         return Err(Error::new(ErrorKind::Usage, "`--tolerance` is a share from 0 to 1"));
     }
-    if method.max_sweeps == 0 {
+    if method.max_sweeps == Some(0) {
         return Err(Error::new(ErrorKind::Usage, "`--max-sweeps` must be at least 1"));
     }
+    let (name, options) = (method.method, ClusterOptions::default());
+    let is_multilevel = !matches!(name, args::MethodName::LabelPropagation);
+    refuse_method_options(method, is_multilevel)?;
+    let resolution = match (name, method.resolution) {
+        (args::MethodName::Cpm, None) => {
+            return Err(Error::new(ErrorKind::Usage, "`--method cpm` needs `--resolution`")
+                .hint("it is the least density of a community, in units of the mean weight of an edge: try 0.01 for tight communities, 0.001 for loose ones"));
+        }
+        (_, Some(resolution)) if !(resolution > 0.0 && resolution.is_finite()) => {
+            return Err(Error::new(ErrorKind::Usage, "`--resolution` is a number above 0"));
+        }
+        (_, resolution) => resolution.unwrap_or(options.resolution),
+    };
     Ok(ClusterOptions {
-        method: match method.method {
+        method: match name {
+            args::MethodName::MapEquation => Method::MapEquation,
+            args::MethodName::Modularity => Method::Modularity,
+            args::MethodName::Cpm => Method::Cpm,
             args::MethodName::LabelPropagation => Method::LabelPropagation,
         },
+        resolution,
+        cycles: method.cycles.map_or(options.cycles, u32::from),
         seed: method.seed,
-        max_sweeps: if method.converge { u32::MAX } else { method.max_sweeps },
-        tolerance: if method.converge { 0.0 } else { method.tolerance },
+        max_sweeps: if method.converge { Some(u32::MAX) } else { method.max_sweeps },
+        tolerance: if method.converge {
+            0.0
+        } else {
+            method.tolerance.unwrap_or(options.tolerance)
+        },
     })
+}
+
+/// Options that the method has no use for.
+fn refuse_method_options(method: &args::Method, is_multilevel: bool) -> Result<()> {
+    use args::MethodName::{Cpm, LabelPropagation, MapEquation, Modularity};
+    let name = method.method;
+    let given = [
+        (method.tolerance.is_some() && is_multilevel, "--tolerance", "label-propagation"),
+        (method.converge && is_multilevel, "--converge", "label-propagation"),
+        (
+            method.resolution.is_some() && matches!(name, MapEquation | LabelPropagation),
+            "--resolution",
+            "modularity and cpm",
+        ),
+        (
+            method.cycles.is_some() && !matches!(name, MapEquation | Modularity | Cpm),
+            "--cycles",
+            "map-equation, modularity and cpm",
+        ),
+    ];
+    match given.into_iter().find(|(is_wrong, ..)| *is_wrong) {
+        None => Ok(()),
+        Some((_, option, methods)) => {
+            let message = format!("`{option}` is of no use to this method");
+            Err(Error::new(ErrorKind::Usage, message)
+                .hint(format!("it is for `--method` {methods}")))
+        }
+    }
 }
 
 /// A report that cannot be written fails before the work.

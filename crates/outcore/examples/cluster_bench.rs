@@ -132,7 +132,7 @@ fn main() -> outcore::Result<()> {
         let start = Instant::now();
         let processor = processor_seconds(&files);
         let clock = Clock(std::sync::Mutex::new(Instant::now()));
-        let found = cluster(&graph, &ClusterOptions::default(), memory, &clock)?;
+        let found = cluster(&graph, &ClusterOptions::default(), memory, &directory, &clock)?;
         let seconds = start.elapsed().as_secs_f64();
         let visits = found.arcs_visited as f64;
         let processor = processor_seconds(&files) - processor;

@@ -139,36 +139,33 @@ pub(crate) fn scan_communities<S: Sum>(
 ) -> Result<()> {
     let loop_ends = if source.graph().is_directed() { 1.0 } else { 2.0 };
     let mut sums = Vec::new();
-    source.for_each(
-        |_| true,
-        |block| {
-            tick(block)?;
-            let count = block.node_count();
-            sums.clear();
-            sums.resize(count, NodeSums::default());
-            for_chunks(&mut sums, piece_nodes(count, block.arc_count()), |first, sums| {
-                scratch.with(|closing| {
-                    for (local, sums) in (first..).zip(sums) {
-                        *sums = match pieces {
-                            Some(pieces) => linked_sums::<S>(block, local, labels, pieces, closing),
-                            None => node_sums::<S>(block, local, labels, &mut closing.arcs),
-                        }?;
-                        let at_loop = loop_ends * block.self_loop(local);
-                        sums.strength += at_loop;
-                        sums.inside += at_loop;
-                    }
-                    if let Some(pieces) = pieces {
-                        Closing::connect(&closing.links, &mut closing.waiting, pieces);
-                    }
-                    Ok(())
-                })
-            })?;
-            for (node, &sums) in (block.first_node()..).zip(&sums) {
-                visit(node, sums);
-            }
-            Ok(())
-        },
-    )
+    source.for_all(|block| {
+        tick(block)?;
+        let count = block.node_count();
+        sums.clear();
+        sums.resize(count, NodeSums::default());
+        for_chunks(&mut sums, piece_nodes(count, block.arc_count()), |first, sums| {
+            scratch.with(|closing| {
+                for (local, sums) in (first..).zip(sums) {
+                    *sums = match pieces {
+                        Some(pieces) => linked_sums::<S>(block, local, labels, pieces, closing),
+                        None => node_sums::<S>(block, local, labels, &mut closing.arcs),
+                    }?;
+                    let at_loop = loop_ends * block.self_loop(local);
+                    sums.strength += at_loop;
+                    sums.inside += at_loop;
+                }
+                if let Some(pieces) = pieces {
+                    Closing::connect(&closing.links, &mut closing.waiting, pieces);
+                }
+                Ok(())
+            })
+        })?;
+        for (node, &sums) in (block.first_node()..).zip(&sums) {
+            visit(node, sums);
+        }
+        Ok(())
+    })
 }
 
 fn node_sums<S: Sum>(

@@ -12,10 +12,17 @@
 mod bits;
 mod cache;
 mod connect;
+mod contract;
+mod groups;
 mod hash;
 mod label_propagation;
+mod logarithm;
+mod map_equation;
 mod memory;
+mod modularity;
+mod multilevel;
 mod number;
+mod objective;
 #[cfg(test)]
 mod oracle;
 mod parallel;
@@ -39,9 +46,17 @@ use crate::graph::{ArcScratch, Graph};
 use crate::io::reserve_large_pages;
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use groups::Start;
+use label_propagation::InsideWeight;
+use map_equation::CodeLength;
+use modularity::{Density, Null};
+use std::path::Path;
 use std::sync::atomic::AtomicU32;
-use sweep::{Nodes, Objective, Workshop, sweep};
+use sweep::{Nodes, Workshop, sweep};
 use table::Sum;
+
+/// Most sweeps of label propagation.
+const SWEEPS: u32 = 30;
 
 /// How to find communities.
 #[derive(
@@ -50,6 +65,12 @@ use table::Sum;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Method {
+    /// The communities by which a random walk is described in the fewest bits (Infomap's objective).
+    MapEquation,
+    /// The communities with the most weight inside beyond what their strengths make likely.
+    Modularity,
+    /// The constant Potts model: communities denser inside than the resolution.
+    Cpm,
     /// A node takes the label with the most weight among its neighbors, until few change.
     #[default]
     LabelPropagation,
@@ -60,17 +81,29 @@ pub enum Method {
 pub struct ClusterOptions {
     /// How.
     pub method: Method,
+    /// Larger values give smaller communities. Modularity: 1 is the usual one. The constant Potts
+    /// model: the least density inside communities, in units of the mean weight of an arc.
+    pub resolution: f64,
+    /// The most cycles of the methods that work on several levels.
+    pub cycles: u32,
     /// Stands in for chance: another seed gives another, equally good result.
     pub seed: u64,
-    /// The most sweeps.
-    pub max_sweeps: u32,
-    /// The sweeps end when at most this share of the nodes changes; 0 ends them when none does.
+    /// The most sweeps, of the graph or, with several levels, of a level above it; if `None`, 30 and 50.
+    pub max_sweeps: Option<u32>,
+    /// Label propagation: the sweeps end when at most this share of the nodes changes; 0 ends them when none does.
     pub tolerance: f64,
 }
 
 impl Default for ClusterOptions {
     fn default() -> Self {
-        Self { method: Method::default(), seed: 1, max_sweeps: 30, tolerance: 0.001 }
+        Self {
+            method: Method::default(),
+            resolution: 1.0,
+            cycles: 3,
+            seed: 1,
+            max_sweeps: None,
+            tolerance: 0.001,
+        }
     }
 }
 
@@ -95,6 +128,12 @@ pub struct Communities {
     pub coverage: f64,
     /// Sweeps.
     pub sweeps: u32,
+    /// How often the graph has been read, to the numbers given here.
+    pub scans: u64,
+    /// Cycles over several levels.
+    pub cycles: u32,
+    /// Levels above the graph.
+    pub levels: u64,
     /// Whether the sweeps ended because few enough nodes changed.
     pub converged: bool,
     /// Nodes that changed in the last sweep.
@@ -111,9 +150,10 @@ pub fn cluster(
     graph: &Graph,
     options: &ClusterOptions,
     memory: u64,
+    scratch: &Path,
     observer: &dyn Observer,
 ) -> Result<Communities> {
-    cluster_within(graph, options, memory, Limits::default(), observer)
+    cluster_within(graph, options, memory, scratch, Limits::default(), observer)
 }
 
 /// Bounds of scratch memory; tests lower them.
@@ -133,6 +173,7 @@ fn cluster_within(
     graph: &Graph,
     options: &ClusterOptions,
     memory: u64,
+    scratch: &Path,
     limits: Limits,
     observer: &dyn Observer,
 ) -> Result<Communities> {
@@ -152,7 +193,7 @@ fn cluster_within(
             .hint(format!("use `--memory {}`, or fewer `--threads`", size_to_type(needed))));
     };
     tell(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
-    let job = Job { graph, options, limits, rest, observer };
+    let job = Job { graph, options, limits, rest, scratch, observer };
     let communities = if graph.is_weighted() { job.run::<f64>() } else { job.run::<u32>() }?;
     let summary = format!(
         "{} in {}",
@@ -167,6 +208,8 @@ fn cluster_within(
 #[derive(Default)]
 struct History {
     sweeps: u32,
+    cycles: u32,
+    levels: u64,
     converged: bool,
     last_moved: u64,
     arcs: u64,
@@ -178,6 +221,8 @@ struct Job<'a> {
     limits: Limits,
     /// Memory beyond what is needed.
     rest: u64,
+    /// A directory for temporary files.
+    scratch: &'a Path,
     observer: &'a dyn Observer,
 }
 
@@ -191,14 +236,31 @@ impl Job<'_> {
     }
 
     fn run<S: Sum>(&self) -> Result<Communities> {
-        let mut source = BlockSource::new(self.graph, self.rest - self.strength_bytes());
+        let budget = self.rest - self.strength_bytes();
+        let source = &mut BlockSource::new(self.graph, budget);
+        let (labels, history) = match self.options.method {
+            Method::LabelPropagation => self.propagate::<S>(source)?,
+            Method::MapEquation => multilevel::find::<CodeLength>(self, (), Start::Stars, source)?,
+            Method::Modularity => {
+                let null = Null::Strength(self.options.resolution);
+                multilevel::find::<Density>(self, null, Start::Stars, source)?
+            }
+            Method::Cpm => {
+                let mean = self.graph.weight_total() / self.graph.arc_count().max(1) as f64;
+                let null = Null::Count(self.options.resolution * mean);
+                multilevel::find::<Density>(self, null, Start::Singletons, source)?
+            }
+        };
+        self.finish::<S>(source, labels, &history)
+    }
+
+    fn propagate<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<(Vec<u32>, History)> {
         // Labels are what is accessed at random.
         let mut labels: Vec<AtomicU32> = reserve_large_pages(self.graph.node_count() as usize);
         labels.resize_with(self.graph.node_count() as usize, AtomicU32::default);
-        let history = self.move_labels::<S>(&mut source, &labels)?;
+        let history = self.move_labels::<S>(source, &labels)?;
         // In place: the two types have the same layout.
-        let labels = labels.into_iter().map(AtomicU32::into_inner).collect();
-        self.finish::<S>(&mut source, labels, &history)
+        Ok((labels.into_iter().map(AtomicU32::into_inner).collect(), history))
     }
 
     fn move_labels<S: Sum>(
@@ -220,18 +282,19 @@ impl Job<'_> {
             labels,
             active: &active,
             changes: vec![0; if directed { labels.len() } else { 0 }],
+            counts: &[],
             seed: self.options.seed,
-            objective: match self.options.method {
-                Method::LabelPropagation => Objective::LabelPropagation,
-            },
+            objective: InsideWeight,
+            shuffled: false,
         };
         let mut workshop = Workshop::<S>::new(
             self.graph.max_degree(),
             self.limits.large_degree,
             self.limits.most_labels,
         );
+        let most_sweeps = self.options.max_sweeps.unwrap_or(SWEEPS);
         let enough = self.options.tolerance * labels.len() as f64;
-        while history.sweeps < self.options.max_sweeps && !history.converged {
+        while history.sweeps < most_sweeps && !history.converged {
             history.sweeps += 1;
             let before = history.arcs;
             let swept =
@@ -291,6 +354,9 @@ impl Job<'_> {
             modularity: tally.modularity(),
             coverage: tally.coverage(),
             sweeps: history.sweeps,
+            scans: source.scans(),
+            cycles: history.cycles,
+            levels: history.levels,
             converged: history.converged,
             last_moved: history.last_moved,
             arcs_visited: history.arcs,

@@ -5,7 +5,7 @@
 //! first-level cache. An arc costs one decoding, one label and one sum: about 10 ns.
 
 use super::hash::mix;
-use super::label_propagation::{Choice, Election, TieOrder};
+use super::objective::{Choice, Election, Objective, TieOrder, Visit};
 use super::sweep::Nodes;
 use super::table::{LabelTable, Sum};
 use crate::error::Result;
@@ -16,10 +16,28 @@ use std::sync::{Mutex, PoisonError};
 /// Arcs whose labels are fetched before they are summed.
 const BATCH_ARCS: usize = 2048;
 
+/// Sums by label, and the rates of the labels in their order.
+pub(super) struct Tables<S> {
+    sums: LabelTable<S>,
+    rates: Vec<f64>,
+}
+
+impl<S: Sum> Tables<S> {
+    /// For nodes with at most so many labels around them.
+    pub(super) fn new(most_labels: usize) -> Self {
+        Self { sums: LabelTable::new(most_labels), rates: Vec::with_capacity(most_labels) }
+    }
+
+    /// The memory they take.
+    pub(super) const fn bytes(most_labels: u64) -> u64 {
+        LabelTable::<S>::bytes(most_labels) + 8 * most_labels
+    }
+}
+
 /// Memory of one thread.
 pub(super) struct Worker<S> {
     pub(super) arcs: ArcScratch,
-    table: LabelTable<S>,
+    tables: Tables<S>,
     /// The neighbors' labels and weight codes (none if all are 1) of consecutive members, and for
     /// each member where its own end.
     labels: Vec<u32>,
@@ -32,7 +50,7 @@ impl<S: Sum> Worker<S> {
     pub(super) fn new(degree: usize) -> Self {
         Self {
             arcs: ArcScratch::default(),
-            table: LabelTable::new(degree),
+            tables: Tables::new(degree),
             labels: Vec::with_capacity(BATCH_ARCS + degree),
             codes: Vec::with_capacity(BATCH_ARCS + degree),
             ends: Vec::with_capacity(BATCH_ARCS),
@@ -41,7 +59,7 @@ impl<S: Sum> Worker<S> {
 
     /// The memory of one, without the decoded arcs.
     pub(super) const fn bytes(degree: u64) -> u64 {
-        LabelTable::<S>::bytes(degree) + 8 * (degree + 2 * BATCH_ARCS as u64)
+        Tables::<S>::bytes(degree) + 8 * (degree + 2 * BATCH_ARCS as u64)
     }
 }
 
@@ -54,20 +72,20 @@ pub(super) struct Plan {
 }
 
 /// What the threads see while they propose.
-pub(super) struct Round<'a, 'b, S> {
+pub(super) struct Round<'a, 'b, S, O> {
     pub(super) block: &'a Block,
     /// The group of each of the block's nodes.
     pub(super) roles: &'a [u8],
     pub(super) group: u8,
     /// The sweep.
     pub(super) number: u32,
-    pub(super) nodes: &'a Nodes<'b>,
+    pub(super) nodes: &'a Nodes<'b, O>,
     /// The table for nodes with more than `large_degree` arcs.
-    pub(super) large: &'a Mutex<LabelTable<S>>,
+    pub(super) large: &'a Mutex<Tables<S>>,
     pub(super) large_degree: u64,
 }
 
-impl<S: Sum> Round<'_, '_, S> {
+impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
     /// Plans the moves of `members` and counts the arcs looked at.
     pub(super) fn propose(
         &self,
@@ -79,12 +97,12 @@ impl<S: Sum> Round<'_, '_, S> {
         while done < members.len() {
             let (batch, plans) = (&members[done..], &mut plans[done..]);
             arcs += self.fetch(batch, plans, worker)?;
-            let Worker { table, labels, codes, ends, .. } = worker;
+            let Worker { tables, labels, codes, ends, .. } = worker;
             let mut start = 0;
             for ((&local, plan), &end) in batch.iter().zip(plans).zip(&*ends) {
                 if end > start {
                     let codes = if codes.is_empty() { &[] } else { &codes[start..end] };
-                    plan.choice = self.choose(local, &labels[start..end], codes, table);
+                    plan.choice = self.choose(local, &labels[start..end], codes, tables);
                 }
                 start = end;
             }
@@ -104,8 +122,8 @@ impl<S: Sum> Round<'_, '_, S> {
             arcs += degree;
             *plan = Plan::default();
             if degree > self.large_degree {
-                let mut table = self.large.lock().unwrap_or_else(PoisonError::into_inner);
-                *plan = self.plan_hub(local, degree, &mut table, &mut worker.arcs)?;
+                let mut tables = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+                *plan = self.plan_hub(local, degree, &mut tables, &mut worker.arcs)?;
             } else {
                 self.block.for_each_segment(
                     local as usize,
@@ -136,16 +154,36 @@ impl<S: Sum> Round<'_, '_, S> {
         local: u32,
         labels: &[u32],
         codes: &[u32],
-        table: &mut LabelTable<S>,
+        tables: &mut Tables<S>,
     ) -> Option<Choice> {
-        table.reset(labels.len());
-        S::for_each(labels, codes, |label, weight| table.add(label, weight));
-        let mut election = Election::new(self.present(local));
-        election.survey(table);
+        let Tables { sums, rates } = tables;
+        let mut arcs = S::default();
+        sums.reset(labels.len());
+        S::for_each(labels, codes, |label, weight| {
+            sums.add(label, weight);
+            if O::WEIGHS_NODES {
+                arcs += weight;
+            }
+        });
+        let own = sums.get(self.present(local)).value();
+        let mut election = Election::new(&self.nodes.objective, self.visit(local, own, arcs));
+        election.survey(sums, rates);
         if election.leaves() {
-            election.pick(table, self.order(local));
+            election.pick(sums, rates, self.order(local));
         }
         election.choice()
+    }
+
+    #[inline]
+    fn visit(&self, local: u32, own: f64, arcs: S) -> Visit {
+        let present = self.present(local);
+        if !O::WEIGHS_NODES {
+            return Visit { present, own, ..Visit::default() };
+        }
+        let arcs = arcs.value();
+        let strength = arcs + 2.0 * self.block.self_loop(local as usize);
+        let count = self.nodes.count(self.block.first_node() + local);
+        Visit { present, own, arcs, mass: self.nodes.objective.mass(count, strength) }
     }
 
     fn present(&self, local: u32) -> u32 {
@@ -169,32 +207,39 @@ impl<S: Sum> Round<'_, '_, S> {
         &self,
         local: u32,
         degree: u64,
-        table: &mut LabelTable<S>,
-        arcs: &mut ArcScratch,
+        tables: &mut Tables<S>,
+        scratch: &mut ArcScratch,
     ) -> Result<Plan> {
-        let room = (degree as usize).min(table.most_labels());
-        let mut contested = false;
-        let mut fill = |table: &mut LabelTable<S>, share: u64, shares: u64| {
+        let Tables { sums, rates } = tables;
+        let room = (degree as usize).min(sums.most_labels());
+        let present = self.present(local);
+        let (mut contested, mut own, mut arcs) = (false, S::default(), S::default());
+        let mut fill = |sums: &mut LabelTable<S>, share: u64, shares: u64| {
             let mut fits = true;
-            table.reset(room);
-            self.block.for_each_segment(local as usize, arcs, |targets, codes| {
+            sums.reset(room);
+            (own, arcs) = (S::default(), S::default());
+            self.block.for_each_segment(local as usize, scratch, |targets, codes| {
                 S::for_each(targets, codes, |target, weight| {
                     let label = self.nodes.labels[target as usize].load(Relaxed);
+                    arcs += weight;
+                    own += weight.only_if(label == present);
                     if mix(u64::from(label)) % shares == share {
-                        fits = fits && table.add_if_room(label, weight);
+                        fits = fits && sums.add_if_room(label, weight);
                     }
                 });
                 contested |= targets.iter().any(|&target| self.is_rival(target));
             })?;
-            Result::Ok(fits)
+            Result::Ok((fits, own.value(), arcs))
         };
         let mut shares = 1;
         let mut election = loop {
-            let mut election = Election::new(self.present(local));
-            let mut fits = true;
-            for share in 0..shares {
-                fits = fits && fill(table, share, shares)?;
-                election.survey(table);
+            let (mut fits, own, arcs) = fill(sums, 0, shares)?;
+            let visit = self.visit(local, own, arcs);
+            let mut election = Election::new(&self.nodes.objective, visit);
+            election.survey(sums, rates);
+            for share in 1..shares {
+                fits = fits && fill(sums, share, shares)?.0;
+                election.survey(sums, rates);
             }
             if fits {
                 break election;
@@ -204,9 +249,10 @@ impl<S: Sum> Round<'_, '_, S> {
         if election.leaves() {
             for share in 0..shares {
                 if shares > 1 {
-                    fill(table, share, shares)?;
+                    fill(sums, share, shares)?;
+                    election.survey(sums, rates);
                 }
-                election.pick(table, self.order(local));
+                election.pick(sums, rates, self.order(local));
             }
         }
         Ok(Plan { choice: election.choice(), contested })

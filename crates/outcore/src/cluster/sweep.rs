@@ -17,11 +17,11 @@
 
 use super::bits::Bits;
 use super::cache::BlockSource;
-use super::hash::{Hash, SUB};
-use super::label_propagation::{self, Choice};
+use super::hash::{Hash, ORDER, SUB};
+use super::objective::Objective;
 use super::parallel::{PerThread, for_pieces, piece_nodes};
-use super::propose::{Plan, Round, Worker};
-use super::table::{LabelTable, Sum};
+use super::propose::{Plan, Round, Tables, Worker};
+use super::table::Sum;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
 use std::sync::Mutex;
@@ -41,32 +41,10 @@ pub(super) const MOST_LABELS: u64 = 1 << 20;
 const FREEZE_SWEEP: u32 = 20;
 const FREEZE_CHANGES: u8 = 8;
 
-/// What the sweeps improve. More objectives keep their sums for each community here.
-pub(super) enum Objective {
-    LabelPropagation,
-}
-
-impl Objective {
-    #[inline]
-    fn improves(&self, choice: &Choice) -> bool {
-        match self {
-            Self::LabelPropagation => label_propagation::improves(choice.own, choice.other),
-        }
-    }
-
-    /// Moves a node; in node order, on one thread.
-    #[inline]
-    fn apply(&mut self, labels: &[AtomicU32], node: u32, choice: &Choice) {
-        match self {
-            Self::LabelPropagation => labels[node as usize].store(choice.label, Relaxed),
-        }
-    }
-}
-
 /// Memory that the sweeps work in, whatever the number of nodes.
 pub(super) struct Workshop<S> {
     workers: PerThread<Worker<S>>,
-    large: Mutex<LabelTable<S>>,
+    large: Mutex<Tables<S>>,
     large_degree: u64,
     roles: Vec<u8>,
     order: Vec<u32>,
@@ -80,7 +58,7 @@ impl<S: Sum> Workshop<S> {
         let large = if max_degree > large_degree { max_degree.min(most_labels) } else { 0 };
         Self {
             workers: PerThread::new(|| Worker::new(small)),
-            large: Mutex::new(LabelTable::new(large as usize)),
+            large: Mutex::new(Tables::new(large as usize)),
             large_degree,
             roles: Vec::new(),
             order: Vec::new(),
@@ -93,19 +71,31 @@ impl<S: Sum> Workshop<S> {
         let worker = Worker::<S>::bytes(max_degree.min(LARGE_DEGREE));
         let large = if max_degree > LARGE_DEGREE { max_degree.min(MOST_LABELS) } else { 0 };
         let node = 1 + 4 + size_of::<Plan>() as u64;
-        threads * worker + LabelTable::<S>::bytes(large) + most_nodes * node
+        threads * worker + Tables::<S>::bytes(large) + most_nodes * node
     }
 }
 
 /// The nodes' state while they are moved.
-pub(super) struct Nodes<'a> {
+pub(super) struct Nodes<'a, O> {
     pub(super) labels: &'a [AtomicU32],
     /// Whose neighborhood has changed since it was looked at; in directed graphs, who may move.
     pub(super) active: &'a Bits,
     /// How often a node has moved; empty in undirected graphs.
     pub(super) changes: Vec<u8>,
+    /// How many nodes each stands for; empty if one.
+    pub(super) counts: &'a [u32],
     pub(super) seed: u64,
-    pub(super) objective: Objective,
+    pub(super) objective: O,
+    /// Whether each sweep takes the blocks in another order, by hash.
+    pub(super) shuffled: bool,
+}
+
+impl<O> Nodes<'_, O> {
+    /// How many nodes `node` stands for.
+    #[inline]
+    pub(super) fn count(&self, node: u32) -> u32 {
+        self.counts.get(node as usize).copied().unwrap_or(1)
+    }
 }
 
 /// What a sweep did.
@@ -119,10 +109,10 @@ pub(super) struct Swept {
 ///
 /// # Errors
 /// Those of reading; those of `tick`, which is called for each block with the arcs of the sweep.
-pub(super) fn sweep<S: Sum>(
+pub(super) fn sweep<S: Sum, O: Objective>(
     graph: &Graph,
     source: &mut BlockSource<'_>,
-    nodes: &mut Nodes<'_>,
+    nodes: &mut Nodes<'_, O>,
     workshop: &mut Workshop<S>,
     number: u32,
     mut tick: impl FnMut(u64) -> Result<()>,
@@ -135,7 +125,9 @@ pub(super) fn sweep<S: Sum>(
     }
     let mut swept = Swept::default();
     let active = nodes.active;
+    let order = block_order(graph, nodes, number);
     source.for_each(
+        order.iter().map(|&block| block as usize),
         |entry| {
             let first = entry.first_node as usize;
             active.any(first..first + entry.node_count as usize)
@@ -151,10 +143,20 @@ pub(super) fn sweep<S: Sum>(
     Ok(swept)
 }
 
-fn sweep_block<S: Sum>(
+fn block_order<O>(graph: &Graph, nodes: &Nodes<'_, O>, number: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..graph.blocks().len() as u32).collect();
+    if nodes.shuffled {
+        let hash = Hash::new(nodes.seed ^ ORDER);
+        let first = |block: u32| u64::from(graph.blocks()[block as usize].first_node);
+        order.sort_by_cached_key(|&block| (hash.of(first(block), u64::from(number)), block));
+    }
+    order
+}
+
+fn sweep_block<S: Sum, O: Objective>(
     block: &Block,
     directed: bool,
-    nodes: &mut Nodes<'_>,
+    nodes: &mut Nodes<'_, O>,
     workshop: &mut Workshop<S>,
     number: u32,
 ) -> Result<Swept> {
@@ -185,7 +187,7 @@ fn sweep_block<S: Sum>(
             })?;
         }
         let moved = workers.with(|worker| {
-            commit::<S>(block, directed, nodes, number, members, plans, &mut worker.arcs)
+            commit::<S, O>(block, directed, nodes, number, members, plans, &mut worker.arcs)
         })?;
         for (&local, _) in members.iter().zip(plans.iter()) {
             roles[local as usize] = RESTS;
@@ -202,9 +204,9 @@ fn sweep_block<S: Sum>(
 }
 
 /// Sorts the block's active nodes by group, in node order within each; returns where groups begin.
-fn group_nodes(
+fn group_nodes<O>(
     block: &Block,
-    nodes: &Nodes<'_>,
+    nodes: &Nodes<'_, O>,
     number: u32,
     roles: &mut Vec<u8>,
     order: &mut Vec<u32>,
@@ -258,10 +260,10 @@ fn confirm(
 }
 
 /// Moves the nodes whose move still improves, in node order; the others' plans are dropped.
-fn commit<S: Sum>(
+fn commit<S: Sum, O: Objective>(
     block: &Block,
     directed: bool,
-    nodes: &mut Nodes<'_>,
+    nodes: &mut Nodes<'_, O>,
     number: u32,
     members: &[u32],
     plans: &mut [Plan],
@@ -285,10 +287,11 @@ fn commit<S: Sum>(
                     }
                 });
             })?;
-            (choice.own, choice.other) = (own.value(), other.value());
+            (choice.visit.own, choice.other) = (own.value(), other.value());
         }
-        if nodes.objective.improves(choice) {
-            nodes.objective.apply(labels, node, choice);
+        if choice.improves(&nodes.objective) {
+            nodes.objective.moved(&choice.visit, choice.label, choice.other);
+            labels[node as usize].store(choice.label, Relaxed);
             moved += 1;
             if directed {
                 let changes = &mut nodes.changes[node as usize];
@@ -307,9 +310,9 @@ fn commit<S: Sum>(
 }
 
 /// Marks the neighbors of the moved nodes, except those that have just been joined.
-fn activate(
+fn activate<O: Sync>(
     block: &Block,
-    nodes: &Nodes<'_>,
+    nodes: &Nodes<'_, O>,
     members: &[u32],
     plans: &[Plan],
     arcs: &mut ArcScratch,

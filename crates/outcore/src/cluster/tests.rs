@@ -81,7 +81,7 @@ impl Edges {
             blocks: graph.blocks().iter().map(block).collect(),
             directed: self.directed,
             seed: options.seed,
-            max_sweeps: options.max_sweeps,
+            max_sweeps: options.max_sweeps.unwrap_or(SWEEPS),
             tolerance: options.tolerance,
         }
     }
@@ -99,13 +99,17 @@ impl Numbers {
 
 const PLENTY: u64 = 1 << 30;
 
+fn scratch() -> &'static Path {
+    Path::new("scratch")
+}
+
 static POOLS: LazyLock<Vec<rayon::ThreadPool>> = LazyLock::new(|| {
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     [1, 2, 7].map(pool).into()
 });
 
 fn find(edges: &Edges, options: &ClusterOptions) -> Communities {
-    POOLS[1].install(|| cluster(&edges.graph(), options, PLENTY, &Silent)).unwrap()
+    POOLS[1].install(|| cluster(&edges.graph(), options, PLENTY, scratch(), &Silent)).unwrap()
 }
 
 fn converge(seed: u64) -> ClusterOptions {
@@ -164,7 +168,7 @@ proptest! {
         ] {
             let found = POOLS[pool].install(|| {
                 let needed = ClusterMemory::of(&graph, rayon::current_num_threads()).total_bytes();
-                cluster_within(&graph, &options, needed + spare, limits, &Silent).unwrap()
+                cluster_within(&graph, &options, needed + spare, scratch(), limits, &Silent).unwrap()
             });
             prop_assert_eq!((found.sweeps, found.arcs_visited), (expected.1, expected.2));
             prop_assert_eq!(&found.labels, &expected.0);
@@ -297,6 +301,7 @@ fn a_community_in_two_pieces_becomes_two() {
         options: &options,
         limits: Limits::default(),
         rest: 0,
+        scratch: scratch(),
         observer: &Silent,
     };
     let labels = vec![0, 0, 0, 0, 5, 5, 5, 5, 0, 0, 0, 0];
@@ -321,7 +326,7 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
     let expected = edges.oracle(&graph, &options).cluster().0;
     for most_labels in [200, 700, 1 << 20] {
         let limits = Limits { large_degree: 16, most_labels };
-        let found = cluster_within(&graph, &options, PLENTY, limits, &Silent).unwrap();
+        let found = cluster_within(&graph, &options, PLENTY, scratch(), limits, &Silent).unwrap();
         assert_eq!(found.labels, expected, "{most_labels}");
     }
 }
@@ -331,9 +336,9 @@ fn too_little_memory_is_refused_before_work() {
     let graph = cliques(3, 4).graph();
     let needed = ClusterMemory::of(&graph, rayon::current_num_threads()).total_bytes();
     let options = ClusterOptions::default();
-    let error = cluster(&graph, &options, needed - 1, &Silent).unwrap_err();
+    let error = cluster(&graph, &options, needed - 1, scratch(), &Silent).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
-    assert!(cluster(&graph, &options, needed, &Silent).is_ok());
+    assert!(cluster(&graph, &options, needed, scratch(), &Silent).is_ok());
 }
 
 /// Stops at the n-th event, for every n.
@@ -350,7 +355,7 @@ fn an_observer_can_stop_it_at_any_event() {
     let options = ClusterOptions::default();
     for patience in 0.. {
         let observer = Impatient(patience.into());
-        match cluster(&graph, &options, PLENTY, &observer) {
+        match cluster(&graph, &options, PLENTY, scratch(), &observer) {
             Err(error) => assert_eq!(error.kind(), ErrorKind::Interrupted),
             Ok(found) => {
                 assert_eq!(found.largest, 5);

@@ -110,6 +110,11 @@ impl Graph {
         &self.shared
     }
 
+    /// The files that it is one of.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
     /// Where it lies.
     pub fn directory(&self) -> &Path {
         &self.directory

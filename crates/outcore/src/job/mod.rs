@@ -54,6 +54,8 @@ pub enum Source {
         path: PathBuf,
         /// Memory and threads.
         limits: Limits,
+        /// Where temporary files go.
+        work_dir: PathBuf,
     },
 }
 
@@ -77,9 +79,15 @@ impl<'a> Job<'a> {
     }
 
     /// Makes the directory for temporary files, named after the result.
-    fn scratch(&mut self, kind: JobKind, options: &JobOptions, result: &Path) -> Result<Scratch> {
-        let manifest = Manifest::new(self.files, kind, &options.input.paths, result);
-        let (parent, name) = (&options.work_dir, scratch_name(result));
+    fn scratch(
+        &mut self,
+        kind: JobKind,
+        inputs: &[PathBuf],
+        parent: &Path,
+        result: &Path,
+    ) -> Result<Scratch> {
+        let manifest = Manifest::new(self.files, kind, inputs, result);
+        let name = scratch_name(result);
         let scratch = Scratch::create_with(self.files, parent, &name, &manifest.to_bytes())?;
         self.manifest = Some((manifest, scratch.path().to_path_buf()));
         Ok(scratch)
@@ -160,14 +168,20 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    fn cluster(&mut self, graph: &Graph, options: &ClusterOptions) -> Result<Communities> {
+    fn cluster(
+        &mut self,
+        graph: &Graph,
+        options: &ClusterOptions,
+        scratch: &Scratch,
+    ) -> Result<Communities> {
         self.stage(Stage::Cluster, |job| {
             // What earlier stages gave back, the allocator may still hold.
             let held = resident_memory_bytes().unwrap_or(0);
             let memory = job.limits.memory_left(held);
             let least = ClusterMemory::of(graph, job.limits.threads).total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
-            let communities = cluster::cluster(graph, options, memory, job.observer)?;
+            let communities =
+                cluster::cluster(graph, options, memory, scratch.path(), job.observer)?;
             let summary = format!(
                 "{}, {}, modularity {:.4}",
                 format_counted(communities.sweeps.into(), "sweep", "sweeps"),
@@ -230,7 +244,8 @@ pub fn build(
     }
     in_pool(options.limits, || {
         let mut job = Job::new(files, observer, options.limits);
-        let scratch = job.scratch(JobKind::Build, options, graph)?;
+        let scratch =
+            job.scratch(JobKind::Build, &options.input.paths, &options.work_dir, graph)?;
         let mut part = graph.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
@@ -260,13 +275,15 @@ pub fn cluster(
 ) -> Result<Report> {
     output::check(files, output)?;
     match source {
-        Source::Graph { path, limits } => {
+        Source::Graph { path, limits, work_dir } => {
             limits.check()?;
             let files = &limits.tuned(files);
             let graph = Graph::open(files, path)?;
             in_pool(*limits, || {
                 let mut job = Job::new(files, observer, *limits);
-                let communities = job.cluster(&graph, options)?;
+                let inputs = std::slice::from_ref(path);
+                let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output)?;
+                let communities = job.cluster(&graph, options, &scratch)?;
                 job.write(&graph, &communities, output)?;
                 Ok(job.finish())
             })
@@ -274,11 +291,12 @@ pub fn cluster(
         Source::Edges(edges) => in_pool(edges.limits, || {
             let files = &edges.limits.tuned(files);
             let mut job = Job::new(files, observer, edges.limits);
-            let scratch = job.scratch(JobKind::Cluster, edges, output)?;
+            let scratch =
+                job.scratch(JobKind::Cluster, &edges.input.paths, &edges.work_dir, output)?;
             let directory = scratch.path().join("graph");
             job.build(edges, &scratch, &directory)?;
             let graph = Graph::open(files, &directory)?;
-            let communities = job.cluster(&graph, options)?;
+            let communities = job.cluster(&graph, options, &scratch)?;
             job.write(&graph, &communities, output)?;
             Ok(job.finish())
         }),

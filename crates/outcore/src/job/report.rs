@@ -65,6 +65,12 @@ pub struct CommunitiesReport {
     pub coverage: f64,
     /// Sweeps over the graph.
     pub sweep_count: u64,
+    /// Times that the edges were read, all sweeps among them.
+    pub scan_count: u64,
+    /// Cycles over several levels; 0 where the method has none.
+    pub cycle_count: u64,
+    /// Levels above the graph.
+    pub level_count: u64,
     /// Whether the sweeps ended because few enough nodes changed.
     pub converged: bool,
     /// Arcs visited by all sweeps.
@@ -84,6 +90,9 @@ impl CommunitiesReport {
             modularity: found.modularity,
             coverage: found.coverage,
             converged: found.converged,
+            scan_count: found.scans,
+            cycle_count: u64::from(found.cycles),
+            level_count: found.levels,
             sweep_count: u64::from(found.sweeps),
             visited_arc_count: found.arcs_visited,
         }
