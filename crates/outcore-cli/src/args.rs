@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Build(Build),
     /// Estimate the time, memory and disk a job needs, without running it
     Plan(Plan),
+    /// Rate communities by their graph, and compare them with others
+    Score(Score),
     /// Describe a graph, and verify it; or the work directory of a job, or the profile of a disk
     Inspect(Inspect),
     /// Write a random graph, with its communities if it has any
@@ -113,6 +115,50 @@ pub(crate) struct Plan {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) resources: Resources,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("work_dir", |arg| arg.help(
+        "Where to keep temporary files [default: the directory of the communities]"
+    )),
+    after_help = "\
+Examples:
+  outcore score web.graph communities.tsv
+  outcore score web.graph communities.tsv --against truth.tsv --json"
+)]
+pub(crate) struct Score {
+    /// A graph made by `outcore build`
+    pub(crate) graph: PathBuf,
+    /// Lines of `node<TAB>community`, in any order, also compressed; `-` for standard input
+    pub(crate) communities: PathBuf,
+    /// Compare with these communities, over the nodes that both name
+    #[arg(long, value_name = "FILE")]
+    pub(crate) against: Option<PathBuf>,
+    /// The resolution of modularity and of CPM; for CPM in units of the mean weight of an edge
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub(crate) resolution: f64,
+    /// What to do about nodes that the communities do not name
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = Unnamed::Stop)]
+    pub(crate) unnamed: Unnamed,
+    // Not a doc comment: rustdoc would take the default for a link.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help = "Skip lines that start with this text; an empty text skips none [default: #]"
+    )]
+    pub(crate) comment: Option<String>,
+    /// Print the score as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Unnamed {
+    Stop,
+    Singletons,
 }
 
 #[derive(Debug, Args)]

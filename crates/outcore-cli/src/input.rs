@@ -1,7 +1,7 @@
 //! Where the edges are and how they are written: arguments to the engine's options.
 
 use crate::args::{self, Input};
-use outcore::input::{Column, Delimiter, Header, InputOptions, OnBadLine, WeightTransform};
+use outcore::input::{Column, Delimiter, Header, InputOptions, OnBadLine, Rows, WeightTransform};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -37,6 +37,7 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
             args::WeightTransform::NegLog10 => WeightTransform::NegLog10,
             args::WeightTransform::Reciprocal => WeightTransform::Reciprocal,
         },
+        rows: Rows::Edges,
     })
 }
 

@@ -102,7 +102,7 @@ fn job_options(
     })
 }
 
-fn work_dir(files: &Files, resources: &Resources, output: &Path) -> PathBuf {
+pub(crate) fn work_dir(files: &Files, resources: &Resources, output: &Path) -> PathBuf {
     match &resources.work_dir {
         Some(directory) => directory.clone(),
         None => beside(files, output),
@@ -118,7 +118,7 @@ fn beside(files: &Files, output: &Path) -> PathBuf {
     }
 }
 
-fn limits(resources: &Resources) -> Limits {
+pub(crate) fn limits(resources: &Resources) -> Limits {
     Limits { memory_bytes: resources.memory.bytes(), threads: args::threads(resources.threads) }
 }
 

@@ -26,7 +26,7 @@ mod transform;
 
 pub use chunks::ParsedChunk;
 pub use field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
-pub use options::{BatchMemory, Column, Delimiter, Header, InputOptions, OnBadLine};
+pub use options::{BatchMemory, Column, Delimiter, Header, InputOptions, OnBadLine, Rows};
 pub(crate) use options::{contradicts_ignore_weights, has_no_weights};
 pub use sample::{InputSample, sample};
 pub use transform::WeightTransform;

@@ -20,6 +20,8 @@ pub enum JobKind {
     Cluster,
     /// A graph from edge lists.
     Build,
+    /// Measures of communities.
+    Score,
     /// Something else: another part of the project has made the directory.
     #[default]
     #[serde(other)]
@@ -32,6 +34,7 @@ impl JobKind {
         match self {
             Self::Cluster => "cluster",
             Self::Build => "build",
+            Self::Score => "score",
             Self::Other => "other",
         }
     }

@@ -3,6 +3,7 @@
 //! ```text
 //!  build    plan -> read -> merge -> graph directory, renamed into place when whole
 //!  cluster  plan -> read -> merge -> cluster -> write        (a graph: cluster -> write)
+//!  score    match -> match the truth -> score
 //! ```
 //! Temporary files live in one directory below the work directory; it is removed when the job ends,
 //! however it ends. Its manifest says which stages are finished.
@@ -10,10 +11,12 @@
 mod manifest;
 mod read;
 mod report;
+mod score;
 mod weights;
 
 pub use manifest::{InputFile, JobKind, Manifest};
 pub use report::{CommunitiesReport, InputReport, Report, StageReport};
+pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use weights::Normalize;
 
 use crate::cluster::{self, ClusterMemory, ClusterOptions, Communities};
