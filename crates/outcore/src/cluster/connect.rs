@@ -113,6 +113,30 @@ impl Closing {
         8 * 2 * (segment_arcs + BATCH_LINKS as u64)
     }
 
+    /// Collects the links of a node to its neighbors, and connects them when they are many.
+    pub(super) fn link(&mut self, block: &Block, local: usize, pieces: &Pieces) -> Result<()> {
+        let node = block.first_node() + local as u32;
+        let Self { arcs, links, waiting } = self;
+        block.for_each_segment(local, arcs, |targets, _| {
+            if links.len() < *waiting + targets.len() {
+                links.resize(BATCH_LINKS + targets.len().next_power_of_two(), (0, 0));
+            }
+            let before = targets.partition_point(|&target| target < node);
+            let count = if pieces.directed { targets.len() } else { before };
+            let slots = &mut links[*waiting..*waiting + count];
+            slots.iter_mut().zip(targets).for_each(|(slot, &target)| *slot = (node, target));
+            *waiting += count;
+            if *waiting >= BATCH_LINKS {
+                Self::connect(links, waiting, pieces);
+            }
+        })
+    }
+
+    /// Connects all that wait.
+    pub(super) fn connect_waiting(&mut self, pieces: &Pieces) {
+        Self::connect(&self.links, &mut self.waiting, pieces);
+    }
+
     /// Connects all that wait.
     fn connect(links: &[(u32, u32)], waiting: &mut usize, pieces: &Pieces) {
         let parent = |node: u32| pieces.parents[node as usize].load(Relaxed);

@@ -11,6 +11,9 @@
 
 mod bits;
 mod cache;
+#[cfg(test)]
+mod component_tests;
+mod components;
 mod connect;
 mod hash;
 mod label_propagation;
@@ -39,7 +42,7 @@ pub(crate) use parallel::PerThread;
 pub(crate) use tally::Tally;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{ArcScratch, Graph};
+use crate::graph::{ArcScratch, Graph, View};
 use crate::io::reserve_large_pages;
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
@@ -58,6 +61,8 @@ pub enum Method {
     /// A node takes the label with the most weight among its neighbors, until few change.
     #[default]
     LabelPropagation,
+    /// Nodes that a path joins are together, whatever its direction.
+    Components,
 }
 
 /// What to find.
@@ -71,11 +76,33 @@ pub struct ClusterOptions {
     pub max_sweeps: u32,
     /// The sweeps end when at most this share of the nodes changes; 0 ends them when none does.
     pub tolerance: f64,
+    /// Arcs lighter than this are as if they were not there.
+    pub min_weight: f64,
+}
+
+impl ClusterOptions {
+    /// The memory that a clustering needs.
+    pub fn memory(&self, graph: &Graph, threads: usize) -> ClusterMemory {
+        match self.method {
+            Method::LabelPropagation => ClusterMemory::of(graph, threads),
+            Method::Components => components::memory(graph, threads),
+        }
+    }
+
+    fn view(&self) -> View {
+        View::default().from_weight(self.min_weight)
+    }
 }
 
 impl Default for ClusterOptions {
     fn default() -> Self {
-        Self { method: Method::default(), seed: 1, max_sweeps: 30, tolerance: 0.001 }
+        Self {
+            method: Method::default(),
+            seed: 1,
+            max_sweeps: 30,
+            tolerance: 0.001,
+            min_weight: 0.0,
+        }
     }
 }
 
@@ -106,6 +133,17 @@ pub struct Communities {
     pub last_moved: u64,
     /// Arcs looked at in the sweeps, once for each time that a node's label was chosen.
     pub arcs_visited: u64,
+}
+
+impl Communities {
+    /// What was found, in one phrase.
+    pub fn summary(&self) -> String {
+        let communities = format_counted(self.community_count, "community", "communities");
+        if self.sweeps == 0 {
+            return communities;
+        }
+        format!("{communities} in {}", format_counted(self.sweeps.into(), "sweep", "sweeps"))
+    }
 }
 
 /// Finds the communities of a graph within `memory` bytes, on the current thread pool.
@@ -146,7 +184,7 @@ fn cluster_within(
         return Err(Error::new(ErrorKind::TooManyNodes, message)
             .note("communities can be found among at most 4,294,967,295 nodes"));
     }
-    let needed = ClusterMemory::of(graph, rayon::current_num_threads()).total_bytes();
+    let needed = options.memory(graph, rayon::current_num_threads()).total_bytes();
     let Some(rest) = memory.checked_sub(needed) else {
         let message = format!(
             "clustering needs {} of memory, and {} are given",
@@ -157,14 +195,10 @@ fn cluster_within(
             .hint(format!("use `--memory {}`, or fewer `--threads`", size_to_type(needed))));
     };
     tell(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
+    let graph = &graph.seen_as(&options.view());
     let job = Job { graph, options, limits, rest, observer };
     let communities = if graph.is_weighted() { job.run::<f64>() } else { job.run::<u32>() }?;
-    let summary = format!(
-        "{} in {}",
-        format_counted(communities.community_count, "community", "communities"),
-        format_counted(communities.sweeps.into(), "sweep", "sweeps")
-    );
-    tell(observer, Event::End { summary: &summary })?;
+    tell(observer, Event::End { summary: &communities.summary() })?;
     Ok(communities)
 }
 
@@ -196,6 +230,9 @@ impl Job<'_> {
     }
 
     fn run<S: Sum>(&self) -> Result<Communities> {
+        if self.options.method == Method::Components {
+            return self.find_components::<S>();
+        }
         let mut source = BlockSource::new(self.graph, self.rest - self.strength_bytes());
         // Labels are what is accessed at random.
         let mut labels: Vec<AtomicU32> = reserve_large_pages(self.graph.node_count() as usize);

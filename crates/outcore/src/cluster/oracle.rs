@@ -103,7 +103,7 @@ impl Oracle {
     }
 
     /// Connected pieces, largest first, then by smallest node.
-    fn finish(&self, labels: &[u32]) -> Vec<u32> {
+    pub(super) fn finish(&self, labels: &[u32]) -> Vec<u32> {
         let n = labels.len();
         let mut near = vec![Vec::new(); n];
         for (v, arcs) in self.arcs.iter().enumerate() {

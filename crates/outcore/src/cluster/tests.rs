@@ -24,9 +24,16 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    fn new(node_count: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Self {
+    pub(super) fn new(node_count: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let edges = edges.into_iter().map(|(a, b)| (a, b, 1.0)).collect();
         Self { node_count, directed: false, edges }
+    }
+
+    /// Without edges that are lighter, as they are stored.
+    pub(super) fn heavier_than(&self, weight: f64) -> Self {
+        let keeps =
+            |&&(_, _, w): &&(u32, u32, f64)| weight == 0.0 || Weight::new(w) >= Weight::new(weight);
+        Self { edges: self.edges.iter().filter(keeps).copied().collect(), ..self.clone() }
     }
 
     fn scaled(&self, factor: f64) -> Self {
@@ -68,7 +75,7 @@ impl Edges {
         Graph::open(&files, directory).unwrap()
     }
 
-    fn oracle(&self, graph: &Graph, options: &ClusterOptions) -> Oracle {
+    pub(super) fn oracle(&self, graph: &Graph, options: &ClusterOptions) -> Oracle {
         let mut arcs = vec![Vec::new(); self.node_count as usize];
         for ((a, b), weight) in self.arcs().into_iter().filter(|((a, b), _)| a != b) {
             arcs[a as usize].push((b, Weight::from_code(weight).value()));
@@ -97,23 +104,23 @@ impl Numbers {
     }
 }
 
-const PLENTY: u64 = 1 << 30;
+pub(super) const PLENTY: u64 = 1 << 30;
 
-static POOLS: LazyLock<Vec<rayon::ThreadPool>> = LazyLock::new(|| {
+pub(super) static POOLS: LazyLock<Vec<rayon::ThreadPool>> = LazyLock::new(|| {
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     [1, 2, 7].map(pool).into()
 });
 
-fn find(edges: &Edges, options: &ClusterOptions) -> Communities {
+pub(super) fn find(edges: &Edges, options: &ClusterOptions) -> Communities {
     POOLS[1].install(|| cluster(&edges.graph(), options, PLENTY, &Silent)).unwrap()
 }
 
-fn converge(seed: u64) -> ClusterOptions {
+pub(super) fn converge(seed: u64) -> ClusterOptions {
     ClusterOptions { seed, tolerance: 0.0, ..ClusterOptions::default() }
 }
 
 /// Graphs of many kinds: sparse to dense, near and far neighbors, hubs, groups, ties, loops.
-fn some_edges() -> impl Strategy<Value = Edges> {
+pub(super) fn some_edges() -> impl Strategy<Value = Edges> {
     let size = prop_oneof![1..40u32, 200..900u32];
     (size, 0..6u32, 0..4u32, any::<u64>(), any::<bool>(), 0..5u32).prop_map(
         |(node_count, density, kind, seed, directed, weights)| {

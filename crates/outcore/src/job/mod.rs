@@ -14,7 +14,7 @@ mod report;
 pub use manifest::{InputFile, JobKind, Manifest};
 pub use report::{CommunitiesReport, InputReport, Report, StageReport};
 
-use crate::cluster::{self, ClusterMemory, ClusterOptions, Communities};
+use crate::cluster::{self, ClusterOptions, Communities};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
@@ -165,15 +165,11 @@ impl<'a> Job<'a> {
             // What earlier stages gave back, the allocator may still hold.
             let held = resident_memory_bytes().unwrap_or(0);
             let memory = job.limits.memory_left(held);
-            let least = ClusterMemory::of(graph, job.limits.threads).total_bytes();
+            let least = options.memory(graph, job.limits.threads).total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
             let communities = cluster::cluster(graph, options, memory, job.observer)?;
-            let summary = format!(
-                "{}, {}, modularity {:.4}",
-                format_counted(communities.sweeps.into(), "sweep", "sweeps"),
-                format_counted(communities.community_count, "community", "communities"),
-                communities.modularity
-            );
+            let summary =
+                format!("{}, modularity {:.4}", communities.summary(), communities.modularity);
             job.report.communities = Some(CommunitiesReport::new(graph, options, &communities));
             Ok((communities, summary))
         })
