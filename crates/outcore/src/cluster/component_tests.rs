@@ -28,7 +28,7 @@ proptest! {
         let expected = oracle.finish(&vec![0; edges.node_count as usize]);
         for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
             let found = POOLS[pool].install(|| {
-                let needed = options.memory(&graph, rayon::current_num_threads()).total_bytes();
+                let needed = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
                 cluster(&graph, &options, needed + spare, &Silent).unwrap()
             });
             prop_assert_eq!(&found.labels, &expected);
@@ -46,7 +46,7 @@ fn many_components_are_rated_with_little_memory() {
     let pairs = 300_000u32;
     let edges = Edges::new(2 * pairs, (0..pairs).map(|i| (2 * i, 2 * i + 1)));
     let graph = edges.graph();
-    let needed = components(0.0).memory(&graph, rayon::current_num_threads()).total_bytes();
+    let needed = components(0.0).memory(&graph, 0, rayon::current_num_threads()).total_bytes();
     let found = cluster(&graph, &components(0.0), needed, &Silent).unwrap();
     assert_eq!(found.sizes, [SizeCount { size: 2, count: u64::from(pairs) }]);
     assert!((found.modularity - (1.0 - 1.0 / f64::from(pairs))).abs() < 1e-12);
@@ -56,6 +56,6 @@ fn many_components_are_rated_with_little_memory() {
 #[test]
 fn components_need_less_memory_than_labels() {
     let graph = Edges::new(3_000_000, [(0, 2_999_999)]).graph();
-    let labels = ClusterOptions::default().memory(&graph, 2);
-    assert!(components(0.0).memory(&graph, 2).node_bytes < labels.node_bytes * 6 / 10);
+    let labels = ClusterOptions::default().memory(&graph, 0, 2);
+    assert!(components(0.0).memory(&graph, 0, 2).node_bytes < labels.node_bytes * 6 / 10);
 }

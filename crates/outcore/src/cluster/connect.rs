@@ -50,7 +50,7 @@ impl Pieces {
         }
     }
 
-    fn connect(&self, a: u32, b: u32) {
+    pub(super) fn connect(&self, a: u32, b: u32) {
         let (mut a, mut b) = (a, b);
         loop {
             (a, b) = (self.find(a), self.find(b));
@@ -161,38 +161,54 @@ pub(crate) fn scan_communities<S: Sum>(
     mut tick: impl FnMut(&Block) -> Result<()>,
     mut visit: impl FnMut(u32, NodeSums),
 ) -> Result<()> {
-    let loop_ends = if source.graph().is_directed() { 1.0 } else { 2.0 };
+    let directed = source.graph().is_directed();
     let mut sums = Vec::new();
     source.for_each(
         |_| true,
         |block| {
             tick(block)?;
-            let count = block.node_count();
-            sums.clear();
-            sums.resize(count, NodeSums::default());
-            for_chunks(&mut sums, piece_nodes(count, block.arc_count()), |first, sums| {
-                scratch.with(|closing| {
-                    for (local, sums) in (first..).zip(sums) {
-                        *sums = match pieces {
-                            Some(pieces) => linked_sums::<S>(block, local, labels, pieces, closing),
-                            None => node_sums::<S>(block, local, labels, &mut closing.arcs),
-                        }?;
-                        let at_loop = loop_ends * block.self_loop(local);
-                        sums.strength += at_loop;
-                        sums.inside += at_loop;
-                    }
-                    if let Some(pieces) = pieces {
-                        Closing::connect(&closing.links, &mut closing.waiting, pieces);
-                    }
-                    Ok(())
-                })
-            })?;
+            block_sums::<S>(block, directed, labels, pieces, scratch, &mut sums)?;
             for (node, &sums) in (block.first_node()..).zip(&sums) {
                 visit(node, sums);
             }
             Ok(())
         },
     )
+}
+
+/// As [`scan_communities`], for one block: `sums` become those of its nodes.
+///
+/// # Errors
+/// Those of reading.
+pub(super) fn block_sums<S: Sum>(
+    block: &Block,
+    directed: bool,
+    labels: &[u32],
+    pieces: Option<&Pieces>,
+    scratch: &PerThread<Closing>,
+    sums: &mut Vec<NodeSums>,
+) -> Result<()> {
+    let loop_ends = if directed { 1.0 } else { 2.0 };
+    let count = block.node_count();
+    sums.clear();
+    sums.resize(count, NodeSums::default());
+    for_chunks(sums, piece_nodes(count, block.arc_count()), |first, sums| {
+        scratch.with(|closing| {
+            for (local, sums) in (first..).zip(sums) {
+                *sums = match pieces {
+                    Some(pieces) => linked_sums::<S>(block, local, labels, pieces, closing),
+                    None => node_sums::<S>(block, local, labels, &mut closing.arcs),
+                }?;
+                let at_loop = loop_ends * block.self_loop(local);
+                sums.strength += at_loop;
+                sums.inside += at_loop;
+            }
+            if let Some(pieces) = pieces {
+                Closing::connect(&closing.links, &mut closing.waiting, pieces);
+            }
+            Ok(())
+        })
+    })
 }
 
 fn node_sums<S: Sum>(

@@ -11,6 +11,7 @@
 
 mod bits;
 mod cache;
+mod closing;
 #[cfg(test)]
 mod component_tests;
 mod components;
@@ -23,32 +24,36 @@ mod memory;
 mod modularity;
 mod number;
 mod objective;
+mod options;
 #[cfg(test)]
 mod oracle;
 mod parallel;
+mod propagate;
+#[cfg(test)]
+mod propagation_tests;
 mod propose;
 mod seeding;
+mod start;
 mod sweep;
 mod table;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod votes;
 
 pub(crate) use cache::BlockSource;
 pub(crate) use connect::{Closing, Pieces, scan_communities, split_count};
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
+pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
 pub(crate) use parallel::PerThread;
+pub use start::Given;
 pub(crate) use tally::Tally;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{ArcScratch, Graph, View};
-use crate::io::reserve_large_pages;
+use crate::graph::Graph;
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
-use label_propagation::InsideWeight;
-use std::sync::atomic::AtomicU32;
-use sweep::{Nodes, Workshop, sweep};
 use table::Sum;
 
 /// How to find communities.
@@ -78,19 +83,17 @@ pub struct ClusterOptions {
     pub tolerance: f64,
     /// Arcs lighter than this are as if they were not there.
     pub min_weight: f64,
+    /// More options of label propagation.
+    pub propagation: PropagationOptions,
 }
 
 impl ClusterOptions {
-    /// The memory that a clustering needs.
-    pub fn memory(&self, graph: &Graph, threads: usize) -> ClusterMemory {
+    /// The memory that a clustering needs that is given so many arrays of labels.
+    pub fn memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
         match self.method {
-            Method::LabelPropagation => ClusterMemory::of(graph, threads),
+            Method::LabelPropagation => propagate::memory(self, graph, given_count, threads),
             Method::Components => components::memory(graph, threads),
         }
-    }
-
-    fn view(&self) -> View {
-        View::default().from_weight(self.min_weight)
     }
 }
 
@@ -102,6 +105,7 @@ impl Default for ClusterOptions {
             max_sweeps: 30,
             tolerance: 0.001,
             min_weight: 0.0,
+            propagation: PropagationOptions::default(),
         }
     }
 }
@@ -135,14 +139,19 @@ pub struct Communities {
     pub arcs_visited: u64,
 }
 
-impl Communities {
-    /// What was found, in one phrase.
-    pub fn summary(&self) -> String {
-        let communities = format_counted(self.community_count, "community", "communities");
-        if self.sweeps == 0 {
-            return communities;
+/// What was found, in one phrase.
+pub fn summary(all: &[Communities]) -> String {
+    let sweeps = all.iter().map(|found| found.sweeps).max().unwrap_or(0);
+    let count = match all {
+        [found] => format_counted(found.community_count, "community", "communities"),
+        _ => {
+            let counts = all.iter().map(|found| format_count(found.community_count));
+            format!("{} communities", counts.collect::<Vec<_>>().join(", "))
         }
-        format!("{communities} in {}", format_counted(self.sweeps.into(), "sweep", "sweeps"))
+    };
+    match sweeps {
+        0 => count,
+        _ => format!("{count} in {}", format_counted(sweeps.into(), "sweep", "sweeps")),
     }
 }
 
@@ -156,7 +165,23 @@ pub fn cluster(
     memory: u64,
     observer: &dyn Observer,
 ) -> Result<Communities> {
-    cluster_within(graph, options, memory, Limits::default(), observer)
+    let mut all = cluster_from(graph, options, Given::default(), memory, observer)?;
+    assert_eq!(all.len(), 1, "one set of options");
+    Ok(all.remove(0))
+}
+
+/// As [`cluster`], from labels that are given, and for every value of a list among the options.
+///
+/// # Errors
+/// As [`cluster`]; `Usage` for options that cannot be used.
+pub fn cluster_from(
+    graph: &Graph,
+    options: &ClusterOptions,
+    given: Given,
+    memory: u64,
+    observer: &dyn Observer,
+) -> Result<Vec<Communities>> {
+    cluster_within(graph, options, given, memory, Limits::default(), observer)
 }
 
 /// Bounds of scratch memory; tests lower them.
@@ -175,16 +200,19 @@ impl Default for Limits {
 fn cluster_within(
     graph: &Graph,
     options: &ClusterOptions,
+    given: Given,
     memory: u64,
     limits: Limits,
     observer: &dyn Observer,
-) -> Result<Communities> {
+) -> Result<Vec<Communities>> {
+    options.check()?;
     if graph.node_count() > u64::from(u32::MAX) {
         let message = format!("{} nodes are too many", format_count(graph.node_count()));
         return Err(Error::new(ErrorKind::TooManyNodes, message)
             .note("communities can be found among at most 4,294,967,295 nodes"));
     }
-    let needed = options.memory(graph, rayon::current_num_threads()).total_bytes();
+    let threads = rayon::current_num_threads();
+    let needed = options.memory(graph, given.count(), threads).total_bytes();
     let Some(rest) = memory.checked_sub(needed) else {
         let message = format!(
             "clustering needs {} of memory, and {} are given",
@@ -197,13 +225,15 @@ fn cluster_within(
     tell(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
     let graph = &graph.seen_as(&options.view());
     let job = Job { graph, options, limits, rest, observer };
-    let communities = if graph.is_weighted() { job.run::<f64>() } else { job.run::<u32>() }?;
-    tell(observer, Event::End { summary: &communities.summary() })?;
-    Ok(communities)
+    // Votes are parts of a weight, also where all weights are 1.
+    let in_parts = graph.is_weighted() || options.propagation.attenuates();
+    let all = if in_parts { job.run::<f64>(given) } else { job.run::<u32>(given) }?;
+    tell(observer, Event::End { summary: &summary(&all) })?;
+    Ok(all)
 }
 
 /// How the sweeps went.
-#[derive(Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct History {
     sweeps: u32,
     converged: bool,
@@ -211,6 +241,7 @@ struct History {
     arcs: u64,
 }
 
+#[derive(Clone, Copy)]
 struct Job<'a> {
     graph: &'a Graph,
     options: &'a ClusterOptions,
@@ -229,114 +260,10 @@ impl Job<'_> {
         if self.graph.is_directed() || self.rest < bytes { 0 } else { bytes }
     }
 
-    fn run<S: Sum>(&self) -> Result<Communities> {
-        if self.options.method == Method::Components {
-            return self.find_components::<S>();
+    fn run<S: Sum>(&self, given: Given) -> Result<Vec<Communities>> {
+        match self.options.method {
+            Method::LabelPropagation => self.propagate::<S>(given),
+            Method::Components => Ok(vec![self.find_components::<S>()?]),
         }
-        let mut source = BlockSource::new(self.graph, self.rest - self.strength_bytes());
-        // Labels are what is accessed at random.
-        let mut labels: Vec<AtomicU32> = reserve_large_pages(self.graph.node_count() as usize);
-        labels.resize_with(self.graph.node_count() as usize, AtomicU32::default);
-        let history = self.move_labels::<S>(&mut source, &labels)?;
-        // In place: the two types have the same layout.
-        let labels = labels.into_iter().map(AtomicU32::into_inner).collect();
-        self.finish::<S>(&mut source, labels, &history)
-    }
-
-    fn move_labels<S: Sum>(
-        &self,
-        source: &mut BlockSource<'_>,
-        labels: &[AtomicU32],
-    ) -> Result<History> {
-        let active = bits::Bits::new(labels.len(), false);
-        let mut history = History::default();
-        {
-            tell(self.observer, Event::Detail { text: "choosing first labels" })?;
-            let scratch = PerThread::new(ArcScratch::default);
-            let tick = |_: &_| tell(self.observer, Event::Advance { done: 0 });
-            seeding::seed_labels::<S>(source, self.options.seed, labels, &active, &scratch, tick)?;
-        }
-        active.fill(true);
-        let directed = self.graph.is_directed();
-        let mut nodes = Nodes {
-            labels,
-            active: &active,
-            changes: vec![0; if directed { labels.len() } else { 0 }],
-            counts: &[],
-            seed: self.options.seed,
-            objective: InsideWeight,
-        };
-        let mut workshop = Workshop::<S>::new(
-            self.graph.max_degree(),
-            self.limits.large_degree,
-            self.limits.most_labels,
-        );
-        let enough = self.options.tolerance * labels.len() as f64;
-        while history.sweeps < self.options.max_sweeps && !history.converged {
-            history.sweeps += 1;
-            let before = history.arcs;
-            let swept =
-                sweep(self.graph, source, &mut nodes, &mut workshop, history.sweeps, |arcs| {
-                    tell(self.observer, Event::Advance { done: before + arcs })
-                })?;
-            history.arcs += swept.arcs;
-            history.last_moved = swept.moved;
-            history.converged = swept.moved == 0 || swept.moved as f64 <= enough;
-            let moved = format_counted(swept.moved, "node", "nodes");
-            let text = format!("sweep {}: {moved} changed", history.sweeps);
-            tell(self.observer, Event::Detail { text: &text })?;
-        }
-        Ok(history)
-    }
-
-    /// Splits, numbers and rates the communities. `labels` are nodes.
-    fn finish<S: Sum>(
-        &self,
-        source: &mut BlockSource<'_>,
-        mut labels: Vec<u32>,
-        history: &History,
-    ) -> Result<Communities> {
-        tell(self.observer, Event::Detail { text: "splitting and counting communities" })?;
-        let directed = self.graph.is_directed();
-        let scratch = PerThread::new(Closing::default);
-        let tick = |_: &_| tell(self.observer, Event::Advance { done: history.arcs });
-        let mut strengths = (self.strength_bytes() > 0).then(|| Vec::with_capacity(labels.len()));
-        let pieces = Pieces::new(labels.len(), directed);
-        let mut inside = 0.0;
-        scan_communities::<S>(source, &labels, Some(&pieces), &scratch, tick, |_, sums| {
-            inside += sums.inside;
-            if let Some(strengths) = &mut strengths {
-                strengths.push(sums.strength);
-            }
-        })?;
-        let mut roots = pieces.into_roots();
-        let split_count = split_count(&labels, &roots, labels.len());
-        let sizes = number::number(&mut roots, &mut labels);
-        drop(labels);
-        let labels = roots;
-        let community_count: u64 = sizes.iter().map(|s| s.count).sum();
-        let singleton_count = sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count);
-        let tallied = if directed { community_count } else { community_count - singleton_count };
-        let mut tally = Tally::new(tallied as usize, directed);
-        if let Some(strengths) = strengths {
-            tally.add_inside(inside);
-            labels.iter().zip(strengths).for_each(|(&label, strength)| tally.add(label, strength));
-        } else {
-            tally = tally.scan::<S>(source, &labels, None, &scratch, tick)?;
-        }
-        Ok(Communities {
-            community_count,
-            singleton_count,
-            largest: sizes.first().map_or(0, |s| u64::from(s.size)),
-            split_count,
-            modularity: tally.modularity(),
-            coverage: tally.coverage(),
-            sweeps: history.sweeps,
-            converged: history.converged,
-            last_moved: history.last_moved,
-            arcs_visited: history.arcs,
-            sizes,
-            labels,
-        })
     }
 }

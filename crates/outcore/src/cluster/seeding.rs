@@ -15,6 +15,20 @@ use crate::graph::{ArcScratch, Block};
 use crate::weight::RELATIVE_TOLERANCE;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+/// Marks the nodes that lead.
+pub(super) fn choose_leads(seed: u64, leads: &Bits, node_count: usize) -> Result<()> {
+    let lead = Hash::new(seed ^ LEAD);
+    leads.fill(false);
+    for_ranges(node_count, 1 << 16, |nodes| {
+        for node in nodes {
+            if lead.of(node as u64, 0).is_multiple_of(4) {
+                leads.set(node);
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Gives every node its first label. `leads` is overwritten.
 ///
 /// # Errors
@@ -27,37 +41,43 @@ pub(super) fn seed_labels<S: Sum>(
     scratch: &PerThread<ArcScratch>,
     mut tick: impl FnMut(&Block) -> Result<()>,
 ) -> Result<()> {
-    let lead = Hash::new(seed ^ LEAD);
-    leads.fill(false);
-    for_ranges(labels.len(), 1 << 16, |nodes| {
-        for node in nodes {
-            if lead.of(node as u64, 0).is_multiple_of(4) {
-                leads.set(node);
-            }
-        }
-        Ok(())
-    })?;
+    choose_leads(seed, leads, labels.len())?;
     source.for_each(
         |_| true,
         |block| {
             tick(block)?;
-            let nodes = block.node_count();
-            for_ranges(nodes, piece_nodes(nodes, block.arc_count()), |locals| {
-                scratch.with(|scratch| {
-                    for local in locals {
-                        let node = block.first_node() + local as u32;
-                        let label = if leads.get(node as usize) {
-                            node
-                        } else {
-                            leader::<S>(block, local, seed, leads, scratch)?.unwrap_or(node)
-                        };
-                        labels[node as usize].store(label, Relaxed);
-                    }
-                    Ok(())
-                })
-            })
+            seed_block::<S>(block, seed, 0.0, labels, leads, scratch)
         },
     )
+}
+
+/// Gives the nodes of a block their first labels: of leaders to which they are tied by `least` or more.
+///
+/// # Errors
+/// Those of reading.
+pub(super) fn seed_block<S: Sum>(
+    block: &Block,
+    seed: u64,
+    least: f64,
+    labels: &[AtomicU32],
+    leads: &Bits,
+    scratch: &PerThread<ArcScratch>,
+) -> Result<()> {
+    let nodes = block.node_count();
+    for_ranges(nodes, piece_nodes(nodes, block.arc_count()), |locals| {
+        scratch.with(|scratch| {
+            for local in locals {
+                let node = block.first_node() + local as u32;
+                let label = if leads.get(node as usize) {
+                    node
+                } else {
+                    leader::<S>(block, local, seed, least, leads, scratch)?.unwrap_or(node)
+                };
+                labels[node as usize].store(label, Relaxed);
+            }
+            Ok(())
+        })
+    })
 }
 
 /// The leader to which a node is tied most; between equals, the one with the largest hash.
@@ -65,6 +85,7 @@ fn leader<S: Sum>(
     block: &Block,
     local: usize,
     seed: u64,
+    cutoff: f64,
     leads: &Bits,
     scratch: &mut ArcScratch,
 ) -> Result<Option<u32>> {
@@ -77,7 +98,7 @@ fn leader<S: Sum>(
             }
         });
     })?;
-    if largest == 0.0 {
+    if largest == 0.0 || largest < cutoff {
         return Ok(None);
     }
     let least = largest * (1.0 - RELATIVE_TOLERANCE);

@@ -1,5 +1,7 @@
 //! Promises of the clustering, on generated graphs in a simulated storage.
 
+use super::cache::BlockSource;
+use super::closing::Outcome;
 use super::hash::mix;
 use super::oracle::Oracle;
 use super::*;
@@ -111,6 +113,12 @@ pub(super) static POOLS: LazyLock<Vec<rayon::ThreadPool>> = LazyLock::new(|| {
     [1, 2, 7].map(pool).into()
 });
 
+pub(super) fn one(found: Result<Vec<Communities>>) -> Communities {
+    let mut found = found.unwrap();
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}
+
 pub(super) fn find(edges: &Edges, options: &ClusterOptions) -> Communities {
     POOLS[1].install(|| cluster(&edges.graph(), options, PLENTY, &Silent)).unwrap()
 }
@@ -171,7 +179,7 @@ proptest! {
         ] {
             let found = POOLS[pool].install(|| {
                 let needed = ClusterMemory::of(&graph, rayon::current_num_threads()).total_bytes();
-                cluster_within(&graph, &options, needed + spare, limits, &Silent).unwrap()
+                one(cluster_within(&graph, &options, Given::default(), needed + spare, limits, &Silent))
             });
             prop_assert_eq!((found.sweeps, found.arcs_visited), (expected.1, expected.2));
             prop_assert_eq!(&found.labels, &expected.0);
@@ -308,7 +316,8 @@ fn a_community_in_two_pieces_becomes_two() {
     };
     let labels = vec![0, 0, 0, 0, 5, 5, 5, 5, 0, 0, 0, 0];
     let mut source = BlockSource::new(&graph, 0);
-    let found = job.finish::<u32>(&mut source, labels, &History::default()).unwrap();
+    let outcome = Outcome { labels, history: History::default() };
+    let found = one(job.finish_all::<u32>(&mut source, vec![outcome], None));
     assert_eq!(found.split_count, 1);
     assert_eq!(found.labels, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
     assert_eq!(
@@ -328,7 +337,8 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
     let expected = edges.oracle(&graph, &options).cluster().0;
     for most_labels in [200, 700, 1 << 20] {
         let limits = Limits { large_degree: 16, most_labels };
-        let found = cluster_within(&graph, &options, PLENTY, limits, &Silent).unwrap();
+        let given = Given::default();
+        let found = one(cluster_within(&graph, &options, given, PLENTY, limits, &Silent));
         assert_eq!(found.labels, expected, "{most_labels}");
     }
 }

@@ -8,13 +8,15 @@
 //! however it ends. Its manifest says which stages are finished.
 
 mod manifest;
+mod outputs;
 mod read;
 mod report;
 
 pub use manifest::{InputFile, JobKind, Manifest};
-pub use report::{CommunitiesReport, InputReport, Report, StageReport};
+pub use outputs::outputs;
+pub use report::{CommunitiesReport, InputReport, Report, ResultReport, StageReport};
 
-use crate::cluster::{self, ClusterOptions, Communities};
+use crate::cluster::{self, ClusterOptions, Communities, Given};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
@@ -160,18 +162,46 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    fn cluster(&mut self, graph: &Graph, options: &ClusterOptions) -> Result<Communities> {
+    /// Clusters the graph and writes each result to its file.
+    fn cluster(
+        &mut self,
+        graph: &Graph,
+        options: &ClusterOptions,
+        outputs: &[PathBuf],
+    ) -> Result<()> {
+        let all = self.find(graph, options, Given::default())?;
+        let single = all.len() == 1;
+        for (at, (found, output)) in all.into_iter().zip(outputs).enumerate() {
+            let report = CommunitiesReport::new(graph, options, at, &found);
+            if !single {
+                let output = output.display().to_string();
+                self.report.results.push(ResultReport { output, communities: report.clone() });
+            }
+            if at == 0 {
+                self.report.communities = Some(report);
+            }
+            self.write(graph, &found, output)?;
+        }
+        Ok(())
+    }
+
+    fn find(
+        &mut self,
+        graph: &Graph,
+        options: &ClusterOptions,
+        given: Given,
+    ) -> Result<Vec<Communities>> {
         self.stage(Stage::Cluster, |job| {
             // What earlier stages gave back, the allocator may still hold.
             let held = resident_memory_bytes().unwrap_or(0);
             let memory = job.limits.memory_left(held);
-            let least = options.memory(graph, job.limits.threads).total_bytes();
+            let least = options.memory(graph, given.count(), job.limits.threads).total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
-            let communities = cluster::cluster(graph, options, memory, job.observer)?;
-            let summary =
-                format!("{}, modularity {:.4}", communities.summary(), communities.modularity);
-            job.report.communities = Some(CommunitiesReport::new(graph, options, &communities));
-            Ok((communities, summary))
+            let all = cluster::cluster_from(graph, options, given, memory, job.observer)?;
+            let modularity = all.iter().map(|found| format!("{:.4}", found.modularity));
+            let modularity = modularity.collect::<Vec<_>>().join(", ");
+            let summary = format!("{}, modularity {modularity}", cluster::summary(&all));
+            Ok((all, summary))
         })
     }
 
@@ -242,7 +272,8 @@ pub fn build(
     })
 }
 
-/// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output).
+/// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output), or to the
+/// files beside it that [`outputs`] names.
 ///
 /// # Errors
 /// As [`build`]; `CorruptFile` for a damaged graph. No temporary file and no part of the output is
@@ -254,7 +285,9 @@ pub fn cluster(
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<Report> {
-    output::check(files, output)?;
+    options.check()?;
+    let outputs = outputs(files, output, options)?;
+    outputs.iter().try_for_each(|output| output::check(files, output))?;
     match source {
         Source::Graph { path, limits } => {
             limits.check()?;
@@ -262,8 +295,7 @@ pub fn cluster(
             let graph = Graph::open(files, path)?;
             in_pool(*limits, || {
                 let mut job = Job::new(files, observer, *limits);
-                let communities = job.cluster(&graph, options)?;
-                job.write(&graph, &communities, output)?;
+                job.cluster(&graph, options, &outputs)?;
                 Ok(job.finish())
             })
         }
@@ -274,8 +306,7 @@ pub fn cluster(
             let directory = scratch.path().join("graph");
             job.build(edges, &scratch, &directory)?;
             let graph = Graph::open(files, &directory)?;
-            let communities = job.cluster(&graph, options)?;
-            job.write(&graph, &communities, output)?;
+            job.cluster(&graph, options, &outputs)?;
             Ok(job.finish())
         }),
     }
