@@ -1,7 +1,7 @@
 //! Where the edges are and how they are written: arguments to the engine's options.
 
 use crate::args::{self, Input, Resources};
-use outcore::input::{Column, Delimiter, Header, InputOptions, OnBadLine};
+use outcore::input::{Column, Delimiter, Header, InputOptions, OnBadLine, Rows};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -30,6 +30,7 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
         },
         rejects: input.rejects.clone(),
         ignore_weights: input.ignore_weights,
+        rows: Rows::Edges,
     })
 }
 

@@ -222,6 +222,8 @@ fn doing(stage: Stage) -> &'static str {
         Stage::Read => "reading",
         Stage::Merge => "merging",
         Stage::Cluster => "clustering",
+        Stage::Match => "reading communities",
+        Stage::Score => "scoring",
         Stage::Write => "writing",
         Stage::Verify => "verifying",
         Stage::Generate => "generating",

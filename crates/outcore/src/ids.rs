@@ -115,7 +115,7 @@ impl Hasher {
 
 /// The number that a name is, written without leading zeros in at most 15 digits.
 #[inline]
-fn number(fingerprint: Fingerprint) -> Option<u64> {
+pub(crate) fn number(fingerprint: Fingerprint) -> Option<u64> {
     let len = (fingerprint.high >> 56) as usize;
     let mut digits = u128::from(fingerprint.low) | u128::from(fingerprint.high) << 64;
     if len > 15 || (len > 1 && digits as u8 == b'0') {

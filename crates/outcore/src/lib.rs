@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A module imports only from those to its left:
-//! `error units | io | pack weight | plan progress | sort | input | ids | graph | cluster score | output generate | job`.
+//! `error units | io | pack weight | plan progress | sort | input | ids | graph | membership | cluster score | output generate | job`.
 //! The engine never prints, never reads the environment, and never exits.
 
 pub mod cluster;
@@ -20,6 +20,7 @@ pub mod ids;
 pub mod input;
 pub mod io;
 pub mod job;
+pub mod membership;
 pub mod output;
 pub mod pack;
 pub mod plan;

@@ -192,14 +192,18 @@ impl Limits {
     /// The least limit for `node_count` nodes with these threads.
     pub fn memory_bytes_for(&self, node_count: u64) -> u64 {
         let index = (node_count as f64 * INDEX_BYTES_A_NODE) as u64;
-        // A batch takes an eighth of the limit at most, and four chunks a thread.
-        let rest = index + SORT_BYTES_MIN;
-        let batch = (4 * self.threads as u64 * CHUNK_BYTES * BATCH_FACTOR).min(rest.div_ceil(7));
-        let read = rest + batch.max(2 * CHUNK_BYTES * BATCH_FACTOR);
+        let read = self.with_batch(index + SORT_BYTES_MIN);
         let cluster = node_count * CLUSTER_BYTES_A_NODE
             + CLUSTER_FIXED_BYTES
             + CLUSTER_THREAD_BYTES * self.threads as u64;
         read.max(cluster).max(MEMORY_MIN).max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN)
+    }
+
+    /// The least limit for `rest` bytes beside a batch of text: that takes an eighth of the limit at
+    /// most, and four chunks a thread.
+    pub fn with_batch(&self, rest: u64) -> u64 {
+        let batch = (4 * self.threads as u64 * CHUNK_BYTES * BATCH_FACTOR).min(rest.div_ceil(7));
+        rest + batch.max(2 * CHUNK_BYTES * BATCH_FACTOR)
     }
 
     /// The error for a job that does not fit, with the limit to type.

@@ -14,6 +14,10 @@ pub enum Stage {
     Merge,
     /// Labels to communities.
     Cluster,
+    /// A file of communities to labels of a graph's nodes.
+    Match,
+    /// Labels to measures.
+    Score,
     /// Communities to the output.
     Write,
     /// Checksums of a graph.
@@ -31,6 +35,8 @@ impl Stage {
             Self::Read => "read",
             Self::Merge => "merge",
             Self::Cluster => "cluster",
+            Self::Match => "match",
+            Self::Score => "score",
             Self::Write => "write",
             Self::Verify => "verify",
             Self::Generate => "generate",

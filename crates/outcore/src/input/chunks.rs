@@ -41,6 +41,17 @@ impl ParsedChunk {
         &self.text[name.offset as usize..name.offset as usize + name.bytes as usize]
     }
 
+    /// The line of every edge in its file, from 1.
+    pub(crate) fn edge_lines(&self) -> impl Iterator<Item = u64> {
+        let (mut line, mut counted) = (self.origin.line, 0);
+        self.names.chunks_exact(2).map(move |names| {
+            let at = names[0].offset.min(names[1].offset) as usize;
+            line += memchr::memchr_iter(b'\n', &self.text[counted..at]).count() as u64;
+            counted = at;
+            line
+        })
+    }
+
     /// Number of edges, those of weight 0 included.
     pub fn edge_count(&self) -> usize {
         self.names.len() / 2

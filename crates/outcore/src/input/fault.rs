@@ -1,7 +1,7 @@
 //! Bad lines: found by the parsers as a few numbers, told as an error or a line of the rejects file.
 
-use super::Delimiter;
 use super::format::Format;
+use super::{Delimiter, Rows};
 use crate::error::{Error, ErrorKind, Place};
 use std::fmt::Write;
 use std::path::Path;
@@ -22,6 +22,8 @@ pub(crate) enum Problem {
     WeightNegative,
     WeightInfinite,
     WeightNan,
+    /// The community of a node is no number, where numbers are wanted.
+    CommunityNotNumber,
     /// A quote is not closed before the line ends.
     OpenQuote,
     /// Text follows the closing quote.
@@ -64,7 +66,7 @@ impl Problem {
             | Self::WeightInfinite
             | Self::WeightNan => ErrorKind::BadWeight,
             Self::OpenQuote | Self::TextAfterQuote => ErrorKind::BadQuote,
-            Self::LineTooLong => ErrorKind::BadInput,
+            Self::LineTooLong | Self::CommunityNotNumber => ErrorKind::BadInput,
         }
     }
 
@@ -76,8 +78,9 @@ impl Problem {
                 let plural = if found == 1 { "" } else { "s" };
                 format!("line has {found} column{plural}, but the {role} is column {column}")
             }
-            Self::EmptySource => "source has no name".into(),
-            Self::EmptyTarget => "target has no name".into(),
+            Self::EmptySource => format!("{} has no name", format.layout.rows.roles()[0]),
+            Self::EmptyTarget => format!("{} has no name", format.layout.rows.roles()[1]),
+            Self::CommunityNotNumber => "community is not a number".into(),
             Self::NameTooLong => "name is longer than 64 KiB".into(),
             Self::EmptyWeight => "weight is empty".into(),
             Self::WeightNotNumber => "weight is not a number".into(),
@@ -100,6 +103,9 @@ impl Problem {
             Self::EmptySource | Self::EmptyTarget => "expected a name".into(),
             Self::NameTooLong => "names have at most 65,536 bytes".into(),
             Self::EmptyWeight | Self::WeightNotNumber => "expected a number".into(),
+            Self::CommunityNotNumber => {
+                "expected a whole number, as `outcore cluster` writes".into()
+            }
             Self::WeightNegative | Self::WeightInfinite | Self::WeightNan => {
                 "weights are finite and at least 0".into()
             }
@@ -121,6 +127,9 @@ pub(crate) fn error(fault: &Fault, text: &[u8], place: Place, format: &Format) -
         .note(format!("byte {byte} of the file"));
     if fault.problem.kind() == ErrorKind::MissingColumn {
         error = error.note(format!("columns are separated by {}", format.delimiter_text()));
+    }
+    if format.layout.rows != Rows::Edges {
+        return error.hint("lines are `node<TAB>community`: correct this one, or remove it");
     }
     let first = line == format.preamble_lines + 1 && !format.has_header;
     error.hint(hint(fault.problem, found, format, first))

@@ -16,7 +16,7 @@
 
 use super::fault::escape;
 use super::text::Fields;
-use super::{Column, Delimiter, Header, InputOptions};
+use super::{Column, Delimiter, Header, InputOptions, Rows};
 use crate::error::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -33,9 +33,29 @@ pub(crate) struct Layout {
     pub(crate) weight: Option<usize>,
     pub(crate) quotes: bool,
     pub(crate) comment: Vec<u8>,
+    pub(crate) rows: Rows,
 }
 
 impl Layout {
+    /// Names in the first two columns, separated by `delimiter`; no weights, no comments.
+    pub(crate) fn of(delimiter: Delimiter) -> Self {
+        Self {
+            delimiter,
+            source: 0,
+            target: 1,
+            weight: None,
+            quotes: delimiter.allows_quotes(),
+            comment: Vec::new(),
+            rows: Rows::Edges,
+        }
+    }
+
+    /// The same for lines of memberships, which are checked further.
+    fn for_rows(self, rows: Rows) -> Self {
+        let quotes = self.quotes || rows != Rows::Edges && self.delimiter != Delimiter::Spaces;
+        Self { rows, quotes, ..self }
+    }
+
     /// Whether the names come first, and the columns between them and the weight can be counted by
     /// their delimiters.
     pub(crate) fn is_plain(&self) -> bool {
@@ -43,7 +63,9 @@ impl Layout {
             Delimiter::Byte(_) => weight >= 2,
             Delimiter::Spaces => weight == 2,
         };
-        self.source == 0 && self.target == 1 && self.weight.is_none_or(is_plain_weight)
+        let is_checked = self.rows == Rows::NumberedMemberships;
+        let names_come_first = self.source == 0 && self.target == 1;
+        names_come_first && !is_checked && self.weight.is_none_or(is_plain_weight)
     }
 
     pub(crate) fn last_column(&self) -> usize {
@@ -52,8 +74,9 @@ impl Layout {
 
     /// The first part of an edge that a line of `columns` columns lacks, and its column from 1.
     pub(crate) fn first_role_after(&self, columns: usize) -> (&'static str, usize) {
+        let [source, target] = self.rows.roles();
         let roles =
-            [("source", Some(self.source)), ("target", Some(self.target)), ("weight", self.weight)];
+            [(source, Some(self.source)), (target, Some(self.target)), ("weight", self.weight)];
         roles
             .into_iter()
             .filter_map(|(role, column)| column.map(|column| (role, column + 1)))
@@ -153,15 +176,8 @@ pub(crate) fn detect(
         let without_first = || (body.len() > 1).then(|| consistent_delimiter(body)).flatten();
         consistent.or_else(without_first).unwrap_or_else(|| usual_delimiter(&sample.lines))
     });
-    let quotes = delimiter.allows_quotes();
-    let mut layout = Layout {
-        delimiter,
-        source: 0,
-        target: 1,
-        weight: None,
-        quotes,
-        comment: options.comment.clone(),
-    };
+    let comment = options.comment.clone();
+    let mut layout = Layout { comment, ..Layout::of(delimiter) }.for_rows(options.rows);
     let mut by_name = false;
     let mut is_blast = false;
     if let Some(columns) = &options.columns {
@@ -268,9 +284,7 @@ const CANDIDATES: [Delimiter; 5] = [
 
 /// The columns of every line when split by `delimiter`.
 fn column_counts(delimiter: Delimiter, lines: &[&[u8]]) -> Vec<usize> {
-    let quotes = delimiter.allows_quotes();
-    let layout =
-        Layout { delimiter, source: 0, target: 1, weight: None, quotes, comment: Vec::new() };
+    let layout = Layout::of(delimiter);
     lines.iter().map(|line| fields(&layout, line).count()).collect()
 }
 
@@ -339,7 +353,16 @@ fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Resu
 fn is_header(layout: &Layout, first: &[u8], rest: &[&[u8]]) -> bool {
     let first = split(layout, first);
     let is_word = |column: usize| first.get(column).is_some_and(|field| is_known_word(field));
-    let words = is_word(layout.source) && is_word(layout.target);
+    let words = match layout.rows {
+        Rows::Edges => is_word(layout.source) && is_word(layout.target),
+        Rows::Memberships => is_membership_header(&first),
+        Rows::NumberedMemberships => {
+            let is_numbered = |row: &[&[u8]]| row.get(layout.target).is_some_and(|f| is_number(f));
+            let next = rest.first().map(|line| split(layout, line));
+            is_membership_header(&first)
+                || !is_numbered(&first) && next.is_some_and(|row| is_numbered(&row))
+        }
+    };
     let Some(weight) = layout.weight else { return words };
     let Some(field) = first.get(weight) else { return words };
     if is_number(field) {
@@ -358,13 +381,30 @@ const WORDS: &str = "source target from to src dst dest destination query subjec
 const STEMS: &str = "node nodeid protein proteinid gene geneid id vertex item user userid person \
     author sequence seq seqid contig word page entity interactor";
 
+/// Usual names for columns of single nodes.
+const NODE_WORDS: &str = "name node nodeid id vertex label protein gene sequence user item";
+/// Usual names for columns of communities.
+const COMMUNITY_WORDS: &str = "community communityid cluster clusterid group groupid module moduleid \
+    class label membership family truth";
+
+/// Whether these are usual names for columns of nodes and communities: `node`, `community`.
+fn is_membership_header(fields: &[&[u8]]) -> bool {
+    let is_one_of = |words: &str, column: usize| {
+        let word = fields.get(column).map(|field| plain_word(field));
+        word.is_some_and(|word| words.split_whitespace().any(|known| known == word))
+    };
+    is_one_of(NODE_WORDS, 0) && is_one_of(COMMUNITY_WORDS, 1)
+}
+
+/// The letters and digits of a field, without capitals.
+fn plain_word(field: &[u8]) -> String {
+    let letters = field.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    letters.map(|byte| byte.to_ascii_lowercase() as char).collect()
+}
+
 /// Whether a field is a usual name for a column of nodes: `Source`, `node_1`, `qseqid`.
 fn is_known_word(field: &[u8]) -> bool {
-    let word: String = field
-        .iter()
-        .filter(|byte| byte.is_ascii_alphanumeric())
-        .map(|byte| byte.to_ascii_lowercase() as char)
-        .collect();
+    let word = plain_word(field);
     let is_numbered = |stem: &str| {
         word.strip_prefix(stem).is_some_and(|end| ["1", "2", "a", "b", "i", "j"].contains(&end))
     };

@@ -25,7 +25,7 @@ mod text;
 
 pub use chunks::ParsedChunk;
 pub use field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
-pub use options::{BatchMemory, Column, Delimiter, Header, InputOptions, OnBadLine};
+pub use options::{BatchMemory, Column, Delimiter, Header, InputOptions, OnBadLine, Rows};
 pub use sample::{InputSample, sample};
 
 use crate::error::{Error, ErrorKind, Place, Result};

@@ -63,6 +63,28 @@ pub enum Header {
     No,
 }
 
+/// What the lines hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rows {
+    /// Edges: source, target, and a weight if there is one.
+    #[default]
+    Edges,
+    /// Nodes and their communities, as `output` writes them: fields may be quoted between tabs too.
+    Memberships,
+    /// The same, where communities are whole numbers of at most 15 digits.
+    NumberedMemberships,
+}
+
+impl Rows {
+    /// What the first two fields are called.
+    pub(super) fn roles(self) -> [&'static str; 2] {
+        match self {
+            Self::Edges => ["source", "target"],
+            Self::Memberships | Self::NumberedMemberships => ["node", "community"],
+        }
+    }
+}
+
 /// What to do about a line that is no edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnBadLine {
@@ -93,6 +115,8 @@ pub struct InputOptions {
     pub rejects: Option<PathBuf>,
     /// Reads edges as if there were no weights.
     pub ignore_weights: bool,
+    /// What the lines hold.
+    pub rows: Rows,
 }
 
 impl Default for InputOptions {
@@ -106,6 +130,7 @@ impl Default for InputOptions {
             on_bad_line: OnBadLine::Stop,
             rejects: None,
             ignore_weights: false,
+            rows: Rows::Edges,
         }
     }
 }

@@ -469,14 +469,8 @@ fn parse_with(
     chunk.used = chunk.text.len();
     // The padding may hold anything.
     chunk.text.extend(b"\t\n1.".repeat(text::PADDING / 4));
-    let layout = format::Layout {
-        delimiter,
-        source: 0,
-        target: 1,
-        weight,
-        quotes: false,
-        comment: b"#".to_vec(),
-    };
+    let comment = b"#".to_vec();
+    let layout = format::Layout { weight, quotes: false, comment, ..format::Layout::of(delimiter) };
     text::parse_by(&mut chunk, &layout, tight);
     let line = |fault: &fault::Fault| {
         memchr::memchr_iter(b'\n', &chunk.text[..fault.line_start as usize]).count() as u64 + 1

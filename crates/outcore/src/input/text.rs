@@ -9,7 +9,7 @@ use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::fault::{Fault, Problem};
 use super::field::{self, Fingerprint, NAME_LIMIT, first_equal, splat};
 use super::format::Layout;
-use super::{Delimiter, NameRef};
+use super::{Delimiter, NameRef, Rows, SHORT_NAME_BYTES};
 use memchr::{memchr, memchr2, memchr3};
 
 /// Bytes behind the text that may be loaded, but mean nothing.
@@ -406,6 +406,10 @@ pub(super) fn general_line(
             return bad(Problem::NameTooLong, name.outer.0, name.outer.1);
         }
     }
+    if layout.rows == Rows::NumberedMemberships && !is_short_number(&text[target.start..target.end])
+    {
+        return bad(Problem::CommunityNotNumber, target.outer.0, target.outer.1);
+    }
     let mut code = 0;
     if layout.weight.is_some() {
         match field::weight_code(&text[weight.start..weight.end]) {
@@ -414,6 +418,12 @@ pub(super) fn general_line(
         }
     }
     (Line::Edge(Found { source, target, weight: code }), next)
+}
+
+/// Whether a field is a whole number of at most 15 digits, written without leading zeros.
+fn is_short_number(field: &[u8]) -> bool {
+    let digits = field.len() <= SHORT_NAME_BYTES && field.iter().all(u8::is_ascii_digit);
+    digits && (field.len() == 1 || field.first().is_some_and(|&digit| digit != b'0'))
 }
 
 /// The fields of one line.

@@ -1,0 +1,344 @@
+//! Communities read back for a graph: lines `node<TAB>community`, in any order, to a label a node.
+//!
+//! ```text
+//!  graph --names--> (name, index) -----.
+//!                                      +-sort, join-> (community, index) --sort--> labels
+//!  file --lines--> (name, community) --'
+//! ```
+//!
+//! Names and communities are known by their fingerprints (`input::Fingerprint`): those of at most 15
+//! bytes are their own, so they cannot be mistaken for each other. Both sorts are external, so memory
+//! does not grow with the file: 4 bytes a node for the labels, 4 a community while they are numbered,
+//! and the sorts' budgets, down to 20 MiB each. I/O: names and file are read once, each of their
+//! records is written and read once if it does not fit in memory: at most 40 bytes.
+//!
+//! A sort and a merge join, rather than a table in memory (Graefe, "Query evaluation techniques for
+//! large databases", 1993, 5.2): a table would take 26 bytes a node, more than a clustering.
+
+mod record;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Graph;
+use crate::ids::number;
+use crate::input::{
+    Batch, BatchMemory, Column, EdgeReader, Fingerprint, InputOptions, ParsedChunk, Rows,
+};
+use crate::io::{Files, reserve_large_pages};
+use crate::plan::{CHUNK_BYTES, Limits};
+use crate::progress::{Event, Observer, Stage, tell};
+use crate::sort::{Sorted, Sorter};
+use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use record::{Member, Named};
+use std::path::{Path, PathBuf};
+
+/// How a file of communities is read.
+#[derive(Debug, Clone)]
+pub struct MembershipOptions {
+    /// Lines that begin with this mean nothing; empty for none.
+    pub comment: Vec<u8>,
+    /// Whether communities have to be numbers, which are kept.
+    pub numbered: bool,
+    /// Memory and threads.
+    pub limits: Limits,
+    /// What the caller holds of the memory.
+    pub held_bytes: u64,
+    /// An existing directory for temporary files.
+    pub scratch: PathBuf,
+}
+
+/// The communities of a graph's nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// Every node's label, or [`Membership::NONE`]. Labels are dense, in order of their first node:
+    /// they do not depend on the order of the lines.
+    pub labels: Vec<u32>,
+    /// How many labels there are.
+    pub community_count: u64,
+    /// Nodes with a label.
+    pub named: u64,
+    /// Names in the file that the graph does not have.
+    pub unknown: u64,
+    /// The communities' numbers, by label, if they were asked for.
+    pub numbers: Vec<u64>,
+}
+
+impl Membership {
+    /// The label of a node that the file does not name.
+    pub const NONE: u32 = u32::MAX;
+
+    /// Nodes without a label.
+    pub fn unnamed(&self) -> u64 {
+        self.labels.len() as u64 - self.named
+    }
+}
+
+/// The least limit for reading the communities of `node_count` nodes with so many threads, while the
+/// caller holds `held_bytes`.
+pub fn memory_bytes_for(node_count: u64, held_bytes: u64, threads: usize) -> u64 {
+    let sorts = Sorter::<Named>::BUDGET_MIN + Sorter::<Member>::BUDGET_MIN;
+    let limits = Limits { memory_bytes: 0, threads };
+    limits.with_batch(node_bytes(node_count) + sorts + held_bytes)
+}
+
+/// Labels, and their renumbering where every node is a community of its own.
+fn node_bytes(node_count: u64) -> u64 {
+    8 * node_count
+}
+
+/// Reads the communities in `path` (`-` is standard input) of the nodes of `graph`, on the current
+/// thread pool.
+///
+/// # Errors
+/// The earliest bad line; `BadInput` if a node of the graph is named twice with different communities,
+/// or no line names a node of the graph; `MemoryTooSmall` before any work; `CorruptFile`, `Io`,
+/// `DiskFull`, `Interrupted`.
+pub fn read(
+    files: &Files,
+    path: &Path,
+    graph: &Graph,
+    options: &MembershipOptions,
+    observer: &dyn Observer,
+) -> Result<Membership> {
+    if graph.node_count() > u64::from(u32::MAX) {
+        let message = format!("{} nodes are too many", format_count(graph.node_count()));
+        return Err(Error::new(ErrorKind::TooManyNodes, message));
+    }
+    let job = Job { files, path, graph, options, observer };
+    let reader = job.open()?;
+    let budget = job.sort_bytes(reader.window_bytes())?;
+    tell(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
+    let (mut members, joined) = job.join(job.collect(reader, budget)?, budget)?;
+    if joined.named == 0 {
+        return Err(job.nothing_known(joined.unknown));
+    }
+    job.label(&mut members, &joined)
+}
+
+struct Job<'a> {
+    files: &'a Files,
+    path: &'a Path,
+    graph: &'a Graph,
+    options: &'a MembershipOptions,
+    observer: &'a dyn Observer,
+}
+
+/// What the lines come to.
+#[derive(Default)]
+struct Joined {
+    named: u64,
+    unknown: u64,
+    /// The node of the earliest line that contradicts another, and both lines.
+    conflict: Option<Conflict>,
+}
+
+#[derive(Clone, Copy)]
+struct Conflict {
+    node: u32,
+    first: u64,
+    second: u64,
+}
+
+/// Records handed to a sort at once.
+const PUSHED: usize = 4096;
+
+impl Job<'_> {
+    fn open(&self) -> Result<EdgeReader> {
+        let rows =
+            if self.options.numbered { Rows::NumberedMemberships } else { Rows::Memberships };
+        let options = InputOptions {
+            paths: vec![self.path.to_path_buf()],
+            columns: Some(vec![Column::Number(1), Column::Number(2)]),
+            comment: self.options.comment.clone(),
+            rows,
+            ..InputOptions::default()
+        };
+        let chunks = self.options.limits.batch_chunks();
+        let memory = BatchMemory { chunk_bytes: CHUNK_BYTES as usize, chunks };
+        EdgeReader::open(self.files, &options, memory)
+    }
+
+    /// The budget of each of the two sorts; `window_bytes` is what decompression takes.
+    fn sort_bytes(&self, window_bytes: u64) -> Result<u64> {
+        let MembershipOptions { limits, held_bytes, .. } = *self.options;
+        let node_count = self.graph.node_count();
+        let held_bytes = held_bytes + window_bytes;
+        let least = memory_bytes_for(node_count, held_bytes, limits.threads);
+        if limits.memory_bytes < least {
+            let given = format_bytes(limits.memory_bytes);
+            let message =
+                format!("{given} are too little memory to read `{}`", self.path.display());
+            return Err(Error::new(ErrorKind::MemoryTooSmall, message)
+                .note(format!("the graph has {}", format_counted(node_count, "node", "nodes")))
+                .hint(format!("use `--memory {}` or more", size_to_type(least))));
+        }
+        let fixed = node_bytes(node_count) + limits.batch_memory_bytes() + held_bytes;
+        Ok((limits.memory_bytes - fixed) / 2)
+    }
+
+    /// Sorts the names of the graph, and after each of them the lines that name it.
+    fn collect(&self, mut reader: EdgeReader, budget: u64) -> Result<Sorted<Named>> {
+        let directory = self.options.scratch.join("named");
+        self.files.create_directory(&directory)?;
+        let threads = self.options.limits.threads;
+        let mut sorter = Sorter::new(self.files, &directory, budget, threads)?;
+        let mut records = Vec::with_capacity(PUSHED);
+        let mut done = 0;
+        let mut names = self.graph.names()?;
+        while let Some(name) = names.next_name()? {
+            records.push(Named::node(Fingerprint::of(name), done));
+            done += 1;
+            if records.len() == PUSHED {
+                sorter.push(&records)?;
+                records.clear();
+                tell(self.observer, Event::Advance { done })?;
+            }
+        }
+        let mut batch = Batch::default();
+        while reader.next_batch(&mut batch)? {
+            for chunk in &batch.chunks {
+                push_lines(chunk, &mut records);
+                done += chunk.edge_count() as u64;
+                sorter.push(&records)?;
+                records.clear();
+            }
+            tell(self.observer, Event::Advance { done })?;
+        }
+        sorter.push(&records)?;
+        sorter.finish()
+    }
+
+    /// Finds each line's node: gives the nodes sorted by community.
+    fn join(&self, mut sorted: Sorted<Named>, budget: u64) -> Result<(Sorted<Member>, Joined)> {
+        let directory = self.options.scratch.join("members");
+        self.files.create_directory(&directory)?;
+        let threads = self.options.limits.threads;
+        let mut sorter = Sorter::new(self.files, &directory, budget, threads)?;
+        let mut joined = Joined::default();
+        // A node of the graph, or the first line with a name that is none.
+        let mut current = Named::default();
+        let mut known: Option<Named> = None;
+        let mut members = Vec::with_capacity(PUSHED);
+        while let Some(block) = sorted.next_block()? {
+            for record in block {
+                if record.is_node() {
+                    (current, known) = (*record, None);
+                } else if record.name != current.name {
+                    joined.unknown += 1;
+                    (current, known) = (*record, None);
+                } else if !current.is_node() {
+                    // Another line with the same unknown name.
+                } else if let Some(first) = known {
+                    joined.compare(current.place as u32, &first, record);
+                } else {
+                    known = Some(*record);
+                    joined.named += 1;
+                    members.push(Member::new(record.community, current.place as u32));
+                }
+            }
+            sorter.push(&members)?;
+            members.clear();
+            tell(self.observer, Event::Advance { done: self.graph.node_count() })?;
+        }
+        match joined.conflict {
+            Some(conflict) => Err(self.contradiction(conflict)?),
+            None => Ok((sorter.finish()?, joined)),
+        }
+    }
+
+    /// Gives labels to communities, and communities to nodes.
+    fn label(&self, sorted: &mut Sorted<Member>, joined: &Joined) -> Result<Membership> {
+        let count = self.graph.node_count() as usize;
+        let mut labels = reserve_large_pages(count);
+        labels.resize(count, Membership::NONE);
+        let mut numbers = Vec::new();
+        let mut last = Fingerprint::default();
+        let mut communities = 0u32;
+        while let Some(block) = sorted.next_block()? {
+            for member in block {
+                if member.community != last {
+                    last = member.community;
+                    communities += 1;
+                    if self.options.numbered {
+                        numbers.push(number(last).expect("lines without a number are bad"));
+                    }
+                }
+                labels[member.node as usize] = communities - 1;
+            }
+            tell(self.observer, Event::Advance { done: self.graph.node_count() })?;
+        }
+        let order = renumber(&mut labels, communities as usize);
+        let mut ordered = vec![0; numbers.len()];
+        order.iter().zip(&numbers).for_each(|(&new, &number)| ordered[new as usize] = number);
+        Ok(Membership {
+            labels,
+            community_count: u64::from(communities),
+            named: joined.named,
+            unknown: joined.unknown,
+            numbers: ordered,
+        })
+    }
+
+    fn contradiction(&self, conflict: Conflict) -> Result<Error> {
+        let Conflict { node, first, second } = conflict;
+        let name = self.graph.open_names()?.name(node)?;
+        let (path, name) = (self.path.display(), String::from_utf8_lossy(&name).into_owned());
+        let message = format!("`{path}` gives node `{name}` two communities");
+        Ok(Error::new(ErrorKind::BadInput, message)
+            .note(format!("lines {} and {} name it", format_count(first), format_count(second)))
+            .hint("a node has one community: remove one of the lines"))
+    }
+
+    /// No node of the graph is named.
+    fn nothing_known(&self, unknown: u64) -> Error {
+        let path = self.path.display();
+        let message = if unknown == 0 {
+            format!("`{path}` names no nodes")
+        } else {
+            format!("`{path}` names no node of the graph")
+        };
+        let error = Error::new(ErrorKind::BadInput, message);
+        let error = match unknown {
+            0 => error,
+            _ => error
+                .note(format!("none of its {} is one", format_counted(unknown, "name", "names"))),
+        };
+        error.hint("lines are `node<TAB>community`, with the names that the edges were read with")
+    }
+}
+
+impl Joined {
+    /// Remembers the earliest contradiction.
+    fn compare(&mut self, node: u32, first: &Named, second: &Named) {
+        let is_earlier = self.conflict.is_none_or(|known| second.place < known.second);
+        if first.community != second.community && is_earlier {
+            self.conflict = Some(Conflict { node, first: first.place, second: second.place });
+        }
+    }
+}
+
+/// Appends the lines of a chunk.
+fn push_lines(chunk: &ParsedChunk, records: &mut Vec<Named>) {
+    let (pairs, _) = chunk.names.as_chunks::<2>();
+    records.extend(pairs.iter().zip(chunk.edge_lines()).map(|([name, community], line)| Named {
+        name: name.fingerprint,
+        community: community.fingerprint,
+        place: line,
+    }));
+}
+
+/// Numbers the labels in the order of their first node; gives the new label of each old one.
+fn renumber(labels: &mut [u32], count: usize) -> Vec<u32> {
+    let mut order = vec![Membership::NONE; count];
+    let mut next = 0;
+    for label in labels.iter_mut().filter(|label| **label != Membership::NONE) {
+        let new = &mut order[*label as usize];
+        if *new == Membership::NONE {
+            *new = next;
+            next += 1;
+        }
+        *label = *new;
+    }
+    order
+}
