@@ -3,6 +3,7 @@
 //! Groups of options that several commands share come last in a command: the heading of a group
 //! would otherwise hold for the options after it as well.
 
+use crate::labels::Labels;
 use crate::memory::Memory;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -64,6 +65,7 @@ Examples:
   outcore cluster edges.tsv -o communities.tsv
   outcore cluster 'edges/*.tsv.gz' -o communities.tsv --memory 4GiB
   outcore cluster web.graph -o communities.tsv --seed 7
+  outcore cluster web.graph -o communities.tsv --initial yesterday.tsv
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
 pub(crate) struct Cluster {
     /// Edge lists (text, also compressed; globs; `-` for standard input), or one graph made by
@@ -80,6 +82,8 @@ pub(crate) struct Cluster {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) method: Method,
+    #[command(flatten)]
+    pub(crate) labels: Labels,
     #[command(flatten)]
     pub(crate) resources: Resources,
 }
@@ -256,6 +260,9 @@ pub(crate) struct Input {
     /// Give every edge the weight 1
     #[arg(long)]
     pub(crate) ignore_weights: bool,
+    /// Drop edges of a smaller weight
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
+    pub(crate) min_weight: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -320,12 +327,12 @@ pub(crate) struct Method {
     /// and the threads
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Stop after this many sweeps over the graph
-    #[arg(long, value_name = "N", default_value_t = 30)]
-    pub(crate) max_sweeps: u32,
-    /// Stop when at most this share of the nodes changes in a sweep
-    #[arg(long, value_name = "SHARE", default_value_t = 0.001)]
-    pub(crate) tolerance: f64,
+    /// Stop after this many sweeps over the graph [default: 30]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_sweeps: Option<u32>,
+    /// Stop when at most this share of the nodes changes in a sweep [default: 0.001]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) tolerance: Option<f64>,
     /// Sweep until no node changes, however long it takes
     #[arg(long, conflicts_with_all = ["max_sweeps", "tolerance"])]
     pub(crate) converge: bool,
@@ -333,7 +340,10 @@ pub(crate) struct Method {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MethodName {
+    /// A node takes the label with the most weight among its neighbors, until few change
     LabelPropagation,
+    /// Nodes that a path joins are together; the direction of edges does not count
+    Components,
 }
 
 #[derive(Debug, Args)]

@@ -30,7 +30,7 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
             Source::Edges(Box::new(options))
         }
     };
-    let options = cluster_options(&arguments.method)?;
+    let options = cluster_options(arguments)?;
     check_report(files, arguments.report.as_deref())?;
     let work_dir = match &source {
         Source::Edges(options) => &options.work_dir,
@@ -108,21 +108,33 @@ fn limits(resources: &Resources) -> Limits {
     Limits { memory_bytes: resources.memory.bytes(), threads: args::threads(resources.threads) }
 }
 
-fn cluster_options(method: &args::Method) -> Result<ClusterOptions> {
-    if !(0.0..=1.0).contains(&method.tolerance) {
+fn cluster_options(arguments: &args::Cluster) -> Result<ClusterOptions> {
+    let args::Cluster { method, labels, input, .. } = arguments;
+    labels.refuse_for(method)?;
+    let is_limited = method.max_sweeps.is_some() || method.tolerance.is_some();
+    let converges = method.converge || labels.converges() && !is_limited;
+    let plain = ClusterOptions::default();
+    let tolerance = method.tolerance.unwrap_or(plain.tolerance);
+    let max_sweeps = method.max_sweeps.unwrap_or(plain.max_sweeps);
+    if !(0.0..=1.0).contains(&tolerance) {
         return Err(Error::new(ErrorKind::Usage, "`--tolerance` is a share from 0 to 1"));
     }
-    if method.max_sweeps == 0 {
+    if max_sweeps == 0 {
         return Err(Error::new(ErrorKind::Usage, "`--max-sweeps` must be at least 1"));
     }
-    Ok(ClusterOptions {
+    let options = ClusterOptions {
         method: match method.method {
             args::MethodName::LabelPropagation => Method::LabelPropagation,
+            args::MethodName::Components => Method::Components,
         },
         seed: method.seed,
-        max_sweeps: if method.converge { u32::MAX } else { method.max_sweeps },
-        tolerance: if method.converge { 0.0 } else { method.tolerance },
-    })
+        max_sweeps: if converges { u32::MAX } else { max_sweeps },
+        tolerance: if converges { 0.0 } else { tolerance },
+        min_weight: input.min_weight.unwrap_or(0.0),
+        propagation: labels.options(),
+    };
+    options.check()?;
+    Ok(options)
 }
 
 /// A report that cannot be written fails before the work.

@@ -70,7 +70,7 @@ impl ClusterMemory {
         let decoded = threads * (2 * 8 * 2 * segment + Closing::bytes(segment));
         let sums = most_nodes * size_of::<NodeSums>() as u64;
         Self {
-            node_bytes: node_count * if directed { 20 } else { 8 } + node_count.div_ceil(4),
+            node_bytes: (node_count * if directed { 162 } else { 66 }).div_ceil(8),
             scratch_bytes: workshop + decoded + sums,
             block_bytes: block * (READ_AHEAD as u64 + 2),
         }

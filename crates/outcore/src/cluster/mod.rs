@@ -42,7 +42,7 @@ mod tests;
 mod votes;
 
 pub(crate) use cache::BlockSource;
-pub(crate) use connect::{Closing, Pieces, scan_communities, split_count};
+pub(crate) use connect::{Closing, Pieces, split_count};
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
 pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
@@ -94,6 +94,20 @@ impl ClusterOptions {
             Method::LabelPropagation => propagate::memory(self, graph, given_count, threads),
             Method::Components => components::memory(graph, threads),
         }
+    }
+}
+
+impl ClusterOptions {
+    /// What grows with the number of nodes of the memory for clustering, for a graph that is not there
+    /// yet.
+    pub fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+        let given = [&self.propagation.initial, &self.propagation.fixed];
+        let given_count = given.into_iter().flatten().count() as u64;
+        let bits = match self.method {
+            Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
+            Method::Components => 33,
+        };
+        (bits * node_count).div_ceil(8)
     }
 }
 

@@ -44,30 +44,42 @@ pub(super) fn memory(
     threads: usize,
 ) -> ClusterMemory {
     let base = ClusterMemory::of(graph, threads);
-    let propagation = &options.propagation;
-    let (nodes, directed) = (graph.node_count(), graph.is_directed());
-    let (attenuates, runs) = (propagation.attenuates(), propagation.runs());
     let limits_visits = options.most_visits(graph).is_some();
-    let state = 4
-        + u64::from(directed)
-        + 2 * u64::from(limits_visits)
-        + u64::from(attenuates) * (1 + u64::from(!directed));
-    // A bit for who is active in each run, and one for who is held.
-    let bits = nodes.div_ceil(8) * (runs + 1) + nodes.div_ceil(4);
-    let results = if propagation.consensus.is_some() { 1 } else { runs };
-    let sweeping = runs * state;
-    let agreeing = if results < runs { 4 * runs + 4 + u64::from(directed) } else { 0 };
-    // Given labels are renamed beside their names, before the labels of the runs are there.
-    let starting = 4 * (runs + given_count).max(3 * given_count);
-    let closing = if directed { (8 * results).max(4 * results + 16) } else { 8 * results };
-    let node = sweeping.max(agreeing).max(starting).max(closing);
+    let node_bits = node_bits(options, graph.is_directed(), limits_visits, given_count);
     let segment = graph.max_degree().min(SEGMENT_ARCS as u64);
+    let attenuates = options.propagation.attenuates();
     let ballots = if attenuates { (threads as u64 + 1) * Ballot::bytes(segment) } else { 0 };
     ClusterMemory {
-        node_bytes: node * nodes + bits,
+        node_bytes: (node_bits * graph.node_count()).div_ceil(8),
         scratch_bytes: base.scratch_bytes + ballots,
         ..base
     }
+}
+
+/// What the phases take of the memory for each node: the most of them.
+pub(super) fn node_bits(
+    options: &ClusterOptions,
+    directed: bool,
+    limits_visits: bool,
+    given_count: u64,
+) -> u64 {
+    let propagation = &options.propagation;
+    let (attenuates, runs) = (propagation.attenuates(), propagation.runs());
+    let (directed_byte, has_given) = (u64::from(directed), u64::from(given_count > 0));
+    // Label, moves, visits, hops, and a bit for who is active.
+    let moves = directed_byte.max(u64::from(attenuates));
+    let run = 8 * (4 + moves + 2 * u64::from(limits_visits) + u64::from(attenuates)) + 1;
+    let (results, again) = match propagation.consensus {
+        // Labels that are given again, for the last run.
+        Some(_) => (1, 33 * has_given),
+        None => (runs, 0),
+    };
+    let sweeping = runs * run + again;
+    let agreeing = if results < runs { 32 * runs + 33 + 8 * directed_byte } else { 0 };
+    // Given labels are renamed beside their names, before the labels of the runs are there.
+    let starting = 32 * (2 * given_count).max(has_given + runs) + 9 * runs + again;
+    let closing = if directed { (8 * results).max(4 * results + 16) } else { 8 * results };
+    sweeping.max(agreeing).max(starting).max(8 * closing + 2) + has_given
 }
 
 impl PropagationOptions {

@@ -98,7 +98,7 @@ fn leader<S: Sum>(
             }
         });
     })?;
-    if largest == 0.0 || largest < cutoff {
+    if largest == 0.0 || largest < cutoff * (1.0 - RELATIVE_TOLERANCE) {
         return Ok(None);
     }
     let least = largest * (1.0 - RELATIVE_TOLERANCE);

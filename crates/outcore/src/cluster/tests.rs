@@ -77,7 +77,22 @@ impl Edges {
         Graph::open(&files, directory).unwrap()
     }
 
+    /// With other weights, given by the code of those that are stored.
+    pub(super) fn reweighted(&self, weight: impl Fn(u32) -> f64) -> Self {
+        let reweigh = |&(a, b, w): &(u32, u32, f64)| (a, b, weight(Weight::new(w).code()));
+        Self { edges: self.edges.iter().map(reweigh).collect(), ..self.clone() }
+    }
+
     pub(super) fn oracle(&self, graph: &Graph, options: &ClusterOptions) -> Oracle {
+        self.oracle_from(graph, options, Given::default())
+    }
+
+    pub(super) fn oracle_from(
+        &self,
+        graph: &Graph,
+        options: &ClusterOptions,
+        given: Given,
+    ) -> Oracle {
         let mut arcs = vec![Vec::new(); self.node_count as usize];
         for ((a, b), weight) in self.arcs().into_iter().filter(|((a, b), _)| a != b) {
             arcs[a as usize].push((b, Weight::from_code(weight).value()));
@@ -85,14 +100,8 @@ impl Edges {
         let block = |entry: &crate::graph::BlockEntry| {
             entry.first_node as usize..(entry.first_node + entry.node_count) as usize
         };
-        Oracle {
-            arcs,
-            blocks: graph.blocks().iter().map(block).collect(),
-            directed: self.directed,
-            seed: options.seed,
-            max_sweeps: options.max_sweeps,
-            tolerance: options.tolerance,
-        }
+        let blocks = graph.blocks().iter().map(block).collect();
+        Oracle { arcs, blocks, directed: self.directed, options: options.clone(), given }
     }
 }
 
@@ -235,7 +244,7 @@ fn cliques(count: u32, size: u32) -> Edges {
     Edges::new(count * size, edges)
 }
 
-fn ring_of_cliques(count: u32, size: u32) -> Edges {
+pub(super) fn ring_of_cliques(count: u32, size: u32) -> Edges {
     let mut edges = cliques(count, size);
     for clique in 0..count {
         edges.edges.push((clique * size, (clique + 1) % count * size + 1, 1.0));

@@ -174,7 +174,7 @@ impl Block {
         }
         match self.loops.binary_search_by_key(&local, |&(node, _)| node as usize) {
             Ok(at) => match &self.shared.view {
-                Some(view) => view.loop_weight(self.loops[at].1),
+                Some(view) => view.weight_of(self.loops[at].1),
                 None => Weight::from_code(self.loops[at].1).value(),
             },
             Err(_) => 0.0,

@@ -70,8 +70,8 @@ impl View {
         self.agreement.is_some()
     }
 
-    /// The weight of a loop: 0 if it is left out.
-    pub(super) fn loop_weight(&self, code: u32) -> f64 {
+    /// What is seen of a loop, or of an arc if there are no labelings: 0 if it is left out.
+    pub(crate) fn weight_of(&self, code: u32) -> f64 {
         match &self.power {
             _ if code < self.least_code => 0.0,
             Some(power) => Weight::from_code(power.code(code)).value(),
@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn loops_are_seen_too() {
         let view = View::default().from_weight(0.5).to_power(2.0);
-        assert_eq!(view.loop_weight(Weight::new(0.25).code()), 0.0);
-        assert_eq!(view.loop_weight(Weight::new(3.0).code()), 9.0);
+        assert_eq!(view.weight_of(Weight::new(0.25).code()), 0.0);
+        assert_eq!(view.weight_of(Weight::new(3.0).code()), 9.0);
         assert!(View::default().from_weight(0.0).to_power(1.0).is_plain());
     }
 }

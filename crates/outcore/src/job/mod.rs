@@ -7,6 +7,7 @@
 //! Temporary files live in one directory below the work directory; it is removed when the job ends,
 //! however it ends. Its manifest says which stages are finished.
 
+mod given;
 mod manifest;
 mod outputs;
 mod read;
@@ -24,7 +25,7 @@ use crate::io::{Files, Scratch, Tuning, peak_memory_bytes, resident_memory_bytes
 use crate::output;
 use crate::plan::{InputSize, Limits, Plan};
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::units::{format_bytes, format_counted};
+use crate::units::format_bytes;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -70,12 +71,15 @@ struct Job<'a> {
     manifest: Option<(Manifest, PathBuf)>,
     /// What a sample of the input foretold, where there is one.
     plan: Option<Plan>,
+    /// What the graph is built for, if it is clustered.
+    clustering: Option<&'a ClusterOptions>,
 }
 
 impl<'a> Job<'a> {
     fn new(files: &'a Files, observer: &'a dyn Observer, limits: Limits) -> Self {
         let (start, report) = (Instant::now(), Report::new(limits));
-        Self { files, observer, limits, start, report, manifest: None, plan: None }
+        let (manifest, plan, clustering) = (None, None, None);
+        Self { files, observer, limits, start, report, manifest, plan, clustering }
     }
 
     /// Makes the directory for temporary files, named after the result.
@@ -85,6 +89,31 @@ impl<'a> Job<'a> {
         let scratch = Scratch::create_with(self.files, parent, &name, &manifest.to_bytes())?;
         self.manifest = Some((manifest, scratch.path().to_path_buf()));
         Ok(scratch)
+    }
+
+    /// As [`scratch`](Self::scratch), beside the result of clustering a graph, if labels are to be read.
+    fn scratch_for_labels(
+        &mut self,
+        options: &ClusterOptions,
+        graph: &Path,
+        result: &Path,
+    ) -> Result<Option<Scratch>> {
+        let files = [&options.propagation.initial, &options.propagation.fixed];
+        let inputs: Vec<PathBuf> = files.into_iter().flatten().cloned().collect();
+        if inputs.is_empty() {
+            return Ok(None);
+        }
+        let is_stream = self.files.entry(result).is_ok() && !self.files.is_regular(result);
+        let parent = match result.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) if !is_stream => parent,
+            _ => Path::new("."),
+        };
+        let inputs = [&[graph.to_path_buf()], &inputs[..]].concat();
+        let manifest = Manifest::new(self.files, JobKind::Cluster, &inputs, result);
+        let name = scratch_name(result);
+        let scratch = Scratch::create_with(self.files, parent, &name, &manifest.to_bytes())?;
+        self.manifest = Some((manifest, scratch.path().to_path_buf()));
+        Ok(Some(scratch))
     }
 
     /// Runs one stage; `work` gives its result and the phrase that sums it up.
@@ -155,6 +184,10 @@ impl<'a> Job<'a> {
         }
         let sample = input::sample(self.files, &options.input)?;
         let plan = plan_sampled(&sample, options.limits, &self.files.tuning())?;
+        if let Some(clustering) = self.clustering {
+            let nodes = plan.input.node_count_at_least;
+            self.limits.check_clustering(clustering.node_bytes(nodes, options.directed))?;
+        }
         if let Some(free) = self.files.free_bytes(directory) {
             plan.check_disk(free, directory)?;
         }
@@ -162,14 +195,20 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Clusters the graph and writes each result to its file.
+    /// Clusters the graph and writes each result to its file. Without a directory for temporary files,
+    /// no labels are given.
     fn cluster(
         &mut self,
         graph: &Graph,
         options: &ClusterOptions,
         outputs: &[PathBuf],
+        scratch: Option<&Path>,
     ) -> Result<()> {
-        let all = self.find(graph, options, Given::default())?;
+        let given = match scratch {
+            Some(scratch) => self.read_given(graph, &options.propagation, scratch)?,
+            None => Given::default(),
+        };
+        let all = self.find(graph, options, given)?;
         let single = all.len() == 1;
         for (at, (found, output)) in all.into_iter().zip(outputs).enumerate() {
             let report = CommunitiesReport::new(graph, options, at, &found);
@@ -295,18 +334,20 @@ pub fn cluster(
             let graph = Graph::open(files, path)?;
             in_pool(*limits, || {
                 let mut job = Job::new(files, observer, *limits);
-                job.cluster(&graph, options, &outputs)?;
+                let scratch = job.scratch_for_labels(options, path, output)?;
+                job.cluster(&graph, options, &outputs, scratch.as_ref().map(Scratch::path))?;
                 Ok(job.finish())
             })
         }
         Source::Edges(edges) => in_pool(edges.limits, || {
             let files = &edges.limits.tuned(files);
             let mut job = Job::new(files, observer, edges.limits);
+            job.clustering = Some(options);
             let scratch = job.scratch(JobKind::Cluster, edges, output)?;
             let directory = scratch.path().join("graph");
             job.build(edges, &scratch, &directory)?;
             let graph = Graph::open(files, &directory)?;
-            job.cluster(&graph, options, &outputs)?;
+            job.cluster(&graph, options, &outputs, Some(scratch.path()))?;
             Ok(job.finish())
         }),
     }
