@@ -320,7 +320,8 @@ pub(crate) enum SelfLoops {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method options")]
 pub(crate) struct Method {
-    /// How to find communities
+    /// How to find communities; `components` puts together what any path joins, whatever the
+    /// direction of edges
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::LabelPropagation)]
     pub(crate) method: MethodName,
     /// Seed of every random choice; the same seed gives the same communities whatever the memory
@@ -340,9 +341,7 @@ pub(crate) struct Method {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MethodName {
-    /// A node takes the label with the most weight among its neighbors, until few change
     LabelPropagation,
-    /// Nodes that a path joins are together; the direction of edges does not count
     Components,
 }
 

@@ -175,9 +175,9 @@ fn a_file_that_does_not_fit_the_graph_is_refused() {
 fn what_grows_with_the_options_is_refused_before_any_work() {
     let sim = Sim::new();
     let mut text = String::new();
-    (0..400_000).for_each(|i| text += &format!("{i} {}\n", i * 7919 % 400_000));
+    (0..400_000u32).for_each(|i| text += &format!("{i} {}\n", i * 7 % 400_000));
     sim.put("/in/edges.tsv", text.as_bytes());
-    let consensus = Some(Consensus::new(100, 0.5));
+    let consensus = Some(Consensus::new(1000, 0.5));
     let options = with(PropagationOptions { consensus, ..PropagationOptions::default() });
     let error = cluster_edges(&sim, &options, "/out/x.tsv").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
