@@ -4,10 +4,17 @@ use super::Job;
 use crate::cluster::{Given, PropagationOptions};
 use crate::error::Result;
 use crate::graph::Graph;
+use crate::io::Files;
 use crate::membership::{self, Membership, MembershipOptions};
 use crate::progress::{Event, Stage, tell};
 use crate::units::format_counted;
 use std::path::Path;
+
+/// Checks that the files that the options name are there, before the work and not after it.
+pub(super) fn check(files: &Files, options: &PropagationOptions) -> Result<()> {
+    let paths = [&options.initial, &options.fixed].into_iter().flatten();
+    paths.filter(|path| *path != Path::new("-")).try_for_each(|path| files.entry(path).map(drop))
+}
 
 impl Job<'_> {
     /// Reads the files that the options name; `scratch` is an existing directory.

@@ -327,6 +327,7 @@ pub fn cluster(
     options.check()?;
     let outputs = outputs(files, output, options)?;
     outputs.iter().try_for_each(|output| output::check(files, output))?;
+    given::check(files, &options.propagation)?;
     match source {
         Source::Graph { path, limits } => {
             limits.check()?;
