@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Build(Build),
     /// Estimate the time, memory and disk a job needs, without running it
     Plan(Plan),
+    /// Rate communities by their graph, and compare them with others
+    Score(Score),
     /// Describe a graph, and verify it; or the work directory of a job, or the profile of a disk
     Inspect(Inspect),
     /// Write a random graph, with its communities if it has any
@@ -117,6 +119,50 @@ pub(crate) struct Plan {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) resources: Resources,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("work_dir", |arg| arg.help(
+        "Where to keep temporary files [default: the directory of the communities]"
+    )),
+    after_help = "\
+Examples:
+  outcore score web.graph communities.tsv
+  outcore score web.graph communities.tsv --against truth.tsv --json"
+)]
+pub(crate) struct Score {
+    /// A graph made by `outcore build`
+    pub(crate) graph: PathBuf,
+    /// Lines of `node<TAB>community`, in any order, also compressed; `-` for standard input
+    pub(crate) communities: PathBuf,
+    /// Compare with these communities, over the nodes that both name
+    #[arg(long, value_name = "FILE")]
+    pub(crate) against: Option<PathBuf>,
+    /// The resolution of modularity and of CPM; for CPM in units of the mean weight of an edge
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub(crate) resolution: f64,
+    /// What to do about nodes that the communities do not name
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = Unnamed::Stop)]
+    pub(crate) unnamed: Unnamed,
+    // Not a doc comment: rustdoc would take the default for a link.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help = "Skip lines that start with this text; an empty text skips none [default: #]"
+    )]
+    pub(crate) comment: Option<String>,
+    /// Print the score as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Unnamed {
+    Stop,
+    Singletons,
 }
 
 #[derive(Debug, Args)]
@@ -260,9 +306,40 @@ pub(crate) struct Input {
     /// Give every edge the weight 1
     #[arg(long)]
     pub(crate) ignore_weights: bool,
-    /// Drop edges of a smaller weight
-    #[arg(long, value_name = "W", allow_negative_numbers = true)]
+    /// What each weight becomes as it is read: `log` is ln(1 + w), for counts; `neglog10` is
+    /// -log10(w), for E-values (at most 200, also for 0; none for 1 and more); `reciprocal` is 1/w,
+    /// for distances
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = WeightTransform::None)]
+    pub(crate) weight_transform: WeightTransform,
+    /// Drop edges of a smaller weight, as transformed
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
     pub(crate) min_weight: Option<f64>,
+    /// Drop edges of a larger weight, as transformed
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
+    pub(crate) max_weight: Option<f64>,
+    /// Divide weights, after the thresholds: `self-score` by the smaller self score of the two
+    /// nodes, which is the weight of a node's self hit (`A A 723`); use it with `--duplicates max`
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Normalize::None)]
+    pub(crate) normalize: Normalize,
+    /// Also these nodes, even if no edge has them: a name at the beginning of each line, no header.
+    /// New ones follow the nodes of the edges
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nodes: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WeightTransform {
+    None,
+    Log,
+    #[value(name = "neglog10")]
+    NegLog10,
+    Reciprocal,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Normalize {
+    None,
+    SelfScore,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -328,19 +405,35 @@ pub(crate) struct Method {
     /// and the threads
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Stop after this many sweeps over the graph [default: 30]
+    /// Larger values give smaller communities. modularity: 1 is usual, and the default. cpm: the least
+    /// density of a community, in units of the mean weight of an edge
+    #[arg(long, value_name = "X")]
+    pub(crate) resolution: Option<f64>,
+    /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub(crate) cycles: Option<u8>,
+    /// Most sweeps: over the graph for label-propagation, of a level for the others [default: 30
+    /// and 50]
     #[arg(long, value_name = "N")]
     pub(crate) max_sweeps: Option<u32>,
-    /// Stop when at most this share of the nodes changes in a sweep [default: 0.001]
+    /// label-propagation: stop when at most this share of the nodes changes in a sweep [default:
+    /// 0.001]
     #[arg(long, value_name = "SHARE")]
     pub(crate) tolerance: Option<f64>,
-    /// Sweep until no node changes, however long it takes
+    /// label-propagation: sweep until no node changes, however long it takes
     #[arg(long, conflicts_with_all = ["max_sweeps", "tolerance"])]
     pub(crate) converge: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MethodName {
+    /// Fewest bits to describe a random walk (what Infomap minimizes)
+    MapEquation,
+    /// Most weight inside beyond chance (what Louvain and Leiden maximize)
+    Modularity,
+    /// Communities denser than the resolution (the constant Potts model)
+    Cpm,
+    /// The label with the most weight among the neighbors: least memory
     LabelPropagation,
     Components,
 }
@@ -404,6 +497,11 @@ impl Color {
         }
         .write_global();
     }
+}
+
+/// The engine says which numbers are weights.
+fn number(text: &str) -> Result<f64, &'static str> {
+    text.parse().map_err(|_| "it is not a number")
 }
 
 /// `--threads`, or one per core.

@@ -208,7 +208,7 @@ fn table(graph: &Description<'_>) -> String {
 }
 
 /// Weights are kept with seven digits; more would be noise.
-fn seven_digits(value: f64) -> String {
+pub(crate) fn seven_digits(value: f64) -> String {
     format!("{value:.6e}")
         .parse()
         .map_or_else(|_| value.to_string(), |short: f64| short.to_string())

@@ -6,7 +6,7 @@ use crate::{input, print, profile};
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::graph::Duplicates;
 use outcore::io::Files;
-use outcore::job::{self, JobOptions, Report, Source};
+use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Limits, Plan};
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
@@ -16,8 +16,12 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
     let inputs = input::expand(files, &arguments.inputs)?;
     let source = match inputs.as_slice() {
         [path] if files.entry(&path.join("graph.json")).is_ok() => {
-            input::refuse_for_graph(&arguments.input, &arguments.resources, path)?;
-            Source::Graph { path: path.clone(), limits: limits(&arguments.resources) }
+            input::refuse_for_graph(&arguments.input, path)?;
+            Source::Graph {
+                path: path.clone(),
+                limits: limits(&arguments.resources),
+                work_dir: work_dir(files, &arguments.resources, &arguments.output),
+            }
         }
         _ => {
             let options = job_options(
@@ -30,8 +34,10 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
             Source::Edges(Box::new(options))
         }
     };
-    let options = cluster_options(arguments)?;
+    let is_graph = matches!(source, Source::Graph { .. });
+    let options = cluster_options(arguments, is_graph)?;
     check_report(files, arguments.report.as_deref())?;
+    // What is read and written again and again decides.
     let work_dir = match &source {
         Source::Edges(options) => &options.work_dir,
         Source::Graph { path, .. } => path,
@@ -76,10 +82,6 @@ fn job_options(
     resources: &Resources,
     output: &Path,
 ) -> Result<JobOptions> {
-    let work_dir = match &resources.work_dir {
-        Some(directory) => directory.clone(),
-        None => beside(files, output),
-    };
     Ok(JobOptions {
         input: input::options(inputs, input)?,
         directed: input.directed,
@@ -90,9 +92,22 @@ fn job_options(
             args::Duplicates::First => Duplicates::First,
         },
         keep_loops: input.self_loops == args::SelfLoops::Keep,
+        min_weight: input.min_weight,
+        max_weight: input.max_weight,
+        normalize: match input.normalize {
+            args::Normalize::None => Normalize::None,
+            args::Normalize::SelfScore => Normalize::SelfScore,
+        },
         limits: limits(resources),
-        work_dir,
+        work_dir: work_dir(files, resources, output),
     })
+}
+
+pub(crate) fn work_dir(files: &Files, resources: &Resources, output: &Path) -> PathBuf {
+    match &resources.work_dir {
+        Some(directory) => directory.clone(),
+        None => beside(files, output),
+    }
 }
 
 /// The directory of `output`, or the current one if that is no file.
@@ -104,37 +119,86 @@ fn beside(files: &Files, output: &Path) -> PathBuf {
     }
 }
 
-fn limits(resources: &Resources) -> Limits {
+pub(crate) fn limits(resources: &Resources) -> Limits {
     Limits { memory_bytes: resources.memory.bytes(), threads: args::threads(resources.threads) }
 }
 
-fn cluster_options(arguments: &args::Cluster) -> Result<ClusterOptions> {
+fn cluster_options(arguments: &args::Cluster, is_graph: bool) -> Result<ClusterOptions> {
     let args::Cluster { method, labels, input, .. } = arguments;
-    labels.refuse_for(method)?;
-    let is_limited = method.max_sweeps.is_some() || method.tolerance.is_some();
-    let converges = method.converge || labels.converges() && !is_limited;
-    let plain = ClusterOptions::default();
-    let tolerance = method.tolerance.unwrap_or(plain.tolerance);
-    let max_sweeps = method.max_sweeps.unwrap_or(plain.max_sweeps);
-    if !(0.0..=1.0).contains(&tolerance) {
+    if method.tolerance.is_some_and(|tolerance| !(0.0..=1.0).contains(&tolerance)) {
         return Err(Error::new(ErrorKind::Usage, "`--tolerance` is a share from 0 to 1"));
     }
-    if max_sweeps == 0 {
+    if method.max_sweeps == Some(0) {
         return Err(Error::new(ErrorKind::Usage, "`--max-sweeps` must be at least 1"));
     }
+    let (name, options) = (method.method, ClusterOptions::default());
+    refuse_method_options(method)?;
+    labels.refuse_for(method)?;
+    let resolution = match (name, method.resolution) {
+        (args::MethodName::Cpm, None) => {
+            return Err(Error::new(ErrorKind::Usage, "`--method cpm` needs `--resolution`")
+                .hint("it is the least density of a community, in units of the mean weight of an edge: try 0.01 for tight communities, 0.001 for loose ones"));
+        }
+        (_, Some(resolution)) if !(resolution > 0.0 && resolution.is_finite()) => {
+            return Err(Error::new(ErrorKind::Usage, "`--resolution` is a number above 0"));
+        }
+        (_, resolution) => resolution.unwrap_or(options.resolution),
+    };
+    let is_limited = method.max_sweeps.is_some() || method.tolerance.is_some();
+    let converges = method.converge || labels.converges() && !is_limited;
     let options = ClusterOptions {
-        method: match method.method {
+        method: match name {
+            args::MethodName::MapEquation => Method::MapEquation,
+            args::MethodName::Modularity => Method::Modularity,
+            args::MethodName::Cpm => Method::Cpm,
             args::MethodName::LabelPropagation => Method::LabelPropagation,
             args::MethodName::Components => Method::Components,
         },
+        resolution,
+        cycles: method.cycles.map_or(options.cycles, u32::from),
         seed: method.seed,
-        max_sweeps: if converges { u32::MAX } else { max_sweeps },
-        tolerance: if converges { 0.0 } else { tolerance },
-        min_weight: input.min_weight.unwrap_or(0.0),
+        max_sweeps: if converges { Some(u32::MAX) } else { method.max_sweeps },
+        tolerance: if converges { 0.0 } else { method.tolerance.unwrap_or(options.tolerance) },
+        // Edges are dropped as they are read, before they are added up.
+        min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
         propagation: labels.options(),
     };
     options.check()?;
     Ok(options)
+}
+
+/// Options that the method has no use for.
+fn refuse_method_options(method: &args::Method) -> Result<()> {
+    use args::MethodName::{Components, Cpm, LabelPropagation, MapEquation, Modularity};
+    let name = method.method;
+    let propagates = name == LabelPropagation;
+    let given = [
+        (method.tolerance.is_some() && !propagates, "--tolerance", "label-propagation"),
+        (method.converge && !propagates, "--converge", "label-propagation"),
+        (
+            method.max_sweeps.is_some() && name == Components,
+            "--max-sweeps",
+            "all methods but components",
+        ),
+        (
+            method.resolution.is_some() && !matches!(name, Modularity | Cpm),
+            "--resolution",
+            "modularity and cpm",
+        ),
+        (
+            method.cycles.is_some() && !matches!(name, MapEquation | Modularity | Cpm),
+            "--cycles",
+            "map-equation, modularity and cpm",
+        ),
+    ];
+    match given.into_iter().find(|(is_wrong, ..)| *is_wrong) {
+        None => Ok(()),
+        Some((_, option, methods)) => {
+            let message = format!("`{option}` is of no use to this method");
+            Err(Error::new(ErrorKind::Usage, message)
+                .hint(format!("it is for `--method` {methods}")))
+        }
+    }
 }
 
 /// A report that cannot be written fails before the work.

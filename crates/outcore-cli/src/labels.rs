@@ -105,18 +105,6 @@ impl Labels {
             (self.consensus.is_some(), "--consensus"),
             (self.like.is_some(), "--like"),
         ];
-        let sweeps = [
-            (method.max_sweeps.is_some(), "--max-sweeps"),
-            (method.tolerance.is_some(), "--tolerance"),
-            (method.converge, "--converge"),
-        ];
-        if let Some((_, option)) = sweeps.iter().find(|(is_given, _)| *is_given)
-            && method.method == MethodName::Components
-        {
-            let message =
-                format!("`{option}` is for methods that sweep, and components need no sweep");
-            return Err(Error::new(ErrorKind::Usage, message).hint("leave it out"));
-        }
         match given.iter().find(|(is_given, _)| *is_given) {
             None => Ok(()),
             Some((_, option)) => {

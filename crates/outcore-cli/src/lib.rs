@@ -15,6 +15,7 @@ mod memory;
 mod profile;
 mod progress;
 mod render;
+mod score;
 mod signals;
 
 use args::{Cli, Command};
@@ -71,6 +72,10 @@ fn execute(cli: &Cli, terminal: &Terminal, signals: &signals::Signals) -> Result
             jobs::build(&files, arguments, terminal)
         }
         Command::Plan(arguments) => jobs::plan(&files, arguments, terminal),
+        Command::Score(arguments) => {
+            signals.catch()?;
+            score::score(&files, arguments, terminal)
+        }
         Command::Inspect(arguments) => {
             signals.catch()?;
             inspect::inspect(&files, arguments, terminal)

@@ -6,7 +6,7 @@ use outcore::graph::Duplicates;
 use outcore::input::InputOptions;
 use outcore::io::Files;
 use outcore::io::sim::{Fault, Sim};
-use outcore::job::{self, JobOptions, Report, Source};
+use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::plan::Limits;
 use outcore::progress::Silent;
 use outcore::{ErrorKind, Result};
@@ -42,6 +42,9 @@ fn job_options(threads: usize, memory_bytes: u64) -> JobOptions {
         directed: false,
         duplicates: Duplicates::Sum,
         keep_loops: true,
+        min_weight: None,
+        max_weight: None,
+        normalize: Normalize::None,
         limits: Limits { memory_bytes, threads },
         work_dir: PathBuf::from("/disk"),
     }
@@ -64,7 +67,8 @@ fn cluster_graph(
         job::build(&files, &job_options(2, 128 * MIB), graph, &Silent)?;
     }
     let limits = Limits { memory_bytes: 96 * MIB, threads };
-    let source = Source::Graph { path: graph.to_path_buf(), limits };
+    let source =
+        Source::Graph { path: graph.to_path_buf(), limits, work_dir: PathBuf::from("/disk") };
     job::cluster(&files, &source, options, Path::new(output), &Silent)
 }
 

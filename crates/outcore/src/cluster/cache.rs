@@ -1,7 +1,7 @@
 //! Blocks in order, from memory as far as the budget goes and from the file after that.
 //!
-//! A clustering scans the graph several times. The first blocks stay in memory, encoded; the rest is
-//! read again by every scan, ahead of its use. What is kept never changes a result.
+//! A clustering scans the graph several times. The first blocks to come stay in memory, encoded; the
+//! rest is read again by every scan, ahead of its use. What is kept never changes a result.
 
 use crate::error::Result;
 use crate::graph::{Block, BlockEntry, Graph};
@@ -10,18 +10,20 @@ use std::sync::Arc;
 /// Blocks read ahead while one is worked on.
 pub(crate) const READ_AHEAD: usize = 2;
 
-/// The blocks of a graph, the first of them kept in memory.
+/// The blocks of a graph, some of them kept in memory.
 pub(crate) struct BlockSource<'g> {
     graph: &'g Graph,
-    kept: Vec<Arc<Block>>,
+    kept: Vec<Option<Arc<Block>>>,
     kept_bytes: u64,
     budget: u64,
+    scans: u64,
 }
 
 impl<'g> BlockSource<'g> {
-    /// Keeps as many of the first blocks as fit into `budget` bytes.
+    /// Keeps the blocks that come first, as many as fit into `budget` bytes.
     pub(crate) fn new(graph: &'g Graph, budget: u64) -> Self {
-        Self { graph, kept: Vec::new(), kept_bytes: 0, budget }
+        let kept = vec![None; if budget > 0 { graph.blocks().len() } else { 0 }];
+        Self { graph, kept, kept_bytes: 0, budget, scans: 0 }
     }
 
     /// The graph.
@@ -29,29 +31,51 @@ impl<'g> BlockSource<'g> {
         self.graph
     }
 
-    /// Visits in order every block that is `wanted` when its turn comes.
+    /// Memory of the blocks that are kept.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        self.kept_bytes
+    }
+
+    /// How often the blocks have been gone through.
+    pub(crate) fn scans(&self) -> u64 {
+        self.scans
+    }
+
+    /// Visits all blocks in the order of their nodes.
+    ///
+    /// # Errors
+    /// Those of reading and of `visit`.
+    pub(crate) fn for_all(&mut self, visit: impl FnMut(&Block) -> Result<()>) -> Result<()> {
+        self.for_each(0..self.graph.blocks().len(), |_| true, visit)
+    }
+
+    /// Visits the blocks of `order` that are `wanted` when their turn comes.
     ///
     /// # Errors
     /// Those of reading and of `visit`.
     pub(crate) fn for_each(
         &mut self,
+        order: impl Iterator<Item = usize> + Clone,
         wanted: impl Fn(&BlockEntry) -> bool,
         mut visit: impl FnMut(&Block) -> Result<()>,
     ) -> Result<()> {
+        self.scans += 1;
         let entries = self.graph.blocks();
+        let is_kept = |index: usize| matches!(self.kept.get(index), Some(Some(_)));
         // What is wanted now is read ahead; what comes to be wanted only later is read in its turn.
         let planned: Vec<usize> =
-            (self.kept.len()..entries.len()).filter(|&i| wanted(&entries[i])).collect();
+            order.clone().filter(|&index| !is_kept(index) && wanted(&entries[index])).collect();
         let mut ahead = planned.iter().copied().peekable();
         let mut scan = (!planned.is_empty()).then(|| self.graph.scan(planned.clone(), READ_AHEAD));
-        for (index, entry) in entries.iter().enumerate() {
+        for index in order {
+            let entry = &entries[index];
             let was_planned = ahead.next_if_eq(&index).is_some();
             let block = if was_planned {
                 let next = scan.as_mut().map_or(Ok(None), |scan| scan.next())?;
                 next.expect("the scan returns every block that was planned")
             } else if !wanted(entry) {
                 continue;
-            } else if let Some(block) = self.kept.get(index) {
+            } else if let Some(Some(block)) = self.kept.get(index) {
                 block.clone()
             } else {
                 Arc::new(self.graph.read_block(index)?)
@@ -66,8 +90,10 @@ impl<'g> BlockSource<'g> {
 
     fn keep(&mut self, block: &Arc<Block>) {
         let bytes = block.memory_bytes() as u64;
-        if block.index() == self.kept.len() && self.kept_bytes + bytes <= self.budget {
-            self.kept.push(block.clone());
+        if let Some(slot @ None) = self.kept.get_mut(block.index())
+            && self.kept_bytes + bytes <= self.budget
+        {
+            *slot = Some(block.clone());
             self.kept_bytes += bytes;
         }
     }

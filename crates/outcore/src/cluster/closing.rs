@@ -34,25 +34,24 @@ impl Job<'_> {
         let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
         let pieces: Vec<Pieces> = outcomes.iter().map(|_| Pieces::new(count, directed)).collect();
         let scratch = PerThread::new(Closing::default);
-        let mut strengths = (self.strength_bytes() > 0).then(|| Vec::with_capacity(count));
+        // Several levels have taken more than that before.
+        let is_remembered = self.options.method.is_multilevel() || self.strength_bytes() > 0;
+        let mut strengths = is_remembered.then(|| Vec::with_capacity(count));
         let mut insides = vec![0.0; outcomes.len()];
         let mut sums = Vec::new();
-        source.for_each(
-            |_| true,
-            |block| {
-                tell(self.observer, Event::Advance { done })?;
-                for (at, (outcome, pieces)) in outcomes.iter().zip(&pieces).enumerate() {
-                    let (labels, pieces) = (&outcome.labels, Some(pieces));
-                    block_sums::<S>(block, directed, labels, pieces, &scratch, &mut sums)?;
-                    // One by one, as where the nodes are looked at again.
-                    sums.iter().for_each(|s| insides[at] += s.inside);
-                    if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
-                        strengths.extend(sums.iter().map(|s| s.strength));
-                    }
+        source.for_all(|block| {
+            tell(self.observer, Event::Advance { done })?;
+            for (at, (outcome, pieces)) in outcomes.iter().zip(&pieces).enumerate() {
+                let (labels, pieces) = (&outcome.labels, Some(pieces));
+                block_sums::<S>(block, directed, labels, pieces, &scratch, &mut sums)?;
+                // One by one, as where the nodes are looked at again.
+                sums.iter().for_each(|s| insides[at] += s.inside);
+                if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
+                    strengths.extend(sums.iter().map(|s| s.strength));
                 }
-                Ok(())
-            },
-        )?;
+            }
+            Ok(())
+        })?;
         // All are numbered before any is rated: the pieces make room for the sums.
         let numbered: Vec<Numbered> = outcomes
             .into_iter()
@@ -74,7 +73,7 @@ impl Job<'_> {
                 let tick = |_: &_| tell(self.observer, Event::Advance { done });
                 tally = tally.scan::<S>(source, &numbered.labels, None, &scratch, tick)?;
             }
-            Ok(numbered.rated(&tally))
+            Ok(numbered.rated(&tally, source.scans()))
         };
         numbered.into_iter().zip(insides).map(rate).collect()
     }
@@ -115,7 +114,7 @@ impl Numbered {
         (self.community_count() - singles) as usize
     }
 
-    fn rated(self, tally: &Tally) -> Communities {
+    fn rated(self, tally: &Tally, scans: u64) -> Communities {
         Communities {
             community_count: self.community_count(),
             singleton_count: self.singleton_count(),
@@ -124,6 +123,9 @@ impl Numbered {
             modularity: tally.modularity(),
             coverage: tally.coverage(),
             sweeps: self.history.sweeps,
+            scans: scans + self.history.scans,
+            cycles: self.history.cycles,
+            levels: self.history.levels,
             converged: self.history.converged,
             last_moved: self.history.last_moved,
             arcs_visited: self.history.arcs,

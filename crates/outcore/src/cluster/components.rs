@@ -10,7 +10,7 @@ use super::memory::ClusterMemory;
 use super::number::{SizeCount, number_in_place};
 use super::parallel::{PerThread, for_chunks, for_ranges, piece_nodes};
 use super::table::Sum;
-use super::{Communities, Job};
+use super::{Communities, Job, Method};
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::progress::{Event, tell};
@@ -23,15 +23,15 @@ pub(super) fn memory(graph: &Graph, threads: usize) -> ClusterMemory {
     let nodes = graph.node_count();
     ClusterMemory {
         node_bytes: 4 * nodes + nodes.div_ceil(8) + WINDOW_BYTES,
-        ..ClusterMemory::of(graph, threads)
+        ..ClusterMemory::of(graph, Method::Components, threads)
     }
 }
 
 impl Job<'_> {
     /// Finds the components of the graph.
     pub(super) fn find_components<S: Sum>(&self) -> Result<Communities> {
-        let window_bytes = self.rest.min(4 * self.graph.node_count());
-        let mut source = BlockSource::new(self.graph, self.rest - window_bytes);
+        let window_bytes = self.rest().min(4 * self.graph.node_count());
+        let mut source = BlockSource::new(self.graph, self.rest() - window_bytes);
         let scratch = PerThread::new(Closing::default);
         let roots = self.connect_all::<S>(&mut source, &scratch)?.into_roots();
         let (labels, sizes) = number_in_place(roots);
@@ -53,6 +53,9 @@ impl Job<'_> {
             modularity,
             coverage: 1.0,
             sweeps: 0,
+            scans: source.scans(),
+            cycles: 0,
+            levels: 0,
             converged: true,
             last_moved: 0,
             arcs_visited: 0,
@@ -69,21 +72,18 @@ impl Job<'_> {
         tell(self.observer, Event::Detail { text: "connecting nodes" })?;
         let pieces = Pieces::new(self.graph.node_count() as usize, self.graph.is_directed());
         let mut arcs = 0;
-        source.for_each(
-            |_| true,
-            |block| {
-                tell(self.observer, Event::Advance { done: arcs })?;
-                arcs += block.arc_count();
-                let nodes = block.node_count();
-                for_ranges(nodes, piece_nodes(nodes, block.arc_count()), |locals| {
-                    scratch.with(|closing| {
-                        locals.into_iter().try_for_each(|at| closing.link(block, at, &pieces))?;
-                        closing.connect_waiting(&pieces);
-                        Ok(())
-                    })
+        source.for_all(|block| {
+            tell(self.observer, Event::Advance { done: arcs })?;
+            arcs += block.arc_count();
+            let nodes = block.node_count();
+            for_ranges(nodes, piece_nodes(nodes, block.arc_count()), |locals| {
+                scratch.with(|closing| {
+                    locals.into_iter().try_for_each(|at| closing.link(block, at, &pieces))?;
+                    closing.connect_waiting(&pieces);
+                    Ok(())
                 })
-            },
-        )?;
+            })
+        })?;
         Ok(pieces)
     }
 
@@ -106,28 +106,25 @@ impl Job<'_> {
         let mut first = 0;
         loop {
             let mut strengths = vec![0.0; window.min(shared - first)];
-            source.for_each(
-                |_| true,
-                |block| {
-                    tell(self.observer, Event::Advance { done: 0 })?;
-                    strengths_of::<S>(block, loop_ends, scratch, &mut node_sums)?;
-                    for (node, &strength) in (block.first_node() as usize..).zip(&node_sums) {
-                        let label = labels[node] as usize;
-                        if unit == 0.0 {
-                            unit = strength;
-                        }
-                        if let Some(sum) = strengths.get_mut(label.wrapping_sub(first)) {
-                            *sum += strength;
-                        } else if first == 0 && label >= shared && strength > 0.0 {
-                            squares += (strength / unit) * (strength / unit);
-                        }
-                        if first == 0 {
-                            total += strength;
-                        }
+            source.for_all(|block| {
+                tell(self.observer, Event::Advance { done: 0 })?;
+                strengths_of::<S>(block, loop_ends, scratch, &mut node_sums)?;
+                for (node, &strength) in (block.first_node() as usize..).zip(&node_sums) {
+                    let label = labels[node] as usize;
+                    if unit == 0.0 {
+                        unit = strength;
                     }
-                    Ok(())
-                },
-            )?;
+                    if let Some(sum) = strengths.get_mut(label.wrapping_sub(first)) {
+                        *sum += strength;
+                    } else if first == 0 && label >= shared && strength > 0.0 {
+                        squares += (strength / unit) * (strength / unit);
+                    }
+                    if first == 0 {
+                        total += strength;
+                    }
+                }
+                Ok(())
+            })?;
             squares += strengths.iter().map(|&s| share_squared(s, unit)).sum::<f64>();
             first += strengths.len();
             if first == shared {

@@ -163,17 +163,14 @@ pub(crate) fn scan_communities<S: Sum>(
 ) -> Result<()> {
     let directed = source.graph().is_directed();
     let mut sums = Vec::new();
-    source.for_each(
-        |_| true,
-        |block| {
-            tick(block)?;
-            block_sums::<S>(block, directed, labels, pieces, scratch, &mut sums)?;
-            for (node, &sums) in (block.first_node()..).zip(&sums) {
-                visit(node, sums);
-            }
-            Ok(())
-        },
-    )
+    source.for_all(|block| {
+        tick(block)?;
+        block_sums::<S>(block, directed, labels, pieces, scratch, &mut sums)?;
+        for (node, &sums) in (block.first_node()..).zip(&sums) {
+            visit(node, sums);
+        }
+        Ok(())
+    })
 }
 
 /// As [`scan_communities`], for one block: `sums` become those of its nodes.

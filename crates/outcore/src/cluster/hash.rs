@@ -10,6 +10,12 @@ pub(super) const LEAD: u64 = 0x4c45_4144_4552_5331;
 pub(super) const TIE: u64 = 0x5449_4542_5245_414b;
 /// In which sub-round of a block a node is evaluated.
 pub(super) const SUB: u64 = 0x5355_4252_4f55_4e44;
+/// In which order the blocks of a graph are swept.
+pub(super) const ORDER: u64 = 0x424c_4f43_4b4f_5244;
+/// Who is a leader when communities are refined.
+pub(super) const REFINE: u64 = 0x5245_4649_4e45_4c44;
+/// Sets the levels of a hierarchy apart.
+pub(super) const LEVEL: u64 = 0x4c45_5645_4c48_4153;
 
 /// Spreads the bits of a number.
 #[inline]

@@ -16,17 +16,22 @@ mod closing;
 mod component_tests;
 mod components;
 mod connect;
+mod contract;
+mod groups;
 mod hash;
 mod label_propagation;
 mod logarithm;
 mod map_equation;
 mod memory;
 mod modularity;
+mod multilevel;
 mod number;
 mod objective;
 mod options;
 #[cfg(test)]
 mod oracle;
+#[cfg(test)]
+mod oracle_levels;
 mod parallel;
 mod propagate;
 #[cfg(test)]
@@ -39,14 +44,15 @@ mod table;
 mod tally;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_levels;
 mod votes;
 
 pub(crate) use cache::BlockSource;
-pub(crate) use connect::{Closing, Pieces, split_count};
+pub(crate) use connect::{Pieces, split_count};
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
 pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
-pub(crate) use parallel::PerThread;
 pub use start::Given;
 pub(crate) use tally::Tally;
 
@@ -54,7 +60,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use closing::Outcome;
+use groups::Start;
+use map_equation::CodeLength;
+use modularity::{Density, Null};
+use std::path::Path;
 use table::Sum;
+
+/// Most sweeps of label propagation.
+const SWEEPS: u32 = 30;
 
 /// How to find communities.
 #[derive(
@@ -63,6 +77,12 @@ use table::Sum;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Method {
+    /// The communities by which a random walk is described in the fewest bits (Infomap's objective).
+    MapEquation,
+    /// The communities with the most weight inside beyond what their strengths make likely.
+    Modularity,
+    /// The constant Potts model: communities denser inside than the resolution.
+    Cpm,
     /// A node takes the label with the most weight among its neighbors, until few change.
     #[default]
     LabelPropagation,
@@ -70,18 +90,30 @@ pub enum Method {
     Components,
 }
 
+impl Method {
+    /// Whether it works on several levels, of edges without direction.
+    pub fn is_multilevel(self) -> bool {
+        matches!(self, Self::MapEquation | Self::Modularity | Self::Cpm)
+    }
+}
+
 /// What to find.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ClusterOptions {
     /// How.
     pub method: Method,
+    /// Larger values give smaller communities. Modularity: 1 is the usual one. The constant Potts
+    /// model: the least density inside communities, in units of the mean weight of an arc.
+    pub resolution: f64,
+    /// The most cycles of the methods that work on several levels.
+    pub cycles: u32,
     /// Stands in for chance: another seed gives another, equally good result.
     pub seed: u64,
-    /// The most sweeps.
-    pub max_sweeps: u32,
-    /// The sweeps end when at most this share of the nodes changes; 0 ends them when none does.
+    /// The most sweeps, of the graph or, with several levels, of a level above it; if `None`, 30 and 50.
+    pub max_sweeps: Option<u32>,
+    /// Label propagation: the sweeps end when at most this share of the nodes changes; 0 ends them when none does.
     pub tolerance: f64,
-    /// Arcs lighter than this are as if they were not there.
+    /// Arcs lighter than this are as if they were not there, for label propagation and components.
     pub min_weight: f64,
     /// More options of label propagation.
     pub propagation: PropagationOptions,
@@ -93,19 +125,18 @@ impl ClusterOptions {
         match self.method {
             Method::LabelPropagation => propagate::memory(self, graph, given_count, threads),
             Method::Components => components::memory(graph, threads),
+            method => ClusterMemory::of(graph, method, threads),
         }
     }
-}
 
-impl ClusterOptions {
     /// What grows with the number of nodes of the memory for clustering, for a graph that is not there
     /// yet.
     pub fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
-        let given = [&self.propagation.initial, &self.propagation.fixed];
-        let given_count = given.into_iter().flatten().count() as u64;
+        let given_count = self.propagation.files().count() as u64;
         let bits = match self.method {
             Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
             Method::Components => 33,
+            method => 8 * ClusterMemory::bytes_a_node(method, directed),
         };
         (bits * node_count).div_ceil(8)
     }
@@ -115,8 +146,10 @@ impl Default for ClusterOptions {
     fn default() -> Self {
         Self {
             method: Method::default(),
+            resolution: 1.0,
+            cycles: 3,
             seed: 1,
-            max_sweeps: 30,
+            max_sweeps: None,
             tolerance: 0.001,
             min_weight: 0.0,
             propagation: PropagationOptions::default(),
@@ -145,6 +178,12 @@ pub struct Communities {
     pub coverage: f64,
     /// Sweeps.
     pub sweeps: u32,
+    /// How often the graph has been read, to the numbers given here.
+    pub scans: u64,
+    /// Cycles over several levels.
+    pub cycles: u32,
+    /// Levels above the graph.
+    pub levels: u64,
     /// Whether the sweeps ended because few enough nodes changed.
     pub converged: bool,
     /// Nodes that changed in the last sweep.
@@ -177,9 +216,10 @@ pub fn cluster(
     graph: &Graph,
     options: &ClusterOptions,
     memory: u64,
+    scratch: &Path,
     observer: &dyn Observer,
 ) -> Result<Communities> {
-    let mut all = cluster_from(graph, options, Given::default(), memory, observer)?;
+    let mut all = cluster_from(graph, options, Given::default(), memory, scratch, observer)?;
     assert_eq!(all.len(), 1, "one set of options");
     Ok(all.remove(0))
 }
@@ -193,9 +233,10 @@ pub fn cluster_from(
     options: &ClusterOptions,
     given: Given,
     memory: u64,
+    scratch: &Path,
     observer: &dyn Observer,
 ) -> Result<Vec<Communities>> {
-    cluster_within(graph, options, given, memory, Limits::default(), observer)
+    cluster_within(graph, options, given, memory, scratch, Limits::default(), observer)
 }
 
 /// Bounds of scratch memory; tests lower them.
@@ -216,6 +257,7 @@ fn cluster_within(
     options: &ClusterOptions,
     given: Given,
     memory: u64,
+    scratch: &Path,
     limits: Limits,
     observer: &dyn Observer,
 ) -> Result<Vec<Communities>> {
@@ -225,20 +267,21 @@ fn cluster_within(
         return Err(Error::new(ErrorKind::TooManyNodes, message)
             .note("communities can be found among at most 4,294,967,295 nodes"));
     }
+    if graph.is_directed() && options.method.is_multilevel() {
+        let path = graph.directory().display();
+        let message = format!("`{path}` has directed edges, which this method cannot use");
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("use `--method label-propagation`, or build the graph without `--directed`"));
+    }
+    let mut job = Job { graph, options, limits, memory, needed: 0, scratch, observer };
     let threads = rayon::current_num_threads();
-    let needed = options.memory(graph, given.count(), threads).total_bytes();
-    let Some(rest) = memory.checked_sub(needed) else {
-        let message = format!(
-            "clustering needs {} of memory, and {} are given",
-            format_bytes(needed),
-            format_bytes(memory)
-        );
-        return Err(Error::new(ErrorKind::MemoryTooSmall, message)
-            .hint(format!("use `--memory {}`, or fewer `--threads`", size_to_type(needed))));
-    };
+    job.needed = options.memory(graph, given.count(), threads).total_bytes();
+    if memory < job.needed {
+        return Err(job.too_little_memory(job.needed));
+    }
     tell(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
     let graph = &graph.seen_as(&options.view());
-    let job = Job { graph, options, limits, rest, observer };
+    job.graph = graph;
     // Votes are parts of a weight, also where all weights are 1.
     let in_parts = graph.is_weighted() || options.propagation.attenuates();
     let all = if in_parts { job.run::<f64>(given) } else { job.run::<u32>(given) }?;
@@ -250,9 +293,13 @@ fn cluster_within(
 #[derive(Debug, Clone, Copy, Default)]
 struct History {
     sweeps: u32,
+    cycles: u32,
+    levels: u64,
     converged: bool,
     last_moved: u64,
     arcs: u64,
+    /// Scans beside those of the last source of blocks.
+    scans: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -260,24 +307,60 @@ struct Job<'a> {
     graph: &'a Graph,
     options: &'a ClusterOptions,
     limits: Limits,
-    /// Memory beyond what is needed.
-    rest: u64,
+    memory: u64,
+    /// What is needed of it; the rest keeps blocks.
+    needed: u64,
+    /// A directory for temporary files.
+    scratch: &'a Path,
     observer: &'a dyn Observer,
 }
 
 impl Job<'_> {
+    fn needed_for(&self, graph: &Graph) -> u64 {
+        ClusterMemory::of(graph, self.options.method, rayon::current_num_threads()).total_bytes()
+    }
+
+    /// Memory beyond what is needed.
+    fn rest(&self) -> u64 {
+        self.memory - self.needed
+    }
+
+    fn too_little_memory(&self, needed: u64) -> Error {
+        let message = format!(
+            "clustering needs {} of memory, and {} are given",
+            format_bytes(needed),
+            format_bytes(self.memory)
+        );
+        Error::new(ErrorKind::MemoryTooSmall, message)
+            .hint(format!("use `--memory {}`, or fewer `--threads`", size_to_type(needed)))
+    }
+
     /// Strengths are known when pieces are connected, the communities to which they belong only
     /// afterwards: they are remembered if there is memory, else added up in another scan. It is set
     /// aside from the start, since memory given back is not always to be had again.
     fn strength_bytes(&self) -> u64 {
+        let rest = self.rest();
         let bytes = self.graph.node_count() * size_of::<f64>() as u64;
-        if self.graph.is_directed() || self.rest < bytes { 0 } else { bytes }
+        if self.graph.is_directed() || rest < bytes { 0 } else { bytes }
     }
 
     fn run<S: Sum>(&self, given: Given) -> Result<Vec<Communities>> {
-        match self.options.method {
-            Method::LabelPropagation => self.propagate::<S>(given),
-            Method::Components => Ok(vec![self.find_components::<S>()?]),
-        }
+        // The other half is for contractions and the levels above.
+        let source = &mut BlockSource::new(self.graph, self.rest() / 2);
+        let (labels, history) = match self.options.method {
+            Method::LabelPropagation => return self.propagate::<S>(given),
+            Method::Components => return Ok(vec![self.find_components::<S>()?]),
+            Method::MapEquation => multilevel::find::<CodeLength>(self, (), Start::Stars, source)?,
+            Method::Modularity => {
+                let null = Null::Strength(self.options.resolution);
+                multilevel::find::<Density>(self, null, Start::Stars, source)?
+            }
+            Method::Cpm => {
+                let mean = self.graph.weight_total() / self.graph.arc_count().max(1) as f64;
+                let null = Null::Count(self.options.resolution * mean);
+                multilevel::find::<Density>(self, null, Start::Singletons, source)?
+            }
+        };
+        self.finish_all::<S>(source, vec![Outcome { labels, history }], None)
     }
 }

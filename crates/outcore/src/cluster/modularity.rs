@@ -9,6 +9,7 @@
 //! weight of an arc. Memory: 8 bytes a community.
 
 use super::objective::{Objective, Sums, Visit};
+use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;
 
 /// What a node's mass is, and how much it counts.
@@ -48,6 +49,11 @@ impl Objective for Density {
     }
 
     #[inline]
+    fn prefetch(&self, label: u32) {
+        prefetch(&self.masses, label as usize);
+    }
+
+    #[inline]
     fn rate(&self, visit: &Visit, stay: &f64, label: u32, weight: f64) -> f64 {
         weight - self.factor * visit.mass * self.masses[label as usize] - stay
     }
@@ -73,6 +79,10 @@ impl Sums for Density {
     type Rule = Null;
     const COMMUNITY_BYTES: u64 = 8;
     const COUNTS_CUTS: bool = false;
+
+    fn asks_for_counts(null: Null) -> bool {
+        matches!(null, Null::Count(_))
+    }
 
     fn empty(null: Null, capacity: usize) -> Self {
         Self { null, masses: Vec::with_capacity(capacity), total_strength: 0.0, factor: 0.0 }

@@ -143,6 +143,11 @@ impl ClusterOptions {
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
             return refuse("`--min-weight` is a number from 0".into());
         }
+        if self.min_weight > 0.0 && self.method.is_multilevel() {
+            let message = "`--min-weight` is of no use to this method when a graph is clustered";
+            return Err(Error::new(ErrorKind::Usage, message)
+                .hint("give it to `outcore build`, or use `--method label-propagation`"));
+        }
         self.propagation.check()
     }
 
@@ -153,9 +158,9 @@ impl ClusterOptions {
 }
 
 impl PropagationOptions {
-    /// How many results there are.
-    pub fn set_count(&self) -> usize {
-        self.attenuation.len()
+    /// The files to read before.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.initial, &self.fixed].into_iter().flatten()
     }
 
     /// Whether votes lose anything in any set.

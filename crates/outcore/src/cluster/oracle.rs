@@ -2,7 +2,7 @@
 
 use super::hash::{Hash, LEAD, SUB, TIE};
 use super::options::{AttenuationRule, Seeding};
-use super::{ClusterOptions, Given};
+use super::{ClusterOptions, Given, SWEEPS};
 use crate::weight::{RELATIVE_TOLERANCE, Weight};
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Oracle {
         let (mut changes, mut visits) = (vec![0u32; n], vec![0u32; n]);
         let (mut sweeps, mut visited) = (0, 0);
         let attenuates = self.options.propagation.attenuates();
-        while sweeps < self.options.max_sweeps {
+        while sweeps < self.options.max_sweeps.unwrap_or(SWEEPS) {
             sweeps += 1;
             let mut moved = 0;
             for block in &self.blocks {

@@ -21,7 +21,7 @@ use super::start::{FirstLabels, Given, Start};
 use super::sweep::{Nodes, Swept, Workshop, sweep_block};
 use super::table::Sum;
 use super::votes::{Ballot, Rules, Votes};
-use super::{ClusterOptions, Communities, History, Job};
+use super::{ClusterOptions, Communities, History, Job, Method, SWEEPS};
 use crate::error::Result;
 use crate::graph::{Block, Graph, SEGMENT_ARCS};
 use crate::io::reserve_large_pages;
@@ -43,7 +43,7 @@ pub(super) fn memory(
     given_count: u64,
     threads: usize,
 ) -> ClusterMemory {
-    let base = ClusterMemory::of(graph, threads);
+    let base = ClusterMemory::of(graph, Method::LabelPropagation, threads);
     let limits_visits = options.most_visits(graph).is_some();
     let node_bits = node_bits(options, graph.is_directed(), limits_visits, given_count);
     let segment = graph.max_degree().min(SEGMENT_ARCS as u64);
@@ -90,11 +90,15 @@ impl PropagationOptions {
 }
 
 impl ClusterOptions {
+    fn most_sweeps(&self) -> u32 {
+        self.max_sweeps.unwrap_or(SWEEPS)
+    }
+
     /// The most visits of a node, if there can be more.
     fn most_visits(&self, graph: &Graph) -> Option<u16> {
         let most = self.propagation.max_visits.most(graph.max_degree())?;
         // A node is looked at once a sweep, so a limit beyond the sweeps is none.
-        (most < self.max_sweeps).then(|| most.min(u16::MAX.into()) as u16)
+        (most < self.most_sweeps()).then(|| most.min(u16::MAX.into()) as u16)
     }
 }
 
@@ -147,17 +151,36 @@ impl<'a> Run<'a> {
         };
         let changes = vec![0; if directed { nodes } else { 0 }];
         let (labels, active, seed) = (&state.labels[..], &state.active, set.seed);
-        let cutoff = options.label_cutoff;
+        let (cutoff, shuffled) = (options.label_cutoff, false);
         if attenuates {
             let objective = Votes::new(cutoff);
-            let nodes = Nodes { labels, active, changes, counts: &[], seed, objective, rules };
+            let nodes =
+                Nodes { labels, active, changes, counts: &[], seed, objective, shuffled, rules };
             Self::Attenuated(nodes, set.attenuation)
         } else if cutoff > 0.0 {
             let objective = Votes::new(cutoff);
-            Self::Cut(Nodes { labels, active, changes, counts: &[], seed, objective, rules })
+            Self::Cut(Nodes {
+                labels,
+                active,
+                changes,
+                counts: &[],
+                seed,
+                objective,
+                shuffled,
+                rules,
+            })
         } else {
             let objective = InsideWeight;
-            Self::Plain(Nodes { labels, active, changes, counts: &[], seed, objective, rules })
+            Self::Plain(Nodes {
+                labels,
+                active,
+                changes,
+                counts: &[],
+                seed,
+                objective,
+                shuffled,
+                rules,
+            })
         }
     }
 
@@ -202,7 +225,7 @@ impl Job<'_> {
         let seed = self.options.seed;
         let sets: Vec<Set> =
             options.attenuation.iter().map(|&attenuation| Set { seed, attenuation }).collect();
-        let mut source = BlockSource::new(self.graph, self.rest - self.strength_bytes());
+        let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
         let (outcomes, held) = self.advance::<S>(&mut source, &sets, start)?;
         self.finish_all::<S>(&mut source, outcomes, held.as_ref())
     }
@@ -214,22 +237,24 @@ impl Job<'_> {
             .map(|run| Set { seed: self.options.seed.wrapping_add(run.into()), attenuation })
             .collect();
         let again = start.held_only();
-        let mut source = BlockSource::new(self.graph, self.rest - self.strength_bytes());
+        let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
         let (runs, _) = self.advance::<S>(&mut source, &sets, start)?;
+        let mut before = History { scans: source.scans(), ..History::default() };
         drop(source);
-        let mut before = History::default();
         runs.iter().for_each(|run| before.add(&run.history));
         let labelings = runs.into_iter().map(|run| run.labels).collect();
         let (mut outcomes, held) = {
             let view = self.options.view().agreeing(labelings, consensus.share);
             let options = self.options.plain();
             let job = Job { graph: &self.graph.seen_as(&view), options: &options, ..*self };
-            let mut source = BlockSource::new(job.graph, self.rest - self.strength_bytes());
+            let mut source = BlockSource::new(job.graph, self.rest() - self.strength_bytes());
             let set = Set { seed: self.options.seed, attenuation: 0.0 };
-            job.advance::<f64>(&mut source, &[set], again)?
+            let advanced = job.advance::<f64>(&mut source, &[set], again)?;
+            before.scans += source.scans();
+            advanced
         };
         outcomes[0].history.add(&before);
-        let mut source = BlockSource::new(self.graph, self.rest - self.strength_bytes());
+        let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
         let mut found = self.finish_all::<S>(&mut source, outcomes, held.as_ref())?;
         Ok(found.remove(0))
     }
@@ -304,7 +329,7 @@ impl Job<'_> {
             self.limits.most_labels,
         );
         let mut histories = vec![History::default(); runs.len()];
-        for number in 1..=self.options.max_sweeps {
+        for number in 1..=self.options.most_sweeps() {
             let going: Vec<bool> = histories.iter().map(|history| !history.converged).collect();
             if !going.contains(&true) {
                 break;
@@ -319,6 +344,7 @@ impl Job<'_> {
                 going[run] && states[run].active.any(nodes)
             };
             source.for_each(
+                0..self.graph.blocks().len(),
                 |entry| {
                     let first = entry.first_node as usize;
                     let nodes = first..first + entry.node_count as usize;
@@ -362,6 +388,7 @@ impl History {
     fn add(&mut self, other: &Self) {
         self.sweeps += other.sweeps;
         self.arcs += other.arcs;
+        self.scans += other.scans;
     }
 }
 

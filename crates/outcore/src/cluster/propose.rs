@@ -147,7 +147,12 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
                             |&target: &u32| self.nodes.labels[target as usize].load(Relaxed);
                         plan.contested |= targets.iter().any(|&target| self.is_rival(target));
                         let (targets, codes) = self.nodes.votes(targets, codes, &mut worker.ballot);
+                        let first = worker.labels.len();
                         worker.labels.extend(targets.iter().map(label));
+                        if O::WEIGHS_NODES {
+                            let prefetch = |&label: &u32| self.nodes.objective.prefetch(label);
+                            worker.labels[first..].iter().for_each(prefetch);
+                        }
                         worker.codes.extend_from_slice(codes);
                         if O::ATTENUATES {
                             worker.hops.extend(targets.iter().map(|&t| self.nodes.hops(t)));

@@ -6,8 +6,7 @@
 //! first nodes, and fewer labels are left for the sweeps.
 
 use super::bits::Bits;
-use super::cache::BlockSource;
-use super::hash::{Hash, LEAD};
+use super::hash::Hash;
 use super::parallel::{PerThread, for_ranges, piece_nodes};
 use super::table::Sum;
 use crate::error::Result;
@@ -15,52 +14,14 @@ use crate::graph::{ArcScratch, Block};
 use crate::weight::RELATIVE_TOLERANCE;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Marks the nodes that lead.
-pub(super) fn choose_leads(seed: u64, leads: &Bits, node_count: usize) -> Result<()> {
-    let lead = Hash::new(seed ^ LEAD);
-    leads.fill(false);
-    for_ranges(node_count, 1 << 16, |nodes| {
-        for node in nodes {
-            if lead.of(node as u64, 0).is_multiple_of(4) {
-                leads.set(node);
-            }
-        }
-        Ok(())
-    })
-}
-
-/// Gives every node its first label. `leads` is overwritten.
-///
-/// # Errors
-/// Those of reading; `Interrupted` from `tick`, which is called for each block.
-pub(super) fn seed_labels<S: Sum>(
-    source: &mut BlockSource<'_>,
-    seed: u64,
-    labels: &[AtomicU32],
-    leads: &Bits,
-    scratch: &PerThread<ArcScratch>,
-    mut tick: impl FnMut(&Block) -> Result<()>,
-) -> Result<()> {
-    choose_leads(seed, leads, labels.len())?;
-    source.for_each(
-        |_| true,
-        |block| {
-            tick(block)?;
-            seed_block::<S>(block, seed, 0.0, labels, leads, scratch)
-        },
-    )
-}
-
-/// Gives the nodes of a block their first labels: of leaders to which they are tied by `least` or more.
+/// Gives the nodes of a block their first labels.
 ///
 /// # Errors
 /// Those of reading.
 pub(super) fn seed_block<S: Sum>(
     block: &Block,
-    seed: u64,
-    least: f64,
+    stars: Stars<'_>,
     labels: &[AtomicU32],
-    leads: &Bits,
     scratch: &PerThread<ArcScratch>,
 ) -> Result<()> {
     let nodes = block.node_count();
@@ -68,48 +29,72 @@ pub(super) fn seed_block<S: Sum>(
         scratch.with(|scratch| {
             for local in locals {
                 let node = block.first_node() + local as u32;
-                let label = if leads.get(node as usize) {
-                    node
-                } else {
-                    leader::<S>(block, local, seed, least, leads, scratch)?.unwrap_or(node)
-                };
-                labels[node as usize].store(label, Relaxed);
+                let (leader, _) = stars.leader::<S>(block, local, scratch, |_| true)?;
+                labels[node as usize].store(leader.unwrap_or(node), Relaxed);
             }
             Ok(())
         })
     })
 }
 
-/// The leader to which a node is tied most; between equals, the one with the largest hash.
-fn leader<S: Sum>(
-    block: &Block,
-    local: usize,
-    seed: u64,
-    cutoff: f64,
-    leads: &Bits,
-    scratch: &mut ArcScratch,
-) -> Result<Option<u32>> {
-    let node = block.first_node() + local as u32;
-    let mut largest = 0.0f64;
-    block.for_each_segment(local, scratch, |targets, codes| {
-        S::for_each(targets, codes, |target, weight| {
-            if weight.value() > largest && leads.get(target as usize) {
-                largest = weight.value();
-            }
-        });
-    })?;
-    if largest == 0.0 || largest < cutoff * (1.0 - RELATIVE_TOLERANCE) {
-        return Ok(None);
+/// Who leads, and which leader a node prefers.
+#[derive(Clone, Copy)]
+pub(super) struct Stars<'a> {
+    pub(super) leads: &'a Bits,
+    pub(super) seed: u64,
+    /// Only a tie of this weight makes a node follow.
+    pub(super) least: f64,
+}
+
+impl<'a> Stars<'a> {
+    /// Marks a quarter of the nodes as leaders.
+    pub(super) fn choose(leads: &'a Bits, count: usize, seed: u64) -> Self {
+        let lead = Hash::new(seed);
+        leads.fill(false);
+        let mark = |nodes: std::ops::Range<usize>| {
+            nodes.filter(|&node| lead.of(node as u64, 0).is_multiple_of(4)).for_each(|node| {
+                leads.set(node);
+            });
+            Ok(())
+        };
+        for_ranges(count, 1 << 16, mark).expect("marking does not fail");
+        Self { leads, seed, least: 0.0 }
     }
-    let least = largest * (1.0 - RELATIVE_TOLERANCE);
-    let hash = Hash::new(seed ^ LEAD ^ u64::from(node));
-    let mut best = None;
-    block.for_each_segment(local, scratch, |targets, codes| {
-        S::for_each(targets, codes, |target, weight| {
-            if weight.value() >= least && leads.get(target as usize) {
-                best = best.max(Some((hash.of(u64::from(target), 1), !target)));
-            }
-        });
-    })?;
-    Ok(best.map(|(_, target)| !target))
+
+    /// The leader to which a node is tied most, of those that it `may` follow; between equals, the
+    /// one with the largest hash. Also the weight of the node's arcs.
+    pub(super) fn leader<S: Sum>(
+        self,
+        block: &Block,
+        local: usize,
+        scratch: &mut ArcScratch,
+        may: impl Fn(u32) -> bool,
+    ) -> Result<(Option<u32>, S)> {
+        let node = block.first_node() + local as u32;
+        let leads = |target: u32| self.leads.get(target as usize) && may(target);
+        let is_led = !self.leads.get(node as usize);
+        let (mut largest, mut arcs) = (0.0f64, S::default());
+        block.for_each_segment(local, scratch, |targets, codes| {
+            S::for_each(targets, codes, |target, weight| {
+                arcs += weight;
+                if is_led && weight.value() > largest && leads(target) {
+                    largest = weight.value();
+                }
+            });
+        })?;
+        if largest == 0.0 || largest < self.least {
+            return Ok((None, arcs));
+        }
+        let least = largest * (1.0 - RELATIVE_TOLERANCE);
+        let hash = Hash::new(self.seed ^ u64::from(node));
+        let mut best = None;
+        block.for_each_segment(local, scratch, |targets, codes| {
+            S::for_each(targets, codes, |target, weight| {
+                if weight.value() >= least && leads(target) {
+                    best = best.max(Some((hash.of(u64::from(target), 1), !target)));
+                }
+            });
+        })?;
+        Ok((best.map(|(_, target)| !target), arcs))
+    }
 }

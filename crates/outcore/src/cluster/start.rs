@@ -6,11 +6,13 @@
 
 use super::bits::Bits;
 use super::cache::BlockSource;
+use super::hash::LEAD;
 use super::parallel::{PerThread, for_ranges};
-use super::seeding::{choose_leads, seed_block};
+use super::seeding::{Stars, seed_block};
 use super::table::Sum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Block};
+use crate::weight::RELATIVE_TOLERANCE;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
 /// A node that is given no label.
@@ -128,29 +130,33 @@ impl Start {
         runs: &[FirstLabels<'_>],
         mut tick: impl FnMut(&Block) -> Result<()>,
     ) -> Result<()> {
+        let mut stars = Vec::with_capacity(runs.len());
         for first in runs {
-            choose_leads(first.seed, first.leads, first.labels.len())?;
+            let count = first.labels.len();
+            let chosen = Stars::choose(first.leads, count, first.seed ^ LEAD);
+            stars.push(Stars { least: least * (1.0 - RELATIVE_TOLERANCE), ..chosen });
             for (node, _) in self.given.iter().enumerate().filter(|(_, label)| **label != NONE) {
                 first.leads.set(node);
             }
-            for_ranges(first.labels.len(), 1 << 16, |nodes| {
+            for_ranges(count, 1 << 16, |nodes| {
                 nodes.into_iter().for_each(|node| first.labels[node].store(node as u32, Relaxed));
                 Ok(())
             })?;
         }
         let scratch = PerThread::new(ArcScratch::default);
-        let follows = |first: &FirstLabels<'_>, node: usize| !first.leads.get(node);
+        let follows = |stars: &Stars<'_>, node: usize| !stars.leads.get(node);
         source.for_each(
+            0..source.graph().blocks().len(),
             |entry| {
                 let nodes =
                     entry.first_node as usize..(entry.first_node + entry.node_count) as usize;
-                runs.iter().any(|first| nodes.clone().any(|node| follows(first, node)))
+                stars.iter().any(|stars| nodes.clone().any(|node| follows(stars, node)))
             },
             |block| {
                 tick(block)?;
-                runs.iter().try_for_each(|first| {
-                    let FirstLabels { seed, labels, leads, .. } = first;
-                    seed_block::<S>(block, *seed, least, labels, leads, &scratch)
+                let mut each = runs.iter().zip(&stars);
+                each.try_for_each(|(first, stars)| {
+                    seed_block::<S>(block, *stars, first.labels, &scratch)
                 })
             },
         )?;

@@ -17,7 +17,7 @@
 
 use super::bits::Bits;
 use super::cache::BlockSource;
-use super::hash::{Hash, SUB};
+use super::hash::{Hash, ORDER, SUB};
 use super::objective::Objective;
 use super::parallel::{PerThread, for_pieces, piece_nodes};
 use super::propose::{Plan, Round, Tables, Worker};
@@ -87,6 +87,8 @@ pub(super) struct Nodes<'a, O> {
     pub(super) counts: &'a [u32],
     pub(super) seed: u64,
     pub(super) objective: O,
+    /// Whether each sweep takes the blocks in another order, by hash.
+    pub(super) shuffled: bool,
     /// Who may move, and how far labels have come.
     pub(super) rules: Rules<'a>,
 }
@@ -130,7 +132,9 @@ pub(super) fn sweep<S: Sum, O: Objective>(
     nodes.freeze(number);
     let mut swept = Swept::default();
     let active = nodes.active;
+    let order = block_order(graph, nodes, number);
     source.for_each(
+        order.iter().map(|&block| block as usize),
         |entry| {
             let first = entry.first_node as usize;
             active.any(first..first + entry.node_count as usize)
@@ -144,6 +148,16 @@ pub(super) fn sweep<S: Sum, O: Objective>(
         },
     )?;
     Ok(swept)
+}
+
+fn block_order<O>(graph: &Graph, nodes: &Nodes<'_, O>, number: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..graph.blocks().len() as u32).collect();
+    if nodes.shuffled {
+        let hash = Hash::new(nodes.seed ^ ORDER);
+        let first = |block: u32| u64::from(graph.blocks()[block as usize].first_node);
+        order.sort_by_cached_key(|&block| (hash.of(first(block), u64::from(number)), block));
+    }
+    order
 }
 
 /// Moves the active nodes of one block.

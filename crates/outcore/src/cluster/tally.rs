@@ -1,7 +1,7 @@
 //! Sums by community, from which modularity and coverage follow.
 
 use super::cache::BlockSource;
-use super::connect::{Closing, Pieces, scan_communities};
+use super::connect::{Closing, NodeSums, Pieces, scan_communities};
 use super::parallel::PerThread;
 use super::table::Sum;
 use crate::error::Result;
@@ -61,6 +61,35 @@ impl Tally {
         })?;
         self.opposite = std::mem::take(opposite);
         Ok(self)
+    }
+
+    /// Hands over in node order what each node of a graph adds to its community. Neighbors with the same
+    /// label are connected in `pieces`; the weight of the arcs' other ends is added to `opposite`, by
+    /// label, if that is not empty.
+    ///
+    /// # Errors
+    /// Those of reading and of `tick`, which is called for each block.
+    pub(crate) fn for_each_node(
+        source: &mut BlockSource<'_>,
+        labels: &[u32],
+        pieces: Option<&Pieces>,
+        opposite: &mut [f64],
+        mut tick: impl FnMut(&Block) -> Result<()>,
+        visit: impl FnMut(u32, NodeSums),
+    ) -> Result<()> {
+        let scratch = PerThread::new(Closing::default);
+        let count_opposite = |block: &Block| {
+            tick(block)?;
+            if opposite.is_empty() {
+                return Ok(());
+            }
+            scratch.with(|closing| add_opposite(block, labels, opposite, &mut closing.arcs))
+        };
+        if source.graph().is_weighted() {
+            scan_communities::<f64>(source, labels, pieces, &scratch, count_opposite, visit)
+        } else {
+            scan_communities::<u32>(source, labels, pieces, &scratch, count_opposite, visit)
+        }
     }
 
     /// Adds the strength of the next node.

@@ -38,13 +38,13 @@ impl Edges {
         Self { edges: self.edges.iter().filter(keeps).copied().collect(), ..self.clone() }
     }
 
-    fn scaled(&self, factor: f64) -> Self {
+    pub(super) fn scaled(&self, factor: f64) -> Self {
         let edges = self.edges.iter().map(|&(a, b, w)| (a, b, w * factor)).collect();
         Self { edges, ..self.clone() }
     }
 
     /// Sorted, distinct arcs: the heaviest of equal ones.
-    fn arcs(&self) -> BTreeMap<(u32, u32), u32> {
+    pub(super) fn arcs(&self) -> BTreeMap<(u32, u32), u32> {
         let mut arcs = BTreeMap::new();
         for &(a, b, weight) in &self.edges {
             let code = Weight::new(weight).code();
@@ -117,6 +117,10 @@ impl Numbers {
 
 pub(super) const PLENTY: u64 = 1 << 30;
 
+pub(super) fn scratch() -> &'static Path {
+    Path::new("scratch")
+}
+
 pub(super) static POOLS: LazyLock<Vec<rayon::ThreadPool>> = LazyLock::new(|| {
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     [1, 2, 7].map(pool).into()
@@ -129,7 +133,7 @@ pub(super) fn one(found: Result<Vec<Communities>>) -> Communities {
 }
 
 pub(super) fn find(edges: &Edges, options: &ClusterOptions) -> Communities {
-    POOLS[1].install(|| cluster(&edges.graph(), options, PLENTY, &Silent)).unwrap()
+    POOLS[1].install(|| cluster(&edges.graph(), options, PLENTY, scratch(), &Silent)).unwrap()
 }
 
 pub(super) fn converge(seed: u64) -> ClusterOptions {
@@ -187,11 +191,15 @@ proptest! {
             (2, 0, tiny),
         ] {
             let found = POOLS[pool].install(|| {
-                let needed = ClusterMemory::of(&graph, rayon::current_num_threads()).total_bytes();
-                one(cluster_within(&graph, &options, Given::default(), needed + spare, limits, &Silent))
+                let threads = rayon::current_num_threads();
+                let needed = ClusterMemory::of(&graph, options.method, threads).total_bytes();
+                let (given, memory) = (Given::default(), needed + spare);
+                one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
             prop_assert_eq!((found.sweeps, found.arcs_visited), (expected.1, expected.2));
             prop_assert_eq!(&found.labels, &expected.0);
+            // Without memory for the strengths, the graph is read once more.
+            let found = Communities { scans: 0, ..found };
             if let Some(first) = &first {
                 prop_assert_eq!(first, &found);
             }
@@ -218,7 +226,7 @@ proptest! {
     }
 }
 
-fn modularity_by_definition(edges: &Edges, labels: &[u32]) -> f64 {
+pub(super) fn modularity_by_definition(edges: &Edges, labels: &[u32]) -> f64 {
     let count = labels.len();
     let (mut from, mut to, mut inside, mut total) = (vec![0.0; count], vec![0.0; count], 0.0, 0.0);
     for ((a, b), weight) in edges.arcs() {
@@ -234,7 +242,7 @@ fn modularity_by_definition(edges: &Edges, labels: &[u32]) -> f64 {
     if total > 0.0 { inside / total - chance } else { 0.0 }
 }
 
-fn cliques(count: u32, size: u32) -> Edges {
+pub(super) fn cliques(count: u32, size: u32) -> Edges {
     let mut edges = Vec::new();
     for first in (0..count).map(|clique| clique * size) {
         for a in 0..size {
@@ -320,7 +328,9 @@ fn a_community_in_two_pieces_becomes_two() {
         graph: &graph,
         options: &options,
         limits: Limits::default(),
-        rest: 0,
+        memory: 0,
+        needed: 0,
+        scratch: scratch(),
         observer: &Silent,
     };
     let labels = vec![0, 0, 0, 0, 5, 5, 5, 5, 0, 0, 0, 0];
@@ -347,7 +357,8 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
     for most_labels in [200, 700, 1 << 20] {
         let limits = Limits { large_degree: 16, most_labels };
         let given = Given::default();
-        let found = one(cluster_within(&graph, &options, given, PLENTY, limits, &Silent));
+        let found = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
+        let found = one(found);
         assert_eq!(found.labels, expected, "{most_labels}");
     }
 }
@@ -355,11 +366,12 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
 #[test]
 fn too_little_memory_is_refused_before_work() {
     let graph = cliques(3, 4).graph();
-    let needed = ClusterMemory::of(&graph, rayon::current_num_threads()).total_bytes();
     let options = ClusterOptions::default();
-    let error = cluster(&graph, &options, needed - 1, &Silent).unwrap_err();
+    let needed =
+        ClusterMemory::of(&graph, options.method, rayon::current_num_threads()).total_bytes();
+    let error = cluster(&graph, &options, needed - 1, scratch(), &Silent).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
-    assert!(cluster(&graph, &options, needed, &Silent).is_ok());
+    assert!(cluster(&graph, &options, needed, scratch(), &Silent).is_ok());
 }
 
 /// Stops at the n-th event, for every n.
@@ -376,7 +388,7 @@ fn an_observer_can_stop_it_at_any_event() {
     let options = ClusterOptions::default();
     for patience in 0.. {
         let observer = Impatient(patience.into());
-        match cluster(&graph, &options, PLENTY, &observer) {
+        match cluster(&graph, &options, PLENTY, scratch(), &observer) {
             Err(error) => assert_eq!(error.kind(), ErrorKind::Interrupted),
             Ok(found) => {
                 assert_eq!(found.largest, 5);

@@ -119,6 +119,8 @@ impl<const ATTENUATES: bool> Objective for Votes<ATTENUATES> {
     #[inline]
     fn moved(&mut self, _visit: &Visit, _label: u32, _weight: f64) {}
     #[inline]
+    fn prefetch(&self, _label: u32) {}
+    #[inline]
     fn factor(&self, hops: u8) -> f64 {
         self.factors[usize::from(hops)]
     }

@@ -123,6 +123,11 @@ impl Graph {
         Self { files, directory, shared, manifest: self.manifest.clone(), ..*self }
     }
 
+    /// The files that it is one of.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
     /// Where it lies.
     pub fn directory(&self) -> &Path {
         &self.directory

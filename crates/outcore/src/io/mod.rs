@@ -10,6 +10,7 @@ mod disk;
 mod files;
 mod memory;
 mod profile;
+mod ram;
 mod scratch;
 #[cfg(feature = "sim")]
 pub mod sim;
@@ -23,6 +24,7 @@ pub use profile::{
     Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, Transfer, TransferProfile,
     Tuning, ValidIf,
 };
+pub(crate) use ram::Ram;
 pub use scratch::{Owner, Scratch};
 pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};

@@ -12,8 +12,8 @@ use std::path::Path;
 
 /// Checks that the files that the options name are there, before the work and not after it.
 pub(super) fn check(files: &Files, options: &PropagationOptions) -> Result<()> {
-    let paths = [&options.initial, &options.fixed].into_iter().flatten();
-    paths.filter(|path| *path != Path::new("-")).try_for_each(|path| files.entry(path).map(drop))
+    let paths = options.files().filter(|path| *path != Path::new("-"));
+    paths.into_iter().try_for_each(|path| files.entry(path).map(drop))
 }
 
 impl Job<'_> {

@@ -3,6 +3,7 @@
 //! ```text
 //!  build    plan -> read -> merge -> graph directory, renamed into place when whole
 //!  cluster  plan -> read -> merge -> cluster -> write        (a graph: cluster -> write)
+//!  score    match -> match the truth -> score
 //! ```
 //! Temporary files live in one directory below the work directory; it is removed when the job ends,
 //! however it ends. Its manifest says which stages are finished.
@@ -12,10 +13,14 @@ mod manifest;
 mod outputs;
 mod read;
 mod report;
+mod score;
+mod weights;
 
 pub use manifest::{InputFile, JobKind, Manifest};
 pub use outputs::outputs;
 pub use report::{CommunitiesReport, InputReport, Report, ResultReport, StageReport};
+pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
+pub use weights::Normalize;
 
 use crate::cluster::{self, ClusterOptions, Communities, Given};
 use crate::error::{Error, ErrorKind, Result};
@@ -40,6 +45,13 @@ pub struct JobOptions {
     pub duplicates: Duplicates,
     /// Whether edges from a node to itself are kept.
     pub keep_loops: bool,
+    /// Keeps out edges that weigh less, after [`InputOptions::weight_transform`].
+    pub min_weight: Option<f64>,
+    /// Keeps out edges that weigh more.
+    pub max_weight: Option<f64>,
+    /// What the weights of the others are divided by. Thresholds come before, and do not hold for self
+    /// hits.
+    pub normalize: Normalize,
     /// Memory and threads.
     pub limits: Limits,
     /// Where temporary files go.
@@ -57,6 +69,8 @@ pub enum Source {
         path: PathBuf,
         /// Memory and threads.
         limits: Limits,
+        /// Where temporary files go.
+        work_dir: PathBuf,
     },
 }
 
@@ -83,37 +97,18 @@ impl<'a> Job<'a> {
     }
 
     /// Makes the directory for temporary files, named after the result.
-    fn scratch(&mut self, kind: JobKind, options: &JobOptions, result: &Path) -> Result<Scratch> {
-        let manifest = Manifest::new(self.files, kind, &options.input.paths, result);
-        let (parent, name) = (&options.work_dir, scratch_name(result));
-        let scratch = Scratch::create_with(self.files, parent, &name, &manifest.to_bytes())?;
-        self.manifest = Some((manifest, scratch.path().to_path_buf()));
-        Ok(scratch)
-    }
-
-    /// As [`scratch`](Self::scratch), beside the result of clustering a graph, if labels are to be read.
-    fn scratch_for_labels(
+    fn scratch<'p>(
         &mut self,
-        options: &ClusterOptions,
-        graph: &Path,
+        kind: JobKind,
+        inputs: impl Iterator<Item = &'p PathBuf>,
+        parent: &Path,
         result: &Path,
-    ) -> Result<Option<Scratch>> {
-        let files = [&options.propagation.initial, &options.propagation.fixed];
-        let inputs: Vec<PathBuf> = files.into_iter().flatten().cloned().collect();
-        if inputs.is_empty() {
-            return Ok(None);
-        }
-        let is_stream = self.files.entry(result).is_ok() && !self.files.is_regular(result);
-        let parent = match result.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            Some(parent) if !is_stream => parent,
-            _ => Path::new("."),
-        };
-        let inputs = [&[graph.to_path_buf()], &inputs[..]].concat();
-        let manifest = Manifest::new(self.files, JobKind::Cluster, &inputs, result);
+    ) -> Result<Scratch> {
+        let manifest = Manifest::new(self.files, kind, inputs, result);
         let name = scratch_name(result);
         let scratch = Scratch::create_with(self.files, parent, &name, &manifest.to_bytes())?;
         self.manifest = Some((manifest, scratch.path().to_path_buf()));
-        Ok(Some(scratch))
+        Ok(scratch)
     }
 
     /// Runs one stage; `work` gives its result and the phrase that sums it up.
@@ -179,11 +174,11 @@ impl<'a> Job<'a> {
     /// Refuses what cannot succeed, where a sample can tell.
     fn preflight(&mut self, options: &JobOptions, directory: &Path) -> Result<()> {
         self.limits.check()?;
-        if options.input.paths.iter().any(|path| !self.files.is_regular(path)) {
+        if options.input.all_paths().any(|path| !self.files.is_regular(path)) {
             return Ok(());
         }
         let sample = input::sample(self.files, &options.input)?;
-        let plan = plan_sampled(&sample, options.limits, &self.files.tuning())?;
+        let plan = plan_sampled(&sample, options, &self.files.tuning())?;
         if let Some(clustering) = self.clustering {
             let nodes = plan.input.node_count_at_least;
             self.limits.check_clustering(clustering.node_bytes(nodes, options.directed))?;
@@ -195,20 +190,16 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Clusters the graph and writes each result to its file. Without a directory for temporary files,
-    /// no labels are given.
+    /// Clusters the graph and writes each result to its file.
     fn cluster(
         &mut self,
         graph: &Graph,
         options: &ClusterOptions,
         outputs: &[PathBuf],
-        scratch: Option<&Path>,
+        scratch: &Scratch,
     ) -> Result<()> {
-        let given = match scratch {
-            Some(scratch) => self.read_given(graph, &options.propagation, scratch)?,
-            None => Given::default(),
-        };
-        let all = self.find(graph, options, given)?;
+        let given = self.read_given(graph, &options.propagation, scratch.path())?;
+        let all = self.find(graph, options, given, scratch)?;
         let single = all.len() == 1;
         for (at, (found, output)) in all.into_iter().zip(outputs).enumerate() {
             let report = CommunitiesReport::new(graph, options, at, &found);
@@ -229,6 +220,7 @@ impl<'a> Job<'a> {
         graph: &Graph,
         options: &ClusterOptions,
         given: Given,
+        scratch: &Scratch,
     ) -> Result<Vec<Communities>> {
         self.stage(Stage::Cluster, |job| {
             // What earlier stages gave back, the allocator may still hold.
@@ -236,7 +228,8 @@ impl<'a> Job<'a> {
             let memory = job.limits.memory_left(held);
             let least = options.memory(graph, given.count(), job.limits.threads).total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
-            let all = cluster::cluster_from(graph, options, given, memory, job.observer)?;
+            let scratch = scratch.path();
+            let all = cluster::cluster_from(graph, options, given, memory, scratch, job.observer)?;
             let modularity = all.iter().map(|found| format!("{:.4}", found.modularity));
             let modularity = modularity.collect::<Vec<_>>().join(", ");
             let summary = format!("{}, modularity {modularity}", cluster::summary(&all));
@@ -280,7 +273,7 @@ fn scratch_name(result: &Path) -> String {
 /// Reads edges and writes the graph directory `graph`.
 ///
 /// # Errors
-/// `Usage` if `graph` exists; bad input, `MemoryTooSmall`, `DiskTooSmall`, `DiskFull`, `Io`,
+/// `Usage` if `graph` exists or options contradict each other; bad input, `MemoryTooSmall`, `DiskTooSmall`, `DiskFull`, `Io`,
 /// `Interrupted`. No temporary file is left.
 pub fn build(
     files: &Files,
@@ -289,13 +282,15 @@ pub fn build(
     observer: &dyn Observer,
 ) -> Result<Report> {
     let files = &options.limits.tuned(files);
+    options.check_weights()?;
     if files.entry(graph).is_ok() {
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
     }
     in_pool(options.limits, || {
         let mut job = Job::new(files, observer, options.limits);
-        let scratch = job.scratch(JobKind::Build, options, graph)?;
+        let scratch =
+            job.scratch(JobKind::Build, options.input.all_paths(), &options.work_dir, graph)?;
         let mut part = graph.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
@@ -329,26 +324,29 @@ pub fn cluster(
     outputs.iter().try_for_each(|output| output::check(files, output))?;
     given::check(files, &options.propagation)?;
     match source {
-        Source::Graph { path, limits } => {
+        Source::Graph { path, limits, work_dir } => {
             limits.check()?;
             let files = &limits.tuned(files);
             let graph = Graph::open(files, path)?;
             in_pool(*limits, || {
                 let mut job = Job::new(files, observer, *limits);
-                let scratch = job.scratch_for_labels(options, path, output)?;
-                job.cluster(&graph, options, &outputs, scratch.as_ref().map(Scratch::path))?;
+                let inputs = std::iter::once(path).chain(options.propagation.files());
+                let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output)?;
+                job.cluster(&graph, options, &outputs, &scratch)?;
                 Ok(job.finish())
             })
         }
         Source::Edges(edges) => in_pool(edges.limits, || {
+            edges.check_weights()?;
             let files = &edges.limits.tuned(files);
             let mut job = Job::new(files, observer, edges.limits);
             job.clustering = Some(options);
-            let scratch = job.scratch(JobKind::Cluster, edges, output)?;
+            let inputs = edges.input.all_paths().chain(options.propagation.files());
+            let scratch = job.scratch(JobKind::Cluster, inputs, &edges.work_dir, output)?;
             let directory = scratch.path().join("graph");
             job.build(edges, &scratch, &directory)?;
             let graph = Graph::open(files, &directory)?;
-            job.cluster(&graph, options, &outputs, Some(scratch.path()))?;
+            job.cluster(&graph, options, &outputs, &scratch)?;
             Ok(job.finish())
         }),
     }
@@ -359,18 +357,22 @@ pub fn cluster(
 /// # Errors
 /// Bad input in the sample; `MemoryTooSmall`; `Io`.
 pub fn plan(files: &Files, options: &JobOptions) -> Result<Plan> {
+    options.check_weights()?;
     let sample = input::sample(files, &options.input)?;
     if sample.is_whole && sample.edges == 0 {
         return Err(read::no_edges());
     }
-    plan_sampled(&sample, options.limits, &options.limits.allowed(files.tuning()))
+    plan_sampled(&sample, options, &options.limits.allowed(files.tuning()))
 }
 
-fn plan_sampled(sample: &InputSample, limits: Limits, tuning: &Tuning) -> Result<Plan> {
+fn plan_sampled(sample: &InputSample, options: &JobOptions, tuning: &Tuning) -> Result<Plan> {
+    if let (Some(option), Some(path)) = (options.weight_option(), &sample.unweighted) {
+        return Err(input::has_no_weights(path, option));
+    }
     let (least, _) = sample.nodes();
     // An estimate from many repeated names is trusted to a fifth; else only what was seen.
     let is_sound = sample.is_whole || sample.seen_twice >= 100;
-    let sound = if sample.is_whole { least } else { least / 5 * 4 };
+    let sound = if sample.is_whole { least } else { sample.nodes_of_edges().0 / 5 * 4 };
     let size = InputSize {
         text_bytes: sample.text_bytes,
         file_bytes: sample.total_bytes,
@@ -379,6 +381,7 @@ fn plan_sampled(sample: &InputSample, limits: Limits, tuning: &Tuning) -> Result
         node_count_at_least: if is_sound { sound } else { sample.distinct_names },
         name_bytes: sample.name_bytes,
         is_weighted: sample.is_weighted,
+        has_self_scores: options.normalize == Normalize::SelfScore,
     };
-    Plan::new(size, limits, tuning)
+    Plan::new(size, options.limits, tuning)
 }

@@ -36,6 +36,18 @@ pub struct InputReport {
     pub edge_count: u64,
     /// Edges of weight 0, kept out.
     pub zero_weight_count: u64,
+    /// Edges kept out because their weight is below the least one wanted.
+    pub below_min_count: u64,
+    /// Edges kept out because their weight is above the largest one wanted.
+    pub above_max_count: u64,
+    /// Edges from a node to itself that gave its self score.
+    pub self_hit_count: u64,
+    /// Nodes without such an edge, whose score is the largest weight of their other edges.
+    pub no_self_hit_count: u64,
+    /// Names in the list of nodes.
+    pub listed_count: u64,
+    /// Nodes that only the list has.
+    pub listed_only_count: u64,
     /// Lines skipped because they were bad.
     pub skipped_count: u64,
     /// How each file was read, in words.
@@ -71,6 +83,12 @@ pub struct CommunitiesReport {
     pub coverage: f64,
     /// Sweeps over the graph.
     pub sweep_count: u64,
+    /// Times that the edges were read, all sweeps among them.
+    pub scan_count: u64,
+    /// Cycles over several levels; 0 where the method has none.
+    pub cycle_count: u64,
+    /// Levels above the graph.
+    pub level_count: u64,
     /// Whether the sweeps ended because few enough nodes changed.
     pub converged: bool,
     /// Arcs visited by all sweeps.
@@ -101,6 +119,9 @@ impl CommunitiesReport {
             modularity: found.modularity,
             coverage: found.coverage,
             converged: found.converged,
+            scan_count: found.scans,
+            cycle_count: u64::from(found.cycles),
+            level_count: found.levels,
             sweep_count: u64::from(found.sweeps),
             visited_arc_count: found.arcs_visited,
         }

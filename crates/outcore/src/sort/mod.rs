@@ -40,6 +40,7 @@ use crate::plan::{
 use crate::units::{MIB, size_to_type};
 use form::Former;
 use merge::{Merge, Width};
+use rayon::prelude::*;
 use run::{Run, RunWriter, encode_block};
 use std::path::{Path, PathBuf};
 
@@ -325,6 +326,34 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
+    /// Adds records that many threads write side by side, in the order of their parts: `fill` writes at
+    /// most `lens[i]` records of part `i`, and gives their number.
+    ///
+    /// # Errors
+    /// `MemoryTooSmall` if the parts together never fit; what `fill` and writing a run meet.
+    pub fn push_parts(
+        &mut self,
+        lens: &[usize],
+        fill: impl Fn(usize, &mut [R]) -> Result<usize> + Sync,
+    ) -> Result<()> {
+        let total = lens.iter().sum();
+        let mut parts = Vec::with_capacity(lens.len());
+        let mut rest = self.space(total)?;
+        for &len in lens {
+            let (part, tail) = rest.split_at_mut(len);
+            parts.push(part);
+            rest = tail;
+        }
+        let counts = parts
+            .into_par_iter()
+            .enumerate()
+            .map(|(part, out)| fill(part, out))
+            .collect::<Result<Vec<usize>>>()?;
+        let filled = close_gaps(self.space(total)?, lens, &counts);
+        self.commit(filled);
+        Ok(())
+    }
+
     /// Has what was collected formed into a run, once there is room for it.
     fn write_run(&mut self) -> Result<()> {
         if self.filled == 0 {
@@ -446,6 +475,19 @@ impl<R: Record> Sorter<R> {
             }
         }
     }
+}
+
+/// Moves the filled front of every part up to the one before; gives the number of all.
+fn close_gaps<R: Copy>(records: &mut [R], lens: &[usize], counts: &[usize]) -> usize {
+    let (mut filled, mut begin) = (0, 0);
+    for (&len, &count) in lens.iter().zip(counts) {
+        if filled != begin {
+            records.copy_within(begin..begin + count, filled);
+        }
+        filled += count;
+        begin += len;
+    }
+    filled
 }
 
 enum Source<R: Record> {

@@ -1,70 +1,20 @@
-//! How good communities are: by the graph they come from, and by other communities.
+//! How much two divisions of the same nodes agree: measures of information, and of pairs of nodes.
 //!
-//! By the graph: [`quality`], one scan. By other communities of the same nodes: [`compare`], which
-//! sorts the pairs of labels (8 bytes a node beside the labels) and needs no graph.
+//! All follow from how many nodes each two communities share. Memory: 8 bytes a node beside the
+//! labels, sorted in place; the work beyond that is the expected information of `ami`, which grows with
+//! the number of *different* sizes.
 
-use crate::cluster::{BlockSource, Closing, ClusterMemory, PerThread, Pieces, Tally, split_count};
-use crate::error::Result;
-use crate::graph::{Block, Graph};
-use crate::progress::{Event, Observer, tell};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
-/// How well communities fit a graph.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Quality {
-    /// Modularity (directed: of Leicht and Newman).
-    pub modularity: f64,
-    /// Share of the weight that is inside communities.
-    pub coverage: f64,
-    /// Communities.
-    pub community_count: u64,
-    /// Communities that are not connected.
-    pub disconnected_count: u64,
-}
-
-/// Rates communities, of which `labels` gives every node's, by one scan. Labels are best dense:
-/// memory is 4 bytes a node and 8 (directed: 16) a label up to the largest.
-///
-/// # Errors
-/// Those of reading; `Interrupted`.
-///
-/// # Panics
-/// If there is not a label for each node.
-pub fn quality(graph: &Graph, labels: &[u32], observer: &dyn Observer) -> Result<Quality> {
-    assert_eq!(labels.len() as u64, graph.node_count(), "a label for each node");
-    let label_count = labels.iter().max().map_or(0, |&label| label as usize + 1);
-    let mut source = BlockSource::new(graph, 0);
-    let scratch = PerThread::new(Closing::default);
-    let pieces = Pieces::new(labels.len(), graph.is_directed());
-    let tally = Tally::new(label_count, graph.is_directed());
-    let mut arcs = 0;
-    let tick = |block: &Block| {
-        arcs += block.arc_count();
-        tell(observer, Event::Advance { done: arcs })
-    };
-    let tally = if graph.is_weighted() {
-        tally.scan::<f64>(&mut source, labels, Some(&pieces), &scratch, tick)
-    } else {
-        tally.scan::<u32>(&mut source, labels, Some(&pieces), &scratch, tick)
-    }?;
-    Ok(Quality {
-        modularity: tally.modularity(),
-        coverage: tally.coverage(),
-        community_count: sizes(labels).len() as u64,
-        disconnected_count: split_count(labels, &pieces.into_roots(), label_count),
-    })
-}
-
-/// The memory of [`quality`] beside the labels.
-pub fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
-    let cluster = ClusterMemory::of(graph, threads);
-    let label = if graph.is_directed() { 16 } else { 8 };
-    4 * graph.node_count() + (label + 1) * label_count + cluster.scratch_bytes + cluster.block_bytes
-}
+/// A label that is none: such nodes are left out.
+const NONE: u32 = u32::MAX;
 
 /// How much two divisions of the same nodes agree; 1 is complete agreement.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Agreement {
+    /// Nodes that have a label in both.
+    pub node_count: u64,
     /// Normalized mutual information, with the arithmetic mean (Danon et al., "Comparing community
     /// structure identification", 2005).
     pub nmi: f64,
@@ -73,39 +23,93 @@ pub struct Agreement {
     pub ami: f64,
     /// Adjusted Rand index: 0 for chance (Hubert and Arabie, "Comparing partitions", 1985).
     pub ari: f64,
+    /// Harmonic mean of the next two.
+    pub pair_f1: f64,
+    /// Of the pairs of nodes that the first division puts together, the share that the second does
+    /// too; 1 if it puts none together.
+    pub pair_precision: f64,
+    /// Of the pairs of nodes that the second division puts together, the share that the first does
+    /// too; 1 if it puts none together.
+    pub pair_recall: f64,
 }
 
-/// Compares two divisions of the same nodes.
+impl Agreement {
+    fn complete(node_count: u64) -> Self {
+        let [nmi, ami, ari, pair_f1, pair_precision, pair_recall] = [1.0; 6];
+        Self { node_count, nmi, ami, ari, pair_f1, pair_precision, pair_recall }
+    }
+}
+
+/// Compares a division with another, such as the true one, over the nodes that have a label in both:
+/// one of `u32::MAX` is none.
 ///
 /// # Panics
 /// If their lengths differ.
-pub fn compare(a: &[u32], b: &[u32]) -> Agreement {
-    assert_eq!(a.len(), b.len(), "two divisions of the same nodes");
-    let count = a.len() as f64;
-    let mut pairs: Vec<u64> =
-        a.par_iter().zip(b).map(|(&a, &b)| u64::from(a) << 32 | u64::from(b)).collect();
-    pairs.par_sort_unstable();
-    let joint: Vec<u64> = pairs.chunk_by(|x, y| x == y).map(|run| run.len() as u64).collect();
-    drop(pairs);
-    let (sizes_a, sizes_b) = (sizes(a), sizes(b));
+pub fn compare(found: &[u32], truth: &[u32]) -> Agreement {
+    assert_eq!(found.len(), truth.len(), "two divisions of the same nodes");
+    let [joint, sizes_a, sizes_b] = shared_sizes(found, truth);
+    let nodes = joint.iter().map(|(size, count)| size * count).sum();
+    let communities = |sizes: &Sizes| sizes.values().sum::<u64>();
+    if communities(&joint) == communities(&sizes_a) && communities(&joint) == communities(&sizes_b)
+    {
+        return Agreement::complete(nodes);
+    }
+    let count = nodes as f64;
     let (entropy_a, entropy_b) = (entropy(&sizes_a, count), entropy(&sizes_b, count));
     let mutual = (entropy_a + entropy_b - entropy(&joint, count)).max(0.0);
     let mean = (entropy_a + entropy_b) / 2.0;
-    let same = joint.len() == sizes_a.len() && joint.len() == sizes_b.len();
-    if same {
-        return Agreement { nmi: 1.0, ami: 1.0, ari: 1.0 };
-    }
-    let expected = expected_mutual(&sizes_a, &sizes_b, a.len() as u64);
-    let pairs_in = |sizes: &[u64]| -> f64 {
-        sizes.iter().map(|&size| size as f64 * (size as f64 - 1.0) / 2.0).sum()
-    };
+    let expected = expected_mutual(&sizes_a, &sizes_b, nodes);
     let (in_a, in_b, in_both) = (pairs_in(&sizes_a), pairs_in(&sizes_b), pairs_in(&joint));
     let in_both_by_chance = in_a * in_b / (count * (count - 1.0) / 2.0);
+    let share = |of: f64| if of > 0.0 { in_both / of } else { 1.0 };
     Agreement {
+        node_count: nodes,
         nmi: mutual / mean,
         ami: (mutual - expected) / (mean - expected),
         ari: (in_both - in_both_by_chance) / ((in_a + in_b) / 2.0 - in_both_by_chance),
+        pair_f1: 2.0 * in_both / (in_a + in_b),
+        pair_precision: share(in_a),
+        pair_recall: share(in_b),
     }
+}
+
+/// The memory of [`compare`] beside the labels.
+pub fn compare_bytes(node_count: u64) -> u64 {
+    8 * node_count
+}
+
+/// How many communities there are of each size. Different sizes are few: fewer than sqrt(2n).
+type Sizes = BTreeMap<u64, u64>;
+
+/// Sizes of what each two communities share, of the first, and of the second ones.
+fn shared_sizes(a: &[u32], b: &[u32]) -> [Sizes; 3] {
+    let both = a.iter().zip(b).filter(|&(&a, &b)| a != NONE && b != NONE);
+    let mut pairs: Vec<u64> = Vec::with_capacity(both.clone().count());
+    pairs.extend(both.map(|(&a, &b)| u64::from(a) << 32 | u64::from(b)));
+    pairs.par_sort_unstable();
+    let joint = run_sizes(&pairs, |pair| pair);
+    let sizes_a = run_sizes(&pairs, |pair| pair >> 32);
+    pairs.par_iter_mut().for_each(|pair| *pair &= u64::from(u32::MAX));
+    pairs.par_sort_unstable();
+    [joint, sizes_a, run_sizes(&pairs, |pair| pair)]
+}
+
+/// Counts the lengths of runs of values with the same key.
+fn run_sizes(sorted: &[u64], key: impl Fn(u64) -> u64) -> Sizes {
+    let mut sizes = Sizes::new();
+    for run in sorted.chunk_by(|&x, &y| key(x) == key(y)) {
+        *sizes.entry(run.len() as u64).or_default() += 1;
+    }
+    sizes
+}
+
+/// Pairs of nodes in communities of these sizes.
+fn pairs_in(sizes: &Sizes) -> f64 {
+    let of_size = |(&size, &count): (&u64, &u64)| {
+        let size = size as f64;
+        count as f64 * size * (size - 1.0) / 2.0
+    };
+    sizes.iter().map(of_size).sum()
 }
 
 /// Normalized mutual information; see [`compare`].
@@ -123,32 +127,23 @@ pub fn ari(a: &[u32], b: &[u32]) -> f64 {
     compare(a, b).ari
 }
 
-/// Sizes of the communities that have a node, in label order.
-fn sizes(labels: &[u32]) -> Vec<u64> {
-    let mut sorted = labels.to_vec();
-    sorted.par_sort_unstable();
-    sorted.chunk_by(|x, y| x == y).map(|run| run.len() as u64).collect()
-}
-
-fn entropy(sizes: &[u64], count: f64) -> f64 {
-    sizes.iter().map(|&size| size as f64 / count).map(|share| -share * share.ln()).sum()
-}
-
-/// How many communities there are of each size.
-fn by_size(sizes: &[u64]) -> Vec<(u64, f64)> {
-    let mut sorted = sizes.to_vec();
-    sorted.sort_unstable();
-    sorted.chunk_by(|x, y| x == y).map(|run| (run[0], run.len() as f64)).collect()
+fn entropy(sizes: &Sizes, nodes: f64) -> f64 {
+    let of_size = |(&size, &count): (&u64, &u64)| {
+        let share = size as f64 / nodes;
+        -(count as f64) * share * share.ln()
+    };
+    sizes.iter().map(of_size).sum()
 }
 
 /// The mutual information that divisions into communities of these sizes have by chance. Work grows
 /// with the number of *different* sizes, and for each pair of them with the spread of the overlap.
-fn expected_mutual(a: &[u64], b: &[u64], count: u64) -> f64 {
-    let (a, b) = (by_size(a), by_size(b));
+fn expected_mutual(a: &Sizes, b: &Sizes, nodes: u64) -> f64 {
+    let a: Vec<(u64, u64)> = a.iter().map(|(&size, &count)| (size, count)).collect();
     a.par_iter()
         .map(|&(size_a, count_a)| {
-            let of_pair = |&(size_b, count_b): &(u64, f64)| {
-                count_a * count_b * expected_overlap_information(size_a, size_b, count)
+            let of_pair = |(&size_b, &count_b): (&u64, &u64)| {
+                let pairs = count_a as f64 * count_b as f64;
+                pairs * expected_overlap_information(size_a, size_b, nodes)
             };
             b.iter().map(of_pair).sum::<f64>()
         })
@@ -236,12 +231,13 @@ mod tests {
             if set.count_ones() == 3 {
                 let b: Vec<u32> = (0..n).map(|i| set >> i & 1).collect();
                 let joint: Vec<u32> = a.iter().zip(&b).map(|(x, y)| x * 2 + y).collect();
-                let h = |labels: &[u32]| entropy(&sizes(labels), 8.0);
+                let h = |labels: &[u32]| entropy(&shared_sizes(labels, labels)[0], 8.0);
                 sum += h(&a) + h(&b) - h(&joint);
                 arrangements += 1.0;
             }
         }
-        close(expected_mutual(&[4, 3, 1], &[3, 5], 8), sum / arrangements);
+        let once = |sizes: &[u64]| sizes.iter().map(|&size| (size, 1)).collect();
+        close(expected_mutual(&once(&[4, 3, 1]), &once(&[3, 5]), 8), sum / arrangements);
     }
 
     #[test]

@@ -1,0 +1,107 @@
+//! `outcore score`.
+
+use crate::args::{self, Score};
+use crate::inspect::seven_digits;
+use crate::jobs::{json, limits, work_dir};
+use crate::progress::Terminal;
+use crate::{print, profile};
+use outcore::io::Files;
+use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport, Unnamed};
+use outcore::units::{format_bytes, format_count, format_counted};
+use outcore::{Error, ErrorKind, Result};
+
+pub(crate) fn score(files: &Files, arguments: &Score, terminal: &Terminal) -> Result<()> {
+    let options = options(files, arguments)?;
+    let profile = arguments.resources.profile.as_deref();
+    let files = &profile::tuned(files, profile, &options.graph, terminal)?;
+    let report = job::score(files, &options, terminal)?;
+    let text = if arguments.json { json(&report)? } else { table(&report) };
+    print(text.as_bytes())?;
+    let peak = report.peak_memory_bytes.map(|peak| {
+        let limit = format_bytes(options.limits.memory_bytes);
+        format!("peak memory {}, limit {limit}", format_bytes(peak))
+    });
+    terminal.done(peak.as_slice());
+    Ok(())
+}
+
+fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
+    let graph = &arguments.graph;
+    files.entry(graph)?;
+    if files.entry(&graph.join("graph.json")).is_err() {
+        let message = format!("`{}` is not a graph", graph.display());
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("`outcore build EDGES -o GRAPH` makes a graph of an edge list"));
+    }
+    if !(arguments.resolution >= 0.0 && arguments.resolution.is_finite()) {
+        return Err(Error::new(ErrorKind::Usage, "`--resolution` is a number of at least 0"));
+    }
+    Ok(ScoreOptions {
+        graph: graph.clone(),
+        communities: arguments.communities.clone(),
+        against: arguments.against.clone(),
+        resolution: arguments.resolution,
+        unnamed: match arguments.unnamed {
+            args::Unnamed::Stop => Unnamed::Stop,
+            args::Unnamed::Singletons => Unnamed::Singletons,
+        },
+        comment: arguments.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
+        limits: limits(&arguments.resources),
+        work_dir: work_dir(files, &arguments.resources, &arguments.communities),
+    })
+}
+
+fn table(report: &ScoreReport) -> String {
+    let quality = &report.quality;
+    let mut text = String::new();
+    let mut row = |name: &str, value: &str| text += &format!("{name:<15} {value}\n");
+    row("communities", &format_count(quality.community_count));
+    let share = 100.0 * quality.largest_share;
+    let largest = format_counted(quality.largest, "node", "nodes");
+    row("largest", &format!("{largest}, {share:.1} %"));
+    let nodes = if quality.median == 1.0 { "node" } else { "nodes" };
+    row("median", &format!("{} {nodes}", quality.median));
+    row("singletons", &format_count(quality.singleton_count));
+    row("disconnected", &format_count(quality.disconnected_count));
+    let resolution = match quality.resolution {
+        1.0 => String::new(),
+        other => format!(" with resolution {other}"),
+    };
+    row("modularity", &format!("{:.6}{resolution}", quality.modularity));
+    let undirected = "for undirected graphs only".to_owned();
+    let lengths = quality.code_length.zip(quality.code_length_undivided);
+    let bits = |(length, undivided): (f64, f64)| {
+        format!("{length:.6} bits a step, {undivided:.6} in one community")
+    };
+    row("code length", &lengths.map_or_else(|| undirected.clone(), bits));
+    row("CPM", &format!("{} with resolution {}", seven_digits(quality.cpm), quality.resolution));
+    row("coverage", &format!("{:.6}", quality.coverage));
+    let conductance = quality.conductance_mean.zip(quality.conductance_max);
+    let none = || if lengths.is_some() { "no community has one".into() } else { undirected };
+    let two = |(mean, max): (f64, f64)| format!("{mean:.6} on average, {max:.6} at most");
+    row("conductance", &conductance.map_or_else(none, two));
+    if report.unnamed_count > 0 {
+        let nodes = format_counted(report.unnamed_count, "node", "nodes");
+        row("not named", &format!("{nodes}, as singletons"));
+    }
+    text + &report.against.as_ref().map_or_else(String::new, against)
+}
+
+fn against(report: &AgainstReport) -> String {
+    let agreement = &report.agreement;
+    let mut text = String::new();
+    let mut row = |name: &str, value: &str| text += &format!("{name:<15} {value}\n");
+    let nodes = format_counted(agreement.node_count, "node", "nodes");
+    row("\nagainst", &format!(" {}, {nodes} in both", report.path));
+    row("NMI", &format!("{:.6}", agreement.nmi));
+    row("AMI", &format!("{:.6}", agreement.ami));
+    row("ARI", &format!("{:.6}", agreement.ari));
+    let (precision, recall) = (agreement.pair_precision, agreement.pair_recall);
+    let parts = format!("precision {precision:.6}, recall {recall:.6}");
+    row("F1 of pairs", &format!("{:.6}, {parts}", agreement.pair_f1));
+    if report.unknown_count > 0 {
+        let names = format_counted(report.unknown_count, "name", "names");
+        row("unknown", &format!("{names} that the graph does not have"));
+    }
+    text
+}

@@ -1,0 +1,335 @@
+//! Local moving on several levels: modularity, the constant Potts model, the map equation.
+//!
+//! ```text
+//!  first groups -> sweeps --refine--> groups inside communities --contract--> next level: the same, and so on
+//!                    ^                          |                                  |
+//!                    `---- polish <---- every node takes the community of its group, from the last level up
+//! ```
+//!
+//! The scheme is that of Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing well-connected
+//! communities" (2019), with star seeding instead of single nodes, so that a level is a fraction of
+//! the one below after few scans. A cycle leads from the input to the last level and back; another
+//! follows if the first sweep after it still changes many labels.
+//!
+//! Memory: a label and a group for each node, a class for each group, and the objective's sums for
+//! each group or community: 36 bytes a node at most for the map equation (modularity and the constant
+//! Potts model: 20), if no two nodes are together; 15 to 20 as a rule (11 to 14).
+
+use super::bits::Bits;
+use super::cache::BlockSource;
+use super::contract::{Contracted, Division, Place, contract};
+use super::groups::{Groups, Start, first_groups};
+use super::hash::{LEAD, LEVEL, REFINE, mix};
+use super::objective::{Objective, Sums, Within};
+use super::sweep::{Nodes, Workshop, sweep};
+use super::votes::Rules;
+use super::{ClusterMemory, History, Job};
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::progress::{Event, tell};
+use crate::units::format_counted;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Sweeps over the input before the first contraction end when this share of the nodes moves, or after so many.
+const FIRST_TOLERANCE: f64 = 0.01;
+const FIRST_SWEEPS: u32 = 5;
+/// Most sweeps of a stage on higher levels, which usually end because no node moves.
+const LEVEL_SWEEPS: u32 = 50;
+/// A level has at most this share of the nodes of the one below; more would be the same again.
+const LEVEL_SHRINKS: f64 = 0.99;
+/// Another cycle follows if more than this share of the nodes moves when the result is polished.
+const CYCLE_TOLERANCE: f64 = 0.02;
+
+/// A graph with what is known of its nodes.
+struct Level<'s, 'g> {
+    source: &'s mut BlockSource<'g>,
+    counts: Vec<u32>,
+    number: u64,
+    seed: u64,
+    /// For this level and those above.
+    memory: u64,
+    /// What this level needs of it, to work by itself.
+    needed: u64,
+}
+
+impl<'g> Level<'_, 'g> {
+    fn graph(&self) -> &'g Graph {
+        self.source.graph()
+    }
+
+    fn node_count(&self) -> usize {
+        self.graph().node_count() as usize
+    }
+}
+
+/// Communities of a level with their sums.
+struct State<O> {
+    labels: Vec<AtomicU32>,
+    sums: O,
+}
+
+/// The groups that a level is contracted into.
+struct Groupings {
+    groups: Vec<u32>,
+    classes: Vec<u32>,
+    class_count: usize,
+}
+
+pub(super) struct Multilevel<'a, 'j, O: Sums> {
+    job: &'a Job<'j>,
+    rule: O::Rule,
+    start: Start,
+    history: History,
+}
+
+/// Finds the communities of the job's graph by the objective that `rule` makes.
+pub(super) fn find<O: Sums>(
+    job: &Job<'_>,
+    rule: O::Rule,
+    start: Start,
+    source: &mut BlockSource<'_>,
+) -> Result<(Vec<u32>, History)> {
+    let mut multilevel = Multilevel::<O> { job, rule, start, history: History::default() };
+    let mut level = Level {
+        source,
+        counts: Vec::new(),
+        number: 0,
+        seed: job.options.seed,
+        memory: job.memory,
+        needed: job.needed,
+    };
+    let labels = multilevel.cycles(&mut level)?;
+    Ok((labels, multilevel.history))
+}
+
+impl<O: Sums> Multilevel<'_, '_, O> {
+    fn detail(&self, text: &str) -> Result<()> {
+        tell(self.job.observer, Event::Detail { text })
+    }
+
+    fn cycles(&mut self, level: &mut Level<'_, '_>) -> Result<Vec<u32>> {
+        self.detail("choosing first communities")?;
+        let seed = level.seed ^ LEAD;
+        let Groups { labels, sums, .. } = self.first_groups(level, self.start, seed, None)?;
+        let mut state = State { labels, sums };
+        let share = |share: f64, level: &Level<'_, '_>| (share * level.node_count() as f64) as u64;
+        let (most, enough) = (self.most_sweeps(FIRST_SWEEPS), share(FIRST_TOLERANCE, level));
+        self.sweeps(level, &mut state, |done, moved| done < most && moved > enough)?;
+        for cycle in 1..=self.job.options.cycles {
+            self.history.cycles = cycle;
+            state = self.descend(level, state)?;
+            let few = share(CYCLE_TOLERANCE, level);
+            let is_last = |moved: u64| moved <= few || cycle == self.job.options.cycles;
+            let polish = |done: u32, moved: u64| done < 2 && moved > 0 && is_last(moved);
+            if is_last(self.sweeps(level, &mut state, polish)?) {
+                break;
+            }
+        }
+        Ok(state.labels.into_iter().map(AtomicU32::into_inner).collect())
+    }
+
+    fn most_sweeps(&self, most: u32) -> u32 {
+        self.job.options.max_sweeps.map_or(most, |given| given.min(most))
+    }
+
+    /// Moves nodes as long as it is to `go_on` after so many sweeps, with so many nodes moved in the
+    /// last; gives the latter.
+    fn sweeps(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        state: &mut State<O>,
+        go_on: impl Fn(u32, u64) -> bool,
+    ) -> Result<u64> {
+        let State { labels, sums } = state;
+        let sums = std::mem::replace(sums, O::empty(self.rule, 0));
+        let (moved, sums) = self.sweeps_by(level, labels, sums, go_on)?;
+        state.sums = sums;
+        Ok(moved)
+    }
+
+    fn sweeps_by<T: Objective>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: &[AtomicU32],
+        objective: T,
+        go_on: impl Fn(u32, u64) -> bool,
+    ) -> Result<(u64, T)> {
+        if level.graph().is_weighted() {
+            self.sweeps_of::<f64, T>(level, labels, objective, go_on)
+        } else {
+            self.sweeps_of::<u32, T>(level, labels, objective, go_on)
+        }
+    }
+
+    fn sweeps_of<S: super::table::Sum, T: Objective>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: &[AtomicU32],
+        objective: T,
+        go_on: impl Fn(u32, u64) -> bool,
+    ) -> Result<(u64, T)> {
+        let graph = level.graph();
+        let limits = self.job.limits;
+        let mut workshop =
+            Workshop::<S>::new(graph.max_degree(), limits.large_degree, limits.most_labels);
+        let active = Bits::new(labels.len(), true);
+        let mut nodes = Nodes {
+            labels,
+            active: &active,
+            changes: Vec::new(),
+            counts: &level.counts,
+            seed: level.seed,
+            objective,
+            shuffled: true,
+            rules: Rules::default(),
+        };
+        let (mut done, mut moved) = (0, 0);
+        while done == 0 || go_on(done, moved) {
+            done += 1;
+            self.history.sweeps += 1;
+            let before = self.history.arcs;
+            let swept = sweep(
+                graph,
+                level.source,
+                &mut nodes,
+                &mut workshop,
+                self.history.sweeps,
+                |arcs| tell(self.job.observer, Event::Advance { done: before + arcs }),
+            )?;
+            self.history.arcs += swept.arcs;
+            moved = swept.moved;
+            self.history.last_moved = moved;
+            let nodes = format_counted(moved, "node", "nodes");
+            let text = format!("level {}, sweep {done}: {nodes} changed", level.number);
+            self.detail(&text)?;
+        }
+        Ok((moved, nodes.objective))
+    }
+
+    fn first_groups(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        start: Start,
+        seed: u64,
+        classes: Option<&[AtomicU32]>,
+    ) -> Result<Groups<O>> {
+        let done = self.history.arcs;
+        let tick = |_: &_| tell(self.job.observer, Event::Advance { done });
+        let Level { source, counts, .. } = level;
+        if source.graph().is_weighted() {
+            first_groups::<f64, O>(source, counts, start, seed, classes, self.rule, tick)
+        } else {
+            first_groups::<u32, O>(source, counts, start, seed, classes, self.rule, tick)
+        }
+    }
+
+    /// Solves the levels above, and gives every node the community that its group has there.
+    fn descend(&mut self, level: &mut Level<'_, '_>, state: State<O>) -> Result<State<O>> {
+        self.detail(&format!("level {}: refining communities", level.number))?;
+        let Some(Groupings { groups, classes, class_count }) = self.refine(level, &state.labels)?
+        else {
+            return Ok(state);
+        };
+        drop(state);
+        self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
+        let Contracted { graph, counts, sums } = {
+            let counts = std::mem::take(&mut level.counts);
+            let division =
+                Division { groups: &groups, classes: &classes, class_count, counts: &counts };
+            let contracted = self.contract(level, &division)?;
+            level.counts = counts;
+            contracted
+        };
+        let number = level.number + 1;
+        self.history.levels = self.history.levels.max(number);
+        let memory = level.memory - level.source.kept_bytes() - 4 * groups.len() as u64;
+        let needed = self.job.needed_for(&graph);
+        if memory < needed {
+            return Err(self.job.too_little_memory(self.job.memory + needed - memory));
+        }
+        let mut next = Level {
+            source: &mut BlockSource::new(&graph, (memory - needed) / 2),
+            counts,
+            number,
+            seed: mix(self.job.options.seed ^ LEVEL ^ number),
+            memory,
+            needed,
+        };
+        let labels = classes.into_iter().map(AtomicU32::new).collect();
+        let mut state = State { labels, sums };
+        let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
+        self.sweeps(&mut next, &mut state, |done, moved| done < most && moved > 0)?;
+        let State { labels, sums } = self.descend(&mut next, state)?;
+        drop(next);
+        graph.files().remove_all(graph.directory());
+        let above = |group: u32| AtomicU32::new(labels[group as usize].load(Relaxed));
+        Ok(State { labels: groups.into_iter().map(above).collect(), sums })
+    }
+
+    fn contract(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        division: &Division<'_>,
+    ) -> Result<Contracted<O>> {
+        let directory = self.job.scratch.join(format!("level-{}", level.number + 1));
+        let spare = level.memory - level.needed - level.source.kept_bytes();
+        let sort_bytes = ClusterMemory::SORT_BYTES + spare;
+        let files = self.job.graph.files();
+        let place = Place { files, directory: &directory, sort_bytes };
+        let done = self.history.arcs;
+        let tick = |_: &_| tell(self.job.observer, Event::Advance { done });
+        if level.graph().is_weighted() {
+            contract::<f64, O>(level.source, division, self.rule, &place, tick)
+        } else {
+            contract::<u32, O>(level.source, division, self.rule, &place, tick)
+        }
+    }
+
+    /// Divides every community into groups that hang together; `None` if that are hardly fewer than nodes.
+    fn refine(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: &[AtomicU32],
+    ) -> Result<Option<Groupings>> {
+        let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps));
+        let Groups { labels: groups, sums, count } =
+            self.first_groups(level, self.start, seed, Some(labels))?;
+        let classes: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
+        for (group, label) in groups.iter().zip(labels) {
+            classes[group.load(Relaxed) as usize].store(label.load(Relaxed), Relaxed);
+        }
+        let classes: Vec<u32> = classes.into_iter().map(AtomicU32::into_inner).collect();
+        let within = Within { objective: sums, classes: &classes };
+        let _ = self.sweeps_by(level, &groups, within, |_, _| false)?;
+        let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
+        let numbers = renumber(&mut groups, count);
+        if numbers as f64 > LEVEL_SHRINKS * level.node_count() as f64 {
+            return Ok(None);
+        }
+        // The class of a group is that of any of its nodes.
+        let mut of_group = vec![0; numbers];
+        for (&group, label) in groups.iter().zip(labels) {
+            of_group[group as usize] = label.load(Relaxed);
+        }
+        let class_count = renumber(&mut of_group, level.node_count());
+        Ok(Some(Groupings { groups, classes: of_group, class_count }))
+    }
+}
+
+/// Makes labels below `bound` dense, in their order; gives their number.
+fn renumber(labels: &mut [u32], bound: usize) -> usize {
+    let used = Bits::new(bound, false);
+    for &label in labels.iter() {
+        used.set(label as usize);
+    }
+    let mut numbers = vec![0; bound];
+    let mut count = 0;
+    used.for_each(0..bound, |label| {
+        numbers[label] = count;
+        count += 1;
+    });
+    for label in labels {
+        *label = numbers[*label as usize];
+    }
+    count as usize
+}

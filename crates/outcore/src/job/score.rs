@@ -1,0 +1,269 @@
+//! Scoring: communities read back for a graph, compared with others, rated by the graph.
+//!
+//! Memory is 4 bytes a node for the labels beside that of the larger step: reading them, comparing
+//! them (12 bytes a node), or rating them (4 bytes a node and 21 a community, directed: 29).
+
+use super::{Job, JobKind, in_pool};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Graph;
+use crate::io::{Files, Scratch, peak_memory_bytes};
+use crate::membership::{self, Membership, MembershipOptions};
+use crate::plan::Limits;
+use crate::progress::{Event, Observer, Stage, tell};
+use crate::score::{Agreement, Quality, compare, compare_bytes, quality_at, quality_bytes};
+use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use std::path::{Path, PathBuf};
+
+/// What becomes of nodes that the communities do not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unnamed {
+    /// An error.
+    #[default]
+    Stop,
+    /// Each is a community of its own.
+    Singletons,
+}
+
+/// What to score.
+#[derive(Debug, Clone)]
+pub struct ScoreOptions {
+    /// A graph made by [`build`](super::build).
+    pub graph: PathBuf,
+    /// Its communities: lines `node<TAB>community`; `-` is standard input.
+    pub communities: PathBuf,
+    /// Communities to compare with, which need not name all nodes.
+    pub against: Option<PathBuf>,
+    /// The resolution of modularity and CPM.
+    pub resolution: f64,
+    /// What becomes of nodes that the communities do not name.
+    pub unnamed: Unnamed,
+    /// Lines that begin with this mean nothing; empty for none.
+    pub comment: Vec<u8>,
+    /// Memory and threads.
+    pub limits: Limits,
+    /// Where temporary files go.
+    pub work_dir: PathBuf,
+}
+
+/// The score in numbers.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ScoreReport {
+    /// Version of this form.
+    pub schema: u32,
+    /// `score`.
+    pub kind: &'static str,
+    /// As the user named it; what is not Unicode is replaced.
+    pub graph: String,
+    /// The same.
+    pub communities: String,
+    /// Nodes of the graph.
+    pub node_count: u64,
+    /// Nodes that the communities do not name.
+    pub unnamed_count: u64,
+    /// Names in the file of communities that the graph does not have.
+    pub unknown_count: u64,
+    /// How well the communities fit the graph.
+    pub quality: Quality,
+    /// How well they agree with others.
+    pub against: Option<AgainstReport>,
+    /// The most resident memory the process has had, where the system tells.
+    #[serde(skip)]
+    pub peak_memory_bytes: Option<u64>,
+}
+
+/// The comparison with other communities.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct AgainstReport {
+    /// As the user named the file; what is not Unicode is replaced.
+    pub path: String,
+    /// Names in the file that the graph does not have.
+    pub unknown_count: u64,
+    /// How much they agree, over the nodes that both name.
+    pub agreement: Agreement,
+}
+
+/// Rates communities by their graph, and by other communities if there are any.
+///
+/// # Errors
+/// `BadInput` for a bad line or an unnamed node, `MemoryTooSmall`, `CorruptFile`, `Io`, `DiskFull`,
+/// `Interrupted`. No temporary file is left.
+pub fn score(
+    files: &Files,
+    options: &ScoreOptions,
+    observer: &dyn Observer,
+) -> Result<ScoreReport> {
+    options.limits.check()?;
+    let mut inputs = vec![options.graph.clone(), options.communities.clone()];
+    inputs.extend(options.against.clone());
+    if inputs[1..].iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
+        return Err(Error::new(ErrorKind::Usage, "standard input (`-`) can be read only once"));
+    }
+    // What is read last should not be missing only then.
+    if let Some(path) = options.against.as_deref().filter(|path| *path != Path::new("-")) {
+        files.entry(path)?;
+    }
+    let files = &options.limits.tuned(files);
+    let graph = &Graph::open(files, &options.graph)?;
+    in_pool(options.limits, || {
+        let mut job = Job::new(files, observer, options.limits);
+        let scoring = Scoring { graph, options };
+        scoring.check_memory(1)?;
+        let scratch =
+            job.scratch(JobKind::Score, inputs.iter(), &options.work_dir, Path::new("-"))?;
+        scoring.run(&mut job, &scratch)
+    })
+}
+
+struct Scoring<'a> {
+    graph: &'a Graph,
+    options: &'a ScoreOptions,
+}
+
+impl Scoring<'_> {
+    fn run(&self, job: &mut Job<'_>, scratch: &Scratch) -> Result<ScoreReport> {
+        let communities = &self.options.communities;
+        let mut found = self.read(job, communities, 0, scratch, |_| String::new())?;
+        let (unnamed_count, unknown_count) = (found.unnamed(), found.unknown);
+        self.warn(job, unknown_count)?;
+        let community_count = self.label_all(&mut found)?;
+        let labels = found.labels;
+        let against = match &self.options.against {
+            Some(path) => Some(self.compare(job, path, &labels, scratch)?),
+            None => None,
+        };
+        self.check_memory(community_count)?;
+        let quality = self.rate(job, &labels)?;
+        Ok(ScoreReport {
+            schema: 1,
+            kind: "score",
+            graph: self.options.graph.display().to_string(),
+            communities: communities.display().to_string(),
+            node_count: self.graph.node_count(),
+            unnamed_count,
+            unknown_count,
+            quality,
+            against,
+            peak_memory_bytes: peak_memory_bytes(),
+        })
+    }
+
+    /// Refuses what cannot be done with `community_count` communities.
+    fn check_memory(&self, community_count: u64) -> Result<()> {
+        let (limits, nodes) = (self.options.limits, self.graph.node_count());
+        let labels = 4 * nodes;
+        let threads = limits.threads;
+        let mut least = membership::memory_bytes_for(nodes, 0, threads)
+            .max(labels + quality_bytes(self.graph, community_count, threads));
+        if self.options.against.is_some() {
+            least = least
+                .max(membership::memory_bytes_for(nodes, labels, threads))
+                .max(2 * labels + compare_bytes(nodes));
+        }
+        if least <= limits.memory_bytes {
+            return Ok(());
+        }
+        let given = format_bytes(limits.memory_bytes);
+        let message = format!("{given} are too little memory to score these communities");
+        let counts = format!(
+            "there are {} and at least {}",
+            format_counted(nodes, "node", "nodes"),
+            format_counted(community_count, "community", "communities")
+        );
+        Err(Error::new(ErrorKind::MemoryTooSmall, message)
+            .note(counts)
+            .hint(format!("use `--memory {}` or more", size_to_type(least))))
+    }
+
+    /// Reads a file of communities as a stage; `sum_up` adds to the phrase that sums it up.
+    fn read(
+        &self,
+        job: &mut Job<'_>,
+        path: &Path,
+        held_bytes: u64,
+        scratch: &Scratch,
+        sum_up: impl FnOnce(&Membership) -> String,
+    ) -> Result<Membership> {
+        let options = MembershipOptions {
+            comment: self.options.comment.clone(),
+            numbered: false,
+            limits: self.options.limits,
+            held_bytes,
+            scratch: scratch.path().to_path_buf(),
+        };
+        job.stage(Stage::Match, |job| {
+            let found = membership::read(job.files, path, self.graph, &options, job.observer)?;
+            let nodes = format_counted(self.graph.node_count(), "node", "nodes");
+            let summary = format!("{} of {nodes}{}", format_count(found.named), sum_up(&found));
+            Ok((found, summary))
+        })
+    }
+
+    fn warn(&self, job: &Job<'_>, unknown: u64) -> Result<()> {
+        if unknown == 0 {
+            return Ok(());
+        }
+        let path = self.options.communities.display();
+        let names = format_counted(unknown, "name", "names");
+        let text = format!("{names} in `{path}` that the graph does not have, left out");
+        tell(job.observer, Event::Warning { text: &text })
+    }
+
+    /// Gives a label to nodes without one, if that is allowed; gives the number of labels.
+    fn label_all(&self, found: &mut Membership) -> Result<u64> {
+        if found.unnamed() > 0 && self.options.unnamed == Unnamed::Stop {
+            return Err(self.unnamed(found)?);
+        }
+        let mut next = found.community_count as u32;
+        for label in found.labels.iter_mut().filter(|label| **label == Membership::NONE) {
+            *label = next;
+            next += 1;
+        }
+        Ok(u64::from(next))
+    }
+
+    fn unnamed(&self, found: &Membership) -> Result<Error> {
+        let first = found.labels.iter().position(|&label| label == Membership::NONE);
+        let name = self.graph.open_names()?.name(first.unwrap_or_default() as u32)?;
+        let path = self.options.communities.display();
+        let nodes = format_counted(found.unnamed(), "node", "nodes");
+        let comment = &self.options.comment;
+        let hint = if !comment.is_empty() && name.starts_with(comment) {
+            let comment = String::from_utf8_lossy(comment);
+            format!("use `--comment ''`: lines that begin with `{comment}` are skipped")
+        } else {
+            "use `--unnamed singletons` to count each of them as a community of its own".into()
+        };
+        Ok(Error::new(ErrorKind::BadInput, format!("`{path}` lacks {nodes} of the graph"))
+            .note(format!("the first is `{}`", String::from_utf8_lossy(&name)))
+            .hint(hint))
+    }
+
+    fn compare(
+        &self,
+        job: &mut Job<'_>,
+        path: &Path,
+        labels: &[u32],
+        scratch: &Scratch,
+    ) -> Result<AgainstReport> {
+        let mut agreement = None;
+        let found = self.read(job, path, 4 * labels.len() as u64, scratch, |truth| {
+            let found = agreement.insert(compare(labels, &truth.labels));
+            format!(", NMI {:.4}", found.nmi)
+        })?;
+        Ok(AgainstReport {
+            path: path.display().to_string(),
+            unknown_count: found.unknown,
+            agreement: agreement.expect("compared when the stage was summed up"),
+        })
+    }
+
+    fn rate(&self, job: &mut Job<'_>, labels: &[u32]) -> Result<Quality> {
+        job.stage(Stage::Score, |job| {
+            let total = Some(self.graph.arc_count());
+            tell(job.observer, Event::Begin { stage: Stage::Score, total, unit: "arcs" })?;
+            let found = quality_at(self.graph, labels, self.options.resolution, job.observer)?;
+            let communities = format_counted(found.community_count, "community", "communities");
+            Ok((found, format!("{communities}, modularity {:.4}", found.modularity)))
+        })
+    }
+}

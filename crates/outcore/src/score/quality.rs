@@ -1,0 +1,276 @@
+//! How well communities fit their graph, by one scan.
+//!
+//! The scan gives each node's strength and the part of it that stays inside its community; everything
+//! else follows from the sums by community. Memory: 4 bytes a node, to find communities that are not
+//! connected, and 20 a community (directed: 28), beside the labels. A loop of weight w counts 2w in the
+//! strength of its node and is inside (directed: w).
+//!
+//! ```text
+//!  s  strength of all nodes       s_c  of a community      in_c  the part of it inside      q_c = (s_c - in_c) / s
+//!  modularity     sum in_c / s - r sum (s_c / s)^2                               (directed: s_c out times s_c in)
+//!  code length    H(sum q_c) - 2 sum H(q_c) - sum H(p_v) + sum H(q_c + s_c / s)             with H(x) = x log2 x
+//!  CPM            sum in_c / 2 - r m n_c (n_c - 1) / 2            (directed: twice)  with m the mean arc weight
+//!  conductance    (s_c - in_c) / min(s_c, s - s_c)
+//! ```
+
+use crate::cluster::{BlockSource, ClusterMemory, Method, Pieces, Tally, split_count};
+use crate::error::Result;
+use crate::graph::{Block, Graph};
+use crate::progress::{Event, Observer, tell};
+
+/// How well communities fit a graph.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Quality {
+    /// The resolution of `modularity` and `cpm`.
+    pub resolution: f64,
+    /// Modularity (Newman and Girvan, "Finding and evaluating community structure in networks", 2004;
+    /// with a resolution: Reichardt and Bornholdt, "Statistical mechanics of community detection",
+    /// 2006; directed: Leicht and Newman, "Community structure in directed networks", 2008).
+    pub modularity: f64,
+    /// Bits that describe a step of a random walk, by the two-level map equation (Rosvall, Axelsson and
+    /// Bergstrom, "The map equation", 2009). Less is better. `None` for directed graphs, where it
+    /// would depend on how the walk gets out of dead ends.
+    pub code_length: Option<f64>,
+    /// The same with all nodes in one community.
+    pub code_length_undivided: Option<f64>,
+    /// Value of the constant Potts model (Traag, Van Dooren and Nesterov, "Narrow scope for
+    /// resolution-limit-free community detection", 2011): weight inside communities, less what there
+    /// would be if every pair of nodes had `resolution` times the mean weight of the graph's arcs. In
+    /// units of weight; a loop counts as weight, but not as a pair.
+    pub cpm: f64,
+    /// Share of the weight that is inside communities.
+    pub coverage: f64,
+    /// Mean conductance of the communities: of the arcs' weight at a community, or at the rest of the
+    /// graph if that is less, the share that crosses the border. Communities with no weight on one of
+    /// the two sides have none. `None` if no community has one, and for directed graphs.
+    pub conductance_mean: Option<f64>,
+    /// The largest conductance of a community.
+    pub conductance_max: Option<f64>,
+    /// Communities.
+    pub community_count: u64,
+    /// Nodes in the largest community.
+    pub largest: u64,
+    /// Their share of all nodes.
+    pub largest_share: f64,
+    /// Nodes in a community: half of the communities have at most so many.
+    pub median: f64,
+    /// Communities of one node.
+    pub singleton_count: u64,
+    /// Communities that are not connected.
+    pub disconnected_count: u64,
+}
+
+/// As [`quality_at`] with the resolution 1.
+///
+/// # Errors
+/// Those of reading; `Interrupted`.
+///
+/// # Panics
+/// If there is not a label for each node.
+pub fn quality(graph: &Graph, labels: &[u32], observer: &dyn Observer) -> Result<Quality> {
+    quality_at(graph, labels, 1.0, observer)
+}
+
+/// Rates communities, of which `labels` gives every node's, by one scan. Labels are best dense, for
+/// memory grows with the largest.
+///
+/// # Errors
+/// Those of reading; `Interrupted`.
+///
+/// # Panics
+/// If there is not a label for each node.
+pub fn quality_at(
+    graph: &Graph,
+    labels: &[u32],
+    resolution: f64,
+    observer: &dyn Observer,
+) -> Result<Quality> {
+    assert_eq!(labels.len() as u64, graph.node_count(), "a label for each node");
+    let label_count = labels.iter().max().map_or(0, |&label| label as usize + 1);
+    let pieces = Pieces::new(labels.len(), graph.is_directed());
+    let mut sums = Sums::new(graph, label_count);
+    sums.scan(graph, labels, &pieces, observer)?;
+    let disconnected_count = split_count(labels, &pieces.into_roots(), label_count);
+    Ok(sums.quality(resolution, disconnected_count))
+}
+
+/// The memory of [`quality`] beside the labels.
+pub fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
+    let cluster = ClusterMemory::of(graph, Method::LabelPropagation, threads);
+    let label = if graph.is_directed() { 28 } else { 20 };
+    4 * graph.node_count() + (label + 1) * label_count + cluster.scratch_bytes + cluster.block_bytes
+}
+
+/// What the scan adds up.
+struct Sums {
+    /// Arcs' weight by community.
+    strengths: Vec<f64>,
+    inside: Vec<f64>,
+    sizes: Vec<u32>,
+    /// Weight of the arcs' other ends by community; only if directed.
+    opposite: Vec<f64>,
+    total: f64,
+    /// A weight that keeps the next sum in range.
+    unit: f64,
+    /// Sum of x log2 x over all nodes' strengths x in units.
+    node_information: f64,
+    mean_arc: f64,
+}
+
+impl Sums {
+    fn new(graph: &Graph, label_count: usize) -> Self {
+        let arcs_total = graph.weight_total();
+        Self {
+            strengths: vec![0.0; label_count],
+            inside: vec![0.0; label_count],
+            sizes: vec![0; label_count],
+            opposite: vec![0.0; if graph.is_directed() { label_count } else { 0 }],
+            total: 0.0,
+            unit: if arcs_total > 0.0 { arcs_total } else { 1.0 },
+            node_information: 0.0,
+            mean_arc: arcs_total / graph.arc_count().max(1) as f64,
+        }
+    }
+
+    fn scan(
+        &mut self,
+        graph: &Graph,
+        labels: &[u32],
+        pieces: &Pieces,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        let mut source = BlockSource::new(graph, 0);
+        let mut opposite = std::mem::take(&mut self.opposite);
+        let mut arcs = 0;
+        let tick = |block: &Block| {
+            arcs += block.arc_count();
+            tell(observer, Event::Advance { done: arcs })
+        };
+        let pieces = Some(pieces);
+        Tally::for_each_node(&mut source, labels, pieces, &mut opposite, tick, |node, sums| {
+            self.add(labels[node as usize] as usize, sums.strength, sums.inside);
+        })?;
+        self.opposite = opposite;
+        Ok(())
+    }
+
+    fn add(&mut self, label: usize, strength: f64, inside: f64) {
+        self.sizes[label] += 1;
+        self.strengths[label] += strength;
+        self.inside[label] += inside;
+        self.total += strength;
+        self.node_information += x_log_x(strength / self.unit);
+    }
+
+    fn is_directed(&self) -> bool {
+        !self.opposite.is_empty()
+    }
+
+    fn quality(mut self, resolution: f64, disconnected_count: u64) -> Quality {
+        let undirected = !self.is_directed();
+        let code_lengths = undirected.then(|| self.code_lengths());
+        let conductances = if undirected { self.conductances() } else { None };
+        let (modularity, coverage) = (self.modularity(resolution), self.coverage());
+        let cpm = self.cpm(resolution);
+        let nodes: u64 = self.sizes.iter().map(|&size| u64::from(size)).sum();
+        self.sizes.retain(|&size| size > 0);
+        let largest = self.sizes.iter().copied().max().map_or(0, u64::from);
+        Quality {
+            resolution,
+            modularity,
+            code_length: code_lengths.map(|(length, _)| length),
+            code_length_undivided: code_lengths.map(|(_, undivided)| undivided),
+            cpm,
+            coverage,
+            conductance_mean: conductances.map(|(mean, _)| mean),
+            conductance_max: conductances.map(|(_, max)| max),
+            community_count: self.sizes.len() as u64,
+            largest,
+            largest_share: largest as f64 / nodes.max(1) as f64,
+            singleton_count: self.sizes.iter().filter(|&&size| size == 1).count() as u64,
+            median: median(&mut self.sizes),
+            disconnected_count,
+        }
+    }
+
+    /// 1 without any weight.
+    fn coverage(&self) -> f64 {
+        if self.total > 0.0 { self.inside.iter().sum::<f64>() / self.total } else { 1.0 }
+    }
+
+    fn modularity(&self, resolution: f64) -> f64 {
+        if self.total <= 0.0 {
+            return 0.0;
+        }
+        let share = |strength: f64| strength / self.total;
+        let opposite = if self.is_directed() { &self.opposite } else { &self.strengths };
+        let expected: f64 =
+            self.strengths.iter().zip(opposite).map(|(&a, &b)| share(a) * share(b)).sum();
+        self.coverage() - resolution * expected
+    }
+
+    fn cpm(&self, resolution: f64) -> f64 {
+        let of_pair = resolution * self.mean_arc;
+        let ends = if self.is_directed() { 1.0 } else { 2.0 };
+        let communities = self.inside.iter().zip(&self.sizes);
+        let value = communities.map(|(&inside, &size)| {
+            let size = f64::from(size);
+            (inside - of_pair * size * (size - 1.0).max(0.0)) / ends
+        });
+        value.sum()
+    }
+
+    /// With these communities, and with one.
+    fn code_lengths(&self) -> (f64, f64) {
+        if self.total <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let scale = self.unit / self.total;
+        // In units of the total: x log x of every strength, from that in another unit.
+        let nodes = scale * self.node_information + scale.log2();
+        let (mut exits, mut exit_information, mut module_information) = (0.0, 0.0, 0.0);
+        for (&strength, &inside) in self.strengths.iter().zip(&self.inside) {
+            let exit = ((strength - inside) / self.total).max(0.0);
+            exits += exit;
+            exit_information += x_log_x(exit);
+            module_information += x_log_x(exit + strength / self.total);
+        }
+        let length = x_log_x(exits) - 2.0 * exit_information + module_information - nodes;
+        (length, -nodes)
+    }
+
+    /// Their mean and the largest.
+    fn conductances(&self) -> Option<(f64, f64)> {
+        let (mut sum, mut largest, mut count) = (0.0, 0.0f64, 0u64);
+        for (&strength, &inside) in self.strengths.iter().zip(&self.inside) {
+            let cut = (strength - inside).max(0.0);
+            // What rounding leaves of nothing is nothing.
+            let rest = self.total - strength;
+            let smaller =
+                if cut == 0.0 && rest <= 1e-12 * self.total { 0.0 } else { strength.min(rest) };
+            if smaller > 0.0 {
+                let conductance = (cut / smaller).min(1.0);
+                sum += conductance;
+                largest = largest.max(conductance);
+                count += 1;
+            }
+        }
+        (count > 0).then(|| (sum / count as f64, largest))
+    }
+}
+
+fn x_log_x(x: f64) -> f64 {
+    if x > 0.0 { x * x.log2() } else { 0.0 }
+}
+
+/// The value in the middle, or between the two in the middle; 0 of none. Changes the order.
+fn median(sizes: &mut [u32]) -> f64 {
+    if sizes.is_empty() {
+        return 0.0;
+    }
+    let middle = sizes.len() / 2;
+    let is_odd = sizes.len() % 2 == 1;
+    let (below, &mut upper, _) = sizes.select_nth_unstable(middle);
+    let lower = if is_odd { upper } else { below.iter().copied().max().unwrap_or(upper) };
+    (f64::from(lower) + f64::from(upper)) / 2.0
+}
