@@ -303,7 +303,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let _ = self.sweeps_by(level, &groups, within, |_, _| false)?;
         let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
         let numbers = renumber(&mut groups, count);
-        if numbers as f64 > LEVEL_SHRINKS * level.node_count() as f64 {
+        if numbers as f64 >= LEVEL_SHRINKS * level.node_count() as f64 {
             return Ok(None);
         }
         // The class of a group is that of any of its nodes.

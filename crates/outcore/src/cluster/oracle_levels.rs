@@ -259,7 +259,7 @@ impl Levels {
         (0..n).for_each(|v| classes[groups[v] as usize] = labels[v]);
         self.sweep(level, seed, &mut groups, Some(&classes), &mut vec![true; n]);
         let count = renumber(&mut groups);
-        if count as f64 > 0.99 * n as f64 {
+        if count as f64 >= 0.99 * n as f64 {
             return;
         }
         let mut above = vec![0; count];
