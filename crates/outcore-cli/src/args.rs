@@ -3,6 +3,7 @@
 //! Groups of options that several commands share come last in a command: the heading of a group
 //! would otherwise hold for the options after it as well.
 
+use crate::labels::Labels;
 use crate::memory::Memory;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -66,6 +67,7 @@ Examples:
   outcore cluster edges.tsv -o communities.tsv
   outcore cluster 'edges/*.tsv.gz' -o communities.tsv --memory 4GiB
   outcore cluster web.graph -o communities.tsv --seed 7
+  outcore cluster web.graph -o communities.tsv --initial yesterday.tsv
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
 pub(crate) struct Cluster {
     /// Edge lists (text, also compressed; globs; `-` for standard input), or one graph made by
@@ -82,6 +84,8 @@ pub(crate) struct Cluster {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) method: Method,
+    #[command(flatten)]
+    pub(crate) labels: Labels,
     #[command(flatten)]
     pub(crate) resources: Resources,
 }
@@ -393,7 +397,8 @@ pub(crate) enum SelfLoops {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method options")]
 pub(crate) struct Method {
-    /// How to find communities
+    /// How to find communities; `components` puts together what any path joins, whatever the
+    /// direction of edges
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::LabelPropagation)]
     pub(crate) method: MethodName,
     /// Seed of every random choice; the same seed gives the same communities whatever the memory
@@ -430,6 +435,7 @@ pub(crate) enum MethodName {
     Cpm,
     /// The label with the most weight among the neighbors: least memory
     LabelPropagation,
+    Components,
 }
 
 #[derive(Debug, Args)]

@@ -59,7 +59,6 @@ pub(crate) fn refuse_for_graph(input: &Input, graph: &Path) -> Result<()> {
         (input.directed, "--directed"),
         (input.ignore_weights, "--ignore-weights"),
         (input.weight_transform != args::WeightTransform::None, "--weight-transform"),
-        (input.min_weight.is_some(), "--min-weight"),
         (input.max_weight.is_some(), "--max-weight"),
         (input.normalize != args::Normalize::None, "--normalize"),
         (input.nodes.is_some(), "--nodes"),

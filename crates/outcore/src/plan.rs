@@ -217,6 +217,23 @@ impl Limits {
         rest + batch.max(2 * CHUNK_BYTES * BATCH_FACTOR)
     }
 
+    /// Refuses a clustering that takes `node_bytes` for its nodes.
+    ///
+    /// # Errors
+    /// `MemoryTooSmall`.
+    pub fn check_clustering(&self, node_bytes: u64) -> Result<()> {
+        let threads = CLUSTER_THREAD_BYTES * self.threads as u64;
+        let least = node_bytes + CLUSTER_FIXED_BYTES + threads;
+        if least <= self.memory_bytes {
+            return Ok(());
+        }
+        let given = format_bytes(self.memory_bytes);
+        let message = format!("{given} is too little memory for this clustering");
+        Err(Error::new(ErrorKind::MemoryTooSmall, message)
+            .note(format!("labels and what goes with them take {}", format_bytes(node_bytes)))
+            .hint(format!("use `--memory {}` or more", size_to_type(least))))
+    }
+
     /// The error for a job that does not fit, with the limit to type.
     pub fn too_small(&self, node_count: u64, has_self_scores: bool, about: &str) -> Error {
         let takes = match has_self_scores {

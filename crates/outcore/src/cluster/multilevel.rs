@@ -22,6 +22,7 @@ use super::groups::{Groups, Start, first_groups};
 use super::hash::{LEAD, LEVEL, REFINE, mix};
 use super::objective::{Objective, Sums, Within};
 use super::sweep::{Nodes, Workshop, sweep};
+use super::votes::Rules;
 use super::{ClusterMemory, History, Job};
 use crate::error::Result;
 use crate::graph::Graph;
@@ -180,6 +181,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             seed: level.seed,
             objective,
             shuffled: true,
+            rules: Rules::default(),
         };
         let (mut done, mut moved) = (0, 0);
         while done == 0 || go_on(done, moved) {

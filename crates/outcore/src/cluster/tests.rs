@@ -1,5 +1,7 @@
 //! Promises of the clustering, on generated graphs in a simulated storage.
 
+use super::cache::BlockSource;
+use super::closing::Outcome;
 use super::hash::mix;
 use super::oracle::Oracle;
 use super::*;
@@ -27,6 +29,13 @@ impl Edges {
     pub(super) fn new(node_count: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let edges = edges.into_iter().map(|(a, b)| (a, b, 1.0)).collect();
         Self { node_count, directed: false, edges }
+    }
+
+    /// Without edges that are lighter, as they are stored.
+    pub(super) fn heavier_than(&self, weight: f64) -> Self {
+        let keeps =
+            |&&(_, _, w): &&(u32, u32, f64)| weight == 0.0 || Weight::new(w) >= Weight::new(weight);
+        Self { edges: self.edges.iter().filter(keeps).copied().collect(), ..self.clone() }
     }
 
     pub(super) fn scaled(&self, factor: f64) -> Self {
@@ -68,7 +77,22 @@ impl Edges {
         Graph::open(&files, directory).unwrap()
     }
 
+    /// With other weights, given by the code of those that are stored.
+    pub(super) fn reweighted(&self, weight: impl Fn(u32) -> f64) -> Self {
+        let reweigh = |&(a, b, w): &(u32, u32, f64)| (a, b, weight(Weight::new(w).code()));
+        Self { edges: self.edges.iter().map(reweigh).collect(), ..self.clone() }
+    }
+
     pub(super) fn oracle(&self, graph: &Graph, options: &ClusterOptions) -> Oracle {
+        self.oracle_from(graph, options, Given::default())
+    }
+
+    pub(super) fn oracle_from(
+        &self,
+        graph: &Graph,
+        options: &ClusterOptions,
+        given: Given,
+    ) -> Oracle {
         let mut arcs = vec![Vec::new(); self.node_count as usize];
         for ((a, b), weight) in self.arcs().into_iter().filter(|((a, b), _)| a != b) {
             arcs[a as usize].push((b, Weight::from_code(weight).value()));
@@ -76,14 +100,8 @@ impl Edges {
         let block = |entry: &crate::graph::BlockEntry| {
             entry.first_node as usize..(entry.first_node + entry.node_count) as usize
         };
-        Oracle {
-            arcs,
-            blocks: graph.blocks().iter().map(block).collect(),
-            directed: self.directed,
-            seed: options.seed,
-            max_sweeps: options.max_sweeps.unwrap_or(SWEEPS),
-            tolerance: options.tolerance,
-        }
+        let blocks = graph.blocks().iter().map(block).collect();
+        Oracle { arcs, blocks, directed: self.directed, options: options.clone(), given }
     }
 }
 
@@ -108,11 +126,17 @@ pub(super) static POOLS: LazyLock<Vec<rayon::ThreadPool>> = LazyLock::new(|| {
     [1, 2, 7].map(pool).into()
 });
 
+pub(super) fn one(found: Result<Vec<Communities>>) -> Communities {
+    let mut found = found.unwrap();
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}
+
 pub(super) fn find(edges: &Edges, options: &ClusterOptions) -> Communities {
     POOLS[1].install(|| cluster(&edges.graph(), options, PLENTY, scratch(), &Silent)).unwrap()
 }
 
-fn converge(seed: u64) -> ClusterOptions {
+pub(super) fn converge(seed: u64) -> ClusterOptions {
     ClusterOptions { seed, tolerance: 0.0, ..ClusterOptions::default() }
 }
 
@@ -167,8 +191,10 @@ proptest! {
             (2, 0, tiny),
         ] {
             let found = POOLS[pool].install(|| {
-                let needed = ClusterMemory::of(&graph, options.method, rayon::current_num_threads()).total_bytes();
-                cluster_within(&graph, &options, needed + spare, scratch(), limits, &Silent).unwrap()
+                let threads = rayon::current_num_threads();
+                let needed = ClusterMemory::of(&graph, options.method, threads).total_bytes();
+                let (given, memory) = (Given::default(), needed + spare);
+                one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
             prop_assert_eq!((found.sweeps, found.arcs_visited), (expected.1, expected.2));
             prop_assert_eq!(&found.labels, &expected.0);
@@ -309,7 +335,8 @@ fn a_community_in_two_pieces_becomes_two() {
     };
     let labels = vec![0, 0, 0, 0, 5, 5, 5, 5, 0, 0, 0, 0];
     let mut source = BlockSource::new(&graph, 0);
-    let found = job.finish::<u32>(&mut source, labels, &History::default()).unwrap();
+    let outcome = Outcome { labels, history: History::default() };
+    let found = one(job.finish_all::<u32>(&mut source, vec![outcome], None));
     assert_eq!(found.split_count, 1);
     assert_eq!(found.labels, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
     assert_eq!(
@@ -329,7 +356,9 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
     let expected = edges.oracle(&graph, &options).cluster().0;
     for most_labels in [200, 700, 1 << 20] {
         let limits = Limits { large_degree: 16, most_labels };
-        let found = cluster_within(&graph, &options, PLENTY, scratch(), limits, &Silent).unwrap();
+        let given = Given::default();
+        let found = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
+        let found = one(found);
         assert_eq!(found.labels, expected, "{most_labels}");
     }
 }

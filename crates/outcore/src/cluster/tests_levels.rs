@@ -2,7 +2,7 @@
 
 use super::oracle_levels::{Level, Levels};
 use super::tests::{
-    Edges, PLENTY, POOLS, cliques, find, modularity_by_definition, ring_of_cliques, scratch,
+    Edges, PLENTY, POOLS, cliques, find, modularity_by_definition, one, ring_of_cliques, scratch,
     some_edges,
 };
 use super::*;
@@ -63,7 +63,8 @@ proptest! {
             let found = POOLS[pool].install(|| {
                 let threads = rayon::current_num_threads();
                 let needed = ClusterMemory::of(&graph, method, threads).total_bytes();
-                cluster_within(&graph, &options, needed + spare, scratch(), limits, &Silent).unwrap()
+                let (given, memory) = (Given::default(), needed + spare);
+                one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
             prop_assert_eq!(found.sweeps, oracle.sweeps);
             prop_assert_eq!(&found.labels, &expected);

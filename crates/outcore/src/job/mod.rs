@@ -8,18 +8,21 @@
 //! Temporary files live in one directory below the work directory; it is removed when the job ends,
 //! however it ends. Its manifest says which stages are finished.
 
+mod given;
 mod manifest;
+mod outputs;
 mod read;
 mod report;
 mod score;
 mod weights;
 
 pub use manifest::{InputFile, JobKind, Manifest};
-pub use report::{CommunitiesReport, InputReport, Report, StageReport};
+pub use outputs::outputs;
+pub use report::{CommunitiesReport, InputReport, Report, ResultReport, StageReport};
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use weights::Normalize;
 
-use crate::cluster::{self, ClusterMemory, ClusterOptions, Communities};
+use crate::cluster::{self, ClusterOptions, Communities, Given};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
@@ -27,7 +30,7 @@ use crate::io::{Files, Scratch, Tuning, peak_memory_bytes, resident_memory_bytes
 use crate::output;
 use crate::plan::{InputSize, Limits, Plan};
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::units::{format_bytes, format_counted};
+use crate::units::format_bytes;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -82,12 +85,15 @@ struct Job<'a> {
     manifest: Option<(Manifest, PathBuf)>,
     /// What a sample of the input foretold, where there is one.
     plan: Option<Plan>,
+    /// What the graph is built for, if it is clustered.
+    clustering: Option<&'a ClusterOptions>,
 }
 
 impl<'a> Job<'a> {
     fn new(files: &'a Files, observer: &'a dyn Observer, limits: Limits) -> Self {
         let (start, report) = (Instant::now(), Report::new(limits));
-        Self { files, observer, limits, start, report, manifest: None, plan: None }
+        let (manifest, plan, clustering) = (None, None, None);
+        Self { files, observer, limits, start, report, manifest, plan, clustering }
     }
 
     /// Makes the directory for temporary files, named after the result.
@@ -173,6 +179,10 @@ impl<'a> Job<'a> {
         }
         let sample = input::sample(self.files, &options.input)?;
         let plan = plan_sampled(&sample, options, &self.files.tuning())?;
+        if let Some(clustering) = self.clustering {
+            let nodes = plan.input.node_count_at_least;
+            self.limits.check_clustering(clustering.node_bytes(nodes, options.directed))?;
+        }
         if let Some(free) = self.files.free_bytes(directory) {
             plan.check_disk(free, directory)?;
         }
@@ -180,28 +190,50 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
+    /// Clusters the graph and writes each result to its file.
     fn cluster(
         &mut self,
         graph: &Graph,
         options: &ClusterOptions,
+        outputs: &[PathBuf],
         scratch: &Scratch,
-    ) -> Result<Communities> {
+    ) -> Result<()> {
+        let given = self.read_given(graph, &options.propagation, scratch.path())?;
+        let all = self.find(graph, options, given, scratch)?;
+        let single = all.len() == 1;
+        for (at, (found, output)) in all.into_iter().zip(outputs).enumerate() {
+            let report = CommunitiesReport::new(graph, options, at, &found);
+            if !single {
+                let output = output.display().to_string();
+                self.report.results.push(ResultReport { output, communities: report.clone() });
+            }
+            if at == 0 {
+                self.report.communities = Some(report);
+            }
+            self.write(graph, &found, output)?;
+        }
+        Ok(())
+    }
+
+    fn find(
+        &mut self,
+        graph: &Graph,
+        options: &ClusterOptions,
+        given: Given,
+        scratch: &Scratch,
+    ) -> Result<Vec<Communities>> {
         self.stage(Stage::Cluster, |job| {
             // What earlier stages gave back, the allocator may still hold.
             let held = resident_memory_bytes().unwrap_or(0);
             let memory = job.limits.memory_left(held);
-            let least = ClusterMemory::of(graph, options.method, job.limits.threads).total_bytes();
+            let least = options.memory(graph, given.count(), job.limits.threads).total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
-            let communities =
-                cluster::cluster(graph, options, memory, scratch.path(), job.observer)?;
-            let summary = format!(
-                "{}, {}, modularity {:.4}",
-                format_counted(communities.sweeps.into(), "sweep", "sweeps"),
-                format_counted(communities.community_count, "community", "communities"),
-                communities.modularity
-            );
-            job.report.communities = Some(CommunitiesReport::new(graph, options, &communities));
-            Ok((communities, summary))
+            let scratch = scratch.path();
+            let all = cluster::cluster_from(graph, options, given, memory, scratch, job.observer)?;
+            let modularity = all.iter().map(|found| format!("{:.4}", found.modularity));
+            let modularity = modularity.collect::<Vec<_>>().join(", ");
+            let summary = format!("{}, modularity {modularity}", cluster::summary(&all));
+            Ok((all, summary))
         })
     }
 
@@ -274,7 +306,8 @@ pub fn build(
     })
 }
 
-/// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output).
+/// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output), or to the
+/// files beside it that [`outputs`] names.
 ///
 /// # Errors
 /// As [`build`]; `CorruptFile` for a damaged graph. No temporary file and no part of the output is
@@ -286,7 +319,10 @@ pub fn cluster(
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<Report> {
-    output::check(files, output)?;
+    options.check()?;
+    let outputs = outputs(files, output, options)?;
+    outputs.iter().try_for_each(|output| output::check(files, output))?;
+    given::check(files, &options.propagation)?;
     match source {
         Source::Graph { path, limits, work_dir } => {
             limits.check()?;
@@ -294,10 +330,9 @@ pub fn cluster(
             let graph = Graph::open(files, path)?;
             in_pool(*limits, || {
                 let mut job = Job::new(files, observer, *limits);
-                let inputs = std::iter::once(path);
+                let inputs = std::iter::once(path).chain(options.propagation.files());
                 let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output)?;
-                let communities = job.cluster(&graph, options, &scratch)?;
-                job.write(&graph, &communities, output)?;
+                job.cluster(&graph, options, &outputs, &scratch)?;
                 Ok(job.finish())
             })
         }
@@ -305,13 +340,13 @@ pub fn cluster(
             edges.check_weights()?;
             let files = &edges.limits.tuned(files);
             let mut job = Job::new(files, observer, edges.limits);
-            let scratch =
-                job.scratch(JobKind::Cluster, edges.input.all_paths(), &edges.work_dir, output)?;
+            job.clustering = Some(options);
+            let inputs = edges.input.all_paths().chain(options.propagation.files());
+            let scratch = job.scratch(JobKind::Cluster, inputs, &edges.work_dir, output)?;
             let directory = scratch.path().join("graph");
             job.build(edges, &scratch, &directory)?;
             let graph = Graph::open(files, &directory)?;
-            let communities = job.cluster(&graph, options, &scratch)?;
-            job.write(&graph, &communities, output)?;
+            job.cluster(&graph, options, &outputs, &scratch)?;
             Ok(job.finish())
         }),
     }

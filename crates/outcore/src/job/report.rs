@@ -1,6 +1,6 @@
 //! What a job did, as data for `--report` and other surfaces.
 
-use crate::cluster::{ClusterOptions, Communities, Method};
+use crate::cluster::{ClusterOptions, Communities, Method, PropagationOptions};
 use crate::graph::{Graph, GraphSummary};
 use crate::plan::Limits;
 use crate::progress::Stage;
@@ -61,6 +61,12 @@ pub struct CommunitiesReport {
     pub method: Method,
     /// Seed.
     pub seed: u64,
+    /// Arcs lighter than this did not count.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub min_weight: f64,
+    /// More options of label propagation, if any was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub propagation: Option<PropagationOptions>,
     /// Communities.
     pub community_count: u64,
     /// Communities of one node.
@@ -90,10 +96,21 @@ pub struct CommunitiesReport {
 }
 
 impl CommunitiesReport {
-    pub(super) fn new(graph: &Graph, options: &ClusterOptions, found: &Communities) -> Self {
+    /// Of the result number `at`.
+    pub(super) fn new(
+        graph: &Graph,
+        options: &ClusterOptions,
+        at: usize,
+        found: &Communities,
+    ) -> Self {
+        let mut propagation = options.propagation.clone();
+        propagation.attenuation = propagation.attenuation.get(at).copied().into_iter().collect();
+        let is_plain = propagation == PropagationOptions::default();
         Self {
             method: options.method,
             seed: options.seed,
+            min_weight: options.min_weight,
+            propagation: (!is_plain).then_some(propagation),
             community_count: found.community_count,
             singleton_count: found.singleton_count,
             largest_size: found.largest,
@@ -109,6 +126,21 @@ impl CommunitiesReport {
             visited_arc_count: found.arcs_visited,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// One of several results.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ResultReport {
+    /// Its file.
+    pub output: String,
+    /// The result in numbers.
+    #[serde(flatten)]
+    pub communities: CommunitiesReport,
 }
 
 /// A whole job.
@@ -130,6 +162,9 @@ pub struct Report {
     pub graph: Option<GraphSummary>,
     /// The communities, when the job found any.
     pub communities: Option<CommunitiesReport>,
+    /// All results, if there are several; `communities` is the first of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<ResultReport>,
     /// Time of the job.
     pub seconds: f64,
     /// Bytes read.
@@ -151,6 +186,7 @@ impl Report {
             sort: None,
             graph: None,
             communities: None,
+            results: Vec::new(),
             seconds: 0.0,
             read_bytes: 0,
             write_bytes: 0,
