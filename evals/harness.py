@@ -65,6 +65,13 @@ def rival(path: str) -> Path:
     return program
 
 
+def use_rivals_python() -> None:
+    """Goes on in the Python of evals/rivals.sh, which has the packages that evals compare with."""
+    python = rival("venv/bin/python")
+    if Path(sys.prefix).resolve() != python.parents[1].resolve():
+        os.execv(python, [str(python), "-W", "ignore", *sys.argv])
+
+
 def require_space(needed_bytes: int) -> None:
     """Refuses before any work what would fill the disk."""
     folder = data_folder()
@@ -100,6 +107,25 @@ def relative(text: str) -> str:
 
 # The command under test ------------------------------------------------------------------------------------------
 
+METHODS = ("label-propagation", "map-equation", "modularity", "cpm", "components")
+# The constant Potts model has no resolution that fits all graphs: this one, in units of the mean weight, finds
+# communities of some twenty nodes.
+CPM_RESOLUTION = 0.05
+
+
+def method_resolution(method: str) -> float | None:
+    """What `--resolution` says where a method needs it."""
+    return CPM_RESOLUTION if method == "cpm" else None
+
+
+def chosen_methods(text: str) -> tuple[str, ...]:
+    """Reads `--method`: names with commas, or `all`."""
+    names = METHODS if text == "all" else tuple(text.split(","))
+    for name in names:
+        if name not in METHODS:
+            raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(METHODS)}")
+    return names
+
 
 def outcore() -> Path:
     """The `outcore` command: OUTCORE, or what `cargo build --release` has made."""
@@ -124,9 +150,16 @@ def generate_argv(nodes: int, edges: int, seed: int, output: Path, truth: Path, 
 
 
 def build_argv(
-    edges: Path, graph: Path, work: Path, memory: str = "1GiB", threads: int = 2, report: Path | None = None
+    edges: Path,
+    graph: Path,
+    work: Path,
+    memory: str = "1GiB",
+    threads: int = 2,
+    report: Path | None = None,
+    weighted: bool = True,
 ) -> list[str]:
     argv = [str(outcore()), "build", str(edges), "-o", str(graph)]
+    argv += [] if weighted else ["--ignore-weights"]
     return argv + _limits(memory, threads, work, report)
 
 
@@ -139,9 +172,13 @@ def cluster_argv(
     method: str = "label-propagation",
     seed: int = 1,
     report: Path | None = None,
+    resolution: float | None = None,
 ) -> list[str]:
     """`source` is an edge list or a graph that `build` has made."""
-    argv = [str(outcore()), "cluster", str(source), "-o", str(communities), "--method", method, "--seed", str(seed)]
+    argv = [str(outcore()), "cluster", str(source), "-o", str(communities), "--method", method]
+    # Components depend on nothing that is random.
+    argv += [] if method == "components" else ["--seed", str(seed)]
+    argv += [] if resolution is None else ["--resolution", f"{resolution:.12g}"]
     # A graph needs no temporary files.
     return argv + _limits(memory, threads, None if source.is_dir() else work, report)
 
@@ -403,7 +440,11 @@ class Check:
 
 @dataclass
 class Result:
-    """All that an eval has found; `finish` prints and stores it."""
+    """All that an eval has found; `finish` prints and stores it.
+
+    `rows` are figures that are no costs of commands, stored a line each. `part` tells the results of several scripts in
+    one folder apart.
+    """
 
     name: str
     bar: str
@@ -412,6 +453,8 @@ class Result:
     commands: dict[str, Command] = field(default_factory=dict)
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
+    rows: list[dict[str, object]] = field(default_factory=list)
+    part: str = ""
     notes: list[str] = field(default_factory=list)
 
     def measure(self, commands: Sequence[Command], repeats: int) -> None:
@@ -497,13 +540,16 @@ class Result:
                 }
                 for name, samples in self.samples.items()
             ],
+            "rows": [],
             "checks": [asdict(check) | {"verdict": check.verdict} for check in self.checks],
             "notes": self.notes,
         }
         folder = EVALS / self.name / "results"
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{self.scale}.json"
-        path.write_text(json.dumps(_storable(document), indent=1, ensure_ascii=False) + "\n")
+        path = folder / (f"{self.part}-{self.scale}.json" if self.part else f"{self.scale}.json")
+        text = json.dumps(_storable(document), indent=1, ensure_ascii=False)
+        rows = ",\n  ".join(json.dumps(_storable(row), ensure_ascii=False) for row in self.rows)
+        path.write_text(text.replace('"rows": []', f'"rows": [\n  {rows}\n ]' if rows else '"rows": []', 1) + "\n")
         return path
 
 
@@ -554,7 +600,9 @@ def checks_table(checks: Sequence[Check]) -> str:
 def _figure(value: float | str) -> str:
     if isinstance(value, str):
         return value
-    return str(value) if isinstance(value, int) else f"{value:.4f}".rstrip("0").rstrip(".")
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.1e}" if 0 < abs(value) < 1e-4 else f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def version() -> str:

@@ -2,9 +2,16 @@
 # Installs the programs that the evals compare with, outside the repository. Run it again after a failure: what is
 # there already is left as it is.
 #
-#   RIVALS=DIR evals/rivals.sh        default: ${TMPDIR:-/tmp}/outcore-rivals
+#   RIVALS=DIR evals/rivals.sh [PART ..]        default: ${TMPDIR:-/tmp}/outcore-rivals
 #
-# Needs cargo, python3 with venv, a C++ compiler with OpenMP, and STXXL's headers and library (Debian: libstxxl-dev).
+# The parts, all of them by default:
+#
+#   webgraph   webgraph-rs             for rivals-ingest: cargo
+#   extsort    extsort                 for sort: cargo
+#   stxxl      STXXL                   for sort: a C++ compiler with OpenMP, STXXL (Debian: libstxxl-dev)
+#   duckdb     DuckDB                  for rivals-ingest and sort: python3 with venv
+#   python     Infomap, leidenalg ..   for quality/methods.py and speed-quality: python3 with venv
+#
 # BUILD_JOBS limits the compilers that run at once.
 set -euo pipefail
 
@@ -16,23 +23,28 @@ export CARGO_BUILD_JOBS=${BUILD_JOBS:-$(nproc)}
 
 say() { printf 'rivals: %s\n' "$*" >&2; }
 
-mkdir -p "$rivals/bin"
-rivals=$(cd "$rivals" && pwd)
+install_webgraph() {
+    if [[ ! -x $rivals/bin/webgraph ]]; then
+        say "webgraph-cli $webgraph_version"
+        cargo install webgraph-cli --locked --version "$webgraph_version" --root "$rivals" \
+            --target-dir "$rivals/build/webgraph"
+    fi
+    printf 'webgraph %s\n' "$("$rivals/bin/webgraph" --version 2> /dev/null | head -n 1)"
+}
 
-if [[ ! -x $rivals/bin/webgraph ]]; then
-    say "webgraph-cli $webgraph_version"
-    cargo install webgraph-cli --locked --version "$webgraph_version" --root "$rivals" \
-        --target-dir "$rivals/build/webgraph"
-fi
+install_extsort() {
+    if [[ ! -x $rivals/bin/extsort-sort || $here/sort/extsort/src/main.rs -nt $rivals/bin/extsort-sort ]]; then
+        say 'extsort'
+        cargo build --release --locked --manifest-path "$here/sort/extsort/Cargo.toml" \
+            --target-dir "$rivals/build/extsort"
+        install "$rivals/build/extsort/release/extsort-sort" "$rivals/bin/extsort-sort"
+    fi
+}
 
-if [[ ! -x $rivals/bin/extsort-sort || $here/sort/extsort/src/main.rs -nt $rivals/bin/extsort-sort ]]; then
-    say 'extsort'
-    cargo build --release --locked --manifest-path "$here/sort/extsort/Cargo.toml" \
-        --target-dir "$rivals/build/extsort"
-    install "$rivals/build/extsort/release/extsort-sort" "$rivals/bin/extsort-sort"
-fi
-
-if [[ ! -x $rivals/bin/stxxl_sort || $here/sort/stxxl_sort.cpp -nt $rivals/bin/stxxl_sort ]]; then
+install_stxxl() {
+    if [[ -x $rivals/bin/stxxl_sort && ! $here/sort/stxxl_sort.cpp -nt $rivals/bin/stxxl_sort ]]; then
+        return
+    fi
     say 'STXXL'
     if [[ ! -e /usr/include/stxxl/sorter ]]; then
         if [[ $(id -u) != 0 ]] || ! command -v apt-get > /dev/null; then
@@ -45,14 +57,45 @@ if [[ ! -x $rivals/bin/stxxl_sort || $here/sort/stxxl_sort.cpp -nt $rivals/bin/s
     # Without NDEBUG the checks inside STXXL's templates make it about three times slower.
     "${CXX:-g++}" -std=c++17 -O3 -march=native -DNDEBUG -fopenmp -w \
         -o "$rivals/bin/stxxl_sort" "$here/sort/stxxl_sort.cpp" -lstxxl -lpthread
-fi
+}
 
-if ! "$rivals/venv/bin/python" -c 'import duckdb' 2> /dev/null; then
-    say "DuckDB $duckdb_version"
-    python3 -m venv "$rivals/venv"
-    "$rivals/venv/bin/pip" install --quiet "duckdb$duckdb_version"
-fi
+# Installs packages into the rivals' own Python unless all modules are there, and prints their versions.
+python_packages() {
+    local modules=$1
+    shift
+    if ! "$rivals/venv/bin/python" -c "import $modules" 2> /dev/null; then
+        say "$*"
+        [[ -x $rivals/venv/bin/python ]] || python3 -m venv "$rivals/venv"
+        "$rivals/venv/bin/pip" install --quiet "$@"
+    fi
+    "$rivals/venv/bin/python" -W ignore -c "import $modules
+for module in ($modules,): print(module.__name__, module.__version__)"
+}
 
+install_duckdb() {
+    python_packages duckdb "duckdb$duckdb_version"
+}
+
+# What a rival answers may change with its version: the first two numbers are fixed.
+install_python() {
+    python_packages 'numpy, sklearn, igraph, leidenalg, infomap' \
+        'numpy>=2,<3' 'scikit-learn>=1.9,<2' 'igraph>=1.0,<1.1' 'leidenalg>=0.12,<0.13' 'infomap>=2.16,<2.17'
+}
+
+parts=(webgraph extsort stxxl duckdb python)
+if [[ $# == 0 ]]; then
+    set -- "${parts[@]}"
+fi
+for part in "$@"; do
+    if ! declare -F "install_$part" > /dev/null; then
+        say "unknown part $part: one of ${parts[*]}"
+        exit 2
+    fi
+done
+
+mkdir -p "$rivals/bin"
+rivals=$(cd "$rivals" && pwd)
+for part in "$@"; do
+    "install_$part"
+done
 say "ready"
-printf 'webgraph %s\n' "$("$rivals/bin/webgraph" --version 2> /dev/null | head -n 1)"
-"$rivals/venv/bin/python" -c 'import duckdb; print("duckdb", duckdb.__version__)'

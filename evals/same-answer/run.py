@@ -1,13 +1,20 @@
-"""Whether the answer depends on anything but input, options and seed (bar B6).
+"""Whether the answer depends on anything but input, options and seed (bars B6 and Q5).
+
+    python3 evals/same-answer/run.py [--scale smoke|full] [--method all|NAME,..]
 
 The graph of evals/ingest, clustered with three numbers of threads, three memory limits, from plain, gzip and zstd text
-and from a graph built beforehand: the files of communities have to be equal byte for byte.
+and from a graph built beforehand: the files of communities have to be equal byte for byte (B6).
+
+With `--method`, the same for each method named (Q5): a graph built with and without weights, three numbers of threads
+and three memory limits, of which the smallest does not hold the first contracted graph.
 """
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -17,6 +24,10 @@ from harness import Command
 
 SIZES = {"full": (5_000_000, 50_000_000), "smoke": (20_000, 200_000)}
 REFERENCE = "plain, 2 threads, 1GiB"
+
+METHOD_SIZES = {"full": (1_000_000, 10_000_000), "smoke": (20_000, 200_000)}
+# Threads and memory; the first is what the others have to equal.
+LIMITS = ((2, "1GiB"), (1, "1GiB"), (7, "1GiB"), (2, "128MiB"), (2, "4GiB"))
 
 
 def compressed(path: Path, program: str, suffix: str) -> Path:
@@ -33,9 +44,9 @@ def compressed(path: Path, program: str, suffix: str) -> Path:
     return output
 
 
-def main() -> int:
-    options = harness.arguments("same-answer", "the same bytes for every limit, thread count and format", repeats=1)
-    nodes, edges = SIZES[options.scale]
+def formats(scale: str, repeats: int) -> int:
+    """Label propagation from every format (B6)."""
+    nodes, edges = SIZES[scale]
     harness.require_space(edges * 140)
     graph = harness.planted(nodes, edges)
     text = graph.path
@@ -68,15 +79,71 @@ def main() -> int:
         for name, (source, threads, memory) in runs.items()
     ]
 
-    result = harness.Result("same-answer", "B6", options.scale, graph.description)
-    result.measure(commands, options.repeats)
+    result = harness.Result("same-answer", "B6", scale, graph.description)
+    result.measure(commands, repeats)
     result.check_runs(*runs)
-    hashes = {name: harness.sha256(path)[:16] if path.exists() else "no file" for name, path in outputs.items()}
+    check_hashes(result, outputs, REFERENCE)
     harness.fresh(folder)
-    expected = hashes[REFERENCE] if hashes[REFERENCE] != "no file" else "any file"
+    return result.finish(baseline=REFERENCE)
+
+
+def methods(scale: str, repeats: int, names: tuple[str, ...]) -> int:
+    """Every method, from a graph with weights and one without (Q5)."""
+    nodes, edges = METHOD_SIZES[scale]
+    harness.require_space(edges * 140)
+    graph = harness.planted(nodes, edges)
+    folder = harness.fresh(harness.data_folder() / "same-answer")
+    work = folder / "work"
+    result = harness.Result("same-answer", "Q5", scale, graph.description | {"methods": list(names)}, part="methods")
+    for kind in ("weighted", "unweighted"):
+        built = folder / f"{kind}-graph"
+        argv = harness.build_argv(graph.path, built, harness.fresh(work), weighted=kind == "weighted")
+        made = harness.run_once(Command("build", argv))
+        if not made.ok:
+            harness.cannot_run(f"build failed:\n{made.error}")
+        for method in names:
+            check_method(result, f"{method}, {kind}", method, built, folder, repeats)
+    harness.fresh(folder)
+    return result.finish()
+
+
+def check_method(result: harness.Result, label: str, method: str, built: Path, folder: Path, repeats: int) -> None:
+    runs = {f"{label}, threads {threads}, {memory}": (threads, memory) for threads, memory in LIMITS}
+    outputs = {name: folder / f"communities-{number}" for number, name in enumerate(runs)}
+    resolution = harness.method_resolution(method)
+    commands = [
+        Command(
+            name,
+            harness.cluster_argv(built, outputs[name], folder, memory, threads, method, resolution=resolution),
+            [folder],
+        )
+        for name, (threads, memory) in runs.items()
+    ]
+    result.measure(commands, repeats)
+    result.check_runs(*runs)
+    check_hashes(result, outputs, next(iter(runs)))
+    for path in outputs.values():
+        path.unlink(missing_ok=True)
+
+
+def check_hashes(result: harness.Result, outputs: Mapping[str, Path], reference: str) -> None:
+    """Demands that all files equal the one of the reference, which has to be there."""
+    hashes = {name: harness.sha256(path)[:16] if path.exists() else "no file" for name, path in outputs.items()}
+    expected = hashes[reference] if hashes[reference] != "no file" else "any file"
     for name, found in hashes.items():
         result.check(f"{name}: communities", found, expected, "==", unit="SHA-256")
-    return result.finish(baseline=REFERENCE)
+
+
+def extend(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--method", type=harness.chosen_methods, help="all, or names with commas (bar Q5)")
+
+
+def main() -> int:
+    told = "the same bytes for every limit, thread count and format"
+    options = harness.arguments("same-answer", told, repeats=1, extend=extend)
+    if options.method is None:
+        return formats(options.scale, options.repeats)
+    return methods(options.scale, options.repeats, options.method)
 
 
 if __name__ == "__main__":

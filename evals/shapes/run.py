@@ -2,54 +2,26 @@
 
 A star, a path, rings of cliques, complete graphs and separate pairs, each in a quarter of its size and in full: the
 time per edge may grow by half at most. One weighted graph with all weights scaled by 1e-12 and 1e12 has to give the
-same bytes.
+same bytes. Label propagation; methods.py has the other methods and more shapes.
 """
 
 from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import harness
+from edges import CLIQUE, Edges, complete, pairs, path, read_answer, ring_of_cliques, star, write_edges
 from harness import Command
 
 GROWTH_BAR = 1.5
 PATH_SWEEPS_BAR = 6
-BATCH = 100_000
 SCALES = {"1e-12": "e-12", "1e12": "e12"}
-
-Edges = Iterator[tuple[int, int]]
-
-
-def star(leaves: int) -> Edges:
-    return ((0, leaf) for leaf in range(1, leaves + 1))
-
-
-def path(nodes: int) -> Edges:
-    return ((node, node + 1) for node in range(nodes - 1))
-
-
-CLIQUE = 10
-
-
-def ring_of_cliques(cliques: int) -> Edges:
-    for clique in range(cliques):
-        first = clique * CLIQUE
-        yield from ((first + a, first + b) for a in range(CLIQUE) for b in range(a + 1, CLIQUE))
-        yield first + CLIQUE - 1, (first + CLIQUE) % (cliques * CLIQUE)
-
-
-def complete(nodes: int) -> Edges:
-    return ((a, b) for a in range(nodes) for b in range(a + 1, nodes))
-
-
-def pairs(count: int) -> Edges:
-    return ((2 * pair, 2 * pair + 1) for pair in range(count))
 
 
 @dataclass(frozen=True)
@@ -98,36 +70,6 @@ SHAPES = {
         lambda size: (size, size),
     ),
 }
-
-
-def write_edges(edges: Edges, output: Path) -> None:
-    with output.open("w") as file:
-        batch: list[str] = []
-        for source, target in edges:
-            batch.append(f"{source}\t{target}\n")
-            if len(batch) == BATCH:
-                file.write("".join(batch))
-                batch.clear()
-        file.write("".join(batch))
-
-
-def read_answer(communities: Path) -> array[int]:
-    """The community of each node, nodes being named 0, 1, 2 .."""
-    values: dict[int, int] = {}
-    answer = array("I")
-    with communities.open("rb") as file:
-        for line in file:
-            node, community = map(int, line.split())
-            # Nodes come nearly in order: keep what comes early apart.
-            if node == len(answer):
-                answer.append(community)
-            else:
-                values[node] = community
-            while values and len(answer) in values:
-                answer.append(values.pop(len(answer)))
-    if values:
-        harness.cannot_run("the communities lack nodes")
-    return answer
 
 
 def scale_weights(source: Path, output: Path, exponent: str) -> None:

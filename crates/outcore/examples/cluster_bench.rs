@@ -4,7 +4,7 @@
 //! `sorted`. Prints seconds by phase, arc visits, nanoseconds for each, and the NMI with the truth.
 #![expect(clippy::print_stdout, reason = "it reports")]
 
-use outcore::cluster::{ClusterMemory, ClusterOptions, cluster};
+use outcore::cluster::{ClusterMemory, ClusterOptions, Method, cluster};
 use outcore::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
 use outcore::io::Files;
 use outcore::progress::{Event, Observer};
@@ -125,7 +125,7 @@ fn main() -> outcore::Result<()> {
     println!("wrote {} bytes in {:.2} s", summary.bytes, start.elapsed().as_secs_f64());
 
     let graph = Graph::open(&files, &directory)?;
-    let memory = ClusterMemory::of(&graph, rayon::current_num_threads());
+    let memory = ClusterMemory::of(&graph, Method::default(), rayon::current_num_threads());
     println!("needs {memory:?}, {} bytes", memory.total_bytes());
     for (name, memory) in [("least memory", memory.total_bytes()), ("all cached", 1 << 36)] {
         println!("{name}, {} threads:", rayon::current_num_threads());

@@ -17,7 +17,7 @@ pub const MEMORY_MIN: u64 = 96 * MIB;
 /// Bytes of text parsed as one piece.
 pub const CHUNK_BYTES: u64 = 256 * KIB;
 /// Memory of the graph writer: one block of arcs being filled, two on their way to the disk.
-const GRAPH_WRITER_BYTES: u64 = 56 * MIB;
+pub const GRAPH_WRITER_BYTES: u64 = 56 * MIB;
 /// Memory a byte of text takes while it is parsed and numbered, for the shortest of lines.
 const BATCH_FACTOR: u64 = 16;
 /// Bytes a name takes in the index: 20 a slot at 75 to 85 % load.
@@ -36,7 +36,7 @@ pub const RUNS_OF_A_SIZE: u64 = 64;
 /// Memory of an arc on its way through the sort.
 const ARC_BYTES: u64 = 12;
 /// The least the sort gets beside the index.
-const SORT_BYTES_MIN: u64 = 20 * MIB;
+pub const SORT_BYTES_MIN: u64 = 20 * MIB;
 /// Buffers of the writer of runs, where the disk takes one request at a time.
 pub const WRITE_BUFFERS: usize = 4;
 /// Memory of a writer's buffers that the numbers here count in; larger ones come out of the sort's.

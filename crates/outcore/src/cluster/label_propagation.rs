@@ -23,6 +23,8 @@ impl Objective for InsideWeight {
     #[inline]
     fn leaving(&self, _visit: &Visit) {}
     #[inline]
+    fn prefetch(&self, _label: u32) {}
+    #[inline]
     fn rate(&self, _visit: &Visit, (): &(), _label: u32, weight: f64) -> f64 {
         weight
     }

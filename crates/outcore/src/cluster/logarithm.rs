@@ -43,8 +43,9 @@ pub(super) fn log2(x: f64) -> f64 {
     let mantissa = f64::from_bits(bits & 0x000F_FFFF_FFFF_FFFF | 0x3FF0_0000_0000_0000);
     let (inverse, log) = TABLE[(bits >> (52 - TABLE_BITS)) as usize & (TABLE.len() - 1)];
     let r = mantissa * inverse - 1.0;
-    let high =
-        r * r * (-1.0 / 2.0 + r * (1.0 / 3.0 + r * (-1.0 / 4.0 + r * (1.0 / 5.0 - r / 6.0))));
+    // Pairs of terms do not wait for each other.
+    let (r2, low) = (r * r, -1.0 / 2.0 + r * (1.0 / 3.0));
+    let high = r2 * (low + r2 * ((-1.0 / 4.0 + r * (1.0 / 5.0)) - r2 * (1.0 / 6.0)));
     f64::from(exponent) + (log + (r + high) * LOG2_E)
 }
 

@@ -8,6 +8,7 @@
 
 use super::logarithm::{LOG2_E, log2, plogp};
 use super::objective::{Objective, Sums, Visit};
+use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;
 
 /// What a community adds to the code.
@@ -87,6 +88,11 @@ impl Objective for CodeLength {
         let exits = self.cut * self.unit;
         let log_exits = if exits >= f64::MIN_POSITIVE { log2(exits) } else { 0.0 };
         Leaving { gain: length - after, exits, log_exits, index: exits * log_exits }
+    }
+
+    #[inline]
+    fn prefetch(&self, label: u32) {
+        prefetch(&self.modules, label as usize);
     }
 
     #[inline]

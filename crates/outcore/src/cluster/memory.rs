@@ -1,83 +1,115 @@
 //! What clustering needs of the memory.
 
+use super::Method;
 use super::cache::READ_AHEAD;
 use super::connect::{Closing, NodeSums};
+use super::contract::SMALL_LEVEL_BYTES;
+use super::map_equation::CodeLength;
+use super::modularity::Density;
+use super::objective::Sums;
 use super::sweep::Workshop;
 use crate::graph::{Graph, SEGMENT_ARCS};
+use crate::plan::{GRAPH_WRITER_BYTES, SORT_BYTES_MIN};
+use crate::units::MIB;
 
 /// Most arcs of a block that is not a hub's.
 const BLOCK_ARCS: u64 = 1 << 20;
 /// Most nodes of a block.
 const BLOCK_NODES: u64 = 1 << 16;
 
+/// A label, a group, and a group's class.
+const LEVEL_BYTES: u64 = 12;
+/// What a contraction takes for an arc, if it never touches the disk.
+const CONTRACTED_ARC_BYTES: u64 = 64;
+
 /// The memory that a clustering needs; what is given beyond that keeps blocks of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusterMemory {
-    /// What grows with the number of nodes: 4.125 bytes a node while labels move, 8.25 (directed:
-    /// 20.25) at the end.
+    /// What grows with the number of nodes. Label propagation: 4.125 bytes a node while labels move, 8.25
+    /// (directed: 20.25) at the end. On several levels: a label, a group, a class and the sums of a group
+    /// for each node, if none of them are together.
     pub node_bytes: u64,
-    /// Tables and decoded arcs, mostly for each thread.
+    /// Tables and decoded arcs, mostly for each thread; or, if that is more, sorter and writer of a
+    /// contraction.
     pub scratch_bytes: u64,
     /// Blocks that are worked on or read ahead.
     pub block_bytes: u64,
 }
 
+/// A graph's size, as far as memory depends on it.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    nodes: u64,
+    arcs: u64,
+    max_degree: u64,
+    /// Of the largest block, in memory.
+    block_bytes: u64,
+    weighted: bool,
+    directed: bool,
+}
+
 impl ClusterMemory {
-    /// For a graph of which only the size is known. `max_degree` may be a bound.
-    pub fn bound(
-        node_count: u64,
-        max_degree: u64,
-        weighted: bool,
-        directed: bool,
-        threads: usize,
-    ) -> Self {
-        // Encoded, a gap takes at most 5 bytes, a weight 4, and a node some of the index.
-        let block = BLOCK_ARCS * if weighted { 9 } else { 5 } + 16 * BLOCK_NODES;
-        Self::new(node_count, max_degree, weighted, directed, threads, block)
-    }
-
     /// For a graph and a number of threads.
-    pub fn of(graph: &Graph, threads: usize) -> Self {
+    pub fn of(graph: &Graph, method: Method, threads: usize) -> Self {
+        let nodes = graph.node_count();
         let block = graph.blocks().iter().map(|entry| entry.bytes.min(BLOCK_ARCS * 16)).max();
-        Self::new(
-            graph.node_count(),
-            graph.max_degree(),
-            graph.is_weighted(),
-            graph.is_directed(),
-            threads,
-            block.unwrap_or(0) + 8 * BLOCK_NODES.min(graph.node_count()),
-        )
-    }
-
-    fn new(
-        node_count: u64,
-        max_degree: u64,
-        weighted: bool,
-        directed: bool,
-        threads: usize,
-        block: u64,
-    ) -> Self {
-        let threads = threads as u64;
-        let max_degree = max_degree.min(node_count);
-        let most_nodes = BLOCK_NODES.min(node_count);
-        let workshop = if weighted {
-            Workshop::<f64>::bytes(max_degree, most_nodes, threads)
-        } else {
-            Workshop::<u32>::bytes(max_degree, most_nodes, threads)
+        let size = Size {
+            nodes,
+            arcs: graph.arc_count(),
+            max_degree: graph.max_degree().min(nodes),
+            block_bytes: block.unwrap_or(0) + 8 * BLOCK_NODES.min(nodes),
+            weighted: graph.is_weighted(),
+            directed: graph.is_directed(),
         };
-        let segment = max_degree.min(SEGMENT_ARCS as u64).max(1024);
-        // Arcs are decoded into buffers of a power of two.
-        let decoded = threads * (2 * 8 * 2 * segment + Closing::bytes(segment));
-        let sums = most_nodes * size_of::<NodeSums>() as u64;
+        let threads = threads as u64;
+        let scratch_bytes = match method {
+            Method::LabelPropagation => size.sweep_bytes(threads),
+            _ => size.sweep_bytes(threads).max(size.contraction_bytes()),
+        };
         Self {
-            node_bytes: node_count * if directed { 20 } else { 8 } + node_count.div_ceil(4),
-            scratch_bytes: workshop + decoded + sums,
-            block_bytes: block * (READ_AHEAD as u64 + 2),
+            node_bytes: nodes * Self::bytes_a_node(method, size.directed) + nodes.div_ceil(4),
+            scratch_bytes,
+            block_bytes: size.block_bytes * (READ_AHEAD as u64 + 2),
         }
     }
+
+    /// Whole bytes that a node takes at most.
+    pub(crate) fn bytes_a_node(method: Method, directed: bool) -> u64 {
+        match method {
+            Method::LabelPropagation if directed => 20,
+            Method::LabelPropagation => 8,
+            Method::MapEquation => LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
+            Method::Modularity | Method::Cpm => LEVEL_BYTES + Density::COMMUNITY_BYTES,
+        }
+    }
+
+    /// What the sorter of a contraction gets, at least.
+    pub(super) const SORT_BYTES: u64 = SORT_BYTES_MIN;
 
     /// All of it.
     pub fn total_bytes(&self) -> u64 {
         self.node_bytes + self.scratch_bytes + self.block_bytes
+    }
+}
+
+impl Size {
+    /// Tables, decoded arcs and plans of the sweeps and of the closing scan.
+    fn sweep_bytes(&self, threads: u64) -> u64 {
+        let most_nodes = BLOCK_NODES.min(self.nodes);
+        let workshop = if self.weighted {
+            Workshop::<f64>::bytes(self.max_degree, most_nodes, threads)
+        } else {
+            Workshop::<u32>::bytes(self.max_degree, most_nodes, threads)
+        };
+        let segment = self.max_degree.min(SEGMENT_ARCS as u64).max(1024);
+        // Arcs are decoded into buffers of a power of two.
+        let decoded = threads * (2 * 8 * 2 * segment + Closing::bytes(segment));
+        workshop + decoded + most_nodes * size_of::<NodeSums>() as u64
+    }
+
+    /// Sorter, writer, and a level in memory.
+    fn contraction_bytes(&self) -> u64 {
+        let most = ClusterMemory::SORT_BYTES + GRAPH_WRITER_BYTES + SMALL_LEVEL_BYTES;
+        most.min(MIB + self.arcs * CONTRACTED_ARC_BYTES)
     }
 }

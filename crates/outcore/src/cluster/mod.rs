@@ -76,6 +76,13 @@ pub enum Method {
     LabelPropagation,
 }
 
+impl Method {
+    /// Whether it works on several levels, of edges without direction.
+    pub fn is_multilevel(self) -> bool {
+        matches!(self, Self::MapEquation | Self::Modularity | Self::Cpm)
+    }
+}
+
 /// What to find.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ClusterOptions {
@@ -182,18 +189,18 @@ fn cluster_within(
         return Err(Error::new(ErrorKind::TooManyNodes, message)
             .note("communities can be found among at most 4,294,967,295 nodes"));
     }
-    let needed = ClusterMemory::of(graph, rayon::current_num_threads()).total_bytes();
-    let Some(rest) = memory.checked_sub(needed) else {
-        let message = format!(
-            "clustering needs {} of memory, and {} are given",
-            format_bytes(needed),
-            format_bytes(memory)
-        );
-        return Err(Error::new(ErrorKind::MemoryTooSmall, message)
-            .hint(format!("use `--memory {}`, or fewer `--threads`", size_to_type(needed))));
-    };
+    if graph.is_directed() && options.method.is_multilevel() {
+        let path = graph.directory().display();
+        let message = format!("`{path}` has directed edges, which this method cannot use");
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("use `--method label-propagation`, or build the graph without `--directed`"));
+    }
+    let mut job = Job { graph, options, limits, memory, needed: 0, scratch, observer };
+    job.needed = job.needed_for(graph);
+    if memory < job.needed {
+        return Err(job.too_little_memory(job.needed));
+    }
     tell(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
-    let job = Job { graph, options, limits, rest, scratch, observer };
     let communities = if graph.is_weighted() { job.run::<f64>() } else { job.run::<u32>() }?;
     let summary = format!(
         "{} in {}",
@@ -219,24 +226,45 @@ struct Job<'a> {
     graph: &'a Graph,
     options: &'a ClusterOptions,
     limits: Limits,
-    /// Memory beyond what is needed.
-    rest: u64,
+    memory: u64,
+    /// What is needed of it; the rest keeps blocks.
+    needed: u64,
     /// A directory for temporary files.
     scratch: &'a Path,
     observer: &'a dyn Observer,
 }
 
 impl Job<'_> {
+    fn needed_for(&self, graph: &Graph) -> u64 {
+        ClusterMemory::of(graph, self.options.method, rayon::current_num_threads()).total_bytes()
+    }
+
+    fn too_little_memory(&self, needed: u64) -> Error {
+        let message = format!(
+            "clustering needs {} of memory, and {} are given",
+            format_bytes(needed),
+            format_bytes(self.memory)
+        );
+        Error::new(ErrorKind::MemoryTooSmall, message)
+            .hint(format!("use `--memory {}`, or fewer `--threads`", size_to_type(needed)))
+    }
+
     /// Strengths are known when pieces are connected, the communities to which they belong only
     /// afterwards: they are remembered if there is memory, else added up in another scan. It is set
     /// aside from the start, since memory given back is not always to be had again.
     fn strength_bytes(&self) -> u64 {
+        let rest = self.memory - self.needed;
         let bytes = self.graph.node_count() * size_of::<f64>() as u64;
-        if self.graph.is_directed() || self.rest < bytes { 0 } else { bytes }
+        if self.graph.is_directed() || rest < bytes { 0 } else { bytes }
     }
 
     fn run<S: Sum>(&self) -> Result<Communities> {
-        let budget = self.rest - self.strength_bytes();
+        let rest = self.memory - self.needed;
+        let budget = match self.options.method {
+            Method::LabelPropagation => rest - self.strength_bytes(),
+            // The other half is for contractions and the levels above.
+            _ => rest / 2,
+        };
         let source = &mut BlockSource::new(self.graph, budget);
         let (labels, history) = match self.options.method {
             Method::LabelPropagation => self.propagate::<S>(source)?,
@@ -322,7 +350,9 @@ impl Job<'_> {
         let directed = self.graph.is_directed();
         let scratch = PerThread::new(Closing::default);
         let tick = |_: &_| tell(self.observer, Event::Advance { done: history.arcs });
-        let mut strengths = (self.strength_bytes() > 0).then(|| Vec::with_capacity(labels.len()));
+        // Several levels have taken more than that before.
+        let is_remembered = self.options.method.is_multilevel() || self.strength_bytes() > 0;
+        let mut strengths = is_remembered.then(|| Vec::with_capacity(labels.len()));
         let pieces = Pieces::new(labels.len(), directed);
         let mut inside = 0.0;
         scan_communities::<S>(source, &labels, Some(&pieces), &scratch, tick, |_, sums| {

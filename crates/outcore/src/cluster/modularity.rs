@@ -9,6 +9,7 @@
 //! weight of an arc. Memory: 8 bytes a community.
 
 use super::objective::{Objective, Sums, Visit};
+use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;
 
 /// What a node's mass is, and how much it counts.
@@ -45,6 +46,11 @@ impl Objective for Density {
     fn leaving(&self, visit: &Visit) -> f64 {
         let rest = self.masses[visit.present as usize] - visit.mass;
         visit.own - self.factor * visit.mass * rest
+    }
+
+    #[inline]
+    fn prefetch(&self, label: u32) {
+        prefetch(&self.masses, label as usize);
     }
 
     #[inline]

@@ -12,7 +12,8 @@
 //! follows if the first sweep after it still changes many labels.
 //!
 //! Memory: a label and a group for each node, a class for each group, and the objective's sums for
-//! each group or community: 28 bytes a node at most for the map equation, 12 to 19 as a rule.
+//! each group or community: 36 bytes a node at most for the map equation (modularity and the constant
+//! Potts model: 20), if no two nodes are together; 15 to 20 as a rule (11 to 14).
 
 use super::bits::Bits;
 use super::cache::BlockSource;
@@ -21,7 +22,7 @@ use super::groups::{Groups, Start, first_groups};
 use super::hash::{LEAD, LEVEL, REFINE, mix};
 use super::objective::{Objective, Sums, Within};
 use super::sweep::{Nodes, Workshop, sweep};
-use super::{History, Job};
+use super::{ClusterMemory, History, Job};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::progress::{Event, tell};
@@ -44,7 +45,10 @@ struct Level<'s, 'g> {
     counts: Vec<u32>,
     number: u64,
     seed: u64,
+    /// For this level and those above.
     memory: u64,
+    /// What this level needs of it, to work by itself.
+    needed: u64,
 }
 
 impl<'g> Level<'_, 'g> {
@@ -85,8 +89,14 @@ pub(super) fn find<O: Sums>(
     source: &mut BlockSource<'_>,
 ) -> Result<(Vec<u32>, History)> {
     let mut multilevel = Multilevel::<O> { job, rule, start, history: History::default() };
-    let mut level =
-        Level { source, counts: Vec::new(), number: 0, seed: job.options.seed, memory: job.rest };
+    let mut level = Level {
+        source,
+        counts: Vec::new(),
+        number: 0,
+        seed: job.options.seed,
+        memory: job.memory,
+        needed: job.needed,
+    };
     let labels = multilevel.cycles(&mut level)?;
     Ok((labels, multilevel.history))
 }
@@ -230,12 +240,18 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         };
         let number = level.number + 1;
         self.history.levels = self.history.levels.max(number);
+        let memory = level.memory - level.source.kept_bytes() - 4 * groups.len() as u64;
+        let needed = self.job.needed_for(&graph);
+        if memory < needed {
+            return Err(self.job.too_little_memory(self.job.memory + needed - memory));
+        }
         let mut next = Level {
-            source: &mut BlockSource::new(&graph, level.memory / 4),
+            source: &mut BlockSource::new(&graph, (memory - needed) / 2),
             counts,
             number,
             seed: mix(self.job.options.seed ^ LEVEL ^ number),
-            memory: level.memory / 2,
+            memory,
+            needed,
         };
         let labels = classes.into_iter().map(AtomicU32::new).collect();
         let mut state = State { labels, sums };
@@ -254,7 +270,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         division: &Division<'_>,
     ) -> Result<Contracted<O>> {
         let directory = self.job.scratch.join(format!("level-{}", level.number + 1));
-        let sort_bytes = (level.memory / 4).max(32 << 20);
+        let spare = level.memory - level.needed - level.source.kept_bytes();
+        let sort_bytes = ClusterMemory::SORT_BYTES + spare;
         let files = self.job.graph.files();
         let place = Place { files, directory: &directory, sort_bytes };
         let done = self.history.arcs;

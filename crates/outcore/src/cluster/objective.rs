@@ -13,6 +13,7 @@
 
 use super::hash::{Hash, TIE};
 use super::table::{LabelTable, Sum};
+use crate::io::prefetch;
 
 /// A node about to choose.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -38,6 +39,8 @@ pub(super) trait Objective: Sync {
     fn mass(&self, count: u32, strength: f64) -> f64;
     /// Prepares [`rate`](Self::rate).
     fn leaving(&self, visit: &Visit) -> Self::Leaving;
+    /// Asks the memory for what `rate` needs to know of a label.
+    fn prefetch(&self, label: u32);
     /// How good `label` would be, to which arcs of the sum `weight` lead.
     fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64;
     /// The least rate that differs from `rate` by no more than rounding.
@@ -86,6 +89,11 @@ impl<O: Objective> Objective for Within<'_, O> {
     #[inline]
     fn leaving(&self, visit: &Visit) -> Self::Leaving {
         self.objective.leaving(visit)
+    }
+    #[inline]
+    fn prefetch(&self, label: u32) {
+        prefetch(self.classes, label as usize);
+        self.objective.prefetch(label);
     }
     #[inline]
     fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64 {

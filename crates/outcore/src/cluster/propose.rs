@@ -131,7 +131,12 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
                     |targets, codes| {
                         let label =
                             |&target: &u32| self.nodes.labels[target as usize].load(Relaxed);
+                        let first = worker.labels.len();
                         worker.labels.extend(targets.iter().map(label));
+                        if O::WEIGHS_NODES {
+                            let prefetch = |&label: &u32| self.nodes.objective.prefetch(label);
+                            worker.labels[first..].iter().for_each(prefetch);
+                        }
                         worker.codes.extend_from_slice(codes);
                         plan.contested |= targets.iter().any(|&target| self.is_rival(target));
                     },

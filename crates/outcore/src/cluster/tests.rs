@@ -167,7 +167,7 @@ proptest! {
             (2, 0, tiny),
         ] {
             let found = POOLS[pool].install(|| {
-                let needed = ClusterMemory::of(&graph, rayon::current_num_threads()).total_bytes();
+                let needed = ClusterMemory::of(&graph, options.method, rayon::current_num_threads()).total_bytes();
                 cluster_within(&graph, &options, needed + spare, scratch(), limits, &Silent).unwrap()
             });
             prop_assert_eq!((found.sweeps, found.arcs_visited), (expected.1, expected.2));
@@ -300,7 +300,8 @@ fn a_community_in_two_pieces_becomes_two() {
         graph: &graph,
         options: &options,
         limits: Limits::default(),
-        rest: 0,
+        memory: 0,
+        needed: 0,
         scratch: scratch(),
         observer: &Silent,
     };
@@ -334,8 +335,9 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
 #[test]
 fn too_little_memory_is_refused_before_work() {
     let graph = cliques(3, 4).graph();
-    let needed = ClusterMemory::of(&graph, rayon::current_num_threads()).total_bytes();
     let options = ClusterOptions::default();
+    let needed =
+        ClusterMemory::of(&graph, options.method, rayon::current_num_threads()).total_bytes();
     let error = cluster(&graph, &options, needed - 1, scratch(), &Silent).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
     assert!(cluster(&graph, &options, needed, scratch(), &Silent).is_ok());

@@ -181,7 +181,7 @@ impl<'a> Job<'a> {
             // What earlier stages gave back, the allocator may still hold.
             let held = resident_memory_bytes().unwrap_or(0);
             let memory = job.limits.memory_left(held);
-            let least = ClusterMemory::of(graph, job.limits.threads).total_bytes();
+            let least = ClusterMemory::of(graph, options.method, job.limits.threads).total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
             let communities =
                 cluster::cluster(graph, options, memory, scratch.path(), job.observer)?;

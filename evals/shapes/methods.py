@@ -1,0 +1,304 @@
+"""Every method on hostile shapes: right answers, bounded memory, a warning where one is due (bar Q8).
+
+    python3 evals/shapes/methods.py [--scale smoke|full] [--method all|NAME,..] [--only SHAPE,..]
+
+Stars, paths, cycles, grids, trees, complete, bipartite and random graphs, rings of cliques, pairs, nodes with loops
+alone. Where the answer is known, the number of communities has to be right. No community may be disconnected; a method
+may need 21 scans, label propagation 15 sweeps; the warning that one community holds more than half of the nodes has to
+be there exactly when that is so; and ten times the leaves of a star may take 15 times as long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import shutil
+import sys
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import edges as made
+import harness
+from edges import Edges, write_edges
+from harness import Command, Result
+
+MEMORY_SLACK_BYTES = 32 * harness.MIB
+SWEEPS_BAR, SCANS_BAR, PATH_SWEEPS_BAR = 15, 21, 6
+GROWTH_BAR = 1.5
+# Beyond this, the number of communities comes from the report.
+ANSWERS_READ = 2_000_000
+
+Count = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A graph, and the number of communities to expect, at least and at most, by method."""
+
+    name: str
+    nodes: int
+    edges: Callable[[], Edges]
+    answers: dict[str, Count] = field(default_factory=dict)
+    memory: str = "128MiB"
+    # What modularity has to reach: there are more communities than one that are good.
+    modularity: float = 0.0
+
+
+def same(count: int, *methods: str) -> dict[str, Count]:
+    return {method: (count, count) for method in methods}
+
+
+FLAT = ("label-propagation", "map-equation", "modularity", "components")
+ALL = (*FLAT, "cpm")
+
+
+def star_answers(leaves: int) -> dict[str, Count]:
+    """A leaf joins the hub's community of s nodes as long as 1 > resolution x s."""
+    alone = leaves + 1 - round(1 / harness.CPM_RESOLUTION)
+    return same(1, *FLAT) | {"cpm": (alone - 1, alone + 1)}
+
+
+def ring(cliques: int, size: int) -> Shape:
+    """Modularity joins cliques: the best for 30 of 5 has 15 communities of two."""
+    answers = same(cliques, "map-equation", "cpm") | same(1, "components")
+    answers["label-propagation"] = (cliques - 1, cliques)
+    edges = cliques * (size * (size - 1) // 2 + 1)
+    bar = 0.0
+    if (cliques, size) == (30, 5):
+        inside, strength = size * (size - 1) + 1, 2 * (size * (size - 1) + 2)
+        bar = 0.998 * (cliques // 2) * (inside / edges - (strength / (2 * edges)) ** 2)
+        answers["modularity"] = (cliques // 2, cliques // 2 + 2)
+    name = f"ring of {cliques} cliques of {size}"
+    return Shape(name, cliques * size, lambda: made.ring_of_cliques(cliques, size), answers, modularity=bar)
+
+
+def shapes(full: bool) -> list[Shape]:
+    """The shapes, in full size or small."""
+    k = 1 if full else 100
+    line, leaves, many = 1_000_000 // k, 1_000_000 // k, 10_000_000 // k
+    side, tree, pairs, members = (300, 100_000, 50_000, 1500) if full else (30, 1000, 500, 60)
+    connected = same(1, "components")
+    two = same(2, "label-propagation", "map-equation", "modularity", "cpm") | connected
+    one = same(1, "label-propagation", "map-equation") | connected
+    return [
+        Shape(f"star of {leaves} leaves", leaves + 1, partial(made.star, leaves), star_answers(leaves)),
+        Shape(f"star of {many} leaves", many + 1, partial(made.star, many), star_answers(many), memory="768MiB"),
+        Shape("star, hub last", leaves + 1, partial(made.star_hub_last, leaves), star_answers(leaves)),
+        Shape("path", line, partial(made.path, line), connected),
+        Shape("path, shuffled", line, partial(made.shuffled_path, line), connected),
+        Shape("cycle", tree, partial(made.cycle, tree), connected),
+        Shape("grid", side * side, partial(made.grid, side), connected),
+        Shape("tree", tree, partial(made.binary_tree, tree), connected),
+        Shape("complete", members, partial(made.complete, members), same(1, *ALL)),
+        Shape("bipartite, complete", 2 * side, partial(made.complete_bipartite, side, side), one | same(1, "cpm")),
+        Shape("bipartite, complete, 20", 20 + 5000 // k, partial(made.complete_bipartite, 20, 5000 // k), one),
+        Shape("bipartite, random", 2 * tree, partial(made.random_bipartite, tree, 5 * tree)),
+        Shape("no structure", tree, partial(made.random_graph, tree, 5 * tree)),
+        Shape("no structure, dense", members, partial(made.random_graph, members, 50 * members), connected),
+        ring(30, 5),
+        ring(1000 // k, 10),
+        Shape("two cliques, 1 link", 100, partial(made.two_cliques, 50, 1), two),
+        Shape("two cliques, 25 links", 100, partial(made.two_cliques, 50, 25), two),
+        Shape("pairs", 2 * pairs, partial(made.pairs, pairs), same(pairs, *ALL)),
+        Shape("loops alone", tree, partial(made.loops, tree), same(tree, *ALL)),
+    ]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one method made of one shape."""
+
+    seconds: float
+    peak_memory_bytes: int
+    communities: int
+    largest_share: float
+    warned: bool
+    disconnected: int
+    modularity: float
+    sweeps: float
+    scans: float
+
+
+def build(shape: Shape, folder: Path) -> Path:
+    text, built = folder / "edges.tsv", folder / "graph"
+    shutil.rmtree(built, ignore_errors=True)
+    write_edges(shape.edges(), text)
+    argv = harness.build_argv(text, built, harness.fresh(folder / "work"), memory=shape.memory, threads=2)
+    sample = harness.run_once(Command("build", argv))
+    text.unlink()
+    if not sample.ok:
+        harness.cannot_run(f"{shape.name}: build failed:\n{sample.error}")
+    return built
+
+
+def cluster(shape: Shape, method: str, built: Path, folder: Path, repeats: int) -> Run | str:
+    """The quickest of the runs, or the message of the one that failed."""
+    output, report = folder / "communities", folder / "report.json"
+    argv = harness.cluster_argv(
+        built, output, folder, shape.memory, 2, method, report=report, resolution=harness.method_resolution(method)
+    )
+    samples = [harness.run_once(Command(method, argv)) for _ in range(repeats)]
+    failed = next((sample for sample in samples if not sample.ok), None)
+    if failed is not None:
+        return failed.error
+    told = json.loads(report.read_text())["communities"]
+    read = shape.nodes <= ANSWERS_READ
+    answer = read_answer(output, shape.nodes) if read else array("I")
+    if read and (len(set(answer)), len(answer)) != (told["community_count"], shape.nodes):
+        return f"{len(set(answer))} communities of {len(answer)} nodes; the report says {told['community_count']}"
+    return Run(
+        seconds=min(sample.wall_seconds for sample in samples),
+        peak_memory_bytes=max(sample.peak_memory_bytes for sample in samples),
+        communities=told["community_count"],
+        largest_share=told["largest_share"],
+        warned=re.search(r"warning.*(half|%)", samples[-1].error, re.IGNORECASE | re.DOTALL) is not None,
+        disconnected=disconnected(shape.edges(), answer) if read else 0,
+        modularity=told.get("modularity") or 0.0,
+        sweeps=told.get("sweep_count", math.nan),
+        scans=told.get("scan_count", math.nan),
+    )
+
+
+def read_answer(communities: Path, nodes: int) -> array[int]:
+    """The community of each node; takes no more memory than that, since it is the floor of what runs seem to take."""
+    answer = array("I", bytes(4 * nodes))
+    missing = nodes
+    for line in harness.lines(communities):
+        node, community = map(int, line.split())
+        answer[node] = community
+        missing -= 1
+    if missing:
+        harness.cannot_run(f"the communities lack {missing} nodes")
+    return answer
+
+
+def disconnected(edges: Edges, answer: array[int]) -> int:
+    """How many communities too few there are: parts of communities that no path within the community joins."""
+    parent = array("I", range(len(answer)))
+
+    def root(node: int) -> int:
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    parts = len(answer)
+    for a, b in edges:
+        if answer[a] == answer[b]:
+            a, b = root(a), root(b)
+            if a != b:
+                parent[a] = b
+                parts -= 1
+    return parts - len(set(answer))
+
+
+def check(result: Result, shape: Shape, runs: dict[str, Run | str]) -> None:
+    for method, run in runs.items():
+        if isinstance(run, str):
+            print(f"\n{shape.name}, {method} failed:\n{run}", file=sys.stderr)
+    result.check(f"{shape.name}: failed methods", sum(isinstance(run, str) for run in runs.values()), 0)
+    good = {method: run for method, run in runs.items() if not isinstance(run, str)}
+    for method, run in good.items():
+        check_answer(result, shape, method, run)
+    if good:
+        limit = memory_bytes(shape.memory) + MEMORY_SLACK_BYTES
+        peak = max(run.peak_memory_bytes for run in good.values())
+        result.check(f"{shape.name}: peak memory", peak / harness.MIB, limit / harness.MIB, unit="MiB")
+        parts = max(run.disconnected for run in good.values())
+        result.check(f"{shape.name}: disconnected communities", parts, 0)
+        # Components are what they are: no other method would be better.
+        judged = [run for method, run in good.items() if method != "components"]
+        wrong = sum(run.warned != (run.largest_share > 0.5) for run in judged)
+        result.check(f"{shape.name}: warnings missing or needless", wrong, 0)
+
+
+def check_answer(result: Result, shape: Shape, method: str, run: Run) -> None:
+    label = f"{shape.name}, {method}"
+    if method in shape.answers:
+        least, most = shape.answers[method]
+        if least == most:
+            result.check(f"{label}: communities", run.communities, least, "==")
+        else:
+            result.check(f"{label}: communities at least", run.communities, least, ">=")
+            result.check(f"{label}: communities at most", run.communities, most)
+    if method == "modularity" and shape.modularity:
+        result.check(f"{label}: modularity", run.modularity, shape.modularity, ">=")
+    if method == "label-propagation":
+        bar = PATH_SWEEPS_BAR if shape.name.startswith("path") else SWEEPS_BAR
+        result.check(f"{label}: sweeps", run.sweeps, bar)
+    elif method != "components":
+        result.check(f"{label}: scans", run.scans, SCANS_BAR)
+
+
+def memory_bytes(text: str) -> int:
+    return int(text.removesuffix("MiB")) * harness.MIB
+
+
+def check_growth(result: Result, stars: list[tuple[int, dict[str, Run | str]]], judged: bool) -> None:
+    (few, small), (many, large) = stars
+    for method in small:
+        one, other = small[method], large[method]
+        if isinstance(one, Run) and isinstance(other, Run):
+            growth = other.seconds / one.seconds / (many / few)
+            result.check(f"star, {method}: growth of time per leaf", growth, GROWTH_BAR, unit="x", judged=judged)
+
+
+def extend(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--method", type=harness.chosen_methods, default=harness.METHODS, help="all, or names")
+    parser.add_argument("--only", type=partial(str.split, sep=","), help="shapes, by what their names contain")
+
+
+def main() -> int:
+    options = harness.arguments("shapes", "every method on hostile shapes", repeats=1, extend=extend)
+    full = options.scale == "full"
+    chosen = [shape for shape in shapes(full) if not options.only or any(part in shape.name for part in options.only)]
+    restricted = options.only or options.method != harness.METHODS
+    harness.require_space(2 * harness.GIB if full else harness.GIB // 8)
+    folder = harness.fresh(harness.data_folder() / "shapes")
+    facts = {"shapes": [shape.name for shape in chosen], "methods": list(options.method)}
+    result = Result("shapes", "Q8", "partial" if restricted else options.scale, dict(facts), part="methods")
+    stars, table = [], []
+    for shape in chosen:
+        print(f"  {shape.name} ..", file=sys.stderr)
+        built = build(shape, folder)
+        runs = {method: cluster(shape, method, built, folder, options.repeats) for method in options.method}
+        check(result, shape, runs)
+        for method, run in runs.items():
+            if isinstance(run, Run):
+                result.rows.append({"shape": shape.name, "method": method} | vars(run))
+                table.append(line(f"{shape.name}, {method}", run))
+        if shape.name.startswith("star of"):
+            stars.append((shape.nodes - 1, runs))
+    if len(stars) == 2:
+        check_growth(result, stars, judged=full)
+    harness.fresh(folder)
+    print("\n" + harness.table(HEADER, table))
+    return result.finish()
+
+
+HEADER = ["shape, method", "communities", "largest", "modularity", "sweeps", "scans", "seconds", "memory MiB", "warned"]
+
+
+def line(label: str, run: Run) -> list[str]:
+    return [
+        label,
+        str(run.communities),
+        f"{run.largest_share:.3f}",
+        f"{run.modularity:.4f}",
+        f"{run.sweeps:.0f}",
+        f"{run.scans:.0f}",
+        f"{run.seconds:.2f}",
+        f"{run.peak_memory_bytes / harness.MIB:.0f}",
+        "yes" if run.warned else "",
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
