@@ -3,18 +3,21 @@
 //! ```text
 //!  build    plan -> read -> merge -> graph directory, renamed into place when whole
 //!  cluster  plan -> read -> merge -> cluster -> write        (a graph: cluster -> write)
+//!           with an earlier result: match it before `cluster`, and the communities after; then, if
+//!           wanted, represent
 //!  score    match -> match the truth -> score
 //! ```
 //! Temporary files live in one directory below the work directory; it is removed when the job ends,
 //! however it ends. Its manifest says which stages are finished.
 
 mod manifest;
+mod present;
 mod read;
 mod report;
 mod score;
 
 pub use manifest::{InputFile, JobKind, Manifest};
-pub use report::{CommunitiesReport, InputReport, Report, StageReport};
+pub use report::{CommunitiesReport, InputReport, PresentReport, Report, StageReport};
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 
 use crate::cluster::{self, ClusterMemory, ClusterOptions, Communities};
@@ -22,10 +25,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
 use crate::io::{Files, Scratch, Tuning, peak_memory_bytes, resident_memory_bytes};
-use crate::output;
 use crate::plan::{InputSize, Limits, Plan};
+use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::units::{format_bytes, format_counted};
+use crate::units::format_counted;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -195,21 +198,6 @@ impl<'a> Job<'a> {
             Ok((communities, summary))
         })
     }
-
-    fn write(&mut self, graph: &Graph, communities: &Communities, output: &Path) -> Result<()> {
-        self.stage(Stage::Write, |job| {
-            let mut names = graph.names()?;
-            let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
-                while let Some(name) = names.next_name()? {
-                    write(name)?;
-                }
-                Ok(())
-            };
-            let labels = &communities.labels;
-            let bytes = output::write_communities(job.files, each, labels, output, job.observer)?;
-            Ok(((), format!("{} written", format_bytes(bytes))))
-        })
-    }
 }
 
 /// A pool of the job's own threads, so that results never depend on a global one.
@@ -276,7 +264,22 @@ pub fn cluster(
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<Report> {
-    output::check(files, output)?;
+    cluster_and_present(files, source, options, &PresentOptions::default(), output, observer)
+}
+
+/// As [`cluster`], and presents the communities.
+///
+/// # Errors
+/// As [`cluster`]; `BadInput` for an earlier result that cannot be used.
+pub fn cluster_and_present(
+    files: &Files,
+    source: &Source,
+    options: &ClusterOptions,
+    present: &PresentOptions,
+    output: &Path,
+    observer: &dyn Observer,
+) -> Result<Report> {
+    present::check(files, source, present, output)?;
     match source {
         Source::Graph { path, limits, work_dir } => {
             limits.check()?;
@@ -286,8 +289,7 @@ pub fn cluster(
                 let mut job = Job::new(files, observer, *limits);
                 let inputs = std::slice::from_ref(path);
                 let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output)?;
-                let communities = job.cluster(&graph, options, &scratch)?;
-                job.write(&graph, &communities, output)?;
+                job.cluster_graph(&graph, options, present, &scratch, output)?;
                 Ok(job.finish())
             })
         }
@@ -299,8 +301,7 @@ pub fn cluster(
             let directory = scratch.path().join("graph");
             job.build(edges, &scratch, &directory)?;
             let graph = Graph::open(files, &directory)?;
-            let communities = job.cluster(&graph, options, &scratch)?;
-            job.write(&graph, &communities, output)?;
+            job.cluster_graph(&graph, options, present, &scratch, output)?;
             Ok(job.finish())
         }),
     }

@@ -3,6 +3,7 @@
 use crate::cluster::{ClusterOptions, Communities, Method};
 use crate::graph::{Graph, GraphSummary};
 use crate::plan::Limits;
+use crate::present::Small;
 use crate::progress::Stage;
 use crate::sort::SortSummary;
 
@@ -99,6 +100,23 @@ impl CommunitiesReport {
     }
 }
 
+/// How the result was presented.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct PresentReport {
+    /// Communities of fewer nodes were too small.
+    pub min_size: u32,
+    /// What became of their nodes.
+    pub small: Small,
+    /// Communities that were too small.
+    pub small_community_count: u64,
+    /// Nodes in them.
+    pub small_node_count: u64,
+    /// Communities in the output.
+    pub written_community_count: u64,
+    /// Communities with the number of an earlier one, if there was an earlier result.
+    pub kept_number_count: Option<u64>,
+}
+
 /// A whole job.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Report {
@@ -118,6 +136,8 @@ pub struct Report {
     pub graph: Option<GraphSummary>,
     /// The communities, when the job found any.
     pub communities: Option<CommunitiesReport>,
+    /// How they were presented.
+    pub presented: Option<PresentReport>,
     /// Time of the job.
     pub seconds: f64,
     /// Bytes read.
@@ -139,6 +159,7 @@ impl Report {
             sort: None,
             graph: None,
             communities: None,
+            presented: None,
             seconds: 0.0,
             read_bytes: 0,
             write_bytes: 0,
