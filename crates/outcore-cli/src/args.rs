@@ -401,16 +401,17 @@ pub(crate) enum SelfLoops {
 pub(crate) struct Method {
     /// How to find communities; `components` puts together what any path joins, whatever the
     /// direction of edges
-    #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::LabelPropagation)]
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::MapEquation)]
     pub(crate) method: MethodName,
     /// Seed of every random choice; the same seed gives the same communities whatever the memory
     /// and the threads
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Larger values give smaller communities. modularity: 1 is usual, and the default. cpm: the least
-    /// density of a community, in units of the mean weight of an edge
-    #[arg(long, value_name = "X")]
-    pub(crate) resolution: Option<f64>,
+    /// density of a community, in units of the mean weight of an edge. Several, as 0.5,1,2, give a
+    /// result each: `-o c.tsv` names c.0.5.tsv and so on
+    #[arg(long, value_name = "X,..", value_delimiter = ',')]
+    pub(crate) resolution: Option<Vec<f64>>,
     /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) cycles: Option<u8>,
