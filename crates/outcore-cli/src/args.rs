@@ -311,7 +311,8 @@ pub(crate) struct Input {
     /// for distances
     #[arg(long, value_enum, value_name = "HOW", default_value_t = WeightTransform::None)]
     pub(crate) weight_transform: WeightTransform,
-    /// Drop edges of a smaller weight, as transformed
+    /// Drop edges of a smaller weight, as transformed; also those of a graph, for label-propagation and
+    /// components
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
     pub(crate) min_weight: Option<f64>,
     /// Drop edges of a larger weight, as transformed
@@ -397,8 +398,7 @@ pub(crate) enum SelfLoops {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method options")]
 pub(crate) struct Method {
-    /// How to find communities; `components` puts together what any path joins, whatever the
-    /// direction of edges
+    /// How to find communities
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::LabelPropagation)]
     pub(crate) method: MethodName,
     /// Seed of every random choice; the same seed gives the same communities whatever the memory
@@ -435,6 +435,7 @@ pub(crate) enum MethodName {
     Cpm,
     /// The label with the most weight among the neighbors: least memory
     LabelPropagation,
+    /// What any path joins, whatever the direction of edges
     Components,
 }
 
