@@ -87,6 +87,8 @@ pub(crate) struct Cluster {
     #[command(flatten)]
     pub(crate) labels: Labels,
     #[command(flatten)]
+    pub(crate) present: Present,
+    #[command(flatten)]
     pub(crate) resources: Resources,
 }
 
@@ -437,6 +439,32 @@ pub(crate) enum MethodName {
     LabelPropagation,
     /// What any path joins, whatever the direction of edges
     Components,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Result options")]
+pub(crate) struct Present {
+    /// Communities of fewer nodes are too small; `--small` says what becomes of them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) min_size: u32,
+    /// What to do with nodes of communities that are too small: leave them out, or make each a
+    /// community of its own
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = Small::Drop, requires = "min_size")]
+    pub(crate) small: Small,
+    /// Keep the numbers of an earlier result: a community takes the number of the one with which it
+    /// shares most nodes, new ones get numbers above the largest
+    #[arg(long = "match", value_name = "FILE")]
+    pub(crate) earlier: Option<PathBuf>,
+    /// Also write `community<TAB>node<TAB>size`: for each community the node with the most weight to
+    /// others of it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) representatives: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Small {
+    Drop,
+    Singletons,
 }
 
 #[derive(Debug, Args)]

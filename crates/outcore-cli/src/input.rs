@@ -46,11 +46,12 @@ fn column(text: &str) -> Column {
 }
 
 /// Options that say how edges are read mean nothing for a graph; none is ignored in silence.
-pub(crate) fn refuse_for_graph(input: &Input, graph: &Path) -> Result<()> {
+pub(crate) fn refuse_for_graph(input: &Input, is_matched: bool, graph: &Path) -> Result<()> {
     let given = [
         (input.columns.is_some(), "--columns"),
         (input.delimiter.is_some(), "--delimiter"),
-        (input.comment.is_some(), "--comment"),
+        // An earlier result may hold comments.
+        (input.comment.is_some() && !is_matched, "--comment"),
         (input.header != args::Header::Auto, "--header"),
         (input.on_bad_line != args::OnBadLine::Stop, "--on-bad-line"),
         (input.rejects.is_some(), "--rejects"),

@@ -8,6 +8,7 @@ use outcore::graph::Duplicates;
 use outcore::io::Files;
 use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Limits, Plan};
+use outcore::present::{PresentOptions, Small};
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
     let inputs = input::expand(files, &arguments.inputs)?;
     let source = match inputs.as_slice() {
         [path] if files.entry(&path.join("graph.json")).is_ok() => {
-            input::refuse_for_graph(&arguments.input, path)?;
+            input::refuse_for_graph(&arguments.input, arguments.present.earlier.is_some(), path)?;
             Source::Graph {
                 path: path.clone(),
                 limits: limits(&arguments.resources),
@@ -44,8 +45,9 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
     };
     let profile = arguments.resources.profile.as_deref();
     let files = &profile::tuned(files, profile, work_dir, terminal)?;
-    let report = job::cluster(files, &source, &options, &arguments.output, terminal)
-        .map_err(|error| kept(error, &arguments.output))?;
+    let (present, output) = (present_options(arguments), &arguments.output);
+    let report = job::cluster_and_present(files, &source, &options, &present, output, terminal)
+        .map_err(|error| kept(error, output))?;
     finish(files, &report, arguments.report.as_deref(), terminal)
 }
 
@@ -198,6 +200,20 @@ fn refuse_method_options(method: &args::Method) -> Result<()> {
             Err(Error::new(ErrorKind::Usage, message)
                 .hint(format!("it is for `--method` {methods}")))
         }
+    }
+}
+
+fn present_options(arguments: &args::Cluster) -> PresentOptions {
+    let present = &arguments.present;
+    PresentOptions {
+        min_size: present.min_size,
+        small: match present.small {
+            args::Small::Drop => Small::Drop,
+            args::Small::Singletons => Small::Singletons,
+        },
+        earlier: present.earlier.clone(),
+        comment: arguments.input.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
+        representatives: present.representatives.clone(),
     }
 }
 

@@ -224,6 +224,7 @@ fn doing(stage: Stage) -> &'static str {
         Stage::Cluster => "clustering",
         Stage::Match => "reading communities",
         Stage::Score => "scoring",
+        Stage::Represent => "choosing representatives",
         Stage::Write => "writing",
         Stage::Verify => "verifying",
         Stage::Generate => "generating",

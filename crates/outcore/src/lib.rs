@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A module imports only from those to its left:
-//! `error units | io | pack weight | plan progress | sort | input | ids | graph | membership | cluster score | output generate | job`.
+//! `error units | io | pack weight | plan progress | sort | input | ids | graph | membership | cluster score | output generate | present | job`.
 //! The engine never prints, never reads the environment, and never exits.
 
 pub mod cluster;
@@ -24,6 +24,7 @@ pub mod membership;
 pub mod output;
 pub mod pack;
 pub mod plan;
+pub mod present;
 pub mod progress;
 pub mod score;
 pub mod sort;

@@ -214,8 +214,50 @@ impl CommunityWriter {
     /// `Io` or `DiskFull` with the path.
     #[inline]
     pub fn push(&mut self, name: &[u8], community: u32) -> Result<()> {
+        self.push_number(name, u64::from(community))
+    }
+
+    /// Adds a node whose community may have a large number.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    #[inline]
+    pub fn push_number(&mut self, name: &[u8], community: u64) -> Result<()> {
         put_name(name, &mut self.lines.buffer);
-        self.lines.bytes(b"\t").number(u64::from(community)).end()
+        self.lines.bytes(b"\t").number(community).end()
+    }
+
+    /// Writes the rest and gives the file its name. Gives its length in bytes.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    pub fn finish(self) -> Result<u64> {
+        self.lines.finish()
+    }
+}
+
+/// Writes one line a community: its number, a node that stands for it, how many nodes it has.
+pub struct RepresentativeWriter {
+    lines: LineWriter,
+}
+
+impl RepresentativeWriter {
+    /// Starts `path`; `-` is standard output.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn create(files: &Files, path: &Path) -> Result<Self> {
+        Ok(Self { lines: LineWriter::create(files, path)? })
+    }
+
+    /// Adds a community.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    pub fn push(&mut self, community: u64, name: &[u8], size: u64) -> Result<()> {
+        self.lines.number(community).bytes(b"\t");
+        put_name(name, &mut self.lines.buffer);
+        self.lines.bytes(b"\t").number(size).end()
     }
 
     /// Writes the rest and gives the file its name. Gives its length in bytes.
@@ -258,12 +300,34 @@ pub fn write_communities(
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<u64> {
-    let total = labels.len() as u64;
+    let number = |node: usize| Some(u64::from(labels[node]));
+    write_numbers(files, for_each_name, labels.len(), number, output, observer)
+}
+
+/// As [`write_communities`], for `node_count` nodes whose communities `number` gives; nodes without
+/// one are left out.
+///
+/// # Errors
+/// As [`write_communities`].
+///
+/// # Panics
+/// If there are more or fewer names than nodes.
+pub fn write_numbers(
+    files: &Files,
+    for_each_name: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    node_count: usize,
+    number: impl Fn(usize) -> Option<u64>,
+    output: &Path,
+    observer: &dyn Observer,
+) -> Result<u64> {
+    let total = node_count as u64;
     tell(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
     let mut writer = CommunityWriter::create(files, output)?;
     let mut done = 0u64;
     for_each_name(&mut |name| {
-        writer.push(name, labels[done as usize])?;
+        if let Some(number) = number(done as usize) {
+            writer.push_number(name, number)?;
+        }
         done += 1;
         if done.is_multiple_of(REPORT_NODES) {
             tell(observer, Event::Advance { done })?;

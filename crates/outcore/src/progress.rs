@@ -18,6 +18,8 @@ pub enum Stage {
     Match,
     /// Labels to measures.
     Score,
+    /// A node that stands for each community.
+    Represent,
     /// Communities to the output.
     Write,
     /// Checksums of a graph.
@@ -37,6 +39,7 @@ impl Stage {
             Self::Cluster => "cluster",
             Self::Match => "match",
             Self::Score => "score",
+            Self::Represent => "represent",
             Self::Write => "write",
             Self::Verify => "verify",
             Self::Generate => "generate",

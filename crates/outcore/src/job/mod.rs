@@ -3,6 +3,8 @@
 //! ```text
 //!  build    plan -> read -> merge -> graph directory, renamed into place when whole
 //!  cluster  plan -> read -> merge -> cluster -> write        (a graph: cluster -> write)
+//!           with an earlier result: match it before `cluster`, and the communities after; then, if
+//!           wanted, represent
 //!  score    match -> match the truth -> score
 //! ```
 //! Temporary files live in one directory below the work directory; it is removed when the job ends,
@@ -11,6 +13,7 @@
 mod given;
 mod manifest;
 mod outputs;
+mod present;
 mod read;
 mod report;
 mod score;
@@ -18,7 +21,9 @@ mod weights;
 
 pub use manifest::{InputFile, JobKind, Manifest};
 pub use outputs::outputs;
-pub use report::{CommunitiesReport, InputReport, Report, ResultReport, StageReport};
+pub use report::{
+    CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
+};
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use weights::Normalize;
 
@@ -27,10 +32,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
 use crate::io::{Files, Scratch, Tuning, peak_memory_bytes, resident_memory_bytes};
-use crate::output;
 use crate::plan::{InputSize, Limits, Plan};
+use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::units::format_bytes;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -190,31 +194,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Clusters the graph and writes each result to its file.
-    fn cluster(
-        &mut self,
-        graph: &Graph,
-        options: &ClusterOptions,
-        outputs: &[PathBuf],
-        scratch: &Scratch,
-    ) -> Result<()> {
-        let given = self.read_given(graph, &options.propagation, scratch.path())?;
-        let all = self.find(graph, options, given, scratch)?;
-        let single = all.len() == 1;
-        for (at, (found, output)) in all.into_iter().zip(outputs).enumerate() {
-            let report = CommunitiesReport::new(graph, options, at, &found);
-            if !single {
-                let output = output.display().to_string();
-                self.report.results.push(ResultReport { output, communities: report.clone() });
-            }
-            if at == 0 {
-                self.report.communities = Some(report);
-            }
-            self.write(graph, &found, output)?;
-        }
-        Ok(())
-    }
-
+    /// Finds the communities of a graph: several results if the options have lists.
     fn find(
         &mut self,
         graph: &Graph,
@@ -234,21 +214,6 @@ impl<'a> Job<'a> {
             let modularity = modularity.collect::<Vec<_>>().join(", ");
             let summary = format!("{}, modularity {modularity}", cluster::summary(&all));
             Ok((all, summary))
-        })
-    }
-
-    fn write(&mut self, graph: &Graph, communities: &Communities, output: &Path) -> Result<()> {
-        self.stage(Stage::Write, |job| {
-            let mut names = graph.names()?;
-            let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
-                while let Some(name) = names.next_name()? {
-                    write(name)?;
-                }
-                Ok(())
-            };
-            let labels = &communities.labels;
-            let bytes = output::write_communities(job.files, each, labels, output, job.observer)?;
-            Ok(((), format!("{} written", format_bytes(bytes))))
         })
     }
 }
@@ -319,9 +284,25 @@ pub fn cluster(
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<Report> {
+    cluster_and_present(files, source, options, &PresentOptions::default(), output, observer)
+}
+
+/// As [`cluster`], and presents the communities.
+///
+/// # Errors
+/// As [`cluster`]; `BadInput` for an earlier result that cannot be used.
+pub fn cluster_and_present(
+    files: &Files,
+    source: &Source,
+    options: &ClusterOptions,
+    present: &PresentOptions,
+    output: &Path,
+    observer: &dyn Observer,
+) -> Result<Report> {
     options.check()?;
     let outputs = outputs(files, output, options)?;
-    outputs.iter().try_for_each(|output| output::check(files, output))?;
+    outputs.iter().try_for_each(|output| present::check(files, source, present, output))?;
+    present.check_results(outputs.len())?;
     given::check(files, &options.propagation)?;
     match source {
         Source::Graph { path, limits, work_dir } => {
@@ -332,7 +313,7 @@ pub fn cluster(
                 let mut job = Job::new(files, observer, *limits);
                 let inputs = std::iter::once(path).chain(options.propagation.files());
                 let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output)?;
-                job.cluster(&graph, options, &outputs, &scratch)?;
+                job.cluster_graph(&graph, options, present, &scratch, &outputs)?;
                 Ok(job.finish())
             })
         }
@@ -346,7 +327,7 @@ pub fn cluster(
             let directory = scratch.path().join("graph");
             job.build(edges, &scratch, &directory)?;
             let graph = Graph::open(files, &directory)?;
-            job.cluster(&graph, options, &outputs, &scratch)?;
+            job.cluster_graph(&graph, options, present, &scratch, &outputs)?;
             Ok(job.finish())
         }),
     }

@@ -3,6 +3,7 @@
 use crate::cluster::{ClusterOptions, Communities, Method, PropagationOptions};
 use crate::graph::{Graph, GraphSummary};
 use crate::plan::Limits;
+use crate::present::Small;
 use crate::progress::Stage;
 use crate::sort::SortSummary;
 
@@ -143,6 +144,23 @@ pub struct ResultReport {
     pub communities: CommunitiesReport,
 }
 
+/// How the result was presented.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct PresentReport {
+    /// Communities of fewer nodes were too small.
+    pub min_size: u32,
+    /// What became of their nodes.
+    pub small: Small,
+    /// Communities that were too small.
+    pub small_community_count: u64,
+    /// Nodes in them.
+    pub small_node_count: u64,
+    /// Communities in the output.
+    pub written_community_count: u64,
+    /// Communities with the number of an earlier one, if there was an earlier result.
+    pub kept_number_count: Option<u64>,
+}
+
 /// A whole job.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Report {
@@ -165,6 +183,8 @@ pub struct Report {
     /// All results, if there are several; `communities` is the first of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ResultReport>,
+    /// How they were presented.
+    pub presented: Option<PresentReport>,
     /// Time of the job.
     pub seconds: f64,
     /// Bytes read.
@@ -187,6 +207,7 @@ impl Report {
             graph: None,
             communities: None,
             results: Vec::new(),
+            presented: None,
             seconds: 0.0,
             read_bytes: 0,
             write_bytes: 0,

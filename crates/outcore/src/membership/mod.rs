@@ -62,6 +62,9 @@ pub struct Membership {
     pub unknown: u64,
     /// The communities' numbers, by label, if they were asked for.
     pub numbers: Vec<u64>,
+    /// The largest number of a community in the file, also of one without a node of the graph, if
+    /// numbers were asked for.
+    pub largest_number: Option<u64>,
 }
 
 impl Membership {
@@ -129,6 +132,7 @@ struct Job<'a> {
 struct Joined {
     named: u64,
     unknown: u64,
+    largest_number: Option<u64>,
     /// The node of the earliest line that contradicts another, and both lines.
     conflict: Option<Conflict>,
 }
@@ -222,6 +226,9 @@ impl Job<'_> {
         let mut members = Vec::with_capacity(PUSHED);
         while let Some(block) = sorted.next_block()? {
             for record in block {
+                if self.options.numbered && !record.is_node() {
+                    joined.largest_number = joined.largest_number.max(number(record.community));
+                }
                 if record.is_node() {
                     (current, known) = (*record, None);
                 } else if record.name != current.name {
@@ -277,6 +284,7 @@ impl Job<'_> {
             named: joined.named,
             unknown: joined.unknown,
             numbers: ordered,
+            largest_number: joined.largest_number,
         })
     }
 

@@ -132,6 +132,8 @@ fn numbers_are_kept_and_nothing_else_is_one() {
         |text: &str| read_with(&disk(&[b"a", b"b", b"c"], text.as_bytes()).1, &options(true));
     let found = numbered("vertex\twhatever\nc\t3\na\t123456789012345\nb\t0\n").unwrap();
     assert_eq!((found.labels, found.numbers), (vec![0, 1, 2], vec![123_456_789_012_345, 0, 3]));
+    let found = numbered("a\t3\nx\t7\nx\t9\nb\t4\n").unwrap();
+    assert_eq!((found.numbers, found.largest_number), (vec![3, 4], Some(9)));
     for (text, line) in [("a\t1\nb\t01\n", 2), ("a\t1\nb\t1.5\n", 2), ("a\tx\nb\ty\n", 1)] {
         let error = numbered(text).unwrap_err();
         assert_eq!(error.message(), "community is not a number", "{text}");

@@ -1,0 +1,259 @@
+//! From a graph to its communities as they are told: the earlier result is read first, so that a bad
+//! one fails before the clustering, and set aside on disk meanwhile.
+
+use super::{CommunitiesReport, Job, PresentReport, ResultReport, Source};
+use crate::cluster::{ClusterOptions, Communities};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Graph;
+use crate::io::{Files, Scratch, resident_memory_bytes};
+use crate::membership::{self, MembershipOptions};
+use crate::output;
+use crate::plan::Limits;
+use crate::present::{
+    Earlier, PresentOptions, Presented, Workbench, match_numbers, memory_bytes_for,
+    write_representatives,
+};
+use crate::progress::{Event, Stage, tell};
+use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use std::path::{Path, PathBuf};
+
+/// Refuses files that cannot be read or written, before the work.
+pub(super) fn check(
+    files: &Files,
+    source: &Source,
+    options: &PresentOptions,
+    output: &Path,
+) -> Result<()> {
+    output::check(files, output)?;
+    let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+    let stream = Path::new("-");
+    if let Some(path) = &options.representatives {
+        if path == output {
+            let path = path.display();
+            return usage(format!("`{path}` is both `--output` and `--representatives`"));
+        }
+        output::check(files, path)?;
+    }
+    let Some(path) = &options.earlier else { return Ok(()) };
+    if path == stream {
+        let inputs = match source {
+            Source::Edges(edges) => edges.input.paths.as_slice(),
+            Source::Graph { .. } => &[],
+        };
+        if inputs.iter().any(|input| input == stream) {
+            return usage("standard input (`-`) can be read only once".into());
+        }
+        return Ok(());
+    }
+    files.entry(path).map(drop)
+}
+
+impl Job<'_> {
+    /// Finds, presents and writes the communities of a graph: each result to its file.
+    pub(super) fn cluster_graph(
+        &mut self,
+        graph: &Graph,
+        options: &ClusterOptions,
+        present: &PresentOptions,
+        scratch: &Scratch,
+        outputs: &[PathBuf],
+    ) -> Result<()> {
+        self.check_memory(graph, present, 0)?;
+        let given = self.read_given(graph, &options.propagation, scratch.path())?;
+        let earlier = match &present.earlier {
+            Some(path) => Some(self.read_earlier(graph, present, path, scratch)?),
+            None => None,
+        };
+        let all = self.find(graph, options, given, scratch)?;
+        let is_single = all.len() == 1;
+        for (at, (found, output)) in all.into_iter().zip(outputs).enumerate() {
+            let report = CommunitiesReport::new(graph, options, at, &found);
+            if !is_single {
+                let output = output.display().to_string();
+                self.report.results.push(ResultReport { output, communities: report.clone() });
+            }
+            if at == 0 {
+                self.report.communities = Some(report);
+            }
+            self.present(graph, found, present, earlier.as_ref(), scratch, output)?;
+        }
+        Ok(())
+    }
+
+    /// Presents one result and writes it.
+    fn present(
+        &mut self,
+        graph: &Graph,
+        found: Communities,
+        present: &PresentOptions,
+        earlier: Option<&Earlier>,
+        scratch: &Scratch,
+        output: &Path,
+    ) -> Result<()> {
+        let Communities { labels, sizes, .. } = found;
+        let mut presented = Presented::new(labels, sizes, present.min_size, present.small);
+        let kept = match earlier {
+            Some(earlier) => Some(self.match_earlier(graph, &mut presented, earlier, scratch)?),
+            None => None,
+        };
+        self.note(present, &presented, kept)?;
+        if let Some(path) = &present.representatives {
+            self.represent(graph, &presented, path, scratch)?;
+        }
+        self.write(graph, &presented, output)
+    }
+
+    /// Refuses what will not fit when the communities are found.
+    fn check_memory(&self, graph: &Graph, present: &PresentOptions, earlier: u64) -> Result<()> {
+        if present.earlier.is_none() && present.representatives.is_none() {
+            return Ok(());
+        }
+        let Limits { memory_bytes, threads } = self.limits;
+        let least = memory_bytes_for(graph, present, earlier, threads);
+        if least <= memory_bytes {
+            return Ok(());
+        }
+        let given = format_bytes(memory_bytes);
+        let option = if present.earlier.is_some() { "--match" } else { "--representatives" };
+        let message = format!("{given} are too little memory for `{option}`");
+        let nodes = format_counted(graph.node_count(), "node", "nodes");
+        Err(Error::new(ErrorKind::MemoryTooSmall, message)
+            .note(format!("the graph has {nodes}"))
+            .hint(format!("use `--memory {}` or more", size_to_type(least))))
+    }
+
+    fn read_earlier(
+        &mut self,
+        graph: &Graph,
+        present: &PresentOptions,
+        path: &Path,
+        scratch: &Scratch,
+    ) -> Result<Earlier> {
+        self.stage(Stage::Match, |job| {
+            let threads = job.limits.threads;
+            let least = membership::memory_bytes_for(graph.node_count(), 0, threads);
+            let options = MembershipOptions {
+                comment: present.comment.clone(),
+                numbered: true,
+                limits: Limits { memory_bytes: job.memory_for(least), threads },
+                held_bytes: 0,
+                scratch: scratch.path().to_path_buf(),
+            };
+            let found = membership::read(job.files, path, graph, &options, job.observer)?;
+            job.check_memory(graph, present, found.community_count)?;
+            let directory = scratch.path().join("earlier");
+            let earlier = Earlier::set_aside(job.files, &directory, &found)?;
+            let nodes = format_counted(graph.node_count(), "node", "nodes");
+            let communities = format_counted(found.community_count, "community", "communities");
+            let summary = format!("{} of {nodes} were in {communities}", format_count(found.named));
+            Ok((earlier, summary))
+        })
+    }
+
+    /// The memory for a step that needs `least` bytes: what earlier steps gave back, the allocator may
+    /// still hold.
+    fn memory_for(&self, least: u64) -> u64 {
+        let held = resident_memory_bytes().unwrap_or(0);
+        self.limits.memory_left(held).max(least.min(self.limits.memory_bytes))
+    }
+
+    /// What sorts may take beside `bytes` more than is held now.
+    fn sort_budget(&self, bytes: u64, least: u64) -> u64 {
+        self.memory_for(bytes + least).saturating_sub(bytes).max(least)
+    }
+
+    fn match_earlier(
+        &mut self,
+        graph: &Graph,
+        presented: &mut Presented,
+        earlier: &Earlier,
+        scratch: &Scratch,
+    ) -> Result<u64> {
+        self.stage(Stage::Match, |job| {
+            let total = Some(graph.node_count());
+            tell(job.observer, Event::Begin { stage: Stage::Match, total, unit: "nodes" })?;
+            let bytes = Workbench::matching_bytes(presented, earlier);
+            let budget = job.sort_budget(bytes, 2 * Workbench::BUDGET_MIN);
+            let kept = match_numbers(&job.bench(scratch, budget), presented, earlier)?;
+            let count = presented.community_count();
+            let communities = format_counted(count, "community", "communities");
+            Ok((kept, format!("{} of {communities} keep a number", format_count(kept))))
+        })
+    }
+
+    fn represent(
+        &mut self,
+        graph: &Graph,
+        presented: &Presented,
+        path: &Path,
+        scratch: &Scratch,
+    ) -> Result<()> {
+        self.stage(Stage::Represent, |job| {
+            let total = Some(graph.arc_count());
+            tell(job.observer, Event::Begin { stage: Stage::Represent, total, unit: "arcs" })?;
+            let bytes = Workbench::representatives_bytes(presented);
+            let budget = job.sort_budget(bytes, Workbench::BUDGET_MIN);
+            let bytes = write_representatives(&job.bench(scratch, budget), graph, presented, path)?;
+            Ok(((), format!("{} written", format_bytes(bytes))))
+        })
+    }
+
+    fn bench<'a>(&'a self, scratch: &'a Scratch, budget: u64) -> Workbench<'a> {
+        let (files, observer, threads) = (self.files, self.observer, self.limits.threads);
+        Workbench { files, scratch: scratch.path(), budget, threads, observer }
+    }
+
+    /// Notes for the report what was presented, if that is not all as it was found.
+    fn note(
+        &mut self,
+        present: &PresentOptions,
+        presented: &Presented,
+        kept: Option<u64>,
+    ) -> Result<()> {
+        if present.min_size > 1 || kept.is_some() {
+            self.report.presented = Some(PresentReport {
+                min_size: present.min_size,
+                small: present.small,
+                small_community_count: presented.small_communities,
+                small_node_count: presented.small_nodes,
+                written_community_count: presented.community_count(),
+                kept_number_count: kept,
+            });
+        }
+        if presented.community_count() > 0 || presented.small_nodes == 0 {
+            return Ok(());
+        }
+        let text = format!("no community has {} nodes: none is written", present.min_size);
+        tell(self.observer, Event::Warning { text: &text })
+    }
+
+    fn write(&mut self, graph: &Graph, presented: &Presented, output: &Path) -> Result<()> {
+        self.stage(Stage::Write, |job| {
+            let mut names = graph.names()?;
+            let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
+                while let Some(name) = names.next_name()? {
+                    write(name)?;
+                }
+                Ok(())
+            };
+            let (count, number) = (presented.labels.len(), |node| presented.number(node));
+            let bytes =
+                output::write_numbers(job.files, each, count, number, output, job.observer)?;
+            let written = format!("{} written", format_bytes(bytes));
+            Ok(((), format!("{written}{}", left_out(presented))))
+        })
+    }
+}
+
+/// What to add about small communities.
+fn left_out(presented: &Presented) -> String {
+    if presented.small_nodes == 0 {
+        return String::new();
+    }
+    let nodes = format_counted(presented.small_nodes, "node", "nodes");
+    let communities =
+        format_counted(presented.small_communities, "small community", "small communities");
+    let is_dropped = presented.labels.contains(&Presented::NONE);
+    let fate = if is_dropped { "left out" } else { "taken apart" };
+    format!("; {communities} of {nodes} {fate}")
+}

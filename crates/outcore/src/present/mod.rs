@@ -1,0 +1,182 @@
+//! How communities are told: small ones left out, numbers that stay, a node that stands for each.
+//!
+//! ```text
+//!  earlier result --membership--> numbers of the nodes --.
+//!                                                        v
+//!  communities --min size--> kept ones --------------> matched --> numbers by label
+//!                                |
+//!                                `--one scan--> the node with the most weight inside --> representatives
+//! ```
+//!
+//! Nothing here changes which nodes are together. Memory beside the labels: [`memory_bytes_for`]; what
+//! belongs to nodes or pairs of communities is sorted on disk.
+
+mod earlier;
+mod matching;
+mod record;
+mod representatives;
+#[cfg(test)]
+mod tests;
+
+pub use earlier::Earlier;
+pub(crate) use matching::{Workbench, match_numbers};
+pub(crate) use representatives::write_representatives;
+
+use crate::cluster::{ClusterMemory, Method, SizeCount};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Graph;
+use crate::membership::Membership;
+use crate::sort::Sorter;
+use record::{NamePiece, Overlap, SharedNode};
+use std::path::PathBuf;
+
+/// What becomes of nodes in communities that are too small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Small {
+    /// They are left out.
+    #[default]
+    Drop,
+    /// Each becomes a community of its own.
+    Singletons,
+}
+
+/// How communities are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PresentOptions {
+    /// Communities of fewer nodes are too small.
+    pub min_size: u32,
+    /// What becomes of their nodes.
+    pub small: Small,
+    /// An earlier result, whose numbers are kept: lines `node<TAB>number`.
+    pub earlier: Option<PathBuf>,
+    /// Lines of it that begin with this mean nothing; empty for none.
+    pub comment: Vec<u8>,
+    /// Where to write one node for each community.
+    pub representatives: Option<PathBuf>,
+}
+
+impl Default for PresentOptions {
+    fn default() -> Self {
+        Self {
+            min_size: 1,
+            small: Small::default(),
+            earlier: None,
+            comment: b"#".to_vec(),
+            representatives: None,
+        }
+    }
+}
+
+impl PresentOptions {
+    /// Refuses options that make sense for one result only.
+    ///
+    /// # Errors
+    /// `Usage`.
+    pub fn check_results(&self, results: usize) -> Result<()> {
+        if results > 1 && self.representatives.is_some() {
+            let message = format!("`--representatives` is one file, for {results} results");
+            return Err(Error::new(ErrorKind::Usage, message)
+                .hint("ask for one result at a time, or leave it out"));
+        }
+        Ok(())
+    }
+}
+
+/// Communities as they are told. Labels are dense, the largest community is 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Presented {
+    /// Every node's label, or [`Presented::NONE`] if it is left out.
+    pub labels: Vec<u32>,
+    /// How many communities there are of each size, largest first.
+    pub sizes: Vec<SizeCount>,
+    /// The number of each label; empty if labels are numbers.
+    pub numbers: Vec<u64>,
+    /// Communities that were too small.
+    pub small_communities: u64,
+    /// Nodes in them.
+    pub small_nodes: u64,
+}
+
+impl Presented {
+    /// The label of a node that is left out.
+    pub const NONE: u32 = Membership::NONE;
+
+    /// Leaves out communities of fewer than `min_size` nodes, or takes them apart. `labels` are those
+    /// of [`cluster`](crate::cluster::cluster): the largest community is 0.
+    pub fn new(
+        mut labels: Vec<u32>,
+        mut sizes: Vec<SizeCount>,
+        min_size: u32,
+        small: Small,
+    ) -> Self {
+        let large = sizes.iter().take_while(|size| size.size >= min_size).count();
+        let (mut small_communities, mut small_nodes) = (0, 0);
+        for SizeCount { size, count } in sizes.drain(large..) {
+            small_communities += count;
+            small_nodes += count * u64::from(size);
+        }
+        if small_nodes > 0 {
+            let kept: u64 = sizes.iter().map(|size| size.count).sum();
+            let of_small = labels.iter_mut().filter(|label| u64::from(**label) >= kept);
+            for (label, next) in of_small.zip(kept as u32..) {
+                *label = match small {
+                    Small::Drop => Self::NONE,
+                    Small::Singletons => next,
+                };
+            }
+            if small == Small::Singletons {
+                sizes.push(SizeCount { size: 1, count: small_nodes });
+            }
+        }
+        Self { labels, sizes, numbers: Vec::new(), small_communities, small_nodes }
+    }
+
+    /// Communities that are told.
+    pub fn community_count(&self) -> u64 {
+        self.sizes.iter().map(|size| size.count).sum()
+    }
+
+    /// The number of a node's community, if it has one.
+    #[inline]
+    pub fn number(&self, node: usize) -> Option<u64> {
+        let label = self.labels[node];
+        (label != Self::NONE).then(|| self.number_of(label))
+    }
+
+    #[inline]
+    fn number_of(&self, label: u32) -> u64 {
+        self.numbers.get(label as usize).copied().unwrap_or(u64::from(label))
+    }
+
+    /// Communities of more than one node: they have the first labels.
+    fn shared_count(&self) -> usize {
+        let shared = self.sizes.iter().filter(|size| size.size > 1);
+        shared.map(|size| size.count as usize).sum()
+    }
+}
+
+/// What all this takes of the memory at most, the labels included, if `earlier_count` communities of
+/// an earlier result have a node in the graph.
+pub fn memory_bytes_for(
+    graph: &Graph,
+    options: &PresentOptions,
+    earlier_count: u64,
+    threads: usize,
+) -> u64 {
+    let nodes = graph.node_count();
+    let matched = u64::from(options.earlier.is_some());
+    let labels = 4 * nodes + matched * 8 * nodes;
+    let sorts = Sorter::<SharedNode>::BUDGET_MIN + Sorter::<Overlap>::BUDGET_MIN;
+    let matching = matched * (matching::earlier_bytes(earlier_count) + sorts);
+    let representatives = match options.representatives {
+        None => 0,
+        Some(_) => {
+            let scan = ClusterMemory::of(graph, Method::LabelPropagation, threads);
+            let scan = scan.scratch_bytes + scan.block_bytes;
+            // At most every second node stands for others.
+            scan.max(Sorter::<NamePiece>::BUDGET_MIN) + representatives::LABEL_BYTES * nodes / 2
+        }
+    };
+    labels + matching.max(representatives)
+}

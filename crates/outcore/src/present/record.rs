@@ -1,0 +1,186 @@
+//! What is sorted to present communities: nodes by pair of communities, pairs by what they share,
+//! names by number.
+
+use crate::pack::{get_varint, put_varint};
+use crate::sort::Record;
+
+/// Bytes of a name in one record.
+pub(super) const NAME_PIECE_BYTES: usize = 16;
+
+/// A node by the two communities that it is in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct SharedNode {
+    pub(super) new: u32,
+    pub(super) old: u32,
+}
+
+impl SharedNode {
+    fn pair(&self) -> u64 {
+        u64::from(self.new) << 32 | u64::from(self.old)
+    }
+}
+
+impl Record for SharedNode {
+    type Key = u64;
+    type Rank = u128;
+    const LAST_RANK: u128 = u128::MAX;
+    const WORDS: usize = 1;
+
+    fn key(&self) -> u64 {
+        self.pair()
+    }
+
+    fn rank(&self, run: u32) -> u128 {
+        u128::from(self.pair()) << 64 | u128::from(run)
+    }
+
+    fn run_of(rank: u128) -> u32 {
+        rank as u32
+    }
+
+    fn radix(&self, _word: usize) -> u64 {
+        self.pair()
+    }
+
+    fn encode(records: &[Self], out: &mut Vec<u8>) {
+        let mut last = 0;
+        for record in records {
+            put_varint(record.pair() - last, out);
+            last = record.pair();
+        }
+    }
+
+    fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
+        let (mut at, mut last) = (0, 0u64);
+        for _ in 0..count {
+            last = last.checked_add(get_varint(bytes, &mut at)?)?;
+            out.push(Self { new: (last >> 32) as u32, old: last as u32 });
+        }
+        (at == bytes.len()).then_some(())
+    }
+}
+
+/// A new and an earlier community, and how many nodes they share: the most come first, then the
+/// smaller earlier number, then the smaller new label.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Overlap {
+    pub(super) shared: u32,
+    /// That of `old`.
+    pub(super) number: u64,
+    pub(super) new: u32,
+    pub(super) old: u32,
+}
+
+impl Record for Overlap {
+    type Key = u128;
+    type Rank = (u128, u32);
+    const LAST_RANK: (u128, u32) = (u128::MAX, u32::MAX);
+    const WORDS: usize = 2;
+
+    fn key(&self) -> u128 {
+        u128::from(self.radix(0)) << 64 | u128::from(self.radix(1))
+    }
+
+    fn rank(&self, run: u32) -> (u128, u32) {
+        (self.key(), run)
+    }
+
+    fn run_of(rank: (u128, u32)) -> u32 {
+        rank.1
+    }
+
+    fn radix(&self, word: usize) -> u64 {
+        // Numbers have 50 bits: they reach over both words.
+        if word == 0 {
+            u64::from(u32::MAX - self.shared) << 32 | self.number >> 32
+        } else {
+            self.number << 32 | u64::from(self.new)
+        }
+    }
+
+    fn encode(records: &[Self], out: &mut Vec<u8>) {
+        for record in records {
+            put_varint(u64::from(record.shared), out);
+            put_varint(record.number, out);
+            put_varint(u64::from(record.new), out);
+            put_varint(u64::from(record.old), out);
+        }
+    }
+
+    fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
+        let mut at = 0;
+        for _ in 0..count {
+            let shared = get_varint(bytes, &mut at)?.try_into().ok()?;
+            let number = get_varint(bytes, &mut at)?;
+            let new = get_varint(bytes, &mut at)?.try_into().ok()?;
+            let old = get_varint(bytes, &mut at)?.try_into().ok()?;
+            out.push(Self { shared, number, new, old });
+        }
+        (at == bytes.len()).then_some(())
+    }
+}
+
+/// A piece of the name of a community's representative.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct NamePiece {
+    /// The community's.
+    pub(super) number: u64,
+    /// The community's.
+    pub(super) size: u32,
+    /// Which piece, from 0.
+    pub(super) part: u16,
+    /// Bytes that are used.
+    pub(super) len: u8,
+    pub(super) is_last: bool,
+    pub(super) bytes: [u8; NAME_PIECE_BYTES],
+}
+
+impl Record for NamePiece {
+    type Key = u128;
+    type Rank = u128;
+    const LAST_RANK: u128 = u128::MAX;
+    const WORDS: usize = 2;
+
+    fn key(&self) -> u128 {
+        u128::from(self.number) << 16 | u128::from(self.part)
+    }
+
+    fn rank(&self, run: u32) -> u128 {
+        self.key() << 32 | u128::from(run)
+    }
+
+    fn run_of(rank: u128) -> u32 {
+        rank as u32
+    }
+
+    fn radix(&self, word: usize) -> u64 {
+        if word == 0 { self.number } else { u64::from(self.part) }
+    }
+
+    fn encode(records: &[Self], out: &mut Vec<u8>) {
+        for record in records {
+            put_varint(record.number, out);
+            put_varint(u64::from(record.size), out);
+            put_varint(u64::from(record.part), out);
+            out.push(record.len << 1 | u8::from(record.is_last));
+            out.extend_from_slice(&record.bytes[..usize::from(record.len)]);
+        }
+    }
+
+    fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
+        let mut at = 0;
+        for _ in 0..count {
+            let number = get_varint(bytes, &mut at)?;
+            let size = get_varint(bytes, &mut at)?.try_into().ok()?;
+            let part = get_varint(bytes, &mut at)?.try_into().ok()?;
+            let mark = *bytes.get(at)?;
+            let (len, is_last) = (mark >> 1, mark & 1 == 1);
+            let mut piece = [0; NAME_PIECE_BYTES];
+            let found = bytes.get(at + 1..at + 1 + usize::from(len))?;
+            piece.get_mut(..found.len())?.copy_from_slice(found);
+            at += 1 + usize::from(len);
+            out.push(Self { number, size, part, len, is_last, bytes: piece });
+        }
+        (at == bytes.len()).then_some(())
+    }
+}

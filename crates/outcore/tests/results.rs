@@ -1,0 +1,243 @@
+//! Promises about results: presented and scored on the simulated storage.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+use outcore::cluster::ClusterOptions;
+use outcore::graph::Duplicates;
+use outcore::input::InputOptions;
+use outcore::io::Files;
+use outcore::io::sim::{Fault, Sim};
+use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
+use outcore::plan::Limits;
+use outcore::present::{PresentOptions, Small};
+use outcore::progress::{Event, Observer, Silent};
+use outcore::{ErrorKind, Result};
+use std::io::ErrorKind as IoErrorKind;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const OUTPUT: &str = "/out/communities.tsv";
+const EARLIER: &str = "/in/earlier.tsv";
+const REPRESENTATIVES: &str = "/out/representatives.tsv";
+const GRAPH: &str = "/out/graph";
+const MIB: u64 = 1 << 20;
+
+/// Groups of 3 to 14 nodes, with names short and long; an earlier result that knows most of them.
+fn storage() -> Sim {
+    let mut state = 7u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let name = |group: u64, node: u64| match node % 2 {
+        0 => format!("{group}/{node}"),
+        _ => format!("a long name of node {node} in group {group}"),
+    };
+    let (mut edges, mut earlier) = (String::new(), String::from("# an earlier result\n"));
+    for group in 0..60 {
+        let size = 3 + group % 12;
+        for node in 0..size {
+            let weight = 1 + next(9);
+            edges +=
+                &format!("{}\t{}\t{weight}\n", name(group, node), name(group, (node + 1) % size));
+            edges += &format!("{}\t{}\t{weight}\n", name(group, node), name(group, next(size)));
+            if next(10) > 0 {
+                let number = 1000 - group - next(2) * next(2);
+                earlier += &format!("{}\t{number}\n", name(group, node));
+            }
+        }
+        edges += &format!("{}\t{}\t0.1\n", name(group, 0), name(next(60), 0));
+    }
+    earlier += "unknown\t5000\n";
+    let sim = Sim::new();
+    sim.put("/in/edges.tsv", edges.as_bytes());
+    sim.put(EARLIER, earlier.as_bytes());
+    sim
+}
+
+fn options(threads: usize, memory_bytes: u64) -> JobOptions {
+    JobOptions {
+        input: InputOptions { paths: vec![PathBuf::from("/in/edges.tsv")], ..Default::default() },
+        directed: false,
+        duplicates: Duplicates::Sum,
+        min_weight: None,
+        max_weight: None,
+        normalize: outcore::job::Normalize::None,
+        keep_loops: true,
+        limits: Limits { memory_bytes, threads },
+        work_dir: PathBuf::from("/disk"),
+    }
+}
+
+fn present(min_size: u32, small: Small) -> PresentOptions {
+    PresentOptions {
+        min_size,
+        small,
+        earlier: Some(EARLIER.into()),
+        representatives: Some(REPRESENTATIVES.into()),
+        ..PresentOptions::default()
+    }
+}
+
+fn cluster(
+    sim: &Sim,
+    options: JobOptions,
+    present: &PresentOptions,
+    observer: &dyn Observer,
+) -> Result<job::Report> {
+    let files = Files::new(Arc::new(sim.clone()));
+    let (source, clustering) = (Source::Edges(Box::new(options)), ClusterOptions::default());
+    let output = Path::new(OUTPUT);
+    job::cluster_and_present(&files, &source, &clustering, present, output, observer)
+}
+
+#[test]
+fn threads_and_memory_and_short_transfers_change_no_byte_of_what_is_presented() {
+    for (min_size, small) in [(1, Small::Drop), (8, Small::Drop), (8, Small::Singletons)] {
+        let mut results = Vec::new();
+        for (threads, memory, short) in [(1, 96, false), (2, 300, false), (5, 1024, true)] {
+            let sim = storage();
+            sim.set_short_transfers(short);
+            let present = present(min_size, small);
+            let report = cluster(&sim, options(threads, memory * MIB), &present, &Silent).unwrap();
+            let presented = report.presented.unwrap();
+            assert!(presented.kept_number_count > Some(10));
+            assert_eq!(presented.small_node_count > 0, min_size > 1);
+            results.push((sim.get(OUTPUT).unwrap(), sim.get(REPRESENTATIVES).unwrap()));
+            assert_eq!(sim.paths().len(), 4, "nothing else is left: {:?}", sim.paths());
+            let lines = results[0].1.iter().filter(|&&byte| byte == b'\n').count();
+            assert_eq!(lines as u64, presented.written_community_count);
+        }
+        assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+}
+
+#[test]
+fn a_result_matched_with_itself_is_the_same() {
+    let sim = storage();
+    let plain = PresentOptions::default();
+    cluster(&sim, options(2, 128 * MIB), &plain, &Silent).unwrap();
+    let expected = sim.get(OUTPUT).unwrap();
+    let again = PresentOptions { earlier: Some(OUTPUT.into()), ..plain };
+    cluster(&sim, options(2, 128 * MIB), &again, &Silent).unwrap();
+    assert_eq!(sim.get(OUTPUT).unwrap(), expected);
+}
+
+#[test]
+fn a_fault_at_any_time_leaves_nothing_behind() {
+    for at in 0..200 {
+        let sim = storage();
+        sim.set_fault(Some(Fault { at, forever: true, kind: IoErrorKind::StorageFull }));
+        match cluster(&sim, options(2, 128 * MIB), &present(8, Small::Drop), &Silent) {
+            Ok(_) => return assert!(at > 20),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::DiskFull, "fault {at}");
+                let left = sim.paths().into_iter().filter(|path| path.starts_with("/disk"));
+                assert_eq!(left.count(), 0, "fault {at}: {:?}", sim.paths());
+                assert!(sim.get(OUTPUT).is_none(), "fault {at}");
+            }
+        }
+    }
+    panic!("the job never ends");
+}
+
+fn build(sim: &Sim) {
+    let files = Files::new(Arc::new(sim.clone()));
+    job::build(&files, &options(2, 128 * MIB), Path::new(GRAPH), &Silent).unwrap();
+}
+
+fn score_options(threads: usize, memory_bytes: u64) -> ScoreOptions {
+    ScoreOptions {
+        graph: GRAPH.into(),
+        communities: OUTPUT.into(),
+        against: Some(EARLIER.into()),
+        resolution: 1.0,
+        unnamed: Unnamed::Stop,
+        comment: b"#".to_vec(),
+        limits: Limits { memory_bytes, threads },
+        work_dir: PathBuf::from("/disk"),
+    }
+}
+
+fn score(sim: &Sim, options: &ScoreOptions, observer: &dyn Observer) -> Result<ScoreReport> {
+    job::score(&Files::new(Arc::new(sim.clone())), options, observer)
+}
+
+#[test]
+fn a_score_is_the_same_for_any_memory_and_threads() {
+    let sim = storage();
+    build(&sim);
+    let report = cluster(&sim, options(2, 128 * MIB), &PresentOptions::default(), &Silent).unwrap();
+    let files = sim.paths();
+    let mut scores = Vec::new();
+    for (threads, memory, short) in [(1, 96, false), (3, 300, true), (2, 1024, false)] {
+        sim.set_short_transfers(short);
+        let found = score(&sim, &score_options(threads, memory * MIB), &Silent).unwrap();
+        assert_eq!(sim.paths(), files, "nothing is left");
+        let against = found.against.unwrap();
+        assert_eq!((found.unnamed_count, found.unknown_count, against.unknown_count), (0, 0, 1));
+        assert!(against.agreement.nmi > 0.8 && against.agreement.nmi < 1.0);
+        scores.push((found.quality, against.agreement));
+    }
+    assert!(scores.windows(2).all(|pair| pair[0] == pair[1]));
+    let communities = report.communities.unwrap();
+    let quality = scores[0].0;
+    assert!((quality.modularity - communities.modularity).abs() < 1e-12);
+    assert_eq!(quality.community_count, communities.community_count);
+}
+
+#[test]
+fn what_was_left_out_is_an_error_or_singletons() {
+    let sim = storage();
+    build(&sim);
+    let report = cluster(&sim, options(2, 128 * MIB), &present(8, Small::Drop), &Silent).unwrap();
+    let left_out = report.presented.unwrap();
+    let mut options = score_options(2, 128 * MIB);
+    let error = score(&sim, &options, &Silent).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadInput);
+    assert!(error.hint_text().unwrap().contains("--unnamed singletons"));
+    options.unnamed = Unnamed::Singletons;
+    let found = score(&sim, &options, &Silent).unwrap();
+    assert_eq!(found.unnamed_count, left_out.small_node_count);
+    assert_eq!(found.quality.singleton_count, left_out.small_node_count);
+    let communities = left_out.small_node_count + left_out.written_community_count;
+    assert_eq!(found.quality.community_count, communities);
+}
+
+/// Stops at the event of this number.
+struct StopAt(AtomicU32);
+
+impl Observer for StopAt {
+    fn event(&self, _event: Event<'_>) -> ControlFlow<()> {
+        match self.0.fetch_sub(1, Ordering::Relaxed) {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+#[test]
+fn a_stop_at_any_event_is_heard() {
+    let sim = storage();
+    build(&sim);
+    cluster(&sim, options(2, 128 * MIB), &PresentOptions::default(), &Silent).unwrap();
+    let files = sim.paths();
+    let mut stopped = 0;
+    while let Err(error) = score(&sim, &score_options(2, 128 * MIB), &StopAt(stopped.into())) {
+        assert_eq!(error.kind(), ErrorKind::Interrupted);
+        assert_eq!(sim.paths(), files, "event {stopped}");
+        stopped += 1;
+    }
+    assert!(stopped > 8);
+    for event in 0.. {
+        let sim = storage();
+        let observer = StopAt(event.into());
+        match cluster(&sim, options(2, 128 * MIB), &present(8, Small::Drop), &observer) {
+            Ok(_) => return assert!(event > 15),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Interrupted),
+        }
+        let left = sim.paths().into_iter().filter(|path| path.starts_with("/disk"));
+        assert_eq!(left.count(), 0, "event {event}");
+    }
+}
