@@ -38,7 +38,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Find communities in edge lists or in a graph made by `build`
-    Cluster(Cluster),
+    Cluster(Box<Cluster>),
     /// Convert edge lists into a graph on disk
     Build(Build),
     /// Estimate the time, memory and disk a job needs, without running it
