@@ -2,7 +2,7 @@
 //! one fails before the clustering, and set aside on disk meanwhile.
 
 use super::{CommunitiesReport, Job, PresentReport, ResultReport, Source};
-use crate::cluster::{ClusterOptions, Communities};
+use crate::cluster::{ClusterOptions, Communities, Method};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
@@ -68,6 +68,7 @@ impl Job<'_> {
         let is_single = all.len() == 1;
         for (at, (found, output)) in all.into_iter().zip(outputs).enumerate() {
             let report = CommunitiesReport::new(graph, options, at, &found);
+            self.warn_of_a_giant(options.method, &report)?;
             if !is_single {
                 let output = output.display().to_string();
                 self.report.results.push(ResultReport { output, communities: report.clone() });
@@ -78,6 +79,24 @@ impl Job<'_> {
             self.present(graph, found, present, earlier.as_ref(), scratch, output)?;
         }
         Ok(())
+    }
+
+    /// Says that one community holds most nodes, which is rarely what was asked for.
+    fn warn_of_a_giant(&self, method: Method, report: &CommunitiesReport) -> Result<()> {
+        if report.largest_share <= 0.5 || method == Method::Components {
+            return Ok(());
+        }
+        let advice = match method {
+            Method::LabelPropagation => {
+                "; `--method map-equation` does not let one label flood the graph"
+            }
+            Method::Modularity | Method::Cpm => "; a larger `--resolution` gives smaller ones",
+            _ => "",
+        };
+        let percent = 100.0 * report.largest_share;
+        let text =
+            format!("one community holds {percent:.1} % of the nodes, more than half{advice}");
+        tell(self.observer, Event::Warning { text: &text })
     }
 
     /// Presents one result and writes it.
