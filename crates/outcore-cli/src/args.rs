@@ -38,7 +38,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Find communities in edge lists or in a graph made by `build`
-    Cluster(Cluster),
+    Cluster(Box<Cluster>),
     /// Convert edge lists into a graph on disk
     Build(Build),
     /// Estimate the time, memory and disk a job needs, without running it
@@ -67,7 +67,7 @@ Examples:
   outcore cluster edges.tsv -o communities.tsv
   outcore cluster 'edges/*.tsv.gz' -o communities.tsv --memory 4GiB
   outcore cluster web.graph -o communities.tsv --seed 7
-  outcore cluster web.graph -o communities.tsv --initial yesterday.tsv
+  outcore cluster web.graph -o today.tsv --method label-propagation --initial before.tsv
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
 pub(crate) struct Cluster {
     /// Edge lists (text, also compressed; globs; `-` for standard input), or one graph made by
@@ -313,7 +313,8 @@ pub(crate) struct Input {
     /// for distances
     #[arg(long, value_enum, value_name = "HOW", default_value_t = WeightTransform::None)]
     pub(crate) weight_transform: WeightTransform,
-    /// Drop edges of a smaller weight, as transformed
+    /// Drop edges of a smaller weight, as transformed; also those of a graph, for label-propagation and
+    /// components
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
     pub(crate) min_weight: Option<f64>,
     /// Drop edges of a larger weight, as transformed
@@ -399,8 +400,7 @@ pub(crate) enum SelfLoops {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method options")]
 pub(crate) struct Method {
-    /// How to find communities; `components` puts together what any path joins, whatever the
-    /// direction of edges
+    /// How to find communities
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::MapEquation)]
     pub(crate) method: MethodName,
     /// Seed of every random choice; the same seed gives the same communities whatever the memory
@@ -438,6 +438,7 @@ pub(crate) enum MethodName {
     Cpm,
     /// The label with the most weight among the neighbors: least memory
     LabelPropagation,
+    /// What any path joins, whatever the direction of edges
     Components,
 }
 

@@ -88,7 +88,7 @@ pub enum Seeding {
     Own,
 }
 
-/// Several runs with one seed each, and one more on what they agree on: an arc keeps the share of its
+/// Several runs with one seed each; the first goes on with what they agree on: an arc keeps the share of its
 /// weight in which its ends have the same label (Lancichinetti and Fortunato, "Consensus clustering
 /// in complex networks", 2012, for the edges that there are).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]

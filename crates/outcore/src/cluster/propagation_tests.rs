@@ -153,7 +153,9 @@ proptest! {
         let plain = ClusterOptions { propagation: PropagationOptions::default(), ..options.clone() };
         let fixed = Given { initial: Vec::new(), fixed: given.fixed.clone() };
         let oracle = edges.oracle_from(&graph, &plain, fixed);
-        let expected = oracle.finish(&oracle.agreeing(&labelings, share).run().labels);
+        let mut agreed = oracle.agreeing(&labelings, share);
+        agreed.start.clone_from(&labelings[0]);
+        let expected = oracle.finish(&agreed.run().labels);
         let mut options = options;
         options.propagation.consensus = Some(Consensus::new(runs, share));
         let found = one(Ok(results(&graph, &options, &given)));

@@ -101,7 +101,14 @@ impl Edges {
             entry.first_node as usize..(entry.first_node + entry.node_count) as usize
         };
         let blocks = graph.blocks().iter().map(block).collect();
-        Oracle { arcs, blocks, directed: self.directed, options: options.clone(), given }
+        Oracle {
+            arcs,
+            blocks,
+            directed: self.directed,
+            options: options.clone(),
+            given,
+            start: Vec::new(),
+        }
     }
 }
 

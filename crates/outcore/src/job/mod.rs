@@ -272,7 +272,7 @@ pub fn build(
 }
 
 /// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output), or to the
-/// files beside it that [`outputs`] names.
+/// files beside it that [`outputs()`] names.
 ///
 /// # Errors
 /// As [`build`]; `CorruptFile` for a damaged graph. No temporary file and no part of the output is
@@ -287,10 +287,10 @@ pub fn cluster(
     cluster_and_present(files, source, options, &PresentOptions::default(), output, observer)
 }
 
-/// As [`cluster`], and presents the communities.
+/// As [`cluster()`], and presents the communities.
 ///
 /// # Errors
-/// As [`cluster`]; `BadInput` for an earlier result that cannot be used.
+/// As [`cluster()`]; `BadInput` for an earlier result that cannot be used.
 pub fn cluster_and_present(
     files: &Files,
     source: &Source,
