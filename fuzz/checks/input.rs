@@ -3,10 +3,12 @@
 //!
 //! The first byte chooses options; the rest is the file, text or compressed. Among the characters to
 //! begin a seed with, `0` finds the delimiter, `1` takes spaces and `2` commas; so do `` ` ``, `a` and
-//! `b`, but these skip bad lines.
+//! `b`, but these skip bad lines. `3` to `;` are as `0` to `2`, three times over: with logarithms,
+//! with those of E-values, and with reciprocals of the weights.
 
 use outcore::input::{
     Batch, BatchMemory, Column, Delimiter, EdgeReader, Fingerprint, InputOptions, OnBadLine,
+    WeightTransform,
 };
 use outcore::io::{Files, sim::Sim};
 use std::sync::Arc;
@@ -38,11 +40,18 @@ fn read(bytes: &[u8], options: &InputOptions, memory: BatchMemory) -> Outcome {
 pub(crate) fn check(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else { return };
     let delimiters = [None, Some(Delimiter::Spaces), Some(Delimiter::Byte(b','))];
+    let transforms = [
+        WeightTransform::None,
+        WeightTransform::Log,
+        WeightTransform::NegLog10,
+        WeightTransform::Reciprocal,
+    ];
     let swapped = vec![Column::Number(2), Column::Number(1)];
     let options = InputOptions {
         paths: vec!["edges".into()],
         delimiter: delimiters[usize::from(choice) % 3],
         on_bad_line: if choice & 64 == 0 { OnBadLine::Stop } else { OnBadLine::Skip },
+        weight_transform: transforms[usize::from(choice) / 3 % 4],
         columns: (choice & 128 != 0).then_some(swapped),
         ..InputOptions::default()
     };

@@ -3,6 +3,7 @@
 //! Groups of options that several commands share come last in a command: the heading of a group
 //! would otherwise hold for the options after it as well.
 
+use crate::labels::Labels;
 use crate::memory::Memory;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -37,7 +38,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Find communities in edge lists or in a graph made by `build`
-    Cluster(Cluster),
+    Cluster(Box<Cluster>),
     /// Convert edge lists into a graph on disk
     Build(Build),
     /// Estimate the time, memory and disk a job needs, without running it
@@ -66,6 +67,7 @@ Examples:
   outcore cluster edges.tsv -o communities.tsv
   outcore cluster 'edges/*.tsv.gz' -o communities.tsv --memory 4GiB
   outcore cluster web.graph -o communities.tsv --seed 7
+  outcore cluster web.graph -o communities.tsv --initial yesterday.tsv
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
 pub(crate) struct Cluster {
     /// Edge lists (text, also compressed; globs; `-` for standard input), or one graph made by
@@ -82,6 +84,8 @@ pub(crate) struct Cluster {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) method: Method,
+    #[command(flatten)]
+    pub(crate) labels: Labels,
     #[command(flatten)]
     pub(crate) present: Present,
     #[command(flatten)]
@@ -304,6 +308,40 @@ pub(crate) struct Input {
     /// Give every edge the weight 1
     #[arg(long)]
     pub(crate) ignore_weights: bool,
+    /// What each weight becomes as it is read: `log` is ln(1 + w), for counts; `neglog10` is
+    /// -log10(w), for E-values (at most 200, also for 0; none for 1 and more); `reciprocal` is 1/w,
+    /// for distances
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = WeightTransform::None)]
+    pub(crate) weight_transform: WeightTransform,
+    /// Drop edges of a smaller weight, as transformed
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
+    pub(crate) min_weight: Option<f64>,
+    /// Drop edges of a larger weight, as transformed
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
+    pub(crate) max_weight: Option<f64>,
+    /// Divide weights, after the thresholds: `self-score` by the smaller self score of the two
+    /// nodes, which is the weight of a node's self hit (`A A 723`); use it with `--duplicates max`
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Normalize::None)]
+    pub(crate) normalize: Normalize,
+    /// Also these nodes, even if no edge has them: a name at the beginning of each line, no header.
+    /// New ones follow the nodes of the edges
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nodes: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WeightTransform {
+    None,
+    Log,
+    #[value(name = "neglog10")]
+    NegLog10,
+    Reciprocal,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Normalize {
+    None,
+    SelfScore,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -361,7 +399,8 @@ pub(crate) enum SelfLoops {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method options")]
 pub(crate) struct Method {
-    /// How to find communities
+    /// How to find communities; `components` puts together what any path joins, whatever the
+    /// direction of edges
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::LabelPropagation)]
     pub(crate) method: MethodName,
     /// Seed of every random choice; the same seed gives the same communities whatever the memory
@@ -398,6 +437,7 @@ pub(crate) enum MethodName {
     Cpm,
     /// The label with the most weight among the neighbors: least memory
     LabelPropagation,
+    Components,
 }
 
 #[derive(Debug, Args)]
@@ -485,6 +525,11 @@ impl Color {
         }
         .write_global();
     }
+}
+
+/// The engine says which numbers are weights.
+fn number(text: &str) -> Result<f64, &'static str> {
+    text.parse().map_err(|_| "it is not a number")
 }
 
 /// `--threads`, or one per core.

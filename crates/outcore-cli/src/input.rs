@@ -1,7 +1,7 @@
 //! Where the edges are and how they are written: arguments to the engine's options.
 
 use crate::args::{self, Input};
-use outcore::input::{Column, Delimiter, Header, InputOptions, OnBadLine, Rows};
+use outcore::input::{Column, Delimiter, Header, InputOptions, OnBadLine, Rows, WeightTransform};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
     }
     Ok(InputOptions {
         paths,
+        nodes: input.nodes.clone(),
         columns: input.columns.as_ref().map(|columns| columns.iter().map(|c| column(c)).collect()),
         delimiter: input.delimiter.map(|delimiter| match delimiter {
             args::Delimiter::Byte(byte) => Delimiter::Byte(byte),
@@ -30,6 +31,12 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
         },
         rejects: input.rejects.clone(),
         ignore_weights: input.ignore_weights,
+        weight_transform: match input.weight_transform {
+            args::WeightTransform::None => WeightTransform::None,
+            args::WeightTransform::Log => WeightTransform::Log,
+            args::WeightTransform::NegLog10 => WeightTransform::NegLog10,
+            args::WeightTransform::Reciprocal => WeightTransform::Reciprocal,
+        },
         rows: Rows::Edges,
     })
 }
@@ -52,6 +59,10 @@ pub(crate) fn refuse_for_graph(input: &Input, is_matched: bool, graph: &Path) ->
         (input.self_loops != args::SelfLoops::Drop, "--self-loops"),
         (input.directed, "--directed"),
         (input.ignore_weights, "--ignore-weights"),
+        (input.weight_transform != args::WeightTransform::None, "--weight-transform"),
+        (input.max_weight.is_some(), "--max-weight"),
+        (input.normalize != args::Normalize::None, "--normalize"),
+        (input.nodes.is_some(), "--nodes"),
     ];
     match given.iter().find(|(is_given, _)| *is_given) {
         None => Ok(()),

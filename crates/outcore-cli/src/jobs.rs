@@ -6,7 +6,7 @@ use crate::{input, print, profile};
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::graph::Duplicates;
 use outcore::io::Files;
-use outcore::job::{self, JobOptions, Report, Source};
+use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Limits, Plan};
 use outcore::present::{PresentOptions, Small};
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
@@ -35,7 +35,8 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
             Source::Edges(Box::new(options))
         }
     };
-    let options = cluster_options(&arguments.method)?;
+    let is_graph = matches!(source, Source::Graph { .. });
+    let options = cluster_options(arguments, is_graph)?;
     check_report(files, arguments.report.as_deref())?;
     // What is read and written again and again decides.
     let work_dir = match &source {
@@ -93,6 +94,12 @@ fn job_options(
             args::Duplicates::First => Duplicates::First,
         },
         keep_loops: input.self_loops == args::SelfLoops::Keep,
+        min_weight: input.min_weight,
+        max_weight: input.max_weight,
+        normalize: match input.normalize {
+            args::Normalize::None => Normalize::None,
+            args::Normalize::SelfScore => Normalize::SelfScore,
+        },
         limits: limits(resources),
         work_dir: work_dir(files, resources, output),
     })
@@ -118,7 +125,8 @@ pub(crate) fn limits(resources: &Resources) -> Limits {
     Limits { memory_bytes: resources.memory.bytes(), threads: args::threads(resources.threads) }
 }
 
-fn cluster_options(method: &args::Method) -> Result<ClusterOptions> {
+fn cluster_options(arguments: &args::Cluster, is_graph: bool) -> Result<ClusterOptions> {
+    let args::Cluster { method, labels, input, .. } = arguments;
     if method.tolerance.is_some_and(|tolerance| !(0.0..=1.0).contains(&tolerance)) {
         return Err(Error::new(ErrorKind::Usage, "`--tolerance` is a share from 0 to 1"));
     }
@@ -126,8 +134,8 @@ fn cluster_options(method: &args::Method) -> Result<ClusterOptions> {
         return Err(Error::new(ErrorKind::Usage, "`--max-sweeps` must be at least 1"));
     }
     let (name, options) = (method.method, ClusterOptions::default());
-    let is_multilevel = !matches!(name, args::MethodName::LabelPropagation);
-    refuse_method_options(method, is_multilevel)?;
+    refuse_method_options(method)?;
+    labels.refuse_for(method)?;
     let resolution = match (name, method.resolution) {
         (args::MethodName::Cpm, None) => {
             return Err(Error::new(ErrorKind::Usage, "`--method cpm` needs `--resolution`")
@@ -138,34 +146,44 @@ fn cluster_options(method: &args::Method) -> Result<ClusterOptions> {
         }
         (_, resolution) => resolution.unwrap_or(options.resolution),
     };
-    Ok(ClusterOptions {
+    let is_limited = method.max_sweeps.is_some() || method.tolerance.is_some();
+    let converges = method.converge || labels.converges() && !is_limited;
+    let options = ClusterOptions {
         method: match name {
             args::MethodName::MapEquation => Method::MapEquation,
             args::MethodName::Modularity => Method::Modularity,
             args::MethodName::Cpm => Method::Cpm,
             args::MethodName::LabelPropagation => Method::LabelPropagation,
+            args::MethodName::Components => Method::Components,
         },
         resolution,
         cycles: method.cycles.map_or(options.cycles, u32::from),
         seed: method.seed,
-        max_sweeps: if method.converge { Some(u32::MAX) } else { method.max_sweeps },
-        tolerance: if method.converge {
-            0.0
-        } else {
-            method.tolerance.unwrap_or(options.tolerance)
-        },
-    })
+        max_sweeps: if converges { Some(u32::MAX) } else { method.max_sweeps },
+        tolerance: if converges { 0.0 } else { method.tolerance.unwrap_or(options.tolerance) },
+        // Edges are dropped as they are read, before they are added up.
+        min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
+        propagation: labels.options(),
+    };
+    options.check()?;
+    Ok(options)
 }
 
 /// Options that the method has no use for.
-fn refuse_method_options(method: &args::Method, is_multilevel: bool) -> Result<()> {
-    use args::MethodName::{Cpm, LabelPropagation, MapEquation, Modularity};
+fn refuse_method_options(method: &args::Method) -> Result<()> {
+    use args::MethodName::{Components, Cpm, LabelPropagation, MapEquation, Modularity};
     let name = method.method;
+    let propagates = name == LabelPropagation;
     let given = [
-        (method.tolerance.is_some() && is_multilevel, "--tolerance", "label-propagation"),
-        (method.converge && is_multilevel, "--converge", "label-propagation"),
+        (method.tolerance.is_some() && !propagates, "--tolerance", "label-propagation"),
+        (method.converge && !propagates, "--converge", "label-propagation"),
         (
-            method.resolution.is_some() && matches!(name, MapEquation | LabelPropagation),
+            method.max_sweeps.is_some() && name == Components,
+            "--max-sweeps",
+            "all methods but components",
+        ),
+        (
+            method.resolution.is_some() && !matches!(name, Modularity | Cpm),
             "--resolution",
             "modularity and cpm",
         ),

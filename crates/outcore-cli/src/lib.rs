@@ -10,6 +10,7 @@ mod input;
 mod inspect;
 mod jobs;
 mod lab;
+mod labels;
 mod memory;
 mod profile;
 mod progress;

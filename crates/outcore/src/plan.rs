@@ -22,6 +22,8 @@ pub const GRAPH_WRITER_BYTES: u64 = 56 * MIB;
 const BATCH_FACTOR: u64 = 16;
 /// Bytes a name takes in the index: 20 a slot at 75 to 85 % load.
 const INDEX_BYTES_A_NODE: f64 = 26.5;
+/// Bytes of a node's self score: a weight, and a bit.
+pub const SELF_SCORE_BYTES_A_NODE: f64 = 4.125;
 /// Runs of a sort begin with records of this size in memory: larger ones make the merge a little
 /// faster, but every new page of memory that they touch costs more than that.
 pub const RUN_BYTES: u64 = 32 * MIB;
@@ -75,6 +77,8 @@ pub struct InputSize {
     pub name_bytes: f64,
     /// Whether lines carry weights.
     pub is_weighted: bool,
+    /// Whether the self scores of nodes are kept until the graph is written.
+    pub has_self_scores: bool,
 }
 
 /// One row of a plan.
@@ -162,6 +166,11 @@ impl Limits {
         self.memory_bytes - GRAPH_WRITER_BYTES - writer_excess_bytes(&tuning.write)
     }
 
+    /// The same beside `held_bytes` of what the read stage leaves; `None` if that is too little.
+    pub fn merge_bytes_beside(&self, held_bytes: u64, tuning: &Tuning) -> Option<u64> {
+        self.merge_bytes(tuning).checked_sub(held_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)
+    }
+
     /// The settings of transfers that these limits allow: buffers of a writer are cut to what is
     /// counted for them, or a small share of the memory, first in number, then in size.
     pub fn allowed(&self, tuning: Tuning) -> Tuning {
@@ -189,14 +198,16 @@ impl Limits {
         self.read_bytes().checked_sub(index_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)
     }
 
-    /// The least limit for `node_count` nodes with these threads.
-    pub fn memory_bytes_for(&self, node_count: u64) -> u64 {
-        let index = (node_count as f64 * INDEX_BYTES_A_NODE) as u64;
+    /// The least limit for `node_count` nodes, perhaps with self scores, with these threads.
+    pub fn memory_bytes_for(&self, node_count: u64, has_self_scores: bool) -> u64 {
+        let index = (node_count as f64 * bytes_a_node(has_self_scores)) as u64;
+        let scores =
+            (node_count as f64 * (bytes_a_node(has_self_scores) - INDEX_BYTES_A_NODE)) as u64;
         let read = self.with_batch(index + SORT_BYTES_MIN);
         let cluster = node_count * CLUSTER_BYTES_A_NODE
             + CLUSTER_FIXED_BYTES
             + CLUSTER_THREAD_BYTES * self.threads as u64;
-        read.max(cluster).max(MEMORY_MIN).max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN)
+        read.max(cluster).max(MEMORY_MIN).max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN + scores)
     }
 
     /// The least limit for `rest` bytes beside a batch of text: that takes an eighth of the limit at
@@ -206,18 +217,46 @@ impl Limits {
         rest + batch.max(2 * CHUNK_BYTES * BATCH_FACTOR)
     }
 
+    /// Refuses a clustering that takes `node_bytes` for its nodes.
+    ///
+    /// # Errors
+    /// `MemoryTooSmall`.
+    pub fn check_clustering(&self, node_bytes: u64) -> Result<()> {
+        let threads = CLUSTER_THREAD_BYTES * self.threads as u64;
+        let least = node_bytes + CLUSTER_FIXED_BYTES + threads;
+        if least <= self.memory_bytes {
+            return Ok(());
+        }
+        let given = format_bytes(self.memory_bytes);
+        let message = format!("{given} is too little memory for this clustering");
+        Err(Error::new(ErrorKind::MemoryTooSmall, message)
+            .note(format!("labels and what goes with them take {}", format_bytes(node_bytes)))
+            .hint(format!("use `--memory {}` or more", size_to_type(least))))
+    }
+
     /// The error for a job that does not fit, with the limit to type.
-    pub fn too_small(&self, node_count: u64, about: &str) -> Error {
+    pub fn too_small(&self, node_count: u64, has_self_scores: bool, about: &str) -> Error {
+        let takes = match has_self_scores {
+            false => "the index of their names takes",
+            true => "the index of their names and their self scores take",
+        };
+        let bytes = bytes_a_node(has_self_scores);
+        let needed = self.memory_bytes_for(node_count, has_self_scores);
         Error::new(
             ErrorKind::MemoryTooSmall,
             format!("{} is too little memory for this graph", format_bytes(self.memory_bytes)),
         )
         .note(format!(
-            "{about} {} nodes, and the index of their names takes about {INDEX_BYTES_A_NODE} bytes a node",
+            "{about} {} nodes, and {takes} about {bytes:.1} bytes a node",
             format_count(node_count)
         ))
-        .hint(format!("use `--memory {}` or more", size_to_type(self.memory_bytes_for(node_count))))
+        .hint(format!("use `--memory {}` or more", size_to_type(needed)))
     }
+}
+
+/// What is kept of each node while edges are read.
+fn bytes_a_node(has_self_scores: bool) -> f64 {
+    INDEX_BYTES_A_NODE + if has_self_scores { SELF_SCORE_BYTES_A_NODE } else { 0.0 }
 }
 
 impl Plan {
@@ -227,8 +266,9 @@ impl Plan {
     /// `MemoryTooSmall` if the limit is too small beyond doubt.
     pub fn new(input: InputSize, limits: Limits, tuning: &Tuning) -> Result<Self> {
         limits.check()?;
-        if limits.memory_bytes_for(input.node_count_at_least) > limits.memory_bytes {
-            return Err(limits.too_small(input.node_count, "the input has about"));
+        let scores = input.has_self_scores;
+        if limits.memory_bytes_for(input.node_count_at_least, scores) > limits.memory_bytes {
+            return Err(limits.too_small(input.node_count, scores, "the input has about"));
         }
         let threads = limits.threads as f64;
         let arcs = 2 * input.edge_count;
@@ -241,7 +281,7 @@ impl Plan {
         let arcs_bytes =
             (arcs as f64 * (0.2 + gap_bits / 8.0 + weight_bytes)) as u64 + 3 * input.node_count;
         let names_bytes = (input.node_count as f64 * (input.name_bytes + 1.1)) as u64;
-        let index = (input.node_count as f64 * INDEX_BYTES_A_NODE) as u64;
+        let index = (input.node_count as f64 * bytes_a_node(scores)) as u64;
         let sort = limits.sort_bytes(index).unwrap_or(SORT_BYTES_MIN);
         let run_count = run_count(arcs * ARC_BYTES, sort.saturating_sub(12 * MIB) / RUN_BUFFERS);
         let spills = run_count > 0;
@@ -295,7 +335,7 @@ impl Plan {
             disk_bytes: merge_disk_bytes(run_bytes, run_count, arcs_bytes) + names_bytes,
             graph_bytes: arcs_bytes + names_bytes,
             run_count,
-            memory_bytes_min: limits.memory_bytes_for(input.node_count),
+            memory_bytes_min: limits.memory_bytes_for(input.node_count, scores),
         })
     }
 
@@ -380,6 +420,7 @@ mod tests {
             node_count_at_least: node_count,
             name_bytes: 13.0,
             is_weighted: true,
+            has_self_scores: false,
         }
     }
 
@@ -391,13 +432,36 @@ mod tests {
                 let error =
                     Plan::new(input(nodes, 10 * nodes), tight, &Tuning::default()).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
-                let needed = tight.memory_bytes_for(nodes).next_multiple_of(MIB);
+                let needed = tight.memory_bytes_for(nodes, false).next_multiple_of(MIB);
                 let limits = Limits { memory_bytes: needed, threads };
                 if limits.check().is_ok() {
                     Plan::new(input(nodes, 10 * nodes), limits, &Tuning::default()).unwrap();
                 }
             }
         }
+    }
+
+    #[test]
+    fn self_scores_are_counted_and_leave_room_to_merge() {
+        for nodes in [1_000_000, 100_000_000, 2_000_000_000] {
+            let limits = Limits { memory_bytes: MEMORY_MIN, threads: 4 };
+            let needed = limits.memory_bytes_for(nodes, true);
+            let scores = (nodes as f64 * SELF_SCORE_BYTES_A_NODE) as u64;
+            assert!(needed >= limits.memory_bytes_for(nodes, false));
+            assert!(
+                nodes < 10_000_000 || needed > limits.memory_bytes_for(nodes, false) + scores / 2
+            );
+            let limits = Limits { memory_bytes: needed, ..limits };
+            assert!(limits.merge_bytes_beside(scores, &Tuning::default()).is_some(), "{nodes}");
+        }
+        let limits = Limits { memory_bytes: MEMORY_MIN, threads: 4 };
+        assert!(limits.merge_bytes_beside(30 * MIB, &Tuning::default()).is_none());
+        let scored = InputSize { has_self_scores: true, ..input(100_000_000, 1_000_000_000) };
+        let error = Plan::new(scored, limits, &Tuning::default()).unwrap_err();
+        assert!(
+            error.notes()[0].ends_with("self scores take about 30.6 bytes a node"),
+            "{error:?}"
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use outcore::graph::{Duplicates, Graph};
 use outcore::input::InputOptions;
 use outcore::io::sim::{Fault, Sim};
 use outcore::io::{Files, Transfer, Tuning};
-use outcore::job::{self, JobKind, JobOptions, Manifest, Source};
+use outcore::job::{self, JobKind, JobOptions, Manifest, Normalize, Source};
 use outcore::plan::Limits;
 use outcore::progress::{Event, Observer, Silent, Stage};
 use outcore::{ErrorKind, Result};
@@ -44,6 +44,9 @@ fn options(threads: usize, memory_bytes: u64) -> JobOptions {
         directed: false,
         duplicates: Duplicates::Sum,
         keep_loops: true,
+        min_weight: None,
+        max_weight: None,
+        normalize: Normalize::None,
         limits: Limits { memory_bytes, threads },
         work_dir: PathBuf::from("/disk"),
     }

@@ -6,7 +6,7 @@ use outcore::graph::Duplicates;
 use outcore::input::InputOptions;
 use outcore::io::Files;
 use outcore::io::sim::{Fault, Sim};
-use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
+use outcore::job::{self, JobOptions, Normalize, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::plan::Limits;
 use outcore::present::{PresentOptions, Small};
 use outcore::progress::{Event, Observer, Silent};
@@ -62,6 +62,9 @@ fn options(threads: usize, memory_bytes: u64) -> JobOptions {
         directed: false,
         duplicates: Duplicates::Sum,
         keep_loops: true,
+        min_weight: None,
+        max_weight: None,
+        normalize: Normalize::None,
         limits: Limits { memory_bytes, threads },
         work_dir: PathBuf::from("/disk"),
     }
@@ -98,7 +101,7 @@ fn threads_and_memory_and_short_transfers_change_no_byte_of_what_is_presented() 
             sim.set_short_transfers(short);
             let present = present(min_size, small);
             let report = cluster(&sim, options(threads, memory * MIB), &present, &Silent).unwrap();
-            let presented = report.presented.unwrap();
+            let presented = report.communities.unwrap().presented.unwrap();
             assert!(presented.kept_number_count > Some(10));
             assert_eq!(presented.small_node_count > 0, min_size > 1);
             results.push((sim.get(OUTPUT).unwrap(), sim.get(REPRESENTATIVES).unwrap()));
@@ -189,7 +192,7 @@ fn what_was_left_out_is_an_error_or_singletons() {
     let sim = storage();
     build(&sim);
     let report = cluster(&sim, options(2, 128 * MIB), &present(8, Small::Drop), &Silent).unwrap();
-    let left_out = report.presented.unwrap();
+    let left_out = report.communities.unwrap().presented.unwrap();
     let mut options = score_options(2, 128 * MIB);
     let error = score(&sim, &options, &Silent).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadInput);

@@ -50,7 +50,7 @@ impl Pieces {
         }
     }
 
-    fn connect(&self, a: u32, b: u32) {
+    pub(super) fn connect(&self, a: u32, b: u32) {
         let (mut a, mut b) = (a, b);
         loop {
             (a, b) = (self.find(a), self.find(b));
@@ -113,6 +113,30 @@ impl Closing {
         8 * 2 * (segment_arcs + BATCH_LINKS as u64)
     }
 
+    /// Collects the links of a node to its neighbors, and connects them when they are many.
+    pub(super) fn link(&mut self, block: &Block, local: usize, pieces: &Pieces) -> Result<()> {
+        let node = block.first_node() + local as u32;
+        let Self { arcs, links, waiting } = self;
+        block.for_each_segment(local, arcs, |targets, _| {
+            if links.len() < *waiting + targets.len() {
+                links.resize(BATCH_LINKS + targets.len().next_power_of_two(), (0, 0));
+            }
+            let before = targets.partition_point(|&target| target < node);
+            let count = if pieces.directed { targets.len() } else { before };
+            let slots = &mut links[*waiting..*waiting + count];
+            slots.iter_mut().zip(targets).for_each(|(slot, &target)| *slot = (node, target));
+            *waiting += count;
+            if *waiting >= BATCH_LINKS {
+                Self::connect(links, waiting, pieces);
+            }
+        })
+    }
+
+    /// Connects all that wait.
+    pub(super) fn connect_waiting(&mut self, pieces: &Pieces) {
+        Self::connect(&self.links, &mut self.waiting, pieces);
+    }
+
     /// Connects all that wait.
     fn connect(links: &[(u32, u32)], waiting: &mut usize, pieces: &Pieces) {
         let parent = |node: u32| pieces.parents[node as usize].load(Relaxed);
@@ -137,34 +161,50 @@ pub(crate) fn scan_communities<S: Sum>(
     mut tick: impl FnMut(&Block) -> Result<()>,
     mut visit: impl FnMut(u32, NodeSums),
 ) -> Result<()> {
-    let loop_ends = if source.graph().is_directed() { 1.0 } else { 2.0 };
+    let directed = source.graph().is_directed();
     let mut sums = Vec::new();
     source.for_all(|block| {
         tick(block)?;
-        let count = block.node_count();
-        sums.clear();
-        sums.resize(count, NodeSums::default());
-        for_chunks(&mut sums, piece_nodes(count, block.arc_count()), |first, sums| {
-            scratch.with(|closing| {
-                for (local, sums) in (first..).zip(sums) {
-                    *sums = match pieces {
-                        Some(pieces) => linked_sums::<S>(block, local, labels, pieces, closing),
-                        None => node_sums::<S>(block, local, labels, &mut closing.arcs),
-                    }?;
-                    let at_loop = loop_ends * block.self_loop(local);
-                    sums.strength += at_loop;
-                    sums.inside += at_loop;
-                }
-                if let Some(pieces) = pieces {
-                    Closing::connect(&closing.links, &mut closing.waiting, pieces);
-                }
-                Ok(())
-            })
-        })?;
+        block_sums::<S>(block, directed, labels, pieces, scratch, &mut sums)?;
         for (node, &sums) in (block.first_node()..).zip(&sums) {
             visit(node, sums);
         }
         Ok(())
+    })
+}
+
+/// As [`scan_communities`], for one block: `sums` become those of its nodes.
+///
+/// # Errors
+/// Those of reading.
+pub(super) fn block_sums<S: Sum>(
+    block: &Block,
+    directed: bool,
+    labels: &[u32],
+    pieces: Option<&Pieces>,
+    scratch: &PerThread<Closing>,
+    sums: &mut Vec<NodeSums>,
+) -> Result<()> {
+    let loop_ends = if directed { 1.0 } else { 2.0 };
+    let count = block.node_count();
+    sums.clear();
+    sums.resize(count, NodeSums::default());
+    for_chunks(sums, piece_nodes(count, block.arc_count()), |first, sums| {
+        scratch.with(|closing| {
+            for (local, sums) in (first..).zip(sums) {
+                *sums = match pieces {
+                    Some(pieces) => linked_sums::<S>(block, local, labels, pieces, closing),
+                    None => node_sums::<S>(block, local, labels, &mut closing.arcs),
+                }?;
+                let at_loop = loop_ends * block.self_loop(local);
+                sums.strength += at_loop;
+                sums.inside += at_loop;
+            }
+            if let Some(pieces) = pieces {
+                Closing::connect(&closing.links, &mut closing.waiting, pieces);
+            }
+            Ok(())
+        })
     })
 }
 

@@ -63,7 +63,7 @@ pub(super) fn first_groups<S: Sum, O: Sums>(
     let leads = Bits::new(node_count, false);
     let stars = match start {
         Start::Stars => Stars::choose(&leads, node_count, seed),
-        Start::Singletons => Stars { leads: &leads, seed },
+        Start::Singletons => Stars { leads: &leads, seed, least: 0.0 },
     };
     let (labels, mut next) = leader_labels(&leads, node_count);
     // Memory is touched as it is needed.

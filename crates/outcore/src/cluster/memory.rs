@@ -63,7 +63,7 @@ impl ClusterMemory {
         };
         let threads = threads as u64;
         let scratch_bytes = match method {
-            Method::LabelPropagation => size.sweep_bytes(threads),
+            Method::LabelPropagation | Method::Components => size.sweep_bytes(threads),
             _ => size.sweep_bytes(threads).max(size.contraction_bytes()),
         };
         Self {
@@ -78,6 +78,7 @@ impl ClusterMemory {
         match method {
             Method::LabelPropagation if directed => 20,
             Method::LabelPropagation => 8,
+            Method::Components => 5,
             Method::MapEquation => LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
             Method::Modularity | Method::Cpm => LEVEL_BYTES + Density::COMMUNITY_BYTES,
         }

@@ -11,6 +11,10 @@
 
 mod bits;
 mod cache;
+mod closing;
+#[cfg(test)]
+mod component_tests;
+mod components;
 mod connect;
 mod contract;
 mod groups;
@@ -23,36 +27,44 @@ mod modularity;
 mod multilevel;
 mod number;
 mod objective;
+mod options;
 #[cfg(test)]
 mod oracle;
+#[cfg(test)]
+mod oracle_levels;
 mod parallel;
+mod propagate;
+#[cfg(test)]
+mod propagation_tests;
 mod propose;
 mod seeding;
+mod start;
 mod sweep;
 mod table;
 mod tally;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_levels;
+mod votes;
 
 pub(crate) use cache::BlockSource;
-pub(crate) use connect::{Closing, Pieces, scan_communities, split_count};
+pub(crate) use connect::{Pieces, split_count};
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
-pub(crate) use parallel::PerThread;
+pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
+pub use start::Given;
 pub(crate) use tally::Tally;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{ArcScratch, Graph};
-use crate::io::reserve_large_pages;
+use crate::graph::Graph;
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use closing::Outcome;
 use groups::Start;
-use label_propagation::InsideWeight;
 use map_equation::CodeLength;
 use modularity::{Density, Null};
 use std::path::Path;
-use std::sync::atomic::AtomicU32;
-use sweep::{Nodes, Workshop, sweep};
 use table::Sum;
 
 /// Most sweeps of label propagation.
@@ -74,6 +86,8 @@ pub enum Method {
     /// A node takes the label with the most weight among its neighbors, until few change.
     #[default]
     LabelPropagation,
+    /// Nodes that a path joins are together, whatever its direction.
+    Components,
 }
 
 impl Method {
@@ -99,6 +113,33 @@ pub struct ClusterOptions {
     pub max_sweeps: Option<u32>,
     /// Label propagation: the sweeps end when at most this share of the nodes changes; 0 ends them when none does.
     pub tolerance: f64,
+    /// Arcs lighter than this are as if they were not there, for label propagation and components.
+    pub min_weight: f64,
+    /// More options of label propagation.
+    pub propagation: PropagationOptions,
+}
+
+impl ClusterOptions {
+    /// The memory that a clustering needs that is given so many arrays of labels.
+    pub fn memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
+        match self.method {
+            Method::LabelPropagation => propagate::memory(self, graph, given_count, threads),
+            Method::Components => components::memory(graph, threads),
+            method => ClusterMemory::of(graph, method, threads),
+        }
+    }
+
+    /// What grows with the number of nodes of the memory for clustering, for a graph that is not there
+    /// yet.
+    pub fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+        let given_count = self.propagation.files().count() as u64;
+        let bits = match self.method {
+            Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
+            Method::Components => 33,
+            method => 8 * ClusterMemory::bytes_a_node(method, directed),
+        };
+        (bits * node_count).div_ceil(8)
+    }
 }
 
 impl Default for ClusterOptions {
@@ -110,6 +151,8 @@ impl Default for ClusterOptions {
             seed: 1,
             max_sweeps: None,
             tolerance: 0.001,
+            min_weight: 0.0,
+            propagation: PropagationOptions::default(),
         }
     }
 }
@@ -149,6 +192,22 @@ pub struct Communities {
     pub arcs_visited: u64,
 }
 
+/// What was found, in one phrase.
+pub fn summary(all: &[Communities]) -> String {
+    let sweeps = all.iter().map(|found| found.sweeps).max().unwrap_or(0);
+    let count = match all {
+        [found] => format_counted(found.community_count, "community", "communities"),
+        _ => {
+            let counts = all.iter().map(|found| format_count(found.community_count));
+            format!("{} communities", counts.collect::<Vec<_>>().join(", "))
+        }
+    };
+    match sweeps {
+        0 => count,
+        _ => format!("{count} in {}", format_counted(sweeps.into(), "sweep", "sweeps")),
+    }
+}
+
 /// Finds the communities of a graph within `memory` bytes, on the current thread pool.
 ///
 /// # Errors
@@ -160,7 +219,24 @@ pub fn cluster(
     scratch: &Path,
     observer: &dyn Observer,
 ) -> Result<Communities> {
-    cluster_within(graph, options, memory, scratch, Limits::default(), observer)
+    let mut all = cluster_from(graph, options, Given::default(), memory, scratch, observer)?;
+    assert_eq!(all.len(), 1, "one set of options");
+    Ok(all.remove(0))
+}
+
+/// As [`cluster`], from labels that are given, and for every value of a list among the options.
+///
+/// # Errors
+/// As [`cluster`]; `Usage` for options that cannot be used.
+pub fn cluster_from(
+    graph: &Graph,
+    options: &ClusterOptions,
+    given: Given,
+    memory: u64,
+    scratch: &Path,
+    observer: &dyn Observer,
+) -> Result<Vec<Communities>> {
+    cluster_within(graph, options, given, memory, scratch, Limits::default(), observer)
 }
 
 /// Bounds of scratch memory; tests lower them.
@@ -179,11 +255,13 @@ impl Default for Limits {
 fn cluster_within(
     graph: &Graph,
     options: &ClusterOptions,
+    given: Given,
     memory: u64,
     scratch: &Path,
     limits: Limits,
     observer: &dyn Observer,
-) -> Result<Communities> {
+) -> Result<Vec<Communities>> {
+    options.check()?;
     if graph.node_count() > u64::from(u32::MAX) {
         let message = format!("{} nodes are too many", format_count(graph.node_count()));
         return Err(Error::new(ErrorKind::TooManyNodes, message)
@@ -196,23 +274,23 @@ fn cluster_within(
             .hint("use `--method label-propagation`, or build the graph without `--directed`"));
     }
     let mut job = Job { graph, options, limits, memory, needed: 0, scratch, observer };
-    job.needed = job.needed_for(graph);
+    let threads = rayon::current_num_threads();
+    job.needed = options.memory(graph, given.count(), threads).total_bytes();
     if memory < job.needed {
         return Err(job.too_little_memory(job.needed));
     }
     tell(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
-    let communities = if graph.is_weighted() { job.run::<f64>() } else { job.run::<u32>() }?;
-    let summary = format!(
-        "{} in {}",
-        format_counted(communities.community_count, "community", "communities"),
-        format_counted(communities.sweeps.into(), "sweep", "sweeps")
-    );
-    tell(observer, Event::End { summary: &summary })?;
-    Ok(communities)
+    let graph = &graph.seen_as(&options.view());
+    job.graph = graph;
+    // Votes are parts of a weight, also where all weights are 1.
+    let in_parts = graph.is_weighted() || options.propagation.attenuates();
+    let all = if in_parts { job.run::<f64>(given) } else { job.run::<u32>(given) }?;
+    tell(observer, Event::End { summary: &summary(&all) })?;
+    Ok(all)
 }
 
 /// How the sweeps went.
-#[derive(Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct History {
     sweeps: u32,
     cycles: u32,
@@ -220,8 +298,11 @@ struct History {
     converged: bool,
     last_moved: u64,
     arcs: u64,
+    /// Scans beside those of the last source of blocks.
+    scans: u64,
 }
 
+#[derive(Clone, Copy)]
 struct Job<'a> {
     graph: &'a Graph,
     options: &'a ClusterOptions,
@@ -239,6 +320,11 @@ impl Job<'_> {
         ClusterMemory::of(graph, self.options.method, rayon::current_num_threads()).total_bytes()
     }
 
+    /// Memory beyond what is needed.
+    fn rest(&self) -> u64 {
+        self.memory - self.needed
+    }
+
     fn too_little_memory(&self, needed: u64) -> Error {
         let message = format!(
             "clustering needs {} of memory, and {} are given",
@@ -253,21 +339,17 @@ impl Job<'_> {
     /// afterwards: they are remembered if there is memory, else added up in another scan. It is set
     /// aside from the start, since memory given back is not always to be had again.
     fn strength_bytes(&self) -> u64 {
-        let rest = self.memory - self.needed;
+        let rest = self.rest();
         let bytes = self.graph.node_count() * size_of::<f64>() as u64;
         if self.graph.is_directed() || rest < bytes { 0 } else { bytes }
     }
 
-    fn run<S: Sum>(&self) -> Result<Communities> {
-        let rest = self.memory - self.needed;
-        let budget = match self.options.method {
-            Method::LabelPropagation => rest - self.strength_bytes(),
-            // The other half is for contractions and the levels above.
-            _ => rest / 2,
-        };
-        let source = &mut BlockSource::new(self.graph, budget);
+    fn run<S: Sum>(&self, given: Given) -> Result<Vec<Communities>> {
+        // The other half is for contractions and the levels above.
+        let source = &mut BlockSource::new(self.graph, self.rest() / 2);
         let (labels, history) = match self.options.method {
-            Method::LabelPropagation => self.propagate::<S>(source)?,
+            Method::LabelPropagation => return self.propagate::<S>(given),
+            Method::Components => return Ok(vec![self.find_components::<S>()?]),
             Method::MapEquation => multilevel::find::<CodeLength>(self, (), Start::Stars, source)?,
             Method::Modularity => {
                 let null = Null::Strength(self.options.resolution);
@@ -279,119 +361,6 @@ impl Job<'_> {
                 multilevel::find::<Density>(self, null, Start::Singletons, source)?
             }
         };
-        self.finish::<S>(source, labels, &history)
-    }
-
-    fn propagate<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<(Vec<u32>, History)> {
-        // Labels are what is accessed at random.
-        let mut labels: Vec<AtomicU32> = reserve_large_pages(self.graph.node_count() as usize);
-        labels.resize_with(self.graph.node_count() as usize, AtomicU32::default);
-        let history = self.move_labels::<S>(source, &labels)?;
-        // In place: the two types have the same layout.
-        Ok((labels.into_iter().map(AtomicU32::into_inner).collect(), history))
-    }
-
-    fn move_labels<S: Sum>(
-        &self,
-        source: &mut BlockSource<'_>,
-        labels: &[AtomicU32],
-    ) -> Result<History> {
-        let active = bits::Bits::new(labels.len(), false);
-        let mut history = History::default();
-        {
-            tell(self.observer, Event::Detail { text: "choosing first labels" })?;
-            let scratch = PerThread::new(ArcScratch::default);
-            let tick = |_: &_| tell(self.observer, Event::Advance { done: 0 });
-            seeding::seed_labels::<S>(source, self.options.seed, labels, &active, &scratch, tick)?;
-        }
-        active.fill(true);
-        let directed = self.graph.is_directed();
-        let mut nodes = Nodes {
-            labels,
-            active: &active,
-            changes: vec![0; if directed { labels.len() } else { 0 }],
-            counts: &[],
-            seed: self.options.seed,
-            objective: InsideWeight,
-            shuffled: false,
-        };
-        let mut workshop = Workshop::<S>::new(
-            self.graph.max_degree(),
-            self.limits.large_degree,
-            self.limits.most_labels,
-        );
-        let most_sweeps = self.options.max_sweeps.unwrap_or(SWEEPS);
-        let enough = self.options.tolerance * labels.len() as f64;
-        while history.sweeps < most_sweeps && !history.converged {
-            history.sweeps += 1;
-            let before = history.arcs;
-            let swept =
-                sweep(self.graph, source, &mut nodes, &mut workshop, history.sweeps, |arcs| {
-                    tell(self.observer, Event::Advance { done: before + arcs })
-                })?;
-            history.arcs += swept.arcs;
-            history.last_moved = swept.moved;
-            history.converged = swept.moved == 0 || swept.moved as f64 <= enough;
-            let moved = format_counted(swept.moved, "node", "nodes");
-            let text = format!("sweep {}: {moved} changed", history.sweeps);
-            tell(self.observer, Event::Detail { text: &text })?;
-        }
-        Ok(history)
-    }
-
-    /// Splits, numbers and rates the communities. `labels` are nodes.
-    fn finish<S: Sum>(
-        &self,
-        source: &mut BlockSource<'_>,
-        mut labels: Vec<u32>,
-        history: &History,
-    ) -> Result<Communities> {
-        tell(self.observer, Event::Detail { text: "splitting and counting communities" })?;
-        let directed = self.graph.is_directed();
-        let scratch = PerThread::new(Closing::default);
-        let tick = |_: &_| tell(self.observer, Event::Advance { done: history.arcs });
-        // Several levels have taken more than that before.
-        let is_remembered = self.options.method.is_multilevel() || self.strength_bytes() > 0;
-        let mut strengths = is_remembered.then(|| Vec::with_capacity(labels.len()));
-        let pieces = Pieces::new(labels.len(), directed);
-        let mut inside = 0.0;
-        scan_communities::<S>(source, &labels, Some(&pieces), &scratch, tick, |_, sums| {
-            inside += sums.inside;
-            if let Some(strengths) = &mut strengths {
-                strengths.push(sums.strength);
-            }
-        })?;
-        let mut roots = pieces.into_roots();
-        let split_count = split_count(&labels, &roots, labels.len());
-        let sizes = number::number(&mut roots, &mut labels);
-        drop(labels);
-        let labels = roots;
-        let community_count: u64 = sizes.iter().map(|s| s.count).sum();
-        let singleton_count = sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count);
-        let tallied = if directed { community_count } else { community_count - singleton_count };
-        let mut tally = Tally::new(tallied as usize, directed);
-        if let Some(strengths) = strengths {
-            tally.add_inside(inside);
-            labels.iter().zip(strengths).for_each(|(&label, strength)| tally.add(label, strength));
-        } else {
-            tally = tally.scan::<S>(source, &labels, None, &scratch, tick)?;
-        }
-        Ok(Communities {
-            community_count,
-            singleton_count,
-            largest: sizes.first().map_or(0, |s| u64::from(s.size)),
-            split_count,
-            modularity: tally.modularity(),
-            coverage: tally.coverage(),
-            sweeps: history.sweeps,
-            scans: source.scans(),
-            cycles: history.cycles,
-            levels: history.levels,
-            converged: history.converged,
-            last_moved: history.last_moved,
-            arcs_visited: history.arcs,
-            sizes,
-            labels,
-        })
+        self.finish_all::<S>(source, vec![Outcome { labels, history }], None)
     }
 }

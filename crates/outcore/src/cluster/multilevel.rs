@@ -22,6 +22,7 @@ use super::groups::{Groups, Start, first_groups};
 use super::hash::{LEAD, LEVEL, REFINE, mix};
 use super::objective::{Objective, Sums, Within};
 use super::sweep::{Nodes, Workshop, sweep};
+use super::votes::Rules;
 use super::{ClusterMemory, History, Job};
 use crate::error::Result;
 use crate::graph::Graph;
@@ -180,6 +181,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             seed: level.seed,
             objective,
             shuffled: true,
+            rules: Rules::default(),
         };
         let (mut done, mut moved) = (0, 0);
         while done == 0 || go_on(done, moved) {
@@ -301,7 +303,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let _ = self.sweeps_by(level, &groups, within, |_, _| false)?;
         let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
         let numbers = renumber(&mut groups, count);
-        if numbers as f64 > LEVEL_SHRINKS * level.node_count() as f64 {
+        if numbers as f64 >= LEVEL_SHRINKS * level.node_count() as f64 {
             return Ok(None);
         }
         // The class of a group is that of any of its nodes.

@@ -4,8 +4,10 @@
 //! sqrt(2n)), so communities are counted by size and numbered in one pass, without sorting them.
 //! Memory: 8 bytes a node, the result among them.
 
+use super::bits::Bits;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// How many communities have a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -32,6 +34,27 @@ impl BySize {
             None => self.large.entry(size).or_default(),
         }
     }
+
+    /// How many communities there are of each size, largest first, and the first number of each size.
+    /// Sizes of 0 are no communities.
+    fn first_numbers(communities: impl Iterator<Item = u32>) -> (Self, Vec<SizeCount>) {
+        let mut by_size = Self { small: vec![0; SMALL], large: BTreeMap::new() };
+        communities.filter(|&size| size > 0).for_each(|size| *by_size.at(size) += 1);
+        let small = by_size.small.iter().enumerate().map(|(size, &count)| (size as u32, count));
+        let large = by_size.large.iter().map(|(&size, &count)| (size, count));
+        let mut sizes: Vec<SizeCount> = small
+            .chain(large)
+            .filter(|&(_, count)| count > 0)
+            .map(|(size, count)| SizeCount { size, count })
+            .collect();
+        sizes.reverse();
+        let mut next = 0;
+        for &SizeCount { size, count } in &sizes {
+            *by_size.at(size) = next;
+            next += count;
+        }
+        (by_size, sizes)
+    }
 }
 
 /// Turns each node's community, known by its smallest node, into the community's final number.
@@ -42,23 +65,7 @@ pub(super) fn number(roots: &mut [u32], spare: &mut [u32]) -> Vec<SizeCount> {
     for &root in roots.iter() {
         spare[root as usize] += 1;
     }
-    let mut by_size = BySize { small: vec![0; SMALL], large: BTreeMap::new() };
-    for &size in spare.iter().filter(|&&size| size > 0) {
-        *by_size.at(size) += 1;
-    }
-    let small = by_size.small.iter().enumerate().map(|(size, &count)| (size as u32, count));
-    let large = by_size.large.iter().map(|(&size, &count)| (size, count));
-    let mut sizes: Vec<SizeCount> = small
-        .chain(large)
-        .filter(|&(_, count)| count > 0)
-        .map(|(size, count)| SizeCount { size, count })
-        .collect();
-    sizes.reverse();
-    let mut next = 0;
-    for &SizeCount { size, count } in &sizes {
-        *by_size.at(size) = next;
-        next += count;
-    }
+    let (mut by_size, sizes) = BySize::first_numbers(spare.iter().copied());
     for size in spare.iter_mut().filter(|size| **size > 0) {
         let next = by_size.at(*size);
         *size = *next as u32;
@@ -67,6 +74,35 @@ pub(super) fn number(roots: &mut [u32], spare: &mut [u32]) -> Vec<SizeCount> {
     let numbers = &*spare;
     roots.par_iter_mut().with_min_len(1 << 14).for_each(|root| *root = numbers[*root as usize]);
     sizes
+}
+
+/// As [`number`], without spare words: a root's own word first counts its nodes, then is its number.
+/// Memory: 1/8 byte a node beside the words themselves.
+pub(super) fn number_in_place(roots: Vec<u32>) -> (Vec<u32>, Vec<SizeCount>) {
+    // In place: the two types have the same layout.
+    let words: Vec<AtomicU32> = roots.into_iter().map(AtomicU32::new).collect();
+    let leads = Bits::new(words.len(), false);
+    for (node, word) in words.iter().enumerate() {
+        if word.load(Relaxed) as usize == node {
+            leads.set(node);
+            word.store(1, Relaxed);
+        } else {
+            words[word.load(Relaxed) as usize].fetch_add(1, Relaxed);
+        }
+    }
+    let sizes = words.iter().enumerate().filter(|&(node, _)| leads.get(node));
+    let (mut by_size, sizes) = BySize::first_numbers(sizes.map(|(_, word)| word.load(Relaxed)));
+    leads.for_each(0..words.len(), |root| {
+        let next = by_size.at(words[root].load(Relaxed));
+        words[root].store(*next as u32, Relaxed);
+        *next += 1;
+    });
+    words.par_iter().enumerate().with_min_len(1 << 14).for_each(|(node, word)| {
+        if !leads.get(node) {
+            word.store(words[word.load(Relaxed) as usize].load(Relaxed), Relaxed);
+        }
+    });
+    (words.into_iter().map(AtomicU32::into_inner).collect(), sizes)
 }
 
 #[cfg(test)]
@@ -80,6 +116,20 @@ mod tests {
         assert_eq!(roots, [3, 1, 0, 1, 2, 0, 0, 4, 2]);
         let expected = [(3, 1), (2, 2), (1, 2)].map(|(size, count)| SizeCount { size, count });
         assert_eq!(sizes, expected);
+    }
+
+    #[test]
+    fn numbers_are_the_same_without_spare_words() {
+        for count in [0, 1, 7, 5000, 40_000u32] {
+            let mut roots: Vec<u32> = (0..count)
+                .map(|node| if node % 5 == 0 { node } else { node - node % 5 * (node % 2) })
+                .collect();
+            (0..count as usize).for_each(|node| roots[node] = roots[roots[node] as usize]);
+            let (found, sizes) = number_in_place(roots.clone());
+            let mut spare = roots.clone();
+            assert_eq!(number(&mut roots, &mut spare), sizes);
+            assert_eq!(roots, found);
+        }
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(super) struct Visit {
 pub(super) trait Objective: Sync {
     /// Whether it asks for [`Visit::arcs`] and [`Visit::mass`].
     const WEIGHS_NODES: bool;
+    /// Whether votes lose by the hops of their label.
+    const ATTENUATES: bool = false;
     /// What leaving its label means for a node, whatever the new one.
     type Leaving: Copy;
 
@@ -49,6 +51,10 @@ pub(super) trait Objective: Sync {
     fn improves(&self, visit: &Visit, rate: f64) -> bool;
     /// Learns that a node has moved; `weight` of its arcs lead to `label`.
     fn moved(&mut self, visit: &Visit, label: u32, weight: f64);
+    /// What a vote counts whose label has come so many hops.
+    fn factor(&self, _hops: u8) -> f64 {
+        1.0
+    }
 }
 
 /// An objective with sums over the communities that the moves go on from.
@@ -126,6 +132,8 @@ pub(super) struct Choice {
     pub(super) label: u32,
     /// Weight of the arcs to it.
     pub(super) other: f64,
+    /// How far the node will be from where the label began; 0 if that does not matter.
+    pub(super) hops: u8,
 }
 
 impl Choice {
@@ -216,6 +224,6 @@ impl<'a, O: Objective> Election<'a, O> {
     /// The outcome.
     #[inline]
     pub(super) fn choice(&self) -> Option<Choice> {
-        self.best.map(|(label, other)| Choice { visit: self.visit, label, other })
+        self.best.map(|(label, other)| Choice { visit: self.visit, label, other, hops: 0 })
     }
 }

@@ -8,6 +8,7 @@ use super::hash::mix;
 use super::objective::{Choice, Election, Objective, TieOrder, Visit};
 use super::sweep::Nodes;
 use super::table::{LabelTable, Sum};
+use super::votes::Ballot;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
 use std::sync::atomic::Ordering::Relaxed;
@@ -37,12 +38,15 @@ impl<S: Sum> Tables<S> {
 /// Memory of one thread.
 pub(super) struct Worker<S> {
     pub(super) arcs: ArcScratch,
+    pub(super) ballot: Ballot,
     tables: Tables<S>,
     /// The neighbors' labels and weight codes (none if all are 1) of consecutive members, and for
     /// each member where its own end.
     labels: Vec<u32>,
     codes: Vec<u32>,
     ends: Vec<usize>,
+    /// The neighbors' hops; none if they do not matter.
+    hops: Vec<u8>,
 }
 
 impl<S: Sum> Worker<S> {
@@ -50,16 +54,18 @@ impl<S: Sum> Worker<S> {
     pub(super) fn new(degree: usize) -> Self {
         Self {
             arcs: ArcScratch::default(),
+            ballot: Ballot::default(),
             tables: Tables::new(degree),
             labels: Vec::with_capacity(BATCH_ARCS + degree),
             codes: Vec::with_capacity(BATCH_ARCS + degree),
             ends: Vec::with_capacity(BATCH_ARCS),
+            hops: Vec::new(),
         }
     }
 
     /// The memory of one, without the decoded arcs.
     pub(super) const fn bytes(degree: u64) -> u64 {
-        Tables::<S>::bytes(degree) + 8 * (degree + 2 * BATCH_ARCS as u64)
+        Tables::<S>::bytes(degree) + 10 * (degree + 2 * BATCH_ARCS as u64)
     }
 }
 
@@ -97,12 +103,18 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
         while done < members.len() {
             let (batch, plans) = (&members[done..], &mut plans[done..]);
             arcs += self.fetch(batch, plans, worker)?;
-            let Worker { tables, labels, codes, ends, .. } = worker;
+            let Worker { tables, labels, codes, ends, hops, .. } = worker;
             let mut start = 0;
             for ((&local, plan), &end) in batch.iter().zip(plans).zip(&*ends) {
                 if end > start {
                     let codes = if codes.is_empty() { &[] } else { &codes[start..end] };
-                    plan.choice = self.choose(local, &labels[start..end], codes, tables);
+                    let labels = &labels[start..end];
+                    plan.choice = self.choose(local, labels, codes, tables);
+                    if O::ATTENUATES
+                        && let Some(choice) = &mut plan.choice
+                    {
+                        choice.hops = hops_to(choice.label, labels, &hops[start..end]);
+                    }
                 }
                 start = end;
             }
@@ -116,6 +128,7 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
         worker.labels.clear();
         worker.codes.clear();
         worker.ends.clear();
+        worker.hops.clear();
         let mut arcs = 0;
         for (&local, plan) in members.iter().zip(plans) {
             let degree = self.block.degree(local as usize);
@@ -123,7 +136,8 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
             *plan = Plan::default();
             if degree > self.large_degree {
                 let mut tables = self.large.lock().unwrap_or_else(PoisonError::into_inner);
-                *plan = self.plan_hub(local, degree, &mut tables, &mut worker.arcs)?;
+                let Worker { arcs, ballot, .. } = worker;
+                *plan = self.plan_hub(local, degree, &mut tables, arcs, ballot)?;
             } else {
                 self.block.for_each_segment(
                     local as usize,
@@ -131,6 +145,8 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
                     |targets, codes| {
                         let label =
                             |&target: &u32| self.nodes.labels[target as usize].load(Relaxed);
+                        plan.contested |= targets.iter().any(|&target| self.is_rival(target));
+                        let (targets, codes) = self.nodes.votes(targets, codes, &mut worker.ballot);
                         let first = worker.labels.len();
                         worker.labels.extend(targets.iter().map(label));
                         if O::WEIGHS_NODES {
@@ -138,7 +154,9 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
                             worker.labels[first..].iter().for_each(prefetch);
                         }
                         worker.codes.extend_from_slice(codes);
-                        plan.contested |= targets.iter().any(|&target| self.is_rival(target));
+                        if O::ATTENUATES {
+                            worker.hops.extend(targets.iter().map(|&t| self.nodes.hops(t)));
+                        }
                     },
                 )?;
             }
@@ -214,6 +232,7 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
         degree: u64,
         tables: &mut Tables<S>,
         scratch: &mut ArcScratch,
+        ballot: &mut Ballot,
     ) -> Result<Plan> {
         let Tables { sums, rates } = tables;
         let room = (degree as usize).min(sums.most_labels());
@@ -224,6 +243,8 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
             sums.reset(room);
             (own, arcs) = (S::default(), S::default());
             self.block.for_each_segment(local as usize, scratch, |targets, codes| {
+                contested |= targets.iter().any(|&target| self.is_rival(target));
+                let (targets, codes) = self.nodes.votes(targets, codes, ballot);
                 S::for_each(targets, codes, |target, weight| {
                     let label = self.nodes.labels[target as usize].load(Relaxed);
                     arcs += weight;
@@ -232,7 +253,6 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
                         fits = fits && sums.add_if_room(label, weight);
                     }
                 });
-                contested |= targets.iter().any(|&target| self.is_rival(target));
             })?;
             Result::Ok((fits, own.value(), arcs))
         };
@@ -260,6 +280,38 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
                 election.pick(sums, rates, self.order(local));
             }
         }
-        Ok(Plan { choice: election.choice(), contested })
+        let mut choice = election.choice();
+        if O::ATTENUATES
+            && let Some(choice) = &mut choice
+        {
+            choice.hops = self.hub_hops(local, choice.label, scratch, ballot)?;
+        }
+        Ok(Plan { choice, contested })
     }
+
+    /// As [`hops_to`], from the arcs of a hub.
+    fn hub_hops(
+        &self,
+        local: u32,
+        label: u32,
+        scratch: &mut ArcScratch,
+        ballot: &mut Ballot,
+    ) -> Result<u8> {
+        let mut nearest = u8::MAX;
+        self.block.for_each_segment(local as usize, scratch, |targets, codes| {
+            let (targets, _) = self.nodes.votes(targets, codes, ballot);
+            let with_label = targets
+                .iter()
+                .filter(|&&target| self.nodes.labels[target as usize].load(Relaxed) == label);
+            with_label.for_each(|&target| nearest = nearest.min(self.nodes.hops(target)));
+        })?;
+        Ok(nearest.saturating_add(1))
+    }
+}
+
+/// How far a node is from where a label began, if it takes it from the nearest neighbor that has it.
+fn hops_to(label: u32, labels: &[u32], hops: &[u8]) -> u8 {
+    let nearest =
+        labels.iter().zip(hops).filter(|(other, _)| **other == label).map(|(_, &h)| h).min();
+    nearest.unwrap_or(u8::MAX).saturating_add(1)
 }

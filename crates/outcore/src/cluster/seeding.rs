@@ -6,8 +6,7 @@
 //! first nodes, and fewer labels are left for the sweeps.
 
 use super::bits::Bits;
-use super::cache::BlockSource;
-use super::hash::{Hash, LEAD};
+use super::hash::Hash;
 use super::parallel::{PerThread, for_ranges, piece_nodes};
 use super::table::Sum;
 use crate::error::Result;
@@ -15,32 +14,25 @@ use crate::graph::{ArcScratch, Block};
 use crate::weight::RELATIVE_TOLERANCE;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Gives every node its first label. `leads` is overwritten.
+/// Gives the nodes of a block their first labels.
 ///
 /// # Errors
-/// Those of reading; `Interrupted` from `tick`, which is called for each block.
-pub(super) fn seed_labels<S: Sum>(
-    source: &mut BlockSource<'_>,
-    seed: u64,
+/// Those of reading.
+pub(super) fn seed_block<S: Sum>(
+    block: &Block,
+    stars: Stars<'_>,
     labels: &[AtomicU32],
-    leads: &Bits,
     scratch: &PerThread<ArcScratch>,
-    mut tick: impl FnMut(&Block) -> Result<()>,
 ) -> Result<()> {
-    let stars = Stars::choose(leads, labels.len(), seed ^ LEAD);
-    source.for_all(|block| {
-        tick(block)?;
-        let nodes = block.node_count();
-        for_ranges(nodes, piece_nodes(nodes, block.arc_count()), |locals| {
-            scratch.with(|scratch| {
-                for local in locals {
-                    let node = block.first_node() + local as u32;
-                    let (leader, _) = stars.leader::<S>(block, local, scratch, |_| true)?;
-                    let label = leader.unwrap_or(node);
-                    labels[node as usize].store(label, Relaxed);
-                }
-                Ok(())
-            })
+    let nodes = block.node_count();
+    for_ranges(nodes, piece_nodes(nodes, block.arc_count()), |locals| {
+        scratch.with(|scratch| {
+            for local in locals {
+                let node = block.first_node() + local as u32;
+                let (leader, _) = stars.leader::<S>(block, local, scratch, |_| true)?;
+                labels[node as usize].store(leader.unwrap_or(node), Relaxed);
+            }
+            Ok(())
         })
     })
 }
@@ -50,6 +42,8 @@ pub(super) fn seed_labels<S: Sum>(
 pub(super) struct Stars<'a> {
     pub(super) leads: &'a Bits,
     pub(super) seed: u64,
+    /// Only a tie of this weight makes a node follow.
+    pub(super) least: f64,
 }
 
 impl<'a> Stars<'a> {
@@ -64,7 +58,7 @@ impl<'a> Stars<'a> {
             Ok(())
         };
         for_ranges(count, 1 << 16, mark).expect("marking does not fail");
-        Self { leads, seed }
+        Self { leads, seed, least: 0.0 }
     }
 
     /// The leader to which a node is tied most, of those that it `may` follow; between equals, the
@@ -88,7 +82,7 @@ impl<'a> Stars<'a> {
                 }
             });
         })?;
-        if largest == 0.0 {
+        if largest == 0.0 || largest < self.least {
             return Ok((None, arcs));
         }
         let least = largest * (1.0 - RELATIVE_TOLERANCE);

@@ -22,6 +22,7 @@ use super::objective::Objective;
 use super::parallel::{PerThread, for_pieces, piece_nodes};
 use super::propose::{Plan, Round, Tables, Worker};
 use super::table::Sum;
+use super::votes::Rules;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
 use std::sync::Mutex;
@@ -38,8 +39,8 @@ pub(super) const LARGE_DEGREE: u64 = 1 << 16;
 /// The most labels summed at once; more are summed in shares.
 pub(super) const MOST_LABELS: u64 = 1 << 20;
 /// In directed graphs nothing makes the sweeps end, so late movers are stopped.
-const FREEZE_SWEEP: u32 = 20;
-const FREEZE_CHANGES: u8 = 8;
+pub(super) const FREEZE_SWEEP: u32 = 20;
+pub(super) const FREEZE_CHANGES: u8 = 8;
 
 /// Memory that the sweeps work in, whatever the number of nodes.
 pub(super) struct Workshop<S> {
@@ -88,9 +89,19 @@ pub(super) struct Nodes<'a, O> {
     pub(super) objective: O,
     /// Whether each sweep takes the blocks in another order, by hash.
     pub(super) shuffled: bool,
+    /// Who may move, and how far labels have come.
+    pub(super) rules: Rules<'a>,
 }
 
 impl<O> Nodes<'_, O> {
+    /// Stops late movers in directed graphs.
+    pub(super) fn freeze(&self, number: u32) {
+        if number == FREEZE_SWEEP {
+            let movers = self.changes.iter().enumerate().filter(|(_, c)| **c >= FREEZE_CHANGES);
+            movers.for_each(|(node, _)| self.active.clear(node));
+        }
+    }
+
     /// How many nodes `node` stands for.
     #[inline]
     pub(super) fn count(&self, node: u32) -> u32 {
@@ -118,11 +129,7 @@ pub(super) fn sweep<S: Sum, O: Objective>(
     mut tick: impl FnMut(u64) -> Result<()>,
 ) -> Result<Swept> {
     let directed = graph.is_directed();
-    if directed && number == FREEZE_SWEEP {
-        for (node, _) in nodes.changes.iter().enumerate().filter(|(_, c)| **c >= FREEZE_CHANGES) {
-            nodes.active.clear(node);
-        }
-    }
+    nodes.freeze(number);
     let mut swept = Swept::default();
     let active = nodes.active;
     let order = block_order(graph, nodes, number);
@@ -153,7 +160,11 @@ fn block_order<O>(graph: &Graph, nodes: &Nodes<'_, O>, number: u32) -> Vec<u32> 
     order
 }
 
-fn sweep_block<S: Sum, O: Objective>(
+/// Moves the active nodes of one block.
+///
+/// # Errors
+/// Those of reading.
+pub(super) fn sweep_block<S: Sum, O: Objective>(
     block: &Block,
     directed: bool,
     nodes: &mut Nodes<'_, O>,
@@ -187,7 +198,7 @@ fn sweep_block<S: Sum, O: Objective>(
             })?;
         }
         let moved = workers.with(|worker| {
-            commit::<S, O>(block, directed, nodes, number, members, plans, &mut worker.arcs)
+            commit::<S, O>(block, directed, nodes, number, members, plans, worker)
         })?;
         for (&local, _) in members.iter().zip(plans.iter()) {
             roles[local as usize] = RESTS;
@@ -206,7 +217,7 @@ fn sweep_block<S: Sum, O: Objective>(
 /// Sorts the block's active nodes by group, in node order within each; returns where groups begin.
 fn group_nodes<O>(
     block: &Block,
-    nodes: &Nodes<'_, O>,
+    nodes: &mut Nodes<'_, O>,
     number: u32,
     roles: &mut Vec<u8>,
     order: &mut Vec<u32>,
@@ -216,7 +227,13 @@ fn group_nodes<O>(
     roles.clear();
     roles.resize(block.node_count(), RESTS);
     let mut counts = [0; GROUPS as usize];
-    nodes.active.for_each(first..first + block.node_count(), |node| {
+    let (active, rules) = (nodes.active, &mut nodes.rules);
+    let is_free = rules.is_free();
+    active.for_each(first..first + block.node_count(), |node| {
+        if !is_free && !rules.admits(node, number) {
+            active.clear(node);
+            return;
+        }
         let group = (hash.of(node as u64, u64::from(number)) % u64::from(GROUPS)) as u8;
         roles[node - first] = group;
         counts[group as usize] += 1;
@@ -267,31 +284,38 @@ fn commit<S: Sum, O: Objective>(
     number: u32,
     members: &[u32],
     plans: &mut [Plan],
-    arcs: &mut ArcScratch,
+    worker: &mut Worker<S>,
 ) -> Result<usize> {
     let labels = nodes.labels;
+    let Worker { arcs, ballot, .. } = worker;
     let mut moved = 0;
     for (&local, plan) in members.iter().zip(plans) {
         let Some(choice) = &mut plan.choice else { continue };
         let node = block.first_node() + local;
         if plan.contested {
             let present = labels[node as usize].load(Relaxed);
-            let (mut own, mut other) = (S::default(), S::default());
+            let (mut own, mut other, mut nearest) = (S::default(), S::default(), u8::MAX);
             block.for_each_segment(local as usize, arcs, |targets, codes| {
+                let (targets, codes) = nodes.votes(targets, codes, ballot);
                 S::for_each(targets, codes, |target, weight| {
                     let label = labels[target as usize].load(Relaxed);
                     if label == present {
                         own += weight;
                     } else if label == choice.label {
                         other += weight;
+                        if O::ATTENUATES {
+                            nearest = nearest.min(nodes.hops(target));
+                        }
                     }
                 });
             })?;
             (choice.visit.own, choice.other) = (own.value(), other.value());
+            choice.hops = nearest.saturating_add(1);
         }
         if choice.improves(&nodes.objective) {
             nodes.objective.moved(&choice.visit, choice.label, choice.other);
             labels[node as usize].store(choice.label, Relaxed);
+            nodes.rules.moved(node as usize, choice);
             moved += 1;
             if directed {
                 let changes = &mut nodes.changes[node as usize];

@@ -1,5 +1,7 @@
 //! Promises of the clustering, on generated graphs in a simulated storage.
 
+use super::cache::BlockSource;
+use super::closing::Outcome;
 use super::hash::mix;
 use super::oracle::Oracle;
 use super::*;
@@ -24,18 +26,25 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    fn new(node_count: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Self {
+    pub(super) fn new(node_count: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let edges = edges.into_iter().map(|(a, b)| (a, b, 1.0)).collect();
         Self { node_count, directed: false, edges }
     }
 
-    fn scaled(&self, factor: f64) -> Self {
+    /// Without edges that are lighter, as they are stored.
+    pub(super) fn heavier_than(&self, weight: f64) -> Self {
+        let keeps =
+            |&&(_, _, w): &&(u32, u32, f64)| weight == 0.0 || Weight::new(w) >= Weight::new(weight);
+        Self { edges: self.edges.iter().filter(keeps).copied().collect(), ..self.clone() }
+    }
+
+    pub(super) fn scaled(&self, factor: f64) -> Self {
         let edges = self.edges.iter().map(|&(a, b, w)| (a, b, w * factor)).collect();
         Self { edges, ..self.clone() }
     }
 
     /// Sorted, distinct arcs: the heaviest of equal ones.
-    fn arcs(&self) -> BTreeMap<(u32, u32), u32> {
+    pub(super) fn arcs(&self) -> BTreeMap<(u32, u32), u32> {
         let mut arcs = BTreeMap::new();
         for &(a, b, weight) in &self.edges {
             let code = Weight::new(weight).code();
@@ -68,7 +77,22 @@ impl Edges {
         Graph::open(&files, directory).unwrap()
     }
 
-    fn oracle(&self, graph: &Graph, options: &ClusterOptions) -> Oracle {
+    /// With other weights, given by the code of those that are stored.
+    pub(super) fn reweighted(&self, weight: impl Fn(u32) -> f64) -> Self {
+        let reweigh = |&(a, b, w): &(u32, u32, f64)| (a, b, weight(Weight::new(w).code()));
+        Self { edges: self.edges.iter().map(reweigh).collect(), ..self.clone() }
+    }
+
+    pub(super) fn oracle(&self, graph: &Graph, options: &ClusterOptions) -> Oracle {
+        self.oracle_from(graph, options, Given::default())
+    }
+
+    pub(super) fn oracle_from(
+        &self,
+        graph: &Graph,
+        options: &ClusterOptions,
+        given: Given,
+    ) -> Oracle {
         let mut arcs = vec![Vec::new(); self.node_count as usize];
         for ((a, b), weight) in self.arcs().into_iter().filter(|((a, b), _)| a != b) {
             arcs[a as usize].push((b, Weight::from_code(weight).value()));
@@ -76,14 +100,8 @@ impl Edges {
         let block = |entry: &crate::graph::BlockEntry| {
             entry.first_node as usize..(entry.first_node + entry.node_count) as usize
         };
-        Oracle {
-            arcs,
-            blocks: graph.blocks().iter().map(block).collect(),
-            directed: self.directed,
-            seed: options.seed,
-            max_sweeps: options.max_sweeps.unwrap_or(SWEEPS),
-            tolerance: options.tolerance,
-        }
+        let blocks = graph.blocks().iter().map(block).collect();
+        Oracle { arcs, blocks, directed: self.directed, options: options.clone(), given }
     }
 }
 
@@ -97,27 +115,33 @@ impl Numbers {
     }
 }
 
-const PLENTY: u64 = 1 << 30;
+pub(super) const PLENTY: u64 = 1 << 30;
 
-fn scratch() -> &'static Path {
+pub(super) fn scratch() -> &'static Path {
     Path::new("scratch")
 }
 
-static POOLS: LazyLock<Vec<rayon::ThreadPool>> = LazyLock::new(|| {
+pub(super) static POOLS: LazyLock<Vec<rayon::ThreadPool>> = LazyLock::new(|| {
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     [1, 2, 7].map(pool).into()
 });
 
-fn find(edges: &Edges, options: &ClusterOptions) -> Communities {
+pub(super) fn one(found: Result<Vec<Communities>>) -> Communities {
+    let mut found = found.unwrap();
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}
+
+pub(super) fn find(edges: &Edges, options: &ClusterOptions) -> Communities {
     POOLS[1].install(|| cluster(&edges.graph(), options, PLENTY, scratch(), &Silent)).unwrap()
 }
 
-fn converge(seed: u64) -> ClusterOptions {
+pub(super) fn converge(seed: u64) -> ClusterOptions {
     ClusterOptions { seed, tolerance: 0.0, ..ClusterOptions::default() }
 }
 
 /// Graphs of many kinds: sparse to dense, near and far neighbors, hubs, groups, ties, loops.
-fn some_edges() -> impl Strategy<Value = Edges> {
+pub(super) fn some_edges() -> impl Strategy<Value = Edges> {
     let size = prop_oneof![1..40u32, 200..900u32];
     (size, 0..6u32, 0..4u32, any::<u64>(), any::<bool>(), 0..5u32).prop_map(
         |(node_count, density, kind, seed, directed, weights)| {
@@ -167,11 +191,15 @@ proptest! {
             (2, 0, tiny),
         ] {
             let found = POOLS[pool].install(|| {
-                let needed = ClusterMemory::of(&graph, options.method, rayon::current_num_threads()).total_bytes();
-                cluster_within(&graph, &options, needed + spare, scratch(), limits, &Silent).unwrap()
+                let threads = rayon::current_num_threads();
+                let needed = ClusterMemory::of(&graph, options.method, threads).total_bytes();
+                let (given, memory) = (Given::default(), needed + spare);
+                one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
             prop_assert_eq!((found.sweeps, found.arcs_visited), (expected.1, expected.2));
             prop_assert_eq!(&found.labels, &expected.0);
+            // Without memory for the strengths, the graph is read once more.
+            let found = Communities { scans: 0, ..found };
             if let Some(first) = &first {
                 prop_assert_eq!(first, &found);
             }
@@ -198,7 +226,7 @@ proptest! {
     }
 }
 
-fn modularity_by_definition(edges: &Edges, labels: &[u32]) -> f64 {
+pub(super) fn modularity_by_definition(edges: &Edges, labels: &[u32]) -> f64 {
     let count = labels.len();
     let (mut from, mut to, mut inside, mut total) = (vec![0.0; count], vec![0.0; count], 0.0, 0.0);
     for ((a, b), weight) in edges.arcs() {
@@ -214,7 +242,7 @@ fn modularity_by_definition(edges: &Edges, labels: &[u32]) -> f64 {
     if total > 0.0 { inside / total - chance } else { 0.0 }
 }
 
-fn cliques(count: u32, size: u32) -> Edges {
+pub(super) fn cliques(count: u32, size: u32) -> Edges {
     let mut edges = Vec::new();
     for first in (0..count).map(|clique| clique * size) {
         for a in 0..size {
@@ -224,7 +252,7 @@ fn cliques(count: u32, size: u32) -> Edges {
     Edges::new(count * size, edges)
 }
 
-fn ring_of_cliques(count: u32, size: u32) -> Edges {
+pub(super) fn ring_of_cliques(count: u32, size: u32) -> Edges {
     let mut edges = cliques(count, size);
     for clique in 0..count {
         edges.edges.push((clique * size, (clique + 1) % count * size + 1, 1.0));
@@ -307,7 +335,8 @@ fn a_community_in_two_pieces_becomes_two() {
     };
     let labels = vec![0, 0, 0, 0, 5, 5, 5, 5, 0, 0, 0, 0];
     let mut source = BlockSource::new(&graph, 0);
-    let found = job.finish::<u32>(&mut source, labels, &History::default()).unwrap();
+    let outcome = Outcome { labels, history: History::default() };
+    let found = one(job.finish_all::<u32>(&mut source, vec![outcome], None));
     assert_eq!(found.split_count, 1);
     assert_eq!(found.labels, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
     assert_eq!(
@@ -327,7 +356,9 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
     let expected = edges.oracle(&graph, &options).cluster().0;
     for most_labels in [200, 700, 1 << 20] {
         let limits = Limits { large_degree: 16, most_labels };
-        let found = cluster_within(&graph, &options, PLENTY, scratch(), limits, &Silent).unwrap();
+        let given = Given::default();
+        let found = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
+        let found = one(found);
         assert_eq!(found.labels, expected, "{most_labels}");
     }
 }

@@ -173,7 +173,10 @@ impl Block {
             return 0.0;
         }
         match self.loops.binary_search_by_key(&local, |&(node, _)| node as usize) {
-            Ok(at) => Weight::from_code(self.loops[at].1).value(),
+            Ok(at) => match &self.shared.view {
+                Some(view) => view.weight_of(self.loops[at].1),
+                None => Weight::from_code(self.loops[at].1).value(),
+            },
             Err(_) => 0.0,
         }
     }
@@ -181,7 +184,7 @@ impl Block {
     /// Hands the node's arcs to `f` in ascending target order, in segments of at most
     /// [`SEGMENT_ARCS`]: targets, and weight codes ([`Weight::code`]). There are no weight codes if
     /// all of the block's weights are 1. A node without arcs gives no segment; all segments but the
-    /// last are full.
+    /// last are full, unless a [`View`](super::View) leaves arcs out.
     ///
     /// # Errors
     /// `CorruptFile`; `Io` in a hub block, whose arcs are read from the file each time.
@@ -218,7 +221,15 @@ impl Block {
             cursor
                 .arcs(node, self.shared.node_count, &plain.codes, targets, weights)
                 .ok_or_else(|| self.corrupt())?;
-            f(targets, weights);
+            match &self.shared.view {
+                None => f(targets, weights),
+                Some(view) => {
+                    let (targets, weights) = (&mut scratch.targets, &mut scratch.weights);
+                    let (count, weighted) =
+                        view.apply(node, count, self.is_weighted, targets, weights);
+                    f(&targets[..count], &weights[..weighted]);
+                }
+            }
             rest -= count;
         }
         if cursor.is_at_end() { Ok(()) } else { Err(self.corrupt()) }
@@ -248,8 +259,13 @@ impl Block {
             let count = rest.min(self.shared.segment_arcs as u64) as usize;
             rest -= count as u64;
             self.hub_segment(&padded, count, scratch).ok_or_else(|| self.corrupt())?;
-            let weight_count = if self.is_weighted { count } else { 0 };
-            f(&scratch.targets[..count], &scratch.weights[..weight_count]);
+            let (targets, weights) = (&mut scratch.targets, &mut scratch.weights);
+            let node = self.entry.first_node;
+            let (count, weighted) = match &self.shared.view {
+                Some(view) => view.apply(node, count, self.is_weighted, targets, weights),
+                None => (count, if self.is_weighted { count } else { 0 }),
+            };
+            f(&targets[..count], &weights[..weighted]);
         }
         Ok(())
     }

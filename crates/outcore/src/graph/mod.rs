@@ -26,10 +26,12 @@ mod encoder;
 mod index;
 mod manifest;
 mod names;
+mod power;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod verify;
+mod view;
 mod writer;
 
 pub use arc::InputOrder;
@@ -37,6 +39,7 @@ pub use block::{ArcScratch, Block, SEGMENT_ARCS};
 pub use index::BlockEntry;
 pub use names::{NameScan, Names, NamesSummary, NamesWriter};
 pub use reader::{BlockScan, Graph};
+pub use view::View;
 pub use writer::{ArcRecord, Duplicates, GraphOptions, GraphSummary, GraphWriter};
 
 use std::path::{Path, PathBuf};

@@ -7,6 +7,7 @@ use super::block::{Block, HUB_HEADER_BYTES, HUB_SEGMENT_BYTES, SEGMENT_ARCS};
 use super::index::{BlockEntry, read_index};
 use super::manifest::Manifest;
 use super::names::{NameScan, Names};
+use super::view::View;
 use super::{ARCS_MAGIC, BLOCK_NODES, arcs_path, manifest_path, names_path};
 use crate::error::{Error, Result};
 use crate::io::{Files, Mode, ReadAhead, StoredFile};
@@ -22,9 +23,16 @@ pub(super) struct Shared {
     pub(super) node_count: u64,
     pub(super) segment_arcs: usize,
     block_arcs: u64,
+    /// How arcs are seen, if not as they are.
+    pub(super) view: Option<View>,
 }
 
 impl Shared {
+    /// The same file, seen in another way.
+    pub(super) fn with_view(&self, view: Option<View>) -> Self {
+        Self { file: self.file.clone(), entries: self.entries.clone(), view, ..*self }
+    }
+
     pub(super) fn is_hub(&self, entry: &BlockEntry) -> bool {
         entry.arc_count > self.block_arcs
     }
@@ -99,15 +107,20 @@ impl Graph {
             node_count,
             segment_arcs: manifest.segment_arcs as usize,
             block_arcs: manifest.block_arcs,
+            view: None,
         });
         let bytes_on_disk = manifest_bytes + sealed.bytes + names;
         let directory = directory.to_path_buf();
         Ok(Self { files: files.clone(), directory, manifest, shared, bytes_on_disk })
     }
 
-    #[cfg(test)]
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    pub(super) fn with_shared(&self, shared: Arc<Shared>) -> Self {
+        let (files, directory) = (self.files.clone(), self.directory.clone());
+        Self { files, directory, shared, manifest: self.manifest.clone(), ..*self }
     }
 
     /// The files that it is one of.
@@ -147,7 +160,7 @@ impl Graph {
 
     /// Whether any weight, of arc or loop, is not 1.
     pub fn is_weighted(&self) -> bool {
-        self.manifest.weighted
+        self.manifest.weighted || self.shared.view.as_ref().is_some_and(View::weighs)
     }
 
     /// Sum of the arcs' weights in their order, loops not counted.

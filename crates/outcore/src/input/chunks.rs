@@ -17,16 +17,18 @@ pub(crate) const LINE_LIMIT: usize = 1 << 20;
 /// A chunk has no more lines than its size over this.
 pub(super) const BYTES_PER_LINE: usize = 16;
 
-/// A piece of a file as text, and the edges in it.
+/// A piece of a file as text, and the edges in it, or the names of a node list.
 #[derive(Debug, Default)]
 pub struct ParsedChunk {
     /// The text that names point into; bytes outside of names mean nothing.
     pub text: Vec<u8>,
-    /// The names of the edges: source, target, source, target, ...
+    /// The names of the edges: source, target, source, target, ...; of a node list, one a node.
     pub names: Vec<NameRef>,
     /// Weight codes, one for each edge; 0 means weight 0: the nodes count, the edge does not.
     /// Empty if the input has no weights.
     pub weights: Vec<u32>,
+    /// Whether the text is of the node list, so that there is no edge in it.
+    pub is_node_list: bool,
     pub(super) used: usize,
     pub(super) origin: Origin,
     pub(super) lines: u64,
@@ -54,7 +56,7 @@ impl ParsedChunk {
 
     /// Number of edges, those of weight 0 included.
     pub fn edge_count(&self) -> usize {
-        self.names.len() / 2
+        if self.is_node_list { 0 } else { self.names.len() / 2 }
     }
 }
 

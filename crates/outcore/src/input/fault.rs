@@ -1,7 +1,7 @@
 //! Bad lines: found by the parsers as a few numbers, told as an error or a line of the rejects file.
 
 use super::format::Format;
-use super::{Delimiter, Rows};
+use super::{Delimiter, Rows, WeightTransform};
 use crate::error::{Error, ErrorKind, Place};
 use std::fmt::Write;
 use std::path::Path;
@@ -16,12 +16,16 @@ pub(crate) enum Problem {
     MissingColumn(u32),
     EmptySource,
     EmptyTarget,
+    /// In a list of nodes.
+    EmptyNode,
     NameTooLong,
     EmptyWeight,
     WeightNotNumber,
     WeightNegative,
     WeightInfinite,
     WeightNan,
+    /// A distance whose reciprocal is no number.
+    DistanceZero,
     /// The community of a node is no number, where numbers are wanted.
     CommunityNotNumber,
     /// A quote is not closed before the line ends.
@@ -58,13 +62,14 @@ impl Problem {
     pub(crate) fn kind(self) -> ErrorKind {
         match self {
             Self::MissingColumn(_) => ErrorKind::MissingColumn,
-            Self::EmptySource | Self::EmptyTarget => ErrorKind::EmptyName,
+            Self::EmptySource | Self::EmptyTarget | Self::EmptyNode => ErrorKind::EmptyName,
             Self::NameTooLong => ErrorKind::NameTooLong,
             Self::EmptyWeight
             | Self::WeightNotNumber
             | Self::WeightNegative
             | Self::WeightInfinite
-            | Self::WeightNan => ErrorKind::BadWeight,
+            | Self::WeightNan
+            | Self::DistanceZero => ErrorKind::BadWeight,
             Self::OpenQuote | Self::TextAfterQuote => ErrorKind::BadQuote,
             Self::LineTooLong | Self::CommunityNotNumber => ErrorKind::BadInput,
         }
@@ -81,12 +86,14 @@ impl Problem {
             Self::EmptySource => format!("{} has no name", format.layout.rows.roles()[0]),
             Self::EmptyTarget => format!("{} has no name", format.layout.rows.roles()[1]),
             Self::CommunityNotNumber => "community is not a number".into(),
+            Self::EmptyNode => "node has no name".into(),
             Self::NameTooLong => "name is longer than 64 KiB".into(),
             Self::EmptyWeight => "weight is empty".into(),
             Self::WeightNotNumber => "weight is not a number".into(),
             Self::WeightNegative => "weight is negative".into(),
             Self::WeightInfinite => "weight is infinite".into(),
             Self::WeightNan => "weight is NaN".into(),
+            Self::DistanceZero => "distance is zero, and has no reciprocal".into(),
             Self::OpenQuote => "quote is not closed on its line".into(),
             Self::TextAfterQuote => "text follows the closing quote".into(),
             Self::LineTooLong => "line is longer than 1 MiB".into(),
@@ -100,7 +107,7 @@ impl Problem {
             Self::MissingColumn(_) => {
                 format!("expected {} columns", format.layout.last_column() + 1)
             }
-            Self::EmptySource | Self::EmptyTarget => "expected a name".into(),
+            Self::EmptySource | Self::EmptyTarget | Self::EmptyNode => "expected a name".into(),
             Self::NameTooLong => "names have at most 65,536 bytes".into(),
             Self::EmptyWeight | Self::WeightNotNumber => "expected a number".into(),
             Self::CommunityNotNumber => {
@@ -109,6 +116,7 @@ impl Problem {
             Self::WeightNegative | Self::WeightInfinite | Self::WeightNan => {
                 "weights are finite and at least 0".into()
             }
+            Self::DistanceZero => "`--weight-transform reciprocal` is for numbers above 0".into(),
             Self::OpenQuote => "a quoted field cannot hold a line break".into(),
             Self::TextAfterQuote => {
                 format!("expected a {} or the line end", format.layout.delimiter.name())
@@ -147,6 +155,10 @@ fn hint(problem: Problem, found: &[u8], format: &Format, is_first_line: bool) ->
         },
         ErrorKind::BadWeight if is_first_line && problem == Problem::WeightNotNumber => {
             format!("use `--header yes` if this line names the columns, or {skip}")
+        }
+        // What is asked of the weights means nothing without them.
+        ErrorKind::BadWeight if format.layout.transform != WeightTransform::None => {
+            format!("use {skip}")
         }
         ErrorKind::BadWeight => {
             let (source, target) = (format.layout.source + 1, format.layout.target + 1);

@@ -4,7 +4,6 @@
 //! 1987; Lemire's eight digits at once, 2018) and a plain path that gives the same answer.
 
 use super::fault::Problem;
-use crate::weight::Weight;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Longest name that is its own fingerprint.
@@ -107,16 +106,10 @@ const POWERS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The code of a value that is at least 0 and finite: 0 for no weight.
-#[inline(always)]
-fn code(value: f64) -> u32 {
-    if value == 0.0 { 0 } else { Weight::new(value).code() }
-}
-
-/// Reads a plain decimal of at most seven characters at the start of `word`: its code and length.
+/// Reads a plain decimal of at most seven characters at the start of `word`: its value and length.
 /// `None` if it is anything else; the byte after it is the caller's to judge.
 #[inline(always)]
-pub(super) fn short_weight(word: u64) -> Option<(u32, usize)> {
+pub(super) fn short_weight(word: u64) -> Option<(f64, usize)> {
     let digits = word ^ ZEROS;
     // A byte is no digit if its distance from '0' is above 9: adding 0x76 carries into its top bit.
     let others = (((digits & LOW_SEVEN) + splat(0x76)) | digits) & HIGH_BITS;
@@ -138,7 +131,7 @@ pub(super) fn short_weight(word: u64) -> Option<(u32, usize)> {
         return None;
     }
     let mantissa = eight_digits(packed << (64 - count * 8));
-    Some((code(mantissa as f64 / POWERS[decimals as usize]), len as usize))
+    Some((mantissa as f64 / POWERS[decimals as usize], len as usize))
 }
 
 /// The number of eight digits (0 to 9, not characters), the first one lowest.
@@ -151,15 +144,15 @@ const fn eight_digits(digits: u64) -> u64 {
     outer.wrapping_add(inner) >> 32
 }
 
-/// Reads a weight: its code, 0 if it is zero.
+/// Reads a weight as it is written: a finite number that is at least 0.
 ///
 /// Decimals of at most 15 digits with a small exponent take one division or multiplication, which
 /// rounds correctly (Clinger, 1990); the others go through the standard library. Spaces around the
-/// number are no part of it. A positive number too small for `f64` is the smallest weight.
-pub(super) fn weight_code(field: &[u8]) -> Result<u32, Problem> {
+/// number are no part of it. A positive number too small for `f64` is the smallest of them.
+pub(super) fn weight_value(field: &[u8]) -> Result<f64, Problem> {
     let field = field.trim_ascii();
     if let Some(value) = plain_decimal(field) {
-        return Ok(code(value));
+        return Ok(value);
     }
     if field.is_empty() {
         return Err(Problem::EmptyWeight);
@@ -173,9 +166,9 @@ pub(super) fn weight_code(field: &[u8]) -> Result<u32, Problem> {
     } else if value.is_infinite() {
         Err(Problem::WeightInfinite)
     } else if value == 0.0 && has_digit_above_zero(field) {
-        if field[0] == b'-' { Err(Problem::WeightNegative) } else { Ok(code(f64::from_bits(1))) }
+        if field[0] == b'-' { Err(Problem::WeightNegative) } else { Ok(f64::from_bits(1)) }
     } else {
-        Ok(code(value))
+        Ok(value)
     }
 }
 
@@ -238,7 +231,13 @@ fn small_exponent(text: &[u8]) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::WeightTransform;
+    use crate::weight::Weight;
     use proptest::prelude::*;
+
+    fn weight_code(field: &[u8]) -> Result<u32, Problem> {
+        WeightTransform::None.code(weight_value(field)?)
+    }
 
     /// What a weight means, by the standard library alone.
     fn naive(text: &str) -> Result<u32, Problem> {
@@ -263,7 +262,8 @@ mod tests {
     fn short(text: &str) -> Option<(u32, usize)> {
         let mut bytes = [b'\n'; 8];
         bytes[..text.len()].copy_from_slice(text.as_bytes());
-        short_weight(u64::from_le_bytes(bytes))
+        let (value, len) = short_weight(u64::from_le_bytes(bytes))?;
+        Some((WeightTransform::None.code(value).unwrap(), len))
     }
 
     #[test]

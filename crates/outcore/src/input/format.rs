@@ -16,7 +16,7 @@
 
 use super::fault::escape;
 use super::text::Fields;
-use super::{Column, Delimiter, Header, InputOptions, Rows};
+use super::{Column, Delimiter, Header, InputOptions, Rows, WeightTransform};
 use crate::error::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -31,6 +31,7 @@ pub(crate) struct Layout {
     pub(crate) source: usize,
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
+    pub(crate) transform: WeightTransform,
     pub(crate) quotes: bool,
     pub(crate) comment: Vec<u8>,
     pub(crate) rows: Rows,
@@ -44,6 +45,7 @@ impl Layout {
             source: 0,
             target: 1,
             weight: None,
+            transform: WeightTransform::None,
             quotes: delimiter.allows_quotes(),
             comment: Vec::new(),
             rows: Rows::Edges,
@@ -108,18 +110,27 @@ pub(crate) struct Format {
     delimiter_line: Option<u64>,
     is_blast: bool,
     is_matrix_market: bool,
+    /// Whether lines are nodes, not edges.
+    pub(crate) is_node_list: bool,
 }
 
 impl Format {
     /// How it was read, in one line for people.
     pub(crate) fn describe(&self) -> String {
         let layout = &self.layout;
+        if self.is_node_list {
+            let delimiter = layout.delimiter.with_article();
+            return format!("a list of nodes, names up to {delimiter}");
+        }
         let (source, target) = (layout.source + 1, layout.target + 1);
         let mut text = format!("columns separated by {}", layout.delimiter.with_article());
         text += &format!(", names in columns {source} and {target}, ");
         match layout.weight {
             Some(weight) => text += &format!("weight in column {}", weight + 1),
             None => text += "no weights",
+        }
+        if layout.weight.is_some() && layout.transform != WeightTransform::None {
+            text += &format!(" as `{}`", layout.transform.name());
         }
         if self.is_blast {
             text += " (a BLAST table)";
@@ -159,10 +170,7 @@ pub(crate) fn detect(
     path: &Path,
     options: &InputOptions,
 ) -> Result<Option<Format>> {
-    if block.starts_with(b"\xff\xfe") || block.starts_with(b"\xfe\xff") {
-        return Err(bad_input(path, "is UTF-16 text, but UTF-8 or bytes are expected")
-            .hint("convert it: `iconv -f UTF-16 -t UTF-8 FILE | outcore ... -`"));
-    }
+    refuse_utf16(block, path)?;
     let sample = sample(block, is_whole, options);
     let Some(&first) = sample.lines.first() else { return Ok(None) };
     let body = if sample.lines.len() > 1 && options.header != Header::No {
@@ -176,8 +184,9 @@ pub(crate) fn detect(
         let without_first = || (body.len() > 1).then(|| consistent_delimiter(body)).flatten();
         consistent.or_else(without_first).unwrap_or_else(|| usual_delimiter(&sample.lines))
     });
-    let comment = options.comment.clone();
-    let mut layout = Layout { comment, ..Layout::of(delimiter) }.for_rows(options.rows);
+    let (comment, transform) = (options.comment.clone(), options.weight_transform);
+    let layout = Layout { comment, transform, ..Layout::of(delimiter) };
+    let mut layout = layout.for_rows(options.rows);
     let mut by_name = false;
     let mut is_blast = false;
     if let Some(columns) = &options.columns {
@@ -210,7 +219,42 @@ pub(crate) fn detect(
         delimiter_line: options.delimiter.is_none().then_some(sample.lines_before + 1),
         is_blast,
         is_matrix_market: sample.is_matrix_market,
+        is_node_list: false,
     }))
+}
+
+/// As [`detect`], for a list of nodes: every line that is no comment begins with a name. Nothing in
+/// it tells how columns are separated, so that is as in the edges, which have `delimiter`.
+pub(crate) fn detect_nodes(
+    block: &[u8],
+    is_whole: bool,
+    path: &Path,
+    options: &InputOptions,
+    delimiter: Delimiter,
+) -> Result<Option<Format>> {
+    refuse_utf16(block, path)?;
+    let sample = sample(block, is_whole, options);
+    if sample.lines.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Format {
+        layout: Layout { comment: options.comment.clone(), ..Layout::of(delimiter) },
+        has_header: false,
+        preamble_bytes: sample.first_start as u64,
+        preamble_lines: sample.lines_before,
+        delimiter_line: None,
+        is_blast: false,
+        is_matrix_market: false,
+        is_node_list: true,
+    }))
+}
+
+fn refuse_utf16(block: &[u8], path: &Path) -> Result<()> {
+    if block.starts_with(b"\xff\xfe") || block.starts_with(b"\xfe\xff") {
+        return Err(bad_input(path, "is UTF-16 text, but UTF-8 or bytes are expected")
+            .hint("convert it: `iconv -f UTF-16 -t UTF-8 FILE | outcore ... -`"));
+    }
+    Ok(())
 }
 
 pub(crate) fn bad_input(path: &Path, message: &str) -> Error {

@@ -22,11 +22,14 @@ mod sample;
 #[cfg(test)]
 mod tests;
 mod text;
+mod transform;
 
 pub use chunks::ParsedChunk;
 pub use field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
 pub use options::{BatchMemory, Column, Delimiter, Header, InputOptions, OnBadLine, Rows};
+pub(crate) use options::{contradicts_ignore_weights, has_no_weights};
 pub use sample::{InputSample, sample};
+pub use transform::WeightTransform;
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::Files;
@@ -48,12 +51,19 @@ pub struct NameRef {
     pub bytes: u32,
 }
 
-/// Chunks that follow one another in the input. Reused, for its buffers.
+/// Chunks that follow one another in the input, those of the node list last. Reused, for its buffers.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// The chunks, in file order.
     pub chunks: Vec<ParsedChunk>,
     spare: Vec<ParsedChunk>,
+}
+
+impl Batch {
+    /// The chunks with edges, and those of the node list.
+    pub fn edges_and_nodes(&self) -> (&[ParsedChunk], &[ParsedChunk]) {
+        self.chunks.split_at(self.chunks.partition_point(|chunk| !chunk.is_node_list))
+    }
 }
 
 /// What was read, all files together.
@@ -66,6 +76,8 @@ pub struct InputSummary {
     pub edges: u64,
     /// Edges of weight 0: their nodes count, they do not.
     pub zero_weight_edges: u64,
+    /// Names in the node list.
+    pub listed_nodes: u64,
     /// Lines that were no edge and were skipped.
     pub skipped_lines: u64,
     /// The first of them, and what is wrong with it.
@@ -96,6 +108,12 @@ struct FileFormat {
     window_bytes: u64,
 }
 
+impl FileFormat {
+    fn has_edges(&self) -> bool {
+        self.format.as_ref().is_some_and(|format| !format.is_node_list)
+    }
+}
+
 /// Bytes of a file from which its format is found.
 const FIRST_BLOCK: usize = 64 << 10;
 /// The first edge has to begin within these.
@@ -123,13 +141,14 @@ impl EdgeReader {
     ///
     /// # Errors
     /// `Usage` for options that cannot be used, `Io` with the path, `BadCompression`, `BadInput` if
-    /// a file is no text, a named column is missing, or only some files have weights.
+    /// a file is no text, a named column is missing, only some files have weights, or none has any
+    /// that could be transformed.
     pub fn open(files: &Files, options: &InputOptions, memory: BatchMemory) -> Result<Self> {
         options.check()?;
         let memory = memory.clamped();
         let workers = rayon::current_num_threads();
         let (formats, tasks) = open_files(files, options, workers)?;
-        let weighted = common_weights(&formats)?;
+        let weighted = common_weights(&formats, options)?;
         let rejects = match &options.rejects {
             Some(path) => Some(Rejects::create(files, path)?),
             None => None,
@@ -150,7 +169,7 @@ impl EdgeReader {
             formats,
             weighted,
             stop: options.on_bad_line == OnBadLine::Stop,
-            total_bytes: total_bytes(files, &options.paths),
+            total_bytes: total_bytes(files, options),
             done_bytes: 0,
             chunks_per_batch: memory.chunks,
             chunks,
@@ -160,6 +179,11 @@ impl EdgeReader {
             ended: false,
             end_bytes: None,
         })
+    }
+
+    /// The first file with edges, if they have no weights.
+    pub fn unweighted(&self) -> Option<&Path> {
+        unweighted(&self.formats)
     }
 
     /// Whether edges have weights; the same for all files.
@@ -274,6 +298,9 @@ impl EdgeReader {
         self.done_bytes = chunk.done_bytes;
         self.summary.lines += chunk.lines;
         self.summary.edges += chunk.edge_count() as u64;
+        if chunk.is_node_list {
+            self.summary.listed_nodes += chunk.names.len() as u64;
+        }
         self.summary.skipped_lines += chunk.faults.len() as u64;
         self.summary.zero_weight_edges +=
             chunk.weights.iter().filter(|&&weight| weight == 0).count() as u64;
@@ -297,42 +324,72 @@ fn parse_all(chunks: &mut [ParsedChunk], formats: &[FileFormat], weighted: bool,
     use rayon::prelude::*;
     chunks.par_iter_mut().for_each(|chunk| {
         let Some(format) = &formats[chunk.origin.file].format else { return };
-        let edges = chunk.lines as usize;
-        chunk.names.reserve_exact(2 * edges);
-        if weighted {
-            chunk.weights.reserve_exact(edges);
-        }
+        let lines = chunk.lines as usize;
         let skipped = format.preamble_bytes.saturating_sub(chunk.origin.byte);
         let from = skipped.min(chunk.used as u64) as usize;
+        chunk.is_node_list = format.is_node_list;
+        if format.is_node_list {
+            chunk.names.reserve_exact(lines);
+            return text::parse_nodes(chunk, &format.layout, from, stop);
+        }
+        chunk.names.reserve_exact(2 * lines);
+        if weighted {
+            chunk.weights.reserve_exact(lines);
+        }
         text::parse(chunk, &format.layout, from, stop);
     });
 }
 
-/// Finds the format of every file. Pipes stay open, for they cannot be opened again; so does the
-/// first file.
+/// Finds the format of every file, the node list last. Pipes stay open, for they cannot be opened
+/// again; so does the first file.
 fn open_files(
     files: &Files,
     options: &InputOptions,
     workers: usize,
 ) -> Result<(Vec<FileFormat>, Vec<Task>)> {
-    let mut formats = Vec::with_capacity(options.paths.len());
-    let mut tasks = Vec::with_capacity(options.paths.len());
-    for (file, path) in options.paths.iter().enumerate() {
+    let mut formats = Vec::with_capacity(options.paths.len() + 1);
+    let mut tasks = Vec::with_capacity(options.paths.len() + 1);
+    for (file, path) in options.all_paths().enumerate() {
         let keep = file == 0 || !files.is_regular(path);
         let mut input = Input::open(files, path, if keep { workers } else { 0 })?;
-        formats.push(detect(&mut input, path, options)?);
+        let format = detect_next(&mut input, options, &formats)?;
+        formats.push(format);
         tasks.push(Task { file, path: path.clone(), input: keep.then_some(input) });
     }
     Ok((formats, tasks))
 }
 
-/// Finds the format of one file.
-fn detect(input: &mut Input, path: &Path, options: &InputOptions) -> Result<FileFormat> {
+/// Finds the format of the file after those of `before`.
+fn detect_next(
+    input: &mut Input,
+    options: &InputOptions,
+    before: &[FileFormat],
+) -> Result<FileFormat> {
+    let path = options.all_paths().nth(before.len()).expect("there is a file to open");
+    if before.len() < options.paths.len() {
+        return detect(input, path, |block, is_whole| {
+            format::detect(block, is_whole, path, options)
+        });
+    }
+    let of_edges = before.iter().find_map(|file| file.format.as_ref());
+    let delimiter = options.delimiter.or(of_edges.map(|format| format.layout.delimiter));
+    let delimiter = delimiter.unwrap_or(Delimiter::Byte(b'\t'));
+    detect(input, path, |block, is_whole| {
+        format::detect_nodes(block, is_whole, path, options, delimiter)
+    })
+}
+
+/// Finds the format of one file: `look` is shown more and more of it.
+fn detect(
+    input: &mut Input,
+    path: &Path,
+    look: impl Fn(&[u8], bool) -> Result<Option<Format>>,
+) -> Result<FileFormat> {
     let (is_compressed, window_bytes) = (input.is_compressed(), input.window_bytes());
     let mut wanted = FIRST_BLOCK;
     loop {
         let (block, is_whole) = input.peek(wanted)?;
-        let format = format::detect(block, is_whole, path, options)?;
+        let format = look(block, is_whole)?;
         if format.is_some() || is_whole {
             return Ok(FileFormat {
                 path: path.to_path_buf(),
@@ -342,7 +399,7 @@ fn detect(input: &mut Input, path: &Path, options: &InputOptions) -> Result<File
             });
         }
         if wanted >= FIRST_BLOCK_LIMIT {
-            let message = "has no edge in its first 4 MiB, only comments or one long line";
+            let message = "has nothing in its first 4 MiB but comments or one long line";
             return Err(format::bad_input(path, message)
                 .hint("use `--comment` if the comments begin otherwise, or check the file"));
         }
@@ -350,13 +407,17 @@ fn detect(input: &mut Input, path: &Path, options: &InputOptions) -> Result<File
     }
 }
 
-/// Whether the files have weights; an error if only some do.
-fn common_weights(formats: &[FileFormat]) -> Result<bool> {
-    let mut known = formats.iter().filter_map(|file| {
+/// Whether the files have weights; an error if only some do, or if none is there to be transformed.
+fn common_weights(formats: &[FileFormat], options: &InputOptions) -> Result<bool> {
+    let mut known = formats.iter().filter(|file| file.has_edges()).filter_map(|file| {
         file.format.as_ref().map(|format| (&file.path, format.layout.weight.is_some()))
     });
     let Some((first, weighted)) = known.next() else { return Ok(false) };
-    let Some((other, _)) = known.find(|&(_, other)| other != weighted) else { return Ok(weighted) };
+    let Some((other, _)) = known.find(|&(_, other)| other != weighted) else {
+        let is_missing = !weighted && options.weight_transform != WeightTransform::None;
+        let missing = || has_no_weights(first, "--weight-transform");
+        return if is_missing { Err(missing()) } else { Ok(weighted) };
+    };
     let (with, without) = if weighted { (first, other) } else { (other, first) };
     Err(Error::new(
         ErrorKind::BadInput,
@@ -365,18 +426,25 @@ fn common_weights(formats: &[FileFormat]) -> Result<bool> {
     .hint("use `--columns 1,2` to read both without weights"))
 }
 
-fn total_bytes(files: &Files, paths: &[PathBuf]) -> Option<u64> {
+/// The first file with edges, if they have no weights.
+fn unweighted(formats: &[FileFormat]) -> Option<&Path> {
+    let file = formats.iter().find(|file| file.has_edges())?;
+    let is_weighted = file.format.as_ref().is_some_and(|format| format.layout.weight.is_some());
+    (!is_weighted).then_some(&file.path)
+}
+
+fn total_bytes(files: &Files, options: &InputOptions) -> Option<u64> {
     let bytes = |path: &PathBuf| {
         files.is_regular(path).then(|| files.entry(path).ok()).flatten().map(|entry| entry.bytes)
     };
-    paths.iter().map(bytes).sum()
+    options.all_paths().map(bytes).sum()
 }
 
 /// A line for each kind of file.
 fn describe(formats: &[FileFormat]) -> Vec<String> {
     let mut kinds: Vec<(String, &Path, usize)> = Vec::new();
     for file in formats {
-        let text = file.format.as_ref().map_or("no edges".into(), Format::describe);
+        let text = file.format.as_ref().map_or("nothing but comments".into(), Format::describe);
         match kinds.iter_mut().find(|kind| kind.0 == text) {
             Some(kind) => kind.2 += 1,
             None => kinds.push((text, &file.path, 1)),

@@ -1,7 +1,7 @@
 //! What the user says about the input.
 
 use super::chunks::{BYTES_PER_LINE, LINE_LIMIT};
-use super::{NameRef, fault::Fault};
+use super::{NameRef, WeightTransform, fault::Fault};
 use crate::error::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
@@ -100,6 +100,10 @@ pub enum OnBadLine {
 pub struct InputOptions {
     /// The files, in order; `-` is standard input.
     pub paths: Vec<PathBuf>,
+    /// A list of nodes to keep even where no edge has them: a name at the beginning of each line, read
+    /// after the edges as these are, but without a header. Names that the edges do not have come after
+    /// those that they have, in the order of the list.
+    pub nodes: Option<PathBuf>,
     /// Columns of source, target and, if there is a third, weight; found if not given.
     pub columns: Option<Vec<Column>>,
     /// What separates columns; found if not given.
@@ -115,6 +119,8 @@ pub struct InputOptions {
     pub rejects: Option<PathBuf>,
     /// Reads edges as if there were no weights.
     pub ignore_weights: bool,
+    /// What each weight becomes as it is read.
+    pub weight_transform: WeightTransform,
     /// What the lines hold.
     pub rows: Rows,
 }
@@ -123,6 +129,7 @@ impl Default for InputOptions {
     fn default() -> Self {
         Self {
             paths: Vec::new(),
+            nodes: None,
             columns: None,
             delimiter: None,
             comment: b"#".to_vec(),
@@ -130,19 +137,25 @@ impl Default for InputOptions {
             on_bad_line: OnBadLine::Stop,
             rejects: None,
             ignore_weights: false,
+            weight_transform: WeightTransform::None,
             rows: Rows::Edges,
         }
     }
 }
 
 impl InputOptions {
+    /// Every file that is read, in order: the edges, then the nodes.
+    pub(crate) fn all_paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.paths.iter().chain(&self.nodes)
+    }
+
     /// Refuses combinations that cannot be used.
     pub(super) fn check(&self) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
         if self.paths.is_empty() {
             return usage("no input files".into());
         }
-        if self.paths.iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
+        if self.all_paths().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
             return usage("standard input (`-`) can be read only once".into());
         }
         if let Some(columns) = &self.columns {
@@ -152,12 +165,28 @@ impl InputOptions {
             let byte = byte.escape_ascii();
             return usage(format!("`{byte}` cannot separate columns"));
         }
+        if self.ignore_weights && self.weight_transform != WeightTransform::None {
+            return Err(contradicts_ignore_weights("--weight-transform"));
+        }
         let Some(rejects) = &self.rejects else { return Ok(()) };
-        if self.paths.contains(rejects) && rejects != Path::new("-") {
+        if self.all_paths().any(|path| path == rejects) && rejects != Path::new("-") {
             return usage(format!("`{}` is both an input and `--rejects`", rejects.display()));
         }
         Ok(())
     }
+}
+
+/// The error for an option about weights beside one that leaves none.
+pub(crate) fn contradicts_ignore_weights(option: &str) -> Error {
+    let message = format!("`{option}` is about weights, but `--ignore-weights` leaves none");
+    Error::new(ErrorKind::Usage, message).hint("leave one of them out")
+}
+
+/// The error for an option about weights where `path` has edges without.
+pub(crate) fn has_no_weights(path: &Path, option: &str) -> Error {
+    let message = format!("`{}` has no weights, but `{option}` is about weights", path.display());
+    Error::new(ErrorKind::BadInput, message)
+        .hint("use `--columns SOURCE,TARGET,WEIGHT` to say where they are")
 }
 
 fn check_columns(columns: &[Column], header: Header) -> Result<()> {

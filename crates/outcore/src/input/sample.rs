@@ -10,11 +10,13 @@ use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::decompress::Input;
 use super::fault::Origin;
 use super::text::{self, PADDING};
-use super::{Fingerprint, InputOptions, common_weights, describe, detect, total_bytes};
+use super::{
+    Fingerprint, InputOptions, common_weights, describe, detect_next, total_bytes, unweighted,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Mode};
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of text in one piece.
 const PIECE_BYTES: usize = 256 << 10;
@@ -33,6 +35,8 @@ pub struct InputSample {
     pub is_compressed: bool,
     /// Whether edges have weights.
     pub is_weighted: bool,
+    /// The first file with edges, if they have no weights.
+    pub unweighted: Option<PathBuf>,
     /// Bytes of text that were parsed.
     pub sampled_bytes: u64,
     /// Edges in them.
@@ -53,6 +57,8 @@ pub struct InputSample {
     pub seen_twice: u64,
     /// Different sources in the sample.
     pub distinct_sources: u64,
+    /// Nodes of the node list that the sampled edges do not have: all of them, as far as is known.
+    pub listed_nodes: u64,
     /// Runs of edges of one source: near `distinct_sources` if the files are grouped by source.
     pub source_runs: u64,
     /// Whether the sample is the whole input, so that nothing here is an estimate.
@@ -72,6 +78,14 @@ impl InputSample {
 
     /// A number of nodes that there are at least, and one that there are at most, both likely.
     pub fn nodes(&self) -> (u64, u64) {
+        let (least, most) = self.nodes_of_edges();
+        let listed = self.listed_nodes;
+        // Edges beyond the sample may have what the list has.
+        (if self.is_whole { least + listed } else { least.max(listed) }, most + listed)
+    }
+
+    /// The same for the nodes that have edges.
+    pub fn nodes_of_edges(&self) -> (u64, u64) {
         let seen = self.distinct_names;
         if self.is_whole || self.sampled_edges == 0 {
             return (seen, seen);
@@ -94,21 +108,23 @@ impl InputSample {
 /// As [`EdgeReader::open`](super::EdgeReader::open); `Usage` if an input is no regular file.
 pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
     options.check()?;
-    if let Some(path) = options.paths.iter().find(|path| !files.is_regular(path)) {
+    if let Some(path) = options.all_paths().find(|path| !files.is_regular(path)) {
         // A missing file says so itself.
         files.entry(path)?;
         let message =
             format!("`{}` can be read only once, so it cannot be sampled", path.display());
         return Err(Error::new(ErrorKind::Usage, message).hint("write it to a file first"));
     }
-    let total = total_bytes(files, &options.paths).unwrap_or(0);
-    let mut formats = Vec::with_capacity(options.paths.len());
+    let total = total_bytes(files, options).unwrap_or(0);
+    let mut formats = Vec::with_capacity(options.paths.len() + 1);
     let mut tally = Tally::default();
-    let mut text_bytes = 0.0;
+    // Of edges, and of nodes.
+    let mut text_bytes = [0.0; 2];
     let mut is_whole = true;
-    for path in &options.paths {
+    for path in options.all_paths() {
         let mut input = Input::open(files, path, 0)?;
-        let file = detect(&mut input, path, options)?;
+        let file = detect_next(&mut input, options, &formats)?;
+        let text_bytes = &mut text_bytes[usize::from(formats.len() == options.paths.len())];
         let bytes = files.entry(path)?.bytes;
         // Every file gets its share, but the first ones get something at least.
         let share = (bytes as u128 * u128::from(PIECES) / u128::from(total.max(1))) as u64;
@@ -117,10 +133,10 @@ pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
             let (pieces, ratio) = first_piece(&mut input, wanted)?;
             is_whole &= ratio.is_none();
             let read: usize = pieces.iter().map(|piece| piece.text.len()).sum();
-            text_bytes += ratio.map_or(read as f64, |ratio| bytes as f64 * ratio);
+            *text_bytes += ratio.map_or(read as f64, |ratio| bytes as f64 * ratio);
             pieces
         } else {
-            text_bytes += bytes as f64;
+            *text_bytes += bytes as f64;
             let (pieces, is_all) = spread_pieces(files, path, bytes, wanted)?;
             is_whole &= is_all;
             pieces
@@ -133,12 +149,12 @@ pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
         formats.push(file);
     }
     let is_compressed = formats.iter().any(|file| file.is_compressed);
-    let is_weighted = common_weights(&formats)?;
-    Ok(tally.finish(|sample| {
+    let is_weighted = common_weights(&formats, options)?;
+    Ok(tally.finish(text_bytes, |sample| {
         sample.total_bytes = total;
-        sample.text_bytes = text_bytes as u64;
         sample.is_compressed = is_compressed;
         sample.is_weighted = is_weighted;
+        sample.unweighted = unweighted(&formats).map(Path::to_path_buf);
         sample.is_whole = is_whole;
         sample.window_bytes = formats.iter().map(|file| file.window_bytes).max().unwrap_or(0);
         sample.formats = describe(&formats);
@@ -220,6 +236,9 @@ struct Tally {
     source_runs: u64,
     names: HashMap<Fingerprint, (u32, u32)>,
     sources: HashSet<Fingerprint>,
+    /// Text of the node list, and the names in it.
+    listed_bytes: u64,
+    listed: HashSet<Fingerprint>,
 }
 
 impl Tally {
@@ -233,8 +252,15 @@ impl Tally {
         let origin = Origin { file: 0, byte: start, line: 1 };
         let mut chunk = ParsedChunk { text, used, origin, ..ParsedChunk::default() };
         let from = format.preamble_bytes.saturating_sub(start).min(used as u64) as usize;
-        text::parse(&mut chunk, &format.layout, from, false);
         self.pieces += 1;
+        if format.is_node_list {
+            text::parse_nodes(&mut chunk, &format.layout, from, false);
+            self.listed_bytes += used as u64;
+            self.listed.extend(chunk.names.iter().map(|name| name.fingerprint));
+            self.bad_lines += chunk.faults.len() as u64;
+            return;
+        }
+        text::parse(&mut chunk, &format.layout, from, false);
         self.bytes += used as u64;
         self.edges += chunk.edge_count() as u64;
         self.bad_lines += chunk.faults.len() as u64;
@@ -251,16 +277,20 @@ impl Tally {
         }
     }
 
-    fn finish(self, complete: impl FnOnce(&mut InputSample)) -> InputSample {
+    /// `text_bytes` are those of all edges, and of the whole node list.
+    fn finish(self, text_bytes: [f64; 2], complete: impl FnOnce(&mut InputSample)) -> InputSample {
         let distinct = self.names.len() as u64;
         let seen = |times| self.names.values().filter(|(count, _)| *count == times).count() as u64;
         let name_bytes: u64 = self.names.values().map(|&(_, bytes)| u64::from(bytes)).sum();
         let bytes_per_edge = self.bytes as f64 / self.edges.max(1) as f64;
+        let new = self.listed.iter().filter(|name| !self.names.contains_key(name)).count();
+        let scale = (text_bytes[1] / self.listed_bytes.max(1) as f64).max(1.0);
         let mut sample = InputSample {
             total_bytes: 0,
-            text_bytes: 0,
+            text_bytes: text_bytes.iter().sum::<f64>() as u64,
             is_compressed: false,
             is_weighted: false,
+            unweighted: None,
             sampled_bytes: self.bytes,
             sampled_edges: self.edges,
             sampled_bad_lines: self.bad_lines,
@@ -272,13 +302,14 @@ impl Tally {
             seen_twice: seen(2),
             distinct_sources: self.sources.len() as u64,
             source_runs: self.source_runs,
+            listed_nodes: (new as f64 * scale).round() as u64,
             is_whole: false,
             window_bytes: 0,
             formats: Vec::new(),
         };
         complete(&mut sample);
         if !sample.is_whole && self.edges > 0 {
-            sample.edges = (sample.text_bytes as f64 / bytes_per_edge).round() as u64;
+            sample.edges = (text_bytes[0] / bytes_per_edge).round() as u64;
         }
         sample
     }
@@ -307,6 +338,30 @@ mod tests {
         assert!(found.is_whole && found.is_weighted && !found.is_compressed);
         assert_eq!((found.edges, found.distinct_names, found.seen_once), (3, 4, 3));
         assert_eq!((found.name_bytes, found.nodes()), (1.25, (4, 4)));
+    }
+
+    #[test]
+    fn nodes_of_a_list_are_counted() {
+        let sim = Sim::new();
+        let (edges, nodes) = ("a b\nb c\n", "a\nx\ny\nx\n");
+        let listed = |edges: &str, nodes: &str| {
+            sim.put("edges", edges.as_bytes());
+            sim.put("nodes", nodes.as_bytes());
+            let options = InputOptions {
+                paths: vec!["edges".into()],
+                nodes: Some("nodes".into()),
+                ..InputOptions::default()
+            };
+            sample(&Files::new(Arc::new(sim.clone())), &options).unwrap()
+        };
+        let found = listed(edges, nodes);
+        assert_eq!((found.is_whole, found.edges, found.nodes()), (true, 2, (5, 5)));
+        assert_eq!((found.total_bytes, found.text_bytes), (16, 16));
+        let many: String = (0..2_000_000).map(|node| format!("node{node:07}\n")).collect();
+        let found = listed(edges, &many);
+        let (least, most) = found.nodes();
+        assert!(!found.is_whole && found.nodes_of_edges() == (3, 3), "{found:?}");
+        assert!(least > 1_900_000 && most < 2_100_000, "{least} {most}");
     }
 
     #[test]

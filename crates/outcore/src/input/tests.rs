@@ -138,6 +138,113 @@ fn columns_are_chosen() {
 }
 
 #[test]
+fn weights_are_transformed_as_they_are_read() {
+    // Short, long, quoted and spaced numbers take different ways through the parser.
+    let e_values = b"a\tb\t0.0\nb\tc\t1.0000000000000e-50\nc\td\t1e-5\nd\te\t1.0\ne\tf\t12.5\n";
+    let neg_log10 = |options: &mut InputOptions| {
+        options.weight_transform = WeightTransform::NegLog10;
+    };
+    let expected =
+        [("a", "b", 200.0), ("b", "c", 50.0), ("c", "d", 5.0), ("d", "e", 0.0), ("e", "f", 0.0)]
+            .map(|(source, target, weight)| edge(source, target, weight));
+    assert_eq!(edges(e_values, neg_log10), expected);
+    assert_eq!(read(&[e_values], neg_log10, TINY).unwrap().1.zero_weight_edges, 2);
+    let reciprocal = |options: &mut InputOptions| {
+        options.weight_transform = WeightTransform::Reciprocal;
+    };
+    let text = b"\"a\",b, 4\nb,c,0.5\n";
+    assert_eq!(edges(text, reciprocal), [edge("a", "b", 0.25), edge("b", "c", 2.0)]);
+    for bad in ["0", "0.000000000", "-0"] {
+        let text = format!("a\tb\t1\nb\tc\t{bad}\n");
+        for memory in [TINY, LARGE] {
+            let error = read(&[text.as_bytes()], reciprocal, memory).unwrap_err();
+            let message = "file0:2:5: distance is zero, and has no reciprocal";
+            assert_eq!((error.to_string().as_str(), error.kind()), (message, ErrorKind::BadWeight));
+        }
+    }
+    for change in [neg_log10 as fn(&mut InputOptions), reciprocal] {
+        let error = read(&[b"", b"a\tb\n"], change, TINY).unwrap_err();
+        let message = "`file1` has no weights, but `--weight-transform` is about weights";
+        assert_eq!((error.message(), error.kind()), (message, ErrorKind::BadInput));
+        assert!(read(&[b"# no edge\n"], change, TINY).unwrap().0.is_empty());
+        let error = read(&[b"a\tb\t-1\n"], change, TINY).unwrap_err();
+        assert_eq!(error.message(), "weight is negative");
+    }
+}
+
+/// The names of a node list that comes after `edges`, with the summary.
+fn listed(
+    edges: &[u8],
+    nodes: &[u8],
+    change: impl Fn(&mut InputOptions),
+    memory: BatchMemory,
+) -> Result<(Vec<Vec<u8>>, InputSummary)> {
+    let (sim, mut options) = sim(&[edges, nodes]);
+    options.nodes = options.paths.pop();
+    change(&mut options);
+    let mut reader = EdgeReader::open(&Files::new(Arc::new(sim)), &options, memory)?;
+    let (mut batch, mut names) = (Batch::default(), Vec::new());
+    while reader.next_batch(&mut batch)? {
+        for chunk in batch.edges_and_nodes().1 {
+            assert_eq!((chunk.edge_count(), chunk.weights.len()), (0, 0));
+            names.extend(chunk.names.iter().map(|name| chunk.name(name).to_vec()));
+        }
+    }
+    Ok((names, reader.finish()?))
+}
+
+#[test]
+fn a_node_list_is_read_as_the_edges_are() {
+    let expected = [b"z".to_vec(), b"a".to_vec(), b"z".to_vec(), b"x y".to_vec()];
+    let tabs = b"# hi\nz\tlong\nname\na\n\n#\nz\nx y\t2".to_vec();
+    let quotes = b"z,\"\nname\n\"a\",1\r\nz\r\n\"x y\"\n".to_vec();
+    for (edges, nodes) in [
+        (&b"a\tb\t1\n"[..], tabs.clone()),
+        (b"a\tb\t1\n", gzip(&[&tabs])),
+        (b"a\tb\t1\n", zstd(&[&tabs])),
+        (b"from,to\na,b\n", quotes),
+    ] {
+        for memory in [TINY, LARGE] {
+            let (mut names, summary) = listed(edges, &nodes, plain, memory).unwrap();
+            // A header is for the columns of edges.
+            assert_eq!(names.remove(1), b"name");
+            assert_eq!(names, expected);
+            assert_eq!((summary.edges, summary.listed_nodes), (1, 5));
+        }
+    }
+    let spaced = listed(b"a b 1\n", b" c d\n\te\n", plain, TINY).unwrap().0;
+    assert_eq!(spaced, [b"c", b"e"]);
+    for nodes in [&b""[..], b"# nobody\n"] {
+        assert!(listed(b"a b\n", nodes, plain, TINY).unwrap().0.is_empty());
+    }
+}
+
+#[test]
+fn bad_lines_of_a_node_list_are_named() {
+    let message = "file1:3:1: node has no name";
+    let skip = |options: &mut InputOptions| options.on_bad_line = OnBadLine::Skip;
+    for memory in [TINY, LARGE] {
+        let error = listed(b"a\tb\t1\n", b"z\na\n\tb\n", plain, memory).unwrap_err();
+        assert_eq!((error.to_string().as_str(), error.kind()), (message, ErrorKind::EmptyName));
+        let (names, summary) = listed(b"a\tb\t1\n", b"z\na\n\tb\n", skip, memory).unwrap();
+        assert_eq!((names.len(), summary.skipped_lines), (2, 1));
+        let long = "x".repeat(NAME_LIMIT + 1);
+        let error = listed(b"a\tb\t1\n", long.as_bytes(), plain, memory).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NameTooLong);
+        let error = listed(b"a,b,1\n", b"\"c\n", plain, memory).unwrap_err();
+        assert_eq!(error.to_string(), "file1:1:1: quote is not closed on its line");
+        let error = listed(b"a\tb\t-1\n", b"\tx\n", plain, memory).unwrap_err();
+        assert_eq!(error.to_string(), "file0:1:5: weight is negative");
+    }
+    assert!(listed(b"a\tb\n", b"\xff\xfeb\0", plain, TINY).is_err());
+    let stdin = |options: &mut InputOptions| {
+        options.paths = vec!["-".into()];
+        options.nodes = Some("-".into());
+    };
+    assert_eq!(listed(b"a b", b"c", stdin, TINY).unwrap_err().kind(), ErrorKind::Usage);
+}
+
+#[test]
 fn files_follow_one_another() {
     let (found, summary) = read(&[b"a\tb", b"", b"c,d\r\n", b"# no\n"], plain, TINY).unwrap();
     assert_eq!(found, [edge("a", "b", 1.0), edge("c", "d", 1.0)]);
@@ -252,6 +359,10 @@ fn options_that_cannot_be_used_are_refused() {
     refuse(&|options| options.columns = columns(&[2, 2]));
     refuse(&|options| options.delimiter = Some(Delimiter::Byte(b'\n')));
     refuse(&|options| options.rejects = Some("file0".into()));
+    refuse(&|options| {
+        options.ignore_weights = true;
+        options.weight_transform = WeightTransform::Log;
+    });
     let error = read(&[b"\xfd7zXZ\0...."], plain, TINY).unwrap_err();
     assert_eq!(error.message(), "`file0` is compressed with xz, not text");
     assert!(read(&[b"\xff\xfea\0\t\0"], plain, TINY).is_err());

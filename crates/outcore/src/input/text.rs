@@ -9,7 +9,7 @@ use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::fault::{Fault, Problem};
 use super::field::{self, Fingerprint, NAME_LIMIT, first_equal, splat};
 use super::format::Layout;
-use super::{Delimiter, NameRef, Rows, SHORT_NAME_BYTES};
+use super::{Delimiter, NameRef, Rows, SHORT_NAME_BYTES, WeightTransform};
 use memchr::{memchr, memchr2, memchr3};
 
 /// Bytes behind the text that may be loaded, but mean nothing.
@@ -69,6 +69,7 @@ struct Plain {
     skipped: u32,
     /// First byte of comments, or 256.
     comment: u16,
+    transform: WeightTransform,
 }
 
 impl Plain {
@@ -82,6 +83,7 @@ impl Plain {
             delimiters: splat(delimiter),
             skipped: layout.weight.map_or(0, |column| column as u32 - 2),
             comment: layout.comment.first().map_or(256, |&byte| u16::from(byte)),
+            transform: layout.transform,
         }
     }
 }
@@ -162,10 +164,11 @@ fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
         weight_start = skip_columns(plain, text, weight_start)?;
     }
     let (low, _) = field::words(text, weight_start);
-    let (weight, weight_end) = match field::short_weight(low) {
-        Some((weight, len)) => (weight, weight_start + len),
+    let (value, weight_end) = match field::short_weight(low) {
+        Some((value, len)) => (value, weight_start + len),
         None => long_weight(plain, text, weight_start)?,
     };
+    let weight = plain.transform.code(value).ok()?;
     let end = text[weight_end];
     let next = if end == b'\n' {
         weight_end + 1
@@ -181,9 +184,9 @@ fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
 
 /// A weight of more characters, and where it ends.
 #[inline(never)]
-fn long_weight(plain: &Plain, text: &[u8], at: usize) -> Option<(u32, usize)> {
+fn long_weight(plain: &Plain, text: &[u8], at: usize) -> Option<(f64, usize)> {
     let end = at + memchr2(plain.delimiter, b'\n', &text[at..])?;
-    Some((field::weight_code(&text[at..end]).ok()?, end))
+    Some((field::weight_value(&text[at..end]).ok()?, end))
 }
 
 /// Appends the name at `at` and gives where it ends (at a delimiter or a line end); `None` if it is
@@ -296,6 +299,83 @@ fn parse_general(
     }
 }
 
+/// Parses a chunk of a node list: the first column of each line, whatever the other columns are.
+pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
+    let ParsedChunk { text, used, names, faults, .. } = chunk;
+    let mut at = from;
+    while at < *used {
+        let bounds = Bounds::of(text, at, *used);
+        match node_line(layout, text, &bounds) {
+            Ok(None) => {}
+            Ok(Some(mut field)) => {
+                field.unescape(text);
+                names.push(field.name(text));
+            }
+            Err(fault) => {
+                faults.push(fault);
+                if stop {
+                    return;
+                }
+            }
+        }
+        at = bounds.next;
+    }
+}
+
+/// The name on a line of a node list, if it is more than a comment.
+fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Field>, Fault> {
+    if layout.is_nothing(&text[bounds.start..bounds.shown]) {
+        return Ok(None);
+    }
+    if bounds.is_too_long() {
+        return Err(bounds.fault(Problem::LineTooLong, bounds.start, bounds.shown));
+    }
+    let (at, end) = (bounds.start, bounds.end);
+    let mut fields = Fields { layout, quoted: layout.quotes, text, at, end, ended: false };
+    let field = match fields.next() {
+        None => return Ok(None),
+        Some(Err((problem, start, stop))) => return Err(bounds.fault(problem, start, stop)),
+        Some(Ok(field)) => field,
+    };
+    let (start, stop) = field.outer;
+    if field.bytes() == 0 {
+        return Err(bounds.fault(Problem::EmptyNode, start, stop));
+    }
+    if field.bytes() > NAME_LIMIT {
+        return Err(bounds.fault(Problem::NameTooLong, start, stop));
+    }
+    Ok(Some(field))
+}
+
+/// Where a line lies in the text.
+struct Bounds {
+    start: usize,
+    /// Without the line end.
+    end: usize,
+    /// What is shown of it at most ends here.
+    shown: usize,
+    /// Start of the line behind it.
+    next: usize,
+}
+
+impl Bounds {
+    fn of(text: &[u8], at: usize, used: usize) -> Self {
+        let stop = memchr(b'\n', &text[at..used]).map_or(used, |len| at + len);
+        let end = if stop > at && text[stop - 1] == b'\r' { stop - 1 } else { stop };
+        Self { start: at, end, shown: end.min(at + LINE_LIMIT), next: stop + 1 }
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.next - self.start > LINE_LIMIT
+    }
+
+    fn fault(&self, problem: Problem, start: usize, stop: usize) -> Fault {
+        let [line_start, line_end, start, end] =
+            [self.start, self.shown, start, stop].map(|byte| byte as u32);
+        Fault { problem, line_start, line_end, start, end }
+    }
+}
+
 /// What a line is.
 pub(super) enum Line {
     /// A blank line or a comment.
@@ -367,18 +447,13 @@ pub(super) fn general_line(
     at: usize,
     used: usize,
 ) -> (Line, usize) {
-    let stop = memchr(b'\n', &text[at..used]).map_or(used, |len| at + len);
-    let end = if stop > at && text[stop - 1] == b'\r' { stop - 1 } else { stop };
-    let next = stop + 1;
-    let shown = end.min(at + LINE_LIMIT);
+    let bounds = Bounds::of(text, at, used);
+    let Bounds { end, shown, next, .. } = bounds;
     if layout.is_nothing(&text[at..shown]) {
         return (Line::Nothing, next);
     }
-    let bad = |problem, start: usize, stop: usize| {
-        let [line_start, line_end, start, end] = [at, shown, start, stop].map(|byte| byte as u32);
-        (Line::Bad(Fault { problem, line_start, line_end, start, end }), next)
-    };
-    if next - at > LINE_LIMIT {
+    let bad = |problem, start, stop| (Line::Bad(bounds.fault(problem, start, stop)), next);
+    if bounds.is_too_long() {
         return bad(Problem::LineTooLong, at, shown);
     }
     let mut fields = Fields { layout, quoted, text, at, end, ended: false };
@@ -412,7 +487,8 @@ pub(super) fn general_line(
     }
     let mut code = 0;
     if layout.weight.is_some() {
-        match field::weight_code(&text[weight.start..weight.end]) {
+        let value = field::weight_value(&text[weight.start..weight.end]);
+        match value.and_then(|value| layout.transform.code(value)) {
             Ok(found) => code = found,
             Err(problem) => return bad(problem, weight.outer.0, weight.outer.1),
         }

@@ -86,11 +86,16 @@ pub struct Manifest {
 
 impl Manifest {
     /// That of a job of this process that begins.
-    pub(super) fn new(files: &Files, job: JobKind, inputs: &[PathBuf], result: &Path) -> Self {
+    pub(super) fn new<'a>(
+        files: &Files,
+        job: JobKind,
+        inputs: impl Iterator<Item = &'a PathBuf>,
+        result: &Path,
+    ) -> Self {
         Self {
             owner: Owner::current(),
             job,
-            inputs: inputs.iter().map(|path| InputFile::new(files, path)).collect(),
+            inputs: inputs.map(|path| InputFile::new(files, path)).collect(),
             result: result.display().to_string(),
             stages_done: Vec::new(),
         }

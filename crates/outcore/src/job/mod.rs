@@ -10,17 +10,24 @@
 //! Temporary files live in one directory below the work directory; it is removed when the job ends,
 //! however it ends. Its manifest says which stages are finished.
 
+mod given;
 mod manifest;
+mod outputs;
 mod present;
 mod read;
 mod report;
 mod score;
+mod weights;
 
 pub use manifest::{InputFile, JobKind, Manifest};
-pub use report::{CommunitiesReport, InputReport, PresentReport, Report, StageReport};
+pub use outputs::outputs;
+pub use report::{
+    CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
+};
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
+pub use weights::Normalize;
 
-use crate::cluster::{self, ClusterMemory, ClusterOptions, Communities};
+use crate::cluster::{self, ClusterOptions, Communities, Given};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
@@ -28,7 +35,7 @@ use crate::io::{Files, Scratch, Tuning, peak_memory_bytes, resident_memory_bytes
 use crate::plan::{InputSize, Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::units::format_counted;
+use present::Telling;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -43,6 +50,13 @@ pub struct JobOptions {
     pub duplicates: Duplicates,
     /// Whether edges from a node to itself are kept.
     pub keep_loops: bool,
+    /// Keeps out edges that weigh less, after [`InputOptions::weight_transform`].
+    pub min_weight: Option<f64>,
+    /// Keeps out edges that weigh more.
+    pub max_weight: Option<f64>,
+    /// What the weights of the others are divided by. Thresholds come before, and do not hold for self
+    /// hits.
+    pub normalize: Normalize,
     /// Memory and threads.
     pub limits: Limits,
     /// Where temporary files go.
@@ -76,19 +90,22 @@ struct Job<'a> {
     manifest: Option<(Manifest, PathBuf)>,
     /// What a sample of the input foretold, where there is one.
     plan: Option<Plan>,
+    /// What the graph is built for, if it is clustered.
+    clustering: Option<&'a ClusterOptions>,
 }
 
 impl<'a> Job<'a> {
     fn new(files: &'a Files, observer: &'a dyn Observer, limits: Limits) -> Self {
         let (start, report) = (Instant::now(), Report::new(limits));
-        Self { files, observer, limits, start, report, manifest: None, plan: None }
+        let (manifest, plan, clustering) = (None, None, None);
+        Self { files, observer, limits, start, report, manifest, plan, clustering }
     }
 
     /// Makes the directory for temporary files, named after the result.
-    fn scratch(
+    fn scratch<'p>(
         &mut self,
         kind: JobKind,
-        inputs: &[PathBuf],
+        inputs: impl Iterator<Item = &'p PathBuf>,
         parent: &Path,
         result: &Path,
     ) -> Result<Scratch> {
@@ -162,11 +179,15 @@ impl<'a> Job<'a> {
     /// Refuses what cannot succeed, where a sample can tell.
     fn preflight(&mut self, options: &JobOptions, directory: &Path) -> Result<()> {
         self.limits.check()?;
-        if options.input.paths.iter().any(|path| !self.files.is_regular(path)) {
+        if options.input.all_paths().any(|path| !self.files.is_regular(path)) {
             return Ok(());
         }
         let sample = input::sample(self.files, &options.input)?;
-        let plan = plan_sampled(&sample, options.limits, &self.files.tuning())?;
+        let plan = plan_sampled(&sample, options, &self.files.tuning())?;
+        if let Some(clustering) = self.clustering {
+            let nodes = plan.input.node_count_at_least;
+            self.limits.check_clustering(clustering.node_bytes(nodes, options.directed))?;
+        }
         if let Some(free) = self.files.free_bytes(directory) {
             plan.check_disk(free, directory)?;
         }
@@ -174,28 +195,56 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
+    /// Clusters the graph and writes each result to its file.
     fn cluster(
         &mut self,
         graph: &Graph,
         options: &ClusterOptions,
+        telling: &Telling<'_>,
         scratch: &Scratch,
-    ) -> Result<Communities> {
+    ) -> Result<()> {
+        let earlier = self.read_earlier(graph, telling, scratch)?;
+        let given = self.read_given(graph, &options.propagation, scratch.path())?;
+        let all = self.find(graph, options, given, scratch)?;
+        let single = all.len() == 1;
+        for (at, found) in all.into_iter().enumerate() {
+            let mut report = CommunitiesReport::new(graph, options, at, &found);
+            let (told, presented) = self.present(graph, telling, found, &earlier, scratch)?;
+            report.presented = presented;
+            if !single {
+                let output = telling.outputs[at].display().to_string();
+                self.report.results.push(ResultReport { output, communities: report.clone() });
+            }
+            if at == 0 {
+                self.report.communities = Some(report);
+            }
+            if let Some(path) = telling.representatives.get(at) {
+                self.represent(graph, &told, path, scratch)?;
+            }
+            self.write(graph, &told, &telling.outputs[at])?;
+        }
+        Ok(())
+    }
+
+    fn find(
+        &mut self,
+        graph: &Graph,
+        options: &ClusterOptions,
+        given: Given,
+        scratch: &Scratch,
+    ) -> Result<Vec<Communities>> {
         self.stage(Stage::Cluster, |job| {
             // What earlier stages gave back, the allocator may still hold.
             let held = resident_memory_bytes().unwrap_or(0);
             let memory = job.limits.memory_left(held);
-            let least = ClusterMemory::of(graph, options.method, job.limits.threads).total_bytes();
+            let least = options.memory(graph, given.count(), job.limits.threads).total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
-            let communities =
-                cluster::cluster(graph, options, memory, scratch.path(), job.observer)?;
-            let summary = format!(
-                "{}, {}, modularity {:.4}",
-                format_counted(communities.sweeps.into(), "sweep", "sweeps"),
-                format_counted(communities.community_count, "community", "communities"),
-                communities.modularity
-            );
-            job.report.communities = Some(CommunitiesReport::new(graph, options, &communities));
-            Ok((communities, summary))
+            let scratch = scratch.path();
+            let all = cluster::cluster_from(graph, options, given, memory, scratch, job.observer)?;
+            let modularity = all.iter().map(|found| format!("{:.4}", found.modularity));
+            let modularity = modularity.collect::<Vec<_>>().join(", ");
+            let summary = format!("{}, modularity {modularity}", cluster::summary(&all));
+            Ok((all, summary))
         })
     }
 }
@@ -220,7 +269,7 @@ fn scratch_name(result: &Path) -> String {
 /// Reads edges and writes the graph directory `graph`.
 ///
 /// # Errors
-/// `Usage` if `graph` exists; bad input, `MemoryTooSmall`, `DiskTooSmall`, `DiskFull`, `Io`,
+/// `Usage` if `graph` exists or options contradict each other; bad input, `MemoryTooSmall`, `DiskTooSmall`, `DiskFull`, `Io`,
 /// `Interrupted`. No temporary file is left.
 pub fn build(
     files: &Files,
@@ -229,6 +278,7 @@ pub fn build(
     observer: &dyn Observer,
 ) -> Result<Report> {
     let files = &options.limits.tuned(files);
+    options.check_weights()?;
     if files.entry(graph).is_ok() {
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
@@ -236,7 +286,7 @@ pub fn build(
     in_pool(options.limits, || {
         let mut job = Job::new(files, observer, options.limits);
         let scratch =
-            job.scratch(JobKind::Build, &options.input.paths, &options.work_dir, graph)?;
+            job.scratch(JobKind::Build, options.input.all_paths(), &options.work_dir, graph)?;
         let mut part = graph.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
@@ -252,7 +302,8 @@ pub fn build(
     })
 }
 
-/// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output).
+/// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output), or to the
+/// files beside it that [`outputs`] names.
 ///
 /// # Errors
 /// As [`build`]; `CorruptFile` for a damaged graph. No temporary file and no part of the output is
@@ -279,7 +330,10 @@ pub fn cluster_and_present(
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<Report> {
-    present::check(files, source, present, output)?;
+    options.check()?;
+    let telling = &Telling::new(files, options, present, output)?;
+    telling.check(files, source)?;
+    given::check(files, &options.propagation)?;
     match source {
         Source::Graph { path, limits, work_dir } => {
             limits.check()?;
@@ -287,21 +341,25 @@ pub fn cluster_and_present(
             let graph = Graph::open(files, path)?;
             in_pool(*limits, || {
                 let mut job = Job::new(files, observer, *limits);
-                let inputs = std::slice::from_ref(path);
+                let inputs = std::iter::once(path).chain(options.propagation.files());
+                let inputs = inputs.chain(&present.earlier);
                 let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output)?;
-                job.cluster_graph(&graph, options, present, &scratch, output)?;
+                job.cluster(&graph, options, telling, &scratch)?;
                 Ok(job.finish())
             })
         }
         Source::Edges(edges) => in_pool(edges.limits, || {
+            edges.check_weights()?;
             let files = &edges.limits.tuned(files);
             let mut job = Job::new(files, observer, edges.limits);
-            let scratch =
-                job.scratch(JobKind::Cluster, &edges.input.paths, &edges.work_dir, output)?;
+            job.clustering = Some(options);
+            let inputs = edges.input.all_paths().chain(options.propagation.files());
+            let inputs = inputs.chain(&present.earlier);
+            let scratch = job.scratch(JobKind::Cluster, inputs, &edges.work_dir, output)?;
             let directory = scratch.path().join("graph");
             job.build(edges, &scratch, &directory)?;
             let graph = Graph::open(files, &directory)?;
-            job.cluster_graph(&graph, options, present, &scratch, output)?;
+            job.cluster(&graph, options, telling, &scratch)?;
             Ok(job.finish())
         }),
     }
@@ -312,18 +370,22 @@ pub fn cluster_and_present(
 /// # Errors
 /// Bad input in the sample; `MemoryTooSmall`; `Io`.
 pub fn plan(files: &Files, options: &JobOptions) -> Result<Plan> {
+    options.check_weights()?;
     let sample = input::sample(files, &options.input)?;
     if sample.is_whole && sample.edges == 0 {
         return Err(read::no_edges());
     }
-    plan_sampled(&sample, options.limits, &options.limits.allowed(files.tuning()))
+    plan_sampled(&sample, options, &options.limits.allowed(files.tuning()))
 }
 
-fn plan_sampled(sample: &InputSample, limits: Limits, tuning: &Tuning) -> Result<Plan> {
+fn plan_sampled(sample: &InputSample, options: &JobOptions, tuning: &Tuning) -> Result<Plan> {
+    if let (Some(option), Some(path)) = (options.weight_option(), &sample.unweighted) {
+        return Err(input::has_no_weights(path, option));
+    }
     let (least, _) = sample.nodes();
     // An estimate from many repeated names is trusted to a fifth; else only what was seen.
     let is_sound = sample.is_whole || sample.seen_twice >= 100;
-    let sound = if sample.is_whole { least } else { least / 5 * 4 };
+    let sound = if sample.is_whole { least } else { sample.nodes_of_edges().0 / 5 * 4 };
     let size = InputSize {
         text_bytes: sample.text_bytes,
         file_bytes: sample.total_bytes,
@@ -332,6 +394,7 @@ fn plan_sampled(sample: &InputSample, limits: Limits, tuning: &Tuning) -> Result
         node_count_at_least: if is_sound { sound } else { sample.distinct_names },
         name_bytes: sample.name_bytes,
         is_weighted: sample.is_weighted,
+        has_self_scores: options.normalize == Normalize::SelfScore,
     };
-    Plan::new(size, limits, tuning)
+    Plan::new(size, options.limits, tuning)
 }

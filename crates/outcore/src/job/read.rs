@@ -3,16 +3,19 @@
 //! Index and sort share the memory of the read stage: the sort takes what the index leaves, and
 //! writes a run early when the index needs more.
 
-use super::{InputReport, Job, JobOptions};
+use super::weights::{SelfScores, Side, Thresholds};
+use super::{InputReport, Job, JobOptions, Normalize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter, NamesWriter};
 use crate::ids::NodeIndex;
-use crate::input::{Batch, BatchMemory, EdgeReader, ParsedChunk};
-use crate::io::Scratch;
+use crate::input::{
+    self, Batch, BatchMemory, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
+};
+use crate::io::{Scratch, Tuning};
 use crate::plan::CHUNK_BYTES;
 use crate::progress::{Event, Stage, tell};
 use crate::sort::{Record, Sorted, Sorter};
-use crate::units::{format_bytes, format_counted, size_to_type};
+use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use crate::weight::Weight;
 use rayon::prelude::*;
 use std::path::Path;
@@ -21,6 +24,32 @@ use std::path::Path;
 struct Numbered<R: Record> {
     sorter: Sorter<R>,
     node_count: u64,
+    /// There if weights are to be divided by them.
+    scores: Option<SelfScores>,
+}
+
+impl<R: Record> Numbered<R> {
+    fn score_bytes(&self) -> u64 {
+        self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
+    }
+}
+
+/// What became of edges, beside those that are arcs now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Fate {
+    below: u64,
+    above: u64,
+    self_hits: u64,
+}
+
+impl Fate {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            below: self.below + other.below,
+            above: self.above + other.above,
+            self_hits: self.self_hits + other.self_hits,
+        }
+    }
 }
 
 /// Text to the graph in `directory`.
@@ -36,20 +65,28 @@ where
     let mut numbered = job.stage(Stage::Read, |job| {
         let numbered = read::<R>(job, options, scratch, directory)?;
         let input = job.report.input.clone().unwrap_or_default();
-        let summary = format!(
+        let mut summary = format!(
             "{}, {}",
             format_counted(input.edge_count, "edge", "edges"),
             format_counted(numbered.node_count, "node", "nodes")
         );
+        let dropped = input.zero_weight_count + input.below_min_count + input.above_max_count;
+        if dropped > 0 {
+            let edges = format_counted(dropped, "edge", "edges");
+            summary += &format!(", {edges} dropped by weight");
+        }
         Ok((numbered, summary))
     })?;
-    numbered.sorter.set_budget(job.limits.merge_bytes(&job.files.tuning()))?;
+    let merge_bytes = job.limits.merge_bytes_beside(numbered.score_bytes(), &job.files.tuning());
+    let too_small =
+        || job.limits.too_small(numbered.node_count, numbered.scores.is_some(), "the input has");
+    numbered.sorter.set_budget(merge_bytes.ok_or_else(too_small)?)?;
     job.stage(Stage::Merge, |job| {
-        let node_count = numbered.node_count;
+        let (node_count, scores) = (numbered.node_count, numbered.scores);
         let sorted = numbered.sorter.finish()?;
         let sort = sorted.summary();
         job.report.sort = Some(sort);
-        let graph = merge(job, options, sorted, node_count, directory)?;
+        let graph = merge(job, options, sorted, node_count, scores, directory)?;
         let summary = match (sort.run_count, sort.pass_count) {
             (0, _) => "sorted in memory".into(),
             (runs, passes) => format!(
@@ -72,54 +109,229 @@ fn read<R>(
 where
     R: Record + From<ArcRecord>,
 {
-    let limits = job.limits;
-    let memory = BatchMemory { chunk_bytes: CHUNK_BYTES as usize, chunks: limits.batch_chunks() };
-    let mut reader = EdgeReader::open(job.files, &options.input, memory)?;
-    let begin = Event::Begin { stage: Stage::Read, total: reader.total_bytes(), unit: "bytes" };
-    tell(job.observer, begin)?;
-    let mut names = NamesWriter::create(job.files, directory)?;
-    let mut index = NodeIndex::new(limits.threads, limits.read_bytes());
-    // What decompression keeps is the input's choice, so it is known only now.
-    let window_bytes = reader.window_bytes();
-    let mut sort_bytes = limits
-        .sort_bytes(window_bytes)
-        .ok_or_else(|| window_too_large(limits.memory_bytes, window_bytes))?;
-    let mut sorter = Sorter::<R>::new(job.files, scratch.path(), sort_bytes, limits.threads)?;
-    let (mut batch, mut indexes) = (Batch::default(), Vec::new());
-    while reader.next_batch(&mut batch)? {
-        index.resolve(&batch.chunks, &mut indexes, |name| names.push(name))?;
-        let index_bytes = index.memory_bytes() + window_bytes;
-        if index_bytes + sort_bytes > limits.read_bytes() {
-            // Room for the next step of the index as well, so that this happens rarely.
-            let room = limits.sort_bytes(index_bytes + index_bytes / 8);
-            sort_bytes = room.ok_or_else(|| outgrown(job, &reader, index.node_count()))?;
-            sorter.set_budget(sort_bytes)?;
+    let mut reading = Reading::new(job, options, scratch, directory)?;
+    let (total, unit) = (reading.reader.total_bytes(), "bytes");
+    tell(job.observer, Event::Begin { stage: Stage::Read, total, unit })?;
+    let mut batch = Batch::default();
+    while reading.reader.next_batch(&mut batch)? {
+        let (edges, listed) = batch.edges_and_nodes();
+        reading.take_edges(edges)?;
+        reading.take_nodes(listed)?;
+        tell(job.observer, Event::Advance { done: reading.reader.done_bytes() })?;
+    }
+    reading.finish(job)
+}
+
+/// The read stage at work.
+struct Reading<'a, R: Record> {
+    options: &'a JobOptions,
+    tuning: Tuning,
+    reader: EdgeReader,
+    index: NodeIndex,
+    /// Of the names of each chunk.
+    indexes: Vec<Vec<u32>>,
+    names: NamesWriter,
+    scores: Option<SelfScores>,
+    sorter: Sorter<R>,
+    sort_bytes: u64,
+    thresholds: Thresholds,
+    fate: Fate,
+    listed_only: u64,
+}
+
+impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
+    fn new(
+        job: &Job<'_>,
+        options: &'a JobOptions,
+        scratch: &Scratch,
+        directory: &Path,
+    ) -> Result<Self> {
+        let limits = job.limits;
+        let (chunk_bytes, chunks) = (CHUNK_BYTES as usize, limits.batch_chunks());
+        let memory = BatchMemory { chunk_bytes, chunks };
+        let reader = EdgeReader::open(job.files, &options.input, memory)?;
+        if let (Some(option), Some(path)) = (options.weight_option(), reader.unweighted()) {
+            return Err(input::has_no_weights(path, option));
         }
-        emit(&batch.chunks, &indexes, options.directed, &mut sorter)?;
-        tell(job.observer, Event::Advance { done: reader.done_bytes() })?;
+        // What decompression keeps is the input's choice, so it is known only now.
+        let window_bytes = reader.window_bytes();
+        let sort_bytes = limits
+            .sort_bytes(window_bytes)
+            .ok_or_else(|| window_too_large(limits.memory_bytes, window_bytes))?;
+        let is_scored = options.normalize == Normalize::SelfScore;
+        Ok(Self {
+            options,
+            tuning: job.files.tuning(),
+            reader,
+            index: NodeIndex::new(limits.threads, limits.read_bytes()),
+            indexes: Vec::new(),
+            names: NamesWriter::create(job.files, directory)?,
+            scores: is_scored.then(|| SelfScores::new(limits.read_bytes())),
+            sorter: Sorter::new(job.files, scratch.path(), sort_bytes, limits.threads)?,
+            sort_bytes,
+            thresholds: Thresholds::new(options),
+            fate: Fate::default(),
+            listed_only: 0,
+        })
     }
-    let format = reader.describe();
-    let summary = reader.finish()?;
-    names.finish()?;
-    if let Some(text) = summary.warning() {
-        tell(job.observer, Event::Warning { text: &text })?;
+
+    /// Numbers the names of edges, and hands their arcs to the sort.
+    fn take_edges(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
+        self.index.resolve(chunks, &mut self.indexes, |name| self.names.push(name))?;
+        self.make_room()?;
+        if let Some(scores) = &self.scores {
+            scores.gather(chunks, &self.indexes, self.thresholds);
+        }
+        self.fate = self.fate.plus(self.emit(chunks)?);
+        Ok(())
     }
-    if summary.edges == 0 {
-        return Err(no_edges());
+
+    /// Numbers the names of the node list.
+    fn take_nodes(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        let before = self.index.node_count();
+        self.index.resolve(chunks, &mut self.indexes, |name| self.names.push(name))?;
+        self.listed_only += self.index.node_count() - before;
+        self.make_room()
     }
-    job.report.input = Some(InputReport {
-        line_count: summary.lines,
-        edge_count: summary.edges,
-        zero_weight_count: summary.zero_weight_edges,
-        skipped_count: summary.skipped_lines,
-        formats: format,
-    });
-    Ok(Numbered { sorter, node_count: index.node_count() })
+
+    /// Takes memory from the sort when names and scores need more.
+    fn make_room(&mut self) -> Result<()> {
+        let limits = self.options.limits;
+        let node_count = self.index.node_count();
+        let mut score_bytes = 0;
+        if let Some(scores) = &mut self.scores {
+            scores.grow(node_count);
+            score_bytes = scores.memory_bytes();
+        }
+        // What cannot be merged need not be read to its end.
+        if limits.merge_bytes_beside(score_bytes, &self.tuning).is_none() {
+            return Err(self.outgrown());
+        }
+        let held_bytes = self.index.memory_bytes() + self.reader.window_bytes() + score_bytes;
+        if held_bytes + self.sort_bytes > limits.read_bytes() {
+            // Room for the next step of the index as well, so that this happens rarely.
+            let room = limits.sort_bytes(held_bytes + held_bytes / 8);
+            self.sort_bytes = room.ok_or_else(|| self.outgrown())?;
+            self.sorter.set_budget(self.sort_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Names and scores have outgrown the limit: the limit to type comes from the share of the input
+    /// read.
+    fn outgrown(&self) -> Error {
+        let done = self.reader.done_bytes().max(1) as f64;
+        let share =
+            self.reader.total_bytes().map_or(0.5, |total| (done / total.max(1) as f64).min(1.0));
+        let expected = (self.index.node_count() as f64 / share.max(0.01)) as u64;
+        self.options.limits.too_small(expected, self.scores.is_some(), "the input seems to have")
+    }
+
+    /// Hands the arcs of all chunks to the sorter, in the order of the input.
+    fn emit(&mut self, chunks: &[ParsedChunk]) -> Result<Fate> {
+        let arcs_an_edge = if self.options.directed { 1 } else { 2 };
+        let lens: Vec<usize> =
+            chunks.iter().map(|chunk| chunk.edge_count() * arcs_an_edge).collect();
+        let space = self.sorter.space(lens.iter().sum())?;
+        let mut parts = Vec::with_capacity(chunks.len());
+        let mut rest = space;
+        for &len in &lens {
+            let (part, tail) = rest.split_at_mut(len);
+            parts.push(part);
+            rest = tail;
+        }
+        let (options, thresholds) = (self.options, self.thresholds);
+        let done: Vec<(usize, Fate)> = (chunks, &self.indexes, parts)
+            .into_par_iter()
+            .map(|(chunk, indexes, out)| {
+                put_arcs(&chunk.weights, indexes, options, thresholds, out)
+            })
+            .collect();
+        let (counts, fates): (Vec<usize>, Vec<Fate>) = done.into_iter().unzip();
+        let filled = close_gaps(self.sorter.space(lens.iter().sum())?, &lens, &counts);
+        self.sorter.commit(filled);
+        Ok(fates.into_iter().fold(Fate::default(), Fate::plus))
+    }
+
+    /// Ends reading: reports, and warns of what the user should know.
+    fn finish(self, job: &mut Job<'_>) -> Result<Numbered<R>> {
+        let formats = self.reader.describe();
+        let summary = self.reader.finish()?;
+        self.names.finish()?;
+        if let Some(text) = summary.warning() {
+            tell(job.observer, Event::Warning { text: &text })?;
+        }
+        if summary.edges == 0 {
+            return Err(no_edges());
+        }
+        if let Some(error) = nothing_left(&summary, self.fate, self.options) {
+            return Err(error);
+        }
+        let node_count = self.index.node_count();
+        let no_self_hit_count = self.scores.as_ref().map_or(0, SelfScores::without_self_hit);
+        if no_self_hit_count > 0 {
+            let text = format!(
+                "{} of {} have no self hit: the largest weight of their edges is their self score",
+                format_count(no_self_hit_count),
+                format_counted(node_count, "node", "nodes")
+            );
+            tell(job.observer, Event::Warning { text: &text })?;
+        }
+        job.report.input = Some(InputReport {
+            line_count: summary.lines,
+            edge_count: summary.edges,
+            zero_weight_count: summary.zero_weight_edges,
+            below_min_count: self.fate.below,
+            above_max_count: self.fate.above,
+            self_hit_count: self.fate.self_hits,
+            no_self_hit_count,
+            listed_count: summary.listed_nodes,
+            listed_only_count: self.listed_only,
+            skipped_count: summary.skipped_lines,
+            formats,
+        });
+        Ok(Numbered { sorter: self.sorter, node_count, scores: self.scores })
+    }
 }
 
 pub(super) fn no_edges() -> Error {
     Error::new(ErrorKind::BadInput, "the input holds no edges")
         .hint("an edge is a line with two names, and a weight if there is one")
+}
+
+/// The error for edges that all weigh too little or too much; without options about weights, a graph
+/// may be without edges.
+fn nothing_left(summary: &InputSummary, fate: Fate, options: &JobOptions) -> Option<Error> {
+    let zero = summary.zero_weight_edges;
+    let is_neg_log10 = options.input.weight_transform == WeightTransform::NegLog10;
+    let dropped = zero + fate.below + fate.above;
+    if dropped < summary.edges || !(is_neg_log10 || fate.below + fate.above > 0) {
+        return None;
+    }
+    let (min, max) = (options.min_weight.unwrap_or(0.0), options.max_weight.unwrap_or(0.0));
+    let parts = [
+        (fate.below, format!("below `--min-weight {min}`")),
+        (fate.above, format!("above `--max-weight {max}`")),
+        (zero, "of weight 0".into()),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, place)| format!("{} {place}", format_count(count)))
+        .collect();
+    let edges = format_counted(summary.edges, "edge", "edges");
+    let message = format!("no edges are left of {edges}: {}", parts.join(", "));
+    let hint = if fate.below > fate.above {
+        "use a smaller `--min-weight`"
+    } else if fate.above > 0 {
+        "use a larger `--max-weight`"
+    } else {
+        "`--weight-transform neglog10` is for E-values; `--columns` says where they are"
+    };
+    Some(Error::new(ErrorKind::BadInput, message).hint(hint))
 }
 
 fn window_too_large(memory_bytes: u64, window_bytes: u64) -> Error {
@@ -129,67 +341,45 @@ fn window_too_large(memory_bytes: u64, window_bytes: u64) -> Error {
         .hint(format!("use `--memory {}` or more", size_to_type(memory_bytes + window_bytes)))
 }
 
-/// The index has outgrown the limit: the limit to type comes from the share of the input read.
-fn outgrown(job: &Job<'_>, reader: &EdgeReader, node_count: u64) -> Error {
-    let done = reader.done_bytes().max(1) as f64;
-    let share = reader.total_bytes().map_or(0.5, |total| (done / total.max(1) as f64).min(1.0));
-    let expected = (node_count as f64 / share.max(0.01)) as u64;
-    job.limits.too_small(expected, "the input seems to have")
-}
-
-/// Hands the arcs of all chunks to the sorter, in the order of the input.
-fn emit<R>(
-    chunks: &[ParsedChunk],
-    indexes: &[Vec<u32>],
-    directed: bool,
-    sorter: &mut Sorter<R>,
-) -> Result<()>
-where
-    R: Record + From<ArcRecord>,
-{
-    let arcs_an_edge = if directed { 1 } else { 2 };
-    let lens: Vec<usize> =
-        chunks.iter().map(|chunk| chunk.names.len() / 2 * arcs_an_edge).collect();
-    let space = sorter.space(lens.iter().sum())?;
-    let mut parts = Vec::with_capacity(chunks.len());
-    let mut rest = space;
-    for &len in &lens {
-        let (part, tail) = rest.split_at_mut(len);
-        parts.push(part);
-        rest = tail;
-    }
-    let counts: Vec<usize> = (chunks, indexes, parts)
-        .into_par_iter()
-        .map(|(chunk, indexes, out)| put_arcs(&chunk.weights, indexes, directed, out))
-        .collect();
-    let filled = close_gaps(sorter.space(lens.iter().sum())?, &lens, &counts);
-    sorter.commit(filled);
-    Ok(())
-}
-
-/// Writes the arcs of one chunk to `out`; gives their number. A directed edge becomes an arc at the
-/// node that it points to, since labels flow along edges.
+/// Writes the arcs of one chunk to `out`; gives their number, and what became of other edges. A
+/// directed edge becomes an arc at the node that it points to, since labels flow along edges.
 fn put_arcs<R: From<ArcRecord>>(
     weights: &[u32],
     indexes: &[u32],
-    directed: bool,
+    options: &JobOptions,
+    thresholds: Thresholds,
     out: &mut [R],
-) -> usize {
-    let mut filled = 0;
+) -> (usize, Fate) {
+    let (mut filled, mut fate) = (0, Fate::default());
+    let has_self_hits = options.normalize == Normalize::SelfScore;
     let (edges, _) = indexes.as_chunks::<2>();
     for (edge, &[source, target]) in edges.iter().enumerate() {
         let weight = weights.get(edge).copied().unwrap_or(Weight::ONE.code());
-        if weight == 0 {
+        let side = thresholds.side(weight);
+        if has_self_hits && source == target && side != Side::Zero {
+            fate.self_hits += 1;
             continue;
+        }
+        match side {
+            Side::Inside => {}
+            Side::Zero => continue,
+            Side::Below => {
+                fate.below += 1;
+                continue;
+            }
+            Side::Above => {
+                fate.above += 1;
+                continue;
+            }
         }
         out[filled] = ArcRecord { source: target, target: source, weight }.into();
         filled += 1;
-        if !directed && source != target {
+        if !options.directed && source != target {
             out[filled] = ArcRecord { source, target, weight }.into();
             filled += 1;
         }
     }
-    filled
+    (filled, fate)
 }
 
 /// Moves the filled front of every part up to the one before; gives the number of all.
@@ -211,6 +401,7 @@ fn merge<R: Record + Into<ArcRecord>>(
     options: &JobOptions,
     mut sorted: Sorted<R>,
     node_count: u64,
+    scores: Option<SelfScores>,
     directory: &Path,
 ) -> Result<GraphSummary> {
     let total = sorted.summary().record_count;
@@ -227,6 +418,9 @@ fn merge<R: Record + Into<ArcRecord>>(
     while let Some(block) = sorted.next_block()? {
         arcs.clear();
         arcs.extend(block.iter().map(|&record| -> ArcRecord { record.into() }));
+        if let Some(scores) = &scores {
+            scores.divide(&mut arcs);
+        }
         writer.push(&arcs)?;
         done += arcs.len() as u64;
         tell(job.observer, Event::Advance { done })?;

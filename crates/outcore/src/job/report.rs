@@ -1,6 +1,6 @@
 //! What a job did, as data for `--report` and other surfaces.
 
-use crate::cluster::{ClusterOptions, Communities, Method};
+use crate::cluster::{ClusterOptions, Communities, Method, PropagationOptions};
 use crate::graph::{Graph, GraphSummary};
 use crate::plan::Limits;
 use crate::present::Small;
@@ -37,6 +37,18 @@ pub struct InputReport {
     pub edge_count: u64,
     /// Edges of weight 0, kept out.
     pub zero_weight_count: u64,
+    /// Edges kept out because their weight is below the least one wanted.
+    pub below_min_count: u64,
+    /// Edges kept out because their weight is above the largest one wanted.
+    pub above_max_count: u64,
+    /// Edges from a node to itself that gave its self score.
+    pub self_hit_count: u64,
+    /// Nodes without such an edge, whose score is the largest weight of their other edges.
+    pub no_self_hit_count: u64,
+    /// Names in the list of nodes.
+    pub listed_count: u64,
+    /// Nodes that only the list has.
+    pub listed_only_count: u64,
     /// Lines skipped because they were bad.
     pub skipped_count: u64,
     /// How each file was read, in words.
@@ -50,6 +62,12 @@ pub struct CommunitiesReport {
     pub method: Method,
     /// Seed.
     pub seed: u64,
+    /// Arcs lighter than this did not count.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub min_weight: f64,
+    /// More options of label propagation, if any was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub propagation: Option<PropagationOptions>,
     /// Communities.
     pub community_count: u64,
     /// Communities of one node.
@@ -76,13 +94,27 @@ pub struct CommunitiesReport {
     pub converged: bool,
     /// Arcs visited by all sweeps.
     pub visited_arc_count: u64,
+    /// How they were presented, if not as they were found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presented: Option<PresentReport>,
 }
 
 impl CommunitiesReport {
-    pub(super) fn new(graph: &Graph, options: &ClusterOptions, found: &Communities) -> Self {
+    /// Of the result number `at`.
+    pub(super) fn new(
+        graph: &Graph,
+        options: &ClusterOptions,
+        at: usize,
+        found: &Communities,
+    ) -> Self {
+        let mut propagation = options.propagation.clone();
+        propagation.attenuation = propagation.attenuation.get(at).copied().into_iter().collect();
+        let is_plain = propagation == PropagationOptions::default();
         Self {
             method: options.method,
             seed: options.seed,
+            min_weight: options.min_weight,
+            propagation: (!is_plain).then_some(propagation),
             community_count: found.community_count,
             singleton_count: found.singleton_count,
             largest_size: found.largest,
@@ -96,6 +128,7 @@ impl CommunitiesReport {
             level_count: found.levels,
             sweep_count: u64::from(found.sweeps),
             visited_arc_count: found.arcs_visited,
+            presented: None,
         }
     }
 }
@@ -117,6 +150,21 @@ pub struct PresentReport {
     pub kept_number_count: Option<u64>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// One of several results.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ResultReport {
+    /// Its file.
+    pub output: String,
+    /// The result in numbers.
+    #[serde(flatten)]
+    pub communities: CommunitiesReport,
+}
+
 /// A whole job.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Report {
@@ -136,8 +184,9 @@ pub struct Report {
     pub graph: Option<GraphSummary>,
     /// The communities, when the job found any.
     pub communities: Option<CommunitiesReport>,
-    /// How they were presented.
-    pub presented: Option<PresentReport>,
+    /// All results, if there are several; `communities` is the first of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<ResultReport>,
     /// Time of the job.
     pub seconds: f64,
     /// Bytes read.
@@ -159,7 +208,7 @@ impl Report {
             sort: None,
             graph: None,
             communities: None,
-            presented: None,
+            results: Vec::new(),
             seconds: 0.0,
             read_bytes: 0,
             write_bytes: 0,

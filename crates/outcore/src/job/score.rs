@@ -108,7 +108,8 @@ pub fn score(
         let mut job = Job::new(files, observer, options.limits);
         let scoring = Scoring { graph, options };
         scoring.check_memory(1)?;
-        let scratch = job.scratch(JobKind::Score, &inputs, &options.work_dir, Path::new("-"))?;
+        let scratch =
+            job.scratch(JobKind::Score, inputs.iter(), &options.work_dir, Path::new("-"))?;
         scoring.run(&mut job, &scratch)
     })
 }

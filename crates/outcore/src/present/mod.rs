@@ -140,17 +140,17 @@ impl Presented {
     }
 }
 
-/// What all this takes of the memory at most, the labels included, if `earlier_count` communities of
-/// an earlier result have a node in the graph.
+/// What all this takes of the memory at most, the labels of all results included, if so many
+/// communities of an earlier result have a node in the graph.
 pub fn memory_bytes_for(
     graph: &Graph,
     options: &PresentOptions,
-    earlier_count: u64,
+    (result_count, earlier_count): (u64, u64),
     threads: usize,
 ) -> u64 {
     let nodes = graph.node_count();
     let matched = u64::from(options.earlier.is_some());
-    let labels = 4 * nodes + matched * 8 * nodes;
+    let labels = result_count * 4 * nodes + matched * 8 * nodes;
     let sorts = Sorter::<SharedNode>::BUDGET_MIN + Sorter::<Overlap>::BUDGET_MIN;
     let matching = matched * (matching::earlier_bytes(earlier_count) + sorts);
     let representatives = match options.representatives {

@@ -1,0 +1,170 @@
+//! The options of label propagation: their arguments, presets and meaning to the engine.
+
+use crate::args::{Method, MethodName};
+use clap::{Args, ValueEnum};
+use outcore::cluster::{self, AttenuationRule, Consensus, PropagationOptions, Visits};
+use outcore::{Error, ErrorKind, Result};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Label propagation options")]
+pub(crate) struct Labels {
+    /// Let a label's votes lose this for each hop from where it began, 0 to 1 (Leung et al. 2009).
+    /// Several values give a result each from one pass over the graph: with `0,0.5` and `-o x.tsv`
+    /// they are `x.0.tsv` and `x.0.5.tsv` [default: 0]
+    #[arg(long, value_name = "D[,D...]", value_delimiter = ',', num_args = 1)]
+    pub(crate) attenuation: Option<Vec<f64>>,
+    /// What is left of a vote: `hops` is 1 - D x hops; `change` is 1 - (p x hops)^D, where p is the
+    /// share of the nodes that changed in the sweep before [default: hops]
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub(crate) attenuation_rule: Option<Rule>,
+    /// Take a label only if the weights of its votes sum to this or more [default: 0]
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
+    pub(crate) label_cutoff: Option<f64>,
+    /// Look at a node at most so often; `root-degree` is the square root of the largest degree, but at
+    /// least 5 [default: no limit]
+    #[arg(long, value_name = "N|root-degree")]
+    pub(crate) max_visits: Option<MaxVisits>,
+    /// First labels: `star` lets a quarter of the nodes lend theirs to neighbors, with `own` every
+    /// node begins with its own [default: star]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) seeding: Option<Seeding>,
+    /// First labels of the nodes named in a file of `node<TAB>community`, such as an earlier result;
+    /// other nodes begin as ever, and may take the label of a neighbor that is named
+    #[arg(long, value_name = "FILE")]
+    pub(crate) initial: Option<PathBuf>,
+    /// Labels that never change, of the nodes named in a file of `node<TAB>community`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fixed: Option<PathBuf>,
+    /// Raise weights to this power first, above 0 and at most 16 [default: 1]
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    pub(crate) inflation: Option<f64>,
+    /// Find what runs with N seeds, from `--seed` upward, agree on: once more with the weight of each
+    /// edge times the share of runs in which its ends are together
+    #[arg(long, value_name = "N")]
+    pub(crate) consensus: Option<u32>,
+    /// Leave out edges whose ends are together in a smaller share of the runs [default: 0.5]
+    #[arg(long, value_name = "SHARE", requires = "consensus")]
+    pub(crate) consensus_share: Option<f64>,
+    /// Begin from the settings of another program; options given beside this hold. `exolabel`:
+    /// --attenuation 1 --attenuation-rule change --max-visits root-degree --seeding own --converge
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    pub(crate) like: Option<Like>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Rule {
+    Hops,
+    Change,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Seeding {
+    Star,
+    Own,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Like {
+    #[value(name = "exolabel")]
+    ExoLabel,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MaxVisits(Visits);
+
+impl std::str::FromStr for MaxVisits {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "root-degree" => Ok(Self(Visits::RootOfDegree)),
+            _ => match text.parse() {
+                Ok(0) | Err(_) => Err("it is a number from 1, or `root-degree`".into()),
+                Ok(most) => Ok(Self(Visits::Most(most))),
+            },
+        }
+    }
+}
+
+impl Labels {
+    /// Refuses options of label propagation for other methods; none is ignored in silence.
+    pub(crate) fn refuse_for(&self, method: &Method) -> Result<()> {
+        if method.method == MethodName::LabelPropagation {
+            return Ok(());
+        }
+        let given = [
+            (self.attenuation.is_some(), "--attenuation"),
+            (self.attenuation_rule.is_some(), "--attenuation-rule"),
+            (self.label_cutoff.is_some(), "--label-cutoff"),
+            (self.max_visits.is_some(), "--max-visits"),
+            (self.seeding.is_some(), "--seeding"),
+            (self.initial.is_some(), "--initial"),
+            (self.fixed.is_some(), "--fixed"),
+            (self.inflation.is_some(), "--inflation"),
+            (self.consensus.is_some(), "--consensus"),
+            (self.like.is_some(), "--like"),
+        ];
+        match given.iter().find(|(is_given, _)| *is_given) {
+            None => Ok(()),
+            Some((_, option)) => {
+                let message = format!("`{option}` is an option of label propagation alone");
+                let hint = "leave it out, or use `--method label-propagation`";
+                Err(Error::new(ErrorKind::Usage, message).hint(hint))
+            }
+        }
+    }
+
+    /// Whether sweeps go on until nothing changes unless a limit is given.
+    pub(crate) fn converges(&self) -> bool {
+        self.like == Some(Like::ExoLabel)
+    }
+
+    pub(crate) fn options(&self) -> PropagationOptions {
+        let mut options = PropagationOptions::default();
+        if self.like == Some(Like::ExoLabel) {
+            options.attenuation = vec![1.0];
+            options.attenuation_rule = AttenuationRule::Change;
+            options.max_visits = Visits::RootOfDegree;
+            options.seeding = cluster::Seeding::Own;
+        }
+        options.initial.clone_from(&self.initial);
+        options.fixed.clone_from(&self.fixed);
+        if let Some(values) = &self.attenuation {
+            options.attenuation.clone_from(values);
+        }
+        if let Some(rule) = self.attenuation_rule {
+            options.attenuation_rule = match rule {
+                Rule::Hops => AttenuationRule::Hops,
+                Rule::Change => AttenuationRule::Change,
+            };
+        }
+        if let Some(seeding) = self.seeding {
+            options.seeding = match seeding {
+                Seeding::Star => cluster::Seeding::Star,
+                Seeding::Own => cluster::Seeding::Own,
+            };
+        }
+        options.label_cutoff = self.label_cutoff.unwrap_or(options.label_cutoff);
+        options.max_visits = self.max_visits.map_or(options.max_visits, |MaxVisits(most)| most);
+        options.inflation = self.inflation.unwrap_or(options.inflation);
+        options.consensus = self
+            .consensus
+            .map(|runs| Consensus::new(runs, self.consensus_share.unwrap_or(Consensus::SHARE)));
+        options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn visits_are_a_number_or_a_rule() {
+        assert_eq!("7".parse(), Ok(MaxVisits(Visits::Most(7))));
+        assert_eq!("root-degree".parse(), Ok(MaxVisits(Visits::RootOfDegree)));
+        for text in ["0", "-1", "many", ""] {
+            assert!(text.parse::<MaxVisits>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The end of label propagation, for one result or several: one scan splits the communities of all and
+//! adds up what their modularity needs.
+
+use super::bits::Bits;
+use super::cache::BlockSource;
+use super::connect::{Closing, Pieces, block_sums, split_count};
+use super::number::{SizeCount, number};
+use super::parallel::PerThread;
+use super::table::Sum;
+use super::tally::Tally;
+use super::{Communities, History, Job};
+use crate::error::Result;
+use crate::progress::{Event, tell};
+
+/// Labels that the sweeps have led to.
+pub(super) struct Outcome {
+    /// By node; labels are nodes.
+    pub(super) labels: Vec<u32>,
+    pub(super) history: History,
+}
+
+impl Job<'_> {
+    /// Splits, numbers and rates the communities. Nodes that are `held` and have the same label stay
+    /// together even where no path inside their community joins them.
+    pub(super) fn finish_all<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        outcomes: Vec<Outcome>,
+        held: Option<&Bits>,
+    ) -> Result<Vec<Communities>> {
+        tell(self.observer, Event::Detail { text: "splitting and counting communities" })?;
+        let directed = self.graph.is_directed();
+        let count = self.graph.node_count() as usize;
+        let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
+        let pieces: Vec<Pieces> = outcomes.iter().map(|_| Pieces::new(count, directed)).collect();
+        let scratch = PerThread::new(Closing::default);
+        // Several levels have taken more than that before.
+        let is_remembered = self.options.method.is_multilevel() || self.strength_bytes() > 0;
+        let mut strengths = is_remembered.then(|| Vec::with_capacity(count));
+        let mut insides = vec![0.0; outcomes.len()];
+        let mut sums = Vec::new();
+        source.for_all(|block| {
+            tell(self.observer, Event::Advance { done })?;
+            for (at, (outcome, pieces)) in outcomes.iter().zip(&pieces).enumerate() {
+                let (labels, pieces) = (&outcome.labels, Some(pieces));
+                block_sums::<S>(block, directed, labels, pieces, &scratch, &mut sums)?;
+                // One by one, as where the nodes are looked at again.
+                sums.iter().for_each(|s| insides[at] += s.inside);
+                if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
+                    strengths.extend(sums.iter().map(|s| s.strength));
+                }
+            }
+            Ok(())
+        })?;
+        // All are numbered before any is rated: the pieces make room for the sums.
+        let numbered: Vec<Numbered> = outcomes
+            .into_iter()
+            .zip(pieces)
+            .map(|(outcome, pieces)| Numbered::new(outcome, pieces, held))
+            .collect();
+        let of_one = numbered.len() == 1;
+        let rate = |(numbered, inside): (Numbered, f64)| {
+            let tallied = numbered.tallied(directed);
+            let mut tally = Tally::new(tallied, directed);
+            if let Some(strengths) = &mut strengths {
+                tally.add_inside(inside);
+                let nodes = numbered.labels.iter().zip(strengths.iter());
+                nodes.for_each(|(&label, &strength)| tally.add(label, strength));
+                if of_one {
+                    *strengths = Vec::new();
+                }
+            } else {
+                let tick = |_: &_| tell(self.observer, Event::Advance { done });
+                tally = tally.scan::<S>(source, &numbered.labels, None, &scratch, tick)?;
+            }
+            Ok(numbered.rated(&tally, source.scans()))
+        };
+        numbered.into_iter().zip(insides).map(rate).collect()
+    }
+}
+
+/// Communities with their final numbers.
+struct Numbered {
+    labels: Vec<u32>,
+    sizes: Vec<SizeCount>,
+    split_count: u64,
+    history: History,
+}
+
+impl Numbered {
+    fn new(outcome: Outcome, pieces: Pieces, held: Option<&Bits>) -> Self {
+        let Outcome { mut labels, history } = outcome;
+        if let Some(held) = held {
+            // Such a label is the first of the nodes that hold it.
+            held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));
+        }
+        let mut roots = pieces.into_roots();
+        let split_count = split_count(&labels, &roots, labels.len());
+        let sizes = number(&mut roots, &mut labels);
+        Self { labels: roots, sizes, split_count, history }
+    }
+
+    fn community_count(&self) -> u64 {
+        self.sizes.iter().map(|s| s.count).sum()
+    }
+
+    fn singleton_count(&self) -> u64 {
+        self.sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count)
+    }
+
+    /// How many communities need a sum of their own.
+    fn tallied(&self, directed: bool) -> usize {
+        let singles = if directed { 0 } else { self.singleton_count() };
+        (self.community_count() - singles) as usize
+    }
+
+    fn rated(self, tally: &Tally, scans: u64) -> Communities {
+        Communities {
+            community_count: self.community_count(),
+            singleton_count: self.singleton_count(),
+            largest: self.sizes.first().map_or(0, |s| u64::from(s.size)),
+            split_count: self.split_count,
+            modularity: tally.modularity(),
+            coverage: tally.coverage(),
+            sweeps: self.history.sweeps,
+            scans: scans + self.history.scans,
+            cycles: self.history.cycles,
+            levels: self.history.levels,
+            converged: self.history.converged,
+            last_moved: self.history.last_moved,
+            arcs_visited: self.history.arcs,
+            sizes: self.sizes,
+            labels: self.labels,
+        }
+    }
+}

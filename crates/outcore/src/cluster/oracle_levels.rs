@@ -1,0 +1,313 @@
+//! The specification of the methods with several levels, written for reading: one thread, maps, plain
+//! logarithms, sums from their definitions. See `oracle` for label propagation and the closing pass.
+
+use super::Method;
+use super::hash::{Hash, LEAD, LEVEL, ORDER, REFINE, SUB, TIE, mix};
+use crate::weight::{RELATIVE_TOLERANCE, Weight};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A graph in memory.
+pub(super) struct Level {
+    /// For each node its neighbors, ascending, with weights.
+    pub(super) arcs: Vec<Vec<(u32, f64)>>,
+    pub(super) loops: Vec<f64>,
+    /// How many nodes of the input each stands for.
+    pub(super) counts: Vec<u32>,
+}
+
+pub(super) struct Levels {
+    pub(super) method: Method,
+    pub(super) resolution: f64,
+    pub(super) cycles: u32,
+    pub(super) seed: u64,
+    pub(super) sweeps: u32,
+}
+
+/// Masses and cuts of communities.
+struct Sums {
+    mass: BTreeMap<u32, f64>,
+    cut: BTreeMap<u32, f64>,
+    total: f64,
+}
+
+fn plogp(x: f64) -> f64 {
+    if x > 0.0 { x * x.log2() } else { 0.0 }
+}
+
+impl Level {
+    fn strength(&self, v: usize) -> f64 {
+        self.degree(v) + 2.0 * self.loops[v]
+    }
+
+    fn degree(&self, v: usize) -> f64 {
+        self.arcs[v].iter().map(|&(_, w)| w).sum()
+    }
+
+    fn blocks(&self) -> Vec<Range<usize>> {
+        let size = self.arcs.len().div_ceil(64).clamp(256, 65_536);
+        let n = self.arcs.len();
+        (0..n).step_by(size).map(|first| first..(first + size).min(n)).collect()
+    }
+
+    fn weights(&self, v: usize, labels: &[u32]) -> BTreeMap<u32, f64> {
+        let mut weights = BTreeMap::new();
+        for &(u, w) in &self.arcs[v] {
+            *weights.entry(labels[u as usize]).or_insert(0.0) += w;
+        }
+        weights
+    }
+}
+
+impl Levels {
+    /// The label of every node before the closing pass.
+    pub(super) fn cluster(&mut self, level: &Level) -> Vec<u32> {
+        let n = level.arcs.len() as f64;
+        if self.method == Method::Cpm {
+            let arcs: Vec<f64> = level.arcs.iter().flatten().map(|&(_, w)| w).collect();
+            self.resolution *= arcs.iter().sum::<f64>() / arcs.len().max(1) as f64;
+        }
+        let mut labels = self.first_groups(level, self.seed ^ LEAD, None);
+        let mut active = vec![true; labels.len()];
+        for _ in 0..5 {
+            let moved = self.sweep(level, self.seed, &mut labels, None, &mut active);
+            if moved <= (0.01 * n) as u64 {
+                break;
+            }
+        }
+        for cycle in 1..=self.cycles {
+            self.descend(level, 0, self.seed, &mut labels);
+            let mut active = vec![true; labels.len()];
+            let moved = self.sweep(level, self.seed, &mut labels, None, &mut active);
+            let is_last = moved <= (0.02 * n) as u64 || cycle == self.cycles;
+            if is_last && moved > 0 {
+                self.sweep(level, self.seed, &mut labels, None, &mut active);
+            }
+            if is_last {
+                break;
+            }
+        }
+        labels
+    }
+
+    /// Leaders and those that follow them, or single nodes; labels are dense, leaders first.
+    fn first_groups(&self, level: &Level, seed: u64, classes: Option<&[u32]>) -> Vec<u32> {
+        let n = level.arcs.len() as u32;
+        let stars = self.method != Method::Cpm;
+        let leads = |v: u32| stars && Hash::new(seed).of(u64::from(v), 0).is_multiple_of(4);
+        let leaders: Vec<u32> = (0..n).filter(|&v| leads(v)).collect();
+        let mut next = leaders.len() as u32;
+        let may = |v: u32, u: u32| classes.is_none_or(|c| c[u as usize] == c[v as usize]);
+        let mut labels = Vec::new();
+        for v in 0..n {
+            let near = level.arcs[v as usize].iter().filter(|&&(u, _)| leads(u) && may(v, u));
+            let most = near.clone().map(|&(_, w)| w).fold(0.0, f64::max);
+            let key = |u: u32| (Hash::new(seed ^ u64::from(v)).of(u64::from(u), 1), !u);
+            let least = most * (1.0 - RELATIVE_TOLERANCE);
+            let best = near.filter(|&&(_, w)| w >= least).map(|&(u, _)| u).max_by_key(|&u| key(u));
+            let leader = if leads(v) { Some(v) } else { best };
+            labels.push(match leader.map(|u| leaders.binary_search(&u).unwrap() as u32) {
+                Some(label) => label,
+                None => {
+                    next += 1;
+                    next - 1
+                }
+            });
+        }
+        labels
+    }
+
+    fn mass(&self, level: &Level, v: usize) -> f64 {
+        match self.method {
+            Method::Cpm => f64::from(level.counts[v]),
+            _ => level.strength(v),
+        }
+    }
+
+    fn sums(&self, level: &Level, labels: &[u32]) -> Sums {
+        let mut sums = Sums { mass: BTreeMap::new(), cut: BTreeMap::new(), total: 0.0 };
+        for (v, &label) in labels.iter().enumerate() {
+            *sums.mass.entry(label).or_insert(0.0) += self.mass(level, v);
+            let outside = level.arcs[v].iter().filter(|&&(u, _)| labels[u as usize] != label);
+            *sums.cut.entry(label).or_insert(0.0) += outside.map(|&(_, w)| w).sum::<f64>();
+            sums.total += level.strength(v);
+        }
+        sums
+    }
+
+    /// How much better the objective gets if `v` takes a label, and the scale of its rounding.
+    fn gain(&self, level: &Level, labels: &[u32], sums: &Sums, v: usize, to: u32) -> (f64, f64) {
+        let from = labels[v];
+        let weights = level.weights(v, labels);
+        let weight = |label: u32| weights.get(&label).copied().unwrap_or(0.0);
+        let (degree, mass) = (level.degree(v), self.mass(level, v));
+        let factor = match self.method {
+            Method::Cpm => self.resolution,
+            _ if sums.total > 0.0 => self.resolution / sums.total,
+            _ => 0.0,
+        };
+        if self.method != Method::MapEquation {
+            let stay = weight(from) - factor * mass * (sums.mass[&from] - mass);
+            return (weight(to) - factor * mass * sums.mass[&to] - stay, degree);
+        }
+        let all: f64 = sums.cut.values().sum();
+        let length = |changed: &[(u32, f64, f64)], all: f64| {
+            let parts = changed.iter().map(|&(label, mass, cut)| {
+                let (p, q) = (sums.mass[&label] + mass, sums.cut[&label] + cut);
+                plogp((p + q) / sums.total) - 2.0 * plogp(q / sums.total)
+            });
+            plogp(all / sums.total) + parts.sum::<f64>()
+        };
+        let out = (from, -mass, 2.0 * weight(from) - degree);
+        let into = (to, mass, degree - 2.0 * weight(to));
+        let before = length(&[(from, 0.0, 0.0), (to, 0.0, 0.0)], all);
+        (before - length(&[out, into], all + out.2 + into.2), mass / sums.total)
+    }
+
+    fn best(
+        &self,
+        level: &Level,
+        (labels, classes): (&[u32], Option<&[u32]>),
+        sums: &Sums,
+        v: usize,
+        seed: u64,
+    ) -> Option<u32> {
+        let allowed = |label: u32| {
+            let class = |label: u32| classes.map(|classes| classes[label as usize]);
+            label != labels[v] && class(label) == class(labels[v])
+        };
+        let gains: Vec<(u32, f64, f64)> = level
+            .weights(v, labels)
+            .keys()
+            .filter(|&&label| allowed(label))
+            .map(|&label| {
+                let (gain, scale) = self.gain(level, labels, sums, v, label);
+                (label, gain, scale * RELATIVE_TOLERANCE)
+            })
+            .collect();
+        let most = gains.iter().map(|&(_, gain, _)| gain).fold(f64::NEG_INFINITY, f64::max);
+        let hash = Hash::new(seed ^ TIE ^ v as u64);
+        gains
+            .iter()
+            .filter(|&&(_, gain, rounding)| most - rounding > rounding && gain >= most - rounding)
+            .map(|&(label, ..)| label)
+            .max_by_key(|&label| (hash.of(u64::from(label), u64::from(self.sweeps)), !label))
+    }
+
+    fn sweep(
+        &mut self,
+        level: &Level,
+        seed: u64,
+        labels: &mut [u32],
+        classes: Option<&[u32]>,
+        active: &mut [bool],
+    ) -> u64 {
+        self.sweeps += 1;
+        let number = u64::from(self.sweeps);
+        let mut blocks = level.blocks();
+        blocks.sort_by_key(|b| (Hash::new(seed ^ ORDER).of(b.start as u64, number), b.start));
+        let mut moved = 0;
+        for block in blocks {
+            let snapshot: Vec<usize> = block.filter(|&v| active[v]).collect();
+            for group in 0..4 {
+                let sums = self.sums(level, labels);
+                let mut proposals = Vec::new();
+                for &v in &snapshot {
+                    if Hash::new(seed ^ SUB).of(v as u64, number) % 4 != group {
+                        continue;
+                    }
+                    active[v] = false;
+                    let best = self.best(level, (labels, classes), &sums, v, seed);
+                    proposals.extend(best.map(|label| (v, label)));
+                }
+                let mut movers = Vec::new();
+                for (v, label) in proposals {
+                    let sums = self.sums_with(level, labels, label);
+                    let (gain, scale) = self.gain(level, labels, &sums, v, label);
+                    if gain > scale * RELATIVE_TOLERANCE {
+                        labels[v] = label;
+                        movers.push(v);
+                    } else {
+                        active[v] = true;
+                    }
+                }
+                moved += movers.len() as u64;
+                for v in movers {
+                    for &(u, _) in &level.arcs[v] {
+                        active[u as usize] |= labels[u as usize] != labels[v];
+                    }
+                }
+            }
+        }
+        moved
+    }
+
+    /// The sums, with one for a label that may have lost its last node.
+    fn sums_with(&self, level: &Level, labels: &[u32], label: u32) -> Sums {
+        let mut sums = self.sums(level, labels);
+        sums.mass.entry(label).or_insert(0.0);
+        sums.cut.entry(label).or_insert(0.0);
+        sums
+    }
+
+    /// Solves the levels above this one.
+    fn descend(&mut self, level: &Level, number: u64, seed: u64, labels: &mut [u32]) {
+        let n = labels.len();
+        let leaders = seed ^ REFINE ^ mix(u64::from(self.sweeps));
+        let mut groups = self.first_groups(level, leaders, Some(labels));
+        let mut classes = vec![0; n];
+        (0..n).for_each(|v| classes[groups[v] as usize] = labels[v]);
+        self.sweep(level, seed, &mut groups, Some(&classes), &mut vec![true; n]);
+        let count = renumber(&mut groups);
+        if count as f64 >= 0.99 * n as f64 {
+            return;
+        }
+        let mut above = vec![0; count];
+        (0..n).for_each(|v| above[groups[v] as usize] = labels[v]);
+        renumber(&mut above);
+        let next = contract(level, &groups, count);
+        let seed = mix(self.seed ^ LEVEL ^ (number + 1));
+        let mut active = vec![true; count];
+        for _ in 0..50 {
+            if self.sweep(&next, seed, &mut above, None, &mut active) == 0 {
+                break;
+            }
+        }
+        self.descend(&next, number + 1, seed, &mut above);
+        (0..n).for_each(|v| labels[v] = above[groups[v] as usize]);
+    }
+}
+
+/// Makes labels dense, in their order.
+fn renumber(labels: &mut [u32]) -> usize {
+    let mut used: Vec<u32> = labels.to_vec();
+    used.sort_unstable();
+    used.dedup();
+    labels.iter_mut().for_each(|label| *label = used.binary_search(label).unwrap() as u32);
+    used.len()
+}
+
+fn contract(level: &Level, groups: &[u32], count: usize) -> Level {
+    let rounded = |weight: f64| Weight::from_code(Weight::new(weight).code()).value();
+    let mut pairs: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+    let (mut loops, mut counts) = (vec![0.0; count], vec![0; count]);
+    for (v, arcs) in level.arcs.iter().enumerate() {
+        let group = groups[v];
+        counts[group as usize] += level.counts[v];
+        loops[group as usize] += level.loops[v];
+        for &(u, weight) in arcs {
+            if groups[u as usize] != group {
+                pairs.entry((group, groups[u as usize])).or_default().push(weight);
+            } else if (u as usize) < v {
+                loops[group as usize] += weight;
+            }
+        }
+    }
+    let mut arcs = vec![Vec::new(); count];
+    for ((a, b), mut weights) in pairs {
+        weights.sort_by(f64::total_cmp);
+        arcs[a as usize].push((b, rounded(weights.iter().sum())));
+    }
+    let loops = loops.into_iter().map(|w| if w > 0.0 { rounded(w) } else { 0.0 }).collect();
+    Level { arcs, loops, counts }
+}

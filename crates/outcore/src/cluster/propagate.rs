@@ -1,0 +1,400 @@
+//! Label propagation, for one set of options or several at a time.
+//!
+//! ```text
+//!  given labels, stars --> labels of every run --sweep, sweep, ...--> labels --closing--> communities
+//!                                                a block of the graph is
+//!                                                read once for all runs
+//!  consensus: runs with a seed each --> labels --agreement--> weights --one more run--> communities
+//! ```
+//!
+//! Several runs advance together: each block is swept for one after the other while it is in memory, so
+//! that the file is read once for all. A run does what it would do alone. Memory: 4.125 bytes a node and
+//! run; 2 more if votes are attenuated, 2 if visits are limited, 1 in directed graphs.
+
+use super::bits::Bits;
+use super::cache::BlockSource;
+use super::closing::Outcome;
+use super::label_propagation::InsideWeight;
+use super::memory::ClusterMemory;
+use super::options::{AttenuationRule, Consensus, PropagationOptions, Seeding};
+use super::start::{FirstLabels, Given, Start};
+use super::sweep::{Nodes, Swept, Workshop, sweep_block};
+use super::table::Sum;
+use super::votes::{Ballot, Rules, Votes};
+use super::{ClusterOptions, Communities, History, Job, Method, SWEEPS};
+use crate::error::Result;
+use crate::graph::{Block, Graph, SEGMENT_ARCS};
+use crate::io::reserve_large_pages;
+use crate::progress::{Event, tell};
+use crate::units::format_counted;
+use std::sync::atomic::{AtomicU8, AtomicU32};
+
+/// What sets a run apart from those beside it.
+#[derive(Debug, Clone, Copy)]
+struct Set {
+    seed: u64,
+    attenuation: f64,
+}
+
+/// The memory that runs need; `given_count` arrays of labels are there at the start.
+pub(super) fn memory(
+    options: &ClusterOptions,
+    graph: &Graph,
+    given_count: u64,
+    threads: usize,
+) -> ClusterMemory {
+    let base = ClusterMemory::of(graph, Method::LabelPropagation, threads);
+    let limits_visits = options.most_visits(graph).is_some();
+    let node_bits = node_bits(options, graph.is_directed(), limits_visits, given_count);
+    let segment = graph.max_degree().min(SEGMENT_ARCS as u64);
+    let attenuates = options.propagation.attenuates();
+    let ballots = if attenuates { (threads as u64 + 1) * Ballot::bytes(segment) } else { 0 };
+    ClusterMemory {
+        node_bytes: (node_bits * graph.node_count()).div_ceil(8),
+        scratch_bytes: base.scratch_bytes + ballots,
+        ..base
+    }
+}
+
+/// What the phases take of the memory for each node: the most of them.
+pub(super) fn node_bits(
+    options: &ClusterOptions,
+    directed: bool,
+    limits_visits: bool,
+    given_count: u64,
+) -> u64 {
+    let propagation = &options.propagation;
+    let (attenuates, runs) = (propagation.attenuates(), propagation.runs());
+    let (directed_byte, has_given) = (u64::from(directed), u64::from(given_count > 0));
+    // Label, moves, visits, hops, and a bit for who is active.
+    let moves = directed_byte.max(u64::from(attenuates));
+    let run = 8 * (4 + moves + 2 * u64::from(limits_visits) + u64::from(attenuates)) + 1;
+    let (results, again) = match propagation.consensus {
+        // Labels that are given again, for the last run.
+        Some(_) => (1, 33 * has_given),
+        None => (runs, 0),
+    };
+    let sweeping = runs * run + again;
+    let agreeing = if results < runs { 32 * runs + 33 + 8 * directed_byte } else { 0 };
+    // Given labels are renamed beside their names, before the labels of the runs are there.
+    let starting = 32 * (2 * given_count).max(has_given + runs) + 9 * runs + again;
+    let closing = if directed { (8 * results).max(4 * results + 16) } else { 8 * results };
+    sweeping.max(agreeing).max(starting).max(8 * closing + 2) + has_given
+}
+
+impl PropagationOptions {
+    /// Runs that advance together.
+    fn runs(&self) -> u64 {
+        self.consensus.map_or(self.attenuation.len() as u64, |consensus| consensus.runs.into())
+    }
+}
+
+impl ClusterOptions {
+    fn most_sweeps(&self) -> u32 {
+        self.max_sweeps.unwrap_or(SWEEPS)
+    }
+
+    /// The most visits of a node, if there can be more.
+    fn most_visits(&self, graph: &Graph) -> Option<u16> {
+        let most = self.propagation.max_visits.most(graph.max_degree())?;
+        // A node is looked at once a sweep, so a limit beyond the sweeps is none.
+        (most < self.most_sweeps()).then(|| most.min(u16::MAX.into()) as u16)
+    }
+}
+
+/// The memory of one run, as long as it sweeps.
+struct State {
+    labels: Vec<AtomicU32>,
+    active: Bits,
+    hops: Vec<AtomicU8>,
+}
+
+impl State {
+    fn new(node_count: usize, attenuates: bool) -> Self {
+        // Labels are what is accessed at random.
+        let mut labels = reserve_large_pages(node_count);
+        labels.resize_with(node_count, AtomicU32::default);
+        let mut hops = Vec::new();
+        if attenuates {
+            hops = reserve_large_pages(node_count);
+            hops.resize_with(node_count, AtomicU8::default);
+        }
+        Self { labels, active: Bits::new(node_count, false), hops }
+    }
+
+    fn into_labels(self) -> Vec<u32> {
+        // In place: the two types have the same layout.
+        self.labels.into_iter().map(AtomicU32::into_inner).collect()
+    }
+}
+
+/// A run under way, by what it asks of a vote.
+enum Run<'a> {
+    Plain(Nodes<'a, InsideWeight>),
+    Cut(Nodes<'a, Votes<false>>),
+    Attenuated(Nodes<'a, Votes<true>>, f64),
+}
+
+impl<'a> Run<'a> {
+    fn new(job: &Job<'_>, set: Set, state: &'a State, held: Option<&'a Bits>) -> Self {
+        let options = &job.options.propagation;
+        let nodes = state.labels.len();
+        let directed = job.graph.is_directed();
+        let attenuates = set.attenuation > 0.0;
+        let most_visits = job.options.most_visits(job.graph);
+        let rules = Rules {
+            held,
+            visits: vec![0; if most_visits.is_some() { nodes } else { 0 }],
+            most_visits: most_visits.unwrap_or(0),
+            moves: vec![0; if attenuates && !directed { nodes } else { 0 }],
+            hops: &state.hops,
+        };
+        let changes = vec![0; if directed { nodes } else { 0 }];
+        let (labels, active, seed) = (&state.labels[..], &state.active, set.seed);
+        let (cutoff, shuffled) = (options.label_cutoff, false);
+        if attenuates {
+            let objective = Votes::new(cutoff);
+            let nodes =
+                Nodes { labels, active, changes, counts: &[], seed, objective, shuffled, rules };
+            Self::Attenuated(nodes, set.attenuation)
+        } else if cutoff > 0.0 {
+            let objective = Votes::new(cutoff);
+            Self::Cut(Nodes {
+                labels,
+                active,
+                changes,
+                counts: &[],
+                seed,
+                objective,
+                shuffled,
+                rules,
+            })
+        } else {
+            let objective = InsideWeight;
+            Self::Plain(Nodes {
+                labels,
+                active,
+                changes,
+                counts: &[],
+                seed,
+                objective,
+                shuffled,
+                rules,
+            })
+        }
+    }
+
+    /// Gets ready for a sweep, after one that has moved this share of the nodes.
+    fn begin(&mut self, rule: AttenuationRule, number: u32, moved: f64) {
+        match self {
+            Self::Plain(nodes) => nodes.freeze(number),
+            Self::Cut(nodes) => nodes.freeze(number),
+            Self::Attenuated(nodes, value) => {
+                nodes.freeze(number);
+                nodes.objective.set_factors(|hops| match rule {
+                    AttenuationRule::Hops => 1.0 - *value * hops,
+                    AttenuationRule::Change => 1.0 - libm::pow(moved * hops, *value),
+                });
+            }
+        }
+    }
+
+    fn sweep_block<S: Sum>(
+        &mut self,
+        block: &Block,
+        directed: bool,
+        workshop: &mut Workshop<S>,
+        number: u32,
+    ) -> Result<Swept> {
+        match self {
+            Self::Plain(nodes) => sweep_block(block, directed, nodes, workshop, number),
+            Self::Cut(nodes) => sweep_block(block, directed, nodes, workshop, number),
+            Self::Attenuated(nodes, _) => sweep_block(block, directed, nodes, workshop, number),
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Propagates labels; gives a result for each value of a list among the options.
+    pub(super) fn propagate<S: Sum>(&self, given: Given) -> Result<Vec<Communities>> {
+        let start = given.into_labels(self.graph.node_count() as usize)?;
+        let options = &self.options.propagation;
+        if let Some(consensus) = options.consensus {
+            return Ok(vec![self.agree::<S>(consensus, start)?]);
+        }
+        let seed = self.options.seed;
+        let sets: Vec<Set> =
+            options.attenuation.iter().map(|&attenuation| Set { seed, attenuation }).collect();
+        let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
+        let (outcomes, held) = self.advance::<S>(&mut source, &sets, start)?;
+        self.finish_all::<S>(&mut source, outcomes, held.as_ref())
+    }
+
+    /// Several runs, and one on what they agree on.
+    fn agree<S: Sum>(&self, consensus: Consensus, start: Start) -> Result<Communities> {
+        let attenuation = self.options.propagation.attenuation[0];
+        let sets: Vec<Set> = (0..consensus.runs)
+            .map(|run| Set { seed: self.options.seed.wrapping_add(run.into()), attenuation })
+            .collect();
+        let again = start.held_only();
+        let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
+        let (runs, _) = self.advance::<S>(&mut source, &sets, start)?;
+        let mut before = History { scans: source.scans(), ..History::default() };
+        drop(source);
+        runs.iter().for_each(|run| before.add(&run.history));
+        let labelings = runs.into_iter().map(|run| run.labels).collect();
+        let (mut outcomes, held) = {
+            let view = self.options.view().agreeing(labelings, consensus.share);
+            let options = self.options.plain();
+            let job = Job { graph: &self.graph.seen_as(&view), options: &options, ..*self };
+            let mut source = BlockSource::new(job.graph, self.rest() - self.strength_bytes());
+            let set = Set { seed: self.options.seed, attenuation: 0.0 };
+            let advanced = job.advance::<f64>(&mut source, &[set], again)?;
+            before.scans += source.scans();
+            advanced
+        };
+        outcomes[0].history.add(&before);
+        let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
+        let mut found = self.finish_all::<S>(&mut source, outcomes, held.as_ref())?;
+        Ok(found.remove(0))
+    }
+
+    /// Runs all sets to their end; also gives the nodes that are held.
+    fn advance<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        sets: &[Set],
+        start: Start,
+    ) -> Result<(Vec<Outcome>, Option<Bits>)> {
+        let count = self.graph.node_count() as usize;
+        let states: Vec<State> =
+            sets.iter().map(|set| State::new(count, set.attenuation > 0.0)).collect();
+        self.first_labels::<S>(source, sets, &states, &start)?;
+        states.iter().for_each(|state| state.active.fill(true));
+        let Start { held, .. } = start;
+        let histories = {
+            let mut runs: Vec<Run<'_>> = sets
+                .iter()
+                .zip(&states)
+                .map(|(set, state)| Run::new(self, *set, state, held.as_ref()))
+                .collect();
+            self.sweeps::<S>(source, &states, &mut runs)?
+        };
+        let outcomes = states
+            .into_iter()
+            .zip(histories)
+            .map(|(state, history)| Outcome { labels: state.into_labels(), history })
+            .collect();
+        Ok((outcomes, held))
+    }
+
+    fn first_labels<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        sets: &[Set],
+        states: &[State],
+        start: &Start,
+    ) -> Result<()> {
+        tell(self.observer, Event::Detail { text: "choosing first labels" })?;
+        let first: Vec<FirstLabels<'_>> = sets
+            .iter()
+            .zip(states)
+            .map(|(set, state)| FirstLabels {
+                seed: set.seed,
+                labels: &state.labels,
+                leads: &state.active,
+                hops: &state.hops,
+            })
+            .collect();
+        let tick = |_: &_| tell(self.observer, Event::Advance { done: 0 });
+        let options = &self.options.propagation;
+        match options.seeding {
+            Seeding::Star => start.stars::<S>(source, options.label_cutoff, &first, tick),
+            Seeding::Own => first.iter().try_for_each(|first| start.own(first)),
+        }
+    }
+
+    fn sweeps<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        states: &[State],
+        runs: &mut [Run<'_>],
+    ) -> Result<Vec<History>> {
+        let directed = self.graph.is_directed();
+        let nodes = self.graph.node_count() as f64;
+        let enough = self.options.tolerance * nodes;
+        let mut workshop = Workshop::<S>::new(
+            self.graph.max_degree(),
+            self.limits.large_degree,
+            self.limits.most_labels,
+        );
+        let mut histories = vec![History::default(); runs.len()];
+        for number in 1..=self.options.most_sweeps() {
+            let going: Vec<bool> = histories.iter().map(|history| !history.converged).collect();
+            if !going.contains(&true) {
+                break;
+            }
+            for (run, history) in runs.iter_mut().zip(&histories) {
+                let moved = if number > 1 { history.last_moved as f64 / nodes } else { 0.0 };
+                run.begin(self.options.propagation.attenuation_rule, number, moved);
+            }
+            let before: u64 = histories.iter().map(|history| history.arcs).sum();
+            let mut swept = vec![Swept::default(); runs.len()];
+            let wants = |run: usize, nodes: std::ops::Range<usize>| {
+                going[run] && states[run].active.any(nodes)
+            };
+            source.for_each(
+                0..self.graph.blocks().len(),
+                |entry| {
+                    let first = entry.first_node as usize;
+                    let nodes = first..first + entry.node_count as usize;
+                    (0..going.len()).any(|run| wants(run, nodes.clone()))
+                },
+                |block| {
+                    let done = before + swept.iter().map(|swept| swept.arcs).sum::<u64>();
+                    tell(self.observer, Event::Advance { done })?;
+                    let first = block.first_node() as usize;
+                    let nodes = first..first + block.node_count();
+                    for (at, (run, swept)) in runs.iter_mut().zip(&mut swept).enumerate() {
+                        if wants(at, nodes.clone()) {
+                            let more = run.sweep_block(block, directed, &mut workshop, number)?;
+                            swept.moved += more.moved;
+                            swept.arcs += more.arcs;
+                        }
+                    }
+                    Ok(())
+                },
+            )?;
+            let moving = histories.iter_mut().zip(&swept).zip(&going).filter(|(_, going)| **going);
+            moving.for_each(|((history, swept), _)| history.learn(swept, number, enough));
+            let moved = swept.iter().map(|swept| swept.moved).sum();
+            let text =
+                format!("sweep {number}: {} changed", format_counted(moved, "node", "nodes"));
+            tell(self.observer, Event::Detail { text: &text })?;
+        }
+        Ok(histories)
+    }
+}
+
+impl History {
+    fn learn(&mut self, swept: &Swept, number: u32, enough: f64) {
+        self.sweeps = number;
+        self.arcs += swept.arcs;
+        self.last_moved = swept.moved;
+        self.converged = swept.moved == 0 || swept.moved as f64 <= enough;
+    }
+
+    /// Adds what was done before.
+    fn add(&mut self, other: &Self) {
+        self.sweeps += other.sweeps;
+        self.arcs += other.arcs;
+        self.scans += other.scans;
+    }
+}
+
+impl ClusterOptions {
+    /// Without what shapes single runs.
+    fn plain(&self) -> Self {
+        Self { propagation: PropagationOptions::default(), ..self.clone() }
+    }
+}

@@ -1,0 +1,136 @@
+//! Promises of the methods with several levels, on generated graphs in a simulated storage.
+
+use super::oracle_levels::{Level, Levels};
+use super::tests::{
+    Edges, PLENTY, POOLS, cliques, find, modularity_by_definition, one, ring_of_cliques, scratch,
+    some_edges,
+};
+use super::*;
+use crate::progress::Silent;
+use crate::score::quality;
+use crate::weight::Weight;
+use proptest::prelude::*;
+
+fn level(edges: &Edges) -> Level {
+    let count = edges.node_count as usize;
+    let (mut arcs, mut loops) = (vec![Vec::new(); count], vec![0.0; count]);
+    for ((a, b), weight) in edges.arcs() {
+        let weight = Weight::from_code(weight).value();
+        if a == b { loops[a as usize] = weight } else { arcs[a as usize].push((b, weight)) }
+    }
+    Level { arcs, loops, counts: vec![1; count] }
+}
+
+fn undirected() -> impl Strategy<Value = Edges> {
+    some_edges().prop_map(|edges| Edges { directed: false, ..edges })
+}
+
+fn methods() -> impl Strategy<Value = (Method, f64)> {
+    prop_oneof![
+        Just((Method::MapEquation, 1.0)),
+        Just((Method::Modularity, 1.0)),
+        Just((Method::Modularity, 0.3)),
+        Just((Method::Cpm, 0.1)),
+        Just((Method::Cpm, 0.01)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// One simple thread and many give the same labels and sweeps, whatever is cached and however
+    /// small the tables are; what is reported is what the definitions give.
+    #[test]
+    fn the_engine_is_the_oracle(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        seed in 0..1000u64,
+        cycles in 1..=3u32,
+    ) {
+        let graph = edges.graph();
+        let options = ClusterOptions { method, resolution, seed, cycles, ..ClusterOptions::default() };
+        let mut oracle = Levels { method, resolution, cycles, seed, sweeps: 0 };
+        let labels = oracle.cluster(&level(&edges));
+        let expected = edges.oracle(&graph, &options).finish(&labels);
+        let tiny = Limits { large_degree: 3, most_labels: 2 };
+        let mut first: Option<Communities> = None;
+        for (pool, spare, limits) in [
+            (0, 0, Limits::default()),
+            (1, PLENTY, Limits::default()),
+            (2, 3000, Limits::default()),
+            (2, 0, tiny),
+        ] {
+            let found = POOLS[pool].install(|| {
+                let threads = rayon::current_num_threads();
+                let needed = ClusterMemory::of(&graph, method, threads).total_bytes();
+                let (given, memory) = (Given::default(), needed + spare);
+                one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
+            });
+            prop_assert_eq!(found.sweeps, oracle.sweeps);
+            prop_assert_eq!(&found.labels, &expected);
+            if let Some(first) = &first {
+                prop_assert_eq!(first, &found);
+            }
+            first = Some(found);
+        }
+        let found = first.unwrap();
+        prop_assert!(found.scans <= [12, 16, 20][cycles as usize - 1]);
+        let rated = quality(&graph, &found.labels, &Silent).unwrap();
+        prop_assert_eq!(rated.disconnected_count, 0);
+        prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
+        let by_definition = modularity_by_definition(&edges, &found.labels);
+        prop_assert!((found.modularity - by_definition).abs() < 1e-9);
+    }
+
+    /// Also where rounding makes ties unequal.
+    #[test]
+    fn any_unit_of_weight_gives_the_same_communities(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        seed in 0..1000u64,
+    ) {
+        let options = ClusterOptions { method, resolution, seed, ..ClusterOptions::default() };
+        let expected = find(&edges, &options).labels;
+        for factor in [1e-12, 0.3, 7.0, 1e12] {
+            prop_assert_eq!(&find(&edges.scaled(factor), &options).labels, &expected);
+        }
+    }
+}
+
+#[test]
+fn graphs_with_a_known_answer_get_it() {
+    for seed in 1..=3 {
+        let of = |method| ClusterOptions { method, seed, ..ClusterOptions::default() };
+        let map = of(Method::MapEquation);
+        let star = Edges::new(5001, (0..5000).map(|leaf| (leaf, 5000)));
+        let complete = cliques(1, 300);
+        for (name, edges) in [("star", &star), ("complete", &complete)] {
+            assert_eq!(find(edges, &map).community_count, 1, "{name}");
+        }
+        let pairs = find(&Edges::new(10_000, (0..5000).map(|i| (2 * i, 2 * i + 1))), &map);
+        assert_eq!(pairs.sizes, [SizeCount { size: 2, count: 5000 }]);
+        for (count, size) in [(30, 5), (1000, 10)] {
+            let ring = find(&ring_of_cliques(count, size), &map);
+            assert_eq!(ring.sizes, [SizeCount { size, count: u64::from(count) }]);
+        }
+        let ring = find(&ring_of_cliques(30, 5), &of(Method::Modularity));
+        // The best are 15 pairs of neighbors; moving one community at a time leaves some without one.
+        assert!((15..=18).contains(&ring.community_count), "{:?}", ring.sizes);
+        assert!(ring.modularity > 0.995 * 0.887_878, "{}", ring.modularity);
+        for method in [Method::MapEquation, Method::Modularity, Method::Cpm] {
+            let nobody = find(&Edges::new(300, []), &of(method));
+            assert_eq!((nobody.singleton_count, nobody.modularity), (300, 0.0));
+            let loops = find(&Edges::new(50, (0..50).map(|v| (v, v))), &of(method));
+            assert_eq!(loops.singleton_count, 50);
+            assert_eq!(find(&Edges::new(0, []), &of(method)).community_count, 0);
+        }
+    }
+}
+
+#[test]
+fn directed_edges_are_refused() {
+    let edges = Edges { directed: true, ..Edges::new(3, [(0, 1), (1, 2)]) };
+    let options = ClusterOptions { method: Method::Modularity, ..ClusterOptions::default() };
+    let error = cluster(&edges.graph(), &options, PLENTY, scratch(), &Silent).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}

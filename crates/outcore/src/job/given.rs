@@ -1,0 +1,66 @@
+//! Labels that nodes are given: files of communities, read for a graph before it is clustered.
+
+use super::Job;
+use crate::cluster::{Given, PropagationOptions};
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::io::Files;
+use crate::membership::{self, Membership, MembershipOptions};
+use crate::progress::{Event, Stage, tell};
+use crate::units::format_counted;
+use std::path::Path;
+
+/// Checks that the files that the options name are there, before the work and not after it.
+pub(super) fn check(files: &Files, options: &PropagationOptions) -> Result<()> {
+    let paths = options.files().filter(|path| *path != Path::new("-"));
+    paths.into_iter().try_for_each(|path| files.entry(path).map(drop))
+}
+
+impl Job<'_> {
+    /// Reads the files that the options name; `scratch` is an existing directory.
+    pub(super) fn read_given(
+        &mut self,
+        graph: &Graph,
+        options: &PropagationOptions,
+        scratch: &Path,
+    ) -> Result<Given> {
+        let mut given = Given::default();
+        if let Some(path) = &options.initial {
+            given.initial = self.read_labels(graph, path, &scratch.join("initial"), 0)?;
+        }
+        if let Some(path) = &options.fixed {
+            let held_bytes = 4 * given.initial.len() as u64;
+            given.fixed = self.read_labels(graph, path, &scratch.join("fixed"), held_bytes)?;
+        }
+        Ok(given)
+    }
+
+    fn read_labels(
+        &mut self,
+        graph: &Graph,
+        path: &Path,
+        scratch: &Path,
+        held_bytes: u64,
+    ) -> Result<Vec<u32>> {
+        self.files.create_directory(scratch)?;
+        self.stage(Stage::Match, |job| {
+            let options = MembershipOptions {
+                comment: b"#".to_vec(),
+                numbered: false,
+                limits: job.limits,
+                held_bytes,
+                scratch: scratch.to_path_buf(),
+            };
+            let read = membership::read(job.files, path, graph, &options, job.observer)?;
+            let Membership { labels, community_count, named, unknown, .. } = read;
+            if unknown > 0 {
+                let names = format_counted(unknown, "name", "names");
+                let text = format!("{names} in `{}` are not in the graph", path.display());
+                tell(job.observer, Event::Warning { text: &text })?;
+            }
+            let nodes = format_counted(named, "node", "nodes");
+            let communities = format_counted(community_count, "community", "communities");
+            Ok((labels, format!("{nodes} in {communities}")))
+        })
+    }
+}

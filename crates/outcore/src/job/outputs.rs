@@ -1,0 +1,60 @@
+//! Where results go: to the file named, or, if there are several, to one file each beside it.
+
+use crate::cluster::ClusterOptions;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::Files;
+use std::path::{Path, PathBuf};
+
+/// The file of each result: `output` itself if there is one; else, with the value of the attenuation
+/// before its extension, `communities.0.5.tsv` for `communities.tsv`.
+///
+/// # Errors
+/// `Usage` if several results would go to one stream.
+pub fn outputs(files: &Files, output: &Path, options: &ClusterOptions) -> Result<Vec<PathBuf>> {
+    let values = &options.propagation.attenuation;
+    if values.len() <= 1 {
+        return Ok(vec![output.to_path_buf()]);
+    }
+    let is_stream = output == Path::new("-") || files.entry(output).is_ok_and(|e| !e.is_directory);
+    if is_stream && !files.is_regular(output) {
+        let message = format!("{} results cannot go to one stream", values.len());
+        return Err(Error::new(ErrorKind::Usage, message).hint(
+            "use `-o communities.tsv`: each goes to a file of its own, such as `communities.0.5.tsv`",
+        ));
+    }
+    Ok(values.iter().map(|value| with_value(output, *value)).collect())
+}
+
+fn with_value(output: &Path, value: f64) -> PathBuf {
+    let mut name = output.file_stem().unwrap_or_default().to_owned();
+    name.push(format!(".{value}"));
+    if let Some(extension) = output.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    output.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::PropagationOptions;
+    use crate::io::sim::Sim;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_value_stands_before_the_extension() {
+        let files = Files::new(Arc::new(Sim::new()));
+        let options = |attenuation| {
+            let propagation = PropagationOptions { attenuation, ..PropagationOptions::default() };
+            ClusterOptions { propagation, ..ClusterOptions::default() }
+        };
+        let several = options(vec![0.0, 0.5, 1.0]);
+        let names = |output: &str| outputs(&files, Path::new(output), &several).unwrap();
+        assert_eq!(names("a/b.tsv"), ["a/b.0.tsv", "a/b.0.5.tsv", "a/b.1.tsv"].map(PathBuf::from));
+        assert_eq!(names("b"), ["b.0", "b.0.5", "b.1"].map(PathBuf::from));
+        assert!(outputs(&files, Path::new("-"), &several).is_err());
+        let one = outputs(&files, Path::new("-"), &options(vec![0.5])).unwrap();
+        assert_eq!(one, [PathBuf::from("-")]);
+    }
+}

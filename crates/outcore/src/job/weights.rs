@@ -1,0 +1,287 @@
+//! What an edge weighs in the graph: thresholds on what the input says, and scores of its nodes.
+//!
+//! Thresholds compare codes of weights: numbers that agree in six digits are equal, here as in the
+//! graph. The score of a node is gathered while edges are numbered and divides its arcs on their way
+//! from the sort to the graph, so it costs no pass of its own: 4 bytes and a bit of memory for a node,
+//! and two random accesses for each edge and for each arc.
+
+use super::JobOptions;
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::ArcRecord;
+use crate::input::{self, ParsedChunk};
+use crate::io::reserve_large_pages;
+use crate::weight::Weight;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// What the weights of edges are divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Normalize {
+    /// Nothing.
+    #[default]
+    None,
+    /// The smaller self score of the two nodes, so that weights are 1 at most, or so. The self score
+    /// of a node is the largest weight of its self hits (edges from the node to itself), which are no
+    /// edges then; without any, it is the largest weight of its other edges.
+    SelfScore,
+}
+
+/// Arcs that a thread divides at a time.
+const PART_ARCS: usize = 4096;
+
+impl JobOptions {
+    /// Refuses what cannot be used, before any work.
+    pub(super) fn check_weights(&self) -> Result<()> {
+        let thresholds = [("--min-weight", self.min_weight), ("--max-weight", self.max_weight)];
+        for (option, value) in thresholds {
+            if let Some(value) = value.filter(|value| !(value.is_finite() && *value >= 0.0)) {
+                let message = format!("`{option} {value}` is not a weight");
+                return Err(
+                    Error::new(ErrorKind::Usage, message).hint("weights are finite and at least 0")
+                );
+            }
+        }
+        if self.max_weight == Some(0.0) {
+            return Err(Error::new(ErrorKind::Usage, "`--max-weight 0` keeps no edge")
+                .hint("use a number above 0: an edge of weight 0 is none"));
+        }
+        if let (Some(min), Some(max)) = (self.min_weight, self.max_weight)
+            && min > max
+        {
+            let message = format!("`--min-weight {min}` is above `--max-weight {max}`");
+            return Err(
+                Error::new(ErrorKind::Usage, message).hint("no edge is between them: swap the two")
+            );
+        }
+        if self.normalize == Normalize::SelfScore && self.keep_loops {
+            let message = "`--normalize self-score` takes edges from a node to itself as its score";
+            return Err(Error::new(ErrorKind::Usage, message)
+                .hint("leave out `--self-loops keep`: they cannot be edges as well"));
+        }
+        match self.weight_option().filter(|_| self.input.ignore_weights) {
+            Some(option) => Err(input::contradicts_ignore_weights(option)),
+            None => Ok(()),
+        }
+    }
+
+    /// The first option given that means nothing without weights, apart from those of the input.
+    pub(super) fn weight_option(&self) -> Option<&'static str> {
+        let given = [
+            (self.min_weight.is_some(), "--min-weight"),
+            (self.max_weight.is_some(), "--max-weight"),
+            (self.normalize == Normalize::SelfScore, "--normalize"),
+        ];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+    }
+}
+
+/// Where the weight of an edge is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Zero,
+    Below,
+    Inside,
+    Above,
+}
+
+/// The codes of weights between the thresholds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Thresholds {
+    least: u32,
+    most: u32,
+}
+
+impl Thresholds {
+    pub(super) fn new(options: &JobOptions) -> Self {
+        let code = |value: Option<f64>| {
+            value.filter(|&value| value > 0.0).map(|value| Weight::new(value).code())
+        };
+        Self {
+            least: code(options.min_weight).unwrap_or(0),
+            most: code(options.max_weight).unwrap_or(u32::MAX),
+        }
+    }
+
+    #[inline]
+    pub(super) fn side(self, code: u32) -> Side {
+        if code == 0 {
+            Side::Zero
+        } else if code < self.least {
+            Side::Below
+        } else if code > self.most {
+            Side::Above
+        } else {
+            Side::Inside
+        }
+    }
+}
+
+/// The self score of every node.
+pub(super) struct SelfScores {
+    /// Codes: of the heaviest self hit, or of the heaviest edge of a node without; 0 without both.
+    codes: Vec<AtomicU32>,
+    /// A bit for each node: whether it has a self hit.
+    have_self_hit: Vec<AtomicU32>,
+}
+
+impl SelfScores {
+    /// No scores, with addresses for as many as fit in `most_bytes` beside the names of their nodes.
+    pub(super) fn new(most_bytes: u64) -> Self {
+        // A name takes as much as a score, or more.
+        let most_nodes = (most_bytes / 8) as usize;
+        Self {
+            codes: reserve_large_pages(most_nodes),
+            have_self_hit: reserve_large_pages(most_nodes / 32),
+        }
+    }
+
+    /// Memory in use.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        ((self.codes.len() + self.have_self_hit.len()) * size_of::<AtomicU32>()) as u64
+    }
+
+    /// Makes room for the scores of `node_count` nodes.
+    pub(super) fn grow(&mut self, node_count: u64) {
+        let node_count = node_count as usize;
+        self.codes.resize_with(node_count, AtomicU32::default);
+        self.have_self_hit.resize_with(node_count.div_ceil(32), AtomicU32::default);
+    }
+
+    /// Takes the weights of numbered edges.
+    ///
+    /// Self hits are marked before any weight counts, so that the order of edges is of no account:
+    /// the weights of a marked node's other edges are passed over, and forgotten when it is marked.
+    pub(super) fn gather(
+        &self,
+        chunks: &[ParsedChunk],
+        indexes: &[Vec<u32>],
+        thresholds: Thresholds,
+    ) {
+        (chunks, indexes).into_par_iter().for_each(|(chunk, indexes)| self.mark(chunk, indexes));
+        (chunks, indexes).into_par_iter().for_each(|(chunk, indexes)| {
+            for (&[source, target], &code) in edges(chunk, indexes) {
+                if source == target {
+                    self.codes[source as usize].fetch_max(code, Relaxed);
+                } else if thresholds.side(code) == Side::Inside {
+                    self.raise(source, code);
+                    self.raise(target, code);
+                }
+            }
+        });
+    }
+
+    /// Marks the nodes that have a self hit.
+    fn mark(&self, chunk: &ParsedChunk, indexes: &[u32]) {
+        for (&[source, target], &code) in edges(chunk, indexes) {
+            if source != target || code == 0 {
+                continue;
+            }
+            let bit = 1 << (source % 32);
+            let before = self.have_self_hit[source as usize / 32].fetch_or(bit, Relaxed);
+            if before & bit == 0 {
+                self.codes[source as usize].store(0, Relaxed);
+            }
+        }
+    }
+
+    /// Raises the score of a node without a self hit to the weight of an edge.
+    #[inline]
+    fn raise(&self, node: u32, code: u32) {
+        if !self.has_self_hit(node as usize) {
+            let score = &self.codes[node as usize];
+            // Most edges are not the heaviest: a look is cheaper than a write.
+            if score.load(Relaxed) < code {
+                score.fetch_max(code, Relaxed);
+            }
+        }
+    }
+
+    fn has_self_hit(&self, node: usize) -> bool {
+        self.have_self_hit[node / 32].load(Relaxed) >> (node % 32) & 1 != 0
+    }
+
+    /// Nodes that have edges, but no self hit.
+    pub(super) fn without_self_hit(&self) -> u64 {
+        let nodes = self.codes.par_iter().enumerate();
+        nodes.filter(|(node, code)| code.load(Relaxed) != 0 && !self.has_self_hit(*node)).count()
+            as u64
+    }
+
+    /// Divides the weights of arcs. What is divided is in the same order as before, and repeated arcs
+    /// have the same divisor, so the heaviest, lightest and first of them are the same ones.
+    pub(super) fn divide(&self, arcs: &mut [ArcRecord]) {
+        arcs.par_chunks_mut(PART_ARCS).flatten_iter().for_each(|arc| {
+            let source = self.codes[arc.source as usize].load(Relaxed);
+            let target = self.codes[arc.target as usize].load(Relaxed);
+            arc.weight = quotient(arc.weight, source.min(target));
+        });
+    }
+}
+
+/// The edges of a chunk with their codes.
+fn edges<'a>(
+    chunk: &'a ParsedChunk,
+    indexes: &'a [u32],
+) -> impl Iterator<Item = (&'a [u32; 2], &'a u32)> {
+    indexes.as_chunks::<2>().0.iter().zip(&chunk.weights)
+}
+
+/// The code of one weight over another.
+fn quotient(code: u32, divisor: u32) -> u32 {
+    let ratio = Weight::from_code(code).value() / Weight::from_code(divisor).value();
+    // Of weights of very different sizes it may be beyond all numbers.
+    Weight::new(ratio.clamp(f64::from_bits(1), f64::MAX)).code()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(value: f64) -> u32 {
+        Weight::new(value).code()
+    }
+
+    /// Scores of three nodes after `edges` in chunks of `size`.
+    fn scores(edges: &[(u32, u32, f64)], size: usize) -> (Vec<f64>, u64) {
+        let mut scores = SelfScores::new(1 << 20);
+        let whole = Thresholds { least: 0, most: u32::MAX };
+        for batch in edges.chunks(2 * size) {
+            let (chunks, indexes): (Vec<_>, Vec<_>) = batch
+                .chunks(size)
+                .map(|edges| {
+                    let mut chunk = ParsedChunk::default();
+                    chunk.weights.extend(edges.iter().map(|edge| code(edge.2)));
+                    (chunk, edges.iter().flat_map(|edge| [edge.0, edge.1]).collect())
+                })
+                .unzip();
+            scores.grow(3);
+            scores.gather(&chunks, &indexes, whole);
+        }
+        let values = scores.codes.iter().map(|code| match code.load(Relaxed) {
+            0 => 0.0,
+            code => Weight::from_code(code).value(),
+        });
+        (values.collect(), scores.without_self_hit())
+    }
+
+    #[test]
+    fn the_heaviest_self_hit_counts_or_the_heaviest_edge_in_any_order() {
+        let mut edges = vec![(0, 1, 9.0), (0, 0, 4.0), (1, 0, 7.0), (0, 0, 5.0), (1, 0, 2.0)];
+        for turn in 0..edges.len() {
+            edges.rotate_left(1);
+            for size in 1..4 {
+                assert_eq!(scores(&edges, size), (vec![5.0, 9.0, 0.0], 1), "{turn} {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn quotients_of_any_weights_are_weights() {
+        assert_eq!(quotient(code(308.0), code(616.0)), code(0.5));
+        assert_eq!(quotient(code(0.3), code(0.3)), Weight::ONE.code());
+        for (dividend, divisor) in [(1e-300, 1e300), (1e300, 1e-300), (f64::MAX, 1e-9)] {
+            let value = Weight::from_code(quotient(code(dividend), code(divisor))).value();
+            assert!(value > 0.0 && value.is_finite());
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Promises of whole jobs with more options of label propagation, and of components.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+use outcore::cluster::{ClusterOptions, Consensus, Method, PropagationOptions, Visits};
+use outcore::graph::Duplicates;
+use outcore::input::InputOptions;
+use outcore::io::Files;
+use outcore::io::sim::{Fault, Sim};
+use outcore::job::{self, JobOptions, Normalize, Report, Source};
+use outcore::plan::Limits;
+use outcore::progress::Silent;
+use outcore::{ErrorKind, Result};
+use std::io::ErrorKind as IoErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const MIB: u64 = 1 << 20;
+
+/// 30 groups of 8 in a ring.
+fn edges() -> String {
+    let mut text = String::new();
+    for group in 0..30 {
+        for a in 0..8 {
+            for b in 0..a {
+                text += &format!("n{}\tn{}\t{}\n", group * 8 + a, group * 8 + b, 1 + (a + b) % 3);
+            }
+        }
+        text += &format!("n{}\tn{}\t0.5\n", group * 8, (group + 1) % 30 * 8 + 1);
+    }
+    text
+}
+
+fn storage() -> Sim {
+    let sim = Sim::new();
+    sim.put("/in/edges.tsv", edges().as_bytes());
+    sim
+}
+
+fn job_options(threads: usize, memory_bytes: u64) -> JobOptions {
+    JobOptions {
+        input: InputOptions { paths: vec![PathBuf::from("/in/edges.tsv")], ..Default::default() },
+        directed: false,
+        duplicates: Duplicates::Sum,
+        keep_loops: true,
+        min_weight: None,
+        max_weight: None,
+        normalize: Normalize::None,
+        limits: Limits { memory_bytes, threads },
+        work_dir: PathBuf::from("/disk"),
+    }
+}
+
+fn cluster_edges(sim: &Sim, options: &ClusterOptions, output: &str) -> Result<Report> {
+    let source = Source::Edges(Box::new(job_options(2, 128 * MIB)));
+    job::cluster(&Files::new(Arc::new(sim.clone())), &source, options, Path::new(output), &Silent)
+}
+
+fn cluster_graph(
+    sim: &Sim,
+    options: &ClusterOptions,
+    output: &str,
+    threads: usize,
+) -> Result<Report> {
+    let files = Files::new(Arc::new(sim.clone()));
+    let graph = Path::new("/out/graph");
+    if files.entry(graph).is_err() {
+        job::build(&files, &job_options(2, 128 * MIB), graph, &Silent)?;
+    }
+    let limits = Limits { memory_bytes: 96 * MIB, threads };
+    let source =
+        Source::Graph { path: graph.to_path_buf(), limits, work_dir: PathBuf::from("/disk") };
+    job::cluster(&files, &source, options, Path::new(output), &Silent)
+}
+
+fn with(propagation: PropagationOptions) -> ClusterOptions {
+    ClusterOptions { propagation, ..ClusterOptions::default() }
+}
+
+fn attenuated(attenuation: &[f64]) -> ClusterOptions {
+    let attenuation = attenuation.to_vec();
+    with(PropagationOptions { attenuation, ..PropagationOptions::default() })
+}
+
+/// The community of each node of an output.
+fn communities(sim: &Sim, path: &str) -> Vec<(String, u32)> {
+    let text = String::from_utf8(sim.get(path).unwrap()).unwrap();
+    let line = |line: &str| {
+        let (name, community) = line.split_once('\t').unwrap();
+        (name.to_owned(), community.parse().unwrap())
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn several_values_are_a_file_each_and_what_they_are_alone() {
+    let sim = storage();
+    let report = cluster_edges(&sim, &attenuated(&[0.0, 0.25, 1.0]), "/out/all.tsv").unwrap();
+    let outputs: Vec<_> = report.results.iter().map(|result| result.output.as_str()).collect();
+    assert_eq!(outputs, ["/out/all.0.tsv", "/out/all.0.25.tsv", "/out/all.1.tsv"]);
+    assert!(sim.get("/out/all.tsv").is_none());
+    for value in [0.0, 0.25, 1.0] {
+        for threads in [1, 3] {
+            cluster_graph(&sim, &attenuated(&[value]), "/out/one.tsv", threads).unwrap();
+            assert_eq!(sim.get(format!("/out/all.{value}.tsv")), sim.get("/out/one.tsv"));
+        }
+    }
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["results"][1]["propagation"]["attenuation"][0], 0.25);
+    assert!(json["results"][0].get("propagation").is_none(), "0 is the plain form");
+    assert!(json["communities"]["community_count"].as_u64() > Some(1));
+}
+
+#[test]
+fn earlier_results_and_fixed_labels_are_read_from_files() {
+    let sim = storage();
+    cluster_edges(&sim, &ClusterOptions::default(), "/out/before.tsv").unwrap();
+    let mut again = ClusterOptions::default();
+    again.propagation.initial = Some(PathBuf::from("/out/before.tsv"));
+    let report = cluster_edges(&sim, &again, "/out/after.tsv").unwrap();
+    assert_eq!(sim.get("/out/after.tsv"), sim.get("/out/before.tsv"));
+    assert_eq!(report.communities.unwrap().sweep_count, 1);
+    cluster_graph(&sim, &again, "/out/of-graph.tsv", 1).unwrap();
+    assert_eq!(sim.get("/out/of-graph.tsv"), sim.get("/out/before.tsv"));
+
+    // Two nodes of one group apart, two of distant groups together.
+    sim.put("/in/fixed.tsv", b"n0\tred\nn1\tblue\nn160\tblue\nstranger\tred\n");
+    let mut fixed = ClusterOptions::default();
+    fixed.propagation.fixed = Some(PathBuf::from("/in/fixed.tsv"));
+    cluster_edges(&sim, &fixed, "/out/fixed.tsv").unwrap();
+    let found = communities(&sim, "/out/fixed.tsv");
+    let of = |name: &str| found.iter().find(|(other, _)| other == name).unwrap().1;
+    assert_ne!(of("n0"), of("n1"));
+    assert_eq!(of("n1"), of("n160"));
+    let left: Vec<_> = sim.paths().into_iter().filter(|path| path.starts_with("/disk")).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(!sim.paths().iter().any(|path| path.to_string_lossy().contains(".outcore")));
+}
+
+#[test]
+fn a_fault_while_labels_are_read_leaves_nothing() {
+    let sim = storage();
+    cluster_graph(&sim, &ClusterOptions::default(), "/out/before.tsv", 1).unwrap();
+    let mut options = ClusterOptions::default();
+    options.propagation.initial = Some(PathBuf::from("/out/before.tsv"));
+    options.propagation.fixed = Some(PathBuf::from("/out/before.tsv"));
+    let before = sim.paths();
+    let operations = {
+        sim.set_fault(None);
+        cluster_graph(&sim, &options, "/out/after.tsv", 1).unwrap();
+        Files::new(Arc::new(sim.clone())).remove(Path::new("/out/after.tsv")).unwrap();
+        200
+    };
+    for at in (0..operations).step_by(3) {
+        sim.set_fault(Some(Fault { at, forever: false, kind: IoErrorKind::Other }));
+        match cluster_graph(&sim, &options, "/out/after.tsv", 1) {
+            Ok(_) => {
+                assert_eq!(sim.get("/out/after.tsv"), sim.get("/out/before.tsv"));
+                Files::new(Arc::new(sim.clone())).remove(Path::new("/out/after.tsv")).unwrap();
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{error}"),
+        }
+        sim.set_fault(None);
+        assert_eq!(sim.paths(), before, "fault {at}");
+    }
+}
+
+#[test]
+fn a_file_that_does_not_fit_the_graph_is_refused() {
+    let sim = storage();
+    sim.put("/in/other.tsv", b"x\t0\ny\t1\n");
+    let mut options = ClusterOptions::default();
+    options.propagation.initial = Some(PathBuf::from("/in/other.tsv"));
+    let error = cluster_edges(&sim, &options, "/out/x.tsv").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadInput);
+    assert!(error.message().contains("names no node of the graph"), "{error}");
+}
+
+#[test]
+fn what_grows_with_the_options_is_refused_before_any_work() {
+    let sim = Sim::new();
+    let mut text = String::new();
+    (0..400_000u32).for_each(|i| text += &format!("{i} {}\n", i * 7 % 400_000));
+    sim.put("/in/edges.tsv", text.as_bytes());
+    let consensus = Some(Consensus::new(1000, 0.5));
+    let options = with(PropagationOptions { consensus, ..PropagationOptions::default() });
+    let error = cluster_edges(&sim, &options, "/out/x.tsv").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
+    assert!(error.hint_text().unwrap().contains("--memory "), "{:?}", error.hint_text());
+    assert_eq!(sim.paths().len(), 1);
+}
+
+#[test]
+fn components_of_heavy_edges_are_those_of_edges_and_graph() {
+    let sim = storage();
+    let components = |min_weight| ClusterOptions {
+        method: Method::Components,
+        min_weight,
+        ..ClusterOptions::default()
+    };
+    for (min_weight, count) in [(0.0, 1), (0.75, 30), (9.0, 240)] {
+        let report = cluster_graph(&sim, &components(min_weight), "/out/graph.tsv", 3).unwrap();
+        let found = report.communities.unwrap();
+        assert_eq!((found.community_count, found.sweep_count), (count, 0));
+        cluster_edges(&sim, &components(min_weight), "/out/edges.tsv").unwrap();
+        assert_eq!(sim.get("/out/edges.tsv"), sim.get("/out/graph.tsv"));
+    }
+}
+
+#[test]
+fn every_option_gives_the_same_bytes_with_any_threads() {
+    let default = PropagationOptions::default;
+    for (at, propagation) in [
+        PropagationOptions { label_cutoff: 2.0, ..default() },
+        PropagationOptions { max_visits: Visits::Most(2), attenuation: vec![0.1], ..default() },
+        PropagationOptions { inflation: 1.7, ..default() },
+        PropagationOptions { consensus: Some(Consensus::new(4, 0.5)), ..default() },
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let sim = storage();
+        let options = with(propagation);
+        cluster_edges(&sim, &options, "/out/edges.tsv").unwrap();
+        for threads in [1, 7] {
+            let report = cluster_graph(&sim, &options, "/out/graph.tsv", threads).unwrap();
+            assert_eq!(sim.get("/out/edges.tsv"), sim.get("/out/graph.tsv"), "options {at}");
+            assert!(report.communities.unwrap().propagation.is_some());
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! What edges weigh in the graph, and nodes without edges: whole jobs on the simulated storage.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+use outcore::cluster::ClusterOptions;
+use outcore::graph::{Duplicates, Graph};
+use outcore::input::{InputOptions, WeightTransform};
+use outcore::io::Files;
+use outcore::io::sim::Sim;
+use outcore::job::{self, JobOptions, Normalize, Source};
+use outcore::plan::Limits;
+use outcore::progress::{Event, Observer, Silent};
+use outcore::weight::Weight;
+use outcore::{ErrorKind, Result};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+const GRAPH: &str = "/out/graph";
+const OUTPUT: &str = "/out/communities.tsv";
+const MIB: u64 = 1 << 20;
+
+fn options() -> JobOptions {
+    JobOptions {
+        input: InputOptions { paths: vec![PathBuf::from("/in/edges.tsv")], ..Default::default() },
+        directed: false,
+        duplicates: Duplicates::Max,
+        keep_loops: false,
+        min_weight: None,
+        max_weight: None,
+        normalize: Normalize::None,
+        limits: Limits { memory_bytes: 96 * MIB, threads: 2 },
+        work_dir: PathBuf::from("/disk"),
+    }
+}
+
+fn storage(edges: &str) -> Sim {
+    let sim = Sim::new();
+    sim.put("/in/edges.tsv", edges.as_bytes());
+    sim
+}
+
+fn build(sim: &Sim, options: &JobOptions) -> Result<job::Report> {
+    job::build(&Files::new(Arc::new(sim.clone())), options, Path::new(GRAPH), &Silent)
+}
+
+/// The sum of the weights of a graph's edges.
+fn weight_total(sim: &Sim) -> f64 {
+    let graph = Graph::open(&Files::new(Arc::new(sim.clone())), Path::new(GRAPH)).unwrap();
+    graph.weight_total() / 2.0
+}
+
+#[test]
+fn thresholds_hold_for_weights_as_transformed_and_are_counted() {
+    // As weights: 2, 200, 1, none, 3.
+    let text = "a\tb\t1e-2\nb\tc\t0\nc\td\t0.1\nd\te\t5\ne\tf\t1e-3\n";
+    let transformed = |min_weight, max_weight| {
+        let mut options = JobOptions { min_weight, max_weight, ..options() };
+        options.input.weight_transform = WeightTransform::NegLog10;
+        let sim = storage(text);
+        let report = build(&sim, &options).unwrap();
+        let input = report.input.unwrap();
+        assert_eq!((input.edge_count, input.zero_weight_count), (5, 1));
+        assert_eq!(report.graph.unwrap().node_count, 6, "the nodes of all edges stay");
+        let summary = report.stages[0].summary.clone();
+        (weight_total(&sim), input.below_min_count, input.above_max_count, summary)
+    };
+    let summary = |dropped: &str| format!("5 edges, 6 nodes, {dropped} dropped by weight");
+    assert_eq!(transformed(None, None), (206.0, 0, 0, summary("1 edge")));
+    assert_eq!(transformed(Some(2.0), None), (205.0, 1, 0, summary("2 edges")));
+    assert_eq!(transformed(Some(1.5), Some(2.0)), (2.0, 1, 2, summary("4 edges")));
+    assert_eq!(transformed(Some(0.0), Some(200.0)), (206.0, 0, 0, summary("1 edge")));
+    let report = build(&storage("a b 1\n"), &options()).unwrap();
+    assert_eq!(report.stages[0].summary, "1 edge, 2 nodes");
+}
+
+#[test]
+fn a_threshold_as_written_keeps_the_weight_as_written() {
+    for weight in ["0.3", "0.1", "1e-180", "723.4", "3.1415926535"] {
+        let value: f64 = weight.parse().unwrap();
+        let limits = Some(value);
+        let sim = storage(&format!("a b {weight}\n"));
+        build(&sim, &JobOptions { min_weight: limits, max_weight: limits, ..options() }).unwrap();
+        assert!(weight_total(&sim) > 0.0, "{weight}");
+    }
+}
+
+#[test]
+fn a_job_that_keeps_no_edge_says_which_option_took_them() {
+    let text = "a\tb\t1\nb\tc\t2\nc\td\t5\nd\te\t0\n";
+    for (min, max, transform, message, hint) in [
+        (
+            Some(9.0),
+            None,
+            WeightTransform::None,
+            "no edges are left of 4 edges: 3 below `--min-weight 9`, 1 of weight 0",
+            "smaller `--min-weight`",
+        ),
+        (
+            None,
+            Some(0.5),
+            WeightTransform::None,
+            "no edges are left of 4 edges: 3 above `--max-weight 0.5`, 1 of weight 0",
+            "larger `--max-weight`",
+        ),
+        (
+            Some(3.0),
+            Some(4.0),
+            WeightTransform::None,
+            "no edges are left of 4 edges: 2 below `--min-weight 3`, 1 above `--max-weight 4`, 1 of weight 0",
+            "smaller `--min-weight`",
+        ),
+        (
+            None,
+            Some(100.0),
+            WeightTransform::NegLog10,
+            "no edges are left of 4 edges: 1 above `--max-weight 100`, 3 of weight 0",
+            "larger `--max-weight`",
+        ),
+    ] {
+        let mut options = JobOptions { min_weight: min, max_weight: max, ..options() };
+        options.input.weight_transform = transform;
+        let sim = storage(text);
+        let error = build(&sim, &options).unwrap_err();
+        assert_eq!((error.message(), error.kind()), (message, ErrorKind::BadInput));
+        assert!(error.hint_text().unwrap().contains(hint), "{:?}", error.hint_text());
+        assert_eq!(sim.paths(), [PathBuf::from("/in/edges.tsv")]);
+    }
+    let mut scores = options();
+    scores.input.weight_transform = WeightTransform::NegLog10;
+    let error = build(&storage("a b 100\nb c 723\n"), &scores).unwrap_err();
+    assert_eq!(error.message(), "no edges are left of 2 edges: 2 of weight 0");
+    assert!(error.hint_text().unwrap().contains("is for E-values"));
+    // Nobody asked for anything: a graph may be without edges.
+    build(&storage("a b 0\n"), &options()).unwrap();
+}
+
+#[test]
+fn options_that_cannot_be_used_are_refused_before_any_work() {
+    let refuse = |message: &str, change: &dyn Fn(&mut JobOptions)| {
+        let mut options = options();
+        change(&mut options);
+        let sim = storage("a b 1\n");
+        let files = Files::new(Arc::new(sim.clone()));
+        let source = Source::Edges(Box::new(options.clone()));
+        let clustering = ClusterOptions::default();
+        for error in [
+            build(&sim, &options).unwrap_err(),
+            job::cluster(&files, &source, &clustering, Path::new(OUTPUT), &Silent).unwrap_err(),
+            job::plan(&files, &options).unwrap_err(),
+        ] {
+            assert_eq!((error.message(), error.kind()), (message, ErrorKind::Usage));
+            assert!(error.hint_text().is_some());
+        }
+        assert_eq!(sim.paths().len(), 1);
+    };
+    refuse("`--min-weight NaN` is not a weight", &|o| o.min_weight = Some(f64::NAN));
+    refuse("`--min-weight -1` is not a weight", &|o| o.min_weight = Some(-1.0));
+    refuse("`--max-weight inf` is not a weight", &|o| o.max_weight = Some(f64::INFINITY));
+    refuse("`--max-weight 0` keeps no edge", &|o| o.max_weight = Some(0.0));
+    refuse("`--min-weight 2` is above `--max-weight 1.5`", &|o| {
+        (o.min_weight, o.max_weight) = (Some(2.0), Some(1.5));
+    });
+    refuse("`--normalize self-score` takes edges from a node to itself as its score", &|o| {
+        (o.normalize, o.keep_loops) = (Normalize::SelfScore, true)
+    });
+    refuse("`--min-weight` is about weights, but `--ignore-weights` leaves none", &|o| {
+        (o.min_weight, o.input.ignore_weights) = (Some(1.0), true);
+    });
+    refuse("`--weight-transform` is about weights, but `--ignore-weights` leaves none", &|o| {
+        (o.input.weight_transform, o.input.ignore_weights) = (WeightTransform::Log, true);
+    });
+}
+
+#[test]
+fn edges_without_weights_are_refused_from_files_and_pipes() {
+    for path in ["/in/edges.tsv", "-"] {
+        let sim = Sim::new();
+        sim.put(path, b"a b\nb c\n");
+        let files = Files::new(Arc::new(sim.clone()));
+        for option in ["--min-weight", "--max-weight", "--normalize", "--weight-transform"] {
+            let mut options = options();
+            options.input.paths = vec![PathBuf::from(path)];
+            match option {
+                "--min-weight" => options.min_weight = Some(0.5),
+                "--max-weight" => options.max_weight = Some(0.5),
+                "--normalize" => options.normalize = Normalize::SelfScore,
+                _ => options.input.weight_transform = WeightTransform::Log,
+            }
+            let message = format!("`{path}` has no weights, but `{option}` is about weights");
+            let error = build(&sim, &options).unwrap_err();
+            assert_eq!((error.message(), error.kind()), (message.as_str(), ErrorKind::BadInput));
+            if path != "-" {
+                assert_eq!(job::plan(&files, &options).unwrap_err().message(), message);
+            }
+            assert_eq!(sim.paths().len(), 1);
+        }
+    }
+}
+
+/// Search results of 60 sequences: hits in both directions, repeated, with and without self hits.
+fn hits() -> Vec<(u64, u64, f64)> {
+    let mut state = 11u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let mut hits = Vec::new();
+    for _ in 0..2000 {
+        let (a, b) = (next(60), next(60));
+        // Every fifth sequence has no self hit, and some have several.
+        if a != b || a % 5 != 0 {
+            let score = if a == b { 1000 + next(900) } else { 20 + next(980) };
+            hits.push((a, b, score as f64 / 3.0));
+        }
+    }
+    hits
+}
+
+fn text(hits: &[(u64, u64, f64)]) -> String {
+    let mut text = String::new();
+    for (a, b, score) in hits {
+        writeln!(text, "P{a}\tP{b}\t{score:e}").unwrap();
+    }
+    text
+}
+
+/// What hits weigh when they are divided one by one, as numbers that are stored exactly.
+fn divided_first(hits: &[(u64, u64, f64)]) -> (Vec<(u64, u64, f64)>, u64) {
+    let value = |score: f64| Weight::new(score).value();
+    let mut own = BTreeMap::<u64, f64>::new();
+    for &(a, _, score) in hits.iter().filter(|hit| hit.0 == hit.1) {
+        let best = own.entry(a).or_default();
+        *best = best.max(value(score));
+    }
+    let mut others = BTreeMap::<u64, f64>::new();
+    for &(a, b, score) in hits.iter().filter(|hit| hit.0 != hit.1) {
+        for node in [a, b].into_iter().filter(|node| !own.contains_key(node)) {
+            let best = others.entry(node).or_default();
+            *best = best.max(value(score));
+        }
+    }
+    let count = others.len() as u64;
+    own.extend(others);
+    let divide = |&(a, b, score): &(u64, u64, f64)| {
+        (a, b, Weight::new(value(score) / own[&a].min(own[&b])).value())
+    };
+    (hits.iter().map(divide).collect(), count)
+}
+
+#[test]
+fn dividing_by_self_scores_is_what_dividing_the_input_is() {
+    let hits = hits();
+    let (divided, without_self_hit) = divided_first(&hits);
+    for duplicates in [Duplicates::Max, Duplicates::Min, Duplicates::First, Duplicates::Sum] {
+        for directed in [false, true] {
+            let expected = storage(&text(&divided));
+            build(&expected, &JobOptions { duplicates, directed, ..options() }).unwrap();
+            let normalize = Normalize::SelfScore;
+            for (threads, memory) in [(1, 96), (3, 700)] {
+                let limits = Limits { memory_bytes: memory * MIB, threads };
+                let sim = storage(&text(&hits));
+                let options = JobOptions { duplicates, directed, normalize, limits, ..options() };
+                let report = build(&sim, &options).unwrap();
+                let arcs = Path::new(GRAPH).join("arcs");
+                assert_eq!(sim.get(&arcs), expected.get(&arcs), "{duplicates:?} {directed}");
+                let input = report.input.unwrap();
+                let self_hits = hits.iter().filter(|hit| hit.0 == hit.1).count() as u64;
+                assert_eq!(input.self_hit_count, self_hits);
+                assert_eq!(input.no_self_hit_count, without_self_hit);
+                assert_eq!(report.graph.unwrap().dropped_loop_count, 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn thresholds_do_not_hold_for_self_hits() {
+    let sim = storage("a\ta\t50\nb\tb\t800\na\tb\t40\nb\tc\t300\n");
+    let (min_weight, max_weight, normalize) = (Some(40.0), Some(300.0), Normalize::SelfScore);
+    let options = JobOptions { min_weight, max_weight, normalize, ..options() };
+    let input = build(&sim, &options).unwrap().input.unwrap();
+    assert_eq!((input.below_min_count, input.above_max_count, input.self_hit_count), (0, 0, 2));
+    assert_eq!(input.no_self_hit_count, 1);
+    let expected = 40.0 / 50.0 + 300.0 / 300.0;
+    assert!((weight_total(&sim) - expected).abs() < 1e-6, "{}", weight_total(&sim));
+}
+
+/// Remembers warnings.
+#[derive(Default)]
+struct Warnings(Mutex<Vec<String>>);
+
+impl Observer for Warnings {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        if let Event::Warning { text } = event {
+            self.0.lock().unwrap().push(text.into());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn nodes_without_self_hit_are_warned_of_once() {
+    for (text, expected) in [
+        ("a\ta\t5\na\tb\t4\nb\tc\t2\n", Some("2 of 3 nodes have no self hit")),
+        ("a\ta\t5\nb\tb\t4\nb\ta\t2\n", None),
+    ] {
+        let files = Files::new(Arc::new(storage(text)));
+        let (warnings, normalize) = (Warnings::default(), Normalize::SelfScore);
+        let options = JobOptions { normalize, ..options() };
+        job::build(&files, &options, Path::new(GRAPH), &warnings).unwrap();
+        let warnings = warnings.0.into_inner().unwrap();
+        assert_eq!(warnings.len(), usize::from(expected.is_some()));
+        assert!(warnings.iter().all(|text| text.starts_with(expected.unwrap())), "{warnings:?}");
+    }
+}
+
+#[test]
+fn listed_nodes_come_after_those_of_the_edges_as_communities_of_their_own() {
+    let sim = storage("b a 1\na c 1\nc b 1\n");
+    sim.put("/in/nodes.txt", b"z\na\ny\nz\n");
+    let mut options = options();
+    options.input.nodes = Some(PathBuf::from("/in/nodes.txt"));
+    let files = Files::new(Arc::new(sim.clone()));
+    let plan = job::plan(&files, &options).unwrap();
+    assert_eq!((plan.input.node_count, plan.input.edge_count), (5, 3));
+    let source = Source::Edges(Box::new(options));
+    let (clustering, output) = (ClusterOptions::default(), Path::new(OUTPUT));
+    let report = job::cluster(&files, &source, &clustering, output, &Silent).unwrap();
+    assert_eq!(sim.get(OUTPUT).unwrap(), b"b\t0\na\t0\nc\t0\nz\t1\ny\t2\n");
+    let input = report.input.unwrap();
+    assert_eq!((input.listed_count, input.listed_only_count), (4, 2));
+    assert_eq!(report.communities.unwrap().singleton_count, 2);
+    assert_eq!(report.stages[0].summary, "3 edges, 5 nodes");
+}
+
+#[test]
+fn a_node_list_that_cannot_be_read_is_named_and_leaves_nothing() {
+    let mut options = options();
+    options.input.nodes = Some(PathBuf::from("/in/nodes.txt"));
+    let sim = storage("a\tb\t1\n");
+    let error = build(&sim, &options).unwrap_err();
+    assert!(error.to_string().contains("/in/nodes.txt"), "{error}");
+    sim.put("/in/nodes.txt", b"a\n\tx\n");
+    let error = build(&sim, &options).unwrap_err();
+    assert_eq!(error.to_string(), "/in/nodes.txt:2:1: node has no name");
+    assert_eq!(sim.paths().len(), 2);
+    // Nodes alone are no graph.
+    let sim = storage("# nothing\n");
+    sim.put("/in/nodes.txt", b"a\nb\n");
+    let error = build(&sim, &options).unwrap_err();
+    assert_eq!(error.message(), "the input holds no edges");
+}
