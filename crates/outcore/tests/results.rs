@@ -1,7 +1,7 @@
 //! Promises about results: presented and scored on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-use outcore::cluster::ClusterOptions;
+use outcore::cluster::{ClusterOptions, PropagationOptions};
 use outcore::graph::Duplicates;
 use outcore::input::InputOptions;
 use outcore::io::Files;
@@ -122,6 +122,27 @@ fn a_result_matched_with_itself_is_the_same() {
     let again = PresentOptions { earlier: Some(OUTPUT.into()), ..plain };
     cluster(&sim, options(2, 128 * MIB), &again, &Silent).unwrap();
     assert_eq!(sim.get(OUTPUT).unwrap(), expected);
+}
+
+#[test]
+fn each_of_several_results_has_its_representatives() {
+    let sim = storage();
+    let files = Files::new(Arc::new(sim.clone()));
+    let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+    let propagation = PropagationOptions { attenuation: vec![0.0, 0.5], ..Default::default() };
+    let clustering = ClusterOptions { propagation, ..ClusterOptions::default() };
+    let present = present(8, Small::Drop);
+    let output = Path::new(OUTPUT);
+    let report =
+        job::cluster_and_present(&files, &source, &clustering, &present, output, &Silent).unwrap();
+    assert_eq!(report.results.len(), 2);
+    for (result, value) in report.results.iter().zip(["0", "0.5"]) {
+        let presented = result.communities.presented.as_ref().unwrap();
+        let text = sim.get(format!("/out/representatives.{value}.tsv")).unwrap();
+        let lines = text.iter().filter(|&&byte| byte == b'\n').count();
+        assert_eq!(lines as u64, presented.written_community_count);
+        assert!(sim.get(format!("/out/communities.{value}.tsv")).is_some());
+    }
 }
 
 #[test]

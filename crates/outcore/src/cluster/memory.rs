@@ -80,7 +80,8 @@ impl ClusterMemory {
             Method::LabelPropagation => 8,
             Method::Components => 5,
             Method::MapEquation => LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
-            Method::Modularity | Method::Cpm => LEVEL_BYTES + Density::COMMUNITY_BYTES,
+            Method::Modularity => LEVEL_BYTES + Density::COMMUNITY_BYTES,
+            Method::Cpm => LEVEL_BYTES + Density::COMMUNITY_BYTES + size_of::<u32>() as u64,
         }
     }
 

@@ -6,7 +6,7 @@
 //! of community detection", 2006) mass is strength and the factor is resolution / total strength; in
 //! the constant Potts model (Traag, Van Dooren and Nesterov, "Narrow scope for resolution-limit-free
 //! community detection", 2011) mass is the number of nodes and the factor is the resolution x the mean
-//! weight of an arc. Memory: 8 bytes a community.
+//! weight of an arc. Memory: 8 bytes a community, and 4 for one that has lost its nodes.
 
 use super::objective::{Objective, Sums, Visit};
 use crate::io::prefetch;
@@ -27,6 +27,8 @@ pub(super) struct Density {
     masses: Vec<f64>,
     total_strength: f64,
     factor: f64,
+    /// Labels that have lost their last node, if that can be told: counts are exact, strengths are not.
+    free: Vec<u32>,
 }
 
 impl Objective for Density {
@@ -55,7 +57,25 @@ impl Objective for Density {
 
     #[inline]
     fn rate(&self, visit: &Visit, stay: &f64, label: u32, weight: f64) -> f64 {
-        weight - self.factor * visit.mass * self.masses[label as usize] - stay
+        let mass = self.masses.get(label as usize).copied().unwrap_or(0.0);
+        weight - self.factor * visit.mass * mass - stay
+    }
+
+    /// Only in the constant Potts model: there a node can be worse off in a community than alone, while
+    /// modularity leaves few such nodes.
+    #[inline]
+    fn alone(&self, _visit: &Visit, stay: &f64) -> f64 {
+        if matches!(self.null, Null::Count(_)) { -stay } else { f64::NEG_INFINITY }
+    }
+
+    fn free_label(&mut self) -> Option<u32> {
+        while let Some(label) = self.free.pop() {
+            // Another node may have come since.
+            if self.masses[label as usize] == 0.0 {
+                return Some(label);
+            }
+        }
+        None
     }
 
     #[inline]
@@ -70,7 +90,11 @@ impl Objective for Density {
 
     #[inline]
     fn moved(&mut self, visit: &Visit, label: u32, _weight: f64) {
-        self.masses[visit.present as usize] -= visit.mass;
+        let left = &mut self.masses[visit.present as usize];
+        *left -= visit.mass;
+        if *left == 0.0 && matches!(self.null, Null::Count(_)) {
+            self.free.push(visit.present);
+        }
         self.masses[label as usize] += visit.mass;
     }
 }
@@ -85,7 +109,13 @@ impl Sums for Density {
     }
 
     fn empty(null: Null, capacity: usize) -> Self {
-        Self { null, masses: Vec::with_capacity(capacity), total_strength: 0.0, factor: 0.0 }
+        Self {
+            null,
+            masses: Vec::with_capacity(capacity),
+            total_strength: 0.0,
+            factor: 0.0,
+            free: Vec::new(),
+        }
     }
 
     fn add(&mut self, label: u32, count: u32, strength: f64, _cut: f64) {

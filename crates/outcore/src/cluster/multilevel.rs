@@ -26,6 +26,7 @@ use super::votes::Rules;
 use super::{ClusterMemory, History, Job};
 use crate::error::Result;
 use crate::graph::Graph;
+use crate::io::give_back_freed;
 use crate::progress::{Event, tell};
 use crate::units::format_counted;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -240,6 +241,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             level.counts = counts;
             contracted
         };
+        give_back_freed();
         let number = level.number + 1;
         self.history.levels = self.history.levels.max(number);
         let memory = level.memory - level.source.kept_bytes() - 4 * groups.len() as u64;
@@ -262,6 +264,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let State { labels, sums } = self.descend(&mut next, state)?;
         drop(next);
         graph.files().remove_all(graph.directory());
+        drop(graph);
+        give_back_freed();
         let above = |group: u32| AtomicU32::new(labels[group as usize].load(Relaxed));
         Ok(State { labels: groups.into_iter().map(above).collect(), sums })
     }

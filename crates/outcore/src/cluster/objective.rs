@@ -15,6 +15,9 @@ use super::hash::{Hash, TIE};
 use super::table::{LabelTable, Sum};
 use crate::io::prefetch;
 
+/// Stands for a label that no node has yet. No label of a node, and not what marks empty slots.
+pub(super) const ALONE: u32 = u32::MAX - 1;
+
 /// A node about to choose.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Visit {
@@ -45,6 +48,15 @@ pub(super) trait Objective: Sync {
     fn prefetch(&self, label: u32);
     /// How good `label` would be, to which arcs of the sum `weight` lead.
     fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64;
+    /// How good it would be to be alone, if that is a choice.
+    #[inline]
+    fn alone(&self, _visit: &Visit, _leaving: &Self::Leaving) -> f64 {
+        f64::NEG_INFINITY
+    }
+    /// A label that no node has, for one that will be alone.
+    fn free_label(&mut self) -> Option<u32> {
+        None
+    }
     /// The least rate that differs from `rate` by no more than rounding.
     fn least_equal(&self, visit: &Visit, rate: f64) -> f64;
     /// Whether a label of this rate is better than the present one, by more than rounding.
@@ -181,7 +193,8 @@ impl<'a, O: Objective> Election<'a, O> {
     #[inline]
     pub(super) fn new(objective: &'a O, visit: Visit) -> Self {
         let leaving = objective.leaving(&visit);
-        Self { objective, visit, leaving, largest: f64::NEG_INFINITY, best: None }
+        let largest = objective.alone(&visit, &leaving);
+        Self { objective, visit, leaving, largest, best: None }
     }
 
     /// Rates all labels but the present one; `rates` are overwritten.
@@ -224,6 +237,9 @@ impl<'a, O: Objective> Election<'a, O> {
     /// The outcome.
     #[inline]
     pub(super) fn choice(&self) -> Option<Choice> {
-        self.best.map(|(label, other)| Choice { visit: self.visit, label, other, hops: 0 })
+        let is_alone =
+            || self.leaves() && self.objective.alone(&self.visit, &self.leaving).is_finite();
+        let (label, other) = self.best.or_else(|| is_alone().then_some((ALONE, 0.0)))?;
+        Some(Choice { visit: self.visit, label, other, hops: 0 })
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Method;
 use super::hash::{Hash, LEAD, LEVEL, ORDER, REFINE, SUB, TIE, mix};
+use super::objective::ALONE;
 use crate::weight::{RELATIVE_TOLERANCE, Weight};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,6 +23,8 @@ pub(super) struct Levels {
     pub(super) cycles: u32,
     pub(super) seed: u64,
     pub(super) sweeps: u32,
+    /// Labels that have lost their last node, in the constant Potts model, for nodes better off alone.
+    pub(super) free: Vec<u32>,
 }
 
 /// Masses and cuts of communities.
@@ -148,7 +151,8 @@ impl Levels {
         };
         if self.method != Method::MapEquation {
             let stay = weight(from) - factor * mass * (sums.mass[&from] - mass);
-            return (weight(to) - factor * mass * sums.mass[&to] - stay, degree);
+            let there = sums.mass.get(&to).copied().unwrap_or(0.0);
+            return (weight(to) - factor * mass * there - stay, degree);
         }
         let all: f64 = sums.cut.values().sum();
         let length = |changed: &[(u32, f64, f64)], all: f64| {
@@ -185,13 +189,20 @@ impl Levels {
                 (label, gain, scale * RELATIVE_TOLERANCE)
             })
             .collect();
-        let most = gains.iter().map(|&(_, gain, _)| gain).fold(f64::NEG_INFINITY, f64::max);
+        let can_leave = self.method == Method::Cpm && classes.is_none();
+        let (alone, scale) = match can_leave {
+            true => self.gain(level, labels, sums, v, ALONE),
+            false => (f64::NEG_INFINITY, 0.0),
+        };
+        let most = gains.iter().map(|&(_, gain, _)| gain).fold(alone, f64::max);
+        let leaves = alone - scale * RELATIVE_TOLERANCE > scale * RELATIVE_TOLERANCE;
         let hash = Hash::new(seed ^ TIE ^ v as u64);
         gains
             .iter()
             .filter(|&&(_, gain, rounding)| most - rounding > rounding && gain >= most - rounding)
             .map(|&(label, ..)| label)
             .max_by_key(|&label| (hash.of(u64::from(label), u64::from(self.sweeps)), !label))
+            .or((most == alone && leaves).then_some(ALONE))
     }
 
     fn sweep(
@@ -225,7 +236,11 @@ impl Levels {
                     let sums = self.sums_with(level, labels, label);
                     let (gain, scale) = self.gain(level, labels, &sums, v, label);
                     if gain > scale * RELATIVE_TOLERANCE {
-                        labels[v] = label;
+                        let Some(label) = self.target(labels, label) else { continue };
+                        let left = std::mem::replace(&mut labels[v], label);
+                        if classes.is_none() && !labels.contains(&left) {
+                            self.free.push(left);
+                        }
                         movers.push(v);
                     } else {
                         active[v] = true;
@@ -240,6 +255,19 @@ impl Levels {
             }
         }
         moved
+    }
+
+    /// The label that a move leads to: one without nodes for a node that will be alone.
+    fn target(&mut self, labels: &[u32], label: u32) -> Option<u32> {
+        if label != ALONE {
+            return Some(label);
+        }
+        while let Some(free) = self.free.pop() {
+            if !labels.contains(&free) {
+                return Some(free);
+            }
+        }
+        None
     }
 
     /// The sums, with one for a label that may have lost its last node.
@@ -267,6 +295,7 @@ impl Levels {
         renumber(&mut above);
         let next = contract(level, &groups, count);
         let seed = mix(self.seed ^ LEVEL ^ (number + 1));
+        self.free.clear();
         let mut active = vec![true; count];
         for _ in 0..50 {
             if self.sweep(&next, seed, &mut above, None, &mut active) == 0 {

@@ -18,7 +18,7 @@
 use super::bits::Bits;
 use super::cache::BlockSource;
 use super::hash::{Hash, ORDER, SUB};
-use super::objective::Objective;
+use super::objective::{ALONE, Objective};
 use super::parallel::{PerThread, for_pieces, piece_nodes};
 use super::propose::{Plan, Round, Tables, Worker};
 use super::table::Sum;
@@ -312,7 +312,15 @@ fn commit<S: Sum, O: Objective>(
             (choice.visit.own, choice.other) = (own.value(), other.value());
             choice.hops = nearest.saturating_add(1);
         }
-        if choice.improves(&nodes.objective) {
+        let improves = choice.improves(&nodes.objective);
+        if improves && choice.label == ALONE {
+            let Some(label) = nodes.objective.free_label() else {
+                plan.choice = None;
+                continue;
+            };
+            choice.label = label;
+        }
+        if improves {
             nodes.objective.moved(&choice.visit, choice.label, choice.other);
             labels[node as usize].store(choice.label, Relaxed);
             nodes.rules.moved(node as usize, choice);

@@ -49,7 +49,7 @@ proptest! {
     ) {
         let graph = edges.graph();
         let options = ClusterOptions { method, resolution, seed, cycles, ..ClusterOptions::default() };
-        let mut oracle = Levels { method, resolution, cycles, seed, sweeps: 0 };
+        let mut oracle = Levels { method, resolution, cycles, seed, sweeps: 0, free: Vec::new() };
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
         let tiny = Limits { large_degree: 3, most_labels: 2 };

@@ -126,6 +126,19 @@ fn prefer_large_pages<T>(memory: &mut Vec<T>) {
 #[cfg(not(target_os = "linux"))]
 fn prefer_large_pages<T>(_memory: &mut Vec<T>) {}
 
+/// Gives memory that was freed back to the system, where the allocator would keep it: what a stage held
+/// must not count for the next one.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "the allocator has no safe interface")]
+pub(crate) fn give_back_freed() {
+    // SAFETY: it has no conditions, and touches only memory that nobody has.
+    unsafe { libc::malloc_trim(0) };
+}
+
+/// Does nothing where the allocator is another one.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn give_back_freed() {}
+
 /// Asks the processor to fetch the cache line of `memory[index]`, if there is such an element.
 #[inline]
 #[cfg(target_arch = "x86_64")]

@@ -19,7 +19,7 @@ mod stream;
 pub use disk::{Disk, available_memory_bytes};
 pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};
 pub use files::{Counters, Files, StoredFile};
-pub(crate) use memory::{prefetch, reserve_large_pages};
+pub(crate) use memory::{give_back_freed, prefetch, reserve_large_pages};
 pub use profile::{
     Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, Transfer, TransferProfile,
     Tuning, ValidIf,
