@@ -318,7 +318,8 @@ fn the_examples_of_the_readme_run() {
     let block = section.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let made = ["generate", "planted", "--nodes", "2000", "--edges", "20000", "--weights"];
-    let edges = outcore(directory.path(), &made).args(["-o", "edges.tsv"]).output().unwrap();
+    let into = ["-o", "edges.tsv", "--truth", "truth.tsv"];
+    let edges = outcore(directory.path(), &made).args(into).output().unwrap();
     assert!(edges.status.success(), "{}", stderr(&edges));
     let edges = std::fs::read_to_string(directory.path().join("edges.tsv")).unwrap();
     let hits: String = edges

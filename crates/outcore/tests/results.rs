@@ -1,12 +1,12 @@
 //! Promises about results: presented and scored on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-use outcore::cluster::ClusterOptions;
+use outcore::cluster::{ClusterOptions, PropagationOptions};
 use outcore::graph::Duplicates;
 use outcore::input::InputOptions;
 use outcore::io::Files;
 use outcore::io::sim::{Fault, Sim};
-use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
+use outcore::job::{self, JobOptions, Normalize, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::plan::Limits;
 use outcore::present::{PresentOptions, Small};
 use outcore::progress::{Event, Observer, Silent};
@@ -61,10 +61,10 @@ fn options(threads: usize, memory_bytes: u64) -> JobOptions {
         input: InputOptions { paths: vec![PathBuf::from("/in/edges.tsv")], ..Default::default() },
         directed: false,
         duplicates: Duplicates::Sum,
+        keep_loops: true,
         min_weight: None,
         max_weight: None,
-        normalize: outcore::job::Normalize::None,
-        keep_loops: true,
+        normalize: Normalize::None,
         limits: Limits { memory_bytes, threads },
         work_dir: PathBuf::from("/disk"),
     }
@@ -101,7 +101,7 @@ fn threads_and_memory_and_short_transfers_change_no_byte_of_what_is_presented() 
             sim.set_short_transfers(short);
             let present = present(min_size, small);
             let report = cluster(&sim, options(threads, memory * MIB), &present, &Silent).unwrap();
-            let presented = report.presented.unwrap();
+            let presented = report.communities.unwrap().presented.unwrap();
             assert!(presented.kept_number_count > Some(10));
             assert_eq!(presented.small_node_count > 0, min_size > 1);
             results.push((sim.get(OUTPUT).unwrap(), sim.get(REPRESENTATIVES).unwrap()));
@@ -122,6 +122,27 @@ fn a_result_matched_with_itself_is_the_same() {
     let again = PresentOptions { earlier: Some(OUTPUT.into()), ..plain };
     cluster(&sim, options(2, 128 * MIB), &again, &Silent).unwrap();
     assert_eq!(sim.get(OUTPUT).unwrap(), expected);
+}
+
+#[test]
+fn each_of_several_results_has_its_representatives() {
+    let sim = storage();
+    let files = Files::new(Arc::new(sim.clone()));
+    let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+    let propagation = PropagationOptions { attenuation: vec![0.0, 0.5], ..Default::default() };
+    let clustering = ClusterOptions { propagation, ..ClusterOptions::default() };
+    let present = present(8, Small::Drop);
+    let output = Path::new(OUTPUT);
+    let report =
+        job::cluster_and_present(&files, &source, &clustering, &present, output, &Silent).unwrap();
+    assert_eq!(report.results.len(), 2);
+    for (result, value) in report.results.iter().zip(["0", "0.5"]) {
+        let presented = result.communities.presented.as_ref().unwrap();
+        let text = sim.get(format!("/out/representatives.{value}.tsv")).unwrap();
+        let lines = text.iter().filter(|&&byte| byte == b'\n').count();
+        assert_eq!(lines as u64, presented.written_community_count);
+        assert!(sim.get(format!("/out/communities.{value}.tsv")).is_some());
+    }
 }
 
 #[test]
@@ -192,7 +213,7 @@ fn what_was_left_out_is_an_error_or_singletons() {
     let sim = storage();
     build(&sim);
     let report = cluster(&sim, options(2, 128 * MIB), &present(8, Small::Drop), &Silent).unwrap();
-    let left_out = report.presented.unwrap();
+    let left_out = report.communities.unwrap().presented.unwrap();
     let mut options = score_options(2, 128 * MIB);
     let error = score(&sim, &options, &Silent).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadInput);

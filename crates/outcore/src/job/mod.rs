@@ -27,7 +27,7 @@ pub use report::{
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use weights::Normalize;
 
-use crate::cluster::{self, ClusterOptions, Communities, Given};
+use crate::cluster::{self, ClusterOptions, Communities, Given, Method};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
@@ -35,6 +35,7 @@ use crate::io::{Files, Scratch, Tuning, peak_memory_bytes, resident_memory_bytes
 use crate::plan::{InputSize, Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
+use present::Telling;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -194,7 +195,56 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Finds the communities of a graph: several results if the options have lists.
+    /// Clusters the graph and writes each result to its file.
+    fn cluster(
+        &mut self,
+        graph: &Graph,
+        options: &ClusterOptions,
+        telling: &Telling<'_>,
+        scratch: &Scratch,
+    ) -> Result<()> {
+        let earlier = self.read_earlier(graph, telling, scratch)?;
+        let given = self.read_given(graph, &options.propagation, scratch.path())?;
+        let all = self.find(graph, options, given, scratch)?;
+        let single = all.len() == 1;
+        for (at, found) in all.into_iter().enumerate() {
+            let mut report = CommunitiesReport::new(graph, options, at, &found);
+            self.warn_of_a_giant(options.method, &report)?;
+            let (told, presented) = self.present(graph, telling, found, &earlier, scratch)?;
+            report.presented = presented;
+            if !single {
+                let output = telling.outputs[at].display().to_string();
+                self.report.results.push(ResultReport { output, communities: report.clone() });
+            }
+            if at == 0 {
+                self.report.communities = Some(report);
+            }
+            if let Some(path) = telling.representatives.get(at) {
+                self.represent(graph, &told, path, scratch)?;
+            }
+            self.write(graph, &told, &telling.outputs[at])?;
+        }
+        Ok(())
+    }
+
+    /// Says that one community holds most nodes, which is rarely what was asked for.
+    fn warn_of_a_giant(&self, method: Method, report: &CommunitiesReport) -> Result<()> {
+        if report.largest_share <= 0.5 || method == Method::Components {
+            return Ok(());
+        }
+        let advice = match method {
+            Method::LabelPropagation => {
+                "; `--method map-equation` does not let one label flood the graph"
+            }
+            Method::Modularity | Method::Cpm => "; a larger `--resolution` gives smaller ones",
+            _ => "",
+        };
+        let percent = 100.0 * report.largest_share;
+        let text =
+            format!("one community holds {percent:.1} % of the nodes, more than half{advice}");
+        tell(self.observer, Event::Warning { text: &text })
+    }
+
     fn find(
         &mut self,
         graph: &Graph,
@@ -300,9 +350,8 @@ pub fn cluster_and_present(
     observer: &dyn Observer,
 ) -> Result<Report> {
     options.check()?;
-    let outputs = outputs(files, output, options)?;
-    outputs.iter().try_for_each(|output| present::check(files, source, present, output))?;
-    present.check_results(outputs.len())?;
+    let telling = &Telling::new(files, options, present, output)?;
+    telling.check(files, source)?;
     given::check(files, &options.propagation)?;
     match source {
         Source::Graph { path, limits, work_dir } => {
@@ -312,8 +361,9 @@ pub fn cluster_and_present(
             in_pool(*limits, || {
                 let mut job = Job::new(files, observer, *limits);
                 let inputs = std::iter::once(path).chain(options.propagation.files());
+                let inputs = inputs.chain(&present.earlier);
                 let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output)?;
-                job.cluster_graph(&graph, options, present, &scratch, &outputs)?;
+                job.cluster(&graph, options, telling, &scratch)?;
                 Ok(job.finish())
             })
         }
@@ -323,11 +373,12 @@ pub fn cluster_and_present(
             let mut job = Job::new(files, observer, edges.limits);
             job.clustering = Some(options);
             let inputs = edges.input.all_paths().chain(options.propagation.files());
+            let inputs = inputs.chain(&present.earlier);
             let scratch = job.scratch(JobKind::Cluster, inputs, &edges.work_dir, output)?;
             let directory = scratch.path().join("graph");
             job.build(edges, &scratch, &directory)?;
             let graph = Graph::open(files, &directory)?;
-            job.cluster_graph(&graph, options, present, &scratch, &outputs)?;
+            job.cluster(&graph, options, telling, &scratch)?;
             Ok(job.finish())
         }),
     }

@@ -1,8 +1,8 @@
 //! From a graph to its communities as they are told: the earlier result is read first, so that a bad
 //! one fails before the clustering, and set aside on disk meanwhile.
 
-use super::{CommunitiesReport, Job, PresentReport, ResultReport, Source};
-use crate::cluster::{ClusterOptions, Communities, Method};
+use super::{Job, PresentReport, Source, outputs};
+use crate::cluster::{ClusterOptions, Communities};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
@@ -17,118 +17,94 @@ use crate::progress::{Event, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use std::path::{Path, PathBuf};
 
-/// Refuses files that cannot be read or written, before the work.
-pub(super) fn check(
-    files: &Files,
-    source: &Source,
-    options: &PresentOptions,
-    output: &Path,
-) -> Result<()> {
-    output::check(files, output)?;
-    let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
-    let stream = Path::new("-");
-    if let Some(path) = &options.representatives {
-        if path == output {
+/// How results are told, and where.
+pub(super) struct Telling<'a> {
+    pub(super) options: &'a PresentOptions,
+    /// A file for each result.
+    pub(super) outputs: Vec<PathBuf>,
+    /// The same, or none.
+    pub(super) representatives: Vec<PathBuf>,
+}
+
+impl<'a> Telling<'a> {
+    pub(super) fn new(
+        files: &Files,
+        clustering: &ClusterOptions,
+        options: &'a PresentOptions,
+        output: &Path,
+    ) -> Result<Self> {
+        let representatives = match &options.representatives {
+            Some(path) => outputs(files, path, clustering)?,
+            None => Vec::new(),
+        };
+        Ok(Self { options, outputs: outputs(files, output, clustering)?, representatives })
+    }
+
+    /// Refuses files that cannot be read or written, before the work.
+    pub(super) fn check(&self, files: &Files, source: &Source) -> Result<()> {
+        let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        if let Some(path) = self.representatives.iter().find(|path| self.outputs.contains(path)) {
             let path = path.display();
             return usage(format!("`{path}` is both `--output` and `--representatives`"));
         }
-        output::check(files, path)?;
-    }
-    let Some(path) = &options.earlier else { return Ok(()) };
-    if path == stream {
-        let inputs = match source {
-            Source::Edges(edges) => edges.input.paths.as_slice(),
-            Source::Graph { .. } => &[],
-        };
-        if inputs.iter().any(|input| input == stream) {
-            return usage("standard input (`-`) can be read only once".into());
+        let mut written = self.outputs.iter().chain(&self.representatives);
+        written.try_for_each(|path| output::check(files, path))?;
+        let Some(path) = &self.options.earlier else { return Ok(()) };
+        let stream = Path::new("-");
+        if path != stream {
+            return files.entry(path).map(drop);
         }
-        return Ok(());
+        match source {
+            Source::Edges(edges) if edges.input.all_paths().any(|input| input == stream) => {
+                usage("standard input (`-`) can be read only once".into())
+            }
+            _ => Ok(()),
+        }
     }
-    files.entry(path).map(drop)
 }
 
 impl Job<'_> {
-    /// Finds, presents and writes the communities of a graph: each result to its file.
-    pub(super) fn cluster_graph(
+    /// Makes of a result what is told of it.
+    pub(super) fn present(
         &mut self,
         graph: &Graph,
-        options: &ClusterOptions,
-        present: &PresentOptions,
-        scratch: &Scratch,
-        outputs: &[PathBuf],
-    ) -> Result<()> {
-        self.check_memory(graph, present, 0)?;
-        let given = self.read_given(graph, &options.propagation, scratch.path())?;
-        let earlier = match &present.earlier {
-            Some(path) => Some(self.read_earlier(graph, present, path, scratch)?),
-            None => None,
-        };
-        let all = self.find(graph, options, given, scratch)?;
-        let is_single = all.len() == 1;
-        for (at, (found, output)) in all.into_iter().zip(outputs).enumerate() {
-            let report = CommunitiesReport::new(graph, options, at, &found);
-            self.warn_of_a_giant(options.method, &report)?;
-            if !is_single {
-                let output = output.display().to_string();
-                self.report.results.push(ResultReport { output, communities: report.clone() });
-            }
-            if at == 0 {
-                self.report.communities = Some(report);
-            }
-            self.present(graph, found, present, earlier.as_ref(), scratch, output)?;
-        }
-        Ok(())
-    }
-
-    /// Says that one community holds most nodes, which is rarely what was asked for.
-    fn warn_of_a_giant(&self, method: Method, report: &CommunitiesReport) -> Result<()> {
-        if report.largest_share <= 0.5 || method == Method::Components {
-            return Ok(());
-        }
-        let advice = match method {
-            Method::LabelPropagation => {
-                "; `--method map-equation` does not let one label flood the graph"
-            }
-            Method::Modularity | Method::Cpm => "; a larger `--resolution` gives smaller ones",
-            _ => "",
-        };
-        let percent = 100.0 * report.largest_share;
-        let text =
-            format!("one community holds {percent:.1} % of the nodes, more than half{advice}");
-        tell(self.observer, Event::Warning { text: &text })
-    }
-
-    /// Presents one result and writes it.
-    fn present(
-        &mut self,
-        graph: &Graph,
+        telling: &Telling<'_>,
         found: Communities,
-        present: &PresentOptions,
-        earlier: Option<&Earlier>,
+        earlier: &Option<Earlier>,
         scratch: &Scratch,
-        output: &Path,
-    ) -> Result<()> {
+    ) -> Result<(Presented, Option<PresentReport>)> {
+        let options = telling.options;
         let Communities { labels, sizes, .. } = found;
-        let mut presented = Presented::new(labels, sizes, present.min_size, present.small);
+        let mut told = Presented::new(labels, sizes, options.min_size, options.small);
         let kept = match earlier {
-            Some(earlier) => Some(self.match_earlier(graph, &mut presented, earlier, scratch)?),
+            Some(earlier) => Some(self.match_earlier(graph, &mut told, earlier, scratch)?),
             None => None,
         };
-        self.note(present, &presented, kept)?;
-        if let Some(path) = &present.representatives {
-            self.represent(graph, &presented, path, scratch)?;
+        if told.community_count() == 0 && told.small_nodes > 0 {
+            let text = format!("no community has {} nodes: none is written", options.min_size);
+            tell(self.observer, Event::Warning { text: &text })?;
         }
-        self.write(graph, &presented, output)
+        let is_changed = options.min_size > 1 || kept.is_some();
+        let report = is_changed.then(|| PresentReport {
+            min_size: options.min_size,
+            small: options.small,
+            small_community_count: told.small_communities,
+            small_node_count: told.small_nodes,
+            written_community_count: told.community_count(),
+            kept_number_count: kept,
+        });
+        Ok((told, report))
     }
 
     /// Refuses what will not fit when the communities are found.
-    fn check_memory(&self, graph: &Graph, present: &PresentOptions, earlier: u64) -> Result<()> {
+    fn check_memory(&self, graph: &Graph, telling: &Telling<'_>, earlier: u64) -> Result<()> {
+        let present = telling.options;
         if present.earlier.is_none() && present.representatives.is_none() {
             return Ok(());
         }
         let Limits { memory_bytes, threads } = self.limits;
-        let least = memory_bytes_for(graph, present, earlier, threads);
+        let results = telling.outputs.len() as u64;
+        let least = memory_bytes_for(graph, present, (results, earlier), threads);
         if least <= memory_bytes {
             return Ok(());
         }
@@ -141,14 +117,17 @@ impl Job<'_> {
             .hint(format!("use `--memory {}` or more", size_to_type(least))))
     }
 
-    fn read_earlier(
+    /// Reads the earlier result, if there is one, and sets it aside.
+    pub(super) fn read_earlier(
         &mut self,
         graph: &Graph,
-        present: &PresentOptions,
-        path: &Path,
+        telling: &Telling<'_>,
         scratch: &Scratch,
-    ) -> Result<Earlier> {
-        self.stage(Stage::Match, |job| {
+    ) -> Result<Option<Earlier>> {
+        self.check_memory(graph, telling, 0)?;
+        let present = telling.options;
+        let Some(path) = &present.earlier else { return Ok(None) };
+        let earlier = self.stage(Stage::Match, |job| {
             let threads = job.limits.threads;
             let least = membership::memory_bytes_for(graph.node_count(), 0, threads);
             let options = MembershipOptions {
@@ -159,14 +138,15 @@ impl Job<'_> {
                 scratch: scratch.path().to_path_buf(),
             };
             let found = membership::read(job.files, path, graph, &options, job.observer)?;
-            job.check_memory(graph, present, found.community_count)?;
+            job.check_memory(graph, telling, found.community_count)?;
             let directory = scratch.path().join("earlier");
             let earlier = Earlier::set_aside(job.files, &directory, &found)?;
             let nodes = format_counted(graph.node_count(), "node", "nodes");
             let communities = format_counted(found.community_count, "community", "communities");
             let summary = format!("{} of {nodes} were in {communities}", format_count(found.named));
             Ok((earlier, summary))
-        })
+        })?;
+        Ok(Some(earlier))
     }
 
     /// The memory for a step that needs `least` bytes: what earlier steps gave back, the allocator may
@@ -200,7 +180,7 @@ impl Job<'_> {
         })
     }
 
-    fn represent(
+    pub(super) fn represent(
         &mut self,
         graph: &Graph,
         presented: &Presented,
@@ -222,31 +202,12 @@ impl Job<'_> {
         Workbench { files, scratch: scratch.path(), budget, threads, observer }
     }
 
-    /// Notes for the report what was presented, if that is not all as it was found.
-    fn note(
+    pub(super) fn write(
         &mut self,
-        present: &PresentOptions,
+        graph: &Graph,
         presented: &Presented,
-        kept: Option<u64>,
+        output: &Path,
     ) -> Result<()> {
-        if present.min_size > 1 || kept.is_some() {
-            self.report.presented = Some(PresentReport {
-                min_size: present.min_size,
-                small: present.small,
-                small_community_count: presented.small_communities,
-                small_node_count: presented.small_nodes,
-                written_community_count: presented.community_count(),
-                kept_number_count: kept,
-            });
-        }
-        if presented.community_count() > 0 || presented.small_nodes == 0 {
-            return Ok(());
-        }
-        let text = format!("no community has {} nodes: none is written", present.min_size);
-        tell(self.observer, Event::Warning { text: &text })
-    }
-
-    fn write(&mut self, graph: &Graph, presented: &Presented, output: &Path) -> Result<()> {
         self.stage(Stage::Write, |job| {
             let mut names = graph.names()?;
             let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {

@@ -100,6 +100,9 @@ pub struct CommunitiesReport {
     pub converged: bool,
     /// Arcs visited by all sweeps.
     pub visited_arc_count: u64,
+    /// How they were presented, if not as they were found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presented: Option<PresentReport>,
 }
 
 impl CommunitiesReport {
@@ -133,23 +136,9 @@ impl CommunitiesReport {
             level_count: found.levels,
             sweep_count: u64::from(found.sweeps),
             visited_arc_count: found.arcs_visited,
+            presented: None,
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
-}
-
-/// One of several results.
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct ResultReport {
-    /// Its file.
-    pub output: String,
-    /// The result in numbers.
-    #[serde(flatten)]
-    pub communities: CommunitiesReport,
 }
 
 /// How the result was presented.
@@ -167,6 +156,21 @@ pub struct PresentReport {
     pub written_community_count: u64,
     /// Communities with the number of an earlier one, if there was an earlier result.
     pub kept_number_count: Option<u64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// One of several results.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ResultReport {
+    /// Its file.
+    pub output: String,
+    /// The result in numbers.
+    #[serde(flatten)]
+    pub communities: CommunitiesReport,
 }
 
 /// A whole job.
@@ -191,8 +195,6 @@ pub struct Report {
     /// All results, if there are several; `communities` is the first of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ResultReport>,
-    /// How they were presented.
-    pub presented: Option<PresentReport>,
     /// Time of the job.
     pub seconds: f64,
     /// Bytes read.
@@ -215,7 +217,6 @@ impl Report {
             graph: None,
             communities: None,
             results: Vec::new(),
-            presented: None,
             seconds: 0.0,
             read_bytes: 0,
             write_bytes: 0,

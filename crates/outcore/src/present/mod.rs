@@ -23,7 +23,6 @@ pub(crate) use matching::{Workbench, match_numbers};
 pub(crate) use representatives::write_representatives;
 
 use crate::cluster::{ClusterMemory, Method, SizeCount};
-use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::membership::Membership;
 use crate::sort::Sorter;
@@ -65,21 +64,6 @@ impl Default for PresentOptions {
             comment: b"#".to_vec(),
             representatives: None,
         }
-    }
-}
-
-impl PresentOptions {
-    /// Refuses options that make sense for one result only.
-    ///
-    /// # Errors
-    /// `Usage`.
-    pub fn check_results(&self, results: usize) -> Result<()> {
-        if results > 1 && self.representatives.is_some() {
-            let message = format!("`--representatives` is one file, for {results} results");
-            return Err(Error::new(ErrorKind::Usage, message)
-                .hint("ask for one result at a time, or leave it out"));
-        }
-        Ok(())
     }
 }
 
@@ -156,17 +140,17 @@ impl Presented {
     }
 }
 
-/// What all this takes of the memory at most, the labels included, if `earlier_count` communities of
-/// an earlier result have a node in the graph.
+/// What all this takes of the memory at most, the labels of all results included, if so many
+/// communities of an earlier result have a node in the graph.
 pub fn memory_bytes_for(
     graph: &Graph,
     options: &PresentOptions,
-    earlier_count: u64,
+    (result_count, earlier_count): (u64, u64),
     threads: usize,
 ) -> u64 {
     let nodes = graph.node_count();
     let matched = u64::from(options.earlier.is_some());
-    let labels = 4 * nodes + matched * 8 * nodes;
+    let labels = result_count * 4 * nodes + matched * 8 * nodes;
     let sorts = Sorter::<SharedNode>::BUDGET_MIN + Sorter::<Overlap>::BUDGET_MIN;
     let matching = matched * (matching::earlier_bytes(earlier_count) + sorts);
     let representatives = match options.representatives {

@@ -326,7 +326,7 @@ proptest! {
 fn returns<R: Record + PartialEq + std::fmt::Debug>(
     records: &[R],
     cut: prop::sample::Index,
-) -> std::result::Result<(), TestCaseError> {
+) -> Result<(), TestCaseError> {
     let (mut bytes, mut back) = (Vec::new(), Vec::new());
     R::encode(records, &mut bytes);
     prop_assert_eq!(R::decode(&bytes, records.len(), &mut back), Some(()));
