@@ -126,7 +126,7 @@ impl Sums {
             sizes: vec![0; label_count],
             opposite: vec![0.0; if graph.is_directed() { label_count } else { 0 }],
             total: 0.0,
-            unit: if arcs_total > 0.0 { arcs_total } else { 1.0 },
+            unit: arcs_total,
             node_information: 0.0,
             mean_arc: arcs_total / graph.arc_count().max(1) as f64,
         }
@@ -159,7 +159,13 @@ impl Sums {
         self.strengths[label] += strength;
         self.inside[label] += inside;
         self.total += strength;
-        self.node_information += x_log_x(strength / self.unit);
+        if self.unit == 0.0 {
+            // There are loops alone.
+            self.unit = strength;
+        }
+        if strength > 0.0 {
+            self.node_information += x_log_x(strength / self.unit);
+        }
     }
 
     fn is_directed(&self) -> bool {
@@ -236,7 +242,7 @@ impl Sums {
             module_information += x_log_x(exit + strength / self.total);
         }
         let length = x_log_x(exits) - 2.0 * exit_information + module_information - nodes;
-        (length, -nodes)
+        (length.max(0.0), (0.0 - nodes).max(0.0))
     }
 
     /// Their mean and the largest.
