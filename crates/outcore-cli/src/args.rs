@@ -67,7 +67,7 @@ Examples:
   outcore cluster edges.tsv -o communities.tsv
   outcore cluster 'edges/*.tsv.gz' -o communities.tsv --memory 4GiB
   outcore cluster web.graph -o communities.tsv --seed 7
-  outcore cluster web.graph -o communities.tsv --initial yesterday.tsv
+  outcore cluster web.graph -o today.tsv --method label-propagation --initial before.tsv
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
 pub(crate) struct Cluster {
     /// Edge lists (text, also compressed; globs; `-` for standard input), or one graph made by
@@ -313,7 +313,8 @@ pub(crate) struct Input {
     /// for distances
     #[arg(long, value_enum, value_name = "HOW", default_value_t = WeightTransform::None)]
     pub(crate) weight_transform: WeightTransform,
-    /// Drop edges of a smaller weight, as transformed
+    /// Drop edges of a smaller weight, as transformed; also those of a graph, for label-propagation and
+    /// components
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
     pub(crate) min_weight: Option<f64>,
     /// Drop edges of a larger weight, as transformed
@@ -399,18 +400,18 @@ pub(crate) enum SelfLoops {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method options")]
 pub(crate) struct Method {
-    /// How to find communities; `components` puts together what any path joins, whatever the
-    /// direction of edges
-    #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::LabelPropagation)]
+    /// How to find communities
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::MapEquation)]
     pub(crate) method: MethodName,
     /// Seed of every random choice; the same seed gives the same communities whatever the memory
     /// and the threads
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Larger values give smaller communities. modularity: 1 is usual, and the default. cpm: the least
-    /// density of a community, in units of the mean weight of an edge
-    #[arg(long, value_name = "X")]
-    pub(crate) resolution: Option<f64>,
+    /// density of a community, in units of the mean weight of an edge. Several, as 0.5,1,2, give a
+    /// result each: `-o c.tsv` names c.0.5.tsv and so on
+    #[arg(long, value_name = "X,..", value_delimiter = ',')]
+    pub(crate) resolution: Option<Vec<f64>>,
     /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) cycles: Option<u8>,
@@ -437,6 +438,7 @@ pub(crate) enum MethodName {
     Cpm,
     /// The label with the most weight among the neighbors: least memory
     LabelPropagation,
+    /// What any path joins, whatever the direction of edges
     Components,
 }
 

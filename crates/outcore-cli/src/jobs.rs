@@ -136,15 +136,12 @@ fn cluster_options(arguments: &args::Cluster, is_graph: bool) -> Result<ClusterO
     let (name, options) = (method.method, ClusterOptions::default());
     refuse_method_options(method)?;
     labels.refuse_for(method)?;
-    let resolution = match (name, method.resolution) {
+    let resolution = match (name, &method.resolution) {
         (args::MethodName::Cpm, None) => {
             return Err(Error::new(ErrorKind::Usage, "`--method cpm` needs `--resolution`")
                 .hint("it is the least density of a community, in units of the mean weight of an edge: try 0.01 for tight communities, 0.001 for loose ones"));
         }
-        (_, Some(resolution)) if !(resolution > 0.0 && resolution.is_finite()) => {
-            return Err(Error::new(ErrorKind::Usage, "`--resolution` is a number above 0"));
-        }
-        (_, resolution) => resolution.unwrap_or(options.resolution),
+        (_, given) => given.clone().unwrap_or(options.resolution),
     };
     let is_limited = method.max_sweeps.is_some() || method.tolerance.is_some();
     let converges = method.converge || labels.converges() && !is_limited;
@@ -166,6 +163,12 @@ fn cluster_options(arguments: &args::Cluster, is_graph: bool) -> Result<ClusterO
         propagation: labels.options(),
     };
     options.check()?;
+    if input.directed && options.method.is_multilevel() {
+        let message =
+            "`--directed` is of no use to this method, which needs edges without direction";
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("use `--method label-propagation`, or leave `--directed` out"));
+    }
     Ok(options)
 }
 

@@ -39,8 +39,9 @@ pub(crate) struct Labels {
     /// Raise weights to this power first, above 0 and at most 16 [default: 1]
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub(crate) inflation: Option<f64>,
-    /// Find what runs with N seeds, from `--seed` upward, agree on: once more with the weight of each
-    /// edge times the share of runs in which its ends are together
+    /// Find what runs with N seeds, from `--seed` upward, agree on: the first
+    /// result goes on with the weight of each edge times the share of runs in which its ends are
+    /// together
     #[arg(long, value_name = "N")]
     pub(crate) consensus: Option<u32>,
     /// Leave out edges whose ends are together in a smaller share of the runs [default: 0.5]

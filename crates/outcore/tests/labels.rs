@@ -73,7 +73,7 @@ fn cluster_graph(
 }
 
 fn with(propagation: PropagationOptions) -> ClusterOptions {
-    ClusterOptions { propagation, ..ClusterOptions::default() }
+    ClusterOptions { propagation, ..plain() }
 }
 
 fn attenuated(attenuation: &[f64]) -> ClusterOptions {
@@ -113,8 +113,8 @@ fn several_values_are_a_file_each_and_what_they_are_alone() {
 #[test]
 fn earlier_results_and_fixed_labels_are_read_from_files() {
     let sim = storage();
-    cluster_edges(&sim, &ClusterOptions::default(), "/out/before.tsv").unwrap();
-    let mut again = ClusterOptions::default();
+    cluster_edges(&sim, &plain(), "/out/before.tsv").unwrap();
+    let mut again = plain();
     again.propagation.initial = Some(PathBuf::from("/out/before.tsv"));
     let report = cluster_edges(&sim, &again, "/out/after.tsv").unwrap();
     assert_eq!(sim.get("/out/after.tsv"), sim.get("/out/before.tsv"));
@@ -124,7 +124,7 @@ fn earlier_results_and_fixed_labels_are_read_from_files() {
 
     // Two nodes of one group apart, two of distant groups together.
     sim.put("/in/fixed.tsv", b"n0\tred\nn1\tblue\nn160\tblue\nstranger\tred\n");
-    let mut fixed = ClusterOptions::default();
+    let mut fixed = plain();
     fixed.propagation.fixed = Some(PathBuf::from("/in/fixed.tsv"));
     cluster_edges(&sim, &fixed, "/out/fixed.tsv").unwrap();
     let found = communities(&sim, "/out/fixed.tsv");
@@ -139,8 +139,8 @@ fn earlier_results_and_fixed_labels_are_read_from_files() {
 #[test]
 fn a_fault_while_labels_are_read_leaves_nothing() {
     let sim = storage();
-    cluster_graph(&sim, &ClusterOptions::default(), "/out/before.tsv", 1).unwrap();
-    let mut options = ClusterOptions::default();
+    cluster_graph(&sim, &plain(), "/out/before.tsv", 1).unwrap();
+    let mut options = plain();
     options.propagation.initial = Some(PathBuf::from("/out/before.tsv"));
     options.propagation.fixed = Some(PathBuf::from("/out/before.tsv"));
     let before = sim.paths();
@@ -168,7 +168,7 @@ fn a_fault_while_labels_are_read_leaves_nothing() {
 fn a_file_that_does_not_fit_the_graph_is_refused() {
     let sim = storage();
     sim.put("/in/other.tsv", b"x\t0\ny\t1\n");
-    let mut options = ClusterOptions::default();
+    let mut options = plain();
     options.propagation.initial = Some(PathBuf::from("/in/other.tsv"));
     let error = cluster_edges(&sim, &options, "/out/x.tsv").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadInput);
@@ -192,11 +192,8 @@ fn what_grows_with_the_options_is_refused_before_any_work() {
 #[test]
 fn components_of_heavy_edges_are_those_of_edges_and_graph() {
     let sim = storage();
-    let components = |min_weight| ClusterOptions {
-        method: Method::Components,
-        min_weight,
-        ..ClusterOptions::default()
-    };
+    let components =
+        |min_weight| ClusterOptions { method: Method::Components, min_weight, ..plain() };
     for (min_weight, count) in [(0.0, 1), (0.75, 30), (9.0, 240)] {
         let report = cluster_graph(&sim, &components(min_weight), "/out/graph.tsv", 3).unwrap();
         let found = report.communities.unwrap();
@@ -227,4 +224,9 @@ fn every_option_gives_the_same_bytes_with_any_threads() {
             assert!(report.communities.unwrap().propagation.is_some());
         }
     }
+}
+
+/// Label propagation as it is without options.
+fn plain() -> ClusterOptions {
+    ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() }
 }

@@ -4,11 +4,12 @@
 use super::bits::Bits;
 use super::cache::BlockSource;
 use super::connect::{Closing, Pieces, block_sums, split_count};
+use super::logarithm::plogp;
 use super::number::{SizeCount, number};
 use super::parallel::PerThread;
 use super::table::Sum;
 use super::tally::Tally;
-use super::{Communities, History, Job};
+use super::{Communities, History, Job, Method};
 use crate::error::Result;
 use crate::progress::{Event, tell};
 
@@ -38,6 +39,8 @@ impl Job<'_> {
         let is_remembered = self.options.method.is_multilevel() || self.strength_bytes() > 0;
         let mut strengths = is_remembered.then(|| Vec::with_capacity(count));
         let mut insides = vec![0.0; outcomes.len()];
+        let counts_cuts = self.options.method == Method::MapEquation;
+        let mut inside_by_node = counts_cuts.then(|| Vec::with_capacity(count));
         let mut sums = Vec::new();
         source.for_all(|block| {
             tell(self.observer, Event::Advance { done })?;
@@ -48,6 +51,9 @@ impl Job<'_> {
                 sums.iter().for_each(|s| insides[at] += s.inside);
                 if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
                     strengths.extend(sums.iter().map(|s| s.strength));
+                }
+                if let Some(inside) = &mut inside_by_node {
+                    inside.extend(sums.iter().map(|s| s.inside));
                 }
             }
             Ok(())
@@ -60,12 +66,16 @@ impl Job<'_> {
             .collect();
         let of_one = numbered.len() == 1;
         let rate = |(numbered, inside): (Numbered, f64)| {
+            let mut code_length = None;
             let tallied = numbered.tallied(directed);
             let mut tally = Tally::new(tallied, directed);
             if let Some(strengths) = &mut strengths {
                 tally.add_inside(inside);
                 let nodes = numbered.labels.iter().zip(strengths.iter());
                 nodes.for_each(|(&label, &strength)| tally.add(label, strength));
+                if let Some(inside) = inside_by_node.take() {
+                    code_length = Some(numbered.code_length(strengths, &inside));
+                }
                 if of_one {
                     *strengths = Vec::new();
                 }
@@ -73,7 +83,7 @@ impl Job<'_> {
                 let tick = |_: &_| tell(self.observer, Event::Advance { done });
                 tally = tally.scan::<S>(source, &numbered.labels, None, &scratch, tick)?;
             }
-            Ok(numbered.rated(&tally, source.scans()))
+            Ok(Communities { code_length, ..numbered.rated(&tally, source.scans()) })
         };
         numbered.into_iter().zip(insides).map(rate).collect()
     }
@@ -114,6 +124,26 @@ impl Numbered {
         (self.community_count() - singles) as usize
     }
 
+    /// The code length of the map equation; see `map_equation`. Pieces of a community that was split have
+    /// no arc between them, so what nodes have inside stays right.
+    fn code_length(&self, strengths: &[f64], inside: &[f64]) -> f64 {
+        let mut communities = vec![(0.0, 0.0); self.community_count() as usize];
+        for ((&label, &strength), &inside) in self.labels.iter().zip(strengths).zip(inside) {
+            let (mass, cut): &mut (f64, f64) = &mut communities[label as usize];
+            *mass += strength;
+            *cut += strength - inside;
+        }
+        let total: f64 = strengths.iter().sum();
+        if total <= 0.0 {
+            return 0.0;
+        }
+        let exits: f64 = communities.iter().map(|&(_, cut)| cut / total).sum();
+        let of_community =
+            |&(mass, cut): &(f64, f64)| plogp((mass + cut) / total) - 2.0 * plogp(cut / total);
+        let of_nodes: f64 = strengths.iter().map(|&strength| plogp(strength / total)).sum();
+        plogp(exits) + communities.iter().map(of_community).sum::<f64>() - of_nodes
+    }
+
     fn rated(self, tally: &Tally, scans: u64) -> Communities {
         Communities {
             community_count: self.community_count(),
@@ -122,6 +152,7 @@ impl Numbered {
             split_count: self.split_count,
             modularity: tally.modularity(),
             coverage: tally.coverage(),
+            code_length: None,
             sweeps: self.history.sweeps,
             scans: scans + self.history.scans,
             cycles: self.history.cycles,

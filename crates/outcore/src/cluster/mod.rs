@@ -78,13 +78,13 @@ const SWEEPS: u32 = 30;
 #[non_exhaustive]
 pub enum Method {
     /// The communities by which a random walk is described in the fewest bits (Infomap's objective).
+    #[default]
     MapEquation,
     /// The communities with the most weight inside beyond what their strengths make likely.
     Modularity,
     /// The constant Potts model: communities denser inside than the resolution.
     Cpm,
     /// A node takes the label with the most weight among its neighbors, until few change.
-    #[default]
     LabelPropagation,
     /// Nodes that a path joins are together, whatever its direction.
     Components,
@@ -102,9 +102,10 @@ impl Method {
 pub struct ClusterOptions {
     /// How.
     pub method: Method,
-    /// Larger values give smaller communities. Modularity: 1 is the usual one. The constant Potts
-    /// model: the least density inside communities, in units of the mean weight of an arc.
-    pub resolution: f64,
+    /// Larger values give smaller communities; several give a result each. Modularity: 1 is the usual one.
+    /// The constant Potts model: the least density inside communities, in units of the mean weight of
+    /// an arc.
+    pub resolution: Vec<f64>,
     /// The most cycles of the methods that work on several levels.
     pub cycles: u32,
     /// Stands in for chance: another seed gives another, equally good result.
@@ -125,7 +126,13 @@ impl ClusterOptions {
         match self.method {
             Method::LabelPropagation => propagate::memory(self, graph, given_count, threads),
             Method::Components => components::memory(graph, threads),
-            method => ClusterMemory::of(graph, method, threads),
+            method => {
+                let mut memory = ClusterMemory::of(graph, method, threads);
+                // Results wait until all are there.
+                let waiting = self.resolution.len().saturating_sub(1) as u64;
+                memory.node_bytes += 4 * graph.node_count() * waiting;
+                memory
+            }
         }
     }
 
@@ -146,7 +153,7 @@ impl Default for ClusterOptions {
     fn default() -> Self {
         Self {
             method: Method::default(),
-            resolution: 1.0,
+            resolution: vec![1.0],
             cycles: 3,
             seed: 1,
             max_sweeps: None,
@@ -176,6 +183,8 @@ pub struct Communities {
     pub modularity: f64,
     /// Share of the weight that is inside communities.
     pub coverage: f64,
+    /// Bits to describe a step of a random walk, by the map equation, where that was the objective.
+    pub code_length: Option<f64>,
     /// Sweeps.
     pub sweeps: u32,
     /// How often the graph has been read, to the numbers given here.
@@ -345,22 +354,41 @@ impl Job<'_> {
     }
 
     fn run<S: Sum>(&self, given: Given) -> Result<Vec<Communities>> {
-        // The other half is for contractions and the levels above.
-        let source = &mut BlockSource::new(self.graph, self.rest() / 2);
-        let (labels, history) = match self.options.method {
+        match self.options.method {
             Method::LabelPropagation => return self.propagate::<S>(given),
             Method::Components => return Ok(vec![self.find_components::<S>()?]),
+            _ => {}
+        }
+        // The other half is for contractions and the levels above.
+        let source = &mut BlockSource::new(self.graph, self.rest() / 2);
+        let mut all = Vec::new();
+        for &resolution in &self.options.resolution {
+            all.extend(self.find_at::<S>(resolution, source)?);
+        }
+        Ok(all)
+    }
+
+    /// The communities of a method with several levels, at one resolution.
+    fn find_at<S: Sum>(
+        &self,
+        resolution: f64,
+        source: &mut BlockSource<'_>,
+    ) -> Result<Vec<Communities>> {
+        let before = source.scans();
+        let (labels, history) = match self.options.method {
             Method::MapEquation => multilevel::find::<CodeLength>(self, (), Start::Stars, source)?,
-            Method::Modularity => {
-                let null = Null::Strength(self.options.resolution);
-                multilevel::find::<Density>(self, null, Start::Stars, source)?
-            }
             Method::Cpm => {
                 let mean = self.graph.weight_total() / self.graph.arc_count().max(1) as f64;
-                let null = Null::Count(self.options.resolution * mean);
+                let null = Null::Count(resolution * mean);
                 multilevel::find::<Density>(self, null, Start::Singletons, source)?
             }
+            _ => {
+                let null = Null::Strength(resolution);
+                multilevel::find::<Density>(self, null, Start::Stars, source)?
+            }
         };
-        self.finish_all::<S>(source, vec![Outcome { labels, history }], None)
+        let mut found = self.finish_all::<S>(source, vec![Outcome { labels, history }], None)?;
+        found.iter_mut().for_each(|found| found.scans -= before);
+        Ok(found)
     }
 }

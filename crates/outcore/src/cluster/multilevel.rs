@@ -29,6 +29,7 @@ use crate::graph::Graph;
 use crate::io::give_back_freed;
 use crate::progress::{Event, tell};
 use crate::units::format_counted;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Sweeps over the input before the first contraction end when this share of the nodes moves, or after so many.
@@ -36,6 +37,9 @@ const FIRST_TOLERANCE: f64 = 0.01;
 const FIRST_SWEEPS: u32 = 5;
 /// Most sweeps of a stage on higher levels, which usually end because no node moves.
 const LEVEL_SWEEPS: u32 = 50;
+/// A level is the last one if at most this share of its nodes moves in its first sweep, and most of its
+/// communities are single nodes: these have just been free to come together.
+const SETTLED: f64 = 0.005;
 /// A level has at most this share of the nodes of the one below; more would be the same again.
 const LEVEL_SHRINKS: f64 = 0.99;
 /// Another cycle follows if more than this share of the nodes moves when the result is polished.
@@ -260,8 +264,19 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let labels = classes.into_iter().map(AtomicU32::new).collect();
         let mut state = State { labels, sums };
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
-        self.sweeps(&mut next, &mut state, |done, moved| done < most && moved > 0)?;
-        let State { labels, sums } = self.descend(&mut next, state)?;
+        let first_moved = Cell::new(0);
+        self.sweeps(&mut next, &mut state, |done, moved| {
+            if done == 1 {
+                first_moved.set(moved);
+            }
+            done < most && moved > 0
+        })?;
+        let few = SETTLED * next.node_count() as f64;
+        let is_settled = first_moved.get() as f64 <= few && 2 * class_count >= next.node_count();
+        if !is_settled {
+            state = self.descend(&mut next, state)?;
+        }
+        let State { labels, sums } = state;
         drop(next);
         graph.files().remove_all(graph.directory());
         drop(graph);
@@ -277,7 +292,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     ) -> Result<Contracted<O>> {
         let directory = self.job.scratch.join(format!("level-{}", level.number + 1));
         let spare = level.memory - level.needed - level.source.kept_bytes();
-        let sort_bytes = ClusterMemory::SORT_BYTES + spare;
+        // Some is left for what the allocator keeps of the levels below.
+        let sort_bytes = ClusterMemory::SORT_BYTES + spare / 4 * 3;
         let files = self.job.graph.files();
         let place = Place { files, directory: &directory, sort_bytes };
         let done = self.history.arcs;

@@ -88,7 +88,7 @@ pub enum Seeding {
     Own,
 }
 
-/// Several runs with one seed each, and one more on what they agree on: an arc keeps the share of its
+/// Several runs with one seed each; the first goes on with what they agree on: an arc keeps the share of its
 /// weight in which its ends have the same label (Lancichinetti and Fortunato, "Consensus clustering
 /// in complex networks", 2012, for the edges that there are).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -148,7 +148,28 @@ impl ClusterOptions {
             return Err(Error::new(ErrorKind::Usage, message)
                 .hint("give it to `outcore build`, or use `--method label-propagation`"));
         }
+        self.check_resolution()?;
         self.propagation.check()
+    }
+
+    fn check_resolution(&self) -> Result<()> {
+        let values = &self.resolution;
+        let refuse = |message: &str| Err(Error::new(ErrorKind::Usage, message));
+        if values.iter().any(|value| !(*value > 0.0 && value.is_finite())) {
+            return refuse("`--resolution` is a number above 0, or several");
+        }
+        if values.iter().enumerate().any(|(i, value)| values[..i].contains(value)) {
+            return refuse("`--resolution` has the same value twice");
+        }
+        if values.is_empty() || !self.has_resolution() && values.len() > 1 {
+            return refuse("`--resolution` has one value for this method");
+        }
+        Ok(())
+    }
+
+    /// Whether the method has a resolution.
+    pub fn has_resolution(&self) -> bool {
+        matches!(self.method, Method::Modularity | Method::Cpm)
     }
 
     /// The graph as it counts for the result.

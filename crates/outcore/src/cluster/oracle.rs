@@ -14,6 +14,8 @@ pub(super) struct Oracle {
     pub(super) directed: bool,
     pub(super) options: ClusterOptions,
     pub(super) given: Given,
+    /// First labels as they are; none if empty.
+    pub(super) start: Vec<u32>,
 }
 
 const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
@@ -128,6 +130,9 @@ impl Oracle {
 
     fn first_state(&self) -> State {
         let n = self.arcs.len();
+        if !self.start.is_empty() {
+            return State { labels: self.start.clone(), hops: vec![0; n], changing: 0.0 };
+        }
         let given: Vec<Option<u32>> = (0..n).map(|v| self.given(v)).collect();
         let leaders: Vec<u32> = (0..n as u32).map(|v| self.leader(v, &given)).collect();
         let hops = (0..n).map(|v| u8::from(leaders[v] as usize != v)).collect();

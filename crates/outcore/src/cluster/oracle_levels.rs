@@ -292,17 +292,23 @@ impl Levels {
         }
         let mut above = vec![0; count];
         (0..n).for_each(|v| above[groups[v] as usize] = labels[v]);
-        renumber(&mut above);
+        let class_count = renumber(&mut above);
         let next = contract(level, &groups, count);
         let seed = mix(self.seed ^ LEVEL ^ (number + 1));
         self.free.clear();
         let mut active = vec![true; count];
-        for _ in 0..50 {
-            if self.sweep(&next, seed, &mut above, None, &mut active) == 0 {
+        let first = self.sweep(&next, seed, &mut above, None, &mut active);
+        let mut moved = first;
+        for _ in 1..50 {
+            if moved == 0 {
                 break;
             }
+            moved = self.sweep(&next, seed, &mut above, None, &mut active);
         }
-        self.descend(&next, number + 1, seed, &mut above);
+        let is_settled = first as f64 <= 0.005 * count as f64 && 2 * class_count >= count;
+        if !is_settled {
+            self.descend(&next, number + 1, seed, &mut above);
+        }
         (0..n).for_each(|v| labels[v] = above[groups[v] as usize]);
     }
 }

@@ -69,15 +69,12 @@ pub(super) fn node_bits(
     // Label, moves, visits, hops, and a bit for who is active.
     let moves = directed_byte.max(u64::from(attenuates));
     let run = 8 * (4 + moves + 2 * u64::from(limits_visits) + u64::from(attenuates)) + 1;
-    let (results, again) = match propagation.consensus {
-        // Labels that are given again, for the last run.
-        Some(_) => (1, 33 * has_given),
-        None => (runs, 0),
-    };
-    let sweeping = runs * run + again;
-    let agreeing = if results < runs { 32 * runs + 33 + 8 * directed_byte } else { 0 };
+    let results = if propagation.consensus.is_some() { 1 } else { runs };
+    let sweeping = runs * run;
+    // All labels of the runs, those that the last one begins with, and its own.
+    let agreeing = if results < runs { 32 * runs + 32 + 33 + 8 * directed_byte } else { 0 };
     // Given labels are renamed beside their names, before the labels of the runs are there.
-    let starting = 32 * (2 * given_count).max(has_given + runs) + 9 * runs + again;
+    let starting = 32 * (2 * given_count).max(has_given + runs) + 9 * runs;
     let closing = if directed { (8 * results).max(4 * results + 16) } else { 8 * results };
     sweeping.max(agreeing).max(starting).max(8 * closing + 2) + has_given
 }
@@ -230,18 +227,19 @@ impl Job<'_> {
         self.finish_all::<S>(&mut source, outcomes, held.as_ref())
     }
 
-    /// Several runs, and one on what they agree on.
+    /// Several runs, and one on what they agree on, which begins with the labels of the first: pockets
+    /// of nodes that waver together between two communities would else stay apart from both.
     fn agree<S: Sum>(&self, consensus: Consensus, start: Start) -> Result<Communities> {
         let attenuation = self.options.propagation.attenuation[0];
         let sets: Vec<Set> = (0..consensus.runs)
             .map(|run| Set { seed: self.options.seed.wrapping_add(run.into()), attenuation })
             .collect();
-        let again = start.held_only();
         let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
-        let (runs, _) = self.advance::<S>(&mut source, &sets, start)?;
+        let (runs, held) = self.advance::<S>(&mut source, &sets, start)?;
         let mut before = History { scans: source.scans(), ..History::default() };
         drop(source);
         runs.iter().for_each(|run| before.add(&run.history));
+        let again = Start::again(runs[0].labels.clone(), held);
         let labelings = runs.into_iter().map(|run| run.labels).collect();
         let (mut outcomes, held) = {
             let view = self.options.view().agreeing(labelings, consensus.share);

@@ -73,7 +73,19 @@ impl<'a> Stars<'a> {
         let node = block.first_node() + local as u32;
         let leads = |target: u32| self.leads.get(target as usize) && may(target);
         let is_led = !self.leads.get(node as usize);
-        let (mut largest, mut arcs) = (0.0f64, S::default());
+        let hash = Hash::new(self.seed ^ u64::from(node));
+        let (mut largest, mut arcs, mut best) = (0.0f64, S::default(), None);
+        let mut pick = |largest: f64, targets: &[u32], codes: &[u32]| {
+            let least = largest * (1.0 - RELATIVE_TOLERANCE);
+            S::for_each(targets, codes, |target, weight| {
+                if weight.value() >= least && leads(target) {
+                    best = best.max(Some((hash.of(u64::from(target), 1), !target)));
+                }
+            });
+        };
+        // Arcs that come in one piece are decoded once.
+        let degree = block.degree(local);
+        let mut is_whole = false;
         block.for_each_segment(local, scratch, |targets, codes| {
             S::for_each(targets, codes, |target, weight| {
                 arcs += weight;
@@ -81,20 +93,19 @@ impl<'a> Stars<'a> {
                     largest = weight.value();
                 }
             });
+            is_whole = targets.len() as u64 == degree;
+            if is_whole && largest > 0.0 {
+                pick(largest, targets, codes);
+            }
         })?;
         if largest == 0.0 || largest < self.least {
             return Ok((None, arcs));
         }
-        let least = largest * (1.0 - RELATIVE_TOLERANCE);
-        let hash = Hash::new(self.seed ^ u64::from(node));
-        let mut best = None;
-        block.for_each_segment(local, scratch, |targets, codes| {
-            S::for_each(targets, codes, |target, weight| {
-                if weight.value() >= least && leads(target) {
-                    best = best.max(Some((hash.of(u64::from(target), 1), !target)));
-                }
-            });
-        })?;
+        if !is_whole {
+            block.for_each_segment(local, scratch, |targets, codes| {
+                pick(largest, targets, codes);
+            })?;
+        }
         Ok((best.map(|(_, target)| !target), arcs))
     }
 }

@@ -104,13 +104,9 @@ pub(super) struct FirstLabels<'a> {
 }
 
 impl Start {
-    /// The same, for nodes that are held alone.
-    pub(super) fn held_only(&self) -> Self {
-        let Some(held) = &self.held else { return Self { given: Vec::new(), held: None } };
-        let keep = |(node, &label): (usize, &u32)| if held.get(node) { label } else { NONE };
-        let copy = Bits::new(self.given.len(), false);
-        held.for_each(0..self.given.len(), |node| _ = copy.set(node));
-        Self { given: self.given.iter().enumerate().map(keep).collect(), held: Some(copy) }
+    /// From the labels of a run: every node is given one.
+    pub(super) fn again(given: Vec<u32>, held: Option<Bits>) -> Self {
+        Self { given, held }
     }
 
     /// Every node with its own label or that which it is given: no scan.

@@ -101,7 +101,14 @@ impl Edges {
             entry.first_node as usize..(entry.first_node + entry.node_count) as usize
         };
         let blocks = graph.blocks().iter().map(block).collect();
-        Oracle { arcs, blocks, directed: self.directed, options: options.clone(), given }
+        Oracle {
+            arcs,
+            blocks,
+            directed: self.directed,
+            options: options.clone(),
+            given,
+            start: Vec::new(),
+        }
     }
 }
 
@@ -116,6 +123,11 @@ impl Numbers {
 }
 
 pub(super) const PLENTY: u64 = 1 << 30;
+
+/// Label propagation as it is without options.
+pub(super) fn plain() -> ClusterOptions {
+    ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() }
+}
 
 pub(super) fn scratch() -> &'static Path {
     Path::new("scratch")
@@ -137,7 +149,7 @@ pub(super) fn find(edges: &Edges, options: &ClusterOptions) -> Communities {
 }
 
 pub(super) fn converge(seed: u64) -> ClusterOptions {
-    ClusterOptions { seed, tolerance: 0.0, ..ClusterOptions::default() }
+    ClusterOptions { seed, tolerance: 0.0, ..plain() }
 }
 
 /// Graphs of many kinds: sparse to dense, near and far neighbors, hubs, groups, ties, loops.
@@ -180,7 +192,7 @@ proptest! {
         tolerance in prop_oneof![Just(0.0), Just(0.001), Just(0.05)],
     ) {
         let graph = edges.graph();
-        let options = ClusterOptions { seed, tolerance, ..ClusterOptions::default() };
+        let options = ClusterOptions { seed, tolerance, ..plain() };
         let expected = edges.oracle(&graph, &options).cluster();
         let tiny = Limits { large_degree: 3, most_labels: 2 };
         let mut first: Option<Communities> = None;
@@ -323,7 +335,7 @@ fn sweeps_end_where_simultaneous_moves_do_not() {
 fn a_community_in_two_pieces_becomes_two() {
     let edges = cliques(3, 4);
     let graph = edges.graph();
-    let options = ClusterOptions::default();
+    let options = plain();
     let job = Job {
         graph: &graph,
         options: &options,
@@ -366,7 +378,7 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
 #[test]
 fn too_little_memory_is_refused_before_work() {
     let graph = cliques(3, 4).graph();
-    let options = ClusterOptions::default();
+    let options = plain();
     let needed =
         ClusterMemory::of(&graph, options.method, rayon::current_num_threads()).total_bytes();
     let error = cluster(&graph, &options, needed - 1, scratch(), &Silent).unwrap_err();
@@ -385,7 +397,7 @@ fn an_observer_can_stop_it_at_any_event() {
         }
     }
     let graph = ring_of_cliques(100, 5).graph();
-    let options = ClusterOptions::default();
+    let options = plain();
     for patience in 0.. {
         let observer = Impatient(patience.into());
         match cluster(&graph, &options, PLENTY, scratch(), &observer) {
@@ -429,7 +441,7 @@ fn planted_communities_are_found() {
         let edges = edges.into_iter().map(|(a, b)| (a - first, b - first));
         let edges = Edges::new(truth.len() as u32, edges);
         for seed in 1..=3 {
-            let found = find(&edges, &ClusterOptions { seed, ..ClusterOptions::default() });
+            let found = find(&edges, &ClusterOptions { seed, ..plain() });
             let nmi = crate::score::nmi(&found.labels, &communities);
             println!("{name} seed {seed}: NMI {nmi:.4}, {} sweeps", found.sweeps);
             assert!(nmi >= least, "{name} seed {seed}: NMI {nmi}, {} sweeps", found.sweeps);

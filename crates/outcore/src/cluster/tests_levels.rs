@@ -48,8 +48,9 @@ proptest! {
         cycles in 1..=3u32,
     ) {
         let graph = edges.graph();
-        let options = ClusterOptions { method, resolution, seed, cycles, ..ClusterOptions::default() };
-        let mut oracle = Levels { method, resolution, cycles, seed, sweeps: 0, free: Vec::new() };
+        let resolution = vec![resolution];
+        let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, ..ClusterOptions::default() };
+        let mut oracle = Levels { method, resolution: resolution[0], cycles, seed, sweeps: 0, free: Vec::new() };
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
         let tiny = Limits { large_degree: 3, most_labels: 2 };
@@ -80,6 +81,11 @@ proptest! {
         prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
         let by_definition = modularity_by_definition(&edges, &found.labels);
         prop_assert!((found.modularity - by_definition).abs() < 1e-9);
+        if let Some(code_length) = found.code_length {
+            let by_definition = rated.code_length.unwrap();
+            prop_assert!((code_length - by_definition).abs() < 1e-9, "{code_length} {by_definition}");
+        }
+        prop_assert_eq!(found.code_length.is_some(), method == Method::MapEquation);
     }
 
     /// Also where rounding makes ties unequal.
@@ -89,6 +95,7 @@ proptest! {
         (method, resolution) in methods(),
         seed in 0..1000u64,
     ) {
+        let resolution = vec![resolution];
         let options = ClusterOptions { method, resolution, seed, ..ClusterOptions::default() };
         let expected = find(&edges, &options).labels;
         for factor in [1e-12, 0.3, 7.0, 1e12] {

@@ -209,6 +209,7 @@ impl<'a> Job<'a> {
         let single = all.len() == 1;
         for (at, found) in all.into_iter().enumerate() {
             let mut report = CommunitiesReport::new(graph, options, at, &found);
+            self.warn_of_a_giant(options.method, &report)?;
             let (told, presented) = self.present(graph, telling, found, &earlier, scratch)?;
             report.presented = presented;
             if !single {
@@ -303,7 +304,7 @@ pub fn build(
 }
 
 /// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output), or to the
-/// files beside it that [`outputs`] names.
+/// files beside it that [`outputs()`] names.
 ///
 /// # Errors
 /// As [`build`]; `CorruptFile` for a damaged graph. No temporary file and no part of the output is
@@ -318,10 +319,10 @@ pub fn cluster(
     cluster_and_present(files, source, options, &PresentOptions::default(), output, observer)
 }
 
-/// As [`cluster`], and presents the communities.
+/// As [`cluster()`], and presents the communities.
 ///
 /// # Errors
-/// As [`cluster`]; `BadInput` for an earlier result that cannot be used.
+/// As [`cluster()`]; `BadInput` for an earlier result that cannot be used.
 pub fn cluster_and_present(
     files: &Files,
     source: &Source,

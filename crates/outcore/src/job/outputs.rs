@@ -6,12 +6,15 @@ use crate::io::Files;
 use std::path::{Path, PathBuf};
 
 /// The file of each result: `output` itself if there is one; else, with the value of the attenuation
-/// before its extension, `communities.0.5.tsv` for `communities.tsv`.
+/// or resolution before its extension, `communities.0.5.tsv` for `communities.tsv`.
 ///
 /// # Errors
 /// `Usage` if several results would go to one stream.
 pub fn outputs(files: &Files, output: &Path, options: &ClusterOptions) -> Result<Vec<PathBuf>> {
-    let values = &options.propagation.attenuation;
+    let values = match options.has_resolution() {
+        true => &options.resolution,
+        false => &options.propagation.attenuation,
+    };
     if values.len() <= 1 {
         return Ok(vec![output.to_path_buf()]);
     }

@@ -62,6 +62,9 @@ pub struct CommunitiesReport {
     pub method: Method,
     /// Seed.
     pub seed: u64,
+    /// Resolution, where the method has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<f64>,
     /// Arcs lighter than this did not count.
     #[serde(skip_serializing_if = "is_zero")]
     pub min_weight: f64,
@@ -82,6 +85,9 @@ pub struct CommunitiesReport {
     pub modularity: f64,
     /// Share of the weight that is inside communities.
     pub coverage: f64,
+    /// Bits to describe a step of a random walk, by the map equation, where that was the objective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_length: Option<f64>,
     /// Sweeps over the graph.
     pub sweep_count: u64,
     /// Times that the edges were read, all sweeps among them.
@@ -113,6 +119,7 @@ impl CommunitiesReport {
         Self {
             method: options.method,
             seed: options.seed,
+            resolution: options.has_resolution().then(|| options.resolution[at]),
             min_weight: options.min_weight,
             propagation: (!is_plain).then_some(propagation),
             community_count: found.community_count,
@@ -122,6 +129,7 @@ impl CommunitiesReport {
             split_count: found.split_count,
             modularity: found.modularity,
             coverage: found.coverage,
+            code_length: found.code_length,
             converged: found.converged,
             scan_count: found.scans,
             cycle_count: u64::from(found.cycles),

@@ -1,6 +1,6 @@
 //! How good communities are: by the graph they come from, and by other communities.
 //!
-//! By the graph: [`quality`], one scan. By other communities of the same nodes: [`compare`], which
+//! By the graph: [`quality()`], one scan. By other communities of the same nodes: [`compare`], which
 //! sorts the pairs of labels and needs no graph.
 
 mod agreement;
