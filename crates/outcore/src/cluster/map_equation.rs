@@ -11,6 +11,10 @@ use super::objective::{Objective, Sums, Visit};
 use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;
 
+/// Rounding of a weight changes the code by so much of it: each of some six terms grows by its logarithm,
+/// which is at most some tens of bits.
+const TOLERANCE: f64 = 64.0 * RELATIVE_TOLERANCE;
+
 /// What a community adds to the code.
 #[derive(Debug, Clone, Copy, Default)]
 struct Module {
@@ -105,12 +109,12 @@ impl Objective for CodeLength {
 
     #[inline]
     fn least_equal(&self, visit: &Visit, rate: f64) -> f64 {
-        rate - visit.mass * self.unit * RELATIVE_TOLERANCE
+        rate - visit.mass * self.unit * TOLERANCE
     }
 
     #[inline]
     fn improves(&self, visit: &Visit, rate: f64) -> bool {
-        rate > visit.mass * self.unit * RELATIVE_TOLERANCE
+        rate > visit.mass * self.unit * TOLERANCE
     }
 
     #[inline]

@@ -165,7 +165,7 @@ impl Levels {
         let out = (from, -mass, 2.0 * weight(from) - degree);
         let into = (to, mass, degree - 2.0 * weight(to));
         let before = length(&[(from, 0.0, 0.0), (to, 0.0, 0.0)], all);
-        (before - length(&[out, into], all + out.2 + into.2), mass / sums.total)
+        (before - length(&[out, into], all + out.2 + into.2), 64.0 * mass / sums.total)
     }
 
     fn best(

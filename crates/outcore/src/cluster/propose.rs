@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 /// Arcs whose labels are fetched before they are summed.
-const BATCH_ARCS: usize = 2048;
+pub(super) const BATCH_ARCS: usize = 2048;
 
 /// Sums by label, and the rates of the labels in their order.
 pub(super) struct Tables<S> {
@@ -65,7 +65,7 @@ impl<S: Sum> Worker<S> {
 
     /// The memory of one, without the decoded arcs.
     pub(super) const fn bytes(degree: u64) -> u64 {
-        Tables::<S>::bytes(degree) + 10 * (degree + 2 * BATCH_ARCS as u64)
+        Tables::<S>::bytes(degree) + 8 * (degree + 2 * BATCH_ARCS as u64)
     }
 }
 

@@ -10,6 +10,7 @@
 
 use super::bits::Bits;
 use super::objective::{Choice, Objective, Visit};
+use super::propose::BATCH_ARCS;
 use super::sweep::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes};
 use crate::weight::{RELATIVE_TOLERANCE, Weight};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -134,9 +135,9 @@ pub(super) struct Ballot {
 }
 
 impl Ballot {
-    /// Memory for a segment of arcs.
+    /// Memory for a segment of arcs, and for the hops of a worker's neighbors.
     pub(super) const fn bytes(segment_arcs: u64) -> u64 {
-        2 * 8 * segment_arcs
+        2 * 8 * segment_arcs + 2 * (segment_arcs + 2 * BATCH_ARCS as u64)
     }
 }
 

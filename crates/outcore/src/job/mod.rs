@@ -27,7 +27,7 @@ pub use report::{
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use weights::Normalize;
 
-use crate::cluster::{self, ClusterOptions, Communities, Given};
+use crate::cluster::{self, ClusterOptions, Communities, Given, Method};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
@@ -225,6 +225,24 @@ impl<'a> Job<'a> {
             self.write(graph, &told, &telling.outputs[at])?;
         }
         Ok(())
+    }
+
+    /// Says that one community holds most nodes, which is rarely what was asked for.
+    fn warn_of_a_giant(&self, method: Method, report: &CommunitiesReport) -> Result<()> {
+        if report.largest_share <= 0.5 || method == Method::Components {
+            return Ok(());
+        }
+        let advice = match method {
+            Method::LabelPropagation => {
+                "; `--method map-equation` does not let one label flood the graph"
+            }
+            Method::Modularity | Method::Cpm => "; a larger `--resolution` gives smaller ones",
+            _ => "",
+        };
+        let percent = 100.0 * report.largest_share;
+        let text =
+            format!("one community holds {percent:.1} % of the nodes, more than half{advice}");
+        tell(self.observer, Event::Warning { text: &text })
     }
 
     fn find(

@@ -1,8 +1,8 @@
 //! From a graph to its communities as they are told: the earlier result is read first, so that a bad
 //! one fails before the clustering, and set aside on disk meanwhile.
 
-use super::{CommunitiesReport, Job, PresentReport, Source, outputs};
-use crate::cluster::{ClusterOptions, Communities, Method};
+use super::{Job, PresentReport, Source, outputs};
+use crate::cluster::{ClusterOptions, Communities};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
@@ -64,24 +64,6 @@ impl<'a> Telling<'a> {
 }
 
 impl Job<'_> {
-    /// Says that one community holds most nodes, which is rarely what was asked for.
-    pub(super) fn warn_of_a_giant(&self, method: Method, report: &CommunitiesReport) -> Result<()> {
-        if report.largest_share <= 0.5 || method == Method::Components {
-            return Ok(());
-        }
-        let advice = match method {
-            Method::LabelPropagation => {
-                "; `--method map-equation` does not let one label flood the graph"
-            }
-            Method::Modularity | Method::Cpm => "; a larger `--resolution` gives smaller ones",
-            _ => "",
-        };
-        let percent = 100.0 * report.largest_share;
-        let text =
-            format!("one community holds {percent:.1} % of the nodes, more than half{advice}");
-        tell(self.observer, Event::Warning { text: &text })
-    }
-
     /// Makes of a result what is told of it.
     pub(super) fn present(
         &mut self,
