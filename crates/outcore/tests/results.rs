@@ -1,7 +1,7 @@
 //! Promises about results: presented and scored on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-use outcore::cluster::{ClusterOptions, PropagationOptions};
+use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
 use outcore::graph::Duplicates;
 use outcore::input::InputOptions;
 use outcore::io::Files;
@@ -130,7 +130,8 @@ fn each_of_several_results_has_its_representatives() {
     let files = Files::new(Arc::new(sim.clone()));
     let source = Source::Edges(Box::new(options(2, 128 * MIB)));
     let propagation = PropagationOptions { attenuation: vec![0.0, 0.5], ..Default::default() };
-    let clustering = ClusterOptions { propagation, ..ClusterOptions::default() };
+    let method = Method::LabelPropagation;
+    let clustering = ClusterOptions { method, propagation, ..ClusterOptions::default() };
     let present = present(8, Small::Drop);
     let output = Path::new(OUTPUT);
     let report =
