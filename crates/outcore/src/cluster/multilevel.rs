@@ -293,7 +293,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let directory = self.job.scratch.join(format!("level-{}", level.number + 1));
         let spare = level.memory - level.needed - level.source.kept_bytes();
         // Some is left for what the allocator keeps of the levels below.
-        let sort_bytes = ClusterMemory::SORT_BYTES + spare / 4 * 3;
+        let sort_bytes = ClusterMemory::SORT_BYTES + spare / 2;
         let files = self.job.graph.files();
         let place = Place { files, directory: &directory, sort_bytes };
         let done = self.history.arcs;
