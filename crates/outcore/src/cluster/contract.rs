@@ -185,9 +185,10 @@ fn emit_portion<S: Sum>(
                 })?;
                 *inside = sum.value();
             }
-            Ok(filled)
+            Ok((filled, ()))
         })
-    })
+    })?;
+    Ok(())
 }
 
 /// Emits the arcs of a node that has more than a portion holds.

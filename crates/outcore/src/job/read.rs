@@ -17,7 +17,6 @@ use crate::progress::{Event, Stage, tell};
 use crate::sort::{Record, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use crate::weight::Weight;
-use rayon::prelude::*;
 use std::path::Path;
 
 /// What the read stage leaves.
@@ -235,24 +234,10 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         let arcs_an_edge = if self.options.directed { 1 } else { 2 };
         let lens: Vec<usize> =
             chunks.iter().map(|chunk| chunk.edge_count() * arcs_an_edge).collect();
-        let space = self.sorter.space(lens.iter().sum())?;
-        let mut parts = Vec::with_capacity(chunks.len());
-        let mut rest = space;
-        for &len in &lens {
-            let (part, tail) = rest.split_at_mut(len);
-            parts.push(part);
-            rest = tail;
-        }
-        let (options, thresholds) = (self.options, self.thresholds);
-        let done: Vec<(usize, Fate)> = (chunks, &self.indexes, parts)
-            .into_par_iter()
-            .map(|(chunk, indexes, out)| {
-                put_arcs(&chunk.weights, indexes, options, thresholds, out)
-            })
-            .collect();
-        let (counts, fates): (Vec<usize>, Vec<Fate>) = done.into_iter().unzip();
-        let filled = close_gaps(self.sorter.space(lens.iter().sum())?, &lens, &counts);
-        self.sorter.commit(filled);
+        let (options, thresholds, indexes) = (self.options, self.thresholds, &self.indexes);
+        let fates = self.sorter.push_parts(&lens, |part, out| {
+            Ok(put_arcs(&chunks[part].weights, &indexes[part], options, thresholds, out))
+        })?;
         Ok(fates.into_iter().fold(Fate::default(), Fate::plus))
     }
 
@@ -380,19 +365,6 @@ fn put_arcs<R: From<ArcRecord>>(
         }
     }
     (filled, fate)
-}
-
-/// Moves the filled front of every part up to the one before; gives the number of all.
-fn close_gaps<R: Copy>(records: &mut [R], lens: &[usize], counts: &[usize]) -> usize {
-    let (mut filled, mut begin) = (0, 0);
-    for (&len, &count) in lens.iter().zip(counts) {
-        if filled != begin {
-            records.copy_within(begin..begin + count, filled);
-        }
-        filled += count;
-        begin += len;
-    }
-    filled
 }
 
 /// Merges the runs into the graph.

@@ -327,15 +327,15 @@ impl<R: Record> Sorter<R> {
     }
 
     /// Adds records that many threads write side by side, in the order of their parts: `fill` writes at
-    /// most `lens[i]` records of part `i`, and gives their number.
+    /// most `lens[i]` records of part `i`, and gives their number and what else it found.
     ///
     /// # Errors
     /// `MemoryTooSmall` if the parts together never fit; what `fill` and writing a run meet.
-    pub fn push_parts(
+    pub fn push_parts<T: Send>(
         &mut self,
         lens: &[usize],
-        fill: impl Fn(usize, &mut [R]) -> Result<usize> + Sync,
-    ) -> Result<()> {
+        fill: impl Fn(usize, &mut [R]) -> Result<(usize, T)> + Sync,
+    ) -> Result<Vec<T>> {
         let total = lens.iter().sum();
         let mut parts = Vec::with_capacity(lens.len());
         let mut rest = self.space(total)?;
@@ -344,14 +344,15 @@ impl<R: Record> Sorter<R> {
             parts.push(part);
             rest = tail;
         }
-        let counts = parts
+        let filled = parts
             .into_par_iter()
             .enumerate()
             .map(|(part, out)| fill(part, out))
-            .collect::<Result<Vec<usize>>>()?;
+            .collect::<Result<Vec<_>>>()?;
+        let (counts, found): (Vec<usize>, Vec<T>) = filled.into_iter().unzip();
         let filled = close_gaps(self.space(total)?, lens, &counts);
         self.commit(filled);
-        Ok(())
+        Ok(found)
     }
 
     /// Has what was collected formed into a run, once there is room for it.
