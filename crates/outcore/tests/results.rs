@@ -1,12 +1,12 @@
 //! Promises about results: presented and scored on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod common;
+
+use common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
-use outcore::graph::Duplicates;
-use outcore::input::InputOptions;
-use outcore::io::Files;
 use outcore::io::sim::{Fault, Sim};
-use outcore::job::{self, JobOptions, Normalize, ScoreOptions, ScoreReport, Source, Unnamed};
+use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::plan::Limits;
 use outcore::present::{PresentOptions, Small};
 use outcore::progress::{Event, Observer, Silent};
@@ -14,14 +14,12 @@ use outcore::{ErrorKind, Result};
 use std::io::ErrorKind as IoErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const OUTPUT: &str = "/out/communities.tsv";
 const EARLIER: &str = "/in/earlier.tsv";
 const REPRESENTATIVES: &str = "/out/representatives.tsv";
 const GRAPH: &str = "/out/graph";
-const MIB: u64 = 1 << 20;
 
 /// Groups of 3 to 14 nodes, with names short and long; an earlier result that knows most of them.
 fn storage() -> Sim {
@@ -50,24 +48,9 @@ fn storage() -> Sim {
         edges += &format!("{}\t{}\t0.1\n", name(group, 0), name(next(60), 0));
     }
     earlier += "unknown\t5000\n";
-    let sim = Sim::new();
-    sim.put("/in/edges.tsv", edges.as_bytes());
+    let sim = storage_of(&edges);
     sim.put(EARLIER, earlier.as_bytes());
     sim
-}
-
-fn options(threads: usize, memory_bytes: u64) -> JobOptions {
-    JobOptions {
-        input: InputOptions { paths: vec![PathBuf::from("/in/edges.tsv")], ..Default::default() },
-        directed: false,
-        duplicates: Duplicates::Sum,
-        keep_loops: true,
-        min_weight: None,
-        max_weight: None,
-        normalize: Normalize::None,
-        limits: Limits { memory_bytes, threads },
-        work_dir: PathBuf::from("/disk"),
-    }
 }
 
 fn present(min_size: u32, small: Small) -> PresentOptions {
@@ -86,7 +69,7 @@ fn cluster(
     present: &PresentOptions,
     observer: &dyn Observer,
 ) -> Result<job::Report> {
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(sim);
     let (source, clustering) = (Source::Edges(Box::new(options)), ClusterOptions::default());
     let output = Path::new(OUTPUT);
     job::cluster_and_present(&files, &source, &clustering, present, output, observer)
@@ -127,7 +110,7 @@ fn a_result_matched_with_itself_is_the_same() {
 #[test]
 fn each_of_several_results_has_its_representatives() {
     let sim = storage();
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(&sim);
     let source = Source::Edges(Box::new(options(2, 128 * MIB)));
     let propagation = PropagationOptions { attenuation: vec![0.0, 0.5], ..Default::default() };
     let method = Method::LabelPropagation;
@@ -165,7 +148,7 @@ fn a_fault_at_any_time_leaves_nothing_behind() {
 }
 
 fn build(sim: &Sim) {
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(sim);
     job::build(&files, &options(2, 128 * MIB), Path::new(GRAPH), &Silent).unwrap();
 }
 
@@ -183,7 +166,7 @@ fn score_options(threads: usize, memory_bytes: u64) -> ScoreOptions {
 }
 
 fn score(sim: &Sim, options: &ScoreOptions, observer: &dyn Observer) -> Result<ScoreReport> {
-    job::score(&Files::new(Arc::new(sim.clone())), options, observer)
+    job::score(&files_of(sim), options, observer)
 }
 
 #[test]
