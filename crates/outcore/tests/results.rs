@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
+#[path = "common/warnings.rs"]
+mod warnings;
 
 use common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
@@ -15,6 +17,7 @@ use std::io::ErrorKind as IoErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use warnings::Warnings;
 
 const OUTPUT: &str = "/out/communities.tsv";
 const EARLIER: &str = "/in/earlier.tsv";
@@ -244,5 +247,34 @@ fn a_stop_at_any_event_is_heard() {
         }
         let left = sim.paths().into_iter().filter(|path| path.starts_with("/disk"));
         assert_eq!(left.count(), 0, "event {event}");
+    }
+}
+
+/// Two complete graphs of so many nodes each, with nothing between them.
+fn cliques(sizes: [u32; 2]) -> Sim {
+    let pairs = |size| (0..size).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let of = |(clique, size)| pairs(size).map(move |(a, b)| format!("{clique}.{a} {clique}.{b}\n"));
+    storage_of(&(0..).zip(sizes).flat_map(of).collect::<String>())
+}
+
+#[test]
+fn a_giant_is_warned_of_from_one_node_more_than_half() {
+    use Method::{Components, Cpm, LabelPropagation, MapEquation, Modularity};
+    for method in [MapEquation, Modularity, Cpm, LabelPropagation, Components] {
+        for (sizes, is_giant) in [([6, 6], false), ([7, 6], true), ([6, 7], true)] {
+            let (sim, warnings) = (cliques(sizes), Warnings::default());
+            let resolution = vec![if method == Cpm { 0.5 } else { 1.0 }];
+            let clustering = ClusterOptions { method, resolution, ..ClusterOptions::default() };
+            let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+            let output = Path::new(OUTPUT);
+            let report =
+                job::cluster(&files_of(&sim), &source, &clustering, output, &warnings).unwrap();
+            assert_eq!(report.communities.unwrap().community_count, 2, "{method:?} {sizes:?}");
+            let texts = warnings.into_texts();
+            let giants = texts.iter().filter(|text| text.starts_with("one community holds 53.8 %"));
+            let expected = usize::from(is_giant && method != Components);
+            assert_eq!(giants.count(), expected, "{method:?} {sizes:?}");
+            assert_eq!(texts.len(), expected, "{texts:?}");
+        }
     }
 }
