@@ -25,11 +25,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import edges as made
-import harness
 from edges import Edges, write_edges
-from harness import Command, Result
+from harness import inputs, places, results, running, subject
+from harness.results import Result
+from harness.running import Command
 
-MEMORY_SLACK_BYTES = 32 * harness.MIB
+MEMORY_SLACK_BYTES = 32 * places.MIB
 SWEEPS_BAR, SCANS_BAR, PATH_SWEEPS_BAR = 15, 21, 6
 GROWTH_BAR = 1.5
 # Beyond this, the number of communities comes from the report.
@@ -61,7 +62,7 @@ ALL = (*FLAT, "cpm")
 
 def star_answers(leaves: int) -> dict[str, Count]:
     """A leaf joins the hub's community of s nodes as long as 1 > resolution x s."""
-    alone = leaves + 1 - round(1 / harness.CPM_RESOLUTION)
+    alone = leaves + 1 - round(1 / subject.CPM_RESOLUTION)
     return same(1, *FLAT) | {"cpm": (alone - 1, alone + 1)}
 
 
@@ -130,21 +131,21 @@ def build(shape: Shape, folder: Path) -> Path:
     text, built = folder / "edges.tsv", folder / "graph"
     shutil.rmtree(built, ignore_errors=True)
     write_edges(shape.edges(), text)
-    argv = harness.build_argv(text, built, harness.fresh(folder / "work"), memory=shape.memory, threads=2)
-    sample = harness.run_once(Command("build", argv))
+    argv = subject.build_argv(text, built, places.fresh(folder / "work"), memory=shape.memory, threads=2)
+    sample = running.run_once(Command("build", argv))
     text.unlink()
     if not sample.ok:
-        harness.cannot_run(f"{shape.name}: build failed:\n{sample.error}")
+        places.cannot_run(f"{shape.name}: build failed:\n{sample.error}")
     return built
 
 
 def cluster(shape: Shape, method: str, built: Path, folder: Path, repeats: int) -> Run | str:
     """The quickest of the runs, or the message of the one that failed."""
     output, report = folder / "communities", folder / "report.json"
-    argv = harness.cluster_argv(
-        built, output, folder, shape.memory, 2, method, report=report, resolution=harness.method_resolution(method)
+    argv = subject.cluster_argv(
+        built, output, folder, shape.memory, 2, method, report=report, resolution=subject.method_resolution(method)
     )
-    samples = [harness.run_once(Command(method, argv)) for _ in range(repeats)]
+    samples = [running.run_once(Command(method, argv)) for _ in range(repeats)]
     failed = next((sample for sample in samples if not sample.ok), None)
     if failed is not None:
         return failed.error
@@ -170,12 +171,12 @@ def read_answer(communities: Path, nodes: int) -> array[int]:
     """The community of each node; takes no more memory than that, since it is the floor of what runs seem to take."""
     answer = array("I", bytes(4 * nodes))
     missing = nodes
-    for line in harness.lines(communities):
+    for line in inputs.lines(communities):
         node, community = map(int, line.split())
         answer[node] = community
         missing -= 1
     if missing:
-        harness.cannot_run(f"the communities lack {missing} nodes")
+        places.cannot_run(f"the communities lack {missing} nodes")
     return answer
 
 
@@ -210,7 +211,7 @@ def check(result: Result, shape: Shape, runs: dict[str, Run | str]) -> None:
     if good:
         limit = memory_bytes(shape.memory) + MEMORY_SLACK_BYTES
         peak = max(run.peak_memory_bytes for run in good.values())
-        result.check(f"{shape.name}: peak memory", peak / harness.MIB, limit / harness.MIB, unit="MiB")
+        result.check(f"{shape.name}: peak memory", peak / places.MIB, limit / places.MIB, unit="MiB")
         parts = max(run.disconnected for run in good.values())
         result.check(f"{shape.name}: disconnected communities", parts, 0)
         # Components are what they are: no other method would be better.
@@ -238,7 +239,7 @@ def check_answer(result: Result, shape: Shape, method: str, run: Run) -> None:
 
 
 def memory_bytes(text: str) -> int:
-    return int(text.removesuffix("MiB")) * harness.MIB
+    return int(text.removesuffix("MiB")) * places.MIB
 
 
 def check_growth(result: Result, stars: list[tuple[int, dict[str, Run | str]]], judged: bool) -> None:
@@ -251,17 +252,17 @@ def check_growth(result: Result, stars: list[tuple[int, dict[str, Run | str]]], 
 
 
 def extend(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--method", type=harness.chosen_methods, default=harness.METHODS, help="all, or names")
+    parser.add_argument("--method", type=subject.chosen_methods, default=subject.METHODS, help="all, or names")
     parser.add_argument("--only", type=partial(str.split, sep=","), help="shapes, by what their names contain")
 
 
 def main() -> int:
-    options = harness.arguments("shapes", "every method on hostile shapes", repeats=1, extend=extend)
+    options = results.arguments("shapes", "every method on hostile shapes", repeats=1, extend=extend)
     full = options.scale == "full"
     chosen = [shape for shape in shapes(full) if not options.only or any(part in shape.name for part in options.only)]
-    restricted = options.only or options.method != harness.METHODS
-    harness.require_space(2 * harness.GIB if full else harness.GIB // 8)
-    folder = harness.fresh(harness.data_folder() / "shapes")
+    restricted = options.only or options.method != subject.METHODS
+    places.require_space(2 * places.GIB if full else places.GIB // 8)
+    folder = places.fresh(places.data_folder() / "shapes")
     facts = {"shapes": [shape.name for shape in chosen], "methods": list(options.method)}
     result = Result("shapes", "Q8", "partial" if restricted else options.scale, dict(facts), part="methods")
     stars, table = [], []
@@ -278,8 +279,8 @@ def main() -> int:
             stars.append((shape.nodes - 1, runs))
     if len(stars) == 2:
         check_growth(result, stars, judged=full)
-    harness.fresh(folder)
-    print("\n" + harness.table(HEADER, table))
+    places.fresh(folder)
+    print("\n" + results.table(HEADER, table))
     return result.finish()
 
 
@@ -295,7 +296,7 @@ def line(label: str, run: Run) -> list[str]:
         f"{run.sweeps:.0f}",
         f"{run.scans:.0f}",
         f"{run.seconds:.2f}",
-        f"{run.peak_memory_bytes / harness.MIB:.0f}",
+        f"{run.peak_memory_bytes / places.MIB:.0f}",
         "yes" if run.warned else "",
     ]
 
