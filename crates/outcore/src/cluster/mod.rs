@@ -128,12 +128,15 @@ impl ClusterOptions {
             Method::Components => components::memory(graph, threads),
             method => {
                 let mut memory = ClusterMemory::of(graph, method, threads);
-                // Results wait until all are there.
-                let waiting = self.resolution.len().saturating_sub(1) as u64;
-                memory.node_bytes += 4 * graph.node_count() * waiting;
+                memory.node_bytes += self.held_bytes() * graph.node_count();
                 memory
             }
         }
+    }
+
+    /// Bytes a node that several resolutions take beside those of one.
+    fn held_bytes(&self) -> u64 {
+        multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
     }
 
     /// What grows with the number of nodes of the memory for clustering, for a graph that is not there
@@ -143,7 +146,7 @@ impl ClusterOptions {
         let bits = match self.method {
             Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
             Method::Components => 33,
-            method => 8 * ClusterMemory::bytes_a_node(method, directed),
+            method => 8 * (ClusterMemory::bytes_a_node(method, directed) + self.held_bytes()),
         };
         (bits * node_count).div_ceil(8)
     }
@@ -325,10 +328,6 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn needed_for(&self, graph: &Graph) -> u64 {
-        ClusterMemory::of(graph, self.options.method, rayon::current_num_threads()).total_bytes()
-    }
-
     /// Memory beyond what is needed.
     fn rest(&self) -> u64 {
         self.memory - self.needed
@@ -359,36 +358,34 @@ impl Job<'_> {
             Method::Components => return Ok(vec![self.find_components::<S>()?]),
             _ => {}
         }
-        // The other half is for contractions and the levels above.
-        let source = &mut BlockSource::new(self.graph, self.rest() / 2);
-        let mut all = Vec::new();
-        for &resolution in &self.options.resolution {
-            all.extend(self.find_at::<S>(resolution, source)?);
-        }
-        Ok(all)
+        self.find_on_levels::<S>()
     }
 
-    /// The communities of a method with several levels, at one resolution.
-    fn find_at<S: Sum>(
-        &self,
-        resolution: f64,
-        source: &mut BlockSource<'_>,
-    ) -> Result<Vec<Communities>> {
-        let before = source.scans();
-        let (labels, history) = match self.options.method {
-            Method::MapEquation => multilevel::find::<CodeLength>(self, (), Start::Stars, source)?,
+    /// The communities of a method with several levels, at each resolution.
+    fn find_on_levels<S: Sum>(&self) -> Result<Vec<Communities>> {
+        // The other half is for contractions and the levels above.
+        let source = &mut BlockSource::new(self.graph, self.rest() / 2);
+        // The largest first: its groups are the smallest, and the others are made of them.
+        let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
+        order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));
+        let resolutions = order.iter().map(|&at| self.options.resolution[at]);
+        let outcomes = match self.options.method {
+            Method::MapEquation => {
+                multilevel::find::<CodeLength>(self, &[()], Start::Stars, source)?
+            }
             Method::Cpm => {
                 let mean = self.graph.weight_total() / self.graph.arc_count().max(1) as f64;
-                let null = Null::Count(resolution * mean);
-                multilevel::find::<Density>(self, null, Start::Singletons, source)?
+                let nulls: Vec<Null> = resolutions.map(|r| Null::Count(r * mean)).collect();
+                multilevel::find::<Density>(self, &nulls, Start::Singletons, source)?
             }
             _ => {
-                let null = Null::Strength(resolution);
-                multilevel::find::<Density>(self, null, Start::Stars, source)?
+                let nulls: Vec<Null> = resolutions.map(Null::Strength).collect();
+                multilevel::find::<Density>(self, &nulls, Start::Stars, source)?
             }
         };
-        let mut found = self.finish_all::<S>(source, vec![Outcome { labels, history }], None)?;
-        found.iter_mut().for_each(|found| found.scans -= before);
-        Ok(found)
+        let mut outcomes: Vec<(usize, Outcome)> = order.into_iter().zip(outcomes).collect();
+        outcomes.sort_by_key(|&(at, _)| at);
+        let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+        self.finish_all::<S>(source, outcomes, None)
     }
 }
