@@ -313,8 +313,7 @@ pub(crate) struct Input {
     /// for distances
     #[arg(long, value_enum, value_name = "HOW", default_value_t = WeightTransform::None)]
     pub(crate) weight_transform: WeightTransform,
-    /// Drop edges of a smaller weight, as transformed; also those of a graph, for label-propagation and
-    /// components
+    /// Drop edges of a smaller weight, as transformed; also those of a graph
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
     pub(crate) min_weight: Option<f64>,
     /// Drop edges of a larger weight, as transformed

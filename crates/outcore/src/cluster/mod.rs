@@ -57,13 +57,14 @@ pub use start::Given;
 pub(crate) use tally::Tally;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::Graph;
+use crate::graph::{ArcScratch, Graph};
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use closing::Outcome;
 use groups::Start;
 use map_equation::CodeLength;
 use modularity::{Density, Null};
+use parallel::{PerThread, for_chunks, piece_nodes};
 use std::path::Path;
 use table::Sum;
 
@@ -114,7 +115,7 @@ pub struct ClusterOptions {
     pub max_sweeps: Option<u32>,
     /// Label propagation: the sweeps end when at most this share of the nodes changes; 0 ends them when none does.
     pub tolerance: f64,
-    /// Arcs lighter than this are as if they were not there, for label propagation and components.
+    /// Arcs lighter than this are as if they were not there.
     pub min_weight: f64,
     /// More options of label propagation.
     pub propagation: PropagationOptions,
@@ -361,6 +362,41 @@ impl Job<'_> {
         self.find_on_levels::<S>()
     }
 
+    /// The mean weight of an arc: known of the graph, and found by a scan where light arcs are not seen.
+    fn mean_weight<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<f64> {
+        if self.options.min_weight == 0.0 {
+            return Ok(self.graph.weight_total() / self.graph.arc_count().max(1) as f64);
+        }
+        let scratch = PerThread::new(ArcScratch::default);
+        let (mut total, mut arcs) = (0.0, 0);
+        let mut nodes = Vec::new();
+        source.for_all(|block| {
+            tell(self.observer, Event::Advance { done: 0 })?;
+            nodes.clear();
+            nodes.resize(block.node_count(), (0.0, 0));
+            let piece = piece_nodes(block.node_count(), block.arc_count());
+            for_chunks(&mut nodes, piece, |begin, nodes| {
+                scratch.with(|scratch| {
+                    for (local, node) in (begin..).zip(nodes) {
+                        let (mut sum, mut count) = (S::default(), 0);
+                        block.for_each_segment(local, scratch, |targets, codes| {
+                            count += targets.len() as u64;
+                            S::for_each(targets, codes, |_, weight| sum += weight);
+                        })?;
+                        *node = (sum.value(), count);
+                    }
+                    Ok(())
+                })
+            })?;
+            for (sum, count) in &nodes {
+                total += sum;
+                arcs += count;
+            }
+            Ok(())
+        })?;
+        Ok(total / arcs.max(1) as f64)
+    }
+
     /// The communities of a method with several levels, at each resolution.
     fn find_on_levels<S: Sum>(&self) -> Result<Vec<Communities>> {
         // The other half is for contractions and the levels above.
@@ -374,7 +410,7 @@ impl Job<'_> {
                 multilevel::find::<CodeLength>(self, &[()], Start::Stars, source)?
             }
             Method::Cpm => {
-                let mean = self.graph.weight_total() / self.graph.arc_count().max(1) as f64;
+                let mean = self.mean_weight::<S>(source)?;
                 let nulls: Vec<Null> = resolutions.map(|r| Null::Count(r * mean)).collect();
                 multilevel::find::<Density>(self, &nulls, Start::Singletons, source)?
             }

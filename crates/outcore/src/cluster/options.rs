@@ -143,11 +143,6 @@ impl ClusterOptions {
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
             return refuse("`--min-weight` is a number from 0".into());
         }
-        if self.min_weight > 0.0 && self.method.is_multilevel() {
-            let message = "`--min-weight` is of no use to this method when a graph is clustered";
-            return Err(Error::new(ErrorKind::Usage, message)
-                .hint("give it to `outcore build`, or use `--method label-propagation`"));
-        }
         self.check_resolution()?;
         self.propagation.check()
     }

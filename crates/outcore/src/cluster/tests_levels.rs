@@ -115,6 +115,25 @@ proptest! {
         }
     }
 
+    /// Arcs that are too light count as if the graph had been built without them.
+    #[test]
+    fn a_least_weight_is_a_graph_of_its_own(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        min_weight in prop_oneof![Just(0.2), Just(1.0), Just(1.5), Just(3e5)],
+        seed in 0..1000u64,
+    ) {
+        let resolution = vec![resolution];
+        let options = ClusterOptions { method, resolution, seed, ..ClusterOptions::default() };
+        let expected = find(&edges.heavier_than(min_weight), &options);
+        let found = find(&edges, &ClusterOptions { min_weight, ..options });
+        prop_assert_eq!(&found.labels, &expected.labels);
+        prop_assert_eq!(found.sweeps, expected.sweeps);
+        prop_assert!((found.modularity - expected.modularity).abs() < 1e-9);
+        let bits = |found: &Communities| found.code_length.unwrap_or(0.0);
+        prop_assert!((bits(&found) - bits(&expected)).abs() < 1e-9);
+    }
+
     /// Also where rounding makes ties unequal.
     #[test]
     fn any_unit_of_weight_gives_the_same_communities(
