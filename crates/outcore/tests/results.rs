@@ -278,3 +278,39 @@ fn a_giant_is_warned_of_from_one_node_more_than_half() {
         }
     }
 }
+
+#[test]
+fn a_bad_file_of_communities_fails_before_any_work() {
+    let earlier = |path: &Path| {
+        let present = PresentOptions { earlier: Some(path.into()), ..PresentOptions::default() };
+        (ClusterOptions::default(), present)
+    };
+    let initial = |path: &Path| {
+        let propagation =
+            PropagationOptions { initial: Some(path.into()), ..PropagationOptions::default() };
+        let method = Method::LabelPropagation;
+        let options = ClusterOptions { method, propagation, ..ClusterOptions::default() };
+        (options, PresentOptions::default())
+    };
+    let path = Path::new("/in/bad.tsv");
+    for (text, (clustering, present), message) in [
+        ("a\t1\nb\tx\n", earlier(path), "community is not a number"),
+        ("", earlier(path), "names no nodes"),
+        ("", initial(path), "names no nodes"),
+        ("a\t1\nb\n", initial(path), ""),
+    ] {
+        let sim = storage();
+        sim.put("/in/bad.tsv", text.as_bytes());
+        let paths = sim.paths();
+        let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+        // Any event would be a stop.
+        let (output, observer) = (Path::new(OUTPUT), StopAt(0.into()));
+        let files = files_of(&sim);
+        let done =
+            job::cluster_and_present(&files, &source, &clustering, &present, output, &observer);
+        let error = done.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadInput, "{error}");
+        assert!(error.message().contains(message), "{error}");
+        assert_eq!(sim.paths(), paths);
+    }
+}

@@ -369,6 +369,8 @@ pub fn cluster_and_present(
         }
         Source::Edges(edges) => in_pool(edges.limits, || {
             edges.check_weights()?;
+            telling.check_lines(files)?;
+            given::check_lines(files, &options.propagation)?;
             let files = &edges.limits.tuned(files);
             let mut job = Job::new(files, observer, edges.limits);
             job.clustering = Some(options);
