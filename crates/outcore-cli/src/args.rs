@@ -120,6 +120,10 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
+    pub(crate) method: Method,
+    #[command(flatten)]
+    pub(crate) labels: Labels,
+    #[command(flatten)]
     pub(crate) resources: Resources,
 }
 
@@ -439,6 +443,19 @@ pub(crate) enum MethodName {
     LabelPropagation,
     /// What any path joins, whatever the direction of edges
     Components,
+}
+
+impl MethodName {
+    /// As it is typed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::MapEquation => "map-equation",
+            Self::Modularity => "modularity",
+            Self::Cpm => "cpm",
+            Self::LabelPropagation => "label-propagation",
+            Self::Components => "components",
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -134,7 +134,7 @@ fn options_that_cannot_be_used_are_refused_before_any_work() {
         for error in [
             build(&sim, &options).unwrap_err(),
             job::cluster(&files, &source, &clustering, Path::new(OUTPUT), &Silent).unwrap_err(),
-            job::plan(&files, &options).unwrap_err(),
+            job::plan(&files, &options, None).unwrap_err(),
         ] {
             assert_eq!((error.message(), error.kind()), (message, ErrorKind::Usage));
             assert!(error.hint_text().is_some());
@@ -178,7 +178,7 @@ fn edges_without_weights_are_refused_from_files_and_pipes() {
             let error = build(&sim, &options).unwrap_err();
             assert_eq!((error.message(), error.kind()), (message.as_str(), ErrorKind::BadInput));
             if path != "-" {
-                assert_eq!(job::plan(&files, &options).unwrap_err().message(), message);
+                assert_eq!(job::plan(&files, &options, None).unwrap_err().message(), message);
             }
             assert_eq!(sim.paths().len(), 1);
         }
@@ -297,7 +297,7 @@ fn listed_nodes_come_after_those_of_the_edges_as_communities_of_their_own() {
     let mut options = options();
     options.input.nodes = Some(PathBuf::from("/in/nodes.txt"));
     let files = files_of(&sim);
-    let plan = job::plan(&files, &options).unwrap();
+    let plan = job::plan(&files, &options, None).unwrap();
     assert_eq!((plan.input.node_count, plan.input.edge_count), (5, 3));
     let source = Source::Edges(Box::new(options));
     let (clustering, output) = (ClusterOptions::default(), Path::new(OUTPUT));
