@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -25,7 +26,7 @@ OUTPUT_KEPT = 2000
 
 @dataclass(frozen=True)
 class Command:
-    """A process to measure. `prepare` runs before each repeat and is not timed."""
+    """A process to measure. `prepare` runs before each repeat and is not timed; `limit_seconds` ends one that hangs."""
 
     name: str
     argv: Sequence[str]
@@ -34,6 +35,7 @@ class Command:
     stdin: Path | None = None
     cwd: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict)
+    limit_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,11 @@ def run_once(command: Command) -> Sample:
                     cwd=command.cwd,
                     env={**os.environ, **command.env},
                 )
+                timer = threading.Timer(command.limit_seconds or 0, os.kill, (process.pid, signal.SIGKILL))
+                if command.limit_seconds is not None:
+                    timer.start()
                 _, status, usage = os.wait4(process.pid, 0)
+                timer.cancel()
                 wall_seconds = time.perf_counter() - start
                 # wait4 has reaped the child: Popen must not wait for it again.
                 process.returncode = os.waitstatus_to_exitcode(status)
