@@ -503,13 +503,10 @@ mod tests {
                 nodes < 10_000_000 || needed > limits.memory_bytes_for(nodes, false) + scores / 2
             );
             let limits = Limits { memory_bytes: needed, ..limits };
-            assert!(
-                limits.merge_bytes_beside(scores, &Tuning::default(), None).is_some(),
-                "{nodes}"
-            );
+            assert!(limits.merge_bytes_beside(scores, &Tuning::default()).is_some(), "{nodes}");
         }
         let limits = Limits { memory_bytes: MEMORY_MIN, threads: 4 };
-        assert!(limits.merge_bytes_beside(30 * MIB, &Tuning::default(), None).is_none());
+        assert!(limits.merge_bytes_beside(30 * MIB, &Tuning::default()).is_none());
         let scored = InputSize { has_self_scores: true, ..input(100_000_000, 1_000_000_000) };
         let error = Plan::new(scored, limits, &Tuning::default(), None).unwrap_err();
         assert!(

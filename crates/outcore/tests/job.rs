@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
 impl Observer for Reader<'_> {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         if let Event::Begin { stage, .. } = event {
-            let files = files_of(&self.sim);
+            let files = files_of(self.sim);
             let manifest = Manifest::read(&files, Path::new(self.directory)).unwrap().unwrap();
             self.seen.lock().unwrap().push((stage, manifest));
         }
