@@ -152,6 +152,7 @@ impl Numbered {
             split_count: self.split_count,
             modularity: tally.modularity(),
             coverage: tally.coverage(),
+            groupings: Vec::new(),
             code_length: None,
             sweeps: self.history.sweeps,
             scans: scans + self.history.scans,

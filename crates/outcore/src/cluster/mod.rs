@@ -19,6 +19,7 @@ mod connect;
 mod contract;
 mod groups;
 mod hash;
+mod hierarchy;
 mod label_propagation;
 mod logarithm;
 mod map_equation;
@@ -50,6 +51,7 @@ mod votes;
 
 pub(crate) use cache::BlockSource;
 pub(crate) use connect::{Pieces, split_count};
+pub use hierarchy::Grouping;
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
 pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
@@ -62,6 +64,7 @@ use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use closing::Outcome;
 use groups::Start;
+use hierarchy::Hierarchy;
 use map_equation::CodeLength;
 use modularity::{Density, Null};
 use std::path::Path;
@@ -116,6 +119,9 @@ pub struct ClusterOptions {
     pub tolerance: f64,
     /// Arcs lighter than this are as if they were not there, for label propagation and components.
     pub min_weight: f64,
+    /// Keeps the groups of every level, of the methods that have levels.
+    #[serde(default)]
+    pub levels: bool,
     /// More options of label propagation.
     pub propagation: PropagationOptions,
 }
@@ -130,6 +136,10 @@ impl ClusterOptions {
                 let mut memory = ClusterMemory::of(graph, method, threads);
                 // Results wait until all are there.
                 let waiting = self.resolution.len().saturating_sub(1) as u64;
+                if self.levels {
+                    let least = Grouping::BYTES_A_NODE * graph.node_count();
+                    memory.node_bytes = memory.node_bytes.max(least);
+                }
                 memory.node_bytes += 4 * graph.node_count() * waiting;
                 memory
             }
@@ -143,7 +153,10 @@ impl ClusterOptions {
         let bits = match self.method {
             Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
             Method::Components => 33,
-            method => 8 * ClusterMemory::bytes_a_node(method, directed),
+            method => {
+                let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
+                8 * ClusterMemory::bytes_a_node(method, directed).max(least)
+            }
         };
         (bits * node_count).div_ceil(8)
     }
@@ -159,6 +172,7 @@ impl Default for ClusterOptions {
             max_sweeps: None,
             tolerance: 0.001,
             min_weight: 0.0,
+            levels: false,
             propagation: PropagationOptions::default(),
         }
     }
@@ -169,6 +183,9 @@ impl Default for ClusterOptions {
 pub struct Communities {
     /// Every node's community; the largest is 0.
     pub labels: Vec<u32>,
+    /// The groups of every level, from the graph up, if they are kept. They need not divide the
+    /// communities: some nodes have moved since.
+    pub groupings: Vec<Grouping>,
     /// How many communities there are of each size, largest first.
     pub sizes: Vec<SizeCount>,
     /// Communities.
@@ -362,10 +379,20 @@ impl Job<'_> {
         // The other half is for contractions and the levels above.
         let source = &mut BlockSource::new(self.graph, self.rest() / 2);
         let mut all = Vec::new();
-        for &resolution in &self.options.resolution {
-            all.extend(self.find_at::<S>(resolution, source)?);
+        for (at, &resolution) in self.options.resolution.iter().enumerate() {
+            let hierarchy = self.hierarchy(at)?;
+            all.extend(self.find_at::<S>(resolution, source, hierarchy)?);
         }
         Ok(all)
+    }
+
+    /// Keeps the groups of the result number `at`, if it is wanted.
+    fn hierarchy(&self, at: usize) -> Result<Hierarchy> {
+        if !self.options.levels {
+            return Ok(Hierarchy::none());
+        }
+        let directory = self.scratch.join(format!("groups-{at}"));
+        Hierarchy::above(Vec::new(), self.graph.files(), &directory)
     }
 
     /// The communities of a method with several levels, at one resolution.
@@ -373,22 +400,28 @@ impl Job<'_> {
         &self,
         resolution: f64,
         source: &mut BlockSource<'_>,
+        hierarchy: Hierarchy,
     ) -> Result<Vec<Communities>> {
         let before = source.scans();
-        let (labels, history) = match self.options.method {
-            Method::MapEquation => multilevel::find::<CodeLength>(self, (), Start::Stars, source)?,
+        let (labels, history, groupings) = match self.options.method {
+            Method::MapEquation => {
+                multilevel::find::<CodeLength>(self, (), Start::Stars, source, hierarchy)?
+            }
             Method::Cpm => {
                 let mean = self.graph.weight_total() / self.graph.arc_count().max(1) as f64;
                 let null = Null::Count(resolution * mean);
-                multilevel::find::<Density>(self, null, Start::Singletons, source)?
+                multilevel::find::<Density>(self, null, Start::Singletons, source, hierarchy)?
             }
             _ => {
                 let null = Null::Strength(resolution);
-                multilevel::find::<Density>(self, null, Start::Stars, source)?
+                multilevel::find::<Density>(self, null, Start::Stars, source, hierarchy)?
             }
         };
         let mut found = self.finish_all::<S>(source, vec![Outcome { labels, history }], None)?;
-        found.iter_mut().for_each(|found| found.scans -= before);
+        for found in &mut found {
+            found.scans -= before;
+            found.groupings.clone_from(&groupings);
+        }
         Ok(found)
     }
 }

@@ -20,6 +20,7 @@ use super::cache::BlockSource;
 use super::contract::{Contracted, Division, Place, contract};
 use super::groups::{Groups, Start, first_groups};
 use super::hash::{LEAD, LEVEL, REFINE, mix};
+use super::hierarchy::{Grouping, Hierarchy};
 use super::objective::{Objective, Sums, Within};
 use super::sweep::{Nodes, Workshop, sweep};
 use super::votes::Rules;
@@ -85,16 +86,20 @@ pub(super) struct Multilevel<'a, 'j, O: Sums> {
     rule: O::Rule,
     start: Start,
     history: History,
+    hierarchy: Hierarchy,
 }
 
-/// Finds the communities of the job's graph by the objective that `rule` makes.
+/// Finds the communities of the job's graph by the objective that `rule` makes; gives with them the
+/// groupings of the last cycle, if `hierarchy` keeps them.
 pub(super) fn find<O: Sums>(
     job: &Job<'_>,
     rule: O::Rule,
     start: Start,
     source: &mut BlockSource<'_>,
-) -> Result<(Vec<u32>, History)> {
-    let mut multilevel = Multilevel::<O> { job, rule, start, history: History::default() };
+    hierarchy: Hierarchy,
+) -> Result<(Vec<u32>, History, Vec<Grouping>)> {
+    let history = History::default();
+    let mut multilevel = Multilevel::<O> { job, rule, start, history, hierarchy };
     let mut level = Level {
         source,
         counts: Vec::new(),
@@ -104,7 +109,7 @@ pub(super) fn find<O: Sums>(
         needed: job.needed,
     };
     let labels = multilevel.cycles(&mut level)?;
-    Ok((labels, multilevel.history))
+    Ok((labels, multilevel.history, multilevel.hierarchy.into_groupings()))
 }
 
 impl<O: Sums> Multilevel<'_, '_, O> {
@@ -231,11 +236,13 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     /// Solves the levels above, and gives every node the community that its group has there.
     fn descend(&mut self, level: &mut Level<'_, '_>, state: State<O>) -> Result<State<O>> {
         self.detail(&format!("level {}: refining communities", level.number))?;
+        self.hierarchy.forget_from(level.number)?;
         let Some(Groupings { groups, classes, class_count }) = self.refine(level, &state.labels)?
         else {
             return Ok(state);
         };
         drop(state);
+        self.hierarchy.keep(&groups, classes.len())?;
         self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
         let Contracted { graph, counts, sums } = {
             let counts = std::mem::take(&mut level.counts);

@@ -25,6 +25,8 @@ pub(super) struct Levels {
     pub(super) sweeps: u32,
     /// Labels that have lost their last node, in the constant Potts model, for nodes better off alone.
     pub(super) free: Vec<u32>,
+    /// The group of each node of a level, from the graph up, of the last cycle.
+    pub(super) groupings: Vec<Vec<u32>>,
 }
 
 /// Masses and cuts of communities.
@@ -63,6 +65,11 @@ impl Level {
 }
 
 impl Levels {
+    pub(super) fn new((method, resolution): (Method, f64), cycles: u32, seed: u64) -> Self {
+        let (free, groupings) = (Vec::new(), Vec::new());
+        Self { method, resolution, cycles, seed, sweeps: 0, free, groupings }
+    }
+
     /// The label of every node before the closing pass.
     pub(super) fn cluster(&mut self, level: &Level) -> Vec<u32> {
         let n = level.arcs.len() as f64;
@@ -281,6 +288,7 @@ impl Levels {
     /// Solves the levels above this one.
     fn descend(&mut self, level: &Level, number: u64, seed: u64, labels: &mut [u32]) {
         let n = labels.len();
+        self.groupings.truncate(number as usize);
         let leaders = seed ^ REFINE ^ mix(u64::from(self.sweeps));
         let mut groups = self.first_groups(level, leaders, Some(labels));
         let mut classes = vec![0; n];
@@ -290,6 +298,7 @@ impl Levels {
         if count as f64 >= 0.99 * n as f64 {
             return;
         }
+        self.groupings.push(groups.clone());
         let mut above = vec![0; count];
         (0..n).for_each(|v| above[groups[v] as usize] = labels[v]);
         let class_count = renumber(&mut above);
