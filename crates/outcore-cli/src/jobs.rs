@@ -9,7 +9,7 @@ use outcore::graph::Duplicates;
 use outcore::io::Files;
 use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Limits, Plan};
-use outcore::present::{PresentOptions, Small};
+use outcore::present::{LevelForm, PresentOptions, Small};
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,8 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
     };
     let is_graph = matches!(source, Source::Graph { .. });
     let args::Cluster { method, labels, input, .. } = arguments;
-    let options = cluster_options(method, labels, input, is_graph)?;
+    let levels = arguments.present.levels.is_some();
+    let options = ClusterOptions { levels, ..cluster_options(method, labels, input, is_graph)? };
     check_report(files, arguments.report.as_deref())?;
     // What is read and written again and again decides.
     let work_dir = match &source {
@@ -168,6 +169,7 @@ fn cluster_options(
         tolerance: if converges { 0.0 } else { method.tolerance.unwrap_or(options.tolerance) },
         // Edges are dropped as they are read, before they are added up.
         min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
+        levels: false,
         propagation: labels.options(),
     };
     options.check()?;
@@ -225,6 +227,10 @@ fn present_options(arguments: &args::Cluster) -> PresentOptions {
         earlier: present.earlier.clone(),
         comment: arguments.input.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
         representatives: present.representatives.clone(),
+        levels: match present.levels {
+            Some(args::LevelForm::Tree) => LevelForm::Tree,
+            Some(args::LevelForm::Columns) | None => LevelForm::Columns,
+        },
     }
 }
 

@@ -19,6 +19,7 @@ mod connect;
 mod contract;
 mod groups;
 mod hash;
+mod hierarchy;
 mod label_propagation;
 mod logarithm;
 mod map_equation;
@@ -50,6 +51,7 @@ mod votes;
 
 pub(crate) use cache::BlockSource;
 pub(crate) use connect::{Pieces, split_count};
+pub use hierarchy::Grouping;
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
 pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
@@ -117,6 +119,9 @@ pub struct ClusterOptions {
     pub tolerance: f64,
     /// Arcs lighter than this are as if they were not there.
     pub min_weight: f64,
+    /// Keeps the groups of every level, of the methods that have levels.
+    #[serde(default)]
+    pub levels: bool,
     /// More options of label propagation.
     pub propagation: PropagationOptions,
 }
@@ -129,6 +134,10 @@ impl ClusterOptions {
             Method::Components => components::memory(graph, threads),
             method => {
                 let mut memory = ClusterMemory::of(graph, method, threads);
+                if self.levels {
+                    let least = Grouping::BYTES_A_NODE * graph.node_count();
+                    memory.node_bytes = memory.node_bytes.max(least);
+                }
                 memory.node_bytes += self.held_bytes() * graph.node_count();
                 memory
             }
@@ -147,7 +156,11 @@ impl ClusterOptions {
         let bits = match self.method {
             Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
             Method::Components => 33,
-            method => 8 * (ClusterMemory::bytes_a_node(method, directed) + self.held_bytes()),
+            method => {
+                let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
+                let bytes = ClusterMemory::bytes_a_node(method, directed).max(least);
+                8 * (bytes + self.held_bytes())
+            }
         };
         (bits * node_count).div_ceil(8)
     }
@@ -163,6 +176,7 @@ impl Default for ClusterOptions {
             max_sweeps: None,
             tolerance: 0.001,
             min_weight: 0.0,
+            levels: false,
             propagation: PropagationOptions::default(),
         }
     }
@@ -173,6 +187,9 @@ impl Default for ClusterOptions {
 pub struct Communities {
     /// Every node's community; the largest is 0.
     pub labels: Vec<u32>,
+    /// The groups of every level, from the graph up, if they are kept. They need not divide the
+    /// communities: some nodes have moved since.
+    pub groupings: Vec<Grouping>,
     /// How many communities there are of each size, largest first.
     pub sizes: Vec<SizeCount>,
     /// Communities.

@@ -143,6 +143,10 @@ impl ClusterOptions {
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
             return refuse("`--min-weight` is a number from 0".into());
         }
+        if self.levels && !self.method.is_multilevel() {
+            return Err(Error::new(ErrorKind::Usage, "`--levels` is of no use to this method")
+                .hint("it is for `--method` map-equation, modularity and cpm"));
+        }
         self.check_resolution()?;
         self.propagation.check()
     }
