@@ -11,6 +11,7 @@
 
 mod bits;
 mod cache;
+mod cap;
 mod closing;
 #[cfg(test)]
 mod component_tests;
@@ -60,6 +61,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use cap::Capped;
 use closing::Outcome;
 use groups::Start;
 use map_equation::CodeLength;
@@ -116,6 +118,8 @@ pub struct ClusterOptions {
     pub tolerance: f64,
     /// Arcs lighter than this are as if they were not there, for label propagation and components.
     pub min_weight: f64,
+    /// No community has more nodes; all methods but components can be limited so.
+    pub max_size: Option<u32>,
     /// More options of label propagation.
     pub propagation: PropagationOptions,
 }
@@ -130,7 +134,7 @@ impl ClusterOptions {
                 let mut memory = ClusterMemory::of(graph, method, threads);
                 // Results wait until all are there.
                 let waiting = self.resolution.len().saturating_sub(1) as u64;
-                memory.node_bytes += 4 * graph.node_count() * waiting;
+                memory.node_bytes += (4 * waiting + self.size_bytes()) * graph.node_count();
                 memory
             }
         }
@@ -143,9 +147,15 @@ impl ClusterOptions {
         let bits = match self.method {
             Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
             Method::Components => 33,
-            method => 8 * ClusterMemory::bytes_a_node(method, directed),
+            method => 8 * (ClusterMemory::bytes_a_node(method, directed) + self.size_bytes()),
         };
         (bits * node_count).div_ceil(8)
+    }
+
+    /// What limited sizes take for a node at most, on several levels: the size of its group, and how many
+    /// nodes that stands for on the next level.
+    fn size_bytes(&self) -> u64 {
+        if self.max_size.is_some() { 8 } else { 0 }
     }
 }
 
@@ -159,6 +169,7 @@ impl Default for ClusterOptions {
             max_sweeps: None,
             tolerance: 0.001,
             min_weight: 0.0,
+            max_size: None,
             propagation: PropagationOptions::default(),
         }
     }
@@ -326,12 +337,19 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn needed_for(&self, graph: &Graph) -> u64 {
-        ClusterMemory::of(graph, self.options.method, rayon::current_num_threads()).total_bytes()
+        let sizes = self.options.size_bytes() * graph.node_count();
+        let threads = rayon::current_num_threads();
+        ClusterMemory::of(graph, self.options.method, threads).total_bytes() + sizes
     }
 
     /// Memory beyond what is needed.
     fn rest(&self) -> u64 {
         self.memory - self.needed
+    }
+
+    /// The most nodes of a community, if there can be more.
+    fn most(&self) -> Option<u32> {
+        self.options.max_size.filter(|&most| u64::from(most) < self.graph.node_count())
     }
 
     fn too_little_memory(&self, needed: u64) -> Error {
@@ -375,16 +393,19 @@ impl Job<'_> {
         source: &mut BlockSource<'_>,
     ) -> Result<Vec<Communities>> {
         let before = source.scans();
+        let most = self.most();
         let (labels, history) = match self.options.method {
-            Method::MapEquation => multilevel::find::<CodeLength>(self, (), Start::Stars, source)?,
+            Method::MapEquation => {
+                multilevel::find::<Capped<CodeLength>>(self, ((), most), Start::Stars, source)?
+            }
             Method::Cpm => {
                 let mean = self.graph.weight_total() / self.graph.arc_count().max(1) as f64;
                 let null = Null::Count(resolution * mean);
-                multilevel::find::<Density>(self, null, Start::Singletons, source)?
+                multilevel::find::<Capped<Density>>(self, (null, most), Start::Singletons, source)?
             }
             _ => {
                 let null = Null::Strength(resolution);
-                multilevel::find::<Density>(self, null, Start::Stars, source)?
+                multilevel::find::<Capped<Density>>(self, (null, most), Start::Stars, source)?
             }
         };
         let mut found = self.finish_all::<S>(source, vec![Outcome { labels, history }], None)?;

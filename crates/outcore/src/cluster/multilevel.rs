@@ -13,7 +13,8 @@
 //!
 //! Memory: a label and a group for each node, a class for each group, and the objective's sums for
 //! each group or community: 36 bytes a node at most for the map equation (modularity and the constant
-//! Potts model: 20), if no two nodes are together; 15 to 20 as a rule (11 to 14).
+//! Potts model: 20), if no two nodes are together; 15 to 20 as a rule (11 to 14). If sizes are limited, 8
+//! more: the size of each group, and how many nodes it stands for.
 
 use super::bits::Bits;
 use super::cache::BlockSource;
@@ -42,6 +43,9 @@ const LEVEL_SWEEPS: u32 = 50;
 const SETTLED: f64 = 0.005;
 /// A level has at most this share of the nodes of the one below; more would be the same again.
 const LEVEL_SHRINKS: f64 = 0.99;
+/// The same if sizes are limited, which leaves many nodes alone: so that a level, with the groups that wait
+/// below it, fits into the memory of the level below even then.
+const CAPPED_SHRINKS: f64 = 0.85;
 /// Another cycle follows if more than this share of the nodes moves when the result is polished.
 const CYCLE_TOLERANCE: f64 = 0.02;
 
@@ -323,7 +327,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let _ = self.sweeps_by(level, &groups, within, |_, _| false)?;
         let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
         let numbers = renumber(&mut groups, count);
-        if numbers as f64 >= LEVEL_SHRINKS * level.node_count() as f64 {
+        let is_capped = O::most(self.rule).is_some();
+        let shrinks = if is_capped { CAPPED_SHRINKS } else { LEVEL_SHRINKS };
+        if numbers as f64 >= shrinks * level.node_count() as f64 {
             return Ok(None);
         }
         // The class of a group is that of any of its nodes.

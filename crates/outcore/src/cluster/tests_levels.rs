@@ -2,8 +2,8 @@
 
 use super::oracle_levels::{Level, Levels};
 use super::tests::{
-    Edges, PLENTY, POOLS, cliques, find, modularity_by_definition, one, ring_of_cliques, scratch,
-    some_edges,
+    Edges, PLENTY, POOLS, cliques, find, max_sizes, modularity_by_definition, one, ring_of_cliques,
+    scratch, some_edges,
 };
 use super::*;
 use crate::progress::Silent;
@@ -46,11 +46,13 @@ proptest! {
         (method, resolution) in methods(),
         seed in 0..1000u64,
         cycles in 1..=3u32,
+        max_size in max_sizes(),
     ) {
         let graph = edges.graph();
         let resolution = vec![resolution];
-        let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, ..ClusterOptions::default() };
-        let mut oracle = Levels { method, resolution: resolution[0], cycles, seed, sweeps: 0, free: Vec::new() };
+        let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, ..ClusterOptions::default() };
+        let max_size = max_size.filter(|&most| most < edges.node_count);
+        let mut oracle = Levels { method, resolution: resolution[0], cycles, seed, sweeps: 0, max_size, free: Vec::new() };
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
         let tiny = Limits { large_degree: 3, most_labels: 2 };
@@ -63,7 +65,7 @@ proptest! {
         ] {
             let found = POOLS[pool].install(|| {
                 let threads = rayon::current_num_threads();
-                let needed = ClusterMemory::of(&graph, method, threads).total_bytes();
+                let needed = options.memory(&graph, 0, threads).total_bytes();
                 let (given, memory) = (Given::default(), needed + spare);
                 one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
@@ -75,6 +77,7 @@ proptest! {
             first = Some(found);
         }
         let found = first.unwrap();
+        prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
         prop_assert!(found.scans <= [12, 16, 20][cycles as usize - 1]);
         let rated = quality(&graph, &found.labels, &Silent).unwrap();
         prop_assert_eq!(rated.disconnected_count, 0);
