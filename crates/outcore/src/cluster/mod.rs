@@ -132,12 +132,15 @@ impl ClusterOptions {
             Method::Components => components::memory(graph, threads),
             method => {
                 let mut memory = ClusterMemory::of(graph, method, threads);
-                // Results wait until all are there.
-                let waiting = self.resolution.len().saturating_sub(1) as u64;
-                memory.node_bytes += (4 * waiting + self.size_bytes()) * graph.node_count();
+                memory.node_bytes += (self.held_bytes() + self.size_bytes()) * graph.node_count();
                 memory
             }
         }
+    }
+
+    /// Bytes a node that several resolutions take beside those of one.
+    fn held_bytes(&self) -> u64 {
+        multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
     }
 
     /// What grows with the number of nodes of the memory for clustering, for a graph that is not there
@@ -147,15 +150,19 @@ impl ClusterOptions {
         let bits = match self.method {
             Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
             Method::Components => 33,
-            method => 8 * (ClusterMemory::bytes_a_node(method, directed) + self.size_bytes()),
+            method => {
+                let bytes = ClusterMemory::bytes_a_node(method, directed);
+                8 * (bytes + self.held_bytes() + self.size_bytes())
+            }
         };
         (bits * node_count).div_ceil(8)
     }
 
-    /// What limited sizes take for a node at most, on several levels: the size of its group, and how many
-    /// nodes that stands for on the next level.
+    /// Bytes a node that limited sizes take on several levels, at most: the size of its group, and how many
+    /// nodes that stands for on the next level; with several resolutions, a community's of the first.
     fn size_bytes(&self) -> u64 {
-        if self.max_size.is_some() { 8 } else { 0 }
+        let arrays = if self.resolution.len() > 1 { 3 } else { 2 };
+        if self.max_size.is_some() { arrays * size_of::<u32>() as u64 } else { 0 }
     }
 }
 
@@ -336,12 +343,6 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn needed_for(&self, graph: &Graph) -> u64 {
-        let sizes = self.options.size_bytes() * graph.node_count();
-        let threads = rayon::current_num_threads();
-        ClusterMemory::of(graph, self.options.method, threads).total_bytes() + sizes
-    }
-
     /// Memory beyond what is needed.
     fn rest(&self) -> u64 {
         self.memory - self.needed
@@ -377,39 +378,36 @@ impl Job<'_> {
             Method::Components => return Ok(vec![self.find_components::<S>()?]),
             _ => {}
         }
-        // The other half is for contractions and the levels above.
-        let source = &mut BlockSource::new(self.graph, self.rest() / 2);
-        let mut all = Vec::new();
-        for &resolution in &self.options.resolution {
-            all.extend(self.find_at::<S>(resolution, source)?);
-        }
-        Ok(all)
+        self.find_on_levels::<S>()
     }
 
-    /// The communities of a method with several levels, at one resolution.
-    fn find_at<S: Sum>(
-        &self,
-        resolution: f64,
-        source: &mut BlockSource<'_>,
-    ) -> Result<Vec<Communities>> {
-        let before = source.scans();
+    /// The communities of a method with several levels, at each resolution.
+    fn find_on_levels<S: Sum>(&self) -> Result<Vec<Communities>> {
+        // The other half is for contractions and the levels above.
+        let source = &mut BlockSource::new(self.graph, self.rest() / 2);
+        // The largest first: its groups are the smallest, and the others are made of them.
+        let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
+        order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));
+        let resolutions = order.iter().map(|&at| self.options.resolution[at]);
         let most = self.most();
-        let (labels, history) = match self.options.method {
+        let outcomes = match self.options.method {
             Method::MapEquation => {
-                multilevel::find::<Capped<CodeLength>>(self, ((), most), Start::Stars, source)?
+                let rules = [((), most)];
+                multilevel::find::<Capped<CodeLength>>(self, &rules, Start::Stars, source)?
             }
             Method::Cpm => {
                 let mean = self.graph.weight_total() / self.graph.arc_count().max(1) as f64;
-                let null = Null::Count(resolution * mean);
-                multilevel::find::<Capped<Density>>(self, (null, most), Start::Singletons, source)?
+                let rules: Vec<_> = resolutions.map(|r| (Null::Count(r * mean), most)).collect();
+                multilevel::find::<Capped<Density>>(self, &rules, Start::Singletons, source)?
             }
             _ => {
-                let null = Null::Strength(resolution);
-                multilevel::find::<Capped<Density>>(self, (null, most), Start::Stars, source)?
+                let rules: Vec<_> = resolutions.map(|r| (Null::Strength(r), most)).collect();
+                multilevel::find::<Capped<Density>>(self, &rules, Start::Stars, source)?
             }
         };
-        let mut found = self.finish_all::<S>(source, vec![Outcome { labels, history }], None)?;
-        found.iter_mut().for_each(|found| found.scans -= before);
-        Ok(found)
+        let mut outcomes: Vec<(usize, Outcome)> = order.into_iter().zip(outcomes).collect();
+        outcomes.sort_by_key(|&(at, _)| at);
+        let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+        self.finish_all::<S>(source, outcomes, None)
     }
 }

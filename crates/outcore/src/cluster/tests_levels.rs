@@ -51,8 +51,8 @@ proptest! {
         let graph = edges.graph();
         let resolution = vec![resolution];
         let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, ..ClusterOptions::default() };
-        let max_size = max_size.filter(|&most| most < edges.node_count);
-        let mut oracle = Levels { method, resolution: resolution[0], cycles, seed, sweeps: 0, max_size, free: Vec::new() };
+        let mut oracle = Levels::new(method, resolution[0], cycles, seed);
+        oracle.max_size = max_size.filter(|&most| most < edges.node_count);
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
         let tiny = Limits { large_degree: 3, most_labels: 2 };
@@ -89,6 +89,36 @@ proptest! {
             prop_assert!((code_length - by_definition).abs() < 1e-9, "{code_length} {by_definition}");
         }
         prop_assert_eq!(found.code_length.is_some(), method == Method::MapEquation);
+    }
+
+    /// Several resolutions: the largest is found as alone, the others on its level 1.
+    #[test]
+    fn several_resolutions_are_those_of_the_oracle(
+        edges in undirected(),
+        method in prop_oneof![Just(Method::Modularity), Just(Method::Cpm)],
+        seed in 0..1000u64,
+        max_size in max_sizes(),
+    ) {
+        let graph = edges.graph();
+        let resolution = vec![0.1, 1.0, 0.4];
+        let options = ClusterOptions { method, resolution, seed, max_size, ..ClusterOptions::default() };
+        let mut oracle = Levels::new(method, 1.0, options.cycles, seed);
+        oracle.waiting = vec![0.4, 0.1];
+        oracle.max_size = max_size.filter(|&most| most < edges.node_count);
+        let first = oracle.cluster(&level(&edges));
+        let labels = [&oracle.found[1], &first, &oracle.found[0]];
+        let finish = edges.oracle(&graph, &options);
+        for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
+            let found = POOLS[pool].install(|| {
+                let needed = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
+                let (given, limits) = (Given::default(), Limits::default());
+                cluster_within(&graph, &options, given, needed + spare, scratch(), limits, &Silent)
+            }).unwrap();
+            for (found, labels) in found.iter().zip(labels) {
+                prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
+                prop_assert_eq!(&found.labels, &finish.finish(labels));
+            }
+        }
     }
 
     /// Also where rounding makes ties unequal.
