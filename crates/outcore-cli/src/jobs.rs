@@ -160,6 +160,7 @@ fn cluster_options(arguments: &args::Cluster, is_graph: bool) -> Result<ClusterO
         tolerance: if converges { 0.0 } else { method.tolerance.unwrap_or(options.tolerance) },
         // Edges are dropped as they are read, before they are added up.
         min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
+        max_size: method.max_size,
         propagation: labels.options(),
     };
     options.check()?;
