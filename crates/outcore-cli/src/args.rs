@@ -416,6 +416,9 @@ pub(crate) struct Method {
     /// result each: `-o c.tsv` names c.0.5.tsv and so on
     #[arg(long, value_name = "X,..", value_delimiter = ',')]
     pub(crate) resolution: Option<Vec<f64>>,
+    /// Let no community have more than N nodes, for all methods but components
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_size: Option<u32>,
     /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) cycles: Option<u8>,

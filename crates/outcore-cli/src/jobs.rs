@@ -170,6 +170,7 @@ fn cluster_options(
         // Edges are dropped as they are read, before they are added up.
         min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
         levels: false,
+        max_size: method.max_size,
         propagation: labels.options(),
     };
     options.check()?;

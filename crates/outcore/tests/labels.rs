@@ -207,6 +207,23 @@ fn every_option_gives_the_same_bytes_with_any_threads() {
     }
 }
 
+#[test]
+fn a_limit_on_sizes_holds_for_jobs_of_any_method() {
+    for method in [Method::MapEquation, Method::Modularity, Method::Cpm, Method::LabelPropagation] {
+        let sim = storage();
+        let resolution = vec![if method == Method::Cpm { 0.01 } else { 1.0 }];
+        let max_size = Some(5);
+        let options = ClusterOptions { method, resolution, max_size, ..ClusterOptions::default() };
+        cluster_edges(&sim, &options, "/out/edges.tsv").unwrap();
+        for threads in [1, 2, 7] {
+            let report = cluster_graph(&sim, &options, "/out/graph.tsv", threads).unwrap();
+            assert_eq!(sim.get("/out/edges.tsv"), sim.get("/out/graph.tsv"), "{method:?}");
+            let found = report.communities.unwrap();
+            assert_eq!((found.largest_size, found.max_size), (5, max_size), "{method:?}");
+        }
+    }
+}
+
 /// Label propagation as it is without options.
 fn plain() -> ClusterOptions {
     ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() }

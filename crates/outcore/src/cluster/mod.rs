@@ -11,6 +11,7 @@
 
 mod bits;
 mod cache;
+mod cap;
 mod closing;
 #[cfg(test)]
 mod component_tests;
@@ -62,6 +63,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Graph};
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use cap::Capped;
 use closing::Outcome;
 use groups::Start;
 use map_equation::CodeLength;
@@ -122,6 +124,8 @@ pub struct ClusterOptions {
     /// Keeps the groups of every level, of the methods that have levels.
     #[serde(default)]
     pub levels: bool,
+    /// No community has more nodes; all methods but components can be limited so.
+    pub max_size: Option<u32>,
     /// More options of label propagation.
     pub propagation: PropagationOptions,
 }
@@ -138,7 +142,7 @@ impl ClusterOptions {
                     let least = Grouping::BYTES_A_NODE * graph.node_count();
                     memory.node_bytes = memory.node_bytes.max(least);
                 }
-                memory.node_bytes += self.held_bytes() * graph.node_count();
+                memory.node_bytes += (self.held_bytes() + self.size_bytes()) * graph.node_count();
                 memory
             }
         }
@@ -159,10 +163,17 @@ impl ClusterOptions {
             method => {
                 let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
                 let bytes = ClusterMemory::bytes_a_node(method, directed).max(least);
-                8 * (bytes + self.held_bytes())
+                8 * (bytes + self.held_bytes() + self.size_bytes())
             }
         };
         (bits * node_count).div_ceil(8)
+    }
+
+    /// Bytes a node that limited sizes take on several levels, at most: the size of its group, and how many
+    /// nodes that stands for on the next level; with several resolutions, a community's of the first.
+    fn size_bytes(&self) -> u64 {
+        let arrays = if self.resolution.len() > 1 { 3 } else { 2 };
+        if self.max_size.is_some() { arrays * size_of::<u32>() as u64 } else { 0 }
     }
 }
 
@@ -177,6 +188,7 @@ impl Default for ClusterOptions {
             tolerance: 0.001,
             min_weight: 0.0,
             levels: false,
+            max_size: None,
             propagation: PropagationOptions::default(),
         }
     }
@@ -351,6 +363,11 @@ impl Job<'_> {
         self.memory - self.needed
     }
 
+    /// The most nodes of a community, if there can be more.
+    fn most(&self) -> Option<u32> {
+        self.options.max_size.filter(|&most| u64::from(most) < self.graph.node_count())
+    }
+
     fn too_little_memory(&self, needed: u64) -> Error {
         let message = format!(
             "clustering needs {} of memory, and {} are given",
@@ -422,18 +439,20 @@ impl Job<'_> {
         let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
         order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));
         let resolutions = order.iter().map(|&at| self.options.resolution[at]);
+        let most = self.most();
         let outcomes = match self.options.method {
             Method::MapEquation => {
-                multilevel::find::<CodeLength>(self, &[()], Start::Stars, source)?
+                let rules = [((), most)];
+                multilevel::find::<Capped<CodeLength>>(self, &rules, Start::Stars, source)?
             }
             Method::Cpm => {
                 let mean = self.mean_weight::<S>(source)?;
-                let nulls: Vec<Null> = resolutions.map(|r| Null::Count(r * mean)).collect();
-                multilevel::find::<Density>(self, &nulls, Start::Singletons, source)?
+                let rules: Vec<_> = resolutions.map(|r| (Null::Count(r * mean), most)).collect();
+                multilevel::find::<Capped<Density>>(self, &rules, Start::Singletons, source)?
             }
             _ => {
-                let nulls: Vec<Null> = resolutions.map(Null::Strength).collect();
-                multilevel::find::<Density>(self, &nulls, Start::Stars, source)?
+                let rules: Vec<_> = resolutions.map(|r| (Null::Strength(r), most)).collect();
+                multilevel::find::<Capped<Density>>(self, &rules, Start::Stars, source)?
             }
         };
         let mut outcomes: Vec<(usize, Outcome)> = order.into_iter().zip(outcomes).collect();

@@ -147,8 +147,23 @@ impl ClusterOptions {
             return Err(Error::new(ErrorKind::Usage, "`--levels` is of no use to this method")
                 .hint("it is for `--method` map-equation, modularity and cpm"));
         }
+        self.check_max_size()?;
         self.check_resolution()?;
         self.propagation.check()
+    }
+
+    fn check_max_size(&self) -> Result<()> {
+        if self.max_size == Some(0) {
+            return Err(Error::new(ErrorKind::Usage, "`--max-size` must be at least 1")
+                .hint("leave it out for no limit"));
+        }
+        if self.max_size.is_some() && self.method == Method::Components {
+            return Err(Error::new(ErrorKind::Usage, "`--max-size` is of no use to this method")
+                .hint(
+                    "components cannot be limited: use another method, or leave `--max-size` out",
+                ));
+        }
+        Ok(())
     }
 
     fn check_resolution(&self) -> Result<()> {

@@ -233,7 +233,8 @@ impl<'a> Job<'a> {
         }
         let advice = match method {
             Method::LabelPropagation => {
-                "; `--method map-equation` does not let one label flood the graph"
+                "; `--method map-equation` does not let one label flood the graph, and `--max-size` \
+                 sets a limit"
             }
             Method::Modularity | Method::Cpm => "; a larger `--resolution` gives smaller ones",
             _ => "",
