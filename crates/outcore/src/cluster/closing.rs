@@ -4,6 +4,7 @@
 use super::bits::Bits;
 use super::cache::BlockSource;
 use super::connect::{Closing, Pieces, block_sums, split_count};
+use super::hierarchy::Grouping;
 use super::logarithm::plogp;
 use super::number::{SizeCount, number};
 use super::parallel::PerThread;
@@ -17,6 +18,8 @@ use crate::progress::{Event, tell};
 pub(super) struct Outcome {
     /// By node; labels are nodes.
     pub(super) labels: Vec<u32>,
+    /// Those that were kept on the way.
+    pub(super) groupings: Vec<Grouping>,
     pub(super) history: History,
 }
 
@@ -92,6 +95,7 @@ impl Job<'_> {
 /// Communities with their final numbers.
 struct Numbered {
     labels: Vec<u32>,
+    groupings: Vec<Grouping>,
     sizes: Vec<SizeCount>,
     split_count: u64,
     history: History,
@@ -99,7 +103,7 @@ struct Numbered {
 
 impl Numbered {
     fn new(outcome: Outcome, pieces: Pieces, held: Option<&Bits>) -> Self {
-        let Outcome { mut labels, history } = outcome;
+        let Outcome { mut labels, groupings, history } = outcome;
         if let Some(held) = held {
             // Such a label is the first of the nodes that hold it.
             held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));
@@ -107,7 +111,7 @@ impl Numbered {
         let mut roots = pieces.into_roots();
         let split_count = split_count(&labels, &roots, labels.len());
         let sizes = number(&mut roots, &mut labels);
-        Self { labels: roots, sizes, split_count, history }
+        Self { labels: roots, groupings, sizes, split_count, history }
     }
 
     fn community_count(&self) -> u64 {
@@ -152,7 +156,6 @@ impl Numbered {
             split_count: self.split_count,
             modularity: tally.modularity(),
             coverage: tally.coverage(),
-            groupings: Vec::new(),
             code_length: None,
             sweeps: self.history.sweeps,
             scans: scans + self.history.scans,
@@ -162,6 +165,7 @@ impl Numbered {
             last_moved: self.history.last_moved,
             arcs_visited: self.history.arcs,
             sizes: self.sizes,
+            groupings: self.groupings,
             labels: self.labels,
         }
     }

@@ -25,9 +25,9 @@ pub struct Grouping {
 }
 
 impl Grouping {
-    /// What cutting groups to fit the communities takes of the memory for a node, at most: its label;
-    /// and for a group 8 bytes, or, where its nodes have parted, 12 for each of them but the first.
-    pub(crate) const BYTES_A_NODE: u64 = 4 + 12;
+    /// What cutting groups to fit the communities takes of the memory for a node, at most, beside its
+    /// label: 8 bytes for a group, or, where its nodes have parted, 12 for each of them but the first.
+    pub(crate) const BYTES_A_NODE: u64 = 12;
 }
 
 /// Groupings from the graph up.
@@ -43,10 +43,11 @@ impl Hierarchy {
         Self { place: None, groupings: Vec::new() }
     }
 
-    /// Keeps groupings in `directory`, on top of those that lead from the graph to the first level here.
-    pub(super) fn above(below: Vec<Grouping>, files: &Files, directory: &Path) -> Result<Self> {
+    /// Keeps groupings in `directory`.
+    pub(super) fn create(files: &Files, directory: &Path) -> Result<Self> {
         files.create_directory(directory)?;
-        Ok(Self { place: Some((files.clone(), directory.to_path_buf())), groupings: below })
+        let place = Some((files.clone(), directory.to_path_buf()));
+        Ok(Self { place, groupings: Vec::new() })
     }
 
     /// Forgets the groups of this level and of those above it: others take their place, or none.
@@ -83,16 +84,15 @@ mod tests {
     fn what_a_later_cycle_does_not_make_again_is_gone() {
         let sim = Sim::new();
         let files = Files::new(Arc::new(sim.clone()));
-        let given = Grouping { path: "given".into(), node_count: 9, group_count: 4 };
-        sim.put("given", b"words");
-        let mut kept = Hierarchy::above(vec![given.clone()], &files, Path::new("kept")).unwrap();
-        for level in [1, 2, 3, 1] {
+        let mut kept = Hierarchy::create(&files, Path::new("kept")).unwrap();
+        for level in [0, 1, 2, 3, 1] {
             kept.forget_from(level).unwrap();
             kept.keep(&vec![0; 5 - level as usize], 1).unwrap();
         }
-        assert_eq!(sim.paths(), [PathBuf::from("given"), PathBuf::from("kept/1")]);
-        let again = Grouping { path: "kept/1".into(), node_count: 4, group_count: 1 };
-        assert_eq!(kept.into_groupings(), [given, again]);
+        assert_eq!(sim.paths(), ["kept/0", "kept/1"].map(PathBuf::from));
+        let grouping =
+            |path: &str, node_count| Grouping { path: path.into(), node_count, group_count: 1 };
+        assert_eq!(kept.into_groupings(), [grouping("kept/0", 5), grouping("kept/1", 4)]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::contract::SMALL_LEVEL_BYTES;
 use super::map_equation::CodeLength;
 use super::modularity::Density;
 use super::objective::Sums;
-use super::sweep::Workshop;
+use super::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop};
 use crate::graph::{Graph, SEGMENT_ARCS};
 use crate::plan::{GRAPH_WRITER_BYTES, SORT_BYTES_MIN};
 use crate::units::MIB;
@@ -16,6 +16,9 @@ use crate::units::MIB;
 const BLOCK_ARCS: u64 = 1 << 20;
 /// Most nodes of a block.
 const BLOCK_NODES: u64 = 1 << 16;
+/// Bytes of a weighted arc, and of a node, in a block at most.
+const ARC_BYTES: u64 = 9;
+const NODE_BYTES: u64 = 24;
 
 /// A label, a group, and a group's class.
 const LEVEL_BYTES: u64 = 12;
@@ -46,11 +49,28 @@ struct Size {
     block_bytes: u64,
     weighted: bool,
     directed: bool,
+    /// Most labels of a table for large degrees.
+    most_labels: u64,
 }
 
 impl ClusterMemory {
-    /// For a graph and a number of threads.
+    /// For a graph and a number of threads; with several levels, also for any level above it.
     pub fn of(graph: &Graph, method: Method, threads: usize) -> Self {
+        Self::with_labels(graph, method, threads, MOST_LABELS)
+    }
+
+    /// For a level above the input: the most labels of a table that `memory` allows, and all that is needed
+    /// then.
+    pub(super) fn within(memory: u64, graph: &Graph, method: Method, threads: usize) -> (u64, u64) {
+        let needed = |labels: u64| Self::with_labels(graph, method, threads, labels).total_bytes();
+        let mut labels = MOST_LABELS;
+        while labels > LARGE_DEGREE && needed(labels) > memory {
+            labels /= 2;
+        }
+        (labels, needed(labels))
+    }
+
+    fn with_labels(graph: &Graph, method: Method, threads: usize, most_labels: u64) -> Self {
         let nodes = graph.node_count();
         let block = graph.blocks().iter().map(|entry| entry.bytes.min(BLOCK_ARCS * 16)).max();
         let size = Size {
@@ -60,16 +80,18 @@ impl ClusterMemory {
             block_bytes: block.unwrap_or(0) + 8 * BLOCK_NODES.min(nodes),
             weighted: graph.is_weighted(),
             directed: graph.is_directed(),
+            most_labels,
         };
         let threads = threads as u64;
-        let scratch_bytes = match method {
-            Method::LabelPropagation | Method::Components => size.sweep_bytes(threads),
-            _ => size.sweep_bytes(threads).max(size.contraction_bytes()),
+        let above = if method.is_multilevel() { size.above() } else { size };
+        let scratch_bytes = match method.is_multilevel() {
+            true => size.contraction_bytes().max(above.sweep_bytes(threads)),
+            false => 0,
         };
         Self {
             node_bytes: nodes * Self::bytes_a_node(method, size.directed) + nodes.div_ceil(4),
-            scratch_bytes,
-            block_bytes: size.block_bytes * (READ_AHEAD as u64 + 2),
+            scratch_bytes: scratch_bytes.max(size.sweep_bytes(threads)),
+            block_bytes: size.block_bytes.max(above.block_bytes) * (READ_AHEAD as u64 + 2),
         }
     }
 
@@ -95,13 +117,25 @@ impl ClusterMemory {
 }
 
 impl Size {
+    /// What any level above has at most: fewer nodes and arcs, but weights, and larger degrees.
+    fn above(self) -> Self {
+        let nodes = BLOCK_NODES.min(self.nodes);
+        Self {
+            max_degree: self.nodes.min(self.arcs),
+            most_labels: LARGE_DEGREE,
+            weighted: true,
+            block_bytes: self.arcs.min(BLOCK_ARCS) * ARC_BYTES + nodes * NODE_BYTES,
+            ..self
+        }
+    }
+
     /// Tables, decoded arcs and plans of the sweeps and of the closing scan.
     fn sweep_bytes(&self, threads: u64) -> u64 {
         let most_nodes = BLOCK_NODES.min(self.nodes);
         let workshop = if self.weighted {
-            Workshop::<f64>::bytes(self.max_degree, most_nodes, threads)
+            Workshop::<f64>::bytes(self.max_degree, self.most_labels, most_nodes, threads)
         } else {
-            Workshop::<u32>::bytes(self.max_degree, most_nodes, threads)
+            Workshop::<u32>::bytes(self.max_degree, self.most_labels, most_nodes, threads)
         };
         let segment = self.max_degree.min(SEGMENT_ARCS as u64).max(1024);
         // Arcs are decoded into buffers of a power of two.

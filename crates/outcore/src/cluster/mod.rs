@@ -134,16 +134,23 @@ impl ClusterOptions {
             Method::Components => components::memory(graph, threads),
             method => {
                 let mut memory = ClusterMemory::of(graph, method, threads);
-                // Results wait until all are there.
-                let waiting = self.resolution.len().saturating_sub(1) as u64;
-                if self.levels {
-                    let least = Grouping::BYTES_A_NODE * graph.node_count();
-                    memory.node_bytes = memory.node_bytes.max(least);
-                }
-                memory.node_bytes += 4 * graph.node_count() * waiting;
+                memory.node_bytes += self.held_bytes() * graph.node_count();
+                let levels = self.level_bytes() * graph.node_count();
+                memory.node_bytes = memory.node_bytes.max(levels);
                 memory
             }
         }
+    }
+
+    /// Bytes a node that levels take, with the labels of all results, when the communities are there.
+    fn level_bytes(&self) -> u64 {
+        let labels = 4 * self.resolution.len() as u64;
+        if self.levels { labels + Grouping::BYTES_A_NODE } else { 0 }
+    }
+
+    /// Bytes a node that several resolutions take beside those of one.
+    fn held_bytes(&self) -> u64 {
+        multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
     }
 
     /// What grows with the number of nodes of the memory for clustering, for a graph that is not there
@@ -154,8 +161,8 @@ impl ClusterOptions {
             Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
             Method::Components => 33,
             method => {
-                let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
-                8 * ClusterMemory::bytes_a_node(method, directed).max(least)
+                let bytes = ClusterMemory::bytes_a_node(method, directed) + self.held_bytes();
+                8 * bytes.max(self.level_bytes())
             }
         };
         (bits * node_count).div_ceil(8)
@@ -342,10 +349,6 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn needed_for(&self, graph: &Graph) -> u64 {
-        ClusterMemory::of(graph, self.options.method, rayon::current_num_threads()).total_bytes()
-    }
-
     /// Memory beyond what is needed.
     fn rest(&self) -> u64 {
         self.memory - self.needed
@@ -376,52 +379,43 @@ impl Job<'_> {
             Method::Components => return Ok(vec![self.find_components::<S>()?]),
             _ => {}
         }
-        // The other half is for contractions and the levels above.
-        let source = &mut BlockSource::new(self.graph, self.rest() / 2);
-        let mut all = Vec::new();
-        for (at, &resolution) in self.options.resolution.iter().enumerate() {
-            let hierarchy = self.hierarchy(at)?;
-            all.extend(self.find_at::<S>(resolution, source, hierarchy)?);
-        }
-        Ok(all)
+        self.find_on_levels::<S>()
     }
 
-    /// Keeps the groups of the result number `at`, if it is wanted.
+    /// Keeps the groups of the result number `at`, if that is wanted.
     fn hierarchy(&self, at: usize) -> Result<Hierarchy> {
         if !self.options.levels {
             return Ok(Hierarchy::none());
         }
         let directory = self.scratch.join(format!("groups-{at}"));
-        Hierarchy::above(Vec::new(), self.graph.files(), &directory)
+        Hierarchy::create(self.graph.files(), &directory)
     }
 
-    /// The communities of a method with several levels, at one resolution.
-    fn find_at<S: Sum>(
-        &self,
-        resolution: f64,
-        source: &mut BlockSource<'_>,
-        hierarchy: Hierarchy,
-    ) -> Result<Vec<Communities>> {
-        let before = source.scans();
-        let (labels, history, groupings) = match self.options.method {
+    /// The communities of a method with several levels, at each resolution.
+    fn find_on_levels<S: Sum>(&self) -> Result<Vec<Communities>> {
+        // The other half is for contractions and the levels above.
+        let source = &mut BlockSource::new(self.graph, self.rest() / 2);
+        // The largest first: its groups are the smallest, and the others are made of them.
+        let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
+        order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));
+        let resolutions = order.iter().map(|&at| self.options.resolution[at]);
+        let outcomes = match self.options.method {
             Method::MapEquation => {
-                multilevel::find::<CodeLength>(self, (), Start::Stars, source, hierarchy)?
+                multilevel::find::<CodeLength>(self, &[()], Start::Stars, source)?
             }
             Method::Cpm => {
                 let mean = self.graph.weight_total() / self.graph.arc_count().max(1) as f64;
-                let null = Null::Count(resolution * mean);
-                multilevel::find::<Density>(self, null, Start::Singletons, source, hierarchy)?
+                let nulls: Vec<Null> = resolutions.map(|r| Null::Count(r * mean)).collect();
+                multilevel::find::<Density>(self, &nulls, Start::Singletons, source)?
             }
             _ => {
-                let null = Null::Strength(resolution);
-                multilevel::find::<Density>(self, null, Start::Stars, source, hierarchy)?
+                let nulls: Vec<Null> = resolutions.map(Null::Strength).collect();
+                multilevel::find::<Density>(self, &nulls, Start::Stars, source)?
             }
         };
-        let mut found = self.finish_all::<S>(source, vec![Outcome { labels, history }], None)?;
-        for found in &mut found {
-            found.scans -= before;
-            found.groupings.clone_from(&groupings);
-        }
-        Ok(found)
+        let mut outcomes: Vec<(usize, Outcome)> = order.into_iter().zip(outcomes).collect();
+        outcomes.sort_by_key(|&(at, _)| at);
+        let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+        self.finish_all::<S>(source, outcomes, None)
     }
 }

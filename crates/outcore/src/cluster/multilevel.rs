@@ -11,16 +11,20 @@
 //! the one below after few scans. A cycle leads from the input to the last level and back; another
 //! follows if the first sweep after it still changes many labels.
 //!
+//! Several rules: the first is solved as if alone; the others on its level 1, without another scan of the
+//! edges. It should be the one with the smallest communities.
+//!
 //! Memory: a label and a group for each node, a class for each group, and the objective's sums for
 //! each group or community: 36 bytes a node at most for the map equation (modularity and the constant
 //! Potts model: 20), if no two nodes are together; 15 to 20 as a rule (11 to 14).
 
 use super::bits::Bits;
 use super::cache::BlockSource;
+use super::closing::Outcome;
 use super::contract::{Contracted, Division, Place, contract};
 use super::groups::{Groups, Start, first_groups};
 use super::hash::{LEAD, LEVEL, REFINE, mix};
-use super::hierarchy::{Grouping, Hierarchy};
+use super::hierarchy::Hierarchy;
 use super::objective::{Objective, Sums, Within};
 use super::sweep::{Nodes, Workshop, sweep};
 use super::votes::Rules;
@@ -46,6 +50,8 @@ const LEVEL_SHRINKS: f64 = 0.99;
 /// Another cycle follows if more than this share of the nodes moves when the result is polished.
 const CYCLE_TOLERANCE: f64 = 0.02;
 
+const LABEL_BYTES: u64 = size_of::<u32>() as u64;
+
 /// A graph with what is known of its nodes.
 struct Level<'s, 'g> {
     source: &'s mut BlockSource<'g>,
@@ -56,6 +62,8 @@ struct Level<'s, 'g> {
     memory: u64,
     /// What this level needs of it, to work by itself.
     needed: u64,
+    /// Most labels of a table for large degrees.
+    most_labels: u64,
 }
 
 impl<'g> Level<'_, 'g> {
@@ -81,38 +89,81 @@ struct Groupings {
     class_count: usize,
 }
 
-pub(super) struct Multilevel<'a, 'j, O: Sums> {
+struct Multilevel<'a, 'j, O: Sums> {
     job: &'a Job<'j>,
     rule: O::Rule,
     start: Start,
     history: History,
     hierarchy: Hierarchy,
+    /// Rules that wait for level 1, and what has been found by them.
+    waiting: Vec<O::Rule>,
+    found: Vec<Outcome>,
 }
 
-/// Finds the communities of the job's graph by the objective that `rule` makes; gives with them the
-/// groupings of the last cycle, if `hierarchy` keeps them.
+/// Bytes a node that other rules take: what the first holds at most while they are solved, and for each
+/// of them a label and, at the closing, a piece.
+pub(super) const fn held_bytes<O: Sums>(others: u64) -> u64 {
+    if others == 0 { 0 } else { LABEL_BYTES + O::COMMUNITY_BYTES + 2 * LABEL_BYTES * others }
+}
+
+/// Finds the communities of the job's graph by the objective that each rule makes.
 pub(super) fn find<O: Sums>(
     job: &Job<'_>,
-    rule: O::Rule,
+    rules: &[O::Rule],
     start: Start,
     source: &mut BlockSource<'_>,
-    hierarchy: Hierarchy,
-) -> Result<(Vec<u32>, History, Vec<Grouping>)> {
-    let history = History::default();
-    let mut multilevel = Multilevel::<O> { job, rule, start, history, hierarchy };
+) -> Result<Vec<Outcome>> {
+    let (&rule, others) = rules.split_first().expect("at least one rule");
+    let held = job.graph.node_count() * held_bytes::<O>(others.len() as u64);
     let mut level = Level {
         source,
         counts: Vec::new(),
         number: 0,
         seed: job.options.seed,
-        memory: job.memory,
-        needed: job.needed,
+        memory: job.memory - held,
+        needed: job.needed - held,
+        most_labels: job.limits.most_labels,
     };
-    let labels = multilevel.cycles(&mut level)?;
-    Ok((labels, multilevel.history, multilevel.hierarchy.into_groupings()))
+    let mut first = Multilevel::<O>::new(job, rule, start, 0)?;
+    first.waiting = others.to_vec();
+    let labels = first.cycles(&mut level)?;
+    // There may be no level 1.
+    first.find_waiting(&mut level, None)?;
+    let mut found = std::mem::take(&mut first.found);
+    found.insert(0, first.outcome(labels));
+    Ok(found)
 }
 
-impl<O: Sums> Multilevel<'_, '_, O> {
+impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
+    /// For the rule number `at`.
+    fn new(job: &'a Job<'j>, rule: O::Rule, start: Start, at: usize) -> Result<Self> {
+        let (history, waiting, found) = (History::default(), Vec::new(), Vec::new());
+        let hierarchy = job.hierarchy(at)?;
+        Ok(Self { job, rule, start, history, hierarchy, waiting, found })
+    }
+
+    fn outcome(self, labels: Vec<u32>) -> Outcome {
+        Outcome { labels, groupings: self.hierarchy.into_groupings(), history: self.history }
+    }
+
+    /// Solves the rules that wait on this level, whose nodes are those of `groups`, or of the input.
+    fn find_waiting(&mut self, level: &mut Level<'_, '_>, groups: Option<&[u32]>) -> Result<()> {
+        for (at, rule) in std::mem::take(&mut self.waiting).into_iter().enumerate() {
+            let mut other = Self::new(self.job, rule, self.start, 1 + at)?;
+            if let Some(groups) = groups {
+                // A copy of its own: the next cycle of the first finds other groups.
+                other.hierarchy.keep(groups, level.node_count())?;
+            }
+            let labels = other.cycles(level)?;
+            let labels = match groups {
+                Some(groups) => groups.iter().map(|&group| labels[group as usize]).collect(),
+                None => labels,
+            };
+            self.found.push(other.outcome(labels));
+        }
+        Ok(())
+    }
+
     fn detail(&self, text: &str) -> Result<()> {
         tell(self.job.observer, Event::Detail { text })
     }
@@ -179,9 +230,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         go_on: impl Fn(u32, u64) -> bool,
     ) -> Result<(u64, T)> {
         let graph = level.graph();
-        let limits = self.job.limits;
-        let mut workshop =
-            Workshop::<S>::new(graph.max_degree(), limits.large_degree, limits.most_labels);
+        let large_degree = self.job.limits.large_degree;
+        let mut workshop = Workshop::<S>::new(graph.max_degree(), large_degree, level.most_labels);
         let active = Bits::new(labels.len(), true);
         let mut nodes = Nodes {
             labels,
@@ -256,7 +306,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let number = level.number + 1;
         self.history.levels = self.history.levels.max(number);
         let memory = level.memory - level.source.kept_bytes() - 4 * groups.len() as u64;
-        let needed = self.job.needed_for(&graph);
+        let (method, threads) = (self.job.options.method, rayon::current_num_threads());
+        let (most_labels, needed) = ClusterMemory::within(memory, &graph, method, threads);
         if memory < needed {
             return Err(self.job.too_little_memory(self.job.memory + needed - memory));
         }
@@ -267,7 +318,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             seed: mix(self.job.options.seed ^ LEVEL ^ number),
             memory,
             needed,
+            most_labels: most_labels.min(self.job.limits.most_labels),
         };
+        self.find_waiting(&mut next, Some(&groups))?;
         let labels = classes.into_iter().map(AtomicU32::new).collect();
         let mut state = State { labels, sums };
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);

@@ -20,6 +20,10 @@ pub(super) struct Level {
 pub(super) struct Levels {
     pub(super) method: Method,
     pub(super) resolution: f64,
+    /// Resolutions that wait for the first contraction, and the labels found by them.
+    pub(super) waiting: Vec<f64>,
+    pub(super) found: Vec<Vec<u32>>,
+    pub(super) found_groupings: Vec<Vec<Vec<u32>>>,
     pub(super) cycles: u32,
     pub(super) seed: u64,
     pub(super) sweeps: u32,
@@ -65,33 +69,66 @@ impl Level {
 }
 
 impl Levels {
-    pub(super) fn new((method, resolution): (Method, f64), cycles: u32, seed: u64) -> Self {
-        let (free, groupings) = (Vec::new(), Vec::new());
-        Self { method, resolution, cycles, seed, sweeps: 0, free, groupings }
+    pub(super) fn new(method: Method, resolution: f64, cycles: u32, seed: u64) -> Self {
+        let (waiting, found, free, groupings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let found_groupings = Vec::new();
+        Self {
+            method,
+            resolution,
+            waiting,
+            found,
+            found_groupings,
+            cycles,
+            seed,
+            sweeps: 0,
+            free,
+            groupings,
+        }
     }
 
     /// The label of every node before the closing pass.
     pub(super) fn cluster(&mut self, level: &Level) -> Vec<u32> {
-        let n = level.arcs.len() as f64;
         if self.method == Method::Cpm {
             let arcs: Vec<f64> = level.arcs.iter().flatten().map(|&(_, w)| w).collect();
-            self.resolution *= arcs.iter().sum::<f64>() / arcs.len().max(1) as f64;
+            let mean = arcs.iter().sum::<f64>() / arcs.len().max(1) as f64;
+            self.resolution *= mean;
+            self.waiting.iter_mut().for_each(|resolution| *resolution *= mean);
         }
-        let mut labels = self.first_groups(level, self.seed ^ LEAD, None);
+        let labels = self.cycles(level, 0, self.seed);
+        let input: Vec<u32> = (0..labels.len() as u32).collect();
+        self.find_waiting(level, 0, self.seed, &input);
+        labels
+    }
+
+    fn find_waiting(&mut self, level: &Level, number: u64, seed: u64, groups: &[u32]) {
+        for resolution in std::mem::take(&mut self.waiting) {
+            let mut other = Self::new(self.method, resolution, self.cycles, self.seed);
+            if number > 0 {
+                other.groupings.push(groups.to_vec());
+            }
+            let labels = other.cycles(level, number, seed);
+            self.found_groupings.push(other.groupings);
+            self.found.push(groups.iter().map(|&group| labels[group as usize]).collect());
+        }
+    }
+
+    fn cycles(&mut self, level: &Level, number: u64, seed: u64) -> Vec<u32> {
+        let n = level.arcs.len() as f64;
+        let mut labels = self.first_groups(level, seed ^ LEAD, None);
         let mut active = vec![true; labels.len()];
         for _ in 0..5 {
-            let moved = self.sweep(level, self.seed, &mut labels, None, &mut active);
+            let moved = self.sweep(level, seed, &mut labels, None, &mut active);
             if moved <= (0.01 * n) as u64 {
                 break;
             }
         }
         for cycle in 1..=self.cycles {
-            self.descend(level, 0, self.seed, &mut labels);
+            self.descend(level, number, seed, &mut labels);
             let mut active = vec![true; labels.len()];
-            let moved = self.sweep(level, self.seed, &mut labels, None, &mut active);
+            let moved = self.sweep(level, seed, &mut labels, None, &mut active);
             let is_last = moved <= (0.02 * n) as u64 || cycle == self.cycles;
             if is_last && moved > 0 {
-                self.sweep(level, self.seed, &mut labels, None, &mut active);
+                self.sweep(level, seed, &mut labels, None, &mut active);
             }
             if is_last {
                 break;
@@ -304,6 +341,7 @@ impl Levels {
         let class_count = renumber(&mut above);
         let next = contract(level, &groups, count);
         let seed = mix(self.seed ^ LEVEL ^ (number + 1));
+        self.find_waiting(&next, number + 1, seed, &groups);
         self.free.clear();
         let mut active = vec![true; count];
         let first = self.sweep(&next, seed, &mut above, None, &mut active);

@@ -281,7 +281,11 @@ impl Job<'_> {
         let outcomes = states
             .into_iter()
             .zip(histories)
-            .map(|(state, history)| Outcome { labels: state.into_labels(), history })
+            .map(|(state, history)| Outcome {
+                labels: state.into_labels(),
+                groupings: Vec::new(),
+                history,
+            })
             .collect();
         Ok((outcomes, held))
     }

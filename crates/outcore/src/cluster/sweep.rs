@@ -68,9 +68,9 @@ impl<S: Sum> Workshop<S> {
     }
 
     /// The memory it takes, decoded arcs and all.
-    pub(super) fn bytes(max_degree: u64, most_nodes: u64, threads: u64) -> u64 {
+    pub(super) fn bytes(max_degree: u64, most_labels: u64, most_nodes: u64, threads: u64) -> u64 {
         let worker = Worker::<S>::bytes(max_degree.min(LARGE_DEGREE));
-        let large = if max_degree > LARGE_DEGREE { max_degree.min(MOST_LABELS) } else { 0 };
+        let large = if max_degree > LARGE_DEGREE { max_degree.min(most_labels) } else { 0 };
         let node = 1 + 4 + size_of::<Plan>() as u64;
         threads * worker + Tables::<S>::bytes(large) + most_nodes * node
     }
