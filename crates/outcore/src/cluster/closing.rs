@@ -18,9 +18,9 @@ use crate::progress::{Event, tell};
 pub(super) struct Outcome {
     /// By node; labels are nodes.
     pub(super) labels: Vec<u32>,
-    /// Those that were kept on the way.
-    pub(super) groupings: Vec<Grouping>,
     pub(super) history: History,
+    /// The groups of the levels that it comes from, if they are wanted.
+    pub(super) groupings: Vec<Grouping>,
 }
 
 impl Job<'_> {
@@ -95,15 +95,15 @@ impl Job<'_> {
 /// Communities with their final numbers.
 struct Numbered {
     labels: Vec<u32>,
-    groupings: Vec<Grouping>,
     sizes: Vec<SizeCount>,
     split_count: u64,
     history: History,
+    groupings: Vec<Grouping>,
 }
 
 impl Numbered {
     fn new(outcome: Outcome, pieces: Pieces, held: Option<&Bits>) -> Self {
-        let Outcome { mut labels, groupings, history } = outcome;
+        let Outcome { mut labels, history, groupings } = outcome;
         if let Some(held) = held {
             // Such a label is the first of the nodes that hold it.
             held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));
@@ -111,7 +111,7 @@ impl Numbered {
         let mut roots = pieces.into_roots();
         let split_count = split_count(&labels, &roots, labels.len());
         let sizes = number(&mut roots, &mut labels);
-        Self { labels: roots, groupings, sizes, split_count, history }
+        Self { labels: roots, sizes, split_count, history, groupings }
     }
 
     fn community_count(&self) -> u64 {
@@ -156,6 +156,7 @@ impl Numbered {
             split_count: self.split_count,
             modularity: tally.modularity(),
             coverage: tally.coverage(),
+            groupings: self.groupings,
             code_length: None,
             sweeps: self.history.sweeps,
             scans: scans + self.history.scans,
@@ -165,7 +166,6 @@ impl Numbered {
             last_moved: self.history.last_moved,
             arcs_visited: self.history.arcs,
             sizes: self.sizes,
-            groupings: self.groupings,
             labels: self.labels,
         }
     }

@@ -5,13 +5,13 @@
 //! ```
 //!
 //! On its way up, a method with several levels divides each level into groups, which are the nodes of
-//! the next one. Another cycle makes others: only those of the last one count, and that it is the last
-//! is known afterwards. Disk: 4 bytes for each node of each level. Memory: buffers of less than 1 MiB,
-//! while the arrays of a sweep or a contraction are not there.
+//! the next one. They wait on disk until that is solved: then every node takes what its group has. Another
+//! cycle makes others: only those of the last one count, and that it is the last is known afterwards.
+//! Disk: 4 bytes for each node of each level. Memory: buffers of less than 1 MiB.
 
 use crate::error::Result;
-use crate::io::{Files, WordWriter};
-use std::path::{Path, PathBuf};
+use crate::io::{Files, WordReader, WordWriter};
+use std::path::PathBuf;
 
 /// The group of each node of a level, in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,52 +25,76 @@ pub struct Grouping {
 }
 
 impl Grouping {
-    /// What cutting groups to fit the communities takes of the memory for a node, at most, beside its
-    /// label: 8 bytes for a group, or, where its nodes have parted, 12 for each of them but the first.
-    pub(crate) const BYTES_A_NODE: u64 = 12;
+    /// What cutting groups to fit the communities takes of the memory for a node, at most: its label;
+    /// and for a group 8 bytes, or, where its nodes have parted, 12 for each of them but the first.
+    pub(crate) const BYTES_A_NODE: u64 = 4 + 12;
 }
 
 /// Groupings from the graph up.
 pub(super) struct Hierarchy {
-    /// Where they go; `None` if nobody asks for them.
-    place: Option<(Files, PathBuf)>,
+    files: Files,
+    directory: PathBuf,
     groupings: Vec<Grouping>,
+    /// How many of them, from the graph up, others have too.
+    shared: usize,
+    made: u64,
 }
 
 impl Hierarchy {
-    /// Keeps nothing.
-    pub(super) fn none() -> Self {
-        Self { place: None, groupings: Vec::new() }
+    /// Keeps groupings in `directory`, on top of those that lead from the graph to the first level here.
+    pub(super) fn new(files: &Files, directory: PathBuf, below: Vec<Grouping>) -> Result<Self> {
+        files.create_directory(&directory)?;
+        let shared = below.len();
+        Ok(Self { files: files.clone(), directory, groupings: below, shared, made: 0 })
     }
 
-    /// Keeps groupings in `directory`.
-    pub(super) fn create(files: &Files, directory: &Path) -> Result<Self> {
-        files.create_directory(directory)?;
-        let place = Some((files.clone(), directory.to_path_buf()));
-        Ok(Self { place, groupings: Vec::new() })
+    /// Another one on top of what is there now, with its own files in `directory`.
+    pub(super) fn shared(&mut self, directory: PathBuf) -> Result<Self> {
+        self.shared = self.groupings.len();
+        Self::new(&self.files, directory, self.groupings.clone())
     }
 
     /// Forgets the groups of this level and of those above it: others take their place, or none.
     pub(super) fn forget_from(&mut self, level: u64) -> Result<()> {
-        let Some((files, _)) = &self.place else { return Ok(()) };
         let first = (level as usize).min(self.groupings.len());
-        self.groupings.drain(first..).try_for_each(|grouping| files.remove(&grouping.path))
+        let shared = self.shared;
+        self.shared = shared.min(first);
+        let own = self.groupings.drain(first..).skip(shared.saturating_sub(first));
+        own.map(|grouping| self.files.remove(&grouping.path)).collect()
     }
 
     /// Keeps the groups of the nodes of a level, the one above those that are known.
     pub(super) fn keep(&mut self, groups: &[u32], group_count: usize) -> Result<()> {
-        let Some((files, directory)) = &self.place else { return Ok(()) };
-        let path = directory.join(self.groupings.len().to_string());
+        // What others have keeps its name.
+        let path = self.directory.join(self.made.to_string());
+        self.made += 1;
         let node_count = groups.len() as u64;
-        let mut writer = WordWriter::create(files, &path, node_count)?;
+        let mut writer = WordWriter::create(&self.files, &path, node_count)?;
         groups.iter().try_for_each(|&group| writer.push(group))?;
         writer.finish()?;
         self.groupings.push(Grouping { path, node_count, group_count: group_count as u64 });
         Ok(())
     }
 
+    /// What each node of a level takes of its group.
+    pub(super) fn project(&self, level: u64, of_group: &[u32]) -> Result<Vec<u32>> {
+        let Grouping { path, node_count, .. } = &self.groupings[level as usize];
+        let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
+        let mut of_node = Vec::with_capacity(*node_count as usize);
+        while !groups.is_done() {
+            of_node.extend(groups.next_block()?.iter().map(|&group| of_group[group as usize]));
+        }
+        Ok(of_node)
+    }
+
+    /// The groupings, whose files are the caller's from now on.
     pub(super) fn into_groupings(self) -> Vec<Grouping> {
         self.groupings
+    }
+
+    /// Removes all files but those that others have too.
+    pub(super) fn remove(mut self) -> Result<()> {
+        self.forget_from(0)
     }
 }
 
@@ -84,22 +108,19 @@ mod tests {
     fn what_a_later_cycle_does_not_make_again_is_gone() {
         let sim = Sim::new();
         let files = Files::new(Arc::new(sim.clone()));
-        let mut kept = Hierarchy::create(&files, Path::new("kept")).unwrap();
-        for level in [0, 1, 2, 3, 1] {
-            kept.forget_from(level).unwrap();
-            kept.keep(&vec![0; 5 - level as usize], 1).unwrap();
+        let mut first = Hierarchy::new(&files, "first".into(), Vec::new()).unwrap();
+        first.keep(&[0, 1, 1, 0], 2).unwrap();
+        let mut other = first.shared("other".into()).unwrap();
+        for level in [1, 2, 3, 1] {
+            other.forget_from(level).unwrap();
+            other.keep(&vec![0; 5 - level as usize], 1).unwrap();
         }
-        assert_eq!(sim.paths(), ["kept/0", "kept/1"].map(PathBuf::from));
-        let grouping =
-            |path: &str, node_count| Grouping { path: path.into(), node_count, group_count: 1 };
-        assert_eq!(kept.into_groupings(), [grouping("kept/0", 5), grouping("kept/1", 4)]);
-    }
-
-    #[test]
-    fn nothing_is_kept_unasked() {
-        let mut none = Hierarchy::none();
-        none.forget_from(0).unwrap();
-        none.keep(&[0, 0], 1).unwrap();
-        assert!(none.into_groupings().is_empty());
+        first.forget_from(0).unwrap();
+        first.keep(&[1, 0, 0, 0], 2).unwrap();
+        assert_eq!(sim.paths(), ["first/0", "first/1", "other/3"].map(PathBuf::from));
+        assert_eq!(other.project(0, &[7, 9]).unwrap(), [7, 9, 9, 7]);
+        assert_eq!(first.project(0, &[7, 9]).unwrap(), [9, 7, 7, 7]);
+        first.remove().unwrap();
+        assert_eq!(sim.paths(), ["first/0", "other/3"].map(PathBuf::from));
     }
 }

@@ -64,7 +64,6 @@ use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use closing::Outcome;
 use groups::Start;
-use hierarchy::Hierarchy;
 use map_equation::CodeLength;
 use modularity::{Density, Null};
 use std::path::Path;
@@ -134,18 +133,14 @@ impl ClusterOptions {
             Method::Components => components::memory(graph, threads),
             method => {
                 let mut memory = ClusterMemory::of(graph, method, threads);
+                if self.levels {
+                    let least = Grouping::BYTES_A_NODE * graph.node_count();
+                    memory.node_bytes = memory.node_bytes.max(least);
+                }
                 memory.node_bytes += self.held_bytes() * graph.node_count();
-                let levels = self.level_bytes() * graph.node_count();
-                memory.node_bytes = memory.node_bytes.max(levels);
                 memory
             }
         }
-    }
-
-    /// Bytes a node that levels take, with the labels of all results, when the communities are there.
-    fn level_bytes(&self) -> u64 {
-        let labels = 4 * self.resolution.len() as u64;
-        if self.levels { labels + Grouping::BYTES_A_NODE } else { 0 }
     }
 
     /// Bytes a node that several resolutions take beside those of one.
@@ -161,8 +156,9 @@ impl ClusterOptions {
             Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
             Method::Components => 33,
             method => {
-                let bytes = ClusterMemory::bytes_a_node(method, directed) + self.held_bytes();
-                8 * bytes.max(self.level_bytes())
+                let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
+                let bytes = ClusterMemory::bytes_a_node(method, directed).max(least);
+                8 * (bytes + self.held_bytes())
             }
         };
         (bits * node_count).div_ceil(8)
@@ -380,15 +376,6 @@ impl Job<'_> {
             _ => {}
         }
         self.find_on_levels::<S>()
-    }
-
-    /// Keeps the groups of the result number `at`, if that is wanted.
-    fn hierarchy(&self, at: usize) -> Result<Hierarchy> {
-        if !self.options.levels {
-            return Ok(Hierarchy::none());
-        }
-        let directory = self.scratch.join(format!("groups-{at}"));
-        Hierarchy::create(self.graph.files(), &directory)
     }
 
     /// The communities of a method with several levels, at each resolution.

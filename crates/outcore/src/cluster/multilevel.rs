@@ -95,18 +95,21 @@ struct Multilevel<'a, 'j, O: Sums> {
     start: Start,
     history: History,
     hierarchy: Hierarchy,
+    /// The level whose communities are wanted: sweeps go on there after those above are solved.
+    base: u64,
     /// Rules that wait for level 1, and what has been found by them.
     waiting: Vec<O::Rule>,
     found: Vec<Outcome>,
 }
 
-/// Bytes a node that other rules take: what the first holds at most while they are solved, and for each
-/// of them a label and, at the closing, a piece.
+/// Bytes a node that other rules take: a label, sums and a count that the first holds at most while they
+/// are solved, and for each of them a label and, at the closing, a piece.
 pub(super) const fn held_bytes<O: Sums>(others: u64) -> u64 {
-    if others == 0 { 0 } else { LABEL_BYTES + O::COMMUNITY_BYTES + 2 * LABEL_BYTES * others }
+    if others == 0 { 0 } else { O::COMMUNITY_BYTES + 2 * LABEL_BYTES * (1 + others) }
 }
 
-/// Finds the communities of the job's graph by the objective that each rule makes.
+/// Finds the communities of the job's graph by the objective that each rule makes; gives with them the
+/// groupings of the last cycle, if they are wanted.
 pub(super) fn find<O: Sums>(
     job: &Job<'_>,
     rules: &[O::Rule],
@@ -124,44 +127,45 @@ pub(super) fn find<O: Sums>(
         needed: job.needed - held,
         most_labels: job.limits.most_labels,
     };
-    let mut first = Multilevel::<O>::new(job, rule, start, 0)?;
+    let hierarchy = Hierarchy::new(job.graph.files(), job.scratch.join("groups-0"), Vec::new())?;
+    let mut first = Multilevel::<O>::new(job, rule, start, hierarchy);
     first.waiting = others.to_vec();
     let labels = first.cycles(&mut level)?;
     // There may be no level 1.
-    first.find_waiting(&mut level, None)?;
+    first.find_waiting(&mut level)?;
     let mut found = std::mem::take(&mut first.found);
-    found.insert(0, first.outcome(labels));
+    found.insert(0, first.outcome(labels)?);
     Ok(found)
 }
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
-    /// For the rule number `at`.
-    fn new(job: &'a Job<'j>, rule: O::Rule, start: Start, at: usize) -> Result<Self> {
+    fn new(job: &'a Job<'j>, rule: O::Rule, start: Start, hierarchy: Hierarchy) -> Self {
         let (history, waiting, found) = (History::default(), Vec::new(), Vec::new());
-        let hierarchy = job.hierarchy(at)?;
-        Ok(Self { job, rule, start, history, hierarchy, waiting, found })
+        Self { job, rule, start, history, hierarchy, base: 0, waiting, found }
     }
 
-    fn outcome(self, labels: Vec<u32>) -> Outcome {
-        Outcome { labels, groupings: self.hierarchy.into_groupings(), history: self.history }
-    }
-
-    /// Solves the rules that wait on this level, whose nodes are those of `groups`, or of the input.
-    fn find_waiting(&mut self, level: &mut Level<'_, '_>, groups: Option<&[u32]>) -> Result<()> {
-        for (at, rule) in std::mem::take(&mut self.waiting).into_iter().enumerate() {
-            let mut other = Self::new(self.job, rule, self.start, 1 + at)?;
-            if let Some(groups) = groups {
-                // A copy of its own: the next cycle of the first finds other groups.
-                other.hierarchy.keep(groups, level.node_count())?;
+    /// Solves the rules that wait, on this level.
+    fn find_waiting(&mut self, level: &mut Level<'_, '_>) -> Result<()> {
+        for rule in std::mem::take(&mut self.waiting) {
+            let directory = self.job.scratch.join(format!("groups-{}", self.found.len() + 1));
+            let hierarchy = self.hierarchy.shared(directory)?;
+            let mut other = Self::new(self.job, rule, self.start, hierarchy);
+            other.base = level.number;
+            let mut labels = other.cycles(level)?;
+            for below in (0..level.number).rev() {
+                labels = self.hierarchy.project(below, &labels)?;
             }
-            let labels = other.cycles(level)?;
-            let labels = match groups {
-                Some(groups) => groups.iter().map(|&group| labels[group as usize]).collect(),
-                None => labels,
-            };
-            self.found.push(other.outcome(labels));
+            self.found.push(other.outcome(labels)?);
         }
         Ok(())
+    }
+
+    fn outcome(self, labels: Vec<u32>) -> Result<Outcome> {
+        let groupings = match self.job.options.levels {
+            true => self.hierarchy.into_groupings(),
+            false => self.hierarchy.remove().map(|()| Vec::new())?,
+        };
+        Ok(Outcome { labels, history: self.history, groupings })
     }
 
     fn detail(&self, text: &str) -> Result<()> {
@@ -292,20 +296,23 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             return Ok(state);
         };
         drop(state);
-        self.hierarchy.keep(&groups, classes.len())?;
         self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
         let Contracted { graph, counts, sums } = {
             let counts = std::mem::take(&mut level.counts);
             let division =
                 Division { groups: &groups, classes: &classes, class_count, counts: &counts };
             let contracted = self.contract(level, &division)?;
-            level.counts = counts;
+            if level.number == self.base {
+                level.counts = counts;
+            }
             contracted
         };
+        self.hierarchy.keep(&groups, classes.len())?;
+        drop(groups);
         give_back_freed();
         let number = level.number + 1;
         self.history.levels = self.history.levels.max(number);
-        let memory = level.memory - level.source.kept_bytes() - 4 * groups.len() as u64;
+        let memory = level.memory - level.source.kept_bytes();
         let (method, threads) = (self.job.options.method, rayon::current_num_threads());
         let (most_labels, needed) = ClusterMemory::within(memory, &graph, method, threads);
         if memory < needed {
@@ -320,7 +327,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             needed,
             most_labels: most_labels.min(self.job.limits.most_labels),
         };
-        self.find_waiting(&mut next, Some(&groups))?;
+        self.find_waiting(&mut next)?;
         let labels = classes.into_iter().map(AtomicU32::new).collect();
         let mut state = State { labels, sums };
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
@@ -341,8 +348,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         graph.files().remove_all(graph.directory());
         drop(graph);
         give_back_freed();
-        let above = |group: u32| AtomicU32::new(labels[group as usize].load(Relaxed));
-        Ok(State { labels: groups.into_iter().map(above).collect(), sums })
+        let labels: Vec<u32> = labels.into_iter().map(AtomicU32::into_inner).collect();
+        let labels = self.hierarchy.project(level.number, &labels)?;
+        Ok(State { labels: labels.into_iter().map(AtomicU32::new).collect(), sums })
     }
 
     fn contract(

@@ -20,10 +20,9 @@ pub(super) struct Level {
 pub(super) struct Levels {
     pub(super) method: Method,
     pub(super) resolution: f64,
-    /// Resolutions that wait for the first contraction, and the labels found by them.
+    /// Resolutions that wait for the first contraction, and the labels and groupings found by them.
     pub(super) waiting: Vec<f64>,
-    pub(super) found: Vec<Vec<u32>>,
-    pub(super) found_groupings: Vec<Vec<Vec<u32>>>,
+    pub(super) found: Vec<(Vec<u32>, Vec<Vec<u32>>)>,
     pub(super) cycles: u32,
     pub(super) seed: u64,
     pub(super) sweeps: u32,
@@ -69,21 +68,10 @@ impl Level {
 }
 
 impl Levels {
-    pub(super) fn new(method: Method, resolution: f64, cycles: u32, seed: u64) -> Self {
-        let (waiting, found, free, groupings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let found_groupings = Vec::new();
-        Self {
-            method,
-            resolution,
-            waiting,
-            found,
-            found_groupings,
-            cycles,
-            seed,
-            sweeps: 0,
-            free,
-            groupings,
-        }
+    pub(super) fn new((method, resolution): (Method, f64), cycles: u32, seed: u64) -> Self {
+        let (free, groupings) = (Vec::new(), Vec::new());
+        let (waiting, found) = (Vec::new(), Vec::new());
+        Self { method, resolution, waiting, found, cycles, seed, sweeps: 0, free, groupings }
     }
 
     /// The label of every node before the closing pass.
@@ -102,13 +90,11 @@ impl Levels {
 
     fn find_waiting(&mut self, level: &Level, number: u64, seed: u64, groups: &[u32]) {
         for resolution in std::mem::take(&mut self.waiting) {
-            let mut other = Self::new(self.method, resolution, self.cycles, self.seed);
-            if number > 0 {
-                other.groupings.push(groups.to_vec());
-            }
+            let mut other = Self::new((self.method, resolution), self.cycles, self.seed);
+            other.groupings.clone_from(&self.groupings);
             let labels = other.cycles(level, number, seed);
-            self.found_groupings.push(other.groupings);
-            self.found.push(groups.iter().map(|&group| labels[group as usize]).collect());
+            let labels = groups.iter().map(|&group| labels[group as usize]).collect();
+            self.found.push((labels, other.groupings));
         }
     }
 

@@ -283,8 +283,8 @@ impl Job<'_> {
             .zip(histories)
             .map(|(state, history)| Outcome {
                 labels: state.into_labels(),
-                groupings: Vec::new(),
                 history,
+                groupings: Vec::new(),
             })
             .collect();
         Ok((outcomes, held))

@@ -61,7 +61,7 @@ proptest! {
         cycles in 1..=3u32,
     ) {
         let graph = edges.graph();
-        let mut oracle = Levels::new(method, resolution, cycles, seed);
+        let mut oracle = Levels::new((method, resolution), cycles, seed);
         oracle.cluster(&level(&edges));
         let resolution = vec![resolution];
         let options = ClusterOptions { method, resolution, seed, cycles, ..ClusterOptions::default() };
@@ -92,7 +92,7 @@ proptest! {
         let graph = edges.graph();
         let resolution = vec![resolution];
         let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, ..ClusterOptions::default() };
-        let mut oracle = Levels::new(method, resolution[0], cycles, seed);
+        let mut oracle = Levels::new((method, resolution[0]), cycles, seed);
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
         let tiny = Limits { large_degree: 3, most_labels: 2 };
@@ -130,7 +130,7 @@ proptest! {
         prop_assert_eq!(found.code_length.is_some(), method == Method::MapEquation);
     }
 
-    /// Several resolutions: the largest is found as alone, the others on its level 1. So are their groups.
+    /// Several resolutions: the largest is found as alone, the others on its level 1.
     #[test]
     fn several_resolutions_are_those_of_the_oracle(
         edges in undirected(),
@@ -139,12 +139,12 @@ proptest! {
     ) {
         let graph = edges.graph();
         let resolution = vec![0.1, 1.0, 0.4];
-        let options = ClusterOptions { method, resolution, seed, levels: true, ..ClusterOptions::default() };
-        let mut oracle = Levels::new(method, 1.0, options.cycles, seed);
+        let levels = true;
+        let options = ClusterOptions { method, resolution, seed, levels, ..ClusterOptions::default() };
+        let mut oracle = Levels::new((method, 1.0), options.cycles, seed);
         oracle.waiting = vec![0.4, 0.1];
-        let first = oracle.cluster(&level(&edges));
-        let labels = [&oracle.found[1], &first, &oracle.found[0]];
-        let kept = [&oracle.found_groupings[1], &oracle.groupings, &oracle.found_groupings[0]];
+        let first = (oracle.cluster(&level(&edges)), oracle.groupings.clone());
+        let expected = [&oracle.found[1], &first, &oracle.found[0]];
         let finish = edges.oracle(&graph, &options);
         for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
             let found = POOLS[pool].install(|| {
@@ -152,9 +152,9 @@ proptest! {
                 let (given, limits) = (Given::default(), Limits::default());
                 cluster_within(&graph, &options, given, needed + spare, scratch(), limits, &Silent)
             }).unwrap();
-            for ((found, labels), kept) in found.iter().zip(labels).zip(kept) {
+            for (found, (labels, groups)) in found.iter().zip(expected) {
                 prop_assert_eq!(&found.labels, &finish.finish(labels));
-                prop_assert_eq!(&groupings(graph.files(), found), kept);
+                prop_assert_eq!(&groupings(graph.files(), found), groups);
             }
         }
     }
@@ -211,6 +211,28 @@ fn directed_edges_are_refused() {
     let options = ClusterOptions { method: Method::Modularity, ..ClusterOptions::default() };
     let error = cluster(&edges.graph(), &options, PLENTY, scratch(), &Silent).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
+}
+
+#[test]
+fn each_of_several_results_keeps_groups_of_its_own() {
+    let edges = ring_of_cliques(200, 6);
+    let graph = edges.graph();
+    let resolution = vec![1.0, 0.2];
+    let options = ClusterOptions {
+        method: Method::Modularity,
+        resolution,
+        levels: true,
+        ..ClusterOptions::default()
+    };
+    let all = cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent).unwrap();
+    assert_eq!(all.len(), 2);
+    let mut oracle = Levels::new((options.method, 1.0), options.cycles, options.seed);
+    oracle.waiting = vec![0.2];
+    oracle.cluster(&level(&edges));
+    let (_, others) = &oracle.found[0];
+    assert!(oracle.groupings.len() > 1 && others.len() > 1);
+    assert_eq!(groupings(graph.files(), &all[0]), oracle.groupings);
+    assert_eq!(&groupings(graph.files(), &all[1]), others);
 }
 
 #[test]

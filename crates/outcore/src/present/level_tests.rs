@@ -198,7 +198,8 @@ fn columns_of_many_blocks_are_read_side_by_side() {
         (0..count / 3).map(|group| group / 5).collect(),
         (0..count / 15).map(|group| group / 2).collect::<Vec<u32>>(),
     ];
-    let labels: Vec<u32> = (0..count).map(|node| node / 60 ^ u32::from(node % 1000 == 7)).collect();
+    let labels: Vec<u32> =
+        (0..count).map(|node| (node / 60) ^ u32::from(node % 1000 == 7)).collect();
     let presented = presented(&labels, 1, Small::Drop);
     let expected = columns(&groupings, &presented.labels);
     assert_eq!(expected.1.len(), 3);

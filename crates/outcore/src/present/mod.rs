@@ -181,6 +181,6 @@ pub fn memory_bytes_for(
             scan.max(Sorter::<NamePiece>::BUDGET_MIN) + representatives::LABEL_BYTES * nodes / 2
         }
     };
-    let levels = u64::from(levels) * Grouping::BYTES_A_NODE * nodes;
+    let levels = u64::from(levels) * (Grouping::BYTES_A_NODE - 4) * nodes;
     labels + matching.max(representatives).max(levels)
 }
