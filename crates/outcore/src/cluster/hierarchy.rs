@@ -59,8 +59,8 @@ impl Hierarchy {
         let first = (level as usize).min(self.groupings.len());
         let shared = self.shared;
         self.shared = shared.min(first);
-        let own = self.groupings.drain(first..).skip(shared.saturating_sub(first));
-        own.map(|grouping| self.files.remove(&grouping.path)).collect()
+        let mut own = self.groupings.drain(first..).skip(shared.saturating_sub(first));
+        own.try_for_each(|grouping| self.files.remove(&grouping.path))
     }
 
     /// Keeps the groups of the nodes of a level, the one above those that are known.
