@@ -11,36 +11,36 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
-from harness import Command
+from harness import inputs, places, results, running, subject
+from harness.running import Command
 
 SIZES = {"full": (5_000_000, 50_000_000), "smoke": (20_000, 200_000)}
 COPY = 'cp --reflink=never -- "$1" "$2" && sync -- "$2"'
 
 
 def main() -> int:
-    options = harness.arguments("ingest", "build and cluster against a copy of the text")
+    options = results.arguments("ingest", "build and cluster against a copy of the text")
     full = options.scale == "full"
     nodes, edges = SIZES[options.scale]
-    harness.require_space(edges * 100)
-    graph = harness.planted(nodes, edges)
-    folder = harness.fresh(harness.data_folder() / "ingest")
+    places.require_space(edges * 100)
+    graph = inputs.planted(nodes, edges)
+    folder = places.fresh(places.data_folder() / "ingest")
     work = folder / "work"
 
     def prepare() -> None:
-        harness.fresh(folder)
-        harness.settle(graph.path)
+        places.fresh(folder)
+        running.settle(graph.path)
 
-    result = harness.Result("ingest", "B2", options.scale, graph.description)
+    result = results.Result("ingest", "B2", options.scale, graph.description)
     result.measure(
         [
             Command("copy", ["sh", "-c", COPY, "copy", str(graph.path), str(folder / "copy")], [folder], prepare),
-            Command("build", harness.build_argv(graph.path, folder / "graph", work), [folder], prepare),
-            Command("cluster", harness.cluster_argv(graph.path, folder / "communities", work), [folder], prepare),
+            Command("build", subject.build_argv(graph.path, folder / "graph", work), [folder], prepare),
+            Command("cluster", subject.cluster_argv(graph.path, folder / "communities", work), [folder], prepare),
         ],
         options.repeats,
     )
-    harness.fresh(folder)
+    places.fresh(folder)
 
     copy = result.summary("copy").median_seconds
     result.check_runs("copy", "build", "cluster")

@@ -15,7 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
+from harness import places, results, subject
 
 # Rows that need memory which a virtual machine's host has taken back: whether there is such memory is not ours to say.
 STATE_OF_THE_HOST = "(reclaimed)"
@@ -24,10 +24,10 @@ LARGER = ("random-update", "sequential-read", "sequential-write")
 
 def lab(folder: Path, name: str, arguments: list[str]) -> dict[str, Any]:
     report = folder / f"{name}.json"
-    argv = [str(harness.outcore()), "lab", *arguments, "--dir", str(folder), "--output", str(report)]
+    argv = [str(subject.outcore()), "lab", *arguments, "--dir", str(folder), "--output", str(report)]
     ended = subprocess.run(argv, capture_output=True, text=True, check=False)
     if ended.returncode != 0:
-        harness.cannot_run(f"{' '.join(arguments)} failed:\n{ended.stderr}")
+        places.cannot_run(f"{' '.join(arguments)} failed:\n{ended.stderr}")
     return {experiment["name"]: experiment for experiment in json.loads(report.read_text())["experiments"]}
 
 
@@ -50,14 +50,14 @@ def an_operation(row: dict[str, Any]) -> float:
 
 
 def main() -> int:
-    options = harness.arguments("lab", "the laboratory's rows, known facts, and the engine beside them", repeats=1)
+    options = results.arguments("lab", "the laboratory's rows, known facts, and the engine beside them", repeats=1)
     full = options.scale == "full"
-    folder = harness.fresh(harness.data_folder() / "lab")
+    folder = places.fresh(places.data_folder() / "lab")
     first = lab(folder, "first", ["all", "--quick", "--compile"])
     second = lab(folder, "second", ["all", "--quick", "--compile"]) if full else first
     larger = {name: lab(folder, name, [name])[name] for name in LARGER} if full else first
 
-    result = harness.Result("lab", "L1, L2, L3, L5", options.scale, {"experiments": list(first)})
+    result = results.Result("lab", "L1, L2, L3, L5", options.scale, {"experiments": list(first)})
     for name, experiment in first.items():
         missing = [row["name"] for row in experiment["missing"] if STATE_OF_THE_HOST not in row["name"]]
         result.check(f"L1 {name}: missing of {len(experiment['rows'])} rows", len(missing), 0)
@@ -105,7 +105,7 @@ def main() -> int:
         noisy = "unsteady" in first[name]["finding"] or "unsteady" in second[name]["finding"]
         result.notes.append(f"L5 {name}{' (told to be noisy)' if noisy else ''}: {first[name]['finding']}")
         result.notes.append(f"L5 {name}, again: {second[name]['finding']}")
-    harness.fresh(folder)
+    places.fresh(folder)
     return result.finish()
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
-from harness import Command
+from harness import inputs, places, results, running, subject
+from harness.running import Command
 
 SIZES = {"full": (5_000_000, 50_000_000), "smoke": (20_000, 200_000)}
 LIMITS = {"256MiB": 256, "1GiB": 1024, "4GiB": 4096}
@@ -28,34 +28,34 @@ def names_bytes(truth: Path) -> int:
 
 
 def main() -> int:
-    options = harness.arguments("limits", "peak memory and disk under three memory limits", repeats=1)
+    options = results.arguments("limits", "peak memory and disk under three memory limits", repeats=1)
     nodes, edges = SIZES[options.scale]
-    harness.require_space(edges * 80)
-    graph = harness.planted(nodes, edges)
-    folder = harness.fresh(harness.data_folder() / "limits")
+    places.require_space(edges * 80)
+    graph = inputs.planted(nodes, edges)
+    folder = places.fresh(places.data_folder() / "limits")
     # The communities lie outside: they are the answer, not what it takes to find it.
     watched, communities = folder / "watched", folder / "communities"
 
     def prepare() -> None:
-        harness.fresh(watched)
-        harness.settle(graph.path)
+        places.fresh(watched)
+        running.settle(graph.path)
 
     commands = {}
     for limit, mib in LIMITS.items():
-        build = harness.build_argv(graph.path, watched / "graph", watched / "work", limit)
-        cluster = harness.cluster_argv(graph.path, communities, watched / "work", limit)
+        build = subject.build_argv(graph.path, watched / "graph", watched / "work", limit)
+        cluster = subject.cluster_argv(graph.path, communities, watched / "work", limit)
         commands[f"build {limit}"] = (Command(f"build {limit}", build, [watched], prepare), mib)
         commands[f"cluster {limit}"] = (Command(f"cluster {limit}", cluster, [watched], prepare), mib)
 
     names = names_bytes(graph.truth)
-    result = harness.Result("limits", "B5", options.scale, graph.description | {"names_bytes": names})
+    result = results.Result("limits", "B5", options.scale, graph.description | {"names_bytes": names})
     result.measure([command for command, _ in commands.values()], options.repeats)
-    harness.fresh(folder)
+    places.fresh(folder)
 
     result.check_runs(*commands)
     for name, (_, mib) in commands.items():
         row = result.summary(name)
-        result.check(f"{name}: peak memory", row.peak_memory_bytes / harness.MIB, mib + TOLERANCE_MIB, unit="MiB")
+        result.check(f"{name}: peak memory", row.peak_memory_bytes / places.MIB, mib + TOLERANCE_MIB, unit="MiB")
         # At smoke scale fixed costs (a first block of each file) outweigh the edges.
         result.check(
             f"{name}: peak disk without names",

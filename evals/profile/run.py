@@ -11,8 +11,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
-from harness import Command
+from harness import inputs, places, results, running, subject
+from harness.running import Command
 
 SIZES = {"full": (1_000_000, 16_000_000), "smoke": (20_000, 200_000)}
 EFFORT = {"full": [], "smoke": ["--quick"]}
@@ -22,30 +22,30 @@ NOISE = 1.03
 
 
 def main() -> int:
-    options = harness.arguments("profile", "a job with and without the profile of its disk", repeats=5)
+    options = results.arguments("profile", "a job with and without the profile of its disk", repeats=5)
     nodes, edges = SIZES[options.scale]
-    harness.require_space(edges * 140)
-    graph = harness.planted(nodes, edges)
-    folder = harness.fresh(harness.data_folder() / "profile")
+    places.require_space(edges * 140)
+    graph = inputs.planted(nodes, edges)
+    folder = places.fresh(places.data_folder() / "profile")
     profile, work = folder / "profile.json", folder / "work"
-    tune = [str(harness.outcore()), "lab", "tune", "--dir", str(folder), "-o", str(profile), *EFFORT[options.scale]]
-    tuned = harness.run_once(Command("tune", tune))
+    tune = [str(subject.outcore()), "lab", "tune", "--dir", str(folder), "-o", str(profile), *EFFORT[options.scale]]
+    tuned = running.run_once(Command("tune", tune))
     if not tuned.ok:
-        harness.cannot_run(f"tune failed:\n{tuned.error}")
+        places.cannot_run(f"tune failed:\n{tuned.error}")
 
     def job(name: str, choice: str) -> Command:
-        argv = harness.cluster_argv(graph.path, folder / f"{name}.tsv", work, MEMORY)
-        return Command(name, [*argv, "--profile", choice], [work], lambda: harness.settle(graph.path))
+        argv = subject.cluster_argv(graph.path, folder / f"{name}.tsv", work, MEMORY)
+        return Command(name, [*argv, "--profile", choice], [work], lambda: running.settle(graph.path))
 
-    result = harness.Result("profile", "L6", options.scale, graph.description)
+    result = results.Result("profile", "L6", options.scale, graph.description)
     result.measure([job("defaults", "none"), job("profile", str(profile))], options.repeats)
     result.check_runs("defaults", "profile")
     ratio = result.summary("profile").median_seconds / result.summary("defaults").median_seconds
     result.check("time with the profile / with defaults", ratio, NOISE, "<=", unit="x", judged=options.scale == "full")
     result.check(
-        "communities", harness.sha256(folder / "profile.tsv")[:16], harness.sha256(folder / "defaults.tsv")[:16], "=="
+        "communities", inputs.sha256(folder / "profile.tsv")[:16], inputs.sha256(folder / "defaults.tsv")[:16], "=="
     )
-    harness.fresh(folder)
+    places.fresh(folder)
     return result.finish(baseline="defaults")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import harness
+from harness import inputs, places
 import lfr
 from graphs import existing
 
@@ -29,7 +29,7 @@ class Case:
 
 
 def made(parameters: lfr.Parameters) -> tuple[Path, Path]:
-    folder = harness.data_folder() / "graphs"
+    folder = places.data_folder() / "graphs"
     folder.mkdir(parents=True, exist_ok=True)
     edges, truth = folder / f"{parameters.stem}.tsv", folder / f"{parameters.stem}.truth.tsv"
     if not edges.exists():
@@ -58,7 +58,7 @@ def ring(cliques: int, size: int) -> Case:
     name = f"ring-{cliques}x{size}"
 
     def files(_: Path) -> tuple[Path, Path]:
-        folder = harness.data_folder() / "graphs"
+        folder = places.data_folder() / "graphs"
         folder.mkdir(parents=True, exist_ok=True)
         edges, truth = folder / f"{name}.tsv", folder / f"{name}.truth.tsv"
         with edges.open("w") as file:
@@ -73,7 +73,7 @@ def ring(cliques: int, size: int) -> Case:
 
 def planted(nodes: int, edges: int) -> Case:
     def files(_: Path) -> tuple[Path, Path]:
-        graph = harness.planted(nodes, edges)
+        graph = inputs.planted(nodes, edges)
         return graph.path, graph.truth
 
     return Case(f"planted-{nodes}", files, EXACT)
@@ -91,7 +91,7 @@ def converted(stem: str, source: str, rows: Callable[[Path], Iterator[str]], tru
 
     def files(folder: Path) -> tuple[Path, Path | None]:
         given = existing(folder, source)
-        edges = harness.data_folder() / "graphs" / f"{stem}.tsv"
+        edges = places.data_folder() / "graphs" / f"{stem}.tsv"
         edges.parent.mkdir(parents=True, exist_ok=True)
         with edges.open("w") as file:
             file.writelines(f"{row}\n" for row in rows(given))
@@ -101,7 +101,7 @@ def converted(stem: str, source: str, rows: Callable[[Path], Iterator[str]], tru
 
 
 def columns(path: Path, delimiter: str | None, header: bool) -> Iterator[list[str]]:
-    lines = harness.lines(path)
+    lines = inputs.lines(path)
     if header:
         next(lines)
     return (line.split(delimiter) for line in lines)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import harness
+from harness import inputs, places
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Graph:
 def read_graph(path: Path, truth: Path | None) -> Graph:
     index: dict[str, int] = {}
     sources, targets, weights = array("I"), array("I"), []
-    for line in harness.lines(path):
+    for line in inputs.lines(path):
         source, target, *weight = line.split("\t")
         sources.append(index.setdefault(source, len(index)))
         targets.append(index.setdefault(target, len(index)))
         weights.append("\t" + weight[0] if weight else "")
-    return Graph(list(index), sources, targets, weights, {} if truth is None else harness.read_communities(truth))
+    return Graph(list(index), sources, targets, weights, {} if truth is None else inputs.read_communities(truth))
 
 
 def random_order(graph: Graph) -> list[int]:
@@ -102,7 +102,7 @@ def existing(folder: Path, name: str) -> Path:
     for path in (folder / name, folder / (name + ".gz")):
         if path.exists():
             return path
-    harness.cannot_run(f"{name} (or {name}.gz) is not in the folder of graphs")
+    places.cannot_run(f"{name} (or {name}.gz) is not in the folder of graphs")
 
 
 def take_folder(parser: argparse.ArgumentParser) -> None:
@@ -113,5 +113,5 @@ def folder_of_graphs(options: argparse.Namespace) -> Path:
     if options.graphs is not None:
         os.environ["OUTCORE_GRAPHS"] = str(options.graphs)
     if "OUTCORE_GRAPHS" not in os.environ:
-        harness.cannot_run("name the folder of graphs by --graphs or OUTCORE_GRAPHS")
+        places.cannot_run("name the folder of graphs by --graphs or OUTCORE_GRAPHS")
     return Path(os.environ["OUTCORE_GRAPHS"]).resolve()

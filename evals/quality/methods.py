@@ -27,16 +27,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
+from harness import inputs, places, results, running, subject
+from harness.results import Result
+from harness.running import Command
 
-harness.use_rivals_python()
+places.use_rivals_python()
 
 import numpy as np
 import rivals
 import scores
 from cases import CASES, Case
 from graphs import ORDERS, Graph, folder_of_graphs, read_graph, take_folder, write_reordered
-from harness import Command, Result
 from rivals import Rival
 from scores import Array, Edges
 
@@ -192,9 +193,9 @@ def variants(methods: Sequence[str]) -> list[Variant]:
 
 
 def run(command: list[str], what: str) -> None:
-    sample = harness.run_once(Command(what, command))
+    sample = running.run_once(Command(what, command))
     if not sample.ok:
-        harness.cannot_run(f"{what} failed:\n{sample.error}")
+        places.cannot_run(f"{what} failed:\n{sample.error}")
 
 
 def build(loaded: Loaded, order: str, folder: Path) -> tuple[Path, list[str]]:
@@ -204,7 +205,7 @@ def build(loaded: Loaded, order: str, folder: Path) -> tuple[Path, list[str]]:
         source = folder / "edges.tsv"
         names = write_reordered(loaded.graph, ORDERS[order](loaded.graph), source)
     built = folder / "graph"
-    run(harness.build_argv(source, built, harness.fresh(folder / "work"), threads=1), "build")
+    run(subject.build_argv(source, built, places.fresh(folder / "work"), threads=1), "build")
     return built, names
 
 
@@ -215,11 +216,11 @@ def cluster(
     report.unlink(missing_ok=True)
     # Per mean weight of an arc, as the command takes it.
     resolution = None if variant.gamma is None else variant.gamma / loaded.edges.mean_weight
-    argv = harness.cluster_argv(
+    argv = subject.cluster_argv(
         built, output, folder, threads=1, method=variant.method, seed=seed, report=report, resolution=resolution
     )
     run(argv, f"{loaded.case.name}, {variant.name}")
-    found = harness.read_communities(output)
+    found = inputs.read_communities(output)
     communities = scores.numbered([found[name] for name in names])
     told = json.loads(report.read_text())["communities"]
     row = scored(
@@ -431,13 +432,13 @@ def evaluate(loaded: Loaded, orders: Sequence[str], chosen: Sequence[Variant], s
         for variant in chosen:
             print(f"  {loaded.case.name}, {order} order, {variant.name} ..", file=sys.stderr)
             rows += [cluster(loaded, order, variant, seed, built, names, folder) for seed in range(1, seeds + 1)]
-        harness.fresh(built)
+        places.fresh(built)
         built.rmdir()
     return rows
 
 
 def main() -> int:
-    options = harness.arguments("quality", "objectives against truth and rivals", repeats=1, extend=extend)
+    options = results.arguments("quality", "objectives against truth and rivals", repeats=1, extend=extend)
     cases = chosen_cases(options)
     if options.list:
         print("\n".join(case.name for case in cases))
@@ -448,8 +449,8 @@ def main() -> int:
     chosen = [] if options.rivals else variants(options.methods)
     restricted = options.only or options.orders or options.seeds or set(options.methods) != set(METHODS)
     scale = "partial" if restricted or options.rivals else options.scale
-    harness.require_space(harness.GIB)
-    folder = harness.fresh(harness.data_folder() / "quality" / "methods")
+    places.require_space(places.GIB)
+    folder = places.fresh(places.data_folder() / "quality" / "methods")
     graphs = folder_of_graphs(options)
 
     facts = {"graphs": [case.name for case in cases], "orders": orders, "seeds": seeds}
@@ -468,8 +469,8 @@ def main() -> int:
             result.rows.append(stored)
             table.append(line(stored))
     judge_all(result, ratios)
-    harness.fresh(folder)
-    print("\n" + harness.table(HEADER, table))
+    places.fresh(folder)
+    print("\n" + results.table(HEADER, table))
     return result.finish()
 
 

@@ -22,9 +22,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
 import numpy as np
-from harness import Command
+from harness import places, running
+from harness.running import Command
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -75,23 +75,23 @@ def save_edges(path: Path, nodes: int, sources: Array, targets: Array, weights: 
 
 def ask(rival: Rival, edges: Path, fingerprint: str, seed: int) -> Answer:
     """The rival's partition of the graph in `edges`, from the cache if it is there."""
-    folder = harness.data_folder() / "rivals"
+    folder = places.data_folder() / "rivals"
     folder.mkdir(parents=True, exist_ok=True)
     version = importlib.metadata.version(rival.tool)
     stem = f"{fingerprint}-{rival.tool}-{version}-{rival.settings.replace(':', '-')}-{seed}"
     output, facts = folder / f"{stem}.npy", folder / f"{stem}.json"
     if not facts.exists():
         print(f"  {rival.name}, seed {seed} ..", file=sys.stderr)
-        sample = harness.run_once(Command(rival.name, argv(rival, seed, 1, edges, output)))
+        sample = running.run_once(Command(rival.name, argv(rival, seed, 1, edges, output)))
         if not sample.ok:
-            harness.cannot_run(f"{rival.name} failed:\n{sample.error}")
+            places.cannot_run(f"{rival.name} failed:\n{sample.error}")
         facts.write_text(json.dumps({name: sample.json_line()[name] for name in ("quality", "version")}) + "\n")
     return Answer(np.load(output), **json.loads(facts.read_text()))
 
 
 def argv(rival: Rival, seed: int, threads: int, edges: Path, output: Path) -> list[str]:
     arguments = [rival.tool, rival.settings, str(seed), str(threads), str(edges), str(output)]
-    return [str(harness.rival("venv/bin/python")), "-W", "ignore", __file__, *arguments]
+    return [str(places.rival("venv/bin/python")), "-W", "ignore", __file__, *arguments]
 
 
 def run_infomap(

@@ -17,9 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
 from graphs import ORDERS, Graph, disconnected, existing, folder_of_graphs, read_graph, take_folder, write_reordered
-from harness import Command
+from harness import inputs, places, results, running, subject
+from harness.running import Command
 
 SEEDS = (1, 2, 3)
 SWEEPS_BAR = 15
@@ -70,14 +70,14 @@ def evaluate(graph: Graph, names: Sequence[str], source: Path, folder: Path, see
     for seed in seeds:
         communities, report = folder / "communities", folder / "report.json"
         report.unlink(missing_ok=True)
-        argv = harness.cluster_argv(source, communities, harness.fresh(folder / "work"), seed=seed, report=report)
-        sample = harness.run_once(Command("cluster", argv))
+        argv = subject.cluster_argv(source, communities, places.fresh(folder / "work"), seed=seed, report=report)
+        sample = running.run_once(Command("cluster", argv))
         if not sample.ok:
-            harness.cannot_run(f"cluster failed:\n{sample.error}")
-        found = harness.read_communities(communities)
-        sweeps = harness.sweeps_in_report(report)
-        outcome.nmi = min(outcome.nmi, harness.nmi(truth, found))
-        outcome.nmi_max = min(outcome.nmi_max, harness.nmi(truth, found, "max"))
+            places.cannot_run(f"cluster failed:\n{sample.error}")
+        found = inputs.read_communities(communities)
+        sweeps = subject.sweeps_in_report(report)
+        outcome.nmi = min(outcome.nmi, inputs.nmi(truth, found))
+        outcome.nmi_max = min(outcome.nmi_max, inputs.nmi(truth, found, "max"))
         outcome.sweeps = max(outcome.sweeps, float("nan") if sweeps is None else sweeps)
         outcome.disconnected = max(outcome.disconnected, disconnected(graph, names, found))
         outcome.communities = len(set(found.values()))
@@ -85,29 +85,29 @@ def evaluate(graph: Graph, names: Sequence[str], source: Path, folder: Path, see
 
 
 def main() -> int:
-    options = harness.arguments("quality", "agreement with known communities", repeats=1, extend=take_folder)
+    options = results.arguments("quality", "agreement with known communities", repeats=1, extend=take_folder)
     graphs = folder_of_graphs(options)
     smoke = options.scale == "smoke"
     seeds = SEEDS[:1] if smoke else SEEDS
     orders = ("random",) if smoke else tuple(ORDERS)
-    harness.require_space(harness.GIB)
-    folder = harness.fresh(harness.data_folder() / "quality")
-    synthetic = harness.planted(*PLANTED[options.scale])
+    places.require_space(places.GIB)
+    folder = places.fresh(places.data_folder() / "quality")
+    synthetic = inputs.planted(*PLANTED[options.scale])
 
-    inputs = [
+    sources = [
         (case, existing(graphs, f"{case.stem}.tsv"), existing(graphs, f"{case.truth_stem or case.stem}.truth.tsv"))
         for case in CASES[options.scale]
     ]
-    inputs.append((Case("planted", PLANTED_BAR), synthetic.path, synthetic.truth))
+    sources.append((Case("planted", PLANTED_BAR), synthetic.path, synthetic.truth))
 
-    result = harness.Result(
+    result = results.Result(
         "quality",
         "B7",
         options.scale,
-        {"graphs": [case.stem for case, _, _ in inputs], "seeds": list(seeds), "planted": synthetic.description},
+        {"graphs": [case.stem for case, _, _ in sources], "seeds": list(seeds), "planted": synthetic.description},
     )
     rows = []
-    for case, path, truth in inputs:
+    for case, path, truth in sources:
         graph = read_graph(path, truth)
         missing = len(graph.truth.keys() - set(graph.names))
         if missing:
@@ -134,8 +134,8 @@ def main() -> int:
             result.check(f"{label}: NMI", outcome.nmi, case.nmi_bar, ">=", judged=case.nmi_bar > 0)
             result.check(f"{label}: sweeps", outcome.sweeps, SWEEPS_BAR, judged=case.sweeps_judged)
             result.check(f"{label}: disconnected communities", outcome.disconnected, 0)
-    harness.fresh(folder)
-    print("\n" + harness.table(["graph, order", "NMI", "NMI max", "communities", "sweeps", "disconnected"], rows))
+    places.fresh(folder)
+    print("\n" + results.table(["graph, order", "NMI", "NMI max", "communities", "sweeps", "disconnected"], rows))
     return result.finish()
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
+from harness import places
 
 Row = dict[str, object]
 
@@ -35,9 +35,9 @@ RIVALS = ("infomap", "leidenalg")
 
 
 def read_rows(scale: str) -> list[Row]:
-    path = harness.EVALS / "quality" / "results" / f"methods-{scale}.json"
+    path = places.EVALS / "quality" / "results" / f"methods-{scale}.json"
     if not path.exists():
-        harness.cannot_run(f"there is no {path.name}: run evals/quality/methods.py first")
+        places.cannot_run(f"there is no {path.name}: run evals/quality/methods.py first")
     rows: list[Row] = json.loads(path.read_text())["rows"]
     return rows
 

@@ -12,40 +12,40 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
-from harness import Command
+from harness import inputs, places, results, running, subject
+from harness.running import Command
 
 SIZES = {"full": (1_000_000, 16_000_000), "smoke": (20_000, 200_000)}
-PROGRAMS = harness.EVALS / "ingest"
+PROGRAMS = places.EVALS / "ingest"
 
 
 def main() -> int:
-    options = harness.arguments("rivals-ingest", "build against webgraph-rs and DuckDB")
+    options = results.arguments("rivals-ingest", "build against webgraph-rs and DuckDB")
     full = options.scale == "full"
     nodes, edges = SIZES[options.scale]
-    harness.rival("bin/webgraph")
-    python = harness.rival("venv/bin/python")
-    harness.require_space(edges * 200)
-    graph = harness.planted(nodes, edges)
-    folder = harness.fresh(harness.data_folder() / "rivals-ingest")
+    places.rival("bin/webgraph")
+    python = places.rival("venv/bin/python")
+    places.require_space(edges * 200)
+    graph = inputs.planted(nodes, edges)
+    folder = places.fresh(places.data_folder() / "rivals-ingest")
 
     def prepare() -> None:
-        harness.fresh(folder)
-        harness.settle(graph.path)
+        places.fresh(folder)
+        running.settle(graph.path)
 
     webgraph = ["bash", str(PROGRAMS / "webgraph.sh"), str(graph.path), str(folder), str(nodes), "2"]
-    rivals = {"RIVALS": str(harness.rivals_folder())}
+    rivals = {"RIVALS": str(places.rivals_folder())}
     duckdb = [str(python), str(PROGRAMS / "duckdb_graph.py"), str(graph.path), "--dir", str(folder)]
-    result = harness.Result("rivals-ingest", "B3", options.scale, graph.description)
+    result = results.Result("rivals-ingest", "B3", options.scale, graph.description)
     result.measure(
         [
-            Command("outcore", harness.build_argv(graph.path, folder / "graph", folder / "work"), [folder], prepare),
+            Command("outcore", subject.build_argv(graph.path, folder / "graph", folder / "work"), [folder], prepare),
             Command("webgraph", webgraph, [folder], prepare, env=rivals),
             Command("duckdb", [*duckdb, "--memory", "1GB", "--threads", "2"], [folder], prepare),
         ],
         options.repeats,
     )
-    harness.fresh(folder)
+    places.fresh(folder)
 
     ours = result.summary("outcore").median_seconds
     result.check_runs("outcore")

@@ -19,8 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
-from harness import Command
+from harness import inputs, places, results, running, subject
+from harness.running import Command
 
 SIZES = {"full": (5_000_000, 50_000_000), "smoke": (20_000, 200_000)}
 REFERENCE = "plain, 2 threads, 1GiB"
@@ -32,14 +32,14 @@ LIMITS = ((2, "1GiB"), (1, "1GiB"), (7, "1GiB"), (2, "128MiB"), (2, "4GiB"))
 
 def compressed(path: Path, program: str, suffix: str) -> Path:
     if shutil.which(program) is None:
-        harness.cannot_run(f"{program} is needed to make the input")
+        places.cannot_run(f"{program} is needed to make the input")
     output = path.with_name(path.name + suffix)
     if not output.exists():
         partial = output.with_name(output.name + ".incomplete")
         argv = ["sh", "-c", f'{program} -1 -c -- "$1" > "$2"', program, str(path), str(partial)]
-        made = harness.run_once(Command(program, argv))
+        made = running.run_once(Command(program, argv))
         if not made.ok:
-            harness.cannot_run(f"{program} failed:\n{made.error}")
+            places.cannot_run(f"{program} failed:\n{made.error}")
         partial.rename(output)
     return output
 
@@ -47,15 +47,15 @@ def compressed(path: Path, program: str, suffix: str) -> Path:
 def formats(scale: str, repeats: int) -> int:
     """Label propagation from every format (B6)."""
     nodes, edges = SIZES[scale]
-    harness.require_space(edges * 140)
-    graph = harness.planted(nodes, edges)
+    places.require_space(edges * 140)
+    graph = inputs.planted(nodes, edges)
     text = graph.path
-    folder = harness.fresh(harness.data_folder() / "same-answer")
+    folder = places.fresh(places.data_folder() / "same-answer")
     work, built = folder / "work", folder / "graph"
 
-    made = harness.run_once(Command("build", harness.build_argv(text, built, work)))
+    made = running.run_once(Command("build", subject.build_argv(text, built, work)))
     if not made.ok:
-        harness.cannot_run(f"build failed:\n{made.error}")
+        places.cannot_run(f"build failed:\n{made.error}")
 
     # Name of the run -> source, threads, memory.
     runs = {
@@ -72,49 +72,49 @@ def formats(scale: str, repeats: int) -> int:
     commands = [
         Command(
             name,
-            harness.cluster_argv(source, outputs[name], work, memory, threads),
+            subject.cluster_argv(source, outputs[name], work, memory, threads),
             [work],
-            lambda: harness.fresh(work),
+            lambda: places.fresh(work),
         )
         for name, (source, threads, memory) in runs.items()
     ]
 
-    result = harness.Result("same-answer", "B6", scale, graph.description)
+    result = results.Result("same-answer", "B6", scale, graph.description)
     result.measure(commands, repeats)
     result.check_runs(*runs)
     check_hashes(result, outputs, REFERENCE)
-    harness.fresh(folder)
+    places.fresh(folder)
     return result.finish(baseline=REFERENCE)
 
 
 def methods(scale: str, repeats: int, names: tuple[str, ...]) -> int:
     """Every method, from a graph with weights and one without (Q5)."""
     nodes, edges = METHOD_SIZES[scale]
-    harness.require_space(edges * 140)
-    graph = harness.planted(nodes, edges)
-    folder = harness.fresh(harness.data_folder() / "same-answer")
+    places.require_space(edges * 140)
+    graph = inputs.planted(nodes, edges)
+    folder = places.fresh(places.data_folder() / "same-answer")
     work = folder / "work"
-    result = harness.Result("same-answer", "Q5", scale, graph.description | {"methods": list(names)}, part="methods")
+    result = results.Result("same-answer", "Q5", scale, graph.description | {"methods": list(names)}, part="methods")
     for kind in ("weighted", "unweighted"):
         built = folder / f"{kind}-graph"
-        argv = harness.build_argv(graph.path, built, harness.fresh(work), weighted=kind == "weighted")
-        made = harness.run_once(Command("build", argv))
+        argv = subject.build_argv(graph.path, built, places.fresh(work), weighted=kind == "weighted")
+        made = running.run_once(Command("build", argv))
         if not made.ok:
-            harness.cannot_run(f"build failed:\n{made.error}")
+            places.cannot_run(f"build failed:\n{made.error}")
         for method in names:
             check_method(result, f"{method}, {kind}", method, built, folder, repeats)
-    harness.fresh(folder)
+    places.fresh(folder)
     return result.finish()
 
 
-def check_method(result: harness.Result, label: str, method: str, built: Path, folder: Path, repeats: int) -> None:
+def check_method(result: results.Result, label: str, method: str, built: Path, folder: Path, repeats: int) -> None:
     runs = {f"{label}, threads {threads}, {memory}": (threads, memory) for threads, memory in LIMITS}
     outputs = {name: folder / f"communities-{number}" for number, name in enumerate(runs)}
-    resolution = harness.method_resolution(method)
+    resolution = subject.method_resolution(method)
     commands = [
         Command(
             name,
-            harness.cluster_argv(built, outputs[name], folder, memory, threads, method, resolution=resolution),
+            subject.cluster_argv(built, outputs[name], folder, memory, threads, method, resolution=resolution),
             [folder],
         )
         for name, (threads, memory) in runs.items()
@@ -126,21 +126,21 @@ def check_method(result: harness.Result, label: str, method: str, built: Path, f
         path.unlink(missing_ok=True)
 
 
-def check_hashes(result: harness.Result, outputs: Mapping[str, Path], reference: str) -> None:
+def check_hashes(result: results.Result, outputs: Mapping[str, Path], reference: str) -> None:
     """Demands that all files equal the one of the reference, which has to be there."""
-    hashes = {name: harness.sha256(path)[:16] if path.exists() else "no file" for name, path in outputs.items()}
+    hashes = {name: inputs.sha256(path)[:16] if path.exists() else "no file" for name, path in outputs.items()}
     expected = hashes[reference] if hashes[reference] != "no file" else "any file"
     for name, found in hashes.items():
         result.check(f"{name}: communities", found, expected, "==", unit="SHA-256")
 
 
 def extend(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--method", type=harness.chosen_methods, help="all, or names with commas (bar Q5)")
+    parser.add_argument("--method", type=subject.chosen_methods, help="all, or names with commas (bar Q5)")
 
 
 def main() -> int:
     told = "the same bytes for every limit, thread count and format"
-    options = harness.arguments("same-answer", told, repeats=1, extend=extend)
+    options = results.arguments("same-answer", told, repeats=1, extend=extend)
     if options.method is None:
         return formats(options.scale, options.repeats)
     return methods(options.scale, options.repeats, options.method)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-import harness
+from harness import places
 
 BATCH = 100_000
 
@@ -124,5 +124,5 @@ def read_answer(communities: Path) -> array[int]:
             while values and len(answer) in values:
                 answer.append(values.pop(len(answer)))
     if values:
-        harness.cannot_run("the communities lack nodes")
+        places.cannot_run("the communities lack nodes")
     return answer

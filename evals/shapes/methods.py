@@ -1,11 +1,15 @@
 """Every method on hostile shapes: right answers, bounded memory, a warning where one is due (bar Q8).
 
-    python3 evals/shapes/methods.py [--scale smoke|full] [--method all|NAME,..] [--only SHAPE,..]
+    python3 evals/shapes/methods.py [--scale smoke|full] [--method all|NAME,..] [--only SHAPE,..] [--stars LEAVES,..]
 
 Stars, paths, cycles, grids, trees, complete, bipartite and random graphs, rings of cliques, pairs, nodes with loops
-alone. Where the answer is known, the number of communities has to be right. No community may be disconnected; a method
-may need 21 scans, label propagation 15 sweeps; the warning that one community holds more than half of the nodes has to
-be there exactly when that is so; and ten times the leaves of a star may take 15 times as long.
+alone, dropped or kept. Where the answer is known, the number of communities has to be right. No community may be
+disconnected. Every run stops: a method may need 21 scans, label propagation 15 sweeps, components 3 scans; and label
+propagation once more until no node changes. The warning that one community holds more than half of the nodes has to be
+there exactly when that is so.
+
+Stars have 1,000,000 and 10,000,000 leaves, or those of `--stars`; for each the memory and the time of a leaf are told,
+and the time of a leaf in the largest may be 1.5 times that in the smallest.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import re
 import shutil
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,13 +29,19 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import edges as made
-import harness
 from edges import Edges, write_edges
-from harness import Command, Result
+from harness import inputs, places, results, running, subject
+from harness.results import Result
+from harness.running import Command
 
-MEMORY_SLACK_BYTES = 32 * harness.MIB
+MEMORY_SLACK_BYTES = 32 * places.MIB
 SWEEPS_BAR, SCANS_BAR, PATH_SWEEPS_BAR = 15, 21, 6
+COMPONENTS_SCANS_BAR = 3
 GROWTH_BAR = 1.5
+# A run that takes longer hangs.
+LIMIT_SECONDS = 1800.0
+# Below so many leaves, starting the process takes more time than they do.
+TIMED_LEAVES = 1_000_000
 # Beyond this, the number of communities comes from the report.
 ANSWERS_READ = 2_000_000
 
@@ -47,6 +57,7 @@ class Shape:
     edges: Callable[[], Edges]
     answers: dict[str, Count] = field(default_factory=dict)
     memory: str = "128MiB"
+    keeps_loops: bool = False
     # What modularity has to reach: there are more communities than one that are good.
     modularity: float = 0.0
 
@@ -61,7 +72,7 @@ ALL = (*FLAT, "cpm")
 
 def star_answers(leaves: int) -> dict[str, Count]:
     """A leaf joins the hub's community of s nodes as long as 1 > resolution x s."""
-    alone = leaves + 1 - round(1 / harness.CPM_RESOLUTION)
+    alone = leaves + 1 - round(1 / subject.CPM_RESOLUTION)
     return same(1, *FLAT) | {"cpm": (alone - 1, alone + 1)}
 
 
@@ -79,17 +90,26 @@ def ring(cliques: int, size: int) -> Shape:
     return Shape(name, cliques * size, lambda: made.ring_of_cliques(cliques, size), answers, modularity=bar)
 
 
-def shapes(full: bool) -> list[Shape]:
+def star(leaves: int) -> Shape:
+    # Names and labels of ten million nodes.
+    memory = "768MiB" if leaves > 2_000_000 else "128MiB"
+    return Shape(f"star of {leaves} leaves", leaves + 1, partial(made.star, leaves), star_answers(leaves), memory)
+
+
+def default_stars(full: bool) -> tuple[int, ...]:
+    return (1_000_000, 10_000_000) if full else (10_000, 100_000)
+
+
+def shapes(full: bool, stars: Sequence[int]) -> list[Shape]:
     """The shapes, in full size or small."""
     k = 1 if full else 100
-    line, leaves, many = 1_000_000 // k, 1_000_000 // k, 10_000_000 // k
+    line, leaves = 1_000_000 // k, 1_000_000 // k
     side, tree, pairs, members = (300, 100_000, 50_000, 1500) if full else (30, 1000, 500, 60)
     connected = same(1, "components")
     two = same(2, "label-propagation", "map-equation", "modularity", "cpm") | connected
     one = same(1, "label-propagation", "map-equation") | connected
     return [
-        Shape(f"star of {leaves} leaves", leaves + 1, partial(made.star, leaves), star_answers(leaves)),
-        Shape(f"star of {many} leaves", many + 1, partial(made.star, many), star_answers(many), memory="768MiB"),
+        *(star(leaves) for leaves in stars),
         Shape("star, hub last", leaves + 1, partial(made.star_hub_last, leaves), star_answers(leaves)),
         Shape("path", line, partial(made.path, line), connected),
         Shape("path, shuffled", line, partial(made.shuffled_path, line), connected),
@@ -108,6 +128,7 @@ def shapes(full: bool) -> list[Shape]:
         Shape("two cliques, 25 links", 100, partial(made.two_cliques, 50, 25), two),
         Shape("pairs", 2 * pairs, partial(made.pairs, pairs), same(pairs, *ALL)),
         Shape("loops alone", tree, partial(made.loops, tree), same(tree, *ALL)),
+        Shape("loops alone, kept", tree, partial(made.loops, tree), same(tree, *ALL), keeps_loops=True),
     ]
 
 
@@ -130,21 +151,23 @@ def build(shape: Shape, folder: Path) -> Path:
     text, built = folder / "edges.tsv", folder / "graph"
     shutil.rmtree(built, ignore_errors=True)
     write_edges(shape.edges(), text)
-    argv = harness.build_argv(text, built, harness.fresh(folder / "work"), memory=shape.memory, threads=2)
-    sample = harness.run_once(Command("build", argv))
+    argv = subject.build_argv(text, built, places.fresh(folder / "work"), memory=shape.memory, threads=2)
+    argv += ["--self-loops", "keep"] if shape.keeps_loops else []
+    sample = running.run_once(Command("build", argv, limit_seconds=LIMIT_SECONDS))
     text.unlink()
     if not sample.ok:
-        harness.cannot_run(f"{shape.name}: build failed:\n{sample.error}")
+        places.cannot_run(f"{shape.name}: build failed:\n{sample.error}")
     return built
 
 
 def cluster(shape: Shape, method: str, built: Path, folder: Path, repeats: int) -> Run | str:
     """The quickest of the runs, or the message of the one that failed."""
     output, report = folder / "communities", folder / "report.json"
-    argv = harness.cluster_argv(
-        built, output, folder, shape.memory, 2, method, report=report, resolution=harness.method_resolution(method)
+    argv = subject.cluster_argv(
+        built, output, folder, shape.memory, 2, method, report=report, resolution=subject.method_resolution(method)
     )
-    samples = [harness.run_once(Command(method, argv)) for _ in range(repeats)]
+    command = Command(method, argv, limit_seconds=LIMIT_SECONDS)
+    samples = [running.run_once(command) for _ in range(repeats)]
     failed = next((sample for sample in samples if not sample.ok), None)
     if failed is not None:
         return failed.error
@@ -166,16 +189,22 @@ def cluster(shape: Shape, method: str, built: Path, folder: Path, repeats: int) 
     )
 
 
+def stops(shape: Shape, built: Path, folder: Path) -> bool:
+    """Whether label propagation ends by itself, when nothing but the last change ends it."""
+    argv = subject.cluster_argv(built, folder / "converged", folder, shape.memory, 2)
+    return running.run_once(Command("converge", [*argv, "--converge"], limit_seconds=LIMIT_SECONDS)).ok
+
+
 def read_answer(communities: Path, nodes: int) -> array[int]:
     """The community of each node; takes no more memory than that, since it is the floor of what runs seem to take."""
     answer = array("I", bytes(4 * nodes))
     missing = nodes
-    for line in harness.lines(communities):
+    for line in inputs.lines(communities):
         node, community = map(int, line.split())
         answer[node] = community
         missing -= 1
     if missing:
-        harness.cannot_run(f"the communities lack {missing} nodes")
+        places.cannot_run(f"the communities lack {missing} nodes")
     return answer
 
 
@@ -210,7 +239,7 @@ def check(result: Result, shape: Shape, runs: dict[str, Run | str]) -> None:
     if good:
         limit = memory_bytes(shape.memory) + MEMORY_SLACK_BYTES
         peak = max(run.peak_memory_bytes for run in good.values())
-        result.check(f"{shape.name}: peak memory", peak / harness.MIB, limit / harness.MIB, unit="MiB")
+        result.check(f"{shape.name}: peak memory", peak / places.MIB, limit / places.MIB, unit="MiB")
         parts = max(run.disconnected for run in good.values())
         result.check(f"{shape.name}: disconnected communities", parts, 0)
         # Components are what they are: no other method would be better.
@@ -233,53 +262,90 @@ def check_answer(result: Result, shape: Shape, method: str, run: Run) -> None:
     if method == "label-propagation":
         bar = PATH_SWEEPS_BAR if shape.name.startswith("path") else SWEEPS_BAR
         result.check(f"{label}: sweeps", run.sweeps, bar)
-    elif method != "components":
-        result.check(f"{label}: scans", run.scans, SCANS_BAR)
+    else:
+        result.check(f"{label}: scans", run.scans, COMPONENTS_SCANS_BAR if method == "components" else SCANS_BAR)
 
 
 def memory_bytes(text: str) -> int:
-    return int(text.removesuffix("MiB")) * harness.MIB
+    return int(text.removesuffix("MiB")) * places.MIB
 
 
-def check_growth(result: Result, stars: list[tuple[int, dict[str, Run | str]]], judged: bool) -> None:
-    (few, small), (many, large) = stars
+Stars = list[tuple[int, dict[str, Run | str]]]
+
+
+def check_growth(result: Result, stars: Stars) -> None:
+    """Compares the smallest star with the largest."""
+    (few, small), *_, (many, large) = sorted(stars, key=lambda star: star[0])
     for method in small:
         one, other = small[method], large[method]
         if isinstance(one, Run) and isinstance(other, Run):
-            growth = other.seconds / one.seconds / (many / few)
+            growth, judged = other.seconds / one.seconds / (many / few), few >= TIMED_LEAVES
             result.check(f"star, {method}: growth of time per leaf", growth, GROWTH_BAR, unit="x", judged=judged)
 
 
+def stars_table(stars: Stars) -> str:
+    """Memory and time of the stars, in all and for each leaf."""
+    rows = [
+        [
+            f"star of {leaves} leaves, {method}",
+            f"{run.seconds:.2f}",
+            f"{run.seconds / leaves * 1e9:.0f}",
+            f"{run.peak_memory_bytes / places.MIB:.0f}",
+            f"{run.peak_memory_bytes / leaves:.1f}",
+        ]
+        for leaves, runs in stars
+        for method, run in runs.items()
+        if isinstance(run, Run)
+    ]
+    return results.table(["star, method", "seconds", "ns a leaf", "memory MiB", "bytes a leaf"], rows)
+
+
+def leaf_counts(text: str) -> tuple[int, ...]:
+    counts = tuple(int(float(part)) for part in text.split(","))
+    if any(count < 1 for count in counts) or len(set(counts)) < len(counts):
+        raise argparse.ArgumentTypeError("numbers of leaves, each once")
+    return counts
+
+
 def extend(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--method", type=harness.chosen_methods, default=harness.METHODS, help="all, or names")
+    parser.add_argument("--method", type=subject.chosen_methods, default=subject.METHODS, help="all, or names")
     parser.add_argument("--only", type=partial(str.split, sep=","), help="shapes, by what their names contain")
+    parser.add_argument("--stars", type=leaf_counts, help="leaves of the stars, such as 1e6,1e7")
 
 
 def main() -> int:
-    options = harness.arguments("shapes", "every method on hostile shapes", repeats=1, extend=extend)
+    options = results.arguments("shapes", "every method on hostile shapes", repeats=1, extend=extend)
     full = options.scale == "full"
-    chosen = [shape for shape in shapes(full) if not options.only or any(part in shape.name for part in options.only)]
-    restricted = options.only or options.method != harness.METHODS
-    harness.require_space(2 * harness.GIB if full else harness.GIB // 8)
-    folder = harness.fresh(harness.data_folder() / "shapes")
+    leaves = options.stars or default_stars(full)
+    only = options.only or [""]
+    chosen = [shape for shape in shapes(full, leaves) if any(part in shape.name for part in only)]
+    restricted = options.only or options.stars or options.method != subject.METHODS
+    # Text, runs and graph of the largest.
+    places.require_space(places.GIB // 8 + 200 * max(leaves))
+    folder = places.fresh(places.data_folder() / "shapes")
     facts = {"shapes": [shape.name for shape in chosen], "methods": list(options.method)}
     result = Result("shapes", "Q8", "partial" if restricted else options.scale, dict(facts), part="methods")
-    stars, table = [], []
+    stars: Stars = []
+    table = []
     for shape in chosen:
         print(f"  {shape.name} ..", file=sys.stderr)
         built = build(shape, folder)
         runs = {method: cluster(shape, method, built, folder, options.repeats) for method in options.method}
         check(result, shape, runs)
+        if "label-propagation" in options.method:
+            result.check(f"{shape.name}: stops by itself", str(stops(shape, built, folder)), "True", "==")
         for method, run in runs.items():
             if isinstance(run, Run):
                 result.rows.append({"shape": shape.name, "method": method} | vars(run))
                 table.append(line(f"{shape.name}, {method}", run))
         if shape.name.startswith("star of"):
             stars.append((shape.nodes - 1, runs))
-    if len(stars) == 2:
-        check_growth(result, stars, judged=full)
-    harness.fresh(folder)
-    print("\n" + harness.table(HEADER, table))
+    if len(stars) > 1:
+        check_growth(result, stars)
+    places.fresh(folder)
+    print("\n" + results.table(HEADER, table))
+    if stars:
+        print("\n" + stars_table(stars))
     return result.finish()
 
 
@@ -295,7 +361,7 @@ def line(label: str, run: Run) -> list[str]:
         f"{run.sweeps:.0f}",
         f"{run.scans:.0f}",
         f"{run.seconds:.2f}",
-        f"{run.peak_memory_bytes / harness.MIB:.0f}",
+        f"{run.peak_memory_bytes / places.MIB:.0f}",
         "yes" if run.warned else "",
     ]
 

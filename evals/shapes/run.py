@@ -15,9 +15,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
 from edges import CLIQUE, Edges, complete, pairs, path, read_answer, ring_of_cliques, star, write_edges
-from harness import Command
+from harness import inputs, places, results, running, subject
+from harness.running import Command
 
 GROWTH_BAR = 1.5
 PATH_SWEEPS_BAR = 6
@@ -75,40 +75,40 @@ SHAPES = {
 def scale_weights(source: Path, output: Path, exponent: str) -> None:
     """Shifts the decimal point of every weight: no rounding before the reader's own."""
     with output.open("w") as file:
-        for line in harness.lines(source):
+        for line in inputs.lines(source):
             head, _, weight = line.rpartition("\t")
             if "e" in weight.lower():
-                harness.cannot_run("the generated weights already have exponents")
+                places.cannot_run("the generated weights already have exponents")
             file.write(f"{head}\t{weight}{exponent}\n")
 
 
 def main() -> int:
-    options = harness.arguments("shapes", "hostile shapes: right answers in linear time")
+    options = results.arguments("shapes", "hostile shapes: right answers in linear time")
     full = options.scale == "full"
-    harness.require_space(2 * harness.GIB if full else harness.GIB // 8)
-    folder = harness.fresh(harness.data_folder() / "shapes")
+    places.require_space(2 * places.GIB if full else places.GIB // 8)
+    folder = places.fresh(places.data_folder() / "shapes")
     work, communities, report = folder / "work", folder / "communities", folder / "report.json"
-    result = harness.Result(
+    result = results.Result(
         "shapes", "B8", options.scale, {name: list(shape.sizes[options.scale]) for name, shape in SHAPES.items()}
     )
 
     for name, shape in SHAPES.items():
         labels = [f"{name} {size}" for size in shape.sizes[options.scale]]
-        inputs = [folder / f"edges-{size}.tsv" for size in shape.sizes[options.scale]]
-        for size, edges in zip(shape.sizes[options.scale], inputs, strict=True):
+        texts = [folder / f"edges-{size}.tsv" for size in shape.sizes[options.scale]]
+        for size, edges in zip(shape.sizes[options.scale], texts, strict=True):
             write_edges(shape.edges(size), edges)
 
-        def prepare(inputs: list[Path] = inputs) -> None:
-            harness.fresh(work)
+        def prepare(texts: list[Path] = texts) -> None:
+            places.fresh(work)
             report.unlink(missing_ok=True)
             communities.unlink(missing_ok=True)
-            harness.settle(*inputs)
+            running.settle(*texts)
 
         # The largest comes last, so that its answer is the one that stays.
         result.measure(
             [
-                Command(label, harness.cluster_argv(edges, communities, work, report=report), [work], prepare)
-                for label, edges in zip(labels, inputs, strict=True)
+                Command(label, subject.cluster_argv(edges, communities, work, report=report), [work], prepare)
+                for label, edges in zip(labels, texts, strict=True)
             ],
             options.repeats,
         )
@@ -122,22 +122,22 @@ def main() -> int:
         result.check(f"{name}: growth of time per edge", growth, GROWTH_BAR, unit="x", judged=full and shape.linear)
         if communities.exists():
             check_answer(result, name, shape, large, read_answer(communities), report)
-        for edges in inputs:
+        for edges in texts:
             edges.unlink()
 
     check_scaled_weights(result, folder, smoke=not full)
-    harness.fresh(folder)
+    places.fresh(folder)
     return result.finish()
 
 
-def check_answer(result: harness.Result, name: str, shape: Shape, size: int, answer: array[int], report: Path) -> None:
+def check_answer(result: results.Result, name: str, shape: Shape, size: int, answer: array[int], report: Path) -> None:
     count = max(answer, default=-1) + 1
     used = bytearray(count)
     for community in answer:
         used[community] = 1
     result.check(f"{name}: community numbers without nodes", used.count(0), 0)
     if shape.communities is None:
-        sweeps = harness.sweeps_in_report(report)
+        sweeps = subject.sweeps_in_report(report)
         result.check(f"{name}: sweeps", float("nan") if sweeps is None else sweeps, PATH_SWEEPS_BAR)
         return
     least, most = shape.communities(size)
@@ -148,15 +148,15 @@ def check_answer(result: harness.Result, name: str, shape: Shape, size: int, ans
         result.check("pairs: pairs apart", apart, 0)
 
 
-def check_scaled_weights(result: harness.Result, folder: Path, smoke: bool) -> None:
+def check_scaled_weights(result: results.Result, folder: Path, smoke: bool) -> None:
     """Demands the same bytes whatever the unit of the weights."""
-    graph = harness.planted(5_000, 50_000) if smoke else harness.planted(200_000, 2_000_000)
+    graph = inputs.planted(5_000, 50_000) if smoke else inputs.planted(200_000, 2_000_000)
     hashes = {}
     for scale, exponent in {"1": "", **SCALES}.items():
         source, output = folder / "weighted.tsv", folder / f"weighted-{scale}"
         scale_weights(graph.path, source, exponent)
-        sample = harness.run_once(Command(scale, harness.cluster_argv(source, output, harness.fresh(folder / "work"))))
-        hashes[scale] = harness.sha256(output)[:16] if sample.ok else ""
+        sample = running.run_once(Command(scale, subject.cluster_argv(source, output, places.fresh(folder / "work"))))
+        hashes[scale] = inputs.sha256(output)[:16] if sample.ok else ""
         if not sample.ok:
             print(f"\nweights x {scale} failed:\n{sample.error}", file=sys.stderr)
         if scale == "1":

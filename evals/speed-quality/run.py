@@ -22,13 +22,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import harness
-from harness import Command, Planted, Result
+from harness import inputs, places, results, running, subject
+from harness.inputs import Planted
+from harness.results import Result
+from harness.running import Command
 
 OWN_SIZES = {"full": (5_000_000, 50_000_000), "smoke": (20_000, 200_000)}
 RIVAL_SIZES = {"full": (500_000, 5_000_000), "smoke": (10_000, 100_000)}
 OWN_MEMORY, RIVAL_MEMORY = "512MiB", "160MiB"
-MEMORY_SLACK_BYTES = 32 * harness.MIB
+MEMORY_SLACK_BYTES = 32 * places.MIB
 
 COST_BAR, THREADS_BAR = 4.0, 1.6
 SPEED_BARS = {"infomap": 4.0, "leidenalg": 10.0}
@@ -39,16 +41,16 @@ CODE_LENGTH_BAR, MODULARITY_BAR = 1.005, 0.99
 
 def built_graph(graph: Planted, folder: Path) -> Path:
     built = folder / f"graph-{graph.edges}"
-    sample = harness.run_once(Command("build", harness.build_argv(graph.path, built, harness.fresh(folder / "work"))))
+    sample = running.run_once(Command("build", subject.build_argv(graph.path, built, places.fresh(folder / "work"))))
     if not sample.ok:
-        harness.cannot_run(f"build failed:\n{sample.error}")
+        places.cannot_run(f"build failed:\n{sample.error}")
     return built
 
 
 def cluster(name: str, built: Path, folder: Path, memory: str, threads: int, method: str) -> Command:
     output, report = folder / "communities", report_path(folder, name)
-    argv = harness.cluster_argv(built, output, folder, memory, threads, method, report=report)
-    return Command(name, argv, prepare=lambda: harness.settle(*(path for path in built.rglob("*") if path.is_file())))
+    argv = subject.cluster_argv(built, output, folder, memory, threads, method, report=report)
+    return Command(name, argv, prepare=lambda: running.settle(*(path for path in built.rglob("*") if path.is_file())))
 
 
 def report_path(folder: Path, name: str) -> Path:
@@ -56,7 +58,7 @@ def report_path(folder: Path, name: str) -> Path:
 
 
 def own(result: Result, scale: str, repeats: int, folder: Path) -> None:
-    built = built_graph(harness.planted(*OWN_SIZES[scale]), folder)
+    built = built_graph(inputs.planted(*OWN_SIZES[scale]), folder)
     commands = [
         cluster("label-propagation, 2 threads", built, folder, OWN_MEMORY, 2, "label-propagation"),
         cluster("map-equation, 2 threads", built, folder, OWN_MEMORY, 2, "map-equation"),
@@ -73,19 +75,19 @@ def own(result: Result, scale: str, repeats: int, folder: Path) -> None:
     result.check("modularity, time", cost, COST_BAR, unit="x label propagation", judged=False)
     speed = one.median_seconds / two.median_seconds
     result.check("map equation, two threads", speed, THREADS_BAR, ">=", unit="x as fast as one", judged=judged)
-    limit = int(OWN_MEMORY.removesuffix("MiB")) + MEMORY_SLACK_BYTES / harness.MIB
-    peak = max(two.peak_memory_bytes, one.peak_memory_bytes, modularity.peak_memory_bytes) / harness.MIB
+    limit = int(OWN_MEMORY.removesuffix("MiB")) + MEMORY_SLACK_BYTES / places.MIB
+    peak = max(two.peak_memory_bytes, one.peak_memory_bytes, modularity.peak_memory_bytes) / places.MIB
     result.check("peak memory", peak, limit, unit="MiB")
 
 
 def against_rivals(result: Result, scale: str, repeats: int, folder: Path) -> None:
-    graph = harness.planted(*RIVAL_SIZES[scale])
+    graph = inputs.planted(*RIVAL_SIZES[scale])
     built, merged, answer = built_graph(graph, folder), folder / "merged.npz", folder / "answer.npy"
-    python = [str(harness.rival("venv/bin/python")), "-W", "ignore"]
-    program = str(harness.EVALS / "quality" / "rivals.py")
-    made = harness.run_once(Command("merge", [*python, program, "merge", str(graph.path), str(merged)]))
+    python = [str(places.rival("venv/bin/python")), "-W", "ignore"]
+    program = str(places.EVALS / "quality" / "rivals.py")
+    made = running.run_once(Command("merge", [*python, program, "merge", str(graph.path), str(merged)]))
     if not made.ok:
-        harness.cannot_run(f"merging the edges failed:\n{made.error}")
+        places.cannot_run(f"merging the edges failed:\n{made.error}")
 
     def rival(tool: str, objective: str) -> Command:
         return Command(tool, [*python, program, tool, objective, "1", "2", str(merged), str(answer)])
@@ -127,12 +129,12 @@ def extend(parser: argparse.ArgumentParser) -> None:
 
 
 def main() -> int:
-    options = harness.arguments("speed-quality", "what the better objectives cost", extend=extend)
+    options = results.arguments("speed-quality", "what the better objectives cost", extend=extend)
     if unknown := set(options.part) - {"own", "rivals"}:
-        harness.cannot_run(f"there is no part {', '.join(sorted(unknown))}: own, rivals")
+        places.cannot_run(f"there is no part {', '.join(sorted(unknown))}: own, rivals")
     sizes = [OWN_SIZES[options.scale][1] * ("own" in options.part), RIVAL_SIZES[options.scale][1]]
-    harness.require_space(sum(sizes) * 80)
-    folder = harness.fresh(harness.data_folder() / "speed-quality")
+    places.require_space(sum(sizes) * 80)
+    folder = places.fresh(places.data_folder() / "speed-quality")
     facts = {"own": OWN_SIZES[options.scale], "rivals": RIVAL_SIZES[options.scale]}
     scale = options.scale if len(options.part) == 2 else "partial"
     result = Result("speed-quality", "Q7", scale, {name: list(facts[name]) for name in options.part})
@@ -140,7 +142,7 @@ def main() -> int:
         own(result, options.scale, options.repeats, folder)
     if "rivals" in options.part:
         against_rivals(result, options.scale, options.repeats, folder)
-    harness.fresh(folder)
+    places.fresh(folder)
     return result.finish()
 
 

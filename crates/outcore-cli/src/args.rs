@@ -121,6 +121,10 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
+    pub(crate) method: Method,
+    #[command(flatten)]
+    pub(crate) labels: Labels,
+    #[command(flatten)]
     pub(crate) resources: Resources,
 }
 
@@ -314,8 +318,7 @@ pub(crate) struct Input {
     /// for distances
     #[arg(long, value_enum, value_name = "HOW", default_value_t = WeightTransform::None)]
     pub(crate) weight_transform: WeightTransform,
-    /// Drop edges of a smaller weight, as transformed; also those of a graph, for label-propagation and
-    /// components
+    /// Drop edges of a smaller weight, as transformed; also those of a graph
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
     pub(crate) min_weight: Option<f64>,
     /// Drop edges of a larger weight, as transformed
@@ -413,6 +416,9 @@ pub(crate) struct Method {
     /// result each: `-o c.tsv` names c.0.5.tsv and so on
     #[arg(long, value_name = "X,..", value_delimiter = ',')]
     pub(crate) resolution: Option<Vec<f64>>,
+    /// Let no community have more than N nodes, for all methods but components
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_size: Option<u32>,
     /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) cycles: Option<u8>,
@@ -441,6 +447,19 @@ pub(crate) enum MethodName {
     LabelPropagation,
     /// What any path joins, whatever the direction of edges
     Components,
+}
+
+impl MethodName {
+    /// As it is typed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::MapEquation => "map-equation",
+            Self::Modularity => "modularity",
+            Self::Cpm => "cpm",
+            Self::LabelPropagation => "label-propagation",
+            Self::Components => "components",
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! `cluster`, `build` and `plan`: arguments to the engine's options, reports to text.
 
 use crate::args::{self, Input, Resources};
+use crate::labels::Labels;
 use crate::progress::Terminal;
 use crate::{input, print, profile};
 use outcore::cluster::{ClusterOptions, Method};
@@ -36,7 +37,9 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
         }
     };
     let is_graph = matches!(source, Source::Graph { .. });
-    let options = cluster_options(arguments, is_graph)?;
+    let args::Cluster { method, labels, input, .. } = arguments;
+    let levels = arguments.present.levels.is_some();
+    let options = ClusterOptions { levels, ..cluster_options(method, labels, input, is_graph)? };
     check_report(files, arguments.report.as_deref())?;
     // What is read and written again and again decides.
     let work_dir = match &source {
@@ -69,12 +72,14 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, terminal: &Terminal) -
     let options = job_options(files, inputs, &arguments.input, &arguments.resources, nowhere)?;
     let profile = arguments.resources.profile.as_deref();
     let files = &profile::tuned(files, profile, &options.work_dir, terminal)?;
-    let plan = job::plan(files, &options)?;
+    let args::Plan { method, labels, input, .. } = arguments;
+    let clustering = cluster_options(method, labels, input, false)?;
+    let plan = job::plan(files, &options, Some(&clustering))?;
     if arguments.json {
         return print(json(&plan)?.as_bytes());
     }
     let free = files.free_bytes(&options.work_dir);
-    print(plan_table(&plan, &options.work_dir, free).as_bytes())
+    print(plan_table(&plan, method.method.name(), &options.work_dir, free).as_bytes())
 }
 
 fn job_options(
@@ -125,8 +130,12 @@ pub(crate) fn limits(resources: &Resources) -> Limits {
     Limits { memory_bytes: resources.memory.bytes(), threads: args::threads(resources.threads) }
 }
 
-fn cluster_options(arguments: &args::Cluster, is_graph: bool) -> Result<ClusterOptions> {
-    let args::Cluster { method, labels, input, .. } = arguments;
+fn cluster_options(
+    method: &args::Method,
+    labels: &Labels,
+    input: &Input,
+    is_graph: bool,
+) -> Result<ClusterOptions> {
     if method.tolerance.is_some_and(|tolerance| !(0.0..=1.0).contains(&tolerance)) {
         return Err(Error::new(ErrorKind::Usage, "`--tolerance` is a share from 0 to 1"));
     }
@@ -160,7 +169,8 @@ fn cluster_options(arguments: &args::Cluster, is_graph: bool) -> Result<ClusterO
         tolerance: if converges { 0.0 } else { method.tolerance.unwrap_or(options.tolerance) },
         // Edges are dropped as they are read, before they are added up.
         min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
-        levels: arguments.present.levels.is_some(),
+        levels: false,
+        max_size: method.max_size,
         propagation: labels.options(),
     };
     options.check()?;
@@ -264,7 +274,7 @@ pub(crate) fn kept(error: Error, output: &Path) -> Error {
     }
 }
 
-fn plan_table(plan: &Plan, work_dir: &Path, free: Option<u64>) -> String {
+fn plan_table(plan: &Plan, method: &str, work_dir: &Path, free: Option<u64>) -> String {
     let input = &plan.input;
     let mut text = format!(
         "{} of text, about {}, about {}\n\n",
@@ -282,6 +292,12 @@ fn plan_table(plan: &Plan, work_dir: &Path, free: Option<u64>) -> String {
             &format_seconds(stage.seconds),
         );
     }
+    text += &plan.cluster_memory_bytes_min.map_or_else(String::new, |least| {
+        let least = format_bytes(least);
+        format!(
+            "\nclustering by {method} needs {least} of memory; the rest keeps parts of the graph"
+        )
+    });
     let free = free.map_or_else(String::new, |free| {
         format!("; {} are free in `{}`", format_bytes(free), work_dir.display())
     });

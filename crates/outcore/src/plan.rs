@@ -97,6 +97,15 @@ pub struct StagePlan {
     pub seconds: f64,
 }
 
+/// What a clustering keeps of each node, for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeMemory {
+    /// For the likely number of nodes.
+    pub bytes: u64,
+    /// For the number that the sample leaves no doubt about.
+    pub bytes_at_least: u64,
+}
+
 /// What a job will need.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Plan {
@@ -114,6 +123,9 @@ pub struct Plan {
     pub run_count: u64,
     /// The least limit that this job can be done in, by the likely size.
     pub memory_bytes_min: u64,
+    /// What of it is for the clustering, if the job is one; the rest of the limit keeps its graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_memory_bytes_min: Option<u64>,
 }
 
 impl Limits {
@@ -136,8 +148,12 @@ impl Limits {
 
     fn fixed_bytes(&self) -> u64 {
         let read = self.batch_memory_bytes() + SORT_BYTES_MIN;
-        read.max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN)
-            .max(CLUSTER_FIXED_BYTES + CLUSTER_THREAD_BYTES * self.threads as u64)
+        read.max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN).max(self.clustering_bytes(0))
+    }
+
+    /// The least limit for a clustering that takes `node_bytes` for its nodes.
+    fn clustering_bytes(&self, node_bytes: u64) -> u64 {
+        node_bytes + CLUSTER_FIXED_BYTES + CLUSTER_THREAD_BYTES * self.threads as u64
     }
 
     /// Chunks of text parsed side by side.
@@ -204,9 +220,7 @@ impl Limits {
         let scores =
             (node_count as f64 * (bytes_a_node(has_self_scores) - INDEX_BYTES_A_NODE)) as u64;
         let read = self.with_batch(index + SORT_BYTES_MIN);
-        let cluster = node_count * CLUSTER_BYTES_A_NODE
-            + CLUSTER_FIXED_BYTES
-            + CLUSTER_THREAD_BYTES * self.threads as u64;
+        let cluster = self.clustering_bytes(node_count * CLUSTER_BYTES_A_NODE);
         read.max(cluster).max(MEMORY_MIN).max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN + scores)
     }
 
@@ -217,21 +231,33 @@ impl Limits {
         rest + batch.max(2 * CHUNK_BYTES * BATCH_FACTOR)
     }
 
-    /// Refuses a clustering that takes `node_bytes` for its nodes.
-    ///
-    /// # Errors
-    /// `MemoryTooSmall`.
-    pub fn check_clustering(&self, node_bytes: u64) -> Result<()> {
-        let threads = CLUSTER_THREAD_BYTES * self.threads as u64;
-        let least = node_bytes + CLUSTER_FIXED_BYTES + threads;
-        if least <= self.memory_bytes {
+    /// Refuses a clustering that cannot fit beyond doubt; the number to type is for the likely size.
+    fn check_clustering(&self, nodes: NodeMemory) -> Result<()> {
+        if self.clustering_bytes(nodes.bytes_at_least) <= self.memory_bytes {
             return Ok(());
         }
         let given = format_bytes(self.memory_bytes);
         let message = format!("{given} is too little memory for this clustering");
+        let least = self.clustering_bytes(nodes.bytes.max(nodes.bytes_at_least));
         Err(Error::new(ErrorKind::MemoryTooSmall, message)
-            .note(format!("labels and what goes with them take {}", format_bytes(node_bytes)))
+            .note(format!("labels and what goes with them take {}", format_bytes(nodes.bytes)))
             .hint(format!("use `--memory {}` or more", size_to_type(least))))
+    }
+
+    /// Refuses a job of this size, perhaps with a clustering, that cannot fit beyond doubt.
+    fn check_size(&self, input: &InputSize, clustering: Option<NodeMemory>) -> Result<()> {
+        let scores = input.has_self_scores;
+        let read = self.memory_bytes_for(input.node_count_at_least, scores);
+        match clustering {
+            // The larger of both is checked: its number does for the other as well.
+            Some(nodes) if self.clustering_bytes(nodes.bytes_at_least) > read => {
+                self.check_clustering(nodes)
+            }
+            _ if read > self.memory_bytes => {
+                Err(self.too_small(input.node_count, scores, "the input has about"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The error for a job that does not fit, with the limit to type.
@@ -260,16 +286,19 @@ fn bytes_a_node(has_self_scores: bool) -> f64 {
 }
 
 impl Plan {
-    /// Plans a job whose files are moved with `tuning`.
+    /// Plans a job whose files are moved with `tuning`, and which may cluster the graph.
     ///
     /// # Errors
     /// `MemoryTooSmall` if the limit is too small beyond doubt.
-    pub fn new(input: InputSize, limits: Limits, tuning: &Tuning) -> Result<Self> {
+    pub fn new(
+        input: InputSize,
+        limits: Limits,
+        tuning: &Tuning,
+        clustering: Option<NodeMemory>,
+    ) -> Result<Self> {
         limits.check()?;
+        limits.check_size(&input, clustering)?;
         let scores = input.has_self_scores;
-        if limits.memory_bytes_for(input.node_count_at_least, scores) > limits.memory_bytes {
-            return Err(limits.too_small(input.node_count, scores, "the input has about"));
-        }
         let threads = limits.threads as f64;
         let arcs = 2 * input.edge_count;
         let node_bits = f64::from(64 - input.node_count.leading_zeros());
@@ -287,12 +316,10 @@ impl Plan {
         let spills = run_count > 0;
         let run_bytes = if spills { run_bytes } else { 0 };
         let sweeps = 5.0;
-        let cluster_memory = limits.memory_bytes.min(
-            input.node_count * CLUSTER_BYTES_A_NODE
-                + CLUSTER_FIXED_BYTES
-                + limits.threads as u64 * CLUSTER_THREAD_BYTES
-                + arcs_bytes,
-        );
+        let node_bytes =
+            clustering.map_or(input.node_count * CLUSTER_BYTES_A_NODE, |nodes| nodes.bytes);
+        let cluster_least = limits.clustering_bytes(node_bytes);
+        let cluster_memory = limits.memory_bytes.min(cluster_least + arcs_bytes);
         let scans = if cluster_memory < limits.memory_bytes { 1.0 } else { sweeps + 2.0 };
         let stage = |stage, read_bytes, write_bytes, memory_bytes, nanoseconds: f64| {
             // Stages compute while they read and write: the slower of both decides.
@@ -335,7 +362,10 @@ impl Plan {
             disk_bytes: merge_disk_bytes(run_bytes, run_count, arcs_bytes) + names_bytes,
             graph_bytes: arcs_bytes + names_bytes,
             run_count,
-            memory_bytes_min: limits.memory_bytes_for(input.node_count, scores),
+            memory_bytes_min: limits
+                .memory_bytes_for(input.node_count, scores)
+                .max(clustering.map_or(0, |_| cluster_least)),
+            cluster_memory_bytes_min: clustering.map(|_| cluster_least),
         })
     }
 
@@ -429,15 +459,36 @@ mod tests {
         for nodes in [5_000_000, 100_000_000, 2_000_000_000] {
             for threads in [1, 2, 7, 64] {
                 let tight = Limits { memory_bytes: 128 * MIB, threads };
-                let error =
-                    Plan::new(input(nodes, 10 * nodes), tight, &Tuning::default()).unwrap_err();
+                let error = Plan::new(input(nodes, 10 * nodes), tight, &Tuning::default(), None)
+                    .unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
                 let needed = tight.memory_bytes_for(nodes, false).next_multiple_of(MIB);
                 let limits = Limits { memory_bytes: needed, threads };
                 if limits.check().is_ok() {
-                    Plan::new(input(nodes, 10 * nodes), limits, &Tuning::default()).unwrap();
+                    Plan::new(input(nodes, 10 * nodes), limits, &Tuning::default(), None).unwrap();
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_clustering_is_planned_and_refused_with_a_number_that_does() {
+        let input = InputSize { node_count_at_least: 9_000_000, ..input(10_000_000, 50_000_000) };
+        let limits = |memory_bytes| Limits { memory_bytes, threads: 2 };
+        for bytes_a_node in [5, 8, 36, 500] {
+            let of = |nodes: u64| nodes * bytes_a_node;
+            let (bytes, bytes_at_least) = (of(input.node_count), of(input.node_count_at_least));
+            let nodes = Some(NodeMemory { bytes, bytes_at_least });
+            let plan = |memory| Plan::new(input, limits(memory), &Tuning::default(), nodes);
+            let wide = plan(64 * GIB).unwrap();
+            let least = wide.memory_bytes_min;
+            assert!(least >= wide.cluster_memory_bytes_min.unwrap() && least > bytes);
+            assert_eq!(bytes_a_node > 30, Some(least) == wide.cluster_memory_bytes_min);
+            assert!(wide.stages[2].memory_bytes > bytes);
+            let error = plan(MEMORY_MIN).unwrap_err();
+            let typed = format!("use `--memory {}` or more", size_to_type(least));
+            assert_eq!(error.hint_text(), Some(&typed[..]), "{bytes_a_node}");
+            plan(least.next_multiple_of(MIB)).unwrap();
         }
     }
 
@@ -457,7 +508,7 @@ mod tests {
         let limits = Limits { memory_bytes: MEMORY_MIN, threads: 4 };
         assert!(limits.merge_bytes_beside(30 * MIB, &Tuning::default()).is_none());
         let scored = InputSize { has_self_scores: true, ..input(100_000_000, 1_000_000_000) };
-        let error = Plan::new(scored, limits, &Tuning::default()).unwrap_err();
+        let error = Plan::new(scored, limits, &Tuning::default(), None).unwrap_err();
         assert!(
             error.notes()[0].ends_with("self scores take about 30.6 bytes a node"),
             "{error:?}"
@@ -476,7 +527,7 @@ mod tests {
     fn the_largest_graphs_fit_in_what_the_plan_says() {
         let limits = Limits { memory_bytes: 64 * GIB, threads: 8 };
         let input = input(2_000_000_000, 20_000_000_000);
-        let plan = Plan::new(input, limits, &Tuning::default()).unwrap();
+        let plan = Plan::new(input, limits, &Tuning::default(), None).unwrap();
         assert!(plan.disk_bytes < 16 * 20_000_000_000);
         assert!(plan.run_count < 1000);
     }
@@ -488,10 +539,10 @@ mod tests {
         let mut tuning = Tuning::default();
         tuning.read.bytes_per_second = Some(1e8);
         tuning.write.bytes_per_second = Some(5e7);
-        let plan = Plan::new(input, limits, &tuning).unwrap();
+        let plan = Plan::new(input, limits, &tuning, None).unwrap();
         let read = plan.stages[0];
         assert_eq!(read.seconds, read.read_bytes as f64 / 1e8 + read.write_bytes as f64 / 5e7);
-        let unknown = Plan::new(input, limits, &Tuning::default()).unwrap();
+        let unknown = Plan::new(input, limits, &Tuning::default(), None).unwrap();
         assert!(unknown.stages[0].seconds < read.seconds);
     }
 

@@ -1,12 +1,14 @@
 //! Promises of whole jobs, on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod common;
+
+use common::{MIB, files_of, options, storage_of};
 use outcore::cluster::ClusterOptions;
 use outcore::graph::{Duplicates, Graph};
-use outcore::input::InputOptions;
 use outcore::io::sim::{Fault, Sim};
 use outcore::io::{Files, Transfer, Tuning};
-use outcore::job::{self, JobKind, JobOptions, Manifest, Normalize, Source};
+use outcore::job::{self, JobKind, JobOptions, Manifest, Source};
 use outcore::plan::Limits;
 use outcore::progress::{Event, Observer, Silent, Stage};
 use outcore::{ErrorKind, Result};
@@ -17,7 +19,6 @@ use std::sync::{Arc, Mutex};
 
 const OUTPUT: &str = "/out/communities.tsv";
 const GRAPH: &str = "/out/graph";
-const MIB: u64 = 1 << 20;
 
 /// Edges of 40 groups of 12 nodes, with weights, repeated edges, loops and a weight of 0.
 fn edges() -> String {
@@ -38,34 +39,18 @@ fn edges() -> String {
     text
 }
 
-fn options(threads: usize, memory_bytes: u64) -> JobOptions {
-    JobOptions {
-        input: InputOptions { paths: vec![PathBuf::from("/in/edges.tsv")], ..Default::default() },
-        directed: false,
-        duplicates: Duplicates::Sum,
-        keep_loops: true,
-        min_weight: None,
-        max_weight: None,
-        normalize: Normalize::None,
-        limits: Limits { memory_bytes, threads },
-        work_dir: PathBuf::from("/disk"),
-    }
-}
-
 fn storage() -> Sim {
-    let sim = Sim::new();
-    sim.put("/in/edges.tsv", edges().as_bytes());
-    sim
+    storage_of(&edges())
 }
 
 fn cluster(sim: &Sim, options: JobOptions) -> Result<job::Report> {
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(sim);
     let source = Source::Edges(Box::new(options));
     job::cluster(&files, &source, &ClusterOptions::default(), Path::new(OUTPUT), &Silent)
 }
 
 fn build(sim: &Sim, options: &JobOptions) -> Result<job::Report> {
-    job::build(&Files::new(Arc::new(sim.clone())), options, Path::new(GRAPH), &Silent)
+    job::build(&files_of(sim), options, Path::new(GRAPH), &Silent)
 }
 
 #[test]
@@ -101,7 +86,7 @@ fn the_profile_of_the_disk_changes_no_byte() {
     let expected = sim.get(OUTPUT);
     for tuning in odd_tunings() {
         let sim = storage();
-        let files = Files::new(Arc::new(sim.clone())).with_tuning(tuning);
+        let files = files_of(&sim).with_tuning(tuning);
         let source = Source::Edges(Box::new(options(2, 128 * MIB)));
         let (clustering, output) = (ClusterOptions::default(), Path::new(OUTPUT));
         let report = job::cluster(&files, &source, &clustering, output, &Silent).unwrap();
@@ -120,7 +105,7 @@ fn a_fault_is_an_error_with_several_requests_at_a_time() {
     for at in 0..40 {
         let sim = storage();
         sim.set_fault(Some(Fault { at, forever: true, kind: IoErrorKind::StorageFull }));
-        let files = Files::new(Arc::new(sim.clone())).with_tuning(odd_tunings()[1]);
+        let files = files_of(&sim).with_tuning(odd_tunings()[1]);
         let source = Source::Edges(Box::new(options(2, 128 * MIB)));
         let (clustering, output) = (ClusterOptions::default(), Path::new(OUTPUT));
         match job::cluster(&files, &source, &clustering, output, &Silent) {
@@ -138,7 +123,7 @@ fn a_graph_gives_what_its_edges_give() {
     let sim = storage();
     cluster(&sim, options(2, 128 * MIB)).unwrap();
     build(&sim, &options(2, 128 * MIB)).unwrap();
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(&sim);
     Graph::open(&files, Path::new(GRAPH)).unwrap().verify(&Silent).unwrap();
     let limits = Limits { memory_bytes: 96 * MIB, threads: 1 };
     let work_dir = PathBuf::from("/work");
@@ -231,7 +216,7 @@ impl<'a> Reader<'a> {
 impl Observer for Reader<'_> {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         if let Event::Begin { stage, .. } = event {
-            let files = Files::new(Arc::new(self.sim.clone()));
+            let files = files_of(self.sim);
             let manifest = Manifest::read(&files, Path::new(self.directory)).unwrap().unwrap();
             self.seen.lock().unwrap().push((stage, manifest));
         }
@@ -246,7 +231,7 @@ fn the_manifest_tells_the_job_and_the_stages_that_are_finished() {
     let mut with_a_pipe = options(2, 128 * MIB);
     with_a_pipe.input.paths.push(PathBuf::from("-"));
     sim.put("-", b"a b 1\n");
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(&sim);
     let reader = Reader::new(&sim, WORK);
     let source = Source::Edges(Box::new(with_a_pipe));
     let output = Path::new(OUTPUT);
@@ -277,7 +262,7 @@ fn the_manifest_tells_the_job_and_the_stages_that_are_finished() {
 /// A work directory with a manifest, a run and part of a graph, as a job leaves it if it is killed.
 fn left_behind(manifest: Option<&str>) -> Sim {
     let sim = storage();
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(&sim);
     for directory in [Path::new("/disk"), Path::new(WORK), &Path::new(WORK).join("graph")] {
         files.create_directory(directory).unwrap();
     }
@@ -321,7 +306,7 @@ fn what_a_dead_process_left_is_removed() {
 fn an_empty_directory_is_used() {
     for name in [None, Some("manifest.json.part")] {
         let sim = storage();
-        let files = Files::new(Arc::new(sim.clone()));
+        let files = files_of(&sim);
         files.create_directory(Path::new(WORK)).unwrap();
         if let Some(name) = name {
             sim.put(Path::new(WORK).join(name), b"{");

@@ -1,20 +1,17 @@
 //! Promises of whole jobs with more options of label propagation, and of components.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod common;
+
+use common::{MIB, files_of, storage_of};
 use outcore::cluster::{ClusterOptions, Consensus, Method, PropagationOptions, Visits};
-use outcore::graph::Duplicates;
-use outcore::input::InputOptions;
-use outcore::io::Files;
 use outcore::io::sim::{Fault, Sim};
-use outcore::job::{self, JobOptions, Normalize, Report, Source};
+use outcore::job::{self, Report, Source};
 use outcore::plan::Limits;
 use outcore::progress::Silent;
 use outcore::{ErrorKind, Result};
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-const MIB: u64 = 1 << 20;
 
 /// 30 groups of 8 in a ring.
 fn edges() -> String {
@@ -31,28 +28,12 @@ fn edges() -> String {
 }
 
 fn storage() -> Sim {
-    let sim = Sim::new();
-    sim.put("/in/edges.tsv", edges().as_bytes());
-    sim
-}
-
-fn job_options(threads: usize, memory_bytes: u64) -> JobOptions {
-    JobOptions {
-        input: InputOptions { paths: vec![PathBuf::from("/in/edges.tsv")], ..Default::default() },
-        directed: false,
-        duplicates: Duplicates::Sum,
-        keep_loops: true,
-        min_weight: None,
-        max_weight: None,
-        normalize: Normalize::None,
-        limits: Limits { memory_bytes, threads },
-        work_dir: PathBuf::from("/disk"),
-    }
+    storage_of(&edges())
 }
 
 fn cluster_edges(sim: &Sim, options: &ClusterOptions, output: &str) -> Result<Report> {
-    let source = Source::Edges(Box::new(job_options(2, 128 * MIB)));
-    job::cluster(&Files::new(Arc::new(sim.clone())), &source, options, Path::new(output), &Silent)
+    let source = Source::Edges(Box::new(common::options(2, 128 * MIB)));
+    job::cluster(&files_of(sim), &source, options, Path::new(output), &Silent)
 }
 
 fn cluster_graph(
@@ -61,10 +42,10 @@ fn cluster_graph(
     output: &str,
     threads: usize,
 ) -> Result<Report> {
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(sim);
     let graph = Path::new("/out/graph");
     if files.entry(graph).is_err() {
-        job::build(&files, &job_options(2, 128 * MIB), graph, &Silent)?;
+        job::build(&files, &common::options(2, 128 * MIB), graph, &Silent)?;
     }
     let limits = Limits { memory_bytes: 96 * MIB, threads };
     let source =
@@ -147,7 +128,7 @@ fn a_fault_while_labels_are_read_leaves_nothing() {
     let operations = {
         sim.set_fault(None);
         cluster_graph(&sim, &options, "/out/after.tsv", 1).unwrap();
-        Files::new(Arc::new(sim.clone())).remove(Path::new("/out/after.tsv")).unwrap();
+        files_of(&sim).remove(Path::new("/out/after.tsv")).unwrap();
         200
     };
     for at in (0..operations).step_by(3) {
@@ -155,7 +136,7 @@ fn a_fault_while_labels_are_read_leaves_nothing() {
         match cluster_graph(&sim, &options, "/out/after.tsv", 1) {
             Ok(_) => {
                 assert_eq!(sim.get("/out/after.tsv"), sim.get("/out/before.tsv"));
-                Files::new(Arc::new(sim.clone())).remove(Path::new("/out/after.tsv")).unwrap();
+                files_of(&sim).remove(Path::new("/out/after.tsv")).unwrap();
             }
             Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{error}"),
         }
@@ -222,6 +203,23 @@ fn every_option_gives_the_same_bytes_with_any_threads() {
             let report = cluster_graph(&sim, &options, "/out/graph.tsv", threads).unwrap();
             assert_eq!(sim.get("/out/edges.tsv"), sim.get("/out/graph.tsv"), "options {at}");
             assert!(report.communities.unwrap().propagation.is_some());
+        }
+    }
+}
+
+#[test]
+fn a_limit_on_sizes_holds_for_jobs_of_any_method() {
+    for method in [Method::MapEquation, Method::Modularity, Method::Cpm, Method::LabelPropagation] {
+        let sim = storage();
+        let resolution = vec![if method == Method::Cpm { 0.01 } else { 1.0 }];
+        let max_size = Some(5);
+        let options = ClusterOptions { method, resolution, max_size, ..ClusterOptions::default() };
+        cluster_edges(&sim, &options, "/out/edges.tsv").unwrap();
+        for threads in [1, 2, 7] {
+            let report = cluster_graph(&sim, &options, "/out/graph.tsv", threads).unwrap();
+            assert_eq!(sim.get("/out/edges.tsv"), sim.get("/out/graph.tsv"), "{method:?}");
+            let found = report.communities.unwrap();
+            assert_eq!((found.largest_size, found.max_size), (5, max_size), "{method:?}");
         }
     }
 }

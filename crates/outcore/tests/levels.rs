@@ -1,13 +1,12 @@
 //! Promises about the levels below communities, of whole jobs on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod common;
+
+use common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, Method};
-use outcore::graph::Duplicates;
-use outcore::input::InputOptions;
-use outcore::io::Files;
 use outcore::io::sim::{Fault, Sim};
-use outcore::job::{self, JobOptions, Normalize, Source};
-use outcore::plan::Limits;
+use outcore::job::{self, Source};
 use outcore::present::{LevelForm, PresentOptions, Small};
 use outcore::progress::{Event, Observer, Silent};
 use outcore::{ErrorKind, Result};
@@ -15,12 +14,10 @@ use std::collections::HashMap;
 use std::io::ErrorKind as IoErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const OUTPUT: &str = "/out/communities.tsv";
 const EARLIER: &str = "/in/earlier.tsv";
-const MIB: u64 = 1 << 20;
 
 /// Groups of 8 nodes in groups of 64 in groups of 512: most edges lie deep inside.
 fn storage(nodes: u64) -> Sim {
@@ -43,24 +40,9 @@ fn storage(nodes: u64) -> Sim {
         }
         earlier += &format!("n{node}\t{}\n", 10_000 + node / 16);
     }
-    let sim = Sim::new();
-    sim.put("/in/edges.tsv", edges.as_bytes());
+    let sim = storage_of(&edges);
     sim.put(EARLIER, earlier.as_bytes());
     sim
-}
-
-fn options(threads: usize, memory_bytes: u64) -> JobOptions {
-    JobOptions {
-        input: InputOptions { paths: vec![PathBuf::from("/in/edges.tsv")], ..Default::default() },
-        directed: false,
-        duplicates: Duplicates::Sum,
-        keep_loops: true,
-        min_weight: None,
-        max_weight: None,
-        normalize: Normalize::None,
-        limits: Limits { memory_bytes, threads },
-        work_dir: PathBuf::from("/disk"),
-    }
 }
 
 fn with_levels(method: Method) -> ClusterOptions {
@@ -74,7 +56,7 @@ fn run(
     present: &PresentOptions,
     observer: &dyn Observer,
 ) -> Result<job::Report> {
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(sim);
     let source = Source::Edges(Box::new(options(threads, memory_bytes)));
     let output = Path::new(OUTPUT);
     job::cluster_and_present(&files, &source, clustering, present, output, observer)
@@ -213,7 +195,7 @@ fn each_of_several_resolutions_has_its_levels() {
 #[test]
 fn standard_output_takes_levels_too() {
     let sim = storage(1000);
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(&sim);
     let source = Source::Edges(Box::new(options(2, 128 * MIB)));
     let clustering = with_levels(Method::MapEquation);
     job::cluster(&files, &source, &clustering, Path::new("-"), &Silent).unwrap();

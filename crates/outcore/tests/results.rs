@@ -1,12 +1,14 @@
 //! Promises about results: presented and scored on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod common;
+#[path = "common/warnings.rs"]
+mod warnings;
+
+use common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
-use outcore::graph::Duplicates;
-use outcore::input::InputOptions;
-use outcore::io::Files;
 use outcore::io::sim::{Fault, Sim};
-use outcore::job::{self, JobOptions, Normalize, ScoreOptions, ScoreReport, Source, Unnamed};
+use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::plan::Limits;
 use outcore::present::{PresentOptions, Small};
 use outcore::progress::{Event, Observer, Silent};
@@ -14,14 +16,13 @@ use outcore::{ErrorKind, Result};
 use std::io::ErrorKind as IoErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use warnings::Warnings;
 
 const OUTPUT: &str = "/out/communities.tsv";
 const EARLIER: &str = "/in/earlier.tsv";
 const REPRESENTATIVES: &str = "/out/representatives.tsv";
 const GRAPH: &str = "/out/graph";
-const MIB: u64 = 1 << 20;
 
 /// Groups of 3 to 14 nodes, with names short and long; an earlier result that knows most of them.
 fn storage() -> Sim {
@@ -50,24 +51,9 @@ fn storage() -> Sim {
         edges += &format!("{}\t{}\t0.1\n", name(group, 0), name(next(60), 0));
     }
     earlier += "unknown\t5000\n";
-    let sim = Sim::new();
-    sim.put("/in/edges.tsv", edges.as_bytes());
+    let sim = storage_of(&edges);
     sim.put(EARLIER, earlier.as_bytes());
     sim
-}
-
-fn options(threads: usize, memory_bytes: u64) -> JobOptions {
-    JobOptions {
-        input: InputOptions { paths: vec![PathBuf::from("/in/edges.tsv")], ..Default::default() },
-        directed: false,
-        duplicates: Duplicates::Sum,
-        keep_loops: true,
-        min_weight: None,
-        max_weight: None,
-        normalize: Normalize::None,
-        limits: Limits { memory_bytes, threads },
-        work_dir: PathBuf::from("/disk"),
-    }
 }
 
 fn present(min_size: u32, small: Small) -> PresentOptions {
@@ -86,7 +72,7 @@ fn cluster(
     present: &PresentOptions,
     observer: &dyn Observer,
 ) -> Result<job::Report> {
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(sim);
     let (source, clustering) = (Source::Edges(Box::new(options)), ClusterOptions::default());
     let output = Path::new(OUTPUT);
     job::cluster_and_present(&files, &source, &clustering, present, output, observer)
@@ -127,7 +113,7 @@ fn a_result_matched_with_itself_is_the_same() {
 #[test]
 fn each_of_several_results_has_its_representatives() {
     let sim = storage();
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(&sim);
     let source = Source::Edges(Box::new(options(2, 128 * MIB)));
     let propagation = PropagationOptions { attenuation: vec![0.0, 0.5], ..Default::default() };
     let method = Method::LabelPropagation;
@@ -165,7 +151,7 @@ fn a_fault_at_any_time_leaves_nothing_behind() {
 }
 
 fn build(sim: &Sim) {
-    let files = Files::new(Arc::new(sim.clone()));
+    let files = files_of(sim);
     job::build(&files, &options(2, 128 * MIB), Path::new(GRAPH), &Silent).unwrap();
 }
 
@@ -183,7 +169,7 @@ fn score_options(threads: usize, memory_bytes: u64) -> ScoreOptions {
 }
 
 fn score(sim: &Sim, options: &ScoreOptions, observer: &dyn Observer) -> Result<ScoreReport> {
-    job::score(&Files::new(Arc::new(sim.clone())), options, observer)
+    job::score(&files_of(sim), options, observer)
 }
 
 #[test]
@@ -261,5 +247,70 @@ fn a_stop_at_any_event_is_heard() {
         }
         let left = sim.paths().into_iter().filter(|path| path.starts_with("/disk"));
         assert_eq!(left.count(), 0, "event {event}");
+    }
+}
+
+/// Two complete graphs of so many nodes each, with nothing between them.
+fn cliques(sizes: [u32; 2]) -> Sim {
+    let pairs = |size| (0..size).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let of = |(clique, size)| pairs(size).map(move |(a, b)| format!("{clique}.{a} {clique}.{b}\n"));
+    storage_of(&(0..).zip(sizes).flat_map(of).collect::<String>())
+}
+
+#[test]
+fn a_giant_is_warned_of_from_one_node_more_than_half() {
+    use Method::{Components, Cpm, LabelPropagation, MapEquation, Modularity};
+    for method in [MapEquation, Modularity, Cpm, LabelPropagation, Components] {
+        for (sizes, is_giant) in [([6, 6], false), ([7, 6], true), ([6, 7], true)] {
+            let (sim, warnings) = (cliques(sizes), Warnings::default());
+            let resolution = vec![if method == Cpm { 0.5 } else { 1.0 }];
+            let clustering = ClusterOptions { method, resolution, ..ClusterOptions::default() };
+            let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+            let output = Path::new(OUTPUT);
+            let report =
+                job::cluster(&files_of(&sim), &source, &clustering, output, &warnings).unwrap();
+            assert_eq!(report.communities.unwrap().community_count, 2, "{method:?} {sizes:?}");
+            let texts = warnings.into_texts();
+            let giants = texts.iter().filter(|text| text.starts_with("one community holds 53.8 %"));
+            let expected = usize::from(is_giant && method != Components);
+            assert_eq!(giants.count(), expected, "{method:?} {sizes:?}");
+            assert_eq!(texts.len(), expected, "{texts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_file_of_communities_fails_before_any_work() {
+    let earlier = |path: &Path| {
+        let present = PresentOptions { earlier: Some(path.into()), ..PresentOptions::default() };
+        (ClusterOptions::default(), present)
+    };
+    let initial = |path: &Path| {
+        let propagation =
+            PropagationOptions { initial: Some(path.into()), ..PropagationOptions::default() };
+        let method = Method::LabelPropagation;
+        let options = ClusterOptions { method, propagation, ..ClusterOptions::default() };
+        (options, PresentOptions::default())
+    };
+    let path = Path::new("/in/bad.tsv");
+    for (text, (clustering, present), message) in [
+        ("a\t1\nb\tx\n", earlier(path), "community is not a number"),
+        ("", earlier(path), "names no nodes"),
+        ("", initial(path), "names no nodes"),
+        ("a\t1\nb\n", initial(path), "the community is column 2"),
+    ] {
+        let sim = storage();
+        sim.put("/in/bad.tsv", text.as_bytes());
+        let paths = sim.paths();
+        let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+        // Any event would be a stop.
+        let (output, observer) = (Path::new(OUTPUT), StopAt(0.into()));
+        let files = files_of(&sim);
+        let done =
+            job::cluster_and_present(&files, &source, &clustering, &present, output, &observer);
+        let error = done.unwrap_err();
+        assert_ne!(error.kind(), ErrorKind::Interrupted);
+        assert!(error.message().contains(message), "{error}");
+        assert_eq!(sim.paths(), paths);
     }
 }

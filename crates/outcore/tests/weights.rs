@@ -1,53 +1,39 @@
 //! What edges weigh in the graph, and nodes without edges: whole jobs on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod common;
+#[path = "common/warnings.rs"]
+mod warnings;
+
+use common::{MIB, files_of, storage_of};
 use outcore::cluster::ClusterOptions;
 use outcore::graph::{Duplicates, Graph};
-use outcore::input::{InputOptions, WeightTransform};
-use outcore::io::Files;
+use outcore::input::WeightTransform;
 use outcore::io::sim::Sim;
 use outcore::job::{self, JobOptions, Normalize, Source};
 use outcore::plan::Limits;
-use outcore::progress::{Event, Observer, Silent};
+use outcore::progress::Silent;
 use outcore::weight::Weight;
 use outcore::{ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use warnings::Warnings;
 
 const GRAPH: &str = "/out/graph";
 const OUTPUT: &str = "/out/communities.tsv";
-const MIB: u64 = 1 << 20;
 
 fn options() -> JobOptions {
-    JobOptions {
-        input: InputOptions { paths: vec![PathBuf::from("/in/edges.tsv")], ..Default::default() },
-        directed: false,
-        duplicates: Duplicates::Max,
-        keep_loops: false,
-        min_weight: None,
-        max_weight: None,
-        normalize: Normalize::None,
-        limits: Limits { memory_bytes: 96 * MIB, threads: 2 },
-        work_dir: PathBuf::from("/disk"),
-    }
-}
-
-fn storage(edges: &str) -> Sim {
-    let sim = Sim::new();
-    sim.put("/in/edges.tsv", edges.as_bytes());
-    sim
+    JobOptions { duplicates: Duplicates::Max, keep_loops: false, ..common::options(2, 96 * MIB) }
 }
 
 fn build(sim: &Sim, options: &JobOptions) -> Result<job::Report> {
-    job::build(&Files::new(Arc::new(sim.clone())), options, Path::new(GRAPH), &Silent)
+    job::build(&files_of(sim), options, Path::new(GRAPH), &Silent)
 }
 
 /// The sum of the weights of a graph's edges.
 fn weight_total(sim: &Sim) -> f64 {
-    let graph = Graph::open(&Files::new(Arc::new(sim.clone())), Path::new(GRAPH)).unwrap();
+    let graph = Graph::open(&files_of(sim), Path::new(GRAPH)).unwrap();
     graph.weight_total() / 2.0
 }
 
@@ -58,7 +44,7 @@ fn thresholds_hold_for_weights_as_transformed_and_are_counted() {
     let transformed = |min_weight, max_weight| {
         let mut options = JobOptions { min_weight, max_weight, ..options() };
         options.input.weight_transform = WeightTransform::NegLog10;
-        let sim = storage(text);
+        let sim = storage_of(text);
         let report = build(&sim, &options).unwrap();
         let input = report.input.unwrap();
         assert_eq!((input.edge_count, input.zero_weight_count), (5, 1));
@@ -71,7 +57,7 @@ fn thresholds_hold_for_weights_as_transformed_and_are_counted() {
     assert_eq!(transformed(Some(2.0), None), (205.0, 1, 0, summary("2 edges")));
     assert_eq!(transformed(Some(1.5), Some(2.0)), (2.0, 1, 2, summary("4 edges")));
     assert_eq!(transformed(Some(0.0), Some(200.0)), (206.0, 0, 0, summary("1 edge")));
-    let report = build(&storage("a b 1\n"), &options()).unwrap();
+    let report = build(&storage_of("a b 1\n"), &options()).unwrap();
     assert_eq!(report.stages[0].summary, "1 edge, 2 nodes");
 }
 
@@ -80,7 +66,7 @@ fn a_threshold_as_written_keeps_the_weight_as_written() {
     for weight in ["0.3", "0.1", "1e-180", "723.4", "3.1415926535"] {
         let value: f64 = weight.parse().unwrap();
         let limits = Some(value);
-        let sim = storage(&format!("a b {weight}\n"));
+        let sim = storage_of(&format!("a b {weight}\n"));
         build(&sim, &JobOptions { min_weight: limits, max_weight: limits, ..options() }).unwrap();
         assert!(weight_total(&sim) > 0.0, "{weight}");
     }
@@ -121,7 +107,7 @@ fn a_job_that_keeps_no_edge_says_which_option_took_them() {
     ] {
         let mut options = JobOptions { min_weight: min, max_weight: max, ..options() };
         options.input.weight_transform = transform;
-        let sim = storage(text);
+        let sim = storage_of(text);
         let error = build(&sim, &options).unwrap_err();
         assert_eq!((error.message(), error.kind()), (message, ErrorKind::BadInput));
         assert!(error.hint_text().unwrap().contains(hint), "{:?}", error.hint_text());
@@ -129,11 +115,11 @@ fn a_job_that_keeps_no_edge_says_which_option_took_them() {
     }
     let mut scores = options();
     scores.input.weight_transform = WeightTransform::NegLog10;
-    let error = build(&storage("a b 100\nb c 723\n"), &scores).unwrap_err();
+    let error = build(&storage_of("a b 100\nb c 723\n"), &scores).unwrap_err();
     assert_eq!(error.message(), "no edges are left of 2 edges: 2 of weight 0");
     assert!(error.hint_text().unwrap().contains("is for E-values"));
     // Nobody asked for anything: a graph may be without edges.
-    build(&storage("a b 0\n"), &options()).unwrap();
+    build(&storage_of("a b 0\n"), &options()).unwrap();
 }
 
 #[test]
@@ -141,14 +127,14 @@ fn options_that_cannot_be_used_are_refused_before_any_work() {
     let refuse = |message: &str, change: &dyn Fn(&mut JobOptions)| {
         let mut options = options();
         change(&mut options);
-        let sim = storage("a b 1\n");
-        let files = Files::new(Arc::new(sim.clone()));
+        let sim = storage_of("a b 1\n");
+        let files = files_of(&sim);
         let source = Source::Edges(Box::new(options.clone()));
         let clustering = ClusterOptions::default();
         for error in [
             build(&sim, &options).unwrap_err(),
             job::cluster(&files, &source, &clustering, Path::new(OUTPUT), &Silent).unwrap_err(),
-            job::plan(&files, &options).unwrap_err(),
+            job::plan(&files, &options, None).unwrap_err(),
         ] {
             assert_eq!((error.message(), error.kind()), (message, ErrorKind::Usage));
             assert!(error.hint_text().is_some());
@@ -178,7 +164,7 @@ fn edges_without_weights_are_refused_from_files_and_pipes() {
     for path in ["/in/edges.tsv", "-"] {
         let sim = Sim::new();
         sim.put(path, b"a b\nb c\n");
-        let files = Files::new(Arc::new(sim.clone()));
+        let files = files_of(&sim);
         for option in ["--min-weight", "--max-weight", "--normalize", "--weight-transform"] {
             let mut options = options();
             options.input.paths = vec![PathBuf::from(path)];
@@ -192,7 +178,7 @@ fn edges_without_weights_are_refused_from_files_and_pipes() {
             let error = build(&sim, &options).unwrap_err();
             assert_eq!((error.message(), error.kind()), (message.as_str(), ErrorKind::BadInput));
             if path != "-" {
-                assert_eq!(job::plan(&files, &options).unwrap_err().message(), message);
+                assert_eq!(job::plan(&files, &options, None).unwrap_err().message(), message);
             }
             assert_eq!(sim.paths().len(), 1);
         }
@@ -255,12 +241,12 @@ fn dividing_by_self_scores_is_what_dividing_the_input_is() {
     let (divided, without_self_hit) = divided_first(&hits);
     for duplicates in [Duplicates::Max, Duplicates::Min, Duplicates::First, Duplicates::Sum] {
         for directed in [false, true] {
-            let expected = storage(&text(&divided));
+            let expected = storage_of(&text(&divided));
             build(&expected, &JobOptions { duplicates, directed, ..options() }).unwrap();
             let normalize = Normalize::SelfScore;
             for (threads, memory) in [(1, 96), (3, 700)] {
                 let limits = Limits { memory_bytes: memory * MIB, threads };
-                let sim = storage(&text(&hits));
+                let sim = storage_of(&text(&hits));
                 let options = JobOptions { duplicates, directed, normalize, limits, ..options() };
                 let report = build(&sim, &options).unwrap();
                 let arcs = Path::new(GRAPH).join("arcs");
@@ -277,7 +263,7 @@ fn dividing_by_self_scores_is_what_dividing_the_input_is() {
 
 #[test]
 fn thresholds_do_not_hold_for_self_hits() {
-    let sim = storage("a\ta\t50\nb\tb\t800\na\tb\t40\nb\tc\t300\n");
+    let sim = storage_of("a\ta\t50\nb\tb\t800\na\tb\t40\nb\tc\t300\n");
     let (min_weight, max_weight, normalize) = (Some(40.0), Some(300.0), Normalize::SelfScore);
     let options = JobOptions { min_weight, max_weight, normalize, ..options() };
     let input = build(&sim, &options).unwrap().input.unwrap();
@@ -288,29 +274,17 @@ fn thresholds_do_not_hold_for_self_hits() {
 }
 
 /// Remembers warnings.
-#[derive(Default)]
-struct Warnings(Mutex<Vec<String>>);
-
-impl Observer for Warnings {
-    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
-        if let Event::Warning { text } = event {
-            self.0.lock().unwrap().push(text.into());
-        }
-        ControlFlow::Continue(())
-    }
-}
-
 #[test]
 fn nodes_without_self_hit_are_warned_of_once() {
     for (text, expected) in [
         ("a\ta\t5\na\tb\t4\nb\tc\t2\n", Some("2 of 3 nodes have no self hit")),
         ("a\ta\t5\nb\tb\t4\nb\ta\t2\n", None),
     ] {
-        let files = Files::new(Arc::new(storage(text)));
+        let files = files_of(&storage_of(text));
         let (warnings, normalize) = (Warnings::default(), Normalize::SelfScore);
         let options = JobOptions { normalize, ..options() };
         job::build(&files, &options, Path::new(GRAPH), &warnings).unwrap();
-        let warnings = warnings.0.into_inner().unwrap();
+        let warnings = warnings.into_texts();
         assert_eq!(warnings.len(), usize::from(expected.is_some()));
         assert!(warnings.iter().all(|text| text.starts_with(expected.unwrap())), "{warnings:?}");
     }
@@ -318,12 +292,12 @@ fn nodes_without_self_hit_are_warned_of_once() {
 
 #[test]
 fn listed_nodes_come_after_those_of_the_edges_as_communities_of_their_own() {
-    let sim = storage("b a 1\na c 1\nc b 1\n");
+    let sim = storage_of("b a 1\na c 1\nc b 1\n");
     sim.put("/in/nodes.txt", b"z\na\ny\nz\n");
     let mut options = options();
     options.input.nodes = Some(PathBuf::from("/in/nodes.txt"));
-    let files = Files::new(Arc::new(sim.clone()));
-    let plan = job::plan(&files, &options).unwrap();
+    let files = files_of(&sim);
+    let plan = job::plan(&files, &options, None).unwrap();
     assert_eq!((plan.input.node_count, plan.input.edge_count), (5, 3));
     let source = Source::Edges(Box::new(options));
     let (clustering, output) = (ClusterOptions::default(), Path::new(OUTPUT));
@@ -339,7 +313,7 @@ fn listed_nodes_come_after_those_of_the_edges_as_communities_of_their_own() {
 fn a_node_list_that_cannot_be_read_is_named_and_leaves_nothing() {
     let mut options = options();
     options.input.nodes = Some(PathBuf::from("/in/nodes.txt"));
-    let sim = storage("a\tb\t1\n");
+    let sim = storage_of("a\tb\t1\n");
     let error = build(&sim, &options).unwrap_err();
     assert!(error.to_string().contains("/in/nodes.txt"), "{error}");
     sim.put("/in/nodes.txt", b"a\n\tx\n");
@@ -347,7 +321,7 @@ fn a_node_list_that_cannot_be_read_is_named_and_leaves_nothing() {
     assert_eq!(error.to_string(), "/in/nodes.txt:2:1: node has no name");
     assert_eq!(sim.paths().len(), 2);
     // Nodes alone are no graph.
-    let sim = storage("# nothing\n");
+    let sim = storage_of("# nothing\n");
     sim.put("/in/nodes.txt", b"a\nb\n");
     let error = build(&sim, &options).unwrap_err();
     assert_eq!(error.message(), "the input holds no edges");

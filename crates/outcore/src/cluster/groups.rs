@@ -2,13 +2,15 @@
 //!
 //! They are those of star seeding (see `seeding`), or single nodes. Labels are dense: the leaders in node
 //! order, then the nodes that follow none. When communities are refined, a node follows a leader of
-//! its own community only.
+//! its own community only. If the size of communities is limited, followers join in node order as long
+//! as there is room beside the leader, and the others are alone; inside a class there always is.
 //!
 //! The weight inside a community is added up in the same scan: both ends of an arc are known when the
 //! later of the two nodes has its label. Memory: 4 bytes a node, and the sums.
 
 use super::bits::Bits;
 use super::cache::BlockSource;
+use super::cap::Sizes;
 use super::objective::Sums;
 use super::parallel::{PerThread, for_chunks, piece_nodes};
 use super::seeding::Stars;
@@ -68,6 +70,9 @@ pub(super) fn first_groups<S: Sum, O: Sums>(
     let (labels, mut next) = leader_labels(&leads, node_count);
     // Memory is touched as it is needed.
     let mut sums = O::empty(rule, node_count);
+    let count_of = |node: usize| counts.get(node).copied().unwrap_or(1);
+    let most = O::most(rule).filter(|_| classes.is_none());
+    let mut sizes = leader_sizes(&leads, &labels, most, count_of);
     let scratch = PerThread::new(ArcScratch::default);
     let mut found = Vec::new();
     source.for_all(|block| {
@@ -85,7 +90,8 @@ pub(super) fn first_groups<S: Sum, O: Sums>(
             })
         })?;
         for (node, found) in (first..).zip(&mut found) {
-            if found.label == ALONE {
+            let is_led = found.label != ALONE && !leads.get(node);
+            if found.label == ALONE || is_led && !sizes.take(found.label, count_of(node)) {
                 found.label = next;
                 next += 1;
             }
@@ -103,7 +109,7 @@ pub(super) fn first_groups<S: Sum, O: Sums>(
         }
         for (local, found) in found.iter().enumerate() {
             let strength = found.arcs + 2.0 * block.self_loop(local);
-            let count = counts.get(first + local).copied().unwrap_or(1);
+            let count = count_of(first + local);
             sums.add(found.label, count, strength, found.arcs - 2.0 * found.earlier);
         }
         Ok(())
@@ -122,6 +128,22 @@ fn leader_labels(leads: &Bits, node_count: usize) -> (Vec<AtomicU32>, u32) {
         next += 1;
     });
     (labels, next)
+}
+
+/// The sizes of communities in which leaders are alone, if there is a limit.
+fn leader_sizes(
+    leads: &Bits,
+    labels: &[AtomicU32],
+    most: Option<u32>,
+    count_of: impl Fn(usize) -> u32,
+) -> Sizes {
+    let mut sizes = Sizes::new(most, 0);
+    if most.is_some() {
+        leads.for_each(0..labels.len(), |node| {
+            sizes.add(labels[node].load(Relaxed), count_of(node));
+        });
+    }
+    sizes
 }
 
 fn follow<S: Sum>(

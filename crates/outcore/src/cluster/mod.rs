@@ -11,6 +11,7 @@
 
 mod bits;
 mod cache;
+mod cap;
 mod closing;
 #[cfg(test)]
 mod component_tests;
@@ -59,13 +60,15 @@ pub use start::Given;
 pub(crate) use tally::Tally;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::Graph;
+use crate::graph::{ArcScratch, Graph};
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use cap::Capped;
 use closing::Outcome;
 use groups::Start;
 use map_equation::CodeLength;
 use modularity::{Density, Null};
+use parallel::{PerThread, for_chunks, piece_nodes};
 use std::path::Path;
 use table::Sum;
 
@@ -116,11 +119,13 @@ pub struct ClusterOptions {
     pub max_sweeps: Option<u32>,
     /// Label propagation: the sweeps end when at most this share of the nodes changes; 0 ends them when none does.
     pub tolerance: f64,
-    /// Arcs lighter than this are as if they were not there, for label propagation and components.
+    /// Arcs lighter than this are as if they were not there.
     pub min_weight: f64,
     /// Keeps the groups of every level, of the methods that have levels.
     #[serde(default)]
     pub levels: bool,
+    /// No community has more nodes; all methods but components can be limited so.
+    pub max_size: Option<u32>,
     /// More options of label propagation.
     pub propagation: PropagationOptions,
 }
@@ -137,7 +142,7 @@ impl ClusterOptions {
                     let least = Grouping::BYTES_A_NODE * graph.node_count();
                     memory.node_bytes = memory.node_bytes.max(least);
                 }
-                memory.node_bytes += self.held_bytes() * graph.node_count();
+                memory.node_bytes += (self.held_bytes() + self.size_bytes()) * graph.node_count();
                 memory
             }
         }
@@ -158,10 +163,17 @@ impl ClusterOptions {
             method => {
                 let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
                 let bytes = ClusterMemory::bytes_a_node(method, directed).max(least);
-                8 * (bytes + self.held_bytes())
+                8 * (bytes + self.held_bytes() + self.size_bytes())
             }
         };
         (bits * node_count).div_ceil(8)
+    }
+
+    /// Bytes a node that limited sizes take on several levels, at most: the size of its group, and how many
+    /// nodes that stands for on the next level; with several resolutions, a community's of the first.
+    fn size_bytes(&self) -> u64 {
+        let arrays = if self.resolution.len() > 1 { 3 } else { 2 };
+        if self.max_size.is_some() { arrays * size_of::<u32>() as u64 } else { 0 }
     }
 }
 
@@ -176,6 +188,7 @@ impl Default for ClusterOptions {
             tolerance: 0.001,
             min_weight: 0.0,
             levels: false,
+            max_size: None,
             propagation: PropagationOptions::default(),
         }
     }
@@ -350,6 +363,11 @@ impl Job<'_> {
         self.memory - self.needed
     }
 
+    /// The most nodes of a community, if there can be more.
+    fn most(&self) -> Option<u32> {
+        self.options.max_size.filter(|&most| u64::from(most) < self.graph.node_count())
+    }
+
     fn too_little_memory(&self, needed: u64) -> Error {
         let message = format!(
             "clustering needs {} of memory, and {} are given",
@@ -378,6 +396,41 @@ impl Job<'_> {
         self.find_on_levels::<S>()
     }
 
+    /// The mean weight of an arc: known of the graph, and found by a scan where light arcs are not seen.
+    fn mean_weight<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<f64> {
+        if self.options.min_weight == 0.0 {
+            return Ok(self.graph.weight_total() / self.graph.arc_count().max(1) as f64);
+        }
+        let scratch = PerThread::new(ArcScratch::default);
+        let (mut total, mut arcs) = (0.0, 0);
+        let mut nodes = Vec::new();
+        source.for_all(|block| {
+            tell(self.observer, Event::Advance { done: 0 })?;
+            nodes.clear();
+            nodes.resize(block.node_count(), (0.0, 0));
+            let piece = piece_nodes(block.node_count(), block.arc_count());
+            for_chunks(&mut nodes, piece, |begin, nodes| {
+                scratch.with(|scratch| {
+                    for (local, node) in (begin..).zip(nodes) {
+                        let (mut sum, mut count) = (S::default(), 0);
+                        block.for_each_segment(local, scratch, |targets, codes| {
+                            count += targets.len() as u64;
+                            S::for_each(targets, codes, |_, weight| sum += weight);
+                        })?;
+                        *node = (sum.value(), count);
+                    }
+                    Ok(())
+                })
+            })?;
+            for (sum, count) in &nodes {
+                total += sum;
+                arcs += count;
+            }
+            Ok(())
+        })?;
+        Ok(total / arcs.max(1) as f64)
+    }
+
     /// The communities of a method with several levels, at each resolution.
     fn find_on_levels<S: Sum>(&self) -> Result<Vec<Communities>> {
         // The other half is for contractions and the levels above.
@@ -386,18 +439,20 @@ impl Job<'_> {
         let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
         order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));
         let resolutions = order.iter().map(|&at| self.options.resolution[at]);
+        let most = self.most();
         let outcomes = match self.options.method {
             Method::MapEquation => {
-                multilevel::find::<CodeLength>(self, &[()], Start::Stars, source)?
+                let rules = [((), most)];
+                multilevel::find::<Capped<CodeLength>>(self, &rules, Start::Stars, source)?
             }
             Method::Cpm => {
-                let mean = self.graph.weight_total() / self.graph.arc_count().max(1) as f64;
-                let nulls: Vec<Null> = resolutions.map(|r| Null::Count(r * mean)).collect();
-                multilevel::find::<Density>(self, &nulls, Start::Singletons, source)?
+                let mean = self.mean_weight::<S>(source)?;
+                let rules: Vec<_> = resolutions.map(|r| (Null::Count(r * mean), most)).collect();
+                multilevel::find::<Capped<Density>>(self, &rules, Start::Singletons, source)?
             }
             _ => {
-                let nulls: Vec<Null> = resolutions.map(Null::Strength).collect();
-                multilevel::find::<Density>(self, &nulls, Start::Stars, source)?
+                let rules: Vec<_> = resolutions.map(|r| (Null::Strength(r), most)).collect();
+                multilevel::find::<Capped<Density>>(self, &rules, Start::Stars, source)?
             }
         };
         let mut outcomes: Vec<(usize, Outcome)> = order.into_iter().zip(outcomes).collect();

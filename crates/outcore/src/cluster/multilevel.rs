@@ -16,7 +16,8 @@
 //!
 //! Memory: a label and a group for each node, a class for each group, and the objective's sums for
 //! each group or community: 36 bytes a node at most for the map equation (modularity and the constant
-//! Potts model: 20), if no two nodes are together; 15 to 20 as a rule (11 to 14).
+//! Potts model: 20), if no two nodes are together; 15 to 20 as a rule (11 to 14). If sizes are limited, 8
+//! more: the size of each group, and how many nodes it stands for.
 
 use super::bits::Bits;
 use super::cache::BlockSource;
@@ -314,7 +315,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         self.history.levels = self.history.levels.max(number);
         let memory = level.memory - level.source.kept_bytes();
         let (method, threads) = (self.job.options.method, rayon::current_num_threads());
-        let (most_labels, needed) = ClusterMemory::within(memory, &graph, method, threads);
+        let sizes = self.job.options.size_bytes() * graph.node_count();
+        let rest = memory.saturating_sub(sizes);
+        let (most_labels, needed) = ClusterMemory::within(rest, &graph, method, threads);
+        let needed = needed + sizes;
         if memory < needed {
             return Err(self.job.too_little_memory(self.job.memory + needed - memory));
         }

@@ -23,6 +23,8 @@ pub(super) const ALONE: u32 = u32::MAX - 1;
 pub(super) struct Visit {
     /// Its label.
     pub(super) present: u32,
+    /// How many nodes of the input it stands for.
+    pub(super) count: u32,
     /// Weight of its arcs to others of this label.
     pub(super) own: f64,
     /// Weight of all its arcs, loops not counted. Zero where the objective does not ask for it.
@@ -37,6 +39,8 @@ pub(super) trait Objective: Sync {
     const WEIGHS_NODES: bool;
     /// Whether votes lose by the hops of their label.
     const ATTENUATES: bool = false;
+    /// Whether it looks up something for each label, which [`prefetch`](Self::prefetch) asks for.
+    const LOOKS_UP_LABELS: bool = Self::WEIGHS_NODES;
     /// What leaving its label means for a node, whatever the new one.
     type Leaving: Copy;
 
@@ -80,6 +84,10 @@ pub(super) trait Sums: Objective + Sized {
 
     /// Whether it is asked how many nodes a node stands for.
     fn asks_for_counts(rule: Self::Rule) -> bool;
+    /// The most nodes of the input that a community may have, if there is a limit.
+    fn most(_rule: Self::Rule) -> Option<u32> {
+        None
+    }
     /// Without communities, with room for some.
     fn empty(rule: Self::Rule, capacity: usize) -> Self;
     /// Adds a node to a community: one that stands for `count` nodes, and changes the weight of the arcs

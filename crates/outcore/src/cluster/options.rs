@@ -143,17 +143,27 @@ impl ClusterOptions {
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
             return refuse("`--min-weight` is a number from 0".into());
         }
-        if self.min_weight > 0.0 && self.method.is_multilevel() {
-            let message = "`--min-weight` is of no use to this method when a graph is clustered";
-            return Err(Error::new(ErrorKind::Usage, message)
-                .hint("give it to `outcore build`, or use `--method label-propagation`"));
-        }
         if self.levels && !self.method.is_multilevel() {
             return Err(Error::new(ErrorKind::Usage, "`--levels` is of no use to this method")
                 .hint("it is for `--method` map-equation, modularity and cpm"));
         }
+        self.check_max_size()?;
         self.check_resolution()?;
         self.propagation.check()
+    }
+
+    fn check_max_size(&self) -> Result<()> {
+        if self.max_size == Some(0) {
+            return Err(Error::new(ErrorKind::Usage, "`--max-size` must be at least 1")
+                .hint("leave it out for no limit"));
+        }
+        if self.max_size.is_some() && self.method == Method::Components {
+            return Err(Error::new(ErrorKind::Usage, "`--max-size` is of no use to this method")
+                .hint(
+                    "components cannot be limited: use another method, or leave `--max-size` out",
+                ));
+        }
+        Ok(())
     }
 
     fn check_resolution(&self) -> Result<()> {

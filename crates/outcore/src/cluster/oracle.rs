@@ -78,7 +78,8 @@ impl Oracle {
                         let sums = self.sums(v, &state);
                         let own = sums.get(&state.labels[v]).copied().unwrap_or(0.0);
                         let other = sums.get(&label).copied().unwrap_or(0.0);
-                        if own < other * NEARLY && self.is_enough(other) {
+                        let has_room = self.has_room(&state.labels, label);
+                        if own < other * NEARLY && self.is_enough(other) && has_room {
                             state.hops[v] = self.nearest(v, label, &state).saturating_add(1);
                             state.labels[v] = label;
                             changes[v] += 1;
@@ -133,11 +134,42 @@ impl Oracle {
         if !self.start.is_empty() {
             return State { labels: self.start.clone(), hops: vec![0; n], changing: 0.0 };
         }
-        let given: Vec<Option<u32>> = (0..n).map(|v| self.given(v)).collect();
+        let given = self.all_given();
         let leaders: Vec<u32> = (0..n as u32).map(|v| self.leader(v, &given)).collect();
-        let hops = (0..n).map(|v| u8::from(leaders[v] as usize != v)).collect();
-        let labels = leaders.iter().map(|&u| given[u as usize].unwrap_or(u)).collect();
+        let label_of = |u: u32| given[u as usize].unwrap_or(u);
+        // Who leads has a place; who follows gets one as long as there is room.
+        let leads = |v: usize| leaders[v] as usize == v;
+        let mut labels: Vec<u32> =
+            (0..n).map(|v| if leads(v) { label_of(v as u32) } else { u32::MAX }).collect();
+        let mut hops = vec![0; n];
+        for v in (0..n).filter(|&v| !leads(v)) {
+            let label = label_of(leaders[v]);
+            let follows = self.has_room(&labels, label);
+            labels[v] = if follows { label } else { v as u32 };
+            hops[v] = u8::from(follows);
+        }
         State { labels, hops, changing: 0.0 }
+    }
+
+    /// The labels that nodes are given, as far as there is room: fixed nodes first.
+    fn all_given(&self) -> Vec<Option<u32>> {
+        let n = self.arcs.len();
+        let mut labels = vec![u32::MAX; n];
+        for v in (0..n).filter(|&v| self.is_fixed(v)) {
+            labels[v] = self.given(v).unwrap();
+        }
+        for v in (0..n).filter(|&v| !self.is_fixed(v)) {
+            if let Some(label) = self.given(v) {
+                labels[v] = if self.has_room(&labels, label) { label } else { v as u32 };
+            }
+        }
+        labels.into_iter().map(|label| Some(label).filter(|&label| label != u32::MAX)).collect()
+    }
+
+    /// Whether one more node may have a label.
+    fn has_room(&self, labels: &[u32], label: u32) -> bool {
+        let size = || labels.iter().filter(|&&other| other == label).count();
+        self.options.max_size.is_none_or(|most| size() < most as usize)
     }
 
     fn leader(&self, v: u32, given: &[Option<u32>]) -> u32 {
@@ -191,7 +223,7 @@ impl Oracle {
     fn best_label(&self, v: usize, state: &State, sweep: u32) -> Option<u32> {
         let mut sums = self.sums(v, state);
         let own = sums.get(&state.labels[v]).copied().unwrap_or(0.0);
-        sums.retain(|_, sum| self.is_enough(*sum));
+        sums.retain(|&label, sum| self.is_enough(*sum) && self.has_room(&state.labels, label));
         let most = sums.values().copied().fold(0.0, f64::max);
         if own >= most * NEARLY * NEARLY {
             return None;

@@ -26,6 +26,8 @@ pub(super) struct Levels {
     pub(super) cycles: u32,
     pub(super) seed: u64,
     pub(super) sweeps: u32,
+    /// The most nodes of the input in a community.
+    pub(super) max_size: Option<u32>,
     /// Labels that have lost their last node, in the constant Potts model, for nodes better off alone.
     pub(super) free: Vec<u32>,
     /// The group of each node of a level, from the graph up, of the last cycle.
@@ -71,7 +73,8 @@ impl Levels {
     pub(super) fn new((method, resolution): (Method, f64), cycles: u32, seed: u64) -> Self {
         let (free, groupings) = (Vec::new(), Vec::new());
         let (waiting, found) = (Vec::new(), Vec::new());
-        Self { method, resolution, waiting, found, cycles, seed, sweeps: 0, free, groupings }
+        let (sweeps, max_size) = (0, None);
+        Self { method, resolution, waiting, found, cycles, seed, sweeps, max_size, free, groupings }
     }
 
     /// The label of every node before the closing pass.
@@ -91,6 +94,7 @@ impl Levels {
     fn find_waiting(&mut self, level: &Level, number: u64, seed: u64, groups: &[u32]) {
         for resolution in std::mem::take(&mut self.waiting) {
             let mut other = Self::new((self.method, resolution), self.cycles, self.seed);
+            other.max_size = self.max_size;
             other.groupings.clone_from(&self.groupings);
             let labels = other.cycles(level, number, seed);
             let labels = groups.iter().map(|&group| labels[group as usize]).collect();
@@ -123,6 +127,13 @@ impl Levels {
         labels
     }
 
+    /// Whether `v` may come to the nodes with a label, all of which are counted.
+    fn has_room(&self, level: &Level, labels: &[u32], v: usize, label: u32) -> bool {
+        let members = labels.iter().zip(&level.counts).filter(|&(other, _)| *other == label);
+        let size: u32 = members.map(|(_, &count)| count).sum();
+        self.max_size.is_none_or(|most| size + level.counts[v] <= most)
+    }
+
     /// Leaders and those that follow them, or single nodes; labels are dense, leaders first.
     fn first_groups(&self, level: &Level, seed: u64, classes: Option<&[u32]>) -> Vec<u32> {
         let n = level.arcs.len() as u32;
@@ -131,21 +142,24 @@ impl Levels {
         let leaders: Vec<u32> = (0..n).filter(|&v| leads(v)).collect();
         let mut next = leaders.len() as u32;
         let may = |v: u32, u: u32| classes.is_none_or(|c| c[u as usize] == c[v as usize]);
-        let mut labels = Vec::new();
+        let label_of = |u: u32| leaders.binary_search(&u).map_or(u32::MAX, |label| label as u32);
+        let mut labels: Vec<u32> = (0..n).map(label_of).collect();
         for v in 0..n {
             let near = level.arcs[v as usize].iter().filter(|&&(u, _)| leads(u) && may(v, u));
             let most = near.clone().map(|&(_, w)| w).fold(0.0, f64::max);
             let key = |u: u32| (Hash::new(seed ^ u64::from(v)).of(u64::from(u), 1), !u);
             let least = most * (1.0 - RELATIVE_TOLERANCE);
             let best = near.filter(|&&(_, w)| w >= least).map(|&(u, _)| u).max_by_key(|&u| key(u));
-            let leader = if leads(v) { Some(v) } else { best };
-            labels.push(match leader.map(|u| leaders.binary_search(&u).unwrap() as u32) {
-                Some(label) => label,
-                None => {
-                    next += 1;
-                    next - 1
-                }
-            });
+            if leads(v) {
+                continue;
+            }
+            let label = best.map_or(next, label_of);
+            if self.has_room(level, &labels, v as usize, label) {
+                labels[v as usize] = label;
+            } else {
+                labels[v as usize] = next;
+            }
+            next += u32::from(labels[v as usize] == next);
         }
         labels
     }
@@ -213,7 +227,7 @@ impl Levels {
         let gains: Vec<(u32, f64, f64)> = level
             .weights(v, labels)
             .keys()
-            .filter(|&&label| allowed(label))
+            .filter(|&&label| allowed(label) && self.has_room(level, labels, v, label))
             .map(|&label| {
                 let (gain, scale) = self.gain(level, labels, sums, v, label);
                 (label, gain, scale * RELATIVE_TOLERANCE)
@@ -265,7 +279,8 @@ impl Levels {
                 for (v, label) in proposals {
                     let sums = self.sums_with(level, labels, label);
                     let (gain, scale) = self.gain(level, labels, &sums, v, label);
-                    if gain > scale * RELATIVE_TOLERANCE {
+                    let has_room = self.has_room(level, labels, v, label);
+                    if gain > scale * RELATIVE_TOLERANCE && has_room {
                         let Some(label) = self.target(labels, label) else { continue };
                         let left = std::mem::replace(&mut labels[v], label);
                         if classes.is_none() && !labels.contains(&left) {

@@ -9,10 +9,11 @@
 //!
 //! Several runs advance together: each block is swept for one after the other while it is in memory, so
 //! that the file is read once for all. A run does what it would do alone. Memory: 4.125 bytes a node and
-//! run; 2 more if votes are attenuated, 2 if visits are limited, 1 in directed graphs.
+//! run; 2 more if votes are attenuated, 2 if visits are limited, 4 if sizes are, 1 in directed graphs.
 
 use super::bits::Bits;
 use super::cache::BlockSource;
+use super::cap::Capped;
 use super::closing::Outcome;
 use super::label_propagation::InsideWeight;
 use super::memory::ClusterMemory;
@@ -66,15 +67,18 @@ pub(super) fn node_bits(
     let propagation = &options.propagation;
     let (attenuates, runs) = (propagation.attenuates(), propagation.runs());
     let (directed_byte, has_given) = (u64::from(directed), u64::from(given_count > 0));
+    // Sizes by label; while labels begin and runs agree, of one run at a time.
+    let sizes = if options.max_size.is_some() { 4 } else { 0 };
     // Label, moves, visits, hops, and a bit for who is active.
     let moves = directed_byte.max(u64::from(attenuates));
-    let run = 8 * (4 + moves + 2 * u64::from(limits_visits) + u64::from(attenuates)) + 1;
+    let run = 8 * (4 + sizes + moves + 2 * u64::from(limits_visits) + u64::from(attenuates)) + 1;
     let results = if propagation.consensus.is_some() { 1 } else { runs };
     let sweeping = runs * run;
     // All labels of the runs, those that the last one begins with, and its own.
-    let agreeing = if results < runs { 32 * runs + 32 + 33 + 8 * directed_byte } else { 0 };
+    let agreeing =
+        if results < runs { 32 * runs + 32 + 33 + 8 * (directed_byte + sizes) } else { 0 };
     // Given labels are renamed beside their names, before the labels of the runs are there.
-    let starting = 32 * (2 * given_count).max(has_given + runs) + 9 * runs;
+    let starting = 32 * (2 * given_count).max(has_given + runs) + 9 * runs + 8 * sizes;
     let closing = if directed { (8 * results).max(4 * results + 16) } else { 8 * results };
     sweeping.max(agreeing).max(starting).max(8 * closing + 2) + has_given
 }
@@ -128,8 +132,8 @@ impl State {
 /// A run under way, by what it asks of a vote.
 enum Run<'a> {
     Plain(Nodes<'a, InsideWeight>),
-    Cut(Nodes<'a, Votes<false>>),
-    Attenuated(Nodes<'a, Votes<true>>, f64),
+    Bounded(Nodes<'a, Capped<Votes<false>>>),
+    Attenuated(Nodes<'a, Capped<Votes<true>>>, f64),
 }
 
 impl<'a> Run<'a> {
@@ -148,15 +152,15 @@ impl<'a> Run<'a> {
         };
         let changes = vec![0; if directed { nodes } else { 0 }];
         let (labels, active, seed) = (&state.labels[..], &state.active, set.seed);
-        let (cutoff, shuffled) = (options.label_cutoff, false);
+        let (cutoff, most, shuffled) = (options.label_cutoff, job.most(), false);
         if attenuates {
-            let objective = Votes::new(cutoff);
+            let objective = Capped::over(Votes::new(cutoff), most, labels);
             let nodes =
                 Nodes { labels, active, changes, counts: &[], seed, objective, shuffled, rules };
             Self::Attenuated(nodes, set.attenuation)
-        } else if cutoff > 0.0 {
-            let objective = Votes::new(cutoff);
-            Self::Cut(Nodes {
+        } else if cutoff > 0.0 || most.is_some() {
+            let objective = Capped::over(Votes::new(cutoff), most, labels);
+            Self::Bounded(Nodes {
                 labels,
                 active,
                 changes,
@@ -185,10 +189,10 @@ impl<'a> Run<'a> {
     fn begin(&mut self, rule: AttenuationRule, number: u32, moved: f64) {
         match self {
             Self::Plain(nodes) => nodes.freeze(number),
-            Self::Cut(nodes) => nodes.freeze(number),
+            Self::Bounded(nodes) => nodes.freeze(number),
             Self::Attenuated(nodes, value) => {
                 nodes.freeze(number);
-                nodes.objective.set_factors(|hops| match rule {
+                nodes.objective.objective.set_factors(|hops| match rule {
                     AttenuationRule::Hops => 1.0 - *value * hops,
                     AttenuationRule::Change => 1.0 - libm::pow(moved * hops, *value),
                 });
@@ -205,7 +209,7 @@ impl<'a> Run<'a> {
     ) -> Result<Swept> {
         match self {
             Self::Plain(nodes) => sweep_block(block, directed, nodes, workshop, number),
-            Self::Cut(nodes) => sweep_block(block, directed, nodes, workshop, number),
+            Self::Bounded(nodes) => sweep_block(block, directed, nodes, workshop, number),
             Self::Attenuated(nodes, _) => sweep_block(block, directed, nodes, workshop, number),
         }
     }
@@ -214,7 +218,7 @@ impl<'a> Run<'a> {
 impl Job<'_> {
     /// Propagates labels; gives a result for each value of a list among the options.
     pub(super) fn propagate<S: Sum>(&self, given: Given) -> Result<Vec<Communities>> {
-        let start = given.into_labels(self.graph.node_count() as usize)?;
+        let start = given.into_labels(self.graph.node_count() as usize, self.most())?;
         let options = &self.options.propagation;
         if let Some(consensus) = options.consensus {
             return Ok(vec![self.agree::<S>(consensus, start)?]);
@@ -239,7 +243,7 @@ impl Job<'_> {
         let mut before = History { scans: source.scans(), ..History::default() };
         drop(source);
         runs.iter().for_each(|run| before.add(&run.history));
-        let again = Start::again(runs[0].labels.clone(), held);
+        let again = Start::again(runs[0].labels.clone(), held, self.most());
         let labelings = runs.into_iter().map(|run| run.labels).collect();
         let (mut outcomes, held) = {
             let view = self.options.view().agreeing(labelings, consensus.share);
@@ -269,7 +273,7 @@ impl Job<'_> {
             sets.iter().map(|set| State::new(count, set.attenuation > 0.0)).collect();
         self.first_labels::<S>(source, sets, &states, &start)?;
         states.iter().for_each(|state| state.active.fill(true));
-        let Start { held, .. } = start;
+        let held = start.into_held();
         let histories = {
             let mut runs: Vec<Run<'_>> = sets
                 .iter()

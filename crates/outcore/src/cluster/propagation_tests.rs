@@ -1,7 +1,7 @@
 //! Promises of label propagation beyond its plain form.
 
 use super::options::{AttenuationRule, Consensus, Seeding, Visits};
-use super::tests::{Edges, PLENTY, POOLS, find, one, plain, scratch, some_edges};
+use super::tests::{Edges, PLENTY, POOLS, find, max_sizes, one, plain, scratch, some_edges};
 use super::*;
 use crate::graph::View;
 use crate::progress::Silent;
@@ -18,8 +18,10 @@ fn some_options() -> impl Strategy<Value = ClusterOptions> {
         Just(Visits::RootOfDegree)
     ];
     let sweeps = prop_oneof![Just((30, 0.001)), Just((4, 0.0)), Just((u32::MAX, 0.0))];
-    (attenuation, cutoff, visits, sweeps, 0..1000u64, 0..4u8).prop_map(
-        |(attenuation, label_cutoff, max_visits, (max_sweeps, tolerance), seed, kinds)| {
+    let choices = (0..1000u64, 0..4u8, max_sizes());
+    (attenuation, cutoff, visits, sweeps, choices).prop_map(
+        |(attenuation, label_cutoff, max_visits, (max_sweeps, tolerance), choices)| {
+            let (seed, kinds, max_size) = choices;
             let propagation = PropagationOptions {
                 attenuation: vec![attenuation],
                 attenuation_rule: [AttenuationRule::Hops, AttenuationRule::Change]
@@ -30,7 +32,7 @@ fn some_options() -> impl Strategy<Value = ClusterOptions> {
                 ..PropagationOptions::default()
             };
             let max_sweeps = Some(max_sweeps);
-            ClusterOptions { seed, max_sweeps, tolerance, propagation, ..plain() }
+            ClusterOptions { seed, max_sweeps, tolerance, max_size, propagation, ..plain() }
         },
     )
 }
@@ -75,6 +77,14 @@ fn results(graph: &Graph, options: &ClusterOptions, given: &Given) -> Vec<Commun
     first.unwrap()
 }
 
+/// With room for the fixed nodes.
+fn roomy(options: ClusterOptions, given: &Given) -> ClusterOptions {
+    let count = |label: u32| given.fixed.iter().filter(|&&other| other == label).count() as u32;
+    let labels = given.fixed.iter().filter(|&&label| label != u32::MAX);
+    let least = labels.map(|&label| count(label)).max().unwrap_or(0);
+    ClusterOptions { max_size: options.max_size.map(|most| most.max(least)), ..options }
+}
+
 fn with(propagation: PropagationOptions) -> ClusterOptions {
     ClusterOptions { propagation, ..plain() }
 }
@@ -85,12 +95,13 @@ proptest! {
     /// Attenuation, cutoff, visits, first and fixed labels, in any combination; and it ends.
     #[test]
     fn propagation_is_that_of_the_oracle((edges, given) in some_start(), options in some_options()) {
-        let graph = edges.graph();
+        let (graph, options) = (edges.graph(), roomy(options, &given));
         let oracle = edges.oracle_from(&graph, &options, given.clone());
         let expected = oracle.cluster();
         let found = results(&graph, &options, &given).remove(0);
         prop_assert_eq!((found.sweeps, found.arcs_visited), (expected.1, expected.2));
         prop_assert_eq!(&found.labels, &expected.0);
+        prop_assert!(options.max_size.is_none_or(|most| found.largest <= u64::from(most)));
         let rated = quality(&graph, &found.labels, &Silent).unwrap();
         if given.fixed.is_empty() {
             prop_assert_eq!(rated.disconnected_count, 0);
@@ -105,7 +116,7 @@ proptest! {
 
     #[test]
     fn several_sets_are_each_as_alone((edges, given) in some_start(), options in some_options()) {
-        let graph = edges.graph();
+        let (graph, options) = (edges.graph(), roomy(options, &given));
         let values = vec![0.0, 0.3, 1.0];
         let of = |attenuation: Vec<f64>| {
             let propagation = PropagationOptions { attenuation, ..options.propagation.clone() };
@@ -143,7 +154,7 @@ proptest! {
         runs in 2..5u32,
         share in prop_oneof![Just(0.3), Just(0.5), Just(1.0)],
     ) {
-        let graph = edges.graph();
+        let (graph, options) = (edges.graph(), roomy(options, &given));
         let labelings: Vec<Vec<u32>> = (0..runs)
             .map(|run| {
                 let options = ClusterOptions { seed: options.seed + u64::from(run), ..options.clone() };
@@ -160,6 +171,7 @@ proptest! {
         options.propagation.consensus = Some(Consensus::new(runs, share));
         let found = one(Ok(results(&graph, &options, &given)));
         prop_assert_eq!(&found.labels, &expected);
+        prop_assert!(options.max_size.is_none_or(|most| found.largest <= u64::from(most)));
         let rated = quality(&graph, &found.labels, &Silent).unwrap();
         prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
     }

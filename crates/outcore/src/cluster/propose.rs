@@ -149,7 +149,7 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
                         let (targets, codes) = self.nodes.votes(targets, codes, &mut worker.ballot);
                         let first = worker.labels.len();
                         worker.labels.extend(targets.iter().map(label));
-                        if O::WEIGHS_NODES {
+                        if O::LOOKS_UP_LABELS {
                             let prefetch = |&label: &u32| self.nodes.objective.prefetch(label);
                             worker.labels[first..].iter().for_each(prefetch);
                         }
@@ -201,12 +201,13 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
     fn visit(&self, local: u32, own: f64, arcs: S) -> Visit {
         let present = self.present(local);
         if !O::WEIGHS_NODES {
-            return Visit { present, own, ..Visit::default() };
+            return Visit { present, own, count: 1, ..Visit::default() };
         }
         let arcs = arcs.value();
         let strength = arcs + 2.0 * self.block.self_loop(local as usize);
         let count = self.nodes.count(self.block.first_node() + local);
-        Visit { present, own, arcs, mass: self.nodes.objective.mass(count, strength) }
+        let mass = self.nodes.objective.mass(count, strength);
+        Visit { present, count, own, arcs, mass }
     }
 
     fn present(&self, local: u32) -> u32 {

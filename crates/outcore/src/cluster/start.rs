@@ -2,16 +2,20 @@
 //!
 //! A label is a node: a community that is given is known by its first member. A node that is given a
 //! label leads, and lends it to others as leaders do; so nodes that are new since an earlier result join
-//! its communities at once. Memory: 4 bytes a node for what is given, until the sweeps begin.
+//! its communities at once. If the size of communities is limited, fixed nodes have their places first,
+//! then those that are given a label, then those that lead, then those that follow, each in node order;
+//! who finds no room is alone. Memory: 4 bytes a node for what is given, until the sweeps begin.
 
 use super::bits::Bits;
 use super::cache::BlockSource;
+use super::cap::Sizes;
 use super::hash::LEAD;
 use super::parallel::{PerThread, for_ranges};
 use super::seeding::{Stars, seed_block};
 use super::table::Sum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Block};
+use crate::units::format_counted;
 use crate::weight::RELATIVE_TOLERANCE;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
@@ -35,8 +39,9 @@ impl Given {
         u64::from(!self.initial.is_empty()) + u64::from(!self.fixed.is_empty())
     }
 
-    /// The first label of each node, as a node or none, and the nodes that keep theirs.
-    pub(super) fn into_labels(self, node_count: usize) -> Result<Start> {
+    /// The first label of each node, as a node or none, and the nodes that keep theirs; at most `most`
+    /// nodes with the same label.
+    pub(super) fn into_labels(self, node_count: usize, most: Option<u32>) -> Result<Start> {
         let Self { mut initial, mut fixed } = self;
         for labels in [&initial, &fixed] {
             let fits = labels.iter().all(|&label| label == NONE || (label as usize) < node_count);
@@ -59,8 +64,37 @@ impl Given {
             let fixed = fixed.iter().enumerate().filter(|&(_, &label)| label != NONE);
             fixed.for_each(|(node, &label)| initial[node] = label);
         }
-        Ok(Start { given: initial, held })
+        if let Some(most) = most {
+            limit(&mut initial, held.as_ref(), most)?;
+        }
+        Ok(Start { given: initial, held, most })
     }
+}
+
+/// Lets only so many nodes have the same label, first those that are held, then the others in order; the
+/// rest begin alone, each with its own label. Nobody else has that: the node for which a label is named
+/// has it, and is the first to get its place.
+fn limit(labels: &mut [u32], held: Option<&Bits>, most: u32) -> Result<()> {
+    let mut sizes = Sizes::new(Some(most), labels.len());
+    let is_held = |node: usize| held.is_some_and(|held| held.get(node));
+    if let Some(held) = held {
+        held.for_each(0..labels.len(), |node| sizes.add(labels[node], 1));
+    }
+    let largest = sizes.largest();
+    if largest > most {
+        let message = format!(
+            "{} of `--fixed` have the same label, more than `--max-size {most}`",
+            format_counted(largest.into(), "node", "nodes")
+        );
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint(format!("use `--max-size {largest}` or more")));
+    }
+    for (node, label) in labels.iter_mut().enumerate().filter(|(_, label)| **label != NONE) {
+        if !is_held(node) && !sizes.take(*label, 1) {
+            *label = node as u32;
+        }
+    }
+    Ok(())
 }
 
 /// Turns numbers of communities into their first members, or into the label of the first of their
@@ -90,6 +124,8 @@ pub(super) struct Start {
     given: Vec<u32>,
     /// Nodes that keep their label.
     pub(super) held: Option<Bits>,
+    /// The most nodes of a community, if there is a limit.
+    most: Option<u32>,
 }
 
 /// What one run begins with.
@@ -105,8 +141,13 @@ pub(super) struct FirstLabels<'a> {
 
 impl Start {
     /// From the labels of a run: every node is given one.
-    pub(super) fn again(given: Vec<u32>, held: Option<Bits>) -> Self {
-        Self { given, held }
+    pub(super) fn again(given: Vec<u32>, held: Option<Bits>, most: Option<u32>) -> Self {
+        Self { given, held, most }
+    }
+
+    /// Forgets what is given.
+    pub(super) fn into_held(self) -> Option<Bits> {
+        self.held
     }
 
     /// Every node with its own label or that which it is given: no scan.
@@ -161,6 +202,10 @@ impl Start {
 
     /// From the leaders that nodes have found to the labels of these.
     fn rename(&self, first: &FirstLabels<'_>) -> Result<()> {
+        if self.most.is_some() {
+            self.rename_within_limit(first);
+            return Ok(());
+        }
         if self.given.is_empty() && first.hops.is_empty() {
             return Ok(());
         }
@@ -170,12 +215,36 @@ impl Start {
                 if let Some(hops) = first.hops.get(node) {
                     hops.store(u8::from(leader as usize != node), Relaxed);
                 }
-                if let Some(&label) = self.given.get(leader as usize).filter(|l| **l != NONE) {
+                if let Some(label) = self.given(leader) {
                     first.labels[node].store(label, Relaxed);
                 }
             }
             Ok(())
         })
+    }
+
+    /// As [`rename`](Self::rename), one node after the other: who follows a leader whose community is full
+    /// stays alone.
+    fn rename_within_limit(&self, first: &FirstLabels<'_>) {
+        let mut sizes = Sizes::new(self.most, first.labels.len());
+        let label_of = |leader: u32| self.given(leader).unwrap_or(leader);
+        let leads = |(node, leader): &(u32, &AtomicU32)| leader.load(Relaxed) == *node;
+        let nodes = || (0..).zip(first.labels);
+        nodes().filter(leads).for_each(|(node, _)| sizes.add(label_of(node), 1));
+        for (node, label) in nodes() {
+            let leader = label.load(Relaxed);
+            let follows = leader != node && sizes.take(label_of(leader), 1);
+            let taken = if leader == node || follows { label_of(leader) } else { node };
+            label.store(taken, Relaxed);
+            if let Some(hops) = first.hops.get(node as usize) {
+                hops.store(u8::from(follows), Relaxed);
+            }
+        }
+    }
+
+    /// The label that a node is given.
+    fn given(&self, node: u32) -> Option<u32> {
+        self.given.get(node as usize).copied().filter(|label| *label != NONE)
     }
 }
 
@@ -187,9 +256,27 @@ mod tests {
     fn communities_are_known_by_their_first_member() {
         let initial = vec![2, NONE, 0, 2, 0, NONE];
         let given = Given { initial, fixed: Vec::new() };
-        let start = given.into_labels(6).unwrap();
+        let start = given.into_labels(6, None).unwrap();
         assert_eq!(start.given, [0, NONE, 2, 0, 2, NONE]);
         assert!(start.held.is_none());
+    }
+
+    /// Those that are held have their place first.
+    #[test]
+    fn who_finds_no_room_begins_alone() {
+        let initial = vec![0, 0, NONE, 1, 0, 1];
+        let fixed = vec![NONE, NONE, 0, NONE, NONE, NONE];
+        let fixed = |node: usize, label| {
+            let mut fixed = fixed.clone();
+            fixed[node] = label;
+            fixed
+        };
+        let start = |fixed: Vec<u32>, most| {
+            Given { initial: initial.clone(), fixed }.into_labels(6, Some(most))
+        };
+        assert_eq!(start(Vec::new(), 2).unwrap().given, [0, 0, NONE, 3, 4, 3]);
+        assert_eq!(start(fixed(4, 5), 2).unwrap().given, [4, 1, 2, 3, 4, 3]);
+        assert!(start(fixed(4, 0), 1).is_err_and(|error| error.kind() == ErrorKind::Usage));
     }
 
     /// Community 0 of the first labels has a node that is fixed in community 5 with node 1.
@@ -197,7 +284,7 @@ mod tests {
     fn what_is_fixed_names_the_communities_it_is_in() {
         let initial = vec![0, NONE, 0, 1, 1, 0];
         let fixed = vec![NONE, 5, 5, NONE, NONE, 0];
-        let start = Given { initial, fixed }.into_labels(6).unwrap();
+        let start = Given { initial, fixed }.into_labels(6, None).unwrap();
         assert_eq!(start.given, [1, 1, 1, 3, 3, 5]);
         let held = start.held.unwrap();
         assert_eq!((0..6).filter(|&node| held.get(node)).collect::<Vec<_>>(), [1, 2, 5]);
@@ -207,7 +294,7 @@ mod tests {
     fn labels_of_another_graph_are_refused() {
         for labels in [vec![0; 5], vec![0, 1, 2, 6, 3, 3]] {
             let given = Given { initial: labels, fixed: Vec::new() };
-            assert!(given.into_labels(6).is_err());
+            assert!(given.into_labels(6, None).is_err());
         }
     }
 }

@@ -180,6 +180,11 @@ pub(super) fn some_edges() -> impl Strategy<Value = Edges> {
     )
 }
 
+/// Limits of the size of communities.
+pub(super) fn max_sizes() -> impl Strategy<Value = Option<u32>> {
+    prop_oneof![3 => Just(None), 2 => (1..30u32).prop_map(Some), 1 => Just(Some(1000))]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -190,9 +195,10 @@ proptest! {
         edges in some_edges(),
         seed in 0..1000u64,
         tolerance in prop_oneof![Just(0.0), Just(0.001), Just(0.05)],
+        max_size in max_sizes(),
     ) {
         let graph = edges.graph();
-        let options = ClusterOptions { seed, tolerance, ..plain() };
+        let options = ClusterOptions { seed, tolerance, max_size, ..plain() };
         let expected = edges.oracle(&graph, &options).cluster();
         let tiny = Limits { large_degree: 3, most_labels: 2 };
         let mut first: Option<Communities> = None;
@@ -204,7 +210,7 @@ proptest! {
         ] {
             let found = POOLS[pool].install(|| {
                 let threads = rayon::current_num_threads();
-                let needed = ClusterMemory::of(&graph, options.method, threads).total_bytes();
+                let needed = options.memory(&graph, 0, threads).total_bytes();
                 let (given, memory) = (Given::default(), needed + spare);
                 one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
@@ -218,6 +224,7 @@ proptest! {
             first = Some(found);
         }
         let found = first.unwrap();
+        prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
         let rated = quality(&graph, &found.labels, &Silent).unwrap();
         prop_assert_eq!(rated.disconnected_count, 0);
         prop_assert_eq!(rated.community_count, found.community_count);

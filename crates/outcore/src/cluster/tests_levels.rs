@@ -2,8 +2,8 @@
 
 use super::oracle_levels::{Level, Levels};
 use super::tests::{
-    Edges, PLENTY, POOLS, cliques, find, modularity_by_definition, one, ring_of_cliques, scratch,
-    some_edges,
+    Edges, PLENTY, POOLS, cliques, find, max_sizes, modularity_by_definition, one, ring_of_cliques,
+    scratch, some_edges,
 };
 use super::*;
 use crate::io::Files;
@@ -88,11 +88,13 @@ proptest! {
         (method, resolution) in methods(),
         seed in 0..1000u64,
         cycles in 1..=3u32,
+        max_size in max_sizes(),
     ) {
         let graph = edges.graph();
         let resolution = vec![resolution];
-        let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, ..ClusterOptions::default() };
+        let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, ..ClusterOptions::default() };
         let mut oracle = Levels::new((method, resolution[0]), cycles, seed);
+        oracle.max_size = max_size.filter(|&most| most < edges.node_count);
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
         let tiny = Limits { large_degree: 3, most_labels: 2 };
@@ -105,7 +107,7 @@ proptest! {
         ] {
             let found = POOLS[pool].install(|| {
                 let threads = rayon::current_num_threads();
-                let needed = ClusterMemory::of(&graph, method, threads).total_bytes();
+                let needed = options.memory(&graph, 0, threads).total_bytes();
                 let (given, memory) = (Given::default(), needed + spare);
                 one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
@@ -117,6 +119,7 @@ proptest! {
             first = Some(found);
         }
         let found = first.unwrap();
+        prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
         prop_assert!(found.scans <= [12, 16, 20][cycles as usize - 1]);
         let rated = quality(&graph, &found.labels, &Silent).unwrap();
         prop_assert_eq!(rated.disconnected_count, 0);
@@ -136,13 +139,15 @@ proptest! {
         edges in undirected(),
         method in prop_oneof![Just(Method::Modularity), Just(Method::Cpm)],
         seed in 0..1000u64,
+        max_size in max_sizes(),
     ) {
         let graph = edges.graph();
         let resolution = vec![0.1, 1.0, 0.4];
         let levels = true;
-        let options = ClusterOptions { method, resolution, seed, levels, ..ClusterOptions::default() };
+        let options = ClusterOptions { method, resolution, seed, max_size, levels, ..ClusterOptions::default() };
         let mut oracle = Levels::new((method, 1.0), options.cycles, seed);
         oracle.waiting = vec![0.4, 0.1];
+        oracle.max_size = max_size.filter(|&most| most < edges.node_count);
         let first = (oracle.cluster(&level(&edges)), oracle.groupings.clone());
         let expected = [&oracle.found[1], &first, &oracle.found[0]];
         let finish = edges.oracle(&graph, &options);
@@ -153,10 +158,30 @@ proptest! {
                 cluster_within(&graph, &options, given, needed + spare, scratch(), limits, &Silent)
             }).unwrap();
             for (found, (labels, groups)) in found.iter().zip(expected) {
+                prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
                 prop_assert_eq!(&found.labels, &finish.finish(labels));
                 prop_assert_eq!(&groupings(graph.files(), found), groups);
             }
         }
+    }
+
+    /// Arcs that are too light count as if the graph had been built without them.
+    #[test]
+    fn a_least_weight_is_a_graph_of_its_own(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        min_weight in prop_oneof![Just(0.2), Just(1.0), Just(1.5), Just(3e5)],
+        seed in 0..1000u64,
+    ) {
+        let resolution = vec![resolution];
+        let options = ClusterOptions { method, resolution, seed, ..ClusterOptions::default() };
+        let expected = find(&edges.heavier_than(min_weight), &options);
+        let found = find(&edges, &ClusterOptions { min_weight, ..options });
+        prop_assert_eq!(&found.labels, &expected.labels);
+        prop_assert_eq!(found.sweeps, expected.sweeps);
+        prop_assert!((found.modularity - expected.modularity).abs() < 1e-9);
+        let bits = |found: &Communities| found.code_length.unwrap_or(0.0);
+        prop_assert!((bits(&found) - bits(&expected)).abs() < 1e-9);
     }
 
     /// Also where rounding makes ties unequal.

@@ -10,10 +10,19 @@ use crate::progress::{Event, Stage, tell};
 use crate::units::format_counted;
 use std::path::Path;
 
+/// Lines that begin with this mean nothing.
+const COMMENT: &[u8] = b"#";
+
 /// Checks that the files that the options name are there, before the work and not after it.
 pub(super) fn check(files: &Files, options: &PropagationOptions) -> Result<()> {
     let paths = options.files().filter(|path| *path != Path::new("-"));
     paths.into_iter().try_for_each(|path| files.entry(path).map(drop))
+}
+
+/// Reads their first lines, for the same reason.
+pub(super) fn check_lines(files: &Files, options: &PropagationOptions) -> Result<()> {
+    let mut paths = options.files().filter(|path| files.is_regular(path));
+    paths.try_for_each(|path| membership::check(files, path, COMMENT, false))
 }
 
 impl Job<'_> {
@@ -45,7 +54,7 @@ impl Job<'_> {
         self.files.create_directory(scratch)?;
         self.stage(Stage::Match, |job| {
             let options = MembershipOptions {
-                comment: b"#".to_vec(),
+                comment: COMMENT.to_vec(),
                 numbered: false,
                 limits: job.limits,
                 held_bytes,

@@ -32,7 +32,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
 use crate::io::{Files, Scratch, Tuning, peak_memory_bytes, resident_memory_bytes};
-use crate::plan::{InputSize, Limits, Plan};
+use crate::plan::{InputSize, Limits, NodeMemory, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
 use present::Telling;
@@ -183,11 +183,7 @@ impl<'a> Job<'a> {
             return Ok(());
         }
         let sample = input::sample(self.files, &options.input)?;
-        let plan = plan_sampled(&sample, options, &self.files.tuning())?;
-        if let Some(clustering) = self.clustering {
-            let nodes = plan.input.node_count_at_least;
-            self.limits.check_clustering(clustering.node_bytes(nodes, options.directed))?;
-        }
+        let plan = plan_sampled(&sample, options, self.clustering, &self.files.tuning())?;
         if let Some(free) = self.files.free_bytes(directory) {
             plan.check_disk(free, directory)?;
         }
@@ -237,7 +233,8 @@ impl<'a> Job<'a> {
         }
         let advice = match method {
             Method::LabelPropagation => {
-                "; `--method map-equation` does not let one label flood the graph"
+                "; `--method map-equation` does not let one label flood the graph, and `--max-size` \
+                 sets a limit"
             }
             Method::Modularity | Method::Cpm => "; a larger `--resolution` gives smaller ones",
             _ => "",
@@ -372,6 +369,8 @@ pub fn cluster_and_present(
         }
         Source::Edges(edges) => in_pool(edges.limits, || {
             edges.check_weights()?;
+            telling.check_lines(files)?;
+            given::check_lines(files, &options.propagation)?;
             let files = &edges.limits.tuned(files);
             let mut job = Job::new(files, observer, edges.limits);
             job.clustering = Some(options);
@@ -387,20 +386,34 @@ pub fn cluster_and_present(
     }
 }
 
-/// Predicts memory, disk and time from a sample of the input.
+/// Predicts memory, disk and time from a sample of the input, for a clustering of its graph if there is
+/// to be one.
 ///
 /// # Errors
-/// Bad input in the sample; `MemoryTooSmall`; `Io`.
-pub fn plan(files: &Files, options: &JobOptions) -> Result<Plan> {
+/// `Usage` for options that cannot be used; bad input in the sample; `MemoryTooSmall`; `Io`.
+pub fn plan(
+    files: &Files,
+    options: &JobOptions,
+    clustering: Option<&ClusterOptions>,
+) -> Result<Plan> {
     options.check_weights()?;
+    if let Some(clustering) = clustering {
+        clustering.check()?;
+        given::check(files, &clustering.propagation)?;
+    }
     let sample = input::sample(files, &options.input)?;
     if sample.is_whole && sample.edges == 0 {
         return Err(read::no_edges());
     }
-    plan_sampled(&sample, options, &options.limits.allowed(files.tuning()))
+    plan_sampled(&sample, options, clustering, &options.limits.allowed(files.tuning()))
 }
 
-fn plan_sampled(sample: &InputSample, options: &JobOptions, tuning: &Tuning) -> Result<Plan> {
+fn plan_sampled(
+    sample: &InputSample,
+    options: &JobOptions,
+    clustering: Option<&ClusterOptions>,
+    tuning: &Tuning,
+) -> Result<Plan> {
     if let (Some(option), Some(path)) = (options.weight_option(), &sample.unweighted) {
         return Err(input::has_no_weights(path, option));
     }
@@ -418,5 +431,9 @@ fn plan_sampled(sample: &InputSample, options: &JobOptions, tuning: &Tuning) -> 
         is_weighted: sample.is_weighted,
         has_self_scores: options.normalize == Normalize::SelfScore,
     };
-    Plan::new(size, options.limits, tuning)
+    let clustering = clustering.map(|clustering| NodeMemory {
+        bytes: clustering.node_bytes(size.node_count, options.directed),
+        bytes_at_least: clustering.node_bytes(size.node_count_at_least, options.directed),
+    });
+    Plan::new(size, options.limits, tuning, clustering)
 }

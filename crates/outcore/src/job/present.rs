@@ -64,6 +64,15 @@ impl<'a> Telling<'a> {
             _ => Ok(()),
         }
     }
+
+    /// Refuses an earlier result whose first lines are bad, before a graph is built for it.
+    pub(super) fn check_lines(&self, files: &Files) -> Result<()> {
+        let PresentOptions { earlier, comment, .. } = self.options;
+        match earlier.as_ref().filter(|path| files.is_regular(path)) {
+            Some(path) => membership::check(files, path, comment, true),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Job<'_> {

@@ -68,6 +68,9 @@ pub struct CommunitiesReport {
     /// Arcs lighter than this did not count.
     #[serde(skip_serializing_if = "is_zero")]
     pub min_weight: f64,
+    /// The most nodes that a community might have, if there was a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_size: Option<u32>,
     /// More options of label propagation, if any was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub propagation: Option<PropagationOptions>,
@@ -124,6 +127,7 @@ impl CommunitiesReport {
             seed: options.seed,
             resolution: options.has_resolution().then(|| options.resolution[at]),
             min_weight: options.min_weight,
+            max_size: options.max_size,
             propagation: (!is_plain).then_some(propagation),
             community_count: found.community_count,
             singleton_count: found.singleton_count,

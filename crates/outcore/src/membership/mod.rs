@@ -114,9 +114,41 @@ pub fn read(
     tell(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
     let (mut members, joined) = job.join(job.collect(reader, budget)?, budget)?;
     if joined.named == 0 {
-        return Err(job.nothing_known(joined.unknown));
+        return Err(nothing_known(path, joined.unknown));
     }
     job.label(&mut members, &joined)
+}
+
+/// Reads the first lines of `path`, so that a file without communities fails before long work. As in
+/// [`read`], communities are perhaps `numbered`, and lines that begin with `comment` mean nothing.
+///
+/// # Errors
+/// The earliest bad line of these; `BadInput` if there is none at all; `Io`.
+pub fn check(files: &Files, path: &Path, comment: &[u8], numbered: bool) -> Result<()> {
+    // Of a file of less than two chunks nothing is left to be read behind the caller's back.
+    let mut reader = open(files, path, comment, numbered, 2)?;
+    match reader.next_batch(&mut Batch::default())? {
+        true => Ok(()),
+        false => Err(nothing_known(path, 0)),
+    }
+}
+
+fn open(
+    files: &Files,
+    path: &Path,
+    comment: &[u8],
+    numbered: bool,
+    chunks: usize,
+) -> Result<EdgeReader> {
+    let options = InputOptions {
+        paths: vec![path.to_path_buf()],
+        columns: Some(vec![Column::Number(1), Column::Number(2)]),
+        comment: comment.to_vec(),
+        rows: if numbered { Rows::NumberedMemberships } else { Rows::Memberships },
+        ..InputOptions::default()
+    };
+    let memory = BatchMemory { chunk_bytes: CHUNK_BYTES as usize, chunks };
+    EdgeReader::open(files, &options, memory)
 }
 
 struct Job<'a> {
@@ -149,18 +181,8 @@ const PUSHED: usize = 4096;
 
 impl Job<'_> {
     fn open(&self) -> Result<EdgeReader> {
-        let rows =
-            if self.options.numbered { Rows::NumberedMemberships } else { Rows::Memberships };
-        let options = InputOptions {
-            paths: vec![self.path.to_path_buf()],
-            columns: Some(vec![Column::Number(1), Column::Number(2)]),
-            comment: self.options.comment.clone(),
-            rows,
-            ..InputOptions::default()
-        };
-        let chunks = self.options.limits.batch_chunks();
-        let memory = BatchMemory { chunk_bytes: CHUNK_BYTES as usize, chunks };
-        EdgeReader::open(self.files, &options, memory)
+        let MembershipOptions { comment, numbered, limits, .. } = self.options;
+        open(self.files, self.path, comment, *numbered, limits.batch_chunks())
     }
 
     /// The budget of each of the two sorts; `window_bytes` is what decompression takes.
@@ -297,23 +319,21 @@ impl Job<'_> {
             .note(format!("lines {} and {} name it", format_count(first), format_count(second)))
             .hint("a node has one community: remove one of the lines"))
     }
+}
 
-    /// No node of the graph is named.
-    fn nothing_known(&self, unknown: u64) -> Error {
-        let path = self.path.display();
-        let message = if unknown == 0 {
-            format!("`{path}` names no nodes")
-        } else {
-            format!("`{path}` names no node of the graph")
-        };
-        let error = Error::new(ErrorKind::BadInput, message);
-        let error = match unknown {
-            0 => error,
-            _ => error
-                .note(format!("none of its {} is one", format_counted(unknown, "name", "names"))),
-        };
-        error.hint("lines are `node<TAB>community`, with the names that the edges were read with")
-    }
+/// No node of the graph is named.
+fn nothing_known(path: &Path, unknown: u64) -> Error {
+    let path = path.display();
+    let message = match unknown {
+        0 => format!("`{path}` names no nodes"),
+        _ => format!("`{path}` names no node of the graph"),
+    };
+    let error = Error::new(ErrorKind::BadInput, message);
+    let error = match unknown {
+        0 => error,
+        _ => error.note(format!("none of its {} is one", format_counted(unknown, "name", "names"))),
+    };
+    error.hint("lines are `node<TAB>community`, with the names that the edges were read with")
 }
 
 impl Joined {

@@ -1,0 +1,213 @@
+"""Commands run as whole processes and measured (resource use by wait4, disk use by blocks)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from .places import KIB, MIB, relative
+
+SAMPLE_SECONDS = 0.05
+OUTPUT_KEPT = 2000
+
+
+@dataclass(frozen=True)
+class Command:
+    """A process to measure. `prepare` runs before each repeat and is not timed; `limit_seconds` ends one that hangs."""
+
+    name: str
+    argv: Sequence[str]
+    watch: Sequence[Path] = ()
+    prepare: Callable[[], object] | None = None
+    stdin: Path | None = None
+    cwd: Path | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    limit_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one run of a command cost.
+
+    `peak_memory_bytes` is the largest resident set of the process or of one of its children. The kernel counts the
+    moment between fork and exec too, so that it is never below the resident set of this interpreter (some 25 MiB).
+    `peak_disk_bytes` is sampled: files that lived for less than 50 ms, or without a name, are not in it.
+    """
+
+    wall_seconds: float
+    user_seconds: float
+    system_seconds: float
+    peak_memory_bytes: int
+    peak_disk_bytes: int
+    exit_code: int
+    output: str
+    error: str
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0
+
+    def json_line(self) -> dict[str, float]:
+        """The last line of the output, which the sorting programs write as JSON."""
+        lines = [line for line in self.output.splitlines() if line.startswith("{")]
+        value = json.loads(lines[-1]) if lines else {}
+        return value if isinstance(value, dict) else {}
+
+
+def disk_bytes(paths: Iterable[Path]) -> int:
+    """Bytes allocated on disk below the paths, each file once."""
+    seen: dict[tuple[int, int], int] = {}
+    pending = [os.fspath(path) for path in paths]
+    while pending:
+        path = pending.pop()
+        with contextlib.suppress(OSError):
+            status = os.lstat(path)
+            seen[(status.st_dev, status.st_ino)] = status.st_blocks * 512
+            if os.path.isdir(path) and not os.path.islink(path):
+                pending.extend(entry.path for entry in os.scandir(path))
+    return sum(seen.values())
+
+
+class DiskWatch:
+    """Samples the bytes used below some paths while a command runs; counts what comes on top of the beginning."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        self._before = disk_bytes(paths)
+        self._peak = self._before
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> DiskWatch:
+        if self._paths:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        if self._paths:
+            self._thread.join()
+            self._peak = max(self._peak, disk_bytes(self._paths))
+
+    def _run(self) -> None:
+        while not self._stop.wait(SAMPLE_SECONDS):
+            self._peak = max(self._peak, disk_bytes(self._paths))
+
+    @property
+    def peak_bytes(self) -> int:
+        return self._peak - self._before
+
+
+def run_once(command: Command) -> Sample:
+    """Runs a command to its end and measures it. A failure is a sample too."""
+    if command.prepare is not None:
+        command.prepare()
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as error:
+        stdin: IO[bytes] | int = subprocess.DEVNULL if command.stdin is None else command.stdin.open("rb")
+        try:
+            with DiskWatch(command.watch) as watch:
+                start = time.perf_counter()
+                process = subprocess.Popen(
+                    list(command.argv),
+                    stdin=stdin,
+                    stdout=output,
+                    stderr=error,
+                    cwd=command.cwd,
+                    env={**os.environ, **command.env},
+                )
+                timer = threading.Timer(command.limit_seconds or 0, os.kill, (process.pid, signal.SIGKILL))
+                if command.limit_seconds is not None:
+                    timer.start()
+                _, status, usage = os.wait4(process.pid, 0)
+                timer.cancel()
+                wall_seconds = time.perf_counter() - start
+                # wait4 has reaped the child: Popen must not wait for it again.
+                process.returncode = os.waitstatus_to_exitcode(status)
+        finally:
+            if not isinstance(stdin, int):
+                stdin.close()
+        return Sample(
+            wall_seconds=wall_seconds,
+            user_seconds=usage.ru_utime,
+            system_seconds=usage.ru_stime,
+            peak_memory_bytes=usage.ru_maxrss * KIB,
+            peak_disk_bytes=watch.peak_bytes,
+            exit_code=process.returncode,
+            output=_tail(output),
+            error=_tail(error),
+        )
+
+
+def _tail(file: IO[bytes]) -> str:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - OUTPUT_KEPT))
+    return relative(file.read().decode(errors="replace"))
+
+
+def measure(commands: Sequence[Command], repeats: int) -> dict[str, list[Sample]]:
+    """Runs the commands in turn, A B C A B C .., so that a change of the machine's mood meets all of them."""
+    samples: dict[str, list[Sample]] = {command.name: [] for command in commands}
+    for number in range(1, repeats + 1):
+        for command in commands:
+            print(f"  {number}/{repeats} {command.name} ..", end=" ", file=sys.stderr, flush=True)
+            sample = run_once(command)
+            samples[command.name].append(sample)
+            outcome = "" if sample.ok else f" (exit code {sample.exit_code})"
+            print(f"{sample.wall_seconds:.2f} s{outcome}", file=sys.stderr)
+    return samples
+
+
+def settle(*inputs: Path) -> None:
+    """Writes out what is dirty, so that no command pays for another's, and reads the inputs into the page cache."""
+    os.sync()
+    for path in inputs:
+        with path.open("rb", buffering=0) as file:
+            while file.read(4 * MIB):
+                pass
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Middle, best and worst of a command's successful runs."""
+
+    median_seconds: float
+    min_seconds: float
+    max_seconds: float
+    user_seconds: float
+    system_seconds: float
+    peak_memory_bytes: int
+    peak_disk_bytes: int
+    failures: int
+
+
+def summary(samples: Sequence[Sample]) -> Summary:
+    """Times are medians; memory and disk are the worst run's. Without a successful run, everything is nan."""
+    good = [sample for sample in samples if sample.ok]
+    failures = len(samples) - len(good)
+    if not good:
+        nan = math.nan
+        return Summary(nan, nan, nan, nan, nan, 0, 0, failures)
+    walls = [sample.wall_seconds for sample in good]
+    return Summary(
+        median_seconds=statistics.median(walls),
+        min_seconds=min(walls),
+        max_seconds=max(walls),
+        user_seconds=statistics.median(sample.user_seconds for sample in good),
+        system_seconds=statistics.median(sample.system_seconds for sample in good),
+        peak_memory_bytes=max(sample.peak_memory_bytes for sample in good),
+        peak_disk_bytes=max(sample.peak_disk_bytes for sample in good),
+        failures=failures,
+    )
