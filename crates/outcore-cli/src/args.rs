@@ -68,6 +68,7 @@ Examples:
   outcore cluster 'edges/*.tsv.gz' -o communities.tsv --memory 4GiB
   outcore cluster web.graph -o communities.tsv --seed 7
   outcore cluster web.graph -o today.tsv --method label-propagation --initial before.tsv
+  outcore cluster web.graph -o tree.tsv --levels tree
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
 pub(crate) struct Cluster {
     /// Edge lists (text, also compressed; globs; `-` for standard input), or one graph made by
@@ -463,6 +464,17 @@ pub(crate) struct Present {
     /// others of it
     #[arg(long, value_name = "FILE")]
     pub(crate) representatives: Option<PathBuf>,
+    /// Also write the groups inside communities, for methods with levels. `columns`:
+    /// `node<TAB>community<TAB>group...`, each column dividing the one before it; `tree`:
+    /// `node<TAB>3:0:5`, each number counted from 0 inside the one before it
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub(crate) levels: Option<LevelForm>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LevelForm {
+    Columns,
+    Tree,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

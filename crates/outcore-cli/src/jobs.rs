@@ -8,7 +8,7 @@ use outcore::graph::Duplicates;
 use outcore::io::Files;
 use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Limits, Plan};
-use outcore::present::{PresentOptions, Small};
+use outcore::present::{LevelForm, PresentOptions, Small};
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
 use std::path::{Path, PathBuf};
@@ -161,6 +161,7 @@ fn cluster_options(arguments: &args::Cluster, is_graph: bool) -> Result<ClusterO
         // Edges are dropped as they are read, before they are added up.
         min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
         max_size: method.max_size,
+        levels: arguments.present.levels.is_some(),
         propagation: labels.options(),
     };
     options.check()?;
@@ -218,6 +219,10 @@ fn present_options(arguments: &args::Cluster) -> PresentOptions {
         earlier: present.earlier.clone(),
         comment: arguments.input.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
         representatives: present.representatives.clone(),
+        levels: match present.levels {
+            Some(args::LevelForm::Tree) => LevelForm::Tree,
+            Some(args::LevelForm::Columns) | None => LevelForm::Columns,
+        },
     }
 }
 

@@ -225,6 +225,7 @@ fn doing(stage: Stage) -> &'static str {
         Stage::Match => "reading communities",
         Stage::Score => "scoring",
         Stage::Represent => "choosing representatives",
+        Stage::Levels => "dividing communities",
         Stage::Write => "writing",
         Stage::Verify => "verifying",
         Stage::Generate => "generating",

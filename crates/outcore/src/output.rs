@@ -1,4 +1,5 @@
-//! Communities as text: `node<TAB>community`, one line a node, through large buffers.
+//! Communities as text: `node<TAB>community`, one line a node, through large buffers; groups inside the
+//! community may follow, coarsest first.
 //!
 //! The file appears under its name only when it is complete. Standard output (`-`), pipes and
 //! devices have no name to give at the end, so these are written as a stream.
@@ -223,8 +224,24 @@ impl CommunityWriter {
     /// `Io` or `DiskFull` with the path.
     #[inline]
     pub fn push_number(&mut self, name: &[u8], community: u64) -> Result<()> {
+        self.push_path(name, community, b'\t', &[])
+    }
+
+    /// Adds a node with its community and the groups inside it, each after a `separator`.
+    #[inline]
+    fn push_path(
+        &mut self,
+        name: &[u8],
+        community: u64,
+        separator: u8,
+        groups: &[u32],
+    ) -> Result<()> {
         put_name(name, &mut self.lines.buffer);
-        self.lines.bytes(b"\t").number(community).end()
+        self.lines.bytes(b"\t").number(community);
+        for &group in groups {
+            self.lines.bytes(&[separator]).number(u64::from(group));
+        }
+        self.lines.end()
     }
 
     /// Writes the rest and gives the file its name. Gives its length in bytes.
@@ -320,13 +337,42 @@ pub fn write_numbers(
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<u64> {
-    let total = node_count as u64;
+    let nodes = Nodes { count: node_count, number, groups: |_: &mut Vec<u32>| Ok(()) };
+    write_paths(files, for_each_name, nodes, b'\t', output, observer)
+}
+
+/// What is written of nodes.
+pub(crate) struct Nodes<N, G> {
+    /// How many there are.
+    pub(crate) count: usize,
+    /// The number of a node's community; nodes without one are left out.
+    pub(crate) number: N,
+    /// Puts the groups of the next node into an empty list; called for each node in order.
+    pub(crate) groups: G,
+}
+
+/// As [`write_numbers`], with the groups inside communities, each after a `separator`.
+///
+/// # Errors
+/// As [`write_communities`]; those of reading groups.
+pub(crate) fn write_paths(
+    files: &Files,
+    for_each_name: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    nodes: Nodes<impl Fn(usize) -> Option<u64>, impl FnMut(&mut Vec<u32>) -> Result<()>>,
+    separator: u8,
+    output: &Path,
+    observer: &dyn Observer,
+) -> Result<u64> {
+    let Nodes { count, number, groups: mut next_groups } = nodes;
+    let total = count as u64;
     tell(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
     let mut writer = CommunityWriter::create(files, output)?;
-    let mut done = 0u64;
+    let (mut done, mut groups) = (0u64, Vec::new());
     for_each_name(&mut |name| {
+        groups.clear();
+        next_groups(&mut groups)?;
         if let Some(number) = number(done as usize) {
-            writer.push_number(name, number)?;
+            writer.push_path(name, number, separator, &groups)?;
         }
         done += 1;
         if done.is_multiple_of(REPORT_NODES) {

@@ -20,6 +20,8 @@ pub enum Stage {
     Score,
     /// A node that stands for each community.
     Represent,
+    /// The groups inside communities, level by level.
+    Levels,
     /// Communities to the output.
     Write,
     /// Checksums of a graph.
@@ -40,6 +42,7 @@ impl Stage {
             Self::Match => "match",
             Self::Score => "score",
             Self::Represent => "represent",
+            Self::Levels => "levels",
             Self::Write => "write",
             Self::Verify => "verify",
             Self::Generate => "generate",

@@ -4,6 +4,7 @@
 use super::bits::Bits;
 use super::cache::BlockSource;
 use super::connect::{Closing, Pieces, block_sums, split_count};
+use super::hierarchy::Grouping;
 use super::logarithm::plogp;
 use super::number::{SizeCount, number};
 use super::parallel::PerThread;
@@ -18,6 +19,8 @@ pub(super) struct Outcome {
     /// By node; labels are nodes.
     pub(super) labels: Vec<u32>,
     pub(super) history: History,
+    /// The groups of the levels that it comes from, if they are wanted.
+    pub(super) groupings: Vec<Grouping>,
 }
 
 impl Job<'_> {
@@ -95,11 +98,12 @@ struct Numbered {
     sizes: Vec<SizeCount>,
     split_count: u64,
     history: History,
+    groupings: Vec<Grouping>,
 }
 
 impl Numbered {
     fn new(outcome: Outcome, pieces: Pieces, held: Option<&Bits>) -> Self {
-        let Outcome { mut labels, history } = outcome;
+        let Outcome { mut labels, history, groupings } = outcome;
         if let Some(held) = held {
             // Such a label is the first of the nodes that hold it.
             held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));
@@ -107,7 +111,7 @@ impl Numbered {
         let mut roots = pieces.into_roots();
         let split_count = split_count(&labels, &roots, labels.len());
         let sizes = number(&mut roots, &mut labels);
-        Self { labels: roots, sizes, split_count, history }
+        Self { labels: roots, sizes, split_count, history, groupings }
     }
 
     fn community_count(&self) -> u64 {
@@ -152,6 +156,7 @@ impl Numbered {
             split_count: self.split_count,
             modularity: tally.modularity(),
             coverage: tally.coverage(),
+            groupings: self.groupings,
             code_length: None,
             sweeps: self.history.sweeps,
             scans: scans + self.history.scans,

@@ -52,6 +52,7 @@ impl Job<'_> {
             split_count: 0,
             modularity,
             coverage: 1.0,
+            groupings: Vec::new(),
             code_length: None,
             sweeps: 0,
             scans: source.scans(),

@@ -20,6 +20,7 @@ mod connect;
 mod contract;
 mod groups;
 mod hash;
+mod hierarchy;
 mod label_propagation;
 mod logarithm;
 mod map_equation;
@@ -51,6 +52,7 @@ mod votes;
 
 pub(crate) use cache::BlockSource;
 pub(crate) use connect::{Pieces, split_count};
+pub use hierarchy::Grouping;
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
 pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
@@ -120,6 +122,9 @@ pub struct ClusterOptions {
     pub min_weight: f64,
     /// No community has more nodes; all methods but components can be limited so.
     pub max_size: Option<u32>,
+    /// Keeps the groups of every level, of the methods that have levels.
+    #[serde(default)]
+    pub levels: bool,
     /// More options of label propagation.
     pub propagation: PropagationOptions,
 }
@@ -132,6 +137,10 @@ impl ClusterOptions {
             Method::Components => components::memory(graph, threads),
             method => {
                 let mut memory = ClusterMemory::of(graph, method, threads);
+                if self.levels {
+                    let least = Grouping::BYTES_A_NODE * graph.node_count();
+                    memory.node_bytes = memory.node_bytes.max(least);
+                }
                 memory.node_bytes += (self.held_bytes() + self.size_bytes()) * graph.node_count();
                 memory
             }
@@ -151,7 +160,8 @@ impl ClusterOptions {
             Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
             Method::Components => 33,
             method => {
-                let bytes = ClusterMemory::bytes_a_node(method, directed);
+                let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
+                let bytes = ClusterMemory::bytes_a_node(method, directed).max(least);
                 8 * (bytes + self.held_bytes() + self.size_bytes())
             }
         };
@@ -177,6 +187,7 @@ impl Default for ClusterOptions {
             tolerance: 0.001,
             min_weight: 0.0,
             max_size: None,
+            levels: false,
             propagation: PropagationOptions::default(),
         }
     }
@@ -187,6 +198,9 @@ impl Default for ClusterOptions {
 pub struct Communities {
     /// Every node's community; the largest is 0.
     pub labels: Vec<u32>,
+    /// The groups of every level, from the graph up, if they are kept. They need not divide the
+    /// communities: some nodes have moved since.
+    pub groupings: Vec<Grouping>,
     /// How many communities there are of each size, largest first.
     pub sizes: Vec<SizeCount>,
     /// Communities.

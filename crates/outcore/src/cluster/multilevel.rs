@@ -25,6 +25,7 @@ use super::closing::Outcome;
 use super::contract::{Contracted, Division, Place, contract};
 use super::groups::{Groups, Start, first_groups};
 use super::hash::{LEAD, LEVEL, REFINE, mix};
+use super::hierarchy::Hierarchy;
 use super::objective::{Objective, Sums, Within};
 use super::sweep::{Nodes, Workshop, sweep};
 use super::votes::Rules;
@@ -47,9 +48,6 @@ const LEVEL_SWEEPS: u32 = 50;
 const SETTLED: f64 = 0.005;
 /// A level has at most this share of the nodes of the one below; more would be the same again.
 const LEVEL_SHRINKS: f64 = 0.99;
-/// The same if sizes are limited, which leaves many nodes alone: so that a level, with the groups that wait
-/// below it, fits into the memory of the level below even then.
-const CAPPED_SHRINKS: f64 = 0.85;
 /// Another cycle follows if more than this share of the nodes moves when the result is polished.
 const CYCLE_TOLERANCE: f64 = 0.02;
 
@@ -97,18 +95,22 @@ struct Multilevel<'a, 'j, O: Sums> {
     rule: O::Rule,
     start: Start,
     history: History,
+    hierarchy: Hierarchy,
+    /// The level whose communities are wanted: sweeps go on there after those above are solved.
+    base: u64,
     /// Rules that wait for level 1, and what has been found by them.
     waiting: Vec<O::Rule>,
     found: Vec<Outcome>,
 }
 
-/// Bytes a node that other rules take: what the first holds at most while they are solved, and for each
-/// of them a label and, at the closing, a piece.
+/// Bytes a node that other rules take: a label, sums and a count that the first holds at most while they
+/// are solved, and for each of them a label and, at the closing, a piece.
 pub(super) const fn held_bytes<O: Sums>(others: u64) -> u64 {
-    if others == 0 { 0 } else { LABEL_BYTES + O::COMMUNITY_BYTES + 2 * LABEL_BYTES * others }
+    if others == 0 { 0 } else { O::COMMUNITY_BYTES + 2 * LABEL_BYTES * (1 + others) }
 }
 
-/// Finds the communities of the job's graph by the objective that each rule makes.
+/// Finds the communities of the job's graph by the objective that each rule makes; gives with them the
+/// groupings of the last cycle, if they are wanted.
 pub(super) fn find<O: Sums>(
     job: &Job<'_>,
     rules: &[O::Rule],
@@ -126,34 +128,45 @@ pub(super) fn find<O: Sums>(
         needed: job.needed - held,
         most_labels: job.limits.most_labels,
     };
-    let mut first = Multilevel::<O>::new(job, rule, start);
+    let hierarchy = Hierarchy::new(job.graph.files(), job.scratch.join("groups-0"), Vec::new())?;
+    let mut first = Multilevel::<O>::new(job, rule, start, hierarchy);
     first.waiting = others.to_vec();
     let labels = first.cycles(&mut level)?;
     // There may be no level 1.
-    first.find_waiting(&mut level, None)?;
-    let mut found = vec![Outcome { labels, history: first.history }];
-    found.append(&mut first.found);
+    first.find_waiting(&mut level)?;
+    let mut found = std::mem::take(&mut first.found);
+    found.insert(0, first.outcome(labels)?);
     Ok(found)
 }
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
-    fn new(job: &'a Job<'j>, rule: O::Rule, start: Start) -> Self {
+    fn new(job: &'a Job<'j>, rule: O::Rule, start: Start, hierarchy: Hierarchy) -> Self {
         let (history, waiting, found) = (History::default(), Vec::new(), Vec::new());
-        Self { job, rule, start, history, waiting, found }
+        Self { job, rule, start, history, hierarchy, base: 0, waiting, found }
     }
 
-    /// Solves the rules that wait on this level, whose nodes are those of `groups`, or of the input.
-    fn find_waiting(&mut self, level: &mut Level<'_, '_>, groups: Option<&[u32]>) -> Result<()> {
+    /// Solves the rules that wait, on this level.
+    fn find_waiting(&mut self, level: &mut Level<'_, '_>) -> Result<()> {
         for rule in std::mem::take(&mut self.waiting) {
-            let mut other = Self::new(self.job, rule, self.start);
-            let labels = other.cycles(level)?;
-            let labels = match groups {
-                Some(groups) => groups.iter().map(|&group| labels[group as usize]).collect(),
-                None => labels,
-            };
-            self.found.push(Outcome { labels, history: other.history });
+            let directory = self.job.scratch.join(format!("groups-{}", self.found.len() + 1));
+            let hierarchy = self.hierarchy.shared(directory)?;
+            let mut other = Self::new(self.job, rule, self.start, hierarchy);
+            other.base = level.number;
+            let mut labels = other.cycles(level)?;
+            for below in (0..level.number).rev() {
+                labels = self.hierarchy.project(below, &labels)?;
+            }
+            self.found.push(other.outcome(labels)?);
         }
         Ok(())
+    }
+
+    fn outcome(self, labels: Vec<u32>) -> Result<Outcome> {
+        let groupings = match self.job.options.levels {
+            true => self.hierarchy.into_groupings(),
+            false => self.hierarchy.remove().map(|()| Vec::new())?,
+        };
+        Ok(Outcome { labels, history: self.history, groupings })
     }
 
     fn detail(&self, text: &str) -> Result<()> {
@@ -278,6 +291,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// Solves the levels above, and gives every node the community that its group has there.
     fn descend(&mut self, level: &mut Level<'_, '_>, state: State<O>) -> Result<State<O>> {
         self.detail(&format!("level {}: refining communities", level.number))?;
+        self.hierarchy.forget_from(level.number)?;
         let Some(Groupings { groups, classes, class_count }) = self.refine(level, &state.labels)?
         else {
             return Ok(state);
@@ -289,13 +303,17 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             let division =
                 Division { groups: &groups, classes: &classes, class_count, counts: &counts };
             let contracted = self.contract(level, &division)?;
-            level.counts = counts;
+            if level.number == self.base {
+                level.counts = counts;
+            }
             contracted
         };
+        self.hierarchy.keep(&groups, classes.len())?;
+        drop(groups);
         give_back_freed();
         let number = level.number + 1;
         self.history.levels = self.history.levels.max(number);
-        let memory = level.memory - level.source.kept_bytes() - 4 * groups.len() as u64;
+        let memory = level.memory - level.source.kept_bytes();
         let (method, threads) = (self.job.options.method, rayon::current_num_threads());
         let sizes = self.job.options.size_bytes() * graph.node_count();
         let rest = memory.saturating_sub(sizes);
@@ -313,7 +331,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             needed,
             most_labels: most_labels.min(self.job.limits.most_labels),
         };
-        self.find_waiting(&mut next, Some(&groups))?;
+        self.find_waiting(&mut next)?;
         let labels = classes.into_iter().map(AtomicU32::new).collect();
         let mut state = State { labels, sums };
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
@@ -334,8 +352,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         graph.files().remove_all(graph.directory());
         drop(graph);
         give_back_freed();
-        let above = |group: u32| AtomicU32::new(labels[group as usize].load(Relaxed));
-        Ok(State { labels: groups.into_iter().map(above).collect(), sums })
+        let labels: Vec<u32> = labels.into_iter().map(AtomicU32::into_inner).collect();
+        let labels = self.hierarchy.project(level.number, &labels)?;
+        Ok(State { labels: labels.into_iter().map(AtomicU32::new).collect(), sums })
     }
 
     fn contract(
@@ -376,9 +395,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let _ = self.sweeps_by(level, &groups, within, |_, _| false)?;
         let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
         let numbers = renumber(&mut groups, count);
-        let is_capped = O::most(self.rule).is_some();
-        let shrinks = if is_capped { CAPPED_SHRINKS } else { LEVEL_SHRINKS };
-        if numbers as f64 >= shrinks * level.node_count() as f64 {
+        if numbers as f64 >= LEVEL_SHRINKS * level.node_count() as f64 {
             return Ok(None);
         }
         // The class of a group is that of any of its nodes.

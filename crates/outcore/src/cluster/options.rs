@@ -149,6 +149,10 @@ impl ClusterOptions {
                 .hint("give it to `outcore build`, or use `--method label-propagation`"));
         }
         self.check_max_size()?;
+        if self.levels && !self.method.is_multilevel() {
+            return Err(Error::new(ErrorKind::Usage, "`--levels` is of no use to this method")
+                .hint("it is for `--method` map-equation, modularity and cpm"));
+        }
         self.check_resolution()?;
         self.propagation.check()
     }

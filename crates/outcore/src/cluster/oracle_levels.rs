@@ -20,9 +20,9 @@ pub(super) struct Level {
 pub(super) struct Levels {
     pub(super) method: Method,
     pub(super) resolution: f64,
-    /// Resolutions that wait for the first contraction, and the labels found by them.
+    /// Resolutions that wait for the first contraction, and the labels and groupings found by them.
     pub(super) waiting: Vec<f64>,
-    pub(super) found: Vec<Vec<u32>>,
+    pub(super) found: Vec<(Vec<u32>, Vec<Vec<u32>>)>,
     pub(super) cycles: u32,
     pub(super) seed: u64,
     pub(super) sweeps: u32,
@@ -30,6 +30,8 @@ pub(super) struct Levels {
     pub(super) max_size: Option<u32>,
     /// Labels that have lost their last node, in the constant Potts model, for nodes better off alone.
     pub(super) free: Vec<u32>,
+    /// The group of each node of a level, from the graph up, of the last cycle.
+    pub(super) groupings: Vec<Vec<u32>>,
 }
 
 /// Masses and cuts of communities.
@@ -68,10 +70,11 @@ impl Level {
 }
 
 impl Levels {
-    pub(super) fn new(method: Method, resolution: f64, cycles: u32, seed: u64) -> Self {
-        let (waiting, found, free) = (Vec::new(), Vec::new(), Vec::new());
+    pub(super) fn new((method, resolution): (Method, f64), cycles: u32, seed: u64) -> Self {
+        let (free, groupings) = (Vec::new(), Vec::new());
+        let (waiting, found) = (Vec::new(), Vec::new());
         let (sweeps, max_size) = (0, None);
-        Self { method, resolution, waiting, found, cycles, seed, sweeps, max_size, free }
+        Self { method, resolution, waiting, found, cycles, seed, sweeps, max_size, free, groupings }
     }
 
     /// The label of every node before the closing pass.
@@ -90,10 +93,12 @@ impl Levels {
 
     fn find_waiting(&mut self, level: &Level, number: u64, seed: u64, groups: &[u32]) {
         for resolution in std::mem::take(&mut self.waiting) {
-            let mut other = Self::new(self.method, resolution, self.cycles, self.seed);
+            let mut other = Self::new((self.method, resolution), self.cycles, self.seed);
+            other.groupings.clone_from(&self.groupings);
             other.max_size = self.max_size;
             let labels = other.cycles(level, number, seed);
-            self.found.push(groups.iter().map(|&group| labels[group as usize]).collect());
+            let labels = groups.iter().map(|&group| labels[group as usize]).collect();
+            self.found.push((labels, other.groupings));
         }
     }
 
@@ -321,16 +326,17 @@ impl Levels {
     /// Solves the levels above this one.
     fn descend(&mut self, level: &Level, number: u64, seed: u64, labels: &mut [u32]) {
         let n = labels.len();
+        self.groupings.truncate(number as usize);
         let leaders = seed ^ REFINE ^ mix(u64::from(self.sweeps));
         let mut groups = self.first_groups(level, leaders, Some(labels));
         let mut classes = vec![0; n];
         (0..n).for_each(|v| classes[groups[v] as usize] = labels[v]);
         self.sweep(level, seed, &mut groups, Some(&classes), &mut vec![true; n]);
         let count = renumber(&mut groups);
-        let shrinks = if self.max_size.is_some() { 0.85 } else { 0.99 };
-        if count as f64 >= shrinks * n as f64 {
+        if count as f64 >= 0.99 * n as f64 {
             return;
         }
+        self.groupings.push(groups.clone());
         let mut above = vec![0; count];
         (0..n).for_each(|v| above[groups[v] as usize] = labels[v]);
         let class_count = renumber(&mut above);

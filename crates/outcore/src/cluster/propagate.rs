@@ -285,7 +285,11 @@ impl Job<'_> {
         let outcomes = states
             .into_iter()
             .zip(histories)
-            .map(|(state, history)| Outcome { labels: state.into_labels(), history })
+            .map(|(state, history)| Outcome {
+                labels: state.into_labels(),
+                history,
+                groupings: Vec::new(),
+            })
             .collect();
         Ok((outcomes, held))
     }

@@ -6,6 +6,7 @@ use super::tests::{
     scratch, some_edges,
 };
 use super::*;
+use crate::io::Files;
 use crate::progress::Silent;
 use crate::score::quality;
 use crate::weight::Weight;
@@ -35,8 +36,51 @@ fn methods() -> impl Strategy<Value = (Method, f64)> {
     ]
 }
 
+/// The groups of every level that were kept.
+fn groupings(files: &Files, found: &Communities) -> Vec<Vec<u32>> {
+    let read = |grouping: &Grouping| {
+        let bytes = files.read(&grouping.path).unwrap();
+        let words = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
+        let groups: Vec<u32> = words.take(grouping.node_count as usize).collect();
+        let most = groups.iter().max().map(|&most| u64::from(most) + 1);
+        assert_eq!(most, Some(grouping.group_count));
+        groups
+    };
+    found.groupings.iter().map(read).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Those of the last cycle; keeping them changes nothing else.
+    #[test]
+    fn the_groups_of_every_level_are_those_of_the_oracle(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        seed in 0..1000u64,
+        cycles in 1..=3u32,
+        max_size in max_sizes(),
+    ) {
+        let graph = edges.graph();
+        let mut oracle = Levels::new((method, resolution), cycles, seed);
+        oracle.max_size = max_size.filter(|&most| most < edges.node_count);
+        oracle.cluster(&level(&edges));
+        let resolution = vec![resolution];
+        let options = ClusterOptions { method, resolution, seed, cycles, max_size, ..ClusterOptions::default() };
+        let plain = one(POOLS[1].install(|| {
+            cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent)
+        }));
+        let options = ClusterOptions { levels: true, ..options };
+        for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
+            let found = POOLS[pool].install(|| {
+                let memory = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
+                let (given, memory) = (Given::default(), memory + spare);
+                one(cluster_from(&graph, &options, given, memory, scratch(), &Silent))
+            });
+            prop_assert_eq!(&groupings(graph.files(), &found), &oracle.groupings);
+            prop_assert_eq!(&plain, &Communities { groupings: Vec::new(), ..found });
+        }
+    }
 
     /// One simple thread and many give the same labels and sweeps, whatever is cached and however
     /// small the tables are; what is reported is what the definitions give.
@@ -51,7 +95,7 @@ proptest! {
         let graph = edges.graph();
         let resolution = vec![resolution];
         let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, ..ClusterOptions::default() };
-        let mut oracle = Levels::new(method, resolution[0], cycles, seed);
+        let mut oracle = Levels::new((method, resolution[0]), cycles, seed);
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
@@ -101,12 +145,13 @@ proptest! {
     ) {
         let graph = edges.graph();
         let resolution = vec![0.1, 1.0, 0.4];
-        let options = ClusterOptions { method, resolution, seed, max_size, ..ClusterOptions::default() };
-        let mut oracle = Levels::new(method, 1.0, options.cycles, seed);
+        let levels = true;
+        let options = ClusterOptions { method, resolution, seed, levels, max_size, ..ClusterOptions::default() };
+        let mut oracle = Levels::new((method, 1.0), options.cycles, seed);
         oracle.waiting = vec![0.4, 0.1];
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
-        let first = oracle.cluster(&level(&edges));
-        let labels = [&oracle.found[1], &first, &oracle.found[0]];
+        let first = (oracle.cluster(&level(&edges)), oracle.groupings.clone());
+        let expected = [&oracle.found[1], &first, &oracle.found[0]];
         let finish = edges.oracle(&graph, &options);
         for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
             let found = POOLS[pool].install(|| {
@@ -114,9 +159,10 @@ proptest! {
                 let (given, limits) = (Given::default(), Limits::default());
                 cluster_within(&graph, &options, given, needed + spare, scratch(), limits, &Silent)
             }).unwrap();
-            for (found, labels) in found.iter().zip(labels) {
+            for (found, (labels, groups)) in found.iter().zip(expected) {
                 prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
                 prop_assert_eq!(&found.labels, &finish.finish(labels));
+                prop_assert_eq!(&groupings(graph.files(), found), groups);
             }
         }
     }
@@ -173,4 +219,36 @@ fn directed_edges_are_refused() {
     let options = ClusterOptions { method: Method::Modularity, ..ClusterOptions::default() };
     let error = cluster(&edges.graph(), &options, PLENTY, scratch(), &Silent).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
+}
+
+#[test]
+fn each_of_several_results_keeps_groups_of_its_own() {
+    let edges = ring_of_cliques(200, 6);
+    let graph = edges.graph();
+    let resolution = vec![1.0, 0.2];
+    let options = ClusterOptions {
+        method: Method::Modularity,
+        resolution,
+        levels: true,
+        ..ClusterOptions::default()
+    };
+    let all = cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent).unwrap();
+    assert_eq!(all.len(), 2);
+    let mut oracle = Levels::new((options.method, 1.0), options.cycles, options.seed);
+    oracle.waiting = vec![0.2];
+    oracle.cluster(&level(&edges));
+    let (_, others) = &oracle.found[0];
+    assert!(oracle.groupings.len() > 1 && others.len() > 1);
+    assert_eq!(groupings(graph.files(), &all[0]), oracle.groupings);
+    assert_eq!(&groupings(graph.files(), &all[1]), others);
+}
+
+#[test]
+fn methods_without_levels_have_none_to_keep() {
+    for method in [Method::LabelPropagation, Method::Components] {
+        let options = ClusterOptions { method, levels: true, ..ClusterOptions::default() };
+        let error = options.check().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.hint_text().unwrap().contains("map-equation"));
+    }
 }

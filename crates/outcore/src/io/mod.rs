@@ -15,6 +15,7 @@ mod scratch;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod stream;
+mod words;
 
 pub use disk::{Disk, available_memory_bytes};
 pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};
@@ -28,6 +29,7 @@ pub(crate) use ram::Ram;
 pub use scratch::{Owner, Scratch};
 pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
+pub(crate) use words::{WordReader, WordWriter};
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 //!  build    plan -> read -> merge -> graph directory, renamed into place when whole
 //!  cluster  plan -> read -> merge -> cluster -> write        (a graph: cluster -> write)
 //!           with an earlier result: match it before `cluster`, and the communities after; then, if
-//!           wanted, represent
+//!           wanted, divide them by levels, and represent
 //!  score    match -> match the truth -> score
 //! ```
 //! Temporary files live in one directory below the work directory; it is removed when the job ends,
@@ -207,11 +207,14 @@ impl<'a> Job<'a> {
         let given = self.read_given(graph, &options.propagation, scratch.path())?;
         let all = self.find(graph, options, given, scratch)?;
         let single = all.len() == 1;
-        for (at, found) in all.into_iter().enumerate() {
+        for (at, mut found) in all.into_iter().enumerate() {
             let mut report = CommunitiesReport::new(graph, options, at, &found);
             self.warn_of_a_giant(options.method, &report)?;
+            let groupings = std::mem::take(&mut found.groupings);
             let (told, presented) = self.present(graph, telling, found, &earlier, scratch)?;
             report.presented = presented;
+            let levels = self.divide(&told, &groupings, telling, scratch)?;
+            report.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
             if !single {
                 let output = telling.outputs[at].display().to_string();
                 self.report.results.push(ResultReport { output, communities: report.clone() });
@@ -222,7 +225,7 @@ impl<'a> Job<'a> {
             if let Some(path) = telling.representatives.get(at) {
                 self.represent(graph, &told, path, scratch)?;
             }
-            self.write(graph, &told, &telling.outputs[at])?;
+            self.write(graph, &told, levels, &telling.outputs[at], scratch)?;
         }
         Ok(())
     }

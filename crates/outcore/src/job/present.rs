@@ -2,15 +2,15 @@
 //! one fails before the clustering, and set aside on disk meanwhile.
 
 use super::{Job, PresentReport, Source, outputs};
-use crate::cluster::{ClusterOptions, Communities};
+use crate::cluster::{ClusterOptions, Communities, Grouping};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
 use crate::membership::{self, MembershipOptions};
-use crate::output;
+use crate::output::{self, Nodes, write_paths};
 use crate::plan::Limits;
 use crate::present::{
-    Earlier, PresentOptions, Presented, Workbench, match_numbers, memory_bytes_for,
+    Earlier, Levels, PresentOptions, Presented, Workbench, divide, match_numbers, memory_bytes_for,
     write_representatives,
 };
 use crate::progress::{Event, Stage, tell};
@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 /// How results are told, and where.
 pub(super) struct Telling<'a> {
     pub(super) options: &'a PresentOptions,
+    /// Whether levels are told.
+    levels: bool,
     /// A file for each result.
     pub(super) outputs: Vec<PathBuf>,
     /// The same, or none.
@@ -37,7 +39,8 @@ impl<'a> Telling<'a> {
             Some(path) => outputs(files, path, clustering)?,
             None => Vec::new(),
         };
-        Ok(Self { options, outputs: outputs(files, output, clustering)?, representatives })
+        let (levels, outputs) = (clustering.levels, outputs(files, output, clustering)?);
+        Ok(Self { options, levels, outputs, representatives })
     }
 
     /// Refuses files that cannot be read or written, before the work.
@@ -104,7 +107,7 @@ impl Job<'_> {
         }
         let Limits { memory_bytes, threads } = self.limits;
         let results = telling.outputs.len() as u64;
-        let least = memory_bytes_for(graph, present, (results, earlier), threads);
+        let least = memory_bytes_for(graph, present, telling.levels, (results, earlier), threads);
         if least <= memory_bytes {
             return Ok(());
         }
@@ -202,11 +205,38 @@ impl Job<'_> {
         Workbench { files, scratch: scratch.path(), budget, threads, observer }
     }
 
+    /// Divides the communities by the groups of each level, if that is wanted.
+    pub(super) fn divide(
+        &mut self,
+        presented: &Presented,
+        groupings: &[Grouping],
+        telling: &Telling<'_>,
+        scratch: &Scratch,
+    ) -> Result<Option<Levels>> {
+        if !telling.levels {
+            return Ok(None);
+        }
+        self.stage(Stage::Levels, |job| {
+            let begin = Event::Begin { stage: Stage::Levels, total: None, unit: "nodes" };
+            tell(job.observer, begin)?;
+            let form = telling.options.levels;
+            let levels = divide(&job.bench(scratch, 0), groupings, presented, form)?;
+            let counts: Vec<_> = levels.group_counts().iter().map(|&n| format_count(n)).collect();
+            let summary = match counts.as_slice() {
+                [] => "no groups inside communities".to_owned(),
+                _ => format!("{} groups inside communities", counts.join(", ")),
+            };
+            Ok((Some(levels), summary))
+        })
+    }
+
     pub(super) fn write(
         &mut self,
         graph: &Graph,
         presented: &Presented,
+        levels: Option<Levels>,
         output: &Path,
+        scratch: &Scratch,
     ) -> Result<()> {
         self.stage(Stage::Write, |job| {
             let mut names = graph.names()?;
@@ -216,9 +246,24 @@ impl Job<'_> {
                 }
                 Ok(())
             };
-            let (count, number) = (presented.labels.len(), |node| presented.number(node));
-            let bytes =
-                output::write_numbers(job.files, each, count, number, output, job.observer)?;
+            let bench = job.bench(scratch, 0);
+            let mut lines = match &levels {
+                Some(levels) => Some(levels.lines(&bench)?),
+                None => None,
+            };
+            let nodes = Nodes {
+                count: presented.labels.len(),
+                number: |node| presented.number(node),
+                groups: |groups: &mut Vec<u32>| match &mut lines {
+                    Some(lines) => lines.next(groups),
+                    None => Ok(()),
+                },
+            };
+            let separator = levels.as_ref().map_or(b'\t', Levels::separator);
+            let bytes = write_paths(job.files, each, nodes, separator, output, job.observer)?;
+            if let Some(levels) = levels {
+                levels.remove(&bench);
+            }
             let written = format!("{} written", format_bytes(bytes));
             Ok(((), format!("{written}{}", left_out(presented))))
         })

@@ -99,6 +99,9 @@ pub struct CommunitiesReport {
     pub cycle_count: u64,
     /// Levels above the graph.
     pub level_count: u64,
+    /// Groups inside communities, for each level that was written, coarsest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_counts: Option<Vec<u64>>,
     /// Whether the sweeps ended because few enough nodes changed.
     pub converged: bool,
     /// Arcs visited by all sweeps.
@@ -138,6 +141,7 @@ impl CommunitiesReport {
             scan_count: found.scans,
             cycle_count: u64::from(found.cycles),
             level_count: found.levels,
+            group_counts: None,
             sweep_count: u64::from(found.sweeps),
             visited_arc_count: found.arcs_visited,
             presented: None,

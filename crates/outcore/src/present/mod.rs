@@ -5,13 +5,17 @@
 //!                                                        v
 //!  communities --min size--> kept ones --------------> matched --> numbers by label
 //!                                |
-//!                                `--one scan--> the node with the most weight inside --> representatives
+//!                                |--one scan--> the node with the most weight inside --> representatives
+//!                                `--groups of each level--> groups inside communities --> levels
 //! ```
 //!
 //! Nothing here changes which nodes are together. Memory beside the labels: [`memory_bytes_for`]; what
 //! belongs to nodes or pairs of communities is sorted on disk.
 
 mod earlier;
+#[cfg(test)]
+mod level_tests;
+mod levels;
 mod matching;
 mod record;
 mod representatives;
@@ -19,10 +23,11 @@ mod representatives;
 mod tests;
 
 pub use earlier::Earlier;
+pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
 pub(crate) use representatives::write_representatives;
 
-use crate::cluster::{ClusterMemory, Method, SizeCount};
+use crate::cluster::{ClusterMemory, Grouping, Method, SizeCount};
 use crate::graph::Graph;
 use crate::membership::Membership;
 use crate::sort::Sorter;
@@ -40,6 +45,16 @@ pub enum Small {
     Singletons,
 }
 
+/// How the levels below communities are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LevelForm {
+    /// A column for each level, after the community, coarsest first; groups are counted over all nodes.
+    #[default]
+    Columns,
+    /// A path such as `3:0:5`, in place of the community; groups are counted inside the one before.
+    Tree,
+}
+
 /// How communities are told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresentOptions {
@@ -53,6 +68,8 @@ pub struct PresentOptions {
     pub comment: Vec<u8>,
     /// Where to write one node for each community.
     pub representatives: Option<PathBuf>,
+    /// How levels are written, if they are kept.
+    pub levels: LevelForm,
 }
 
 impl Default for PresentOptions {
@@ -63,6 +80,7 @@ impl Default for PresentOptions {
             earlier: None,
             comment: b"#".to_vec(),
             representatives: None,
+            levels: LevelForm::default(),
         }
     }
 }
@@ -141,10 +159,11 @@ impl Presented {
 }
 
 /// What all this takes of the memory at most, the labels of all results included, if so many
-/// communities of an earlier result have a node in the graph.
+/// communities of an earlier result have a node in the graph, and with or without levels.
 pub fn memory_bytes_for(
     graph: &Graph,
     options: &PresentOptions,
+    levels: bool,
     (result_count, earlier_count): (u64, u64),
     threads: usize,
 ) -> u64 {
@@ -162,5 +181,6 @@ pub fn memory_bytes_for(
             scan.max(Sorter::<NamePiece>::BUDGET_MIN) + representatives::LABEL_BYTES * nodes / 2
         }
     };
-    labels + matching.max(representatives)
+    let levels = u64::from(levels) * (Grouping::BYTES_A_NODE - 4) * nodes;
+    labels + matching.max(representatives).max(levels)
 }

@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 const NONE: u32 = Presented::NONE;
 
-fn files() -> Files {
+pub(super) fn files() -> Files {
     Files::new(Arc::new(Sim::new()))
 }
 
-fn bench(files: &Files, budget: u64) -> Workbench<'_> {
+pub(super) fn bench(files: &Files, budget: u64) -> Workbench<'_> {
     files.create_directory(Path::new("scratch")).unwrap();
     Workbench { files, scratch: Path::new("scratch"), budget, threads: 2, observer: &Silent }
 }
@@ -30,7 +30,7 @@ fn sizes(of: &[(u32, u64)]) -> Vec<SizeCount> {
 }
 
 /// Numbers labels as a clustering does: the largest is 0, among equals that of the smallest node.
-fn numbered(labels: &[u32]) -> (Vec<u32>, Vec<SizeCount>) {
+pub(super) fn numbered(labels: &[u32]) -> (Vec<u32>, Vec<SizeCount>) {
     let mut members: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     labels
         .iter()
@@ -50,7 +50,7 @@ fn numbered(labels: &[u32]) -> (Vec<u32>, Vec<SizeCount>) {
     (labels, sizes(&counts))
 }
 
-fn presented(labels: &[u32], min_size: u32, small: Small) -> Presented {
+pub(super) fn presented(labels: &[u32], min_size: u32, small: Small) -> Presented {
     let (labels, sizes) = numbered(labels);
     Presented::new(labels, sizes, min_size, small)
 }

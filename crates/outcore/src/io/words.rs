@@ -1,0 +1,114 @@
+//! Files of `u32`s for a job's own use: little-endian, written and read once, front to back.
+//!
+//! Memory: [`BLOCK_WORDS`] at most, three times in a [`WordWriter`] and twice in a [`WordReader`].
+
+use super::{Files, Mode, StoredFile, Writer};
+use crate::error::Result;
+use std::path::Path;
+
+/// Words moved at once.
+const BLOCK_WORDS: u64 = 1 << 15;
+const WORD_BYTES: usize = size_of::<u32>();
+/// Buffers being written while one is filled.
+const BUFFERS: usize = 2;
+
+/// Writes words to a file of the job's own.
+pub(crate) struct WordWriter(Writer);
+
+impl WordWriter {
+    /// Starts `path`, for about `count` words.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub(crate) fn create(files: &Files, path: &Path, count: u64) -> Result<Self> {
+        let bytes = count.clamp(1, BLOCK_WORDS) as usize * WORD_BYTES;
+        Ok(Self(Writer::create_scratch(files, path, bytes, BUFFERS)?))
+    }
+
+    /// Appends a word.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    #[inline]
+    pub(crate) fn push(&mut self, word: u32) -> Result<()> {
+        self.0.write(&word.to_le_bytes())
+    }
+
+    /// Ends the file, which may be longer than its words.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.0.finish().map(drop)
+    }
+}
+
+/// Reads the words of a file.
+pub(crate) struct WordReader {
+    file: StoredFile,
+    /// Where the next block begins, and the last one ends.
+    at: u64,
+    end: u64,
+    bytes: Vec<u8>,
+    words: Vec<u32>,
+}
+
+impl WordReader {
+    /// Opens `path`, which has `count` words, for blocks of at most `block_words`.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub(crate) fn open(files: &Files, path: &Path, count: u64, block_words: u64) -> Result<Self> {
+        let (block, word_bytes) = (block_words.clamp(1, BLOCK_WORDS), WORD_BYTES as u64);
+        let bytes = vec![0; block.min(count) as usize * WORD_BYTES];
+        let file = files.open(path, Mode::Read)?;
+        Ok(Self { file, at: 0, end: count * word_bytes, bytes, words: Vec::new() })
+    }
+
+    /// The next block; an empty one at the end.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile`.
+    pub(crate) fn next_block(&mut self) -> Result<&[u32]> {
+        let bytes = (self.end - self.at).min(self.bytes.len() as u64) as usize;
+        let bytes = &mut self.bytes[..bytes];
+        self.file.read_exact_at(self.at, bytes)?;
+        self.at += bytes.len() as u64;
+        self.words.clear();
+        self.words.extend(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)));
+        Ok(&self.words)
+    }
+
+    /// Whether all words have been read.
+    pub(crate) fn is_done(&self) -> bool {
+        self.at == self.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::sim::Sim;
+    use std::sync::Arc;
+
+    #[test]
+    fn words_come_back_in_blocks_of_any_size() {
+        let files = Files::new(Arc::new(Sim::new()));
+        let path = Path::new("words");
+        for count in [0, 1, 1000, BLOCK_WORDS + 1, 5 * BLOCK_WORDS / 2] {
+            let words: Vec<u32> = (0..count as u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
+            let mut writer = WordWriter::create(&files, path, count).unwrap();
+            words.iter().try_for_each(|&word| writer.push(word)).unwrap();
+            writer.finish().unwrap();
+            for block in [1000, u64::MAX] {
+                let mut reader = WordReader::open(&files, path, count, block).unwrap();
+                let mut found = Vec::new();
+                while !reader.is_done() {
+                    found.extend_from_slice(reader.next_block().unwrap());
+                }
+                assert!(reader.next_block().unwrap().is_empty());
+                assert_eq!(found, words);
+            }
+        }
+    }
+}

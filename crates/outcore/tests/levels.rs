@@ -1,0 +1,287 @@
+//! Promises about the levels below communities, of whole jobs on the simulated storage.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+use outcore::cluster::{ClusterOptions, Method};
+use outcore::graph::Duplicates;
+use outcore::input::InputOptions;
+use outcore::io::Files;
+use outcore::io::sim::{Fault, Sim};
+use outcore::job::{self, JobOptions, Normalize, Source};
+use outcore::plan::Limits;
+use outcore::present::{LevelForm, PresentOptions, Small};
+use outcore::progress::{Event, Observer, Silent};
+use outcore::{ErrorKind, Result};
+use std::collections::HashMap;
+use std::io::ErrorKind as IoErrorKind;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const OUTPUT: &str = "/out/communities.tsv";
+const EARLIER: &str = "/in/earlier.tsv";
+const MIB: u64 = 1 << 20;
+
+/// Groups of 8 nodes in groups of 64 in groups of 512: most edges lie deep inside.
+fn storage(nodes: u64) -> Sim {
+    let mut state = 7u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let (mut edges, mut earlier) = (String::new(), String::new());
+    for node in 0..nodes {
+        for _ in 0..6 {
+            let reach = match next(100) {
+                0..70 => 8,
+                70..90 => 64,
+                90..98 => 512,
+                _ => nodes,
+            };
+            let other = (node / reach * reach + next(reach)).min(nodes - 1);
+            edges += &format!("n{node}\tn{other}\n");
+        }
+        earlier += &format!("n{node}\t{}\n", 10_000 + node / 16);
+    }
+    let sim = Sim::new();
+    sim.put("/in/edges.tsv", edges.as_bytes());
+    sim.put(EARLIER, earlier.as_bytes());
+    sim
+}
+
+fn options(threads: usize, memory_bytes: u64) -> JobOptions {
+    JobOptions {
+        input: InputOptions { paths: vec![PathBuf::from("/in/edges.tsv")], ..Default::default() },
+        directed: false,
+        duplicates: Duplicates::Sum,
+        keep_loops: true,
+        min_weight: None,
+        max_weight: None,
+        normalize: Normalize::None,
+        limits: Limits { memory_bytes, threads },
+        work_dir: PathBuf::from("/disk"),
+    }
+}
+
+fn with_levels(method: Method) -> ClusterOptions {
+    ClusterOptions { method, levels: true, ..ClusterOptions::default() }
+}
+
+fn run(
+    sim: &Sim,
+    (threads, memory_bytes): (usize, u64),
+    clustering: &ClusterOptions,
+    present: &PresentOptions,
+    observer: &dyn Observer,
+) -> Result<job::Report> {
+    let files = Files::new(Arc::new(sim.clone()));
+    let source = Source::Edges(Box::new(options(threads, memory_bytes)));
+    let output = Path::new(OUTPUT);
+    job::cluster_and_present(&files, &source, clustering, present, output, observer)
+}
+
+fn text(sim: &Sim, path: &str) -> String {
+    String::from_utf8(sim.get(path).unwrap()).unwrap()
+}
+
+/// The name and the numbers of each line.
+fn rows(text: &str, form: LevelForm) -> Vec<(&str, Vec<u64>)> {
+    let separator = if form == LevelForm::Columns { '\t' } else { ':' };
+    text.lines()
+        .map(|line| {
+            let (name, numbers) = line.split_once('\t').unwrap();
+            (name, numbers.split(separator).map(|number| number.parse().unwrap()).collect())
+        })
+        .collect()
+}
+
+/// Checks that each column divides the one before; gives how many groups each has.
+fn nested(rows: &[(&str, Vec<u64>)]) -> Vec<u64> {
+    let depth = rows[0].1.len();
+    let mut counts = Vec::new();
+    for level in 0..depth {
+        let mut parents = HashMap::new();
+        for (name, numbers) in rows {
+            let parent = level.checked_sub(1).map(|above| numbers[above]);
+            assert_eq!(*parents.entry(numbers[level]).or_insert(parent), parent, "{name}");
+        }
+        counts.push(parents.len() as u64);
+    }
+    assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
+    counts
+}
+
+fn present(levels: LevelForm, min_size: u32, small: Small, matched: bool) -> PresentOptions {
+    let earlier = matched.then(|| PathBuf::from(EARLIER));
+    PresentOptions { levels, min_size, small, earlier, ..PresentOptions::default() }
+}
+
+/// So many arcs that the first levels lie on the disk.
+#[test]
+fn threads_and_memory_and_short_transfers_change_no_byte_of_the_levels() {
+    let mut results = Vec::new();
+    for (threads, memory, short) in
+        [(1, 96, false), (2, 1024, false), (7, 200, false), (2, 96, true)]
+    {
+        let sim = storage(30_000);
+        sim.set_short_transfers(short);
+        let (clustering, plain) = (with_levels(Method::MapEquation), PresentOptions::default());
+        let limits = (threads, memory * MIB);
+        let report = run(&sim, limits, &clustering, &plain, &Silent).unwrap().communities.unwrap();
+        assert_eq!(sim.paths().len(), 3, "nothing else is left: {:?}", sim.paths());
+        let text = text(&sim, OUTPUT);
+        let counts = nested(&rows(&text, LevelForm::Columns));
+        assert!(counts.len() > 2, "{counts:?}");
+        assert_eq!(counts[0], report.community_count);
+        assert_eq!(report.group_counts.unwrap(), counts[1..]);
+        results.push(text);
+    }
+    assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[test]
+fn communities_are_those_without_levels_however_they_are_told() {
+    for (min_size, small) in [(1, Small::Drop), (30, Small::Drop), (30, Small::Singletons)] {
+        for matched in [false, true] {
+            for method in [Method::MapEquation, Method::Modularity, Method::Cpm] {
+                let sim = storage(3000);
+                let resolution = vec![if method == Method::Cpm { 0.02 } else { 1.0 }];
+                let kept = ClusterOptions { resolution, ..with_levels(method) };
+                let plain = ClusterOptions { levels: false, ..kept.clone() };
+                let told = |form| present(form, min_size, small, matched);
+                let limits = (2, 128 * MIB);
+                let columns = LevelForm::Columns;
+                let report = run(&sim, limits, &plain, &told(columns), &Silent).unwrap();
+                assert!(report.communities.unwrap().group_counts.is_none());
+                let expected = text(&sim, OUTPUT);
+                run(&sim, limits, &kept, &told(columns), &Silent).unwrap();
+                let found = text(&sim, OUTPUT);
+                let first_two = |line: &str| {
+                    let end = line.match_indices('\t').nth(1).map_or(line.len(), |(at, _)| at);
+                    format!("{}\n", &line[..end])
+                };
+                assert_eq!(found.lines().map(first_two).collect::<String>(), expected);
+                let by_column = rows(&found, columns);
+                nested(&by_column);
+
+                run(&sim, limits, &kept, &told(LevelForm::Tree), &Silent).unwrap();
+                let tree = text(&sim, OUTPUT);
+                check_tree(&rows(&tree, LevelForm::Tree), &by_column);
+            }
+        }
+    }
+}
+
+/// Paths are those of the columns, with numbers that are counted from 0 inside each parent.
+fn check_tree(tree: &[(&str, Vec<u64>)], columns: &[(&str, Vec<u64>)]) {
+    assert_eq!(tree.len(), columns.len());
+    let mut known: HashMap<&[u64], u64> = HashMap::new();
+    let mut children: HashMap<&[u64], u64> = HashMap::new();
+    for ((name, path), (same, numbers)) in tree.iter().zip(columns) {
+        assert_eq!((name, path[0], path.len()), (same, numbers[0], numbers.len()));
+        for end in 2..=path.len() {
+            let number = *known.entry(&numbers[..end]).or_insert_with(|| {
+                let next = children.entry(&numbers[..end - 1]).or_default();
+                *next += 1;
+                *next - 1
+            });
+            assert_eq!(path[end - 1], number, "{name}");
+        }
+    }
+}
+
+#[test]
+fn each_of_several_resolutions_has_its_levels() {
+    let sim = storage(3000);
+    let told = PresentOptions::default();
+    let resolution = vec![0.3, 1.0, 5.0];
+    let several = ClusterOptions { resolution, ..with_levels(Method::Modularity) };
+    let report = run(&sim, (2, 128 * MIB), &several, &told, &Silent).unwrap();
+    let mut all = Vec::new();
+    for (result, value) in report.results.iter().zip(["0.3", "1", "5"]) {
+        let found = text(&sim, &format!("/out/communities.{value}.tsv"));
+        let counts = nested(&rows(&found, LevelForm::Columns));
+        assert_eq!(result.communities.group_counts.as_ref().unwrap()[..], counts[1..]);
+        all.push(found);
+    }
+    let one = with_levels(Method::Modularity);
+    run(&sim, (1, 256 * MIB), &one, &told, &Silent).unwrap();
+    assert_eq!(text(&sim, OUTPUT), all[1]);
+}
+
+#[test]
+fn standard_output_takes_levels_too() {
+    let sim = storage(1000);
+    let files = Files::new(Arc::new(sim.clone()));
+    let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+    let clustering = with_levels(Method::MapEquation);
+    job::cluster(&files, &source, &clustering, Path::new("-"), &Silent).unwrap();
+    run(&sim, (2, 128 * MIB), &clustering, &PresentOptions::default(), &Silent).unwrap();
+    assert_eq!(sim.get("-"), sim.get(OUTPUT));
+}
+
+#[test]
+fn a_fault_at_any_time_leaves_nothing_behind() {
+    let limits = (2, 128 * MIB);
+    let clustering = ClusterOptions { cycles: 2, ..with_levels(Method::MapEquation) };
+    let told = present(LevelForm::Tree, 2, Small::Drop, true);
+    let expected = {
+        let sim = storage(300);
+        run(&sim, limits, &clustering, &told, &Silent).unwrap();
+        sim.get(OUTPUT)
+    };
+    for at in 0.. {
+        let sim = storage(300);
+        sim.set_fault(Some(Fault { at, forever: false, kind: IoErrorKind::StorageFull }));
+        match run(&sim, limits, &clustering, &told, &Silent) {
+            Ok(_) => {
+                assert_eq!(sim.get(OUTPUT), expected, "fault {at}");
+                if !sim.has_failed() {
+                    return assert!(at > 40);
+                }
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::DiskFull, "fault {at}");
+                assert_eq!(sim.paths(), [EARLIER, "/in/edges.tsv"].map(PathBuf::from), "{at}");
+            }
+        }
+    }
+}
+
+/// Stops at the event of this number.
+struct StopAt(AtomicU32);
+
+impl Observer for StopAt {
+    fn event(&self, _event: Event<'_>) -> ControlFlow<()> {
+        match self.0.fetch_sub(1, Ordering::Relaxed) {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+#[test]
+fn a_stop_at_any_event_is_heard() {
+    let clustering = with_levels(Method::MapEquation);
+    for event in 0.. {
+        let sim = storage(300);
+        let told = present(LevelForm::Columns, 1, Small::Drop, false);
+        match run(&sim, (2, 128 * MIB), &clustering, &told, &StopAt(event.into())) {
+            Ok(_) => return assert!(event > 20),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Interrupted),
+        }
+        assert_eq!(sim.paths().len(), 2, "event {event}");
+    }
+}
+
+#[test]
+fn methods_without_levels_are_refused_before_any_work() {
+    for method in [Method::LabelPropagation, Method::Components] {
+        let sim = storage(300);
+        let told = PresentOptions::default();
+        let error = run(&sim, (2, 128 * MIB), &with_levels(method), &told, &Silent).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.hint_text().unwrap().contains("map-equation"));
+        assert_eq!(sim.paths().len(), 2);
+    }
+}
