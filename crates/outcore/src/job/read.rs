@@ -72,6 +72,10 @@ where
             format_counted(numbered.node_count, "node", "nodes")
         );
         let dropped = input.zero_weight_count + input.below_min_count + input.above_max_count;
+        if input.names_on_disk_count > 0 {
+            let names = format_counted(input.names_on_disk_count, "name", "names");
+            summary += &format!(", {names} by way of the disk");
+        }
         if dropped > 0 {
             let edges = format_counted(dropped, "edge", "edges");
             summary += &format!(", {edges} dropped by weight");
@@ -79,8 +83,7 @@ where
         Ok((numbered, summary))
     })?;
     let merge_bytes = job.limits.merge_bytes_beside(numbered.score_bytes(), &job.files.tuning());
-    let too_small =
-        || job.limits.too_small(numbered.node_count, numbered.scores.is_some(), "the input has");
+    let too_small = || job.limits.too_small(numbered.node_count, "the input has");
     numbered.sorter.set_budget(merge_bytes.ok_or_else(too_small)?)?;
     job.stage(Stage::Merge, |job| {
         let (node_count, scores) = (numbered.node_count, numbered.scores);
@@ -157,6 +160,7 @@ struct Reading<'a, R: Record> {
     thresholds: Thresholds,
     fate: Fate,
     listed_only: u64,
+    names_on_disk: u64,
 }
 
 impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
@@ -194,6 +198,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             thresholds: Thresholds::new(options),
             fate: Fate::default(),
             listed_only: 0,
+            names_on_disk: 0,
         })
     }
 
@@ -286,6 +291,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             *listed_only += u64::from(!of_edge);
             names.push(name)
         })?;
+        self.names_on_disk = edges.node_count() - self.node_count;
         self.node_count = edges.node_count();
         let rest = self.held_bytes() + SpilledEdges::MEMORY_BYTES;
         self.sort_bytes = self.options.limits.sort_bytes(rest).ok_or_else(|| self.outgrown())?;
@@ -328,14 +334,14 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         Ok(())
     }
 
-    /// Names and scores have outgrown the limit: the limit to type comes from the share of the input
+    /// Self scores have outgrown the limit: the limit to type comes from the share of the input
     /// read.
     fn outgrown(&self) -> Error {
         let done = self.reader.done_bytes().max(1) as f64;
         let share =
             self.reader.total_bytes().map_or(0.5, |total| (done / total.max(1) as f64).min(1.0));
         let expected = (self.node_count as f64 / share.max(0.01)) as u64;
-        self.options.limits.too_small(expected, self.scores.is_some(), "the input seems to have")
+        self.options.limits.too_small(expected, "the input seems to have")
     }
 
     /// Hands the arcs of all chunks to the sorter, in the order of the input.
@@ -384,6 +390,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             no_self_hit_count,
             listed_count: summary.listed_nodes,
             listed_only_count: self.listed_only,
+            names_on_disk_count: self.names_on_disk,
             skipped_count: summary.skipped_lines,
             formats,
         });
