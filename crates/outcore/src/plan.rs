@@ -214,14 +214,18 @@ impl Limits {
         self.read_bytes().checked_sub(index_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)
     }
 
-    /// The least limit for `node_count` nodes, perhaps with self scores, with these threads.
+    /// The least limit for a graph of `node_count` nodes, perhaps with self scores, with these threads.
+    /// Names that have no room go to disk.
     pub fn memory_bytes_for(&self, node_count: u64, has_self_scores: bool) -> u64 {
-        let index = (node_count as f64 * bytes_a_node(has_self_scores)) as u64;
-        let scores =
-            (node_count as f64 * (bytes_a_node(has_self_scores) - INDEX_BYTES_A_NODE)) as u64;
-        let read = self.with_batch(index + SORT_BYTES_MIN);
-        let cluster = self.clustering_bytes(node_count * CLUSTER_BYTES_A_NODE);
-        read.max(cluster).max(MEMORY_MIN).max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN + scores)
+        let scores = score_bytes(node_count, has_self_scores);
+        let read = self.with_batch(scores + SORT_BYTES_MIN);
+        read.max(MEMORY_MIN).max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN + scores)
+    }
+
+    /// The most names that are numbered in memory.
+    fn names_in_memory(&self, has_self_scores: bool) -> f64 {
+        let room = self.read_bytes().saturating_sub(SORT_BYTES_MIN) as f64;
+        room / (INDEX_BYTES_A_NODE + if has_self_scores { SELF_SCORE_BYTES_A_NODE } else { 0.0 })
     }
 
     /// The least limit for `rest` bytes beside a batch of text: that takes an eighth of the limit at
@@ -246,43 +250,71 @@ impl Limits {
 
     /// Refuses a job of this size, perhaps with a clustering, that cannot fit beyond doubt.
     fn check_size(&self, input: &InputSize, clustering: Option<NodeMemory>) -> Result<()> {
-        let scores = input.has_self_scores;
-        let read = self.memory_bytes_for(input.node_count_at_least, scores);
+        let read = self.memory_bytes_for(input.node_count_at_least, input.has_self_scores);
         match clustering {
             // The larger of both is checked: its number does for the other as well.
             Some(nodes) if self.clustering_bytes(nodes.bytes_at_least) > read => {
                 self.check_clustering(nodes)
             }
             _ if read > self.memory_bytes => {
-                Err(self.too_small(input.node_count, scores, "the input has about"))
+                Err(self.too_small(input.node_count, "the input has about"))
             }
             _ => Ok(()),
         }
     }
 
-    /// The error for a job that does not fit, with the limit to type.
-    pub fn too_small(&self, node_count: u64, has_self_scores: bool, about: &str) -> Error {
-        let takes = match has_self_scores {
-            false => "the index of their names takes",
-            true => "the index of their names and their self scores take",
-        };
-        let bytes = bytes_a_node(has_self_scores);
-        let needed = self.memory_bytes_for(node_count, has_self_scores);
+    /// The error for a job whose self scores do not fit, with the limit to type.
+    pub fn too_small(&self, node_count: u64, about: &str) -> Error {
+        let needed = self.memory_bytes_for(node_count, true);
         Error::new(
             ErrorKind::MemoryTooSmall,
             format!("{} is too little memory for this graph", format_bytes(self.memory_bytes)),
         )
         .note(format!(
-            "{about} {} nodes, and {takes} about {bytes:.1} bytes a node",
+            "{about} {} nodes, and the self scores take {SELF_SCORE_BYTES_A_NODE} bytes a node",
             format_count(node_count)
         ))
         .hint(format!("use `--memory {}` or more", size_to_type(needed)))
     }
 }
 
-/// What is kept of each node while edges are read.
-fn bytes_a_node(has_self_scores: bool) -> f64 {
-    INDEX_BYTES_A_NODE + if has_self_scores { SELF_SCORE_BYTES_A_NODE } else { 0.0 }
+/// What self scores take.
+fn score_bytes(node_count: u64, has_self_scores: bool) -> u64 {
+    if has_self_scores { (node_count as f64 * SELF_SCORE_BYTES_A_NODE) as u64 } else { 0 }
+}
+
+/// What names that have no room in memory cost on the disk; see `ids::spill`.
+#[derive(Debug, Clone, Copy, Default)]
+struct SpilledNames {
+    read_bytes: f64,
+    write_bytes: f64,
+    disk_bytes: f64,
+    nanoseconds: f64,
+}
+
+impl SpilledNames {
+    /// Nodes are expected to be met as if edges were drawn at random.
+    fn of(input: &InputSize, limits: &Limits) -> Self {
+        let (nodes, ends) = (input.node_count as f64, 2.0 * input.edge_count as f64);
+        let known = limits.names_in_memory(input.has_self_scores);
+        if nodes <= known {
+            return Self::default();
+        }
+        let before = (-(1.0 - known / nodes).ln() * nodes).min(ends);
+        let after = ends - before;
+        let unknown = after * (1.0 - known / nodes);
+        let new = nodes - known;
+        // Names of more than 15 bytes go with their text.
+        let name = 16.0 + if input.name_bytes > 15.0 { 4.0 + input.name_bytes } else { 0.0 };
+        let (refs, weights) = (4.0 * after, 2.0 * after);
+        let written_once = refs + weights + unknown * (name + 4.0 + 4.0) + new * (name + 4.0);
+        Self {
+            read_bytes: written_once + refs + unknown * 4.0,
+            write_bytes: written_once,
+            disk_bytes: refs + weights + unknown * (name + 4.0),
+            nanoseconds: after * 15.0 + unknown * 60.0 + new * 60.0,
+        }
+    }
 }
 
 impl Plan {
@@ -310,7 +342,9 @@ impl Plan {
         let arcs_bytes =
             (arcs as f64 * (0.2 + gap_bits / 8.0 + weight_bytes)) as u64 + 3 * input.node_count;
         let names_bytes = (input.node_count as f64 * (input.name_bytes + 1.1)) as u64;
-        let index = (input.node_count as f64 * bytes_a_node(scores)) as u64;
+        let spilled = SpilledNames::of(&input, &limits);
+        let known = (input.node_count as f64).min(limits.names_in_memory(scores));
+        let index = (known * INDEX_BYTES_A_NODE) as u64 + score_bytes(input.node_count, scores);
         let sort = limits.sort_bytes(index).unwrap_or(SORT_BYTES_MIN);
         let run_count = run_count(arcs * ARC_BYTES, sort.saturating_sub(12 * MIB) / RUN_BUFFERS);
         let spills = run_count > 0;
@@ -334,10 +368,10 @@ impl Plan {
         let stages = vec![
             stage(
                 Stage::Read,
-                input.file_bytes,
-                run_bytes + names_bytes,
+                input.file_bytes + spilled.read_bytes as u64,
+                run_bytes + names_bytes + spilled.write_bytes as u64,
                 read_memory,
-                edges * 110.0,
+                edges * 110.0 + spilled.nanoseconds,
             ),
             stage(Stage::Merge, run_bytes, arcs_bytes, limits.memory_bytes, edges * 80.0),
             stage(
@@ -359,7 +393,9 @@ impl Plan {
             input,
             limits,
             stages,
-            disk_bytes: merge_disk_bytes(run_bytes, run_count, arcs_bytes) + names_bytes,
+            disk_bytes: names_bytes
+                + merge_disk_bytes(run_bytes, run_count, arcs_bytes)
+                    .max(run_bytes + spilled.disk_bytes as u64),
             graph_bytes: arcs_bytes + names_bytes,
             run_count,
             memory_bytes_min: limits
@@ -456,18 +492,32 @@ mod tests {
 
     #[test]
     fn a_limit_that_is_too_small_is_refused_with_one_that_is_not() {
-        for nodes in [5_000_000, 100_000_000, 2_000_000_000] {
+        for nodes in [50_000_000, 100_000_000, 2_000_000_000] {
             for threads in [1, 2, 7, 64] {
                 let tight = Limits { memory_bytes: 128 * MIB, threads };
-                let error = Plan::new(input(nodes, 10 * nodes), tight, &Tuning::default(), None)
-                    .unwrap_err();
+                let scored = InputSize { has_self_scores: true, ..input(nodes, 10 * nodes) };
+                let error = Plan::new(scored, tight, &Tuning::default(), None).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
-                let needed = tight.memory_bytes_for(nodes, false).next_multiple_of(MIB);
+                let needed = tight.memory_bytes_for(nodes, true).next_multiple_of(MIB);
                 let limits = Limits { memory_bytes: needed, threads };
                 if limits.check().is_ok() {
-                    Plan::new(input(nodes, 10 * nodes), limits, &Tuning::default(), None).unwrap();
+                    Plan::new(scored, limits, &Tuning::default(), None).unwrap();
                 }
             }
+        }
+    }
+
+    /// A graph of any size is built in any memory; the less there is, the more goes over the disk.
+    #[test]
+    fn names_without_room_cost_disk_instead() {
+        let mut before = 0;
+        for memory_bytes in [64 * GIB, 4 * GIB, 512 * MIB, MEMORY_MIN] {
+            let limits = Limits { memory_bytes, threads: 2 };
+            let plan =
+                Plan::new(input(200_000_000, 1_000_000_000), limits, &Tuning::default(), None);
+            let read = plan.unwrap().stages[0];
+            assert!(read.write_bytes > before, "{memory_bytes}");
+            before = read.write_bytes;
         }
     }
 
@@ -475,7 +525,7 @@ mod tests {
     fn a_clustering_is_planned_and_refused_with_a_number_that_does() {
         let input = InputSize { node_count_at_least: 9_000_000, ..input(10_000_000, 50_000_000) };
         let limits = |memory_bytes| Limits { memory_bytes, threads: 2 };
-        for bytes_a_node in [5, 8, 36, 500] {
+        for bytes_a_node in [8, 36, 500] {
             let of = |nodes: u64| nodes * bytes_a_node;
             let (bytes, bytes_at_least) = (of(input.node_count), of(input.node_count_at_least));
             let nodes = Some(NodeMemory { bytes, bytes_at_least });
@@ -483,7 +533,7 @@ mod tests {
             let wide = plan(64 * GIB).unwrap();
             let least = wide.memory_bytes_min;
             assert!(least >= wide.cluster_memory_bytes_min.unwrap() && least > bytes);
-            assert_eq!(bytes_a_node > 30, Some(least) == wide.cluster_memory_bytes_min);
+            assert_eq!(Some(least), wide.cluster_memory_bytes_min);
             assert!(wide.stages[2].memory_bytes > bytes);
             let error = plan(MEMORY_MIN).unwrap_err();
             let typed = format!("use `--memory {}` or more", size_to_type(least));

@@ -175,6 +175,31 @@ fn every_policy_for_repeated_edges_is_a_graph_of_its_own() {
     assert_eq!(totals, [10.0, 6.0, 2.0, 4.0]);
 }
 
+/// Three million names, all but a few of which are met once, in memory and by way of the disk.
+#[test]
+fn names_beyond_memory_give_the_same_graph() {
+    let mut text = String::new();
+    for i in 0..1_500_000u32 {
+        let spread = i.wrapping_mul(2_654_435_761);
+        let target = if i % 10 == 0 { 7 } else { spread };
+        text += &format!("node-{i}\tanother node of a longer name {target}\n");
+    }
+    let mut graphs = Vec::new();
+    for (threads, memory) in [(2, 1024), (2, 96), (1, 96)] {
+        let sim = storage_of(&text);
+        sim.put("/in/nodes", b"listed\n");
+        let mut options = options(threads, memory * MIB);
+        options.input.nodes = Some(PathBuf::from("/in/nodes"));
+        let input = build(&sim, &options).unwrap().input.unwrap();
+        assert_eq!(input.names_on_disk_count > 0, memory == 96, "{memory} MiB");
+        assert_eq!((input.edge_count, input.listed_only_count), (1_500_000, 1));
+        let files = sim.paths().into_iter().filter(|path| !path.starts_with("/in"));
+        graphs.push(files.map(|path| (sim.get(&path), path)).collect::<Vec<_>>());
+    }
+    assert!(graphs[0].len() > 2);
+    assert!(graphs.iter().all(|graph| *graph == graphs[0]), "a graph differs");
+}
+
 #[test]
 fn a_limit_that_is_too_small_is_refused_before_any_work() {
     let sim = storage();

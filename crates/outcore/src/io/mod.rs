@@ -29,7 +29,7 @@ pub(crate) use ram::Ram;
 pub use scratch::{Owner, Scratch};
 pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
-pub(crate) use words::{WordReader, WordWriter};
+pub(crate) use words::{SCRATCH_HINT, WordReader, WordWriter};
 
 use std::io;
 use std::path::{Path, PathBuf};

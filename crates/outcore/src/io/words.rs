@@ -3,9 +3,12 @@
 //! Memory: [`BLOCK_WORDS`] at most, three times in a [`WordWriter`] and twice in a [`WordReader`].
 
 use super::{Files, Mode, StoredFile, Writer};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::path::Path;
 
+/// What to do about a file of the job's own that is not what was written.
+pub(crate) const SCRATCH_HINT: &str =
+    "run the command again; if this repeats, the disk or the memory may be failing";
 /// Words moved at once.
 const BLOCK_WORDS: u64 = 1 << 15;
 const WORD_BYTES: usize = size_of::<u32>();
@@ -51,6 +54,8 @@ pub(crate) struct WordReader {
     end: u64,
     bytes: Vec<u8>,
     words: Vec<u32>,
+    /// Of the words in memory, what [`word`](Self::word) has given.
+    given: usize,
 }
 
 impl WordReader {
@@ -62,7 +67,7 @@ impl WordReader {
         let (block, word_bytes) = (block_words.clamp(1, BLOCK_WORDS), WORD_BYTES as u64);
         let bytes = vec![0; block.min(count) as usize * WORD_BYTES];
         let file = files.open(path, Mode::Read)?;
-        Ok(Self { file, at: 0, end: count * word_bytes, bytes, words: Vec::new() })
+        Ok(Self { file, at: 0, end: count * word_bytes, bytes, words: Vec::new(), given: 0 })
     }
 
     /// The next block; an empty one at the end.
@@ -74,9 +79,23 @@ impl WordReader {
         let bytes = &mut self.bytes[..bytes];
         self.file.read_exact_at(self.at, bytes)?;
         self.at += bytes.len() as u64;
+        self.given = 0;
         self.words.clear();
         self.words.extend(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)));
         Ok(&self.words)
+    }
+
+    /// The next word.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile`; there is none after the last.
+    #[inline]
+    pub(crate) fn word(&mut self) -> Result<u32> {
+        if self.given == self.words.len() && self.next_block()?.is_empty() {
+            return Err(Error::corrupt_of(self.file.path(), "it ends early", SCRATCH_HINT));
+        }
+        self.given += 1;
+        Ok(self.words[self.given - 1])
     }
 
     /// Whether all words have been read.

@@ -1,23 +1,25 @@
 //! The stages from text to graph: parse, number, sort, merge.
 //!
 //! Index and sort share the memory of the read stage: the sort takes what the index leaves, and
-//! writes a run early when the index needs more.
+//! writes a run early when the index needs more. When even the least sort has no room beside the index,
+//! names that are new from then on go to disk (`ids::spill`), and so do all edges; they are numbered and
+//! sorted when the input has been read.
 
 use super::weights::{SelfScores, Side, Thresholds};
 use super::{InputReport, Job, JobOptions, Normalize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter, NamesWriter};
-use crate::ids::NodeIndex;
+use crate::ids::{NodeIndex, Room, Spill, SpilledEdges};
 use crate::input::{
     self, Batch, BatchMemory, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
 };
 use crate::io::{Scratch, Tuning};
-use crate::plan::CHUNK_BYTES;
+use crate::plan::{CHUNK_BYTES, SORT_BYTES_MIN};
 use crate::progress::{Event, Stage, tell};
 use crate::sort::{Record, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use crate::weight::Weight;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the read stage leaves.
 struct Numbered<R: Record> {
@@ -70,6 +72,10 @@ where
             format_counted(numbered.node_count, "node", "nodes")
         );
         let dropped = input.zero_weight_count + input.below_min_count + input.above_max_count;
+        if input.names_on_disk_count > 0 {
+            let names = format_counted(input.names_on_disk_count, "name", "names");
+            summary += &format!(", {names} by way of the disk");
+        }
         if dropped > 0 {
             let edges = format_counted(dropped, "edge", "edges");
             summary += &format!(", {edges} dropped by weight");
@@ -77,8 +83,7 @@ where
         Ok((numbered, summary))
     })?;
     let merge_bytes = job.limits.merge_bytes_beside(numbered.score_bytes(), &job.files.tuning());
-    let too_small =
-        || job.limits.too_small(numbered.node_count, numbered.scores.is_some(), "the input has");
+    let too_small = || job.limits.too_small(numbered.node_count, "the input has");
     numbered.sorter.set_budget(merge_bytes.ok_or_else(too_small)?)?;
     job.stage(Stage::Merge, |job| {
         let (node_count, scores) = (numbered.node_count, numbered.scores);
@@ -117,8 +122,25 @@ where
         reading.take_edges(edges)?;
         reading.take_nodes(listed)?;
         tell(job.observer, Event::Advance { done: reading.reader.done_bytes() })?;
+        if reading.names_have_no_room() {
+            tell(job.observer, Event::Detail { text: "names go to disk: memory is full of them" })?;
+            reading.spill(job)?;
+        }
     }
+    reading.number_spilled(job)?;
     reading.finish(job)
+}
+
+/// Edges of a batch of those whose names were on disk.
+const SPILLED_EDGES: usize = 1 << 16;
+
+/// Where names have their indexes from.
+enum NamesOf {
+    Index(NodeIndex),
+    /// The index is full.
+    Disk(Spill),
+    /// All are numbered.
+    Done,
 }
 
 /// The read stage at work.
@@ -126,7 +148,9 @@ struct Reading<'a, R: Record> {
     options: &'a JobOptions,
     tuning: Tuning,
     reader: EdgeReader,
-    index: NodeIndex,
+    names_of: NamesOf,
+    node_count: u64,
+    directory: PathBuf,
     /// Of the names of each chunk.
     indexes: Vec<Vec<u32>>,
     names: NamesWriter,
@@ -136,6 +160,7 @@ struct Reading<'a, R: Record> {
     thresholds: Thresholds,
     fate: Fate,
     listed_only: u64,
+    names_on_disk: u64,
 }
 
 impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
@@ -162,7 +187,9 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             options,
             tuning: job.files.tuning(),
             reader,
-            index: NodeIndex::new(limits.threads, limits.read_bytes()),
+            names_of: NamesOf::Index(NodeIndex::new(limits.threads, limits.read_bytes())),
+            node_count: 0,
+            directory: scratch.path().join("names"),
             indexes: Vec::new(),
             names: NamesWriter::create(job.files, directory)?,
             scores: is_scored.then(|| SelfScores::new(limits.read_bytes())),
@@ -171,13 +198,26 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             thresholds: Thresholds::new(options),
             fate: Fate::default(),
             listed_only: 0,
+            names_on_disk: 0,
         })
     }
 
-    /// Numbers the names of edges, and hands their arcs to the sort.
+    /// Numbers the names of edges, and hands their arcs to the sort; or sets them aside.
     fn take_edges(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
-        self.index.resolve(chunks, &mut self.indexes, |name| self.names.push(name))?;
+        match &mut self.names_of {
+            NamesOf::Index(index) => {
+                index.resolve(chunks, &mut self.indexes, |name| self.names.push(name))?;
+                self.node_count = index.node_count();
+            }
+            NamesOf::Disk(spill) => return spill.take_edges(chunks),
+            NamesOf::Done => unreachable!("the input has not been read to its end"),
+        }
         self.make_room()?;
+        self.take_numbered(chunks)
+    }
+
+    /// Takes edges whose names have their indexes.
+    fn take_numbered(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
         if let Some(scores) = &self.scores {
             scores.gather(chunks, &self.indexes, self.thresholds);
         }
@@ -190,50 +230,125 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         if chunks.is_empty() {
             return Ok(());
         }
-        let before = self.index.node_count();
-        self.index.resolve(chunks, &mut self.indexes, |name| self.names.push(name))?;
-        self.listed_only += self.index.node_count() - before;
+        match &mut self.names_of {
+            NamesOf::Index(index) => {
+                index.resolve(chunks, &mut self.indexes, |name| self.names.push(name))?;
+                self.listed_only += index.node_count() - self.node_count;
+                self.node_count = index.node_count();
+            }
+            NamesOf::Disk(spill) => return spill.take_names(chunks),
+            NamesOf::Done => unreachable!("the input has not been read to its end"),
+        }
         self.make_room()
+    }
+
+    /// Whether even the least sort has no room beside the index.
+    fn names_have_no_room(&self) -> bool {
+        let NamesOf::Index(index) = &self.names_of else { return false };
+        let held = self.held_bytes() + index.memory_bytes() / 8;
+        self.options.limits.sort_bytes(held).is_none()
+    }
+
+    /// What index, decompression and scores hold.
+    fn held_bytes(&self) -> u64 {
+        let index = match &self.names_of {
+            NamesOf::Index(index) => index.memory_bytes(),
+            _ => 0,
+        };
+        let scores = self.scores.as_ref().map_or(0, SelfScores::memory_bytes);
+        index + self.reader.window_bytes() + scores
+    }
+
+    /// Lets names go to disk from here on. The sort gives up its memory to their buffers.
+    fn spill(&mut self, job: &Job<'_>) -> Result<()> {
+        let NamesOf::Index(index) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
+            return Ok(());
+        };
+        self.sorter.set_aside()?;
+        let expected = job.plan.as_ref().map(|plan| plan.input.node_count);
+        let spill = Spill::new(index, job.files, &self.directory, self.room(), expected)?;
+        self.names_of = NamesOf::Disk(spill);
+        Ok(())
+    }
+
+    /// Memory for names on disk once the index is gone.
+    fn room(&self) -> Room {
+        let limits = self.options.limits;
+        Room::new(limits.read_bytes().saturating_sub(self.held_bytes()), limits.threads)
+    }
+
+    /// Numbers the names that went to disk, and hands the arcs of their edges to the sort.
+    fn number_spilled(&mut self, job: &Job<'_>) -> Result<()> {
+        let NamesOf::Disk(spill) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
+            return Ok(());
+        };
+        let done = self.reader.done_bytes();
+        let tick = || tell(job.observer, Event::Advance { done });
+        tell(job.observer, Event::Detail { text: "numbering names on disk" })?;
+        let room = self.room();
+        let (names, listed_only) = (&mut self.names, &mut self.listed_only);
+        let mut edges = spill.finish(room, &tick, |of_edge, name| {
+            *listed_only += u64::from(!of_edge);
+            names.push(name)
+        })?;
+        self.names_on_disk = edges.node_count() - self.node_count;
+        self.node_count = edges.node_count();
+        let rest = self.held_bytes() + SpilledEdges::MEMORY_BYTES;
+        self.sort_bytes = self.options.limits.sort_bytes(rest).ok_or_else(|| self.outgrown())?;
+        self.sorter.set_budget(self.sort_bytes)?;
+        self.make_room()?;
+        let mut chunks: Vec<ParsedChunk> = Vec::new();
+        chunks.resize_with(self.options.limits.threads.max(1), ParsedChunk::default);
+        self.indexes.resize_with(chunks.len(), Vec::new);
+        loop {
+            for (chunk, indexes) in chunks.iter_mut().zip(&mut self.indexes) {
+                edges.next(SPILLED_EDGES, indexes, &mut chunk.weights)?;
+            }
+            if self.indexes[0].is_empty() {
+                return edges.remove();
+            }
+            self.take_numbered(&chunks)?;
+            tick()?;
+        }
     }
 
     /// Takes memory from the sort when names and scores need more.
     fn make_room(&mut self) -> Result<()> {
         let limits = self.options.limits;
-        let node_count = self.index.node_count();
         let mut score_bytes = 0;
         if let Some(scores) = &mut self.scores {
-            scores.grow(node_count);
+            scores.grow(self.node_count);
             score_bytes = scores.memory_bytes();
         }
         // What cannot be merged need not be read to its end.
         if limits.merge_bytes_beside(score_bytes, &self.tuning).is_none() {
             return Err(self.outgrown());
         }
-        let held_bytes = self.index.memory_bytes() + self.reader.window_bytes() + score_bytes;
+        let held_bytes = self.held_bytes();
         if held_bytes + self.sort_bytes > limits.read_bytes() {
             // Room for the next step of the index as well, so that this happens rarely.
             let room = limits.sort_bytes(held_bytes + held_bytes / 8);
-            self.sort_bytes = room.ok_or_else(|| self.outgrown())?;
+            self.sort_bytes = room.unwrap_or(SORT_BYTES_MIN);
             self.sorter.set_budget(self.sort_bytes)?;
         }
         Ok(())
     }
 
-    /// Names and scores have outgrown the limit: the limit to type comes from the share of the input
+    /// Self scores have outgrown the limit: the limit to type comes from the share of the input
     /// read.
     fn outgrown(&self) -> Error {
         let done = self.reader.done_bytes().max(1) as f64;
         let share =
             self.reader.total_bytes().map_or(0.5, |total| (done / total.max(1) as f64).min(1.0));
-        let expected = (self.index.node_count() as f64 / share.max(0.01)) as u64;
-        self.options.limits.too_small(expected, self.scores.is_some(), "the input seems to have")
+        let expected = (self.node_count as f64 / share.max(0.01)) as u64;
+        self.options.limits.too_small(expected, "the input seems to have")
     }
 
     /// Hands the arcs of all chunks to the sorter, in the order of the input.
     fn emit(&mut self, chunks: &[ParsedChunk]) -> Result<Fate> {
         let arcs_an_edge = if self.options.directed { 1 } else { 2 };
         let lens: Vec<usize> =
-            chunks.iter().map(|chunk| chunk.edge_count() * arcs_an_edge).collect();
+            self.indexes[..chunks.len()].iter().map(|i| i.len() / 2 * arcs_an_edge).collect();
         let (options, thresholds, indexes) = (self.options, self.thresholds, &self.indexes);
         let fates = self.sorter.push_parts(&lens, |part, out| {
             Ok(put_arcs(&chunks[part].weights, &indexes[part], options, thresholds, out))
@@ -255,7 +370,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         if let Some(error) = nothing_left(&summary, self.fate, self.options) {
             return Err(error);
         }
-        let node_count = self.index.node_count();
+        let node_count = self.node_count;
         let no_self_hit_count = self.scores.as_ref().map_or(0, SelfScores::without_self_hit);
         if no_self_hit_count > 0 {
             let text = format!(
@@ -275,6 +390,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             no_self_hit_count,
             listed_count: summary.listed_nodes,
             listed_only_count: self.listed_only,
+            names_on_disk_count: self.names_on_disk,
             skipped_count: summary.skipped_lines,
             formats,
         });

@@ -49,6 +49,8 @@ pub struct InputReport {
     pub listed_count: u64,
     /// Nodes that only the list has.
     pub listed_only_count: u64,
+    /// Names that went to disk before they were numbered, because memory was full of others.
+    pub names_on_disk_count: u64,
     /// Lines skipped because they were bad.
     pub skipped_count: u64,
     /// How each file was read, in words.

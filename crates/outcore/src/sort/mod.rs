@@ -267,6 +267,17 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
+    /// Writes what was collected as a run, and gives back the memory until more is collected.
+    ///
+    /// # Errors
+    /// What writing meets.
+    pub fn set_aside(&mut self) -> Result<()> {
+        self.write_run()?;
+        self.end_formation()?;
+        self.records = Vec::new();
+        Ok(())
+    }
+
     /// Most memory held now.
     pub fn memory_bytes(&self) -> u64 {
         let records = match self.former {

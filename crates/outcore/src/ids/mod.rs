@@ -22,6 +22,13 @@
 //! numbers as names), the number itself is the place: 4 bytes a number, one access. The first name
 //! that does not fit moves everything to fingerprints, once; indexes do not change.
 
+mod queue;
+mod spill;
+#[cfg(test)]
+mod spill_tests;
+
+pub(crate) use spill::{Room, Spill, SpilledEdges};
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Fingerprint, NameRef, ParsedChunk};
 use crate::io::{prefetch, reserve_large_pages};
@@ -99,11 +106,15 @@ impl Hasher {
     }
 
     #[inline]
-    fn hashed_spot(&self, fingerprint: Fingerprint) -> Spot {
+    fn hash(&self, fingerprint: Fingerprint) -> u64 {
         let product =
             u128::from(fingerprint.low ^ self.low) * u128::from(fingerprint.high ^ self.high | 1);
-        let hash = ((product as u64) ^ (product >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let scaled = u128::from(hash) * u128::from(self.shards);
+        ((product as u64) ^ (product >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    #[inline]
+    fn hashed_spot(&self, fingerprint: Fingerprint) -> Spot {
+        let scaled = u128::from(self.hash(fingerprint)) * u128::from(self.shards);
         Spot { shard: (scaled >> 64) as usize, place: scaled as u64 }
     }
 
@@ -156,6 +167,14 @@ const LOAD_MAX: (usize, usize) = (17, 20);
 const HOMES_MIN: usize = 1 << 10;
 
 impl Table {
+    /// Without names, with room for so many.
+    fn with_room(names: usize) -> Self {
+        let homes = (names + 1) * LOAD_MAX.1 / LOAD_MAX.0 + 1;
+        let mut slots = reserve_large_pages(homes + OVERFLOW);
+        slots.resize(homes + OVERFLOW, EMPTY);
+        Self { slots, homes, used: 0 }
+    }
+
     #[inline]
     fn home(&self, place: u64) -> usize {
         ((u128::from(place) * self.homes as u128) >> 64) as usize
@@ -445,6 +464,20 @@ impl NodeIndex {
         misses
     }
 
+    /// The indexes of names, [`MISS`] for those that are not known.
+    fn look_up_known(&self, names: &[NameRef], out: &mut Vec<u32>) {
+        if !self.hasher.numbers {
+            self.look_up(names, out);
+            return;
+        }
+        out.clear();
+        out.extend(names.iter().map(|name| {
+            let Some(number) = number(name.fingerprint) else { return MISS };
+            let Spot { shard, place } = self.hasher.number_spot(number);
+            self.shards[shard].numbers.get(place as usize).copied().unwrap_or(MISS)
+        }));
+    }
+
     /// Step 2: each shard takes its misses in order of appearance.
     fn insert(&mut self, misses: &[Vec<Miss>]) -> Result<()> {
         let first = self.node_count;
@@ -536,6 +569,14 @@ impl NodeIndex {
     }
 }
 
+/// Spreads the bits of a hash anew (SplitMix64).
+#[inline]
+fn mix(hash: u64) -> u64 {
+    let hash = (hash ^ hash >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let hash = (hash ^ hash >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    hash ^ hash >> 31
+}
+
 /// The index of `wanted`, or [`MISS`].
 #[inline]
 fn find(slots: &[Slot], home: usize, wanted: &Slot) -> u32 {
@@ -556,12 +597,12 @@ fn too_many_nodes() -> Error {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::HashMap;
 
-    fn chunk(names: &[Vec<u8>]) -> ParsedChunk {
+    pub(in crate::ids) fn chunk(names: &[Vec<u8>]) -> ParsedChunk {
         let mut chunk = ParsedChunk::default();
         for name in names {
             let (offset, bytes) = (chunk.text.len() as u32, name.len() as u32);
@@ -598,7 +639,7 @@ mod tests {
         assert!(listed.iter().enumerate().all(|(i, name)| known[name.as_slice()] == i as u32));
     }
 
-    fn name() -> impl Strategy<Value = Vec<u8>> {
+    pub(in crate::ids) fn name() -> impl Strategy<Value = Vec<u8>> {
         prop_oneof![
             (0u32..300).prop_map(|n| n.to_string().into_bytes()),
             (0u64..u64::MAX).prop_map(|n| n.to_string().into_bytes()),

@@ -1,0 +1,143 @@
+//! Names waiting on disk, in order.
+//!
+//! ```text
+//!  record:  fingerprint, 16 bytes | length, 4 bytes | name      (the last two if the fingerprint is not the name)
+//! ```
+//! Little-endian, temporary, written and read once, front to back. Memory: a few buffers each.
+
+use crate::error::{Error, Result};
+use crate::input::{Fingerprint, SHORT_NAME_BYTES};
+use crate::io::{Files, Mode, SCRATCH_HINT, StoredFile, Writer};
+use std::path::{Path, PathBuf};
+
+/// Buffers being written while one is filled.
+const BUFFERS: usize = 2;
+const FINGERPRINT_BYTES: usize = 16;
+const HEAD_BYTES: usize = FINGERPRINT_BYTES + 4;
+
+/// Appends a record.
+pub(super) fn put_name(fingerprint: Fingerprint, name: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&fingerprint.low.to_le_bytes());
+    out.extend_from_slice(&fingerprint.high.to_le_bytes());
+    if !fingerprint.is_exact() {
+        out.extend_from_slice(&(name.len() as u32).to_le_bytes());
+        out.extend_from_slice(name);
+    }
+}
+
+/// Names in a file.
+pub(super) struct Queue {
+    path: PathBuf,
+    bytes: u64,
+    pub(super) count: u64,
+}
+
+impl Queue {
+    /// Its names, read by `block_bytes`.
+    pub(super) fn read(&self, files: &Files, block_bytes: usize) -> Result<QueueReader> {
+        let file = files.open(&self.path, Mode::Read)?;
+        Ok(QueueReader {
+            file,
+            next: 0,
+            end: self.bytes,
+            block_bytes,
+            buffer: Vec::new(),
+            at: 0,
+            name: [0; SHORT_NAME_BYTES],
+        })
+    }
+
+    pub(super) fn remove(self, files: &Files) -> Result<()> {
+        files.remove(&self.path)
+    }
+}
+
+/// Writes names to a file.
+pub(super) struct QueueWriter {
+    writer: Writer,
+    path: PathBuf,
+    count: u64,
+}
+
+impl QueueWriter {
+    pub(super) fn create(files: &Files, path: &Path, block_bytes: usize) -> Result<Self> {
+        let writer = Writer::create_scratch(files, path, block_bytes, BUFFERS)?;
+        Ok(Self { writer, path: path.to_path_buf(), count: 0 })
+    }
+
+    /// Appends `count` records made by [`put_name`].
+    pub(super) fn push(&mut self, records: &[u8], count: u64) -> Result<()> {
+        self.count += count;
+        self.writer.write(records)
+    }
+
+    pub(super) fn finish(self) -> Result<Queue> {
+        Ok(Queue { path: self.path, bytes: self.writer.finish()?, count: self.count })
+    }
+}
+
+/// Reads names from a file.
+pub(super) struct QueueReader {
+    file: StoredFile,
+    /// The bytes of the file that are still to be read.
+    next: u64,
+    end: u64,
+    block_bytes: usize,
+    buffer: Vec<u8>,
+    at: usize,
+    /// A name that is its fingerprint.
+    name: [u8; SHORT_NAME_BYTES],
+}
+
+impl QueueReader {
+    /// The next name; `None` at the end.
+    ///
+    /// # Errors
+    /// `Io`; `CorruptFile` for what is no record.
+    pub(super) fn next(&mut self) -> Result<Option<(Fingerprint, &[u8])>> {
+        if self.at == self.buffer.len() && self.next == self.end {
+            return Ok(None);
+        }
+        self.fill(FINGERPRINT_BYTES)?;
+        let (low, high) = self.buffer[self.at..self.at + FINGERPRINT_BYTES].split_at(8);
+        let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+        let fingerprint = Fingerprint { low: word(low), high: word(high) };
+        if let Some(len) = fingerprint.short_len() {
+            self.name[..8].copy_from_slice(low);
+            self.name[8..].copy_from_slice(&high[..SHORT_NAME_BYTES - 8]);
+            self.at += FINGERPRINT_BYTES;
+            let name = self.name.get(..len).ok_or_else(|| corrupt(self.file.path()))?;
+            return Ok(Some((fingerprint, name)));
+        }
+        self.fill(HEAD_BYTES)?;
+        let head = &self.buffer[self.at + FINGERPRINT_BYTES..self.at + HEAD_BYTES];
+        let len = u32::from_le_bytes(head.try_into().expect("four bytes")) as usize;
+        self.fill(HEAD_BYTES + len)?;
+        let name = self.at + HEAD_BYTES..self.at + HEAD_BYTES + len;
+        self.at = name.end;
+        Ok(Some((fingerprint, &self.buffer[name])))
+    }
+
+    /// Has the next `count` bytes in the buffer.
+    fn fill(&mut self, count: usize) -> Result<()> {
+        if self.buffer.len() - self.at >= count {
+            return Ok(());
+        }
+        self.buffer.drain(..self.at);
+        self.at = 0;
+        let missing = count - self.buffer.len();
+        let bytes = (missing.max(self.block_bytes) as u64).min(self.end - self.next) as usize;
+        if bytes < missing {
+            return Err(corrupt(self.file.path()));
+        }
+        let kept = self.buffer.len();
+        self.buffer.resize(kept + bytes, 0);
+        self.file.read_exact_at(self.next, &mut self.buffer[kept..])?;
+        self.next += bytes as u64;
+        Ok(())
+    }
+}
+
+pub(super) fn corrupt(path: &Path) -> Error {
+    Error::corrupt_of(path, "it does not hold the names written", SCRATCH_HINT)
+}

@@ -1,0 +1,563 @@
+//! Numbers names that memory has no room for: in shares on disk, each of which fits.
+//!
+//! ```text
+//!  reading      refs    index of a name that is known, else the share it is sent to   \  in the order
+//!               shares  names, each in the share that its hash sends it to            /  of the input
+//!  each share   names --table--> number inside the share, by first appearance; and its new names
+//!  all refs     a share's next name, if new there, gets the next index --> map of the share; list of names
+//!  each share   number inside the share --map--> index
+//!  all refs     index, or the next one of the share
+//! ```
+//! Refs and shares are queues: the k-th ref to a share is its k-th name, so no place is ever written.
+//! Indexes are those of an index in memory, by first appearance. A share that does not fit is itself
+//! refs to shares, one level down. Frequent names stay in the table that has no more room, so
+//! shares do not fill with them; the hash is the job's own secret, so no input can fill one.
+//!
+//! Memory: the table of a share for each thread, or buffers. Disk: 4 bytes a name of an edge, and for each
+//! that is not known 16 (more than 15 bytes long: 20 and its text), then 4. I/O: each of these
+//! is written once and read once or twice, front to back.
+
+use super::queue::{Queue, QueueReader, QueueWriter, corrupt, put_name};
+use super::{
+    Hasher, LOAD_MAX, MISS, NODES_MAX, NodeIndex, OVERFLOW, Slot, Table, mix, slot, too_many_nodes,
+};
+use crate::error::Result;
+use crate::input::{Fingerprint, ParsedChunk};
+use crate::io::{Files, WordReader, WordWriter};
+use crate::plan::SORT_BYTES_MIN;
+use crate::weight::Weight;
+use rayon::prelude::*;
+use std::iter::repeat;
+use std::path::{Path, PathBuf};
+
+/// Refs from here on are shares.
+const SHARE: u32 = MISS - 255;
+/// Shares of a level.
+const SHARES: std::ops::RangeInclusive<u64> = 4..=32;
+/// Shares of a share that does not fit.
+const PARTS: usize = 8;
+/// Most memory of buffers.
+pub(crate) const BUFFER_BYTES: u64 = SORT_BYTES_MIN;
+/// A table holds so many names at least.
+const LEAST_NAMES: usize = 16;
+/// Names that are moved at once.
+const PART_NAMES: usize = 4096;
+/// Words read at once.
+const BLOCK_WORDS: u64 = 1 << 15;
+/// Names between two looks at whether to go on.
+const TICK: u64 = 1 << 16;
+/// Bytes of a buffer, of which each share has a few.
+const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=256 << 10;
+
+/// What names may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    table_bytes: u64,
+    buffer_bytes: u64,
+    /// Shares that are numbered at the same time.
+    threads: usize,
+}
+
+impl Room {
+    /// `bytes` of memory; while the input is read, [`BUFFER_BYTES`] of it at most.
+    pub(crate) fn new(bytes: u64, threads: usize) -> Self {
+        let buffer_bytes = (bytes / 8).min(BUFFER_BYTES);
+        Self { table_bytes: bytes - buffer_bytes, buffer_bytes, threads: threads.max(1) }
+    }
+
+    /// Most names of a table.
+    fn most_names(self) -> usize {
+        let slots = self.table_bytes as usize / self.threads / size_of::<Slot>();
+        (slots.saturating_sub(OVERFLOW) * LOAD_MAX.0 / LOAD_MAX.1).max(LEAST_NAMES)
+    }
+
+    /// So many shares that each may fit, for `name_count` names, if that is known.
+    fn shares(self, name_count: Option<u64>) -> usize {
+        let most = self.most_names() as u64;
+        let shares = name_count.map_or(16, |count| (count + count / 4) / most + 1);
+        shares.clamp(*SHARES.start(), *SHARES.end()) as usize
+    }
+
+    /// Bytes of a buffer where each of so many shares has a dozen.
+    fn block_bytes(self, shares: usize) -> usize {
+        let bytes = self.buffer_bytes / (12 * shares as u64 + 12);
+        bytes.clamp(*BLOCK_BYTES.start(), *BLOCK_BYTES.end()).next_multiple_of(4096) as usize
+    }
+
+    fn of_one(self) -> Self {
+        let threads = self.threads as u64;
+        let (table_bytes, buffer_bytes) = (self.table_bytes / threads, self.buffer_bytes / threads);
+        Self { table_bytes, buffer_bytes, threads: 1 }
+    }
+}
+
+/// What all steps use.
+#[derive(Clone, Copy)]
+struct Bench<'a> {
+    files: &'a Files,
+    hasher: &'a Hasher,
+    room: Room,
+    tick: &'a (dyn Fn() -> Result<()> + Sync),
+}
+
+/// Names of a chunk on their way to their shares.
+#[derive(Default)]
+struct Part {
+    refs: Vec<u32>,
+    records: Vec<Vec<u8>>,
+    counts: Vec<u64>,
+}
+
+impl Part {
+    fn new(shares: usize) -> Self {
+        Self { refs: Vec::new(), records: vec![Vec::new(); shares], counts: vec![0; shares] }
+    }
+
+    fn push(&mut self, share: usize, fingerprint: Fingerprint, name: &[u8]) {
+        self.refs.push(SHARE + share as u32);
+        put_name(fingerprint, name, &mut self.records[share]);
+        self.counts[share] += 1;
+    }
+}
+
+/// Refs and shares that are being written.
+struct Shares {
+    level: u32,
+    refs: WordWriter,
+    ref_path: PathBuf,
+    ref_count: u64,
+    queues: Vec<QueueWriter>,
+}
+
+/// Refs and shares as written.
+struct Written {
+    level: u32,
+    ref_path: PathBuf,
+    ref_count: u64,
+    queues: Vec<Queue>,
+}
+
+impl Shares {
+    fn create(bench: Bench<'_>, directory: &Path, level: u32, count: usize) -> Result<Self> {
+        bench.files.create_directory(directory)?;
+        let block_bytes = bench.room.block_bytes(count);
+        let queue = |share| {
+            let path = directory.join(format!("share-{share}"));
+            QueueWriter::create(bench.files, &path, block_bytes)
+        };
+        let ref_path = directory.join("refs");
+        let refs = WordWriter::create(bench.files, &ref_path, u64::MAX)?;
+        let queues = (0..count).map(queue).collect::<Result<_>>()?;
+        Ok(Self { level, refs, ref_path, ref_count: 0, queues })
+    }
+
+    /// Where a name goes.
+    fn share_of(&self, hasher: &Hasher, name: Fingerprint) -> usize {
+        let hash = mix(hasher.hash(name) ^ u64::from(self.level));
+        ((u128::from(hash) * self.queues.len() as u128) >> 64) as usize
+    }
+
+    fn push(&mut self, part: &Part) -> Result<()> {
+        self.ref_count += part.refs.len() as u64;
+        part.refs.iter().try_for_each(|&word| self.refs.push(word))?;
+        let records = part.records.iter().zip(&part.counts);
+        let mut queues = self.queues.iter_mut().zip(records);
+        queues.try_for_each(|(queue, (records, &count))| queue.push(records, count))
+    }
+
+    fn finish(self) -> Result<Written> {
+        self.refs.finish()?;
+        let queues = self.queues.into_iter().map(QueueWriter::finish).collect::<Result<_>>()?;
+        let Self { level, ref_path, ref_count, .. } = self;
+        Ok(Written { level, ref_path, ref_count, queues })
+    }
+}
+
+/// A share whose names have numbers inside it.
+struct Numbered {
+    /// The number of each of its names, in the order of the refs.
+    locals: PathBuf,
+    local_count: u64,
+    /// In the order of these numbers.
+    names: Queue,
+}
+
+/// Numbers the names of a share, in memory if they fit.
+fn number_share(bench: Bench<'_>, queue: Queue, directory: &Path, level: u32) -> Result<Numbered> {
+    bench.files.create_directory(directory)?;
+    let numbered = match number_in_table(bench, &queue, directory)? {
+        Some(numbered) => numbered,
+        None => number_in_parts(bench, &queue, directory, level + 1)?,
+    };
+    queue.remove(bench.files)?;
+    Ok(numbered)
+}
+
+/// `None` if they do not fit.
+fn number_in_table(bench: Bench<'_>, queue: &Queue, directory: &Path) -> Result<Option<Numbered>> {
+    let Bench { files, hasher, room, tick } = bench;
+    let most = room.most_names() as u32;
+    let mut table = Table::with_room(queue.count.min(u64::from(most)) as usize);
+    let block_bytes = room.block_bytes(PARTS);
+    let locals_path = directory.join("locals");
+    let mut locals = WordWriter::create(files, &locals_path, queue.count)?;
+    let mut names = QueueWriter::create(files, &directory.join("names"), block_bytes)?;
+    let mut reader = queue.read(files, block_bytes)?;
+    let (mut count, mut done, mut record) = (0, 0u64, Vec::new());
+    while let Some((fingerprint, name)) = reader.next()? {
+        let place = hasher.hash(fingerprint);
+        let local = table.find_or_insert(slot(fingerprint, count), place, hasher);
+        if local == count {
+            if count == most {
+                return Ok(None);
+            }
+            count += 1;
+            record.clear();
+            put_name(fingerprint, name, &mut record);
+            names.push(&record, 1)?;
+        }
+        locals.push(local)?;
+        done += 1;
+        if done.is_multiple_of(TICK) {
+            tick()?;
+        }
+    }
+    locals.finish()?;
+    let names = names.finish()?;
+    Ok(Some(Numbered { locals: locals_path, local_count: queue.count, names }))
+}
+
+/// Numbers the names of a share by shares of it.
+fn number_in_parts(
+    bench: Bench<'_>,
+    queue: &Queue,
+    directory: &Path,
+    level: u32,
+) -> Result<Numbered> {
+    let mut shares = Shares::create(bench, &directory.join("parts"), level, PARTS)?;
+    let block_bytes = bench.room.block_bytes(PARTS);
+    let mut reader = queue.read(bench.files, block_bytes)?;
+    let mut part = Part::new(PARTS);
+    while let Some((fingerprint, name)) = reader.next()? {
+        part.push(shares.share_of(bench.hasher, fingerprint), fingerprint, name);
+        if part.refs.len() == PART_NAMES {
+            shares.push(&part)?;
+            part = Part::new(PARTS);
+            (bench.tick)()?;
+        }
+    }
+    shares.push(&part)?;
+    let mut names = QueueWriter::create(bench.files, &directory.join("names"), block_bytes)?;
+    let mut record = Vec::new();
+    let (mut indexes, _) = resolve(bench, shares.finish()?, 0, |_, fingerprint, name| {
+        record.clear();
+        put_name(fingerprint, name, &mut record);
+        names.push(&record, 1)
+    })?;
+    let path = directory.join("locals");
+    let mut locals = WordWriter::create(bench.files, &path, queue.count)?;
+    (0..queue.count).try_for_each(|_| locals.push(indexes.next()?))?;
+    locals.finish()?;
+    indexes.remove()?;
+    Ok(Numbered { locals: path, local_count: queue.count, names: names.finish()? })
+}
+
+/// Gives every name of the shares its index: new ones get `first`, `first + 1`, ... in the order of the
+/// refs, and are handed to `on_new` with their place in it.
+fn resolve(
+    bench: Bench<'_>,
+    written: Written,
+    first: u32,
+    mut on_new: impl FnMut(u64, Fingerprint, &[u8]) -> Result<()>,
+) -> Result<(Indexes, u32)> {
+    let Written { level, ref_path, ref_count, queues } = written;
+    let directory = ref_path.parent().expect("refs are in a directory").to_path_buf();
+    let (one, count) = (Bench { room: bench.room.of_one(), ..bench }, queues.len());
+    let number = |(share, queue): (usize, Queue)| {
+        number_share(one, queue, &directory.join(share.to_string()), level)
+    };
+    let queues = queues.into_iter().enumerate();
+    let numbered: Vec<Numbered> = if bench.room.threads > 1 {
+        queues.collect::<Vec<_>>().into_par_iter().map(number).collect::<Result<_>>()?
+    } else {
+        queues.map(number).collect::<Result<_>>()?
+    };
+    let block_bytes = bench.room.block_bytes(count);
+    let mut refs = WordReader::open(bench.files, &ref_path, ref_count, BLOCK_WORDS)?;
+    let open = |numbered| Share::open(bench.files, numbered, block_bytes);
+    let mut shares: Vec<Share> = numbered.into_iter().map(open).collect::<Result<_>>()?;
+    let mut next = first;
+    for place in 0..ref_count {
+        let Some(share) = refs.word()?.checked_sub(SHARE) else { continue };
+        if let Some((fingerprint, name)) = shares[share as usize].next_new(next)? {
+            if u64::from(next) >= NODES_MAX {
+                return Err(too_many_nodes());
+            }
+            on_new(place, fingerprint, name)?;
+            next += 1;
+        }
+        if place.is_multiple_of(TICK) {
+            (bench.tick)()?;
+        }
+    }
+    let map = |share: Share| share.map(one);
+    let paths: Vec<(PathBuf, u64)> = if bench.room.threads > 1 {
+        shares.into_par_iter().map(map).collect::<Result<_>>()?
+    } else {
+        shares.into_iter().map(map).collect::<Result<_>>()?
+    };
+    Ok((Indexes::open(bench.files, (ref_path, ref_count), paths)?, next))
+}
+
+/// A numbered share while its new names get their indexes.
+struct Share {
+    locals: WordReader,
+    local_path: PathBuf,
+    local_count: u64,
+    names: QueueReader,
+    name_queue: Queue,
+    map: WordWriter,
+    map_path: PathBuf,
+    known: u32,
+}
+
+impl Share {
+    fn open(files: &Files, numbered: Numbered, block_bytes: usize) -> Result<Self> {
+        let Numbered { locals: local_path, local_count, names: name_queue } = numbered;
+        let map_path = local_path.with_file_name("map");
+        Ok(Self {
+            locals: WordReader::open(files, &local_path, local_count, BLOCK_WORDS)?,
+            names: name_queue.read(files, block_bytes)?,
+            map: WordWriter::create(files, &map_path, name_queue.count)?,
+            local_path,
+            local_count,
+            name_queue,
+            map_path,
+            known: 0,
+        })
+    }
+
+    /// Passes over its next name, and gives it if it is new; then its index is `index`.
+    fn next_new(&mut self, index: u32) -> Result<Option<(Fingerprint, &[u8])>> {
+        if self.locals.word()? != self.known {
+            return Ok(None);
+        }
+        self.known += 1;
+        self.map.push(index)?;
+        self.names.next()
+    }
+
+    /// Turns its numbers into indexes; gives the file and how many there are.
+    fn map(self, bench: Bench<'_>) -> Result<(PathBuf, u64)> {
+        let (files, count) = (bench.files, self.local_count);
+        drop((self.locals, self.names));
+        let name_count = self.name_queue.count;
+        self.name_queue.remove(files)?;
+        self.map.finish()?;
+        let mut reader = WordReader::open(files, &self.map_path, name_count, BLOCK_WORDS)?;
+        let map = (0..name_count).map(|_| reader.word()).collect::<Result<Vec<u32>>>()?;
+        drop(reader);
+        files.remove(&self.map_path)?;
+        let mut locals = WordReader::open(files, &self.local_path, count, BLOCK_WORDS)?;
+        let path = self.local_path.with_file_name("indexes");
+        let mut indexes = WordWriter::create(files, &path, count)?;
+        for done in 0..count {
+            let local = locals.word()? as usize;
+            indexes.push(*map.get(local).ok_or_else(|| corrupt(&self.local_path))?)?;
+            if done.is_multiple_of(TICK) {
+                (bench.tick)()?;
+            }
+        }
+        indexes.finish()?;
+        drop(locals);
+        files.remove(&self.local_path)?;
+        Ok((path, count))
+    }
+}
+
+/// The index of each ref, in order.
+struct Indexes {
+    files: Files,
+    refs: WordReader,
+    shares: Vec<WordReader>,
+    paths: Vec<PathBuf>,
+}
+
+impl Indexes {
+    fn open(files: &Files, refs: (PathBuf, u64), shares: Vec<(PathBuf, u64)>) -> Result<Self> {
+        let reader =
+            |(path, count): &(PathBuf, u64)| WordReader::open(files, path, *count, BLOCK_WORDS);
+        Ok(Self {
+            files: files.clone(),
+            refs: reader(&refs)?,
+            shares: shares.iter().map(reader).collect::<Result<_>>()?,
+            paths: std::iter::once(refs.0)
+                .chain(shares.into_iter().map(|(path, _)| path))
+                .collect(),
+        })
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<u32> {
+        let word = self.refs.word()?;
+        match word.checked_sub(SHARE) {
+            None => Ok(word),
+            Some(share) => self.shares[share as usize].word(),
+        }
+    }
+
+    fn remove(self) -> Result<()> {
+        drop((self.refs, self.shares));
+        self.paths.iter().try_for_each(|path| self.files.remove(path))
+    }
+}
+
+/// An index that has no more room, and what it does not know.
+pub(crate) struct Spill {
+    files: Files,
+    index: NodeIndex,
+    hasher: Hasher,
+    shares: Shares,
+    weights: WordWriter,
+    weight_path: PathBuf,
+    edge_count: u64,
+}
+
+impl Spill {
+    /// Goes on from `index`, with files below `directory`. `name_count` is what is expected.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub(crate) fn new(
+        index: NodeIndex,
+        files: &Files,
+        directory: &Path,
+        room: Room,
+        name_count: Option<u64>,
+    ) -> Result<Self> {
+        let Hasher { low, high, .. } = index.hasher;
+        let hasher = Hasher { low, high, shards: 1, numbers: false };
+        let bench = Bench { files, hasher: &hasher, room, tick: &|| Ok(()) };
+        let rest = name_count.map(|count| count.saturating_sub(index.node_count()));
+        let shares = Shares::create(bench, directory, 0, room.shares(rest))?;
+        let weight_path = directory.join("weights");
+        let weights = WordWriter::create(files, &weight_path, u64::MAX)?;
+        let files = files.clone();
+        Ok(Self { files, index, hasher, shares, weights, weight_path, edge_count: 0 })
+    }
+
+    /// Takes the names and weights of edges.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub(crate) fn take_edges(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
+        self.take_names(chunks)?;
+        for chunk in chunks {
+            self.edge_count += chunk.edge_count() as u64;
+            let weights = chunk.weights.iter().copied().chain(repeat(Weight::ONE.code()));
+            weights.take(chunk.edge_count()).try_for_each(|code| self.weights.push(code))?;
+        }
+        Ok(())
+    }
+
+    /// Takes names; those that belong to no edge come last.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub(crate) fn take_names(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
+        let parts: Vec<Part> = chunks.par_iter().map(|chunk| self.part(chunk)).collect();
+        parts.iter().try_for_each(|part| self.shares.push(part))
+    }
+
+    fn part(&self, chunk: &ParsedChunk) -> Part {
+        let mut known = Vec::new();
+        self.index.look_up_known(&chunk.names, &mut known);
+        let mut part = Part::new(self.shares.queues.len());
+        for (name, index) in chunk.names.iter().zip(known) {
+            if index == MISS {
+                let share = self.shares.share_of(&self.hasher, name.fingerprint);
+                part.push(share, name.fingerprint, chunk.name(name));
+            } else {
+                part.refs.push(index);
+            }
+        }
+        part
+    }
+
+    /// Numbers all names. `on_new` gets the new ones in the order of their indexes, and whether they
+    /// belong to an edge.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`, `CorruptFile`, `TooManyNodes`; those of `tick`, which is called now and then.
+    pub(crate) fn finish(
+        self,
+        room: Room,
+        tick: &(dyn Fn() -> Result<()> + Sync),
+        mut on_new: impl FnMut(bool, &[u8]) -> Result<()>,
+    ) -> Result<SpilledEdges> {
+        let first = self.index.node_count() as u32;
+        drop(self.index);
+        self.weights.finish()?;
+        let bench = Bench { files: &self.files, hasher: &self.hasher, room, tick };
+        let (written, of_edges) = (self.shares.finish()?, 2 * self.edge_count);
+        let (indexes, node_count) =
+            resolve(bench, written, first, |place, _, name| on_new(place < of_edges, name))?;
+        let path = &self.weight_path;
+        let weights = WordReader::open(&self.files, path, self.edge_count, BLOCK_WORDS)?;
+        let node_count = u64::from(node_count);
+        let (weight_path, rest) = (self.weight_path, self.edge_count);
+        Ok(SpilledEdges { indexes, weights, weight_path, rest, node_count })
+    }
+}
+
+/// Edges whose names have their indexes, in the order of the input.
+pub(crate) struct SpilledEdges {
+    indexes: Indexes,
+    weights: WordReader,
+    weight_path: PathBuf,
+    /// Edges still to come.
+    rest: u64,
+    node_count: u64,
+}
+
+impl SpilledEdges {
+    /// What reading them takes, at most.
+    pub(crate) const MEMORY_BYTES: u64 = (*SHARES.end() + 2) * 2 * 4 * BLOCK_WORDS;
+
+    /// Names in all.
+    pub(crate) fn node_count(&self) -> u64 {
+        self.node_count
+    }
+
+    /// Removes the files.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn remove(self) -> Result<()> {
+        drop(self.weights);
+        self.indexes.files.remove(&self.weight_path)?;
+        self.indexes.remove()
+    }
+
+    /// The next edges, at most `most`: two indexes each, and a weight code. None at the end.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile`.
+    pub(crate) fn next(
+        &mut self,
+        most: usize,
+        indexes: &mut Vec<u32>,
+        weights: &mut Vec<u32>,
+    ) -> Result<()> {
+        indexes.clear();
+        weights.clear();
+        let count = self.rest.min(most as u64);
+        self.rest -= count;
+        for _ in 0..count {
+            indexes.push(self.indexes.next()?);
+            indexes.push(self.indexes.next()?);
+            weights.push(self.weights.word()?);
+        }
+        Ok(())
+    }
+}
