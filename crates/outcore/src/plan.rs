@@ -559,10 +559,7 @@ mod tests {
         assert!(limits.merge_bytes_beside(30 * MIB, &Tuning::default()).is_none());
         let scored = InputSize { has_self_scores: true, ..input(100_000_000, 1_000_000_000) };
         let error = Plan::new(scored, limits, &Tuning::default(), None).unwrap_err();
-        assert!(
-            error.notes()[0].ends_with("self scores take about 30.6 bytes a node"),
-            "{error:?}"
-        );
+        assert!(error.notes()[0].ends_with("self scores take 4.125 bytes a node"), "{error:?}");
     }
 
     #[test]
