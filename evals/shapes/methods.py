@@ -56,7 +56,7 @@ class Shape:
     nodes: int
     edges: Callable[[], Edges]
     answers: dict[str, Count] = field(default_factory=dict)
-    memory: str = "128MiB"
+    memory: str = "160MiB"
     keeps_loops: bool = False
     # What modularity has to reach: there are more communities than one that are good.
     modularity: float = 0.0
@@ -92,7 +92,7 @@ def ring(cliques: int, size: int) -> Shape:
 
 def star(leaves: int) -> Shape:
     # Names and labels of ten million nodes.
-    memory = "768MiB" if leaves > 2_000_000 else "128MiB"
+    memory = "768MiB" if leaves > 2_000_000 else "160MiB"
     return Shape(f"star of {leaves} leaves", leaves + 1, partial(made.star, leaves), star_answers(leaves), memory)
 
 

@@ -33,7 +33,7 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
                 &arguments.resources,
                 &arguments.output,
             )?;
-            Source::Edges(Box::new(options))
+            Source::Edges(Box::new(JobOptions { restart: arguments.restart, ..options }))
         }
     };
     let is_graph = matches!(source, Source::Graph { .. });
@@ -107,6 +107,7 @@ fn job_options(
         },
         limits: limits(resources),
         work_dir: work_dir(files, resources, output),
+        restart: false,
     })
 }
 

@@ -162,6 +162,76 @@ fn what_a_killed_job_leaves_is_told_and_removed_by_the_next() {
     assert_eq!(listed(&path), [path.join("edges.tsv"), path.join("out.tsv")]);
 }
 
+/// Killed again and again, each time a little later, and run to its end at last: as if nothing had been.
+#[test]
+fn a_killed_job_goes_on_from_its_graph() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let size = ["--nodes", "60000", "--edges", "600000", "--seed", "3", "-o", "edges.tsv"];
+    assert!(run(path, &[&["generate", "planted"], &size[..]].concat()).status.success());
+    const KILLED: [&str; 8] =
+        ["cluster", "edges.tsv", "-o", "killed.tsv", "--report", "r.json", "-t", "2"];
+    let begin = Instant::now();
+    assert!(run(path, &KILLED).status.success());
+    let whole = begin.elapsed();
+    let expected = std::fs::read(path.join("killed.tsv")).unwrap();
+    let left = path.join(".killed.tsv.outcore");
+    let resumed = || {
+        let done = run(path, &KILLED);
+        assert!(done.status.success(), "{}", stderr(&done));
+        assert!(std::fs::read(path.join("killed.tsv")).unwrap() == expected, "another result");
+        assert!(!left.exists());
+        std::fs::read_to_string(path.join("r.json")).unwrap().contains("\"resumed\": true")
+    };
+    let mut count = 0;
+    for part in 1..12 {
+        let mut job = outcore(path, &KILLED).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(whole * part / 12);
+        job.kill().unwrap();
+        job.wait().unwrap();
+        count += u32::from(part % 3 == 0 && resumed());
+    }
+    let mut tries = 0;
+    let leave_graph = |tries: &mut u32| loop {
+        let mut job = outcore(path, &KILLED).stderr(Stdio::null()).spawn().unwrap();
+        let is_merged = || {
+            let manifest = std::fs::read_to_string(left.join("manifest.json"));
+            manifest.is_ok_and(|manifest| manifest.contains("\"merge\""))
+        };
+        while job.try_wait().unwrap().is_none() && !is_merged() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = job.kill();
+        job.wait().unwrap();
+        if is_merged() {
+            return;
+        }
+        *tries += 1;
+        assert!(*tries < 100, "the job is always over before it can be killed");
+    };
+    leave_graph(&mut tries);
+    assert!(resumed(), "{count} resumed before");
+    // Other options of the clustering go on from the same graph; other edges and `--restart` do not.
+    leave_graph(&mut tries);
+    let other = run(path, &[&KILLED[..], &["--seed", "7"]].concat());
+    assert!(stderr(&other).contains("taken over"), "{}", stderr(&other));
+    for (args, text) in
+        [(vec!["--restart"], None), (vec!["--ignore-weights"], None), (vec![], Some("x\ty\n"))]
+    {
+        leave_graph(&mut tries);
+        if let Some(text) = text {
+            let edges = path.join("edges.tsv");
+            let mut all = std::fs::read_to_string(&edges).unwrap();
+            all += text;
+            std::fs::write(edges, all).unwrap();
+        }
+        let anew = run(path, &[&KILLED[..], &args].concat());
+        assert!(anew.status.success(), "{}", stderr(&anew));
+        assert!(!stderr(&anew).contains("taken over"), "{args:?}: {}", stderr(&anew));
+        assert!(!left.exists());
+    }
+}
+
 #[test]
 fn the_second_signal_ends_the_process_at_once() {
     let directory = tempfile::tempdir().unwrap();

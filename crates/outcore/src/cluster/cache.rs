@@ -16,6 +16,7 @@ pub(crate) struct BlockSource<'g> {
     kept: Vec<Option<Arc<Block>>>,
     kept_bytes: u64,
     budget: u64,
+    ahead: usize,
     scans: u64,
 }
 
@@ -23,7 +24,12 @@ impl<'g> BlockSource<'g> {
     /// Keeps the blocks that come first, as many as fit into `budget` bytes.
     pub(crate) fn new(graph: &'g Graph, budget: u64) -> Self {
         let kept = vec![None; if budget > 0 { graph.blocks().len() } else { 0 }];
-        Self { graph, kept, kept_bytes: 0, budget, scans: 0 }
+        Self { graph, kept, kept_bytes: 0, budget, ahead: READ_AHEAD, scans: 0 }
+    }
+
+    /// Reads so many blocks ahead.
+    pub(crate) fn reading_ahead(self, ahead: usize) -> Self {
+        Self { ahead, ..self }
     }
 
     /// The graph.
@@ -66,7 +72,7 @@ impl<'g> BlockSource<'g> {
         let planned: Vec<usize> =
             order.clone().filter(|&index| !is_kept(index) && wanted(&entries[index])).collect();
         let mut ahead = planned.iter().copied().peekable();
-        let mut scan = (!planned.is_empty()).then(|| self.graph.scan(planned.clone(), READ_AHEAD));
+        let mut scan = (!planned.is_empty()).then(|| self.graph.scan(planned.clone(), self.ahead));
         for index in order {
             let entry = &entries[index];
             let was_planned = ahead.next_if_eq(&index).is_some();

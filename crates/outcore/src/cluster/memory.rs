@@ -16,8 +16,7 @@ use crate::units::MIB;
 const BLOCK_ARCS: u64 = 1 << 20;
 /// Most nodes of a block.
 const BLOCK_NODES: u64 = 1 << 16;
-/// Bytes of a weighted arc, and of a node, in a block at most.
-const ARC_BYTES: u64 = 9;
+/// Bytes of a node in a block, beside its arcs, at most.
 const NODE_BYTES: u64 = 24;
 
 /// A label, a group, and a group's class.
@@ -39,6 +38,17 @@ pub struct ClusterMemory {
     pub block_bytes: u64,
 }
 
+/// How a level above the input is worked on in the memory that is left for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fit {
+    /// Most labels of a table for large degrees.
+    pub(super) most_labels: u64,
+    /// Blocks read ahead.
+    pub(super) ahead: usize,
+    /// All that is needed then.
+    pub(super) needed: u64,
+}
+
 /// A graph's size, as far as memory depends on it.
 #[derive(Debug, Clone, Copy)]
 struct Size {
@@ -56,21 +66,32 @@ struct Size {
 impl ClusterMemory {
     /// For a graph and a number of threads; with several levels, also for any level above it.
     pub fn of(graph: &Graph, method: Method, threads: usize) -> Self {
-        Self::with_labels(graph, method, threads, MOST_LABELS)
+        Self::fitted(graph, method, threads, MOST_LABELS, READ_AHEAD)
     }
 
-    /// For a level above the input: the most labels of a table that `memory` allows, and all that is needed
-    /// then.
-    pub(super) fn within(memory: u64, graph: &Graph, method: Method, threads: usize) -> (u64, u64) {
-        let needed = |labels: u64| Self::with_labels(graph, method, threads, labels).total_bytes();
-        let mut labels = MOST_LABELS;
-        while labels > LARGE_DEGREE && needed(labels) > memory {
-            labels /= 2;
+    /// For a level above the input, as `memory` allows.
+    pub(super) fn within(memory: u64, graph: &Graph, method: Method, threads: usize) -> Fit {
+        let fit = |most_labels, ahead| {
+            let memory = Self::fitted(graph, method, threads, most_labels, ahead);
+            Fit { most_labels, ahead, needed: memory.total_bytes() }
+        };
+        let mut found = fit(MOST_LABELS, READ_AHEAD);
+        while found.needed > memory && (found.ahead > 1 || found.most_labels > LARGE_DEGREE) {
+            found = match found.ahead {
+                1 => fit(found.most_labels / 2, 1),
+                _ => fit(found.most_labels, 1),
+            };
         }
-        (labels, needed(labels))
+        found
     }
 
-    fn with_labels(graph: &Graph, method: Method, threads: usize, most_labels: u64) -> Self {
+    fn fitted(
+        graph: &Graph,
+        method: Method,
+        threads: usize,
+        most_labels: u64,
+        ahead: usize,
+    ) -> Self {
         let nodes = graph.node_count();
         let block = graph.blocks().iter().map(|entry| entry.bytes.min(BLOCK_ARCS * 16)).max();
         let size = Size {
@@ -91,7 +112,7 @@ impl ClusterMemory {
         Self {
             node_bytes: nodes * Self::bytes_a_node(method, size.directed) + nodes.div_ceil(4),
             scratch_bytes: scratch_bytes.max(size.sweep_bytes(threads)),
-            block_bytes: size.block_bytes.max(above.block_bytes) * (READ_AHEAD as u64 + 2),
+            block_bytes: (size.block_bytes * (ahead as u64 + 2)).max(3 * above.block_bytes),
         }
     }
 
@@ -120,11 +141,13 @@ impl Size {
     /// What any level above has at most: fewer nodes and arcs, but weights, and larger degrees.
     fn above(self) -> Self {
         let nodes = BLOCK_NODES.min(self.nodes);
+        // A gap, a weight, and a share of what each group of arcs has before them.
+        let arc_bits = u64::from(64 - self.nodes.leading_zeros()) + 32 + 1;
         Self {
             max_degree: self.nodes.min(self.arcs),
             most_labels: LARGE_DEGREE,
             weighted: true,
-            block_bytes: self.arcs.min(BLOCK_ARCS) * ARC_BYTES + nodes * NODE_BYTES,
+            block_bytes: self.arcs.min(BLOCK_ARCS) * arc_bits / 8 + nodes * NODE_BYTES,
             ..self
         }
     }

@@ -26,6 +26,7 @@ use super::contract::{Contracted, Division, Place, contract};
 use super::groups::{Groups, Start, first_groups};
 use super::hash::{LEAD, LEVEL, REFINE, mix};
 use super::hierarchy::Hierarchy;
+use super::memory::Fit;
 use super::objective::{Objective, Sums, Within};
 use super::sweep::{Nodes, Workshop, sweep};
 use super::votes::Rules;
@@ -317,13 +318,14 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let (method, threads) = (self.job.options.method, rayon::current_num_threads());
         let sizes = self.job.options.size_bytes() * graph.node_count();
         let rest = memory.saturating_sub(sizes);
-        let (most_labels, needed) = ClusterMemory::within(rest, &graph, method, threads);
+        let Fit { most_labels, ahead, needed } =
+            ClusterMemory::within(rest, &graph, method, threads);
         let needed = needed + sizes;
         if memory < needed {
             return Err(self.job.too_little_memory(self.job.memory + needed - memory));
         }
         let mut next = Level {
-            source: &mut BlockSource::new(&graph, (memory - needed) / 2),
+            source: &mut BlockSource::new(&graph, (memory - needed) / 2).reading_ahead(ahead),
             counts,
             number,
             seed: mix(self.job.options.seed ^ LEVEL ^ number),

@@ -6,7 +6,8 @@
 //!    manifest.json   whose it is ([`Owner`]), and what its job adds; written first, removed last
 //!    ...
 //! ```
-//! A process that was killed leaves its directory behind; the next job of that name removes it. No
+//! A process that was killed leaves its directory behind; the next job of that name removes it, or takes
+//! it over with what it can use. No
 //! other directory is ever removed: neither one whose process runs, nor one with files but without a
 //! manifest, nor one whose manifest cannot be read. An empty one, or one with half a manifest, is
 //! what is left if the process is killed as it makes or removes the directory, and can be used.
@@ -124,6 +125,34 @@ impl Scratch {
         let created_parent = (!has_parent).then(|| parent.to_path_buf());
         let scratch = Self { files: files.clone(), path, created_parent };
         files.write(&manifest_path(&scratch.path), manifest)?;
+        Ok(scratch)
+    }
+
+    /// Takes over `name` in `parent`, which a process that no longer runs has left: its file or directory
+    /// `kept` stays, all else is removed.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn take_over(
+        files: &Files,
+        parent: &Path,
+        name: &str,
+        manifest: &[u8],
+        kept: &str,
+    ) -> Result<Self> {
+        let path = parent.join(name);
+        // Whose it is now comes first: another process that looks finds it in use.
+        files.write(&manifest_path(&path), manifest)?;
+        let scratch = Self { files: files.clone(), path, created_parent: None };
+        for entry in files.list(&scratch.path)? {
+            let is_kept =
+                [kept, MANIFEST].map(|name| scratch.path.join(name)).contains(&entry.path);
+            if !is_kept && entry.is_directory {
+                files.remove_all(&entry.path);
+            } else if !is_kept {
+                files.remove(&entry.path)?;
+            }
+        }
         Ok(scratch)
     }
 

@@ -54,7 +54,12 @@ pub struct InputFile {
 }
 
 impl InputFile {
-    fn new(files: &Files, path: &Path) -> Self {
+    /// Whether a change to it would be seen.
+    pub(super) fn is_known(&self) -> bool {
+        self.bytes.is_some() && self.modified_ms.is_some()
+    }
+
+    pub(super) fn new(files: &Files, path: &Path) -> Self {
         let entry = files.is_regular(path).then(|| files.entry(path).ok()).flatten();
         Self {
             path: path.display().to_string(),
@@ -82,6 +87,10 @@ pub struct Manifest {
     /// The stages that are finished, in order.
     #[serde(default)]
     pub stages_done: Vec<Stage>,
+    /// What the graph is made of: version, inputs and options. A job with the same goes on from the graph
+    /// that is here once it is merged. Nothing if an input cannot be read again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_of: Option<String>,
 }
 
 impl Manifest {
@@ -98,7 +107,16 @@ impl Manifest {
             inputs: inputs.map(|path| InputFile::new(files, path)).collect(),
             result: result.display().to_string(),
             stages_done: Vec::new(),
+            graph_of: None,
         }
+    }
+
+    /// That of `directory` if the process that made it has died after its graph was whole.
+    pub(super) fn of_left_graph(files: &Files, directory: &Path) -> Option<Self> {
+        // One that cannot be read is told of by whoever wants to use the directory.
+        let left = Self::read(files, directory).ok().flatten()?;
+        let is_whole = left.stages_done.contains(&Stage::Merge);
+        (is_whole && !left.owner.is_running()).then_some(left)
     }
 
     /// Reads that of `directory`, if it has one.

@@ -8,7 +8,8 @@
 //!  score    match -> match the truth -> score
 //! ```
 //! Temporary files live in one directory below the work directory; it is removed when the job ends,
-//! however it ends. Its manifest says which stages are finished.
+//! however it ends. Its manifest says which stages are finished. A process that is killed leaves it: if the
+//! graph was whole by then, the same command goes on from there.
 
 mod given;
 mod manifest;
@@ -61,6 +62,23 @@ pub struct JobOptions {
     pub limits: Limits,
     /// Where temporary files go.
     pub work_dir: PathBuf,
+    /// Whether a clustering begins anew where it could go on from the graph of a run that was killed.
+    pub restart: bool,
+}
+
+impl JobOptions {
+    /// Version, inputs and options that the graph depends on; nothing if an input cannot be read again.
+    fn graph_of(&self, files: &Files) -> Option<String> {
+        let paths = self.input.all_paths();
+        let inputs: Vec<InputFile> = paths.map(|path| InputFile::new(files, path)).collect();
+        let version = env!("CARGO_PKG_VERSION");
+        let Self {
+            input, directed, duplicates, keep_loops, min_weight, max_weight, normalize, ..
+        } = self;
+        let rules = (directed, duplicates, keep_loops, min_weight, max_weight, normalize);
+        let is_known = inputs.iter().all(InputFile::is_known);
+        is_known.then(|| format!("outcore {version}: {inputs:?}, {input:?}, {rules:?}"))
+    }
 }
 
 /// What to cluster.
@@ -78,6 +96,9 @@ pub enum Source {
         work_dir: PathBuf,
     },
 }
+
+/// The graph of a clustering in the directory for temporary files.
+const GRAPH: &str = "graph";
 
 /// What runs through all stages of a job.
 struct Job<'a> {
@@ -116,6 +137,42 @@ impl<'a> Job<'a> {
         Ok(scratch)
     }
 
+    /// The same for a clustering of edges; or the directory of a run that was killed, with its graph, if
+    /// that is of the same edges.
+    fn scratch_or_graph<'p>(
+        &mut self,
+        inputs: impl Iterator<Item = &'p PathBuf>,
+        edges: &JobOptions,
+        output: &Path,
+    ) -> Result<(Scratch, bool)> {
+        let graph_of = edges.graph_of(self.files);
+        let (name, parent) = (scratch_name(output), &edges.work_dir);
+        let left = Manifest::of_left_graph(self.files, &parent.join(&name))
+            .filter(|left| !edges.restart && graph_of.is_some() && left.graph_of == graph_of);
+        let mut manifest = Manifest::new(self.files, JobKind::Cluster, inputs, output);
+        manifest.graph_of = graph_of;
+        let is_left = left.is_some();
+        let scratch = if is_left {
+            manifest.stages_done = vec![Stage::Read, Stage::Merge];
+            Scratch::take_over(self.files, parent, &name, &manifest.to_bytes(), GRAPH)?
+        } else {
+            Scratch::create_with(self.files, parent, &name, &manifest.to_bytes())?
+        };
+        self.manifest = Some((manifest, scratch.path().to_path_buf()));
+        if is_left {
+            self.limits.check()?;
+            self.stage(Stage::Merge, |job| {
+                tell(
+                    job.observer,
+                    Event::Begin { stage: Stage::Merge, total: None, unit: "arcs" },
+                )?;
+                Ok(((), "the graph of a run that was stopped is taken over".into()))
+            })?;
+            self.report.resumed = true;
+        }
+        Ok((scratch, is_left))
+    }
+
     /// Runs one stage; `work` gives its result and the phrase that sums it up.
     fn stage<T>(
         &mut self,
@@ -151,7 +208,9 @@ impl<'a> Job<'a> {
         if stage == Stage::Write {
             return Ok(());
         }
-        manifest.stages_done.push(stage);
+        if !manifest.stages_done.contains(&stage) {
+            manifest.stages_done.push(stage);
+        }
         manifest.write(self.files, directory)
     }
 
@@ -376,9 +435,11 @@ pub fn cluster_and_present(
             job.clustering = Some(options);
             let inputs = edges.input.all_paths().chain(options.propagation.files());
             let inputs = inputs.chain(&present.earlier);
-            let scratch = job.scratch(JobKind::Cluster, inputs, &edges.work_dir, output)?;
-            let directory = scratch.path().join("graph");
-            job.build(edges, &scratch, &directory)?;
+            let (scratch, is_built) = job.scratch_or_graph(inputs, edges, output)?;
+            let directory = scratch.path().join(GRAPH);
+            if !is_built {
+                job.build(edges, &scratch, &directory)?;
+            }
             let graph = Graph::open(files, &directory)?;
             job.cluster(&graph, options, telling, &scratch)?;
             Ok(job.finish())

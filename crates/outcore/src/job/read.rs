@@ -138,7 +138,7 @@ const SPILLED_EDGES: usize = 1 << 16;
 enum NamesOf {
     Index(NodeIndex),
     /// The index is full.
-    Disk(Spill),
+    Disk(Box<Spill>),
     /// All are numbered.
     Done,
 }
@@ -267,7 +267,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         self.sorter.set_aside()?;
         let expected = job.plan.as_ref().map(|plan| plan.input.node_count);
         let spill = Spill::new(index, job.files, &self.directory, self.room(), expected)?;
-        self.names_of = NamesOf::Disk(spill);
+        self.names_of = NamesOf::Disk(Box::new(spill));
         Ok(())
     }
 

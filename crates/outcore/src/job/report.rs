@@ -192,6 +192,8 @@ pub struct Report {
     pub version: &'static str,
     /// The limits.
     pub limits: Limits,
+    /// Whether the job has gone on from the graph of a run that was killed.
+    pub resumed: bool,
     /// The stages in order.
     pub stages: Vec<StageReport>,
     /// The input, when the job read one.
@@ -221,6 +223,7 @@ impl Report {
             schema: 1,
             version: env!("CARGO_PKG_VERSION"),
             limits,
+            resumed: false,
             stages: Vec::new(),
             input: None,
             sort: None,

@@ -34,5 +34,6 @@ pub(crate) fn options(threads: usize, memory_bytes: u64) -> JobOptions {
         normalize: Normalize::None,
         limits: Limits { memory_bytes, threads },
         work_dir: PathBuf::from("/disk"),
+        restart: false,
     }
 }
