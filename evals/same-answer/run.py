@@ -27,7 +27,7 @@ REFERENCE = "plain, 2 threads, 1GiB"
 
 METHOD_SIZES = {"full": (1_000_000, 10_000_000), "smoke": (20_000, 200_000)}
 # Threads and memory; the first is what the others have to equal.
-LIMITS = ((2, "1GiB"), (1, "1GiB"), (7, "1GiB"), (2, "128MiB"), (2, "4GiB"))
+LIMITS = ((2, "1GiB"), (1, "1GiB"), (7, "1GiB"), (2, "192MiB"), (2, "4GiB"))
 
 
 def compressed(path: Path, program: str, suffix: str) -> Path:

@@ -32,7 +32,9 @@ use crate::cluster::{self, ClusterOptions, Communities, Given, Method};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
-use crate::io::{Files, Scratch, Tuning, peak_memory_bytes, resident_memory_bytes};
+use crate::io::{
+    Files, Scratch, Tuning, give_back_freed, peak_memory_bytes, resident_memory_bytes,
+};
 use crate::plan::{InputSize, Limits, NodeMemory, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
@@ -179,6 +181,8 @@ impl<'a> Job<'a> {
         stage: Stage,
         work: impl FnOnce(&mut Self) -> Result<(T, String)>,
     ) -> Result<T> {
+        // What the stage before has freed is for this one.
+        give_back_freed();
         let (begin, counters) = (Instant::now(), self.files.counters());
         let (read, written) = (counters.read_bytes(), counters.write_bytes());
         let (result, summary) = work(self)?;
