@@ -26,8 +26,8 @@ pub use profile::{
     Tuning, ValidIf,
 };
 pub(crate) use ram::Ram;
+pub(crate) use scratch::{KEPT, damaged as damaged_manifest, manifest_path};
 pub use scratch::{Owner, Scratch};
-pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub(crate) use words::{SCRATCH_HINT, WordReader, WordWriter};
 

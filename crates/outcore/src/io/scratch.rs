@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// The name of the manifest.
 pub(super) const MANIFEST: &str = "manifest.json";
+/// The directory in it that a later process may go on from.
+pub(crate) const KEPT: &str = "graph";
 const FORMAT: &str = "outcore work directory";
 const VERSION: u32 = 1;
 
@@ -128,8 +130,8 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Takes over `name` in `parent`, which a process that no longer runs has left: its file or directory
-    /// `kept` stays, all else is removed.
+    /// Takes over `name` in `parent`, which a process that no longer runs has left: [`KEPT`] stays, all else
+    /// is removed.
     ///
     /// # Errors
     /// `Io`.
@@ -138,7 +140,6 @@ impl Scratch {
         parent: &Path,
         name: &str,
         manifest: &[u8],
-        kept: &str,
     ) -> Result<Self> {
         let path = parent.join(name);
         // Whose it is now comes first: another process that looks finds it in use.
@@ -146,7 +147,7 @@ impl Scratch {
         let scratch = Self { files: files.clone(), path, created_parent: None };
         for entry in files.list(&scratch.path)? {
             let is_kept =
-                [kept, MANIFEST].map(|name| scratch.path.join(name)).contains(&entry.path);
+                [KEPT, MANIFEST].map(|name| scratch.path.join(name)).contains(&entry.path);
             if !is_kept && entry.is_directory {
                 files.remove_all(&entry.path);
             } else if !is_kept {
@@ -164,11 +165,21 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        remove_all(&*self.files.storage, &self.path);
+        discard(&self.files, &self.path);
         if let Some(parent) = &self.created_parent {
             let _ = self.files.storage.remove_directory(parent);
         }
     }
+}
+
+/// Removes a directory with all it holds. What a later process might go on from loses its name first: half
+/// of it must not look like the whole, if this process is killed meanwhile.
+fn discard(files: &Files, path: &Path) {
+    let kept = path.join(KEPT);
+    if files.entry(&kept).is_ok() {
+        let _ = files.storage.publish(&kept, &path.join("discarded"));
+    }
+    remove_all(&*files.storage, path);
 }
 
 /// Removes what a process that no longer runs has left, or nothing.
@@ -182,7 +193,7 @@ fn remove_dead(files: &Files, path: &Path) -> Result<()> {
             "wait for that job, or use another `--work-dir`",
         ),
         Some(_) => {
-            remove_all(&*files.storage, path);
+            discard(files, path);
             Ok(())
         }
         None => {

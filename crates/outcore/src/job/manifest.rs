@@ -6,7 +6,7 @@
 //! the disk.
 
 use crate::error::Result;
-use crate::io::{Files, Owner, damaged_manifest, manifest_path};
+use crate::io::{Files, KEPT, Owner, damaged_manifest, manifest_path};
 use crate::progress::Stage;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -115,7 +115,8 @@ impl Manifest {
     pub(super) fn of_left_graph(files: &Files, directory: &Path) -> Option<Self> {
         // One that cannot be read is told of by whoever wants to use the directory.
         let left = Self::read(files, directory).ok().flatten()?;
-        let is_whole = left.stages_done.contains(&Stage::Merge);
+        let is_there = files.entry(&directory.join(KEPT)).is_ok();
+        let is_whole = is_there && left.stages_done.contains(&Stage::Merge);
         (is_whole && !left.owner.is_running()).then_some(left)
     }
 

@@ -33,7 +33,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::{self, InputOptions, InputSample};
 use crate::io::{
-    Files, Scratch, Tuning, give_back_freed, peak_memory_bytes, resident_memory_bytes,
+    Files, KEPT, Scratch, Tuning, give_back_freed, peak_memory_bytes, resident_memory_bytes,
 };
 use crate::plan::{InputSize, Limits, NodeMemory, Plan};
 use crate::present::PresentOptions;
@@ -99,9 +99,6 @@ pub enum Source {
     },
 }
 
-/// The graph of a clustering in the directory for temporary files.
-const GRAPH: &str = "graph";
-
 /// What runs through all stages of a job.
 struct Job<'a> {
     files: &'a Files,
@@ -156,7 +153,7 @@ impl<'a> Job<'a> {
         let is_left = left.is_some();
         let scratch = if is_left {
             manifest.stages_done = vec![Stage::Read, Stage::Merge];
-            Scratch::take_over(self.files, parent, &name, &manifest.to_bytes(), GRAPH)?
+            Scratch::take_over(self.files, parent, &name, &manifest.to_bytes())?
         } else {
             Scratch::create_with(self.files, parent, &name, &manifest.to_bytes())?
         };
@@ -440,7 +437,7 @@ pub fn cluster_and_present(
             let inputs = edges.input.all_paths().chain(options.propagation.files());
             let inputs = inputs.chain(&present.earlier);
             let (scratch, is_built) = job.scratch_or_graph(inputs, edges, output)?;
-            let directory = scratch.path().join(GRAPH);
+            let directory = scratch.path().join(KEPT);
             if !is_built {
                 job.build(edges, &scratch, &directory)?;
             }
