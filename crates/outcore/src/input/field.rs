@@ -4,6 +4,8 @@
 //! 1987; Lemire's eight digits at once, 2018) and a plain path that gives the same answer.
 
 use super::fault::Problem;
+use std::hash::BuildHasher;
+use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Longest name that is its own fingerprint.
@@ -11,8 +13,10 @@ pub const SHORT_NAME_BYTES: usize = 15;
 /// Longest name.
 pub const NAME_LIMIT: usize = 64 << 10;
 
-/// Seed of the hash of longer names.
-const LONG_NAME_SEED: u64 = 0x6f75_7463_6f72_6531;
+/// Seed of the hash of longer names: the process's own secret, so that nobody can make up two names with
+/// one fingerprint. No result depends on it, and none is stored.
+static LONG_NAME_SEED: LazyLock<u64> =
+    LazyLock::new(|| std::hash::RandomState::new().hash_one(LONG_NAME_MARK));
 const LONG_NAME_MARK: u64 = 0xFF << 56;
 
 /// Sixteen bytes that stand for a name.
@@ -41,7 +45,7 @@ impl Fingerprint {
     }
 
     pub(super) fn of_long(name: &[u8]) -> Self {
-        let hash = xxh3_128_with_seed(name, LONG_NAME_SEED);
+        let hash = xxh3_128_with_seed(name, *LONG_NAME_SEED);
         Self { low: hash as u64, high: (hash >> 64) as u64 | LONG_NAME_MARK }
     }
 
