@@ -2,19 +2,20 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
+#[path = "common/stop.rs"]
+mod stop;
 
 use common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, Source};
 use outcore::present::{LevelForm, PresentOptions, Small};
-use outcore::progress::{Event, Observer, Silent};
+use outcore::progress::{Observer, Silent};
 use outcore::{ErrorKind, Result};
 use std::collections::HashMap;
 use std::io::ErrorKind as IoErrorKind;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use stop::StopAt;
 
 const OUTPUT: &str = "/out/communities.tsv";
 const EARLIER: &str = "/in/earlier.tsv";
@@ -227,18 +228,6 @@ fn a_fault_at_any_time_leaves_nothing_behind() {
                 assert_eq!(error.kind(), ErrorKind::DiskFull, "fault {at}");
                 assert_eq!(sim.paths(), [EARLIER, "/in/edges.tsv"].map(PathBuf::from), "{at}");
             }
-        }
-    }
-}
-
-/// Stops at the event of this number.
-struct StopAt(AtomicU32);
-
-impl Observer for StopAt {
-    fn event(&self, _event: Event<'_>) -> ControlFlow<()> {
-        match self.0.fetch_sub(1, Ordering::Relaxed) {
-            0 => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
         }
     }
 }

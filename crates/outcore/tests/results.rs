@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
+#[path = "common/stop.rs"]
+mod stop;
 #[path = "common/warnings.rs"]
 mod warnings;
 
@@ -11,12 +13,11 @@ use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::plan::Limits;
 use outcore::present::{PresentOptions, Small};
-use outcore::progress::{Event, Observer, Silent};
+use outcore::progress::{Observer, Silent};
 use outcore::{ErrorKind, Result};
 use std::io::ErrorKind as IoErrorKind;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use stop::StopAt;
 use warnings::Warnings;
 
 const OUTPUT: &str = "/out/communities.tsv";
@@ -211,18 +212,6 @@ fn what_was_left_out_is_an_error_or_singletons() {
     assert_eq!(found.quality.singleton_count, left_out.small_node_count);
     let communities = left_out.small_node_count + left_out.written_community_count;
     assert_eq!(found.quality.community_count, communities);
-}
-
-/// Stops at the event of this number.
-struct StopAt(AtomicU32);
-
-impl Observer for StopAt {
-    fn event(&self, _event: Event<'_>) -> ControlFlow<()> {
-        match self.0.fetch_sub(1, Ordering::Relaxed) {
-            0 => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        }
-    }
 }
 
 #[test]

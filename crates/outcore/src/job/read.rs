@@ -251,12 +251,13 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
 
     /// What index, decompression and scores hold.
     fn held_bytes(&self) -> u64 {
-        let index = match &self.names_of {
-            NamesOf::Index(index) => index.memory_bytes(),
-            _ => 0,
+        let names = match &self.names_of {
+            NamesOf::Index(index) => index.memory_bytes() + self.reader.window_bytes(),
+            NamesOf::Disk(_) => self.reader.window_bytes(),
+            // The input has been read to its end, and nothing is left to decompress.
+            NamesOf::Done => 0,
         };
-        let scores = self.scores.as_ref().map_or(0, SelfScores::memory_bytes);
-        index + self.reader.window_bytes() + scores
+        names + self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
     }
 
     /// Lets names go to disk from here on. The sort gives up its memory to their buffers.
