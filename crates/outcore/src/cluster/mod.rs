@@ -182,6 +182,16 @@ impl ClusterOptions {
         (bits * node_count).div_ceil(8)
     }
 
+    /// As [`node_bytes`](Self::node_bytes), if what can be on disk is there, and no node is a hub.
+    pub fn least_node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+        let in_memory = self.node_bytes(node_count, directed);
+        let given_count = self.propagation.files().count() as u64;
+        match !directed && intervals::serves_undirected(self, given_count) {
+            true => in_memory.min(intervals::node_bytes(node_count)),
+            false => in_memory,
+        }
+    }
+
     /// Bytes a node that limited sizes take on several levels, at most: the size of its group, and how many
     /// nodes that stands for on the next level; with several resolutions, a community's of the first.
     fn size_bytes(&self) -> u64 {
@@ -257,9 +267,11 @@ pub fn summary(all: &[Communities]) -> String {
             format!("{} communities", counts.collect::<Vec<_>>().join(", "))
         }
     };
+    let is_on_disk = all.iter().any(|found| found.labels.in_memory().is_none());
+    let how = if is_on_disk { ", labels by way of the disk" } else { "" };
     match sweeps {
         0 => count,
-        _ => format!("{count} in {}", format_counted(sweeps.into(), "sweep", "sweeps")),
+        _ => format!("{count} in {}{how}", format_counted(sweeps.into(), "sweep", "sweeps")),
     }
 }
 

@@ -114,10 +114,11 @@ impl Plan {
         let spills = run_count > 0;
         let run_bytes = if spills { run_bytes } else { 0 };
         let sweeps = 5.0;
-        let node_bytes =
-            clustering.map_or(input.node_count * CLUSTER_BYTES_A_NODE, |nodes| nodes.bytes);
-        let cluster_least = limits.clustering_bytes(node_bytes);
-        let cluster_memory = limits.memory_bytes.min(cluster_least + arcs_bytes);
+        let node_bytes = clustering
+            .map_or(input.node_count * CLUSTER_BYTES_A_NODE, |nodes| nodes.bytes_in_memory);
+        let cluster_memory = limits.clustering_bytes(node_bytes) + arcs_bytes;
+        let cluster_memory = limits.memory_bytes.min(cluster_memory);
+        let cluster_least = limits.clustering_bytes(clustering.map_or(0, |nodes| nodes.bytes));
         let scans = if cluster_memory < limits.memory_bytes { 1.0 } else { sweeps + 2.0 };
         let stage = |stage, read_bytes, write_bytes, memory_bytes, nanoseconds: f64| {
             // Stages compute while they read and write: the slower of both decides.
@@ -247,7 +248,7 @@ mod tests {
         for bytes_a_node in [36, 500] {
             let of = |nodes: u64| nodes * bytes_a_node;
             let (bytes, bytes_at_least) = (of(input.node_count), of(input.node_count_at_least));
-            let nodes = Some(NodeMemory { bytes, bytes_at_least });
+            let nodes = Some(NodeMemory { bytes, bytes_at_least, bytes_in_memory: bytes });
             let plan = |memory| Plan::new(input, limits(memory), &Tuning::default(), nodes);
             let wide = plan(64 * GIB).unwrap();
             let least = wide.memory_bytes_min;
