@@ -20,6 +20,7 @@ mod words;
 pub use disk::{Disk, available_memory_bytes};
 pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};
 pub use files::{Counters, Files, StoredFile};
+pub use memory::share_freed_memory;
 pub(crate) use memory::{give_back_freed, prefetch, reserve_large_pages};
 pub use profile::{
     Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, Transfer, TransferProfile,
