@@ -6,6 +6,7 @@
 //! [`Writer`] and [`ReadAhead`] move large blocks in the background. [`Tuning`] says how large, from
 //! a [`DiskProfile`] if there is one.
 
+mod cramped;
 mod disk;
 mod files;
 mod memory;
@@ -17,6 +18,7 @@ pub mod sim;
 mod stream;
 mod words;
 
+pub use cramped::Cramped;
 pub use disk::{Disk, available_memory_bytes};
 pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};
 pub use files::{Counters, Files, StoredFile};

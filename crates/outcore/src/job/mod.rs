@@ -359,6 +359,7 @@ pub fn build(
     let files = &options.limits.tuned(files);
     options.check_weights()?;
     if files.entry(graph).is_ok() {
+        discard_left(files, &options.work_dir, graph);
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
     }
@@ -366,19 +367,37 @@ pub fn build(
         let mut job = Job::new(files, observer, options.limits);
         let scratch =
             job.scratch(JobKind::Build, options.input.all_paths(), &options.work_dir, graph)?;
-        let mut part = graph.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
+        let part = part_of(graph);
         if files.entry(&part).is_ok() {
             files.remove_all(&part);
         }
         let built = job.build(options, &scratch, &part);
-        if let Err(error) = built.and_then(|()| files.publish(&part, graph)) {
+        if let Err(error) = built.and_then(|()| files.publish_new(&part, graph)) {
             files.remove_all(&part);
             return Err(error);
         }
         Ok(job.finish())
     })
+}
+
+/// Removes the temporary files of a job that was killed when its graph had just got its name.
+fn discard_left(files: &Files, work_dir: &Path, graph: &Path) {
+    let directory = work_dir.join(scratch_name(graph));
+    // A manifest that cannot be read is left for the user to look at.
+    let Ok(Some(left)) = Manifest::read(files, &directory) else { return };
+    let is_of_it = left.job == JobKind::Build && left.result == graph.display().to_string();
+    let is_named =
+        left.stages_done.contains(&Stage::Merge) && files.entry(&part_of(graph)).is_err();
+    if is_of_it && is_named && !left.owner.is_running() {
+        files.remove_all(&directory);
+    }
+}
+
+/// Where a graph is built before it gets its name.
+fn part_of(graph: &Path) -> PathBuf {
+    let mut part = graph.as_os_str().to_owned();
+    part.push(".part");
+    PathBuf::from(part)
 }
 
 /// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output), or to the
