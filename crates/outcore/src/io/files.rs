@@ -213,6 +213,11 @@ impl Files {
         self.storage.is_regular(path)
     }
 
+    /// Whether both are the same file, by whatever links and names.
+    pub fn is_same(&self, one: &Path, other: &Path) -> bool {
+        one == other || self.storage.is_same(one, other)
+    }
+
     /// Bytes free for new files at an existing path, if the system tells.
     pub fn free_bytes(&self, path: &Path) -> Option<u64> {
         self.storage.free_bytes(path).ok()

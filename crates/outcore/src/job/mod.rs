@@ -21,7 +21,7 @@ mod score;
 mod weights;
 
 pub use manifest::{InputFile, JobKind, Manifest};
-pub use outputs::outputs;
+pub use outputs::{check_written, outputs};
 pub use report::{
     CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
 };
@@ -80,6 +80,14 @@ impl JobOptions {
         let rules = (directed, duplicates, keep_loops, min_weight, max_weight, normalize);
         let is_known = inputs.iter().all(InputFile::is_known);
         is_known.then(|| format!("outcore {version}: {inputs:?}, {input:?}, {rules:?}"))
+    }
+}
+
+impl JobOptions {
+    /// What is written beside the result, with the option that names it.
+    fn written(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let rejects = self.input.rejects.iter().map(|path| ("`--rejects`", path.as_path()));
+        rejects.chain([("`--work-dir`", self.work_dir.as_path())])
     }
 }
 
@@ -358,6 +366,9 @@ pub fn build(
 ) -> Result<Report> {
     let files = &options.limits.tuned(files);
     options.check_weights()?;
+    let read = options.input.all_paths();
+    let written: Vec<_> = [("`--output`", graph)].into_iter().chain(options.written()).collect();
+    check_written(files, read, &written)?;
     if files.entry(graph).is_ok() {
         discard_left(files, &options.work_dir, graph);
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
