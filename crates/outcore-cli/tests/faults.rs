@@ -1,7 +1,7 @@
 //! A disk that is full, too small for a file, or read-only: a clear error, nothing lost, and the same command
 //! does its work when the cause is gone.
 #![cfg(target_os = "linux")]
-#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
+#![expect(clippy::disallowed_methods, reason = "a look from outside")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
 mod common;

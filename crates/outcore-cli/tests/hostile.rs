@@ -2,11 +2,11 @@
 //! touches nothing else.
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
 
-use common::{listed, outcore, refused, run, stderr};
+use common::{listed, outcore, run, stderr};
 use std::io::{Read, Write};
 use std::os::unix::fs::{chown, symlink};
 use std::os::unix::net::UnixListener;
@@ -26,6 +26,14 @@ fn directory() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("edges.tsv"), EDGES).unwrap();
     directory
+}
+
+/// Runs it, and checks that it fails with this status and says this.
+fn refused(directory: &Path, args: &[&str], status: i32, text: &str) {
+    let output = run(directory, args);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(status), "{args:?}: {told}");
+    assert!(told.contains(text), "{args:?}: {told}");
 }
 
 #[test]

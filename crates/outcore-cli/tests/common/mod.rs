@@ -13,14 +13,6 @@ pub(crate) fn run(directory: &Path, args: &[&str]) -> Output {
     outcore(directory, args).output().unwrap()
 }
 
-/// Runs it, and checks that it fails with this status and says this.
-pub(crate) fn refused(directory: &Path, args: &[&str], status: i32, text: &str) {
-    let output = run(directory, args);
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(status), "{args:?}: {told}");
-    assert!(told.contains(text), "{args:?}: {told}");
-}
-
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

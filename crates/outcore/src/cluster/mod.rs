@@ -21,7 +21,9 @@ mod contract;
 mod groups;
 mod hash;
 mod hierarchy;
+mod intervals;
 mod label_propagation;
+mod labels;
 mod logarithm;
 mod map_equation;
 mod memory;
@@ -53,6 +55,7 @@ mod votes;
 pub(crate) use cache::BlockSource;
 pub(crate) use connect::{Pieces, split_count};
 pub use hierarchy::Grouping;
+pub use labels::{LabelScan, Labels};
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
 pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
@@ -148,6 +151,16 @@ impl ClusterOptions {
         }
     }
 
+    /// The least memory that it can do with: labels go to disk where that is possible.
+    pub fn least_memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
+        let memory = self.memory(graph, given_count, threads);
+        if !intervals::serves(self, graph, given_count) {
+            return memory;
+        }
+        let on_disk = intervals::memory(graph, threads);
+        if on_disk.total_bytes() < memory.total_bytes() { on_disk } else { memory }
+    }
+
     /// Bytes a node that several resolutions take beside those of one.
     fn held_bytes(&self) -> u64 {
         multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
@@ -167,6 +180,16 @@ impl ClusterOptions {
             }
         };
         (bits * node_count).div_ceil(8)
+    }
+
+    /// As [`node_bytes`](Self::node_bytes), if what can be on disk is there, and no node is a hub.
+    pub fn least_node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+        let in_memory = self.node_bytes(node_count, directed);
+        let given_count = self.propagation.files().count() as u64;
+        match !directed && intervals::serves_undirected(self, given_count) {
+            true => in_memory.min(intervals::node_bytes(node_count)),
+            false => in_memory,
+        }
     }
 
     /// Bytes a node that limited sizes take on several levels, at most: the size of its group, and how many
@@ -198,7 +221,7 @@ impl Default for ClusterOptions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Communities {
     /// Every node's community; the largest is 0.
-    pub labels: Vec<u32>,
+    pub labels: Labels,
     /// The groups of every level, from the graph up, if they are kept. They need not divide the
     /// communities: some nodes have moved since.
     pub groupings: Vec<Grouping>,
@@ -244,9 +267,11 @@ pub fn summary(all: &[Communities]) -> String {
             format!("{} communities", counts.collect::<Vec<_>>().join(", "))
         }
     };
+    let is_on_disk = all.iter().any(|found| found.labels.in_memory().is_none());
+    let how = if is_on_disk { ", labels by way of the disk" } else { "" };
     match sweeps {
         0 => count,
-        _ => format!("{count} in {}", format_counted(sweeps.into(), "sweep", "sweeps")),
+        _ => format!("{count} in {}{how}", format_counted(sweeps.into(), "sweep", "sweeps")),
     }
 }
 
@@ -318,6 +343,11 @@ fn cluster_within(
     let mut job = Job { graph, options, limits, memory, needed: 0, scratch, observer };
     let threads = rayon::current_num_threads();
     job.needed = options.memory(graph, given.count(), threads).total_bytes();
+    let in_memory = memory.min(graph.files().cramped().label_bytes);
+    let is_on_disk = in_memory < job.needed && intervals::serves(options, graph, given.count());
+    if is_on_disk {
+        job.needed = options.least_memory(graph, given.count(), threads).total_bytes();
+    }
     if memory < job.needed {
         return Err(job.too_little_memory(job.needed));
     }
@@ -326,7 +356,12 @@ fn cluster_within(
     job.graph = graph;
     // Votes are parts of a weight, also where all weights are 1.
     let in_parts = graph.is_weighted() || options.propagation.attenuates();
-    let all = if in_parts { job.run::<f64>(given) } else { job.run::<u32>(given) }?;
+    let all = match (is_on_disk, in_parts) {
+        (true, true) => vec![job.propagate_on_disk::<f64>()?],
+        (true, false) => vec![job.propagate_on_disk::<u32>()?],
+        (false, true) => job.run::<f64>(given)?,
+        (false, false) => job.run::<u32>(given)?,
+    };
     tell(observer, Event::End { summary: &summary(&all) })?;
     Ok(all)
 }

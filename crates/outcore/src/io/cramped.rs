@@ -15,6 +15,8 @@ pub struct Cramped {
     pub names: u64,
     /// Blocks of a graph that stay in memory from scan to scan.
     pub kept_bytes: u64,
+    /// Memory of a clustering whose labels may lie on disk instead.
+    pub label_bytes: u64,
     /// Arcs of a level of a clustering that lies in memory.
     pub level_arcs: u64,
 }
@@ -27,6 +29,7 @@ impl Cramped {
         fan_in: usize::MAX,
         names: u64::MAX,
         kept_bytes: u64::MAX,
+        label_bytes: u64::MAX,
         level_arcs: u64::MAX,
     };
 }

@@ -324,7 +324,8 @@ impl<'a> Job<'a> {
             // What earlier stages gave back, the allocator may still hold.
             let held = resident_memory_bytes().unwrap_or(0);
             let memory = job.limits.memory_left(held);
-            let least = options.memory(graph, given.count(), job.limits.threads).total_bytes();
+            let least = options.least_memory(graph, given.count(), job.limits.threads);
+            let least = least.total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
             let scratch = scratch.path();
             let all = cluster::cluster_from(graph, options, given, memory, scratch, job.observer)?;
@@ -524,8 +525,9 @@ fn plan_sampled(
         has_self_scores: options.normalize == Normalize::SelfScore,
     };
     let clustering = clustering.map(|clustering| NodeMemory {
-        bytes: clustering.node_bytes(size.node_count, options.directed),
-        bytes_at_least: clustering.node_bytes(size.node_count_at_least, options.directed),
+        bytes: clustering.least_node_bytes(size.node_count, options.directed),
+        bytes_at_least: clustering.least_node_bytes(size.node_count_at_least, options.directed),
+        bytes_in_memory: clustering.node_bytes(size.node_count, options.directed),
     });
     Plan::new(size, options.limits, tuning, clustering)
 }

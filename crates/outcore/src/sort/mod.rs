@@ -131,8 +131,10 @@ impl Record for Pair {
 const FIXED_BYTES: u64 = 12 * MIB;
 /// Records in a block: fewer where the budget is small.
 const BLOCK_RECORDS: std::ops::Range<u64> = 2 << 10..32 << 10;
-/// What is read of a run at once, at least, where many runs or little memory leave no choice.
+/// What is read of a run at once, at least, where many runs or little memory leave no choice...
 const READ_BYTES: u64 = 512 << 10;
+/// ...but another pass.
+const READ_BYTES_MIN: u64 = 64 << 10;
 /// Reads of each run in a range of the merge: fewer read more blocks twice, more take memory.
 const RANGE_READS: u64 = 2;
 /// Records handed out at once.
@@ -161,8 +163,10 @@ struct Shape {
     first_run: usize,
     /// Records in a block of a run.
     block_records: usize,
-    /// Most runs that one merge takes.
+    /// Most runs that one merge takes...
     fan_in: usize,
+    /// ...and if it reads less at once, to save a pass.
+    widest_fan_in: usize,
     /// Most blocks in a range of the merge.
     range_blocks: usize,
     /// Least size of the files that a run is cut into.
@@ -182,18 +186,30 @@ impl Shape {
         let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
         // Half of the budget for the blocks that workers merge from, half for what they merged.
         let block = block_records * record;
-        let lane = block + (tuning.merge_read_bytes as u64).min(READ_BYTES).max(block);
-        let fan_in = (rest / 2 / (workers.max(1) as u64 * lane)).clamp(2, 4096);
+        let lanes_bytes = rest / 2 / workers.max(1) as u64;
+        let fan_in = |read_bytes: u64| {
+            let lane = block + (tuning.merge_read_bytes as u64).min(read_bytes).max(block);
+            (lanes_bytes / lane).clamp(2, 4096) as usize
+        };
         let range_blocks = rest / 2 / (Merge::<R>::ranges_ahead(workers) as u64 * block);
         Self {
             capacity: capacity as usize,
             first_run: cramped.run_records.min((RUN_BYTES / record) as usize),
             block_records: block_records as usize,
-            fan_in: cramped.fan_in.min(fan_in as usize),
+            fan_in: cramped.fan_in.min(fan_in(READ_BYTES)),
+            widest_fan_in: cramped.fan_in.min(fan_in(READ_BYTES_MIN)),
             range_blocks: range_blocks.max(1) as usize,
             segment_bytes: SEGMENT_BYTES,
-            lanes_bytes: rest / 2 / workers.max(1) as u64,
+            lanes_bytes,
         }
+    }
+
+    /// The fan-in for so many runs: as few passes as there can be, and reads as large as these allow.
+    fn fan_in(&self, runs: usize) -> usize {
+        let reach = |fan_in: usize, passes: u32| fan_in.saturating_pow(passes) >= runs;
+        let passes = (1..).find(|&passes| reach(self.widest_fan_in, passes)).unwrap_or(1);
+        let fan_ins = self.fan_in..self.widest_fan_in;
+        fan_ins.into_iter().find(|&fan_in| reach(fan_in, passes)).unwrap_or(self.widest_fan_in)
     }
 }
 
@@ -424,7 +440,7 @@ impl<R: Record> Sorter<R> {
         self.end_formation()?;
         self.records = Vec::new();
         self.summary.pass_count = 1;
-        let fan_in = self.shape.fan_in;
+        let fan_in = self.shape.fan_in(self.runs.len());
         while self.runs.len() > fan_in {
             self.merge_pass(fan_in)?;
         }
@@ -448,7 +464,7 @@ impl<R: Record> Sorter<R> {
         let liked = self.files.tuning().merge_read_bytes as u64;
         let block = (self.shape.block_records * size_of::<R>()) as u64;
         let most = (self.shape.lanes_bytes / runs.max(1) as u64).saturating_sub(block);
-        liked.min(most.max(READ_BYTES))
+        liked.min(most.max(READ_BYTES_MIN))
     }
 
     /// One pass: merges neighboring runs, as few as lead to one last merge with the full fan-in.

@@ -76,6 +76,7 @@ fn files(sim: &Sim) -> Files {
         fan_in: 2,
         names: 200,
         kept_bytes: 3000,
+        label_bytes: 0,
         level_arcs: 100,
     })
 }
