@@ -343,7 +343,8 @@ fn cluster_within(
     let mut job = Job { graph, options, limits, memory, needed: 0, scratch, observer };
     let threads = rayon::current_num_threads();
     job.needed = options.memory(graph, given.count(), threads).total_bytes();
-    let is_on_disk = memory < job.needed && intervals::serves(options, graph, given.count());
+    let in_memory = memory.min(graph.files().cramped().label_bytes);
+    let is_on_disk = in_memory < job.needed && intervals::serves(options, graph, given.count());
     if is_on_disk {
         job.needed = options.least_memory(graph, given.count(), threads).total_bytes();
     }

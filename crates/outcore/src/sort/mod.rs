@@ -33,7 +33,7 @@ mod run;
 mod tests;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Files, Tuning, reserve_large_pages};
+use crate::io::{Files, reserve_large_pages};
 use crate::plan::{
     RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS, writer_excess_bytes,
 };
@@ -176,7 +176,8 @@ struct Shape {
 }
 
 impl Shape {
-    fn new<R: Record>(budget_bytes: u64, workers: usize, tuning: &Tuning) -> Self {
+    fn new<R: Record>(budget_bytes: u64, workers: usize, files: &Files) -> Self {
+        let (tuning, cramped) = (files.tuning(), files.cramped());
         let record = size_of::<R>() as u64;
         // Large buffers of the writer come out of the records' share.
         let rest = budget_bytes - FIXED_BYTES;
@@ -193,10 +194,10 @@ impl Shape {
         let range_blocks = rest / 2 / (Merge::<R>::ranges_ahead(workers) as u64 * block);
         Self {
             capacity: capacity as usize,
-            first_run: (RUN_BYTES / record) as usize,
+            first_run: cramped.run_records.min((RUN_BYTES / record) as usize),
             block_records: block_records as usize,
-            fan_in: fan_in(READ_BYTES),
-            widest_fan_in: fan_in(READ_BYTES_MIN),
+            fan_in: cramped.fan_in.min(fan_in(READ_BYTES)),
+            widest_fan_in: cramped.fan_in.min(fan_in(READ_BYTES_MIN)),
             range_blocks: range_blocks.max(1) as usize,
             segment_bytes: SEGMENT_BYTES,
             lanes_bytes,
@@ -250,7 +251,7 @@ impl<R: Record> Sorter<R> {
         Ok(Self {
             files: files.clone(),
             directory: directory.to_path_buf(),
-            shape: Shape::new::<R>(budget_bytes, 2 * threads, &files.tuning()),
+            shape: Shape::new::<R>(budget_bytes, 2 * threads, files),
             workers: 2 * threads,
             threads,
             records: Vec::new(),
@@ -270,7 +271,7 @@ impl<R: Record> Sorter<R> {
         if budget_bytes < Self::BUDGET_MIN {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
-        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files.tuning());
+        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files);
         let capacity = self.shape.capacity;
         if self.filled > capacity {
             self.write_run()?;

@@ -287,7 +287,7 @@ fn a_panic_in_a_merge_goes_on_in_the_caller() {
 /// No more passes than with the smallest reads, and no smaller reads than these passes ask for.
 #[test]
 fn little_memory_saves_passes_by_smaller_reads() {
-    let shape = Shape::new::<Pair>(24 * MIB, 2, &Tuning::default());
+    let shape = Shape::new::<Pair>(24 * MIB, 2, &Files::default());
     assert!(shape.fan_in < shape.widest_fan_in);
     let passes = |fan_in: usize, runs: usize| {
         (1..).find(|&passes| fan_in.saturating_pow(passes) >= runs).unwrap()
