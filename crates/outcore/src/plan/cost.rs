@@ -36,6 +36,9 @@ pub struct Plan {
     pub stages: Vec<StagePlan>,
     /// Most room taken on the disk: runs, then graph, and the names.
     pub disk_bytes: u64,
+    /// Most room taken if the disk has as much: runs then stay until the graph is whole, so that a job that
+    /// is stopped in between can go on from them.
+    pub disk_bytes_most: u64,
     /// Room that stays taken when only the graph is kept.
     pub graph_bytes: u64,
     /// Runs written by the sort; 0 if it stays in memory.
@@ -154,13 +157,14 @@ impl Plan {
                 input.node_count as f64 * 40.0,
             ),
         ];
+        let reading = run_bytes + spilled.disk_bytes as u64;
         Ok(Self {
             input,
             limits,
             stages,
             disk_bytes: names_bytes
-                + merge_disk_bytes(run_bytes, run_count, arcs_bytes)
-                    .max(run_bytes + spilled.disk_bytes as u64),
+                + merge_disk_bytes(run_bytes, run_count, arcs_bytes).max(reading),
+            disk_bytes_most: names_bytes + (run_bytes + arcs_bytes).max(reading),
             graph_bytes: arcs_bytes + names_bytes,
             run_count,
             memory_bytes_min: limits
