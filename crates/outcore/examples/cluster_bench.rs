@@ -146,7 +146,10 @@ fn main() -> outcore::Result<()> {
             "  {} sweeps, {} communities, modularity {:.6}, {} split",
             found.sweeps, found.community_count, found.modularity, found.split_count,
         );
-        println!("  NMI {:.4}", outcore::score::nmi(&found.labels, &truth));
+        println!(
+            "  NMI {:.4}",
+            outcore::score::nmi(found.labels.in_memory().expect("there is plenty"), &truth)
+        );
     }
     let start = Instant::now();
     let quality =

@@ -337,15 +337,17 @@ pub fn write_numbers(
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<u64> {
-    let nodes = Nodes { count: node_count, number, groups: |_: &mut Vec<u32>| Ok(()) };
+    let mut nodes = 0..node_count;
+    let number = || Ok(nodes.next().and_then(&number));
+    let nodes = Nodes { count: node_count as u64, number, groups: |_: &mut Vec<u32>| Ok(()) };
     write_paths(files, for_each_name, nodes, b'\t', output, observer)
 }
 
 /// What is written of nodes.
 pub(crate) struct Nodes<N, G> {
     /// How many there are.
-    pub(crate) count: usize,
-    /// The number of a node's community; nodes without one are left out.
+    pub(crate) count: u64,
+    /// The number of the next node's community; nodes without one are left out.
     pub(crate) number: N,
     /// Puts the groups of the next node into an empty list; called for each node in order.
     pub(crate) groups: G,
@@ -358,20 +360,19 @@ pub(crate) struct Nodes<N, G> {
 pub(crate) fn write_paths(
     files: &Files,
     for_each_name: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
-    nodes: Nodes<impl Fn(usize) -> Option<u64>, impl FnMut(&mut Vec<u32>) -> Result<()>>,
+    nodes: Nodes<impl FnMut() -> Result<Option<u64>>, impl FnMut(&mut Vec<u32>) -> Result<()>>,
     separator: u8,
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<u64> {
-    let Nodes { count, number, groups: mut next_groups } = nodes;
-    let total = count as u64;
+    let Nodes { count: total, number: mut next_number, groups: mut next_groups } = nodes;
     tell(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
     let mut writer = CommunityWriter::create(files, output)?;
     let (mut done, mut groups) = (0u64, Vec::new());
     for_each_name(&mut |name| {
         groups.clear();
         next_groups(&mut groups)?;
-        if let Some(number) = number(done as usize) {
+        if let Some(number) = next_number()? {
             writer.push_path(name, number, separator, &groups)?;
         }
         done += 1;

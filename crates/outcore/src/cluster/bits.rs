@@ -45,6 +45,23 @@ impl Bits {
         self.words[index / 64].fetch_and(!(1 << (index % 64)), Relaxed);
     }
 
+    /// How many bits of `range` are set.
+    pub(super) fn count(&self, range: Range<usize>) -> u64 {
+        self.words_of(range).map(|(_, word)| u64::from(word.count_ones())).sum()
+    }
+
+    /// Clears the bits of `range`.
+    pub(super) fn clear_range(&self, range: Range<usize>) {
+        self.words_of(range).for_each(|(base, word)| {
+            self.words[base / 64].fetch_and(!word, Relaxed);
+        });
+    }
+
+    /// The bits, 64 to a word.
+    pub(super) fn words(&self) -> &[AtomicU64] {
+        &self.words
+    }
+
     /// Whether any bit of `range` is set.
     pub(super) fn any(&self, range: Range<usize>) -> bool {
         self.words_of(range).any(|(_, word)| word != 0)
@@ -96,9 +113,14 @@ mod tests {
                 bits.for_each(start..end, |i| found.push(i));
                 assert_eq!(found, expected, "{start}..{end}");
                 assert_eq!(bits.any(start..end), !expected.is_empty(), "{start}..{end}");
+                assert_eq!(bits.count(start..end), expected.len() as u64, "{start}..{end}");
             }
         }
         bits.clear(64);
         assert!(!bits.get(64) && bits.get(63) && bits.get(65));
+        bits.clear_range(65..255);
+        let mut left = Vec::new();
+        bits.for_each(0..300, |i| left.push(i));
+        assert_eq!(left, [0, 1, 63, 255, 256, 299]);
     }
 }

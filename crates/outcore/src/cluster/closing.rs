@@ -10,7 +10,7 @@ use super::number::{SizeCount, number};
 use super::parallel::PerThread;
 use super::table::Sum;
 use super::tally::Tally;
-use super::{Communities, History, Job, Method};
+use super::{Communities, History, Job, Labels, Method};
 use crate::error::Result;
 use crate::progress::{Event, tell};
 
@@ -49,7 +49,7 @@ impl Job<'_> {
             tell(self.observer, Event::Advance { done })?;
             for (at, (outcome, pieces)) in outcomes.iter().zip(&pieces).enumerate() {
                 let (labels, pieces) = (&outcome.labels, Some(pieces));
-                block_sums::<S>(block, directed, labels, pieces, &scratch, &mut sums)?;
+                block_sums::<S>(block, directed, &labels[..], pieces, &scratch, &mut sums)?;
                 // One by one, as where the nodes are looked at again.
                 sums.iter().for_each(|s| insides[at] += s.inside);
                 if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
@@ -166,7 +166,7 @@ impl Numbered {
             last_moved: self.history.last_moved,
             arcs_visited: self.history.arcs,
             sizes: self.sizes,
-            labels: self.labels,
+            labels: Labels::Memory(self.labels),
         }
     }
 }

@@ -31,9 +31,9 @@ proptest! {
                 let needed = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
                 cluster(&graph, &options, needed + spare, scratch(), &Silent).unwrap()
             });
-            prop_assert_eq!(&found.labels, &expected);
+            prop_assert_eq!(found.labels(), &expected);
             prop_assert_eq!((found.sweeps, found.coverage), (0, 1.0));
-            let rated = quality(&heavy_graph, &found.labels, &Silent).unwrap();
+            let rated = quality(&heavy_graph, found.labels(), &Silent).unwrap();
             prop_assert!((rated.modularity - found.modularity).abs() < 1e-9);
             prop_assert_eq!(rated.community_count, found.community_count);
         }

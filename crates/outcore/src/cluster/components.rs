@@ -10,7 +10,7 @@ use super::memory::ClusterMemory;
 use super::number::{SizeCount, number_in_place};
 use super::parallel::{PerThread, for_chunks, for_ranges, piece_nodes};
 use super::table::Sum;
-use super::{Communities, Job, Method};
+use super::{Communities, Job, Labels, Method};
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::progress::{Event, tell};
@@ -62,7 +62,7 @@ impl Job<'_> {
             last_moved: 0,
             arcs_visited: 0,
             sizes,
-            labels,
+            labels: Labels::Memory(labels),
         })
     }
 

@@ -50,6 +50,7 @@ impl Pieces {
         }
     }
 
+    /// Joins the pieces of two nodes.
     pub(super) fn connect(&self, a: u32, b: u32) {
         let (mut a, mut b) = (a, b);
         loop {
@@ -71,6 +72,39 @@ impl Pieces {
             self.parents[node].store(root, Relaxed);
         });
         self.parents.into_iter().map(AtomicU32::into_inner).collect()
+    }
+}
+
+/// Where the closing scan looks up the labels of nodes.
+pub(crate) trait KnownLabels: Sync {
+    /// A node's label.
+    fn label(&self, node: u32) -> u32;
+}
+
+impl KnownLabels for [u32] {
+    #[inline]
+    fn label(&self, node: u32) -> u32 {
+        self[node as usize]
+    }
+}
+
+/// What the closing scan joins.
+pub(crate) trait Joining: Sync {
+    /// The pieces.
+    fn pieces(&self) -> &Pieces;
+    /// What among them stands for a node.
+    fn member(&self, node: u32) -> u32;
+}
+
+/// The nodes themselves.
+impl Joining for Pieces {
+    #[inline]
+    fn pieces(&self) -> &Pieces {
+        self
+    }
+    #[inline]
+    fn member(&self, node: u32) -> u32 {
+        node
     }
 }
 
@@ -180,8 +214,8 @@ pub(crate) fn scan_communities<S: Sum>(
 pub(super) fn block_sums<S: Sum>(
     block: &Block,
     directed: bool,
-    labels: &[u32],
-    pieces: Option<&Pieces>,
+    labels: &(impl KnownLabels + ?Sized),
+    pieces: Option<&impl Joining>,
     scratch: &PerThread<Closing>,
     sums: &mut Vec<NodeSums>,
 ) -> Result<()> {
@@ -201,7 +235,7 @@ pub(super) fn block_sums<S: Sum>(
                 sums.inside += at_loop;
             }
             if let Some(pieces) = pieces {
-                Closing::connect(&closing.links, &mut closing.waiting, pieces);
+                Closing::connect(&closing.links, &mut closing.waiting, pieces.pieces());
             }
             Ok(())
         })
@@ -211,15 +245,15 @@ pub(super) fn block_sums<S: Sum>(
 fn node_sums<S: Sum>(
     block: &Block,
     local: usize,
-    labels: &[u32],
+    labels: &(impl KnownLabels + ?Sized),
     arcs: &mut ArcScratch,
 ) -> Result<NodeSums> {
-    let label = labels[block.first_node() as usize + local];
+    let label = labels.label(block.first_node() + local as u32);
     let (mut strength, mut inside) = (S::default(), S::default());
     block.for_each_segment(local, arcs, |targets, codes| {
         S::for_each(targets, codes, |target, weight| {
             strength += weight;
-            inside += weight.only_if(labels[target as usize] == label);
+            inside += weight.only_if(labels.label(target) == label);
         });
     })?;
     Ok(NodeSums { strength: strength.value(), inside: inside.value() })
@@ -230,12 +264,12 @@ fn node_sums<S: Sum>(
 fn linked_sums<S: Sum>(
     block: &Block,
     local: usize,
-    labels: &[u32],
-    pieces: &Pieces,
+    labels: &(impl KnownLabels + ?Sized),
+    joining: &impl Joining,
     closing: &mut Closing,
 ) -> Result<NodeSums> {
     let node = block.first_node() + local as u32;
-    let label = labels[node as usize];
+    let (pieces, label, member) = (joining.pieces(), labels.label(node), joining.member(node));
     let (mut strength, mut inside) = (S::default(), S::default());
     let Closing { arcs, links, waiting } = closing;
     block.for_each_segment(local, arcs, |targets, codes| {
@@ -245,10 +279,10 @@ fn linked_sums<S: Sum>(
         let slots = &mut links[*waiting..*waiting + targets.len()];
         let mut count = 0;
         S::for_each(targets, codes, |target, weight| {
-            let is_inside = labels[target as usize] == label;
+            let is_inside = labels.label(target) == label;
             strength += weight;
             inside += weight.only_if(is_inside);
-            slots[count] = (node, target);
+            slots[count] = (member, joining.member(target));
             count += usize::from(is_inside & (pieces.directed | (target < node)));
         });
         *waiting += count;

@@ -22,7 +22,9 @@ mod cost;
 mod groups;
 mod hash;
 mod hierarchy;
+mod intervals;
 mod label_propagation;
+mod labels;
 mod logarithm;
 mod map_equation;
 mod memory;
@@ -54,6 +56,7 @@ mod votes;
 pub(crate) use cache::BlockSource;
 pub(crate) use connect::{Pieces, split_count};
 pub use hierarchy::Grouping;
+pub use labels::{LabelScan, Labels};
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
 pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
@@ -149,6 +152,16 @@ impl ClusterOptions {
         }
     }
 
+    /// The least memory that it can do with: labels go to disk where that is possible.
+    pub fn least_memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
+        let memory = self.memory(graph, given_count, threads);
+        if !intervals::serves(self, graph, given_count) {
+            return memory;
+        }
+        let on_disk = intervals::memory(graph, threads);
+        if on_disk.total_bytes() < memory.total_bytes() { on_disk } else { memory }
+    }
+
     /// Bytes a node that several resolutions take beside those of one.
     fn held_bytes(&self) -> u64 {
         multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
@@ -199,7 +212,7 @@ impl Default for ClusterOptions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Communities {
     /// Every node's community; the largest is 0.
-    pub labels: Vec<u32>,
+    pub labels: Labels,
     /// The groups of every level, from the graph up, if they are kept. They need not divide the
     /// communities: some nodes have moved since.
     pub groupings: Vec<Grouping>,
@@ -319,6 +332,10 @@ fn cluster_within(
     let mut job = Job { graph, options, limits, memory, needed: 0, scratch, observer };
     let threads = rayon::current_num_threads();
     job.needed = options.memory(graph, given.count(), threads).total_bytes();
+    let is_on_disk = memory < job.needed && intervals::serves(options, graph, given.count());
+    if is_on_disk {
+        job.needed = options.least_memory(graph, given.count(), threads).total_bytes();
+    }
     if memory < job.needed {
         return Err(job.too_little_memory(job.needed));
     }
@@ -327,7 +344,12 @@ fn cluster_within(
     job.graph = graph;
     // Votes are parts of a weight, also where all weights are 1.
     let in_parts = graph.is_weighted() || options.propagation.attenuates();
-    let all = if in_parts { job.run::<f64>(given) } else { job.run::<u32>(given) }?;
+    let all = match (is_on_disk, in_parts) {
+        (true, true) => vec![job.propagate_on_disk::<f64>()?],
+        (true, false) => vec![job.propagate_on_disk::<u32>()?],
+        (false, true) => job.run::<f64>(given)?,
+        (false, false) => job.run::<u32>(given)?,
+    };
     tell(observer, Event::End { summary: &summary(&all) })?;
     Ok(all)
 }

@@ -22,7 +22,7 @@ pub struct SizeCount {
 const SMALL: usize = 1024;
 
 /// A number for each size that occurs.
-struct BySize {
+pub(super) struct BySize {
     small: Vec<u64>,
     large: BTreeMap<u32, u64>,
 }
@@ -38,8 +38,25 @@ impl BySize {
     /// How many communities there are of each size, largest first, and the first number of each size.
     /// Sizes of 0 are no communities.
     fn first_numbers(communities: impl Iterator<Item = u32>) -> (Self, Vec<SizeCount>) {
-        let mut by_size = Self { small: vec![0; SMALL], large: BTreeMap::new() };
-        communities.filter(|&size| size > 0).for_each(|size| *by_size.at(size) += 1);
+        let mut by_size = Self::new();
+        by_size.count(communities);
+        by_size.numbered()
+    }
+
+    /// Without communities.
+    pub(super) fn new() -> Self {
+        Self { small: vec![0; SMALL], large: BTreeMap::new() }
+    }
+
+    /// Counts communities of these sizes; sizes of 0 are none.
+    pub(super) fn count(&mut self, communities: impl Iterator<Item = u32>) {
+        communities.filter(|&size| size > 0).for_each(|size| *self.at(size) += 1);
+    }
+
+    /// How many communities there are of each size, largest first, and instead of the counts the first
+    /// number of each size.
+    pub(super) fn numbered(mut self) -> (Self, Vec<SizeCount>) {
+        let by_size = &mut self;
         let small = by_size.small.iter().enumerate().map(|(size, &count)| (size as u32, count));
         let large = by_size.large.iter().map(|(&size, &count)| (size, count));
         let mut sizes: Vec<SizeCount> = small
@@ -53,7 +70,16 @@ impl BySize {
             *by_size.at(size) = next;
             next += count;
         }
-        (by_size, sizes)
+        (self, sizes)
+    }
+
+    /// Turns sizes, in the order of the communities, into the numbers of these; 0 is none.
+    pub(super) fn number(&mut self, sizes: &mut [u32]) {
+        for size in sizes.iter_mut().filter(|size| **size > 0) {
+            let next = self.at(*size);
+            *size = *next as u32;
+            *next += 1;
+        }
     }
 }
 
@@ -66,11 +92,7 @@ pub(super) fn number(roots: &mut [u32], spare: &mut [u32]) -> Vec<SizeCount> {
         spare[root as usize] += 1;
     }
     let (mut by_size, sizes) = BySize::first_numbers(spare.iter().copied());
-    for size in spare.iter_mut().filter(|size| **size > 0) {
-        let next = by_size.at(*size);
-        *size = *next as u32;
-        *next += 1;
-    }
+    by_size.number(spare);
     let numbers = &*spare;
     roots.par_iter_mut().with_min_len(1 << 14).for_each(|root| *root = numbers[*root as usize]);
     sizes

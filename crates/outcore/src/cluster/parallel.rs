@@ -25,6 +25,12 @@ impl<T: Send> PerThread<T> {
         let index = rayon::current_thread_index().unwrap_or(0) % self.0.len();
         f(&mut self.0[index].lock().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Calls `f` with every thread's value, one after the other.
+    pub(crate) fn for_each(&self, mut f: impl FnMut(&mut T)) {
+        let values = self.0.iter();
+        values.for_each(|value| f(&mut value.lock().unwrap_or_else(PoisonError::into_inner)));
+    }
 }
 
 /// How many nodes make a piece, for nodes of the mean degree `arcs / nodes`.

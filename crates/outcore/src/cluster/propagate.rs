@@ -91,7 +91,7 @@ impl PropagationOptions {
 }
 
 impl ClusterOptions {
-    fn most_sweeps(&self) -> u32 {
+    pub(super) fn most_sweeps(&self) -> u32 {
         self.max_sweeps.unwrap_or(SWEEPS)
     }
 
@@ -383,7 +383,7 @@ impl Job<'_> {
 }
 
 impl History {
-    fn learn(&mut self, swept: &Swept, number: u32, enough: f64) {
+    pub(super) fn learn(&mut self, swept: &Swept, number: u32, enough: f64) {
         self.sweeps = number;
         self.arcs += swept.arcs;
         self.last_moved = swept.moved;

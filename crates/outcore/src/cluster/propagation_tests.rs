@@ -100,16 +100,16 @@ proptest! {
         let expected = oracle.cluster();
         let found = results(&graph, &options, &given).remove(0);
         prop_assert_eq!((found.sweeps, found.arcs_visited), (expected.1, expected.2));
-        prop_assert_eq!(&found.labels, &expected.0);
+        prop_assert_eq!(found.labels(), &expected.0);
         prop_assert!(options.max_size.is_none_or(|most| found.largest <= u64::from(most)));
-        let rated = quality(&graph, &found.labels, &Silent).unwrap();
+        let rated = quality(&graph, found.labels(), &Silent).unwrap();
         if given.fixed.is_empty() {
             prop_assert_eq!(rated.disconnected_count, 0);
         }
         prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
         for (v, &label) in given.fixed.iter().enumerate().filter(|(_, l)| **l != u32::MAX) {
             for (u, _) in given.fixed.iter().enumerate().filter(|(_, l)| **l != u32::MAX) {
-                prop_assert_eq!(given.fixed[u] == label, found.labels[u] == found.labels[v]);
+                prop_assert_eq!(given.fixed[u] == label, found.labels()[u] == found.labels()[v]);
             }
         }
     }
@@ -170,9 +170,9 @@ proptest! {
         let mut options = options;
         options.propagation.consensus = Some(Consensus::new(runs, share));
         let found = one(Ok(results(&graph, &options, &given)));
-        prop_assert_eq!(&found.labels, &expected);
+        prop_assert_eq!(found.labels(), &expected);
         prop_assert!(options.max_size.is_none_or(|most| found.largest <= u64::from(most)));
-        let rated = quality(&graph, &found.labels, &Silent).unwrap();
+        let rated = quality(&graph, found.labels(), &Silent).unwrap();
         prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
     }
 }
@@ -184,19 +184,19 @@ fn an_earlier_result_goes_on_where_it_was() {
     let options = plain();
     let before = find(&edges, &options);
     let given = |labels: &[u32]| Given { initial: labels.to_vec(), fixed: Vec::new() };
-    let again = results(&edges.graph(), &options, &given(&before.labels)).remove(0);
-    assert_eq!((&again.labels, again.sweeps, again.last_moved), (&before.labels, 1, 0));
+    let again = results(&edges.graph(), &options, &given(before.labels())).remove(0);
+    assert_eq!((again.labels(), again.sweeps, again.last_moved), (before.labels(), 1, 0));
     // A new clique beside the first.
     for a in 480..488 {
         edges.edges.extend((480..a).map(|b| (a, b, 1.0)));
     }
     edges.edges.push((480, 0, 1.0));
     edges.node_count = 488;
-    let mut labels = before.labels.clone();
+    let mut labels = before.labels().to_vec();
     labels.extend([u32::MAX; 8]);
     let found = results(&edges.graph(), &options, &given(&labels)).remove(0);
     assert_eq!(found.community_count, before.community_count + 1);
-    assert!(found.labels[480..].iter().all(|&label| label == found.labels[480]));
+    assert!(found.labels()[480..].iter().all(|&label| label == found.labels()[480]));
 }
 
 /// Labels flow along edges: what nobody points to keeps its own.

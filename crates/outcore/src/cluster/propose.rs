@@ -6,7 +6,7 @@
 
 use super::hash::mix;
 use super::objective::{Choice, Election, Objective, TieOrder, Visit};
-use super::sweep::Nodes;
+use super::sweep::{NodeLabels, Nodes};
 use super::table::{LabelTable, Sum};
 use super::votes::Ballot;
 use crate::error::Result;
@@ -78,20 +78,20 @@ pub(super) struct Plan {
 }
 
 /// What the threads see while they propose.
-pub(super) struct Round<'a, 'b, S, O> {
+pub(super) struct Round<'a, 'b, S, O, L: ?Sized> {
     pub(super) block: &'a Block,
     /// The group of each of the block's nodes.
     pub(super) roles: &'a [u8],
     pub(super) group: u8,
     /// The sweep.
     pub(super) number: u32,
-    pub(super) nodes: &'a Nodes<'b, O>,
+    pub(super) nodes: &'a Nodes<'b, O, L>,
     /// The table for nodes with more than `large_degree` arcs.
     pub(super) large: &'a Mutex<Tables<S>>,
     pub(super) large_degree: u64,
 }
 
-impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
+impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
     /// Plans the moves of `members` and counts the arcs looked at.
     pub(super) fn propose(
         &self,
@@ -143,8 +143,7 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
                     local as usize,
                     &mut worker.arcs,
                     |targets, codes| {
-                        let label =
-                            |&target: &u32| self.nodes.labels[target as usize].load(Relaxed);
+                        let label = |&target: &u32| self.nodes.labels.at(target).load(Relaxed);
                         plan.contested |= targets.iter().any(|&target| self.is_rival(target));
                         let (targets, codes) = self.nodes.votes(targets, codes, &mut worker.ballot);
                         let first = worker.labels.len();
@@ -211,7 +210,7 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
     }
 
     fn present(&self, local: u32) -> u32 {
-        self.nodes.labels[(self.block.first_node() + local) as usize].load(Relaxed)
+        self.nodes.labels.at(self.block.first_node() + local).load(Relaxed)
     }
 
     fn order(&self, local: u32) -> TieOrder {
@@ -247,7 +246,7 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
                 contested |= targets.iter().any(|&target| self.is_rival(target));
                 let (targets, codes) = self.nodes.votes(targets, codes, ballot);
                 S::for_each(targets, codes, |target, weight| {
-                    let label = self.nodes.labels[target as usize].load(Relaxed);
+                    let label = self.nodes.labels.at(target).load(Relaxed);
                     arcs += weight;
                     own += weight.only_if(label == present);
                     if mix(u64::from(label)) % shares == share {
@@ -303,7 +302,7 @@ impl<S: Sum, O: Objective> Round<'_, '_, S, O> {
             let (targets, _) = self.nodes.votes(targets, codes, ballot);
             let with_label = targets
                 .iter()
-                .filter(|&&target| self.nodes.labels[target as usize].load(Relaxed) == label);
+                .filter(|&&target| self.nodes.labels.at(target).load(Relaxed) == label);
             with_label.for_each(|&target| nearest = nearest.min(self.nodes.hops(target)));
         })?;
         Ok(nearest.saturating_add(1))

@@ -8,11 +8,12 @@
 use super::bits::Bits;
 use super::hash::Hash;
 use super::parallel::{PerThread, for_ranges, piece_nodes};
+use super::sweep::NodeLabels;
 use super::table::Sum;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
 use crate::weight::RELATIVE_TOLERANCE;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Gives the nodes of a block their first labels.
 ///
@@ -21,7 +22,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub(super) fn seed_block<S: Sum>(
     block: &Block,
     stars: Stars<'_>,
-    labels: &[AtomicU32],
+    labels: &(impl NodeLabels + ?Sized),
     scratch: &PerThread<ArcScratch>,
 ) -> Result<()> {
     let nodes = block.node_count();
@@ -30,7 +31,7 @@ pub(super) fn seed_block<S: Sum>(
             for local in locals {
                 let node = block.first_node() + local as u32;
                 let (leader, _) = stars.leader::<S>(block, local, scratch, |_| true)?;
-                labels[node as usize].store(leader.unwrap_or(node), Relaxed);
+                labels.at(node).store(leader.unwrap_or(node), Relaxed);
             }
             Ok(())
         })

@@ -76,9 +76,23 @@ impl<S: Sum> Workshop<S> {
     }
 }
 
+/// Where the labels of nodes are while they are moved.
+pub(super) trait NodeLabels: Sync {
+    /// A node's label.
+    fn at(&self, node: u32) -> &AtomicU32;
+}
+
+/// All of them.
+impl NodeLabels for [AtomicU32] {
+    #[inline]
+    fn at(&self, node: u32) -> &AtomicU32 {
+        &self[node as usize]
+    }
+}
+
 /// The nodes' state while they are moved.
-pub(super) struct Nodes<'a, O> {
-    pub(super) labels: &'a [AtomicU32],
+pub(super) struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
+    pub(super) labels: &'a L,
     /// Whose neighborhood has changed since it was looked at; in directed graphs, who may move.
     pub(super) active: &'a Bits,
     /// How often a node has moved; empty in undirected graphs.
@@ -93,7 +107,7 @@ pub(super) struct Nodes<'a, O> {
     pub(super) rules: Rules<'a>,
 }
 
-impl<O> Nodes<'_, O> {
+impl<O, L: ?Sized> Nodes<'_, O, L> {
     /// Stops late movers in directed graphs.
     pub(super) fn freeze(&self, number: u32) {
         if number == FREEZE_SWEEP {
@@ -164,10 +178,10 @@ fn block_order<O>(graph: &Graph, nodes: &Nodes<'_, O>, number: u32) -> Vec<u32> 
 ///
 /// # Errors
 /// Those of reading.
-pub(super) fn sweep_block<S: Sum, O: Objective>(
+pub(super) fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     block: &Block,
     directed: bool,
-    nodes: &mut Nodes<'_, O>,
+    nodes: &mut Nodes<'_, O, L>,
     workshop: &mut Workshop<S>,
     number: u32,
 ) -> Result<Swept> {
@@ -198,7 +212,7 @@ pub(super) fn sweep_block<S: Sum, O: Objective>(
             })?;
         }
         let moved = workers.with(|worker| {
-            commit::<S, O>(block, directed, nodes, number, members, plans, worker)
+            commit::<S, O, L>(block, directed, nodes, number, members, plans, worker)
         })?;
         for (&local, _) in members.iter().zip(plans.iter()) {
             roles[local as usize] = RESTS;
@@ -215,9 +229,9 @@ pub(super) fn sweep_block<S: Sum, O: Objective>(
 }
 
 /// Sorts the block's active nodes by group, in node order within each; returns where groups begin.
-fn group_nodes<O>(
+fn group_nodes<O, L: ?Sized>(
     block: &Block,
-    nodes: &mut Nodes<'_, O>,
+    nodes: &mut Nodes<'_, O, L>,
     number: u32,
     roles: &mut Vec<u8>,
     order: &mut Vec<u32>,
@@ -277,10 +291,10 @@ fn confirm(
 }
 
 /// Moves the nodes whose move still improves, in node order; the others' plans are dropped.
-fn commit<S: Sum, O: Objective>(
+fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     block: &Block,
     directed: bool,
-    nodes: &mut Nodes<'_, O>,
+    nodes: &mut Nodes<'_, O, L>,
     number: u32,
     members: &[u32],
     plans: &mut [Plan],
@@ -293,12 +307,12 @@ fn commit<S: Sum, O: Objective>(
         let Some(choice) = &mut plan.choice else { continue };
         let node = block.first_node() + local;
         if plan.contested {
-            let present = labels[node as usize].load(Relaxed);
+            let present = labels.at(node).load(Relaxed);
             let (mut own, mut other, mut nearest) = (S::default(), S::default(), u8::MAX);
             block.for_each_segment(local as usize, arcs, |targets, codes| {
                 let (targets, codes) = nodes.votes(targets, codes, ballot);
                 S::for_each(targets, codes, |target, weight| {
-                    let label = labels[target as usize].load(Relaxed);
+                    let label = labels.at(target).load(Relaxed);
                     if label == present {
                         own += weight;
                     } else if label == choice.label {
@@ -322,7 +336,7 @@ fn commit<S: Sum, O: Objective>(
         }
         if improves {
             nodes.objective.moved(&choice.visit, choice.label, choice.other);
-            labels[node as usize].store(choice.label, Relaxed);
+            labels.at(node).store(choice.label, Relaxed);
             nodes.rules.moved(node as usize, choice);
             moved += 1;
             if directed {
@@ -342,9 +356,9 @@ fn commit<S: Sum, O: Objective>(
 }
 
 /// Marks the neighbors of the moved nodes, except those that have just been joined.
-fn activate<O: Sync>(
+fn activate<O: Sync, L: NodeLabels + ?Sized>(
     block: &Block,
-    nodes: &Nodes<'_, O>,
+    nodes: &Nodes<'_, O, L>,
     members: &[u32],
     plans: &[Plan],
     arcs: &mut ArcScratch,
@@ -353,9 +367,9 @@ fn activate<O: Sync>(
         let Some(choice) = plan.choice else { continue };
         block.for_each_segment(local as usize, arcs, |targets, _| {
             for &target in targets {
-                let target = target as usize;
-                if !nodes.active.get(target) && nodes.labels[target].load(Relaxed) != choice.label {
-                    nodes.active.set(target);
+                let (node, label) = (target as usize, nodes.labels.at(target));
+                if !nodes.active.get(node) && label.load(Relaxed) != choice.label {
+                    nodes.active.set(node);
                 }
             }
         })?;

@@ -13,11 +13,55 @@ pub(crate) struct Tally {
     strengths: Vec<f64>,
     /// By community, weight of the arcs' other ends; only if directed.
     opposite: Vec<f64>,
+    totals: Totals,
+}
+
+/// What is known of a graph's weight without the sums of its communities.
+#[derive(Default)]
+pub(super) struct Totals {
     /// Squares of the single nodes' strengths in squares of `unit`, which keeps them in range.
     single_squares: f64,
     unit: f64,
     total: f64,
     inside: f64,
+}
+
+impl Totals {
+    /// Adds the strength of the next node, which may be all of its community.
+    #[inline]
+    pub(super) fn add(&mut self, is_single: bool, strength: f64) {
+        self.total += strength;
+        if is_single && strength > 0.0 {
+            if self.unit == 0.0 {
+                self.unit = strength;
+            }
+            self.single_squares += (strength / self.unit).powi(2);
+        }
+    }
+
+    /// Adds weight that is inside communities.
+    #[inline]
+    pub(super) fn add_inside(&mut self, weight: f64) {
+        self.inside += weight;
+    }
+
+    /// The part of the weight.
+    pub(super) fn share(&self, strength: f64) -> f64 {
+        strength / self.total
+    }
+
+    /// See [`Tally::coverage`].
+    pub(super) fn coverage(&self) -> f64 {
+        if self.total > 0.0 { self.inside / self.total } else { 1.0 }
+    }
+
+    /// The modularity, if chance would put the share `expected` into communities of several nodes.
+    pub(super) fn modularity(&self, expected: f64) -> f64 {
+        if self.total <= 0.0 {
+            return 0.0;
+        }
+        self.coverage() - expected - self.single_squares * self.share(self.unit).powi(2)
+    }
 }
 
 impl Tally {
@@ -27,10 +71,7 @@ impl Tally {
         Self {
             strengths: vec![0.0; shared],
             opposite: vec![0.0; if directed { shared } else { 0 }],
-            single_squares: 0.0,
-            unit: 0.0,
-            total: 0.0,
-            inside: 0.0,
+            totals: Totals::default(),
         }
     }
 
@@ -95,42 +136,33 @@ impl Tally {
     /// Adds the strength of the next node.
     #[inline]
     pub(crate) fn add(&mut self, community: u32, strength: f64) {
-        self.total += strength;
-        match self.strengths.get_mut(community as usize) {
-            Some(sum) => *sum += strength,
-            None if strength > 0.0 => {
-                if self.unit == 0.0 {
-                    self.unit = strength;
-                }
-                self.single_squares += (strength / self.unit).powi(2);
-            }
-            None => {}
+        let sum = self.strengths.get_mut(community as usize);
+        self.totals.add(sum.is_none(), strength);
+        if let Some(sum) = sum {
+            *sum += strength;
         }
     }
 
     /// Adds weight that is inside communities.
     #[inline]
     pub(crate) fn add_inside(&mut self, weight: f64) {
-        self.inside += weight;
+        self.totals.add_inside(weight);
     }
 
     /// The share of the weight that is inside communities; 1 without any weight.
     pub(crate) fn coverage(&self) -> f64 {
-        if self.total > 0.0 { self.inside / self.total } else { 1.0 }
+        self.totals.coverage()
     }
 
     /// The modularity (Newman and Girvan, "Finding and evaluating community structure in networks",
     /// 2004; directed: Leicht and Newman, "Community structure in directed networks", 2008): the
     /// share of the weight inside communities, less what chance would put there.
     pub(crate) fn modularity(&self) -> f64 {
-        if self.total <= 0.0 {
-            return 0.0;
-        }
-        let share = |strength: f64| strength / self.total;
+        let share = |strength: f64| self.totals.share(strength);
         let opposite = if self.opposite.is_empty() { &self.strengths } else { &self.opposite };
         let expected: f64 =
             self.strengths.iter().zip(opposite).map(|(&a, &b)| share(a) * share(b)).sum();
-        self.coverage() - expected - self.single_squares * share(self.unit).powi(2)
+        self.totals.modularity(expected)
     }
 }
 

@@ -112,7 +112,7 @@ proptest! {
                 one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
             prop_assert_eq!(found.sweeps, oracle.sweeps);
-            prop_assert_eq!(&found.labels, &expected);
+            prop_assert_eq!(found.labels(), &expected);
             if let Some(first) = &first {
                 prop_assert_eq!(first, &found);
             }
@@ -121,10 +121,10 @@ proptest! {
         let found = first.unwrap();
         prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
         prop_assert!(found.scans <= [12, 16, 20][cycles as usize - 1]);
-        let rated = quality(&graph, &found.labels, &Silent).unwrap();
+        let rated = quality(&graph, found.labels(), &Silent).unwrap();
         prop_assert_eq!(rated.disconnected_count, 0);
         prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
-        let by_definition = modularity_by_definition(&edges, &found.labels);
+        let by_definition = modularity_by_definition(&edges, found.labels());
         prop_assert!((found.modularity - by_definition).abs() < 1e-9);
         if let Some(code_length) = found.code_length {
             let by_definition = rated.code_length.unwrap();
@@ -159,7 +159,7 @@ proptest! {
             }).unwrap();
             for (found, (labels, groups)) in found.iter().zip(expected) {
                 prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
-                prop_assert_eq!(&found.labels, &finish.finish(labels));
+                prop_assert_eq!(found.labels(), &finish.finish(labels));
                 prop_assert_eq!(&groupings(graph.files(), found), groups);
             }
         }

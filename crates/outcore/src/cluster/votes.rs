@@ -141,7 +141,7 @@ impl Ballot {
     }
 }
 
-impl<O: Objective> Nodes<'_, O> {
+impl<O: Objective, L: ?Sized> Nodes<'_, O, L> {
     /// The arcs of a segment as votes; the arcs themselves if nothing is attenuated.
     #[inline]
     pub(super) fn votes<'v>(

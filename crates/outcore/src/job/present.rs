@@ -2,7 +2,7 @@
 //! one fails before the clustering, and set aside on disk meanwhile.
 
 use super::{Job, PresentReport, Source, outputs};
-use crate::cluster::{ClusterOptions, Communities, Grouping};
+use crate::cluster::{ClusterOptions, Communities, Grouping, Labels};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
@@ -87,6 +87,11 @@ impl Job<'_> {
     ) -> Result<(Presented, Option<PresentReport>)> {
         let options = telling.options;
         let Communities { labels, sizes, .. } = found;
+        let labels = match earlier.is_some() || !telling.representatives.is_empty() {
+            // What is looked up is held; that there is room for it was checked before.
+            true => Labels::Memory(labels.into_memory(self.files)?),
+            false => labels,
+        };
         let mut told = Presented::new(labels, sizes, options.min_size, options.small);
         let kept = match earlier {
             Some(earlier) => Some(self.match_earlier(graph, &mut told, earlier, scratch)?),
@@ -260,9 +265,10 @@ impl Job<'_> {
                 Some(levels) => Some(levels.lines(&bench)?),
                 None => None,
             };
+            let mut numbers = presented.scan(job.files)?;
             let nodes = Nodes {
-                count: presented.labels.len(),
-                number: |node| presented.number(node),
+                count: presented.node_count(),
+                number: || numbers.next_number(),
                 groups: |groups: &mut Vec<u32>| match &mut lines {
                     Some(lines) => lines.next(groups),
                     None => Ok(()),
@@ -287,7 +293,6 @@ fn left_out(presented: &Presented) -> String {
     let nodes = format_counted(presented.small_nodes, "node", "nodes");
     let communities =
         format_counted(presented.small_communities, "small community", "small communities");
-    let is_dropped = presented.labels.contains(&Presented::NONE);
-    let fate = if is_dropped { "left out" } else { "taken apart" };
+    let fate = if presented.leaves_out() { "left out" } else { "taken apart" };
     format!("; {communities} of {nodes} {fate}")
 }

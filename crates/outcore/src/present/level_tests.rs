@@ -91,7 +91,7 @@ fn divided(
     let mut lines = levels.lines(&bench).unwrap();
     let mut columns = vec![Vec::new(); counts.len()];
     let mut numbers = Vec::new();
-    for _ in &presented.labels {
+    for _ in presented.labels() {
         numbers.clear();
         lines.next(&mut numbers).unwrap();
         assert_eq!(numbers.len(), counts.len());
@@ -148,8 +148,8 @@ proptest! {
     ) {
         let small = if singletons { Small::Singletons } else { Small::Drop };
         let presented = presented(&labels, min_size, small);
-        let (expected, counts) = columns(&groupings, &presented.labels);
-        let mut parents = &presented.labels;
+        let (expected, counts) = columns(&groupings, presented.labels());
+        let mut parents = presented.labels();
         for column in &expected {
             let mut parent_of = HashMap::new();
             for (&parent, &group) in parents.iter().zip(column) {
@@ -159,7 +159,7 @@ proptest! {
         }
         let found = divided(&groupings, &presented, LevelForm::Columns);
         prop_assert_eq!(&found, &(expected.clone(), counts.clone()));
-        let inside = counted_inside(&presented.labels, &expected);
+        let inside = counted_inside(presented.labels(), &expected);
         prop_assert_eq!(divided(&groupings, &presented, LevelForm::Tree), (inside, counts));
     }
 }
@@ -201,7 +201,7 @@ fn columns_of_many_blocks_are_read_side_by_side() {
     let labels: Vec<u32> =
         (0..count).map(|node| (node / 60) ^ u32::from(node % 1000 == 7)).collect();
     let presented = presented(&labels, 1, Small::Drop);
-    let expected = columns(&groupings, &presented.labels);
+    let expected = columns(&groupings, presented.labels());
     assert_eq!(expected.1.len(), 3);
     assert_eq!(divided(&groupings, &presented, LevelForm::Columns), expected);
 }

@@ -109,8 +109,8 @@ pub(crate) fn divide(
 ) -> Result<Levels> {
     let directory = bench.scratch.join("levels");
     bench.files.create_directory(&directory)?;
-    let node_count = presented.labels.len() as u64;
-    let mut divider = Divider { bench, directory: &directory, labels: &presented.labels, done: 0 };
+    let node_count = presented.labels().len() as u64;
+    let mut divider = Divider { bench, directory: &directory, labels: presented.labels(), done: 0 };
     let groups = divider.follow(groupings)?;
     let (mut columns, mut group_counts) = (Vec::new(), Vec::new());
     let mut parents = Parents { path: None, count: presented.community_count() };

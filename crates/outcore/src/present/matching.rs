@@ -68,7 +68,7 @@ fn sort_nodes(
 ) -> Result<Sorted<SharedNode>> {
     let mut sorter = bench.sorter::<SharedNode>("shared", 2)?;
     let mut nodes = Vec::with_capacity(PUSHED);
-    let mut labels = presented.labels.iter();
+    let mut labels = presented.labels().iter();
     let mut done = 0;
     earlier.for_each_label(|old| {
         let new = labels.next().copied().unwrap_or(Presented::NONE);

@@ -27,8 +27,10 @@ pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
 pub(crate) use representatives::write_representatives;
 
-use crate::cluster::{ClusterMemory, Grouping, Method, SizeCount};
+use crate::cluster::{ClusterMemory, Grouping, LabelScan, Labels, Method, SizeCount};
+use crate::error::Result;
 use crate::graph::Graph;
+use crate::io::Files;
 use crate::membership::Membership;
 use crate::sort::Sorter;
 use record::{NamePiece, Overlap, SharedNode};
@@ -88,8 +90,8 @@ impl Default for PresentOptions {
 /// Communities as they are told. Labels are dense, the largest community is 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Presented {
-    /// Every node's label, or [`Presented::NONE`] if it is left out.
-    pub labels: Vec<u32>,
+    /// Every node's label; in memory, [`Presented::NONE`] if it is left out.
+    labels: Labels,
     /// How many communities there are of each size, largest first.
     pub sizes: Vec<SizeCount>,
     /// The number of each label; empty if labels are numbers.
@@ -98,6 +100,10 @@ pub struct Presented {
     pub small_communities: u64,
     /// Nodes in them.
     pub small_nodes: u64,
+    /// What becomes of these.
+    small: Small,
+    /// Labels from this one on are those of small communities, if labels are on disk.
+    first_small: u64,
 }
 
 impl Presented {
@@ -106,32 +112,53 @@ impl Presented {
 
     /// Leaves out communities of fewer than `min_size` nodes, or takes them apart. `labels` are those
     /// of [`cluster`](crate::cluster::cluster): the largest community is 0.
-    pub fn new(
-        mut labels: Vec<u32>,
-        mut sizes: Vec<SizeCount>,
-        min_size: u32,
-        small: Small,
-    ) -> Self {
+    pub fn new(mut labels: Labels, mut sizes: Vec<SizeCount>, min_size: u32, small: Small) -> Self {
         let large = sizes.iter().take_while(|size| size.size >= min_size).count();
         let (mut small_communities, mut small_nodes) = (0, 0);
         for SizeCount { size, count } in sizes.drain(large..) {
             small_communities += count;
             small_nodes += count * u64::from(size);
         }
+        let first_small = sizes.iter().map(|size| size.count).sum();
         if small_nodes > 0 {
-            let kept: u64 = sizes.iter().map(|size| size.count).sum();
-            let of_small = labels.iter_mut().filter(|label| u64::from(**label) >= kept);
-            for (label, next) in of_small.zip(kept as u32..) {
-                *label = match small {
-                    Small::Drop => Self::NONE,
-                    Small::Singletons => next,
-                };
+            if let Labels::Memory(labels) = &mut labels {
+                let mut retold = Retold::new(small, first_small);
+                labels.iter_mut().for_each(|label| *label = retold.label(*label));
             }
             if small == Small::Singletons {
                 sizes.push(SizeCount { size: 1, count: small_nodes });
             }
         }
-        Self { labels, sizes, numbers: Vec::new(), small_communities, small_nodes }
+        let numbers = Vec::new();
+        Self { labels, sizes, numbers, small_communities, small_nodes, small, first_small }
+    }
+
+    /// Every node's label, or [`Presented::NONE`] if it is left out.
+    ///
+    /// # Panics
+    /// If labels are on disk: what looks them up is asked for only with labels in memory.
+    pub fn labels(&self) -> &[u32] {
+        self.labels.in_memory().expect("labels that are looked up are in memory")
+    }
+
+    /// The number of each node's community, in the order of the nodes.
+    ///
+    /// # Errors
+    /// `Io` with the path of the labels.
+    pub fn scan(&self, files: &Files) -> Result<PresentedScan<'_>> {
+        let is_retold = self.small_nodes > 0 && self.labels.in_memory().is_none();
+        let retold = is_retold.then(|| Retold::new(self.small, self.first_small));
+        Ok(PresentedScan { presented: self, labels: self.labels.scan(files)?, retold })
+    }
+
+    /// How many nodes there are.
+    pub fn node_count(&self) -> u64 {
+        self.labels.node_count()
+    }
+
+    /// Whether nodes are left out.
+    pub fn leaves_out(&self) -> bool {
+        self.small_nodes > 0 && self.small == Small::Drop
     }
 
     /// Communities that are told.
@@ -142,7 +169,7 @@ impl Presented {
     /// The number of a node's community, if it has one.
     #[inline]
     pub fn number(&self, node: usize) -> Option<u64> {
-        let label = self.labels[node];
+        let label = self.labels()[node];
         (label != Self::NONE).then(|| self.number_of(label))
     }
 
@@ -155,6 +182,58 @@ impl Presented {
     fn shared_count(&self) -> usize {
         let shared = self.sizes.iter().filter(|size| size.size > 1);
         shared.map(|size| size.count as usize).sum()
+    }
+}
+
+/// Labels, in the order of the nodes, without small communities.
+struct Retold {
+    small: Small,
+    /// Labels from this one on are those of small communities.
+    first: u64,
+    /// The label of the next node that becomes a community of its own.
+    next: u32,
+}
+
+impl Retold {
+    fn new(small: Small, first: u64) -> Self {
+        Self { small, first, next: first as u32 }
+    }
+
+    #[inline]
+    fn label(&mut self, label: u32) -> u32 {
+        if u64::from(label) < self.first {
+            return label;
+        }
+        match self.small {
+            Small::Drop => Presented::NONE,
+            Small::Singletons => {
+                self.next += 1;
+                self.next - 1
+            }
+        }
+    }
+}
+
+/// The number of each node's community, in the order of the nodes.
+pub struct PresentedScan<'a> {
+    presented: &'a Presented,
+    labels: LabelScan<'a>,
+    retold: Option<Retold>,
+}
+
+impl PresentedScan<'_> {
+    /// The number of the next node's community, if it has one.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile` with the path of the labels.
+    ///
+    /// # Panics
+    /// After the last node.
+    #[inline]
+    pub fn next_number(&mut self) -> Result<Option<u64>> {
+        let label = self.labels.next()?.expect("no more is asked for than there are nodes");
+        let label = self.retold.as_mut().map_or(label, |retold| retold.label(label));
+        Ok((label != Presented::NONE).then(|| self.presented.number_of(label)))
     }
 }
 

@@ -59,7 +59,7 @@ fn strongest(bench: &Workbench<'_>, graph: &Graph, presented: &Presented) -> Res
         arcs += block.arc_count();
         tell(bench.observer, Event::Advance { done: arcs })
     };
-    let labels = &presented.labels;
+    let labels = presented.labels();
     let mut source = BlockSource::new(graph, 0);
     Tally::for_each_node(&mut source, labels, None, &mut [], tick, |node, sums| {
         let label = labels[node as usize] as usize;
@@ -84,7 +84,7 @@ fn sort_names(
     let mut pieces = Vec::new();
     for node in 0..graph.node_count() as u32 {
         let Some(name) = names.next_name()? else { break };
-        let label = presented.labels[node as usize];
+        let label = presented.labels()[node as usize];
         let stands = nodes.get(label as usize).is_none_or(|&strongest| strongest == node);
         if label != Presented::NONE && stands {
             put_name(presented.number_of(label), sizes.of(label), name, &mut pieces);

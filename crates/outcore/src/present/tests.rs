@@ -52,20 +52,20 @@ pub(super) fn numbered(labels: &[u32]) -> (Vec<u32>, Vec<SizeCount>) {
 
 pub(super) fn presented(labels: &[u32], min_size: u32, small: Small) -> Presented {
     let (labels, sizes) = numbered(labels);
-    Presented::new(labels, sizes, min_size, small)
+    Presented::new(Labels::Memory(labels), sizes, min_size, small)
 }
 
 #[test]
 fn small_communities_are_left_out_or_taken_apart() {
     let labels = [0, 2, 1, 0, 1, 0, 3, 2];
     let all = presented(&labels, 1, Small::Drop);
-    assert_eq!((all.labels.as_slice(), all.small_nodes), ([0, 1, 2, 0, 2, 0, 3, 1].as_slice(), 0));
+    assert_eq!((all.labels(), all.small_nodes), ([0, 1, 2, 0, 2, 0, 3, 1].as_slice(), 0));
     let dropped = presented(&labels, 3, Small::Drop);
-    assert_eq!(dropped.labels, [0, NONE, NONE, 0, NONE, 0, NONE, NONE]);
+    assert_eq!(dropped.labels(), [0, NONE, NONE, 0, NONE, 0, NONE, NONE]);
     assert_eq!((dropped.small_communities, dropped.small_nodes), (3, 5));
     assert_eq!((dropped.community_count(), dropped.number(1)), (1, None));
     let apart = presented(&labels, 3, Small::Singletons);
-    assert_eq!(apart.labels, [0, 1, 2, 0, 3, 0, 4, 5]);
+    assert_eq!(apart.labels(), [0, 1, 2, 0, 3, 0, 4, 5]);
     assert_eq!((apart.sizes, apart.small_nodes), (sizes(&[(3, 1), (1, 5)]), 5));
     let nothing = presented(&labels, 4, Small::Drop);
     assert_eq!((nothing.community_count(), nothing.small_nodes), (0, 8));
@@ -275,7 +275,7 @@ proptest! {
         let small = if apart { Small::Singletons } else { Small::Drop };
         let presented = presented(&labels, min_size, small);
         let inside = |node: u32| -> f64 {
-            let same = |other: u32| presented.labels[node as usize] == presented.labels[other as usize];
+            let same = |other: u32| presented.labels()[node as usize] == presented.labels()[other as usize];
             let at = |&(a, b, weight): &(u32, u32, f64)| {
                 let into = if b == node && same(a) { weight } else { 0.0 };
                 let out = if !directed && a == node && same(b) { weight } else { 0.0 };
@@ -286,7 +286,7 @@ proptest! {
         let mut expected = String::new();
         for label in 0..presented.community_count() as u32 {
             let members: Vec<u32> =
-                (0..count as u32).filter(|&node| presented.labels[node as usize] == label).collect();
+                (0..count as u32).filter(|&node| presented.labels()[node as usize] == label).collect();
             let most = members.iter().map(|&node| inside(node)).fold(0.0, f64::max);
             let first = members.iter().find(|&&node| inside(node) == most).unwrap();
             expected += &format!("{label}\t{}\t{}\n", name(*first), members.len());
@@ -326,7 +326,7 @@ proptest! {
 fn returns<R: Record + PartialEq + std::fmt::Debug>(
     records: &[R],
     cut: prop::sample::Index,
-) -> Result<(), TestCaseError> {
+) -> std::result::Result<(), TestCaseError> {
     let (mut bytes, mut back) = (Vec::new(), Vec::new());
     R::encode(records, &mut bytes);
     prop_assert_eq!(R::decode(&bytes, records.len(), &mut back), Some(()));

@@ -1,0 +1,278 @@
+//! Label propagation with the labels on disk, for limits that have no room for 8 bytes a node.
+//!
+//! ```text
+//!  graph --stars, survey--> labels on disk; intervals: consecutive blocks, and the nodes outside to which they have arcs
+//!  for each sweep, for each interval with an active node:
+//!      labels on disk --gather--> labels of the nodes inside and outside --sweep--> labels of those inside, on disk
+//!  closing: pieces of communities on disk, joined interval by interval; numbers and modularity by windows
+//! ```
+//!
+//! Labels outside an interval do not change while its blocks are swept, and blocks are swept in their order,
+//! so the result is the one of `propagate`, byte for byte. Intervals are those of GraphChi (Kyrola, Blelloch
+//! and Guestrin, 2012), but values lie at nodes, not at arcs: to go through the labels of all nodes once for
+//! each interval costs less than to keep one at each arc, as long as intervals are fewer than degrees.
+//!
+//! Memory: 3 bits a node, and 4 bytes for every node inside an interval or outside it (12 in the closing, which
+//! has more intervals); one block with the neighbors of its nodes has to fit. Cost: a sweep reads `4 x nodes x
+//! intervals` bytes at most, front to back; parts of the labels that nobody asks for are left out. The survey
+//! shares the scan of the stars; the closing takes one scan more than with labels in memory.
+
+mod closing;
+mod column;
+mod number;
+mod scope;
+#[cfg(test)]
+mod tests;
+
+use super::bits::Bits;
+use super::cache::BlockSource;
+use super::hash::LEAD;
+use super::label_propagation::InsideWeight;
+use super::memory::ClusterMemory;
+use super::objective::Objective;
+use super::options::Seeding;
+use super::parallel::PerThread;
+use super::seeding::{Stars, seed_block};
+use super::sweep::{NodeLabels, Nodes, Swept, Workshop, sweep_block};
+use super::table::Sum;
+use super::votes::{Rules, Votes};
+use super::{ClusterOptions, Communities, History, Job, Method};
+use crate::error::Result;
+use crate::graph::{ArcScratch, Block, Graph};
+use crate::io::{Files, reserve_large_pages};
+use crate::progress::{Event, tell};
+use crate::units::format_counted;
+use crate::weight::RELATIVE_TOLERANCE;
+use column::{CHUNK_NODES, Column, Words};
+use scope::{Interval, Placed, Ranked, Scope, Survey};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
+
+/// Bytes of a place while nodes are moved, and in the closing: a label, a piece's number, and the piece.
+const SWEEP_BYTES: u64 = 4;
+const CLOSING_BYTES: u64 = 12;
+/// Pieces of columns that are read at the same time, for each thread and beside these.
+const CHUNK_BYTES: u64 = 3 * 4 * CHUNK_NODES;
+
+/// Whether a clustering can do with labels on disk: one plain run over edges without direction, from its
+/// own first labels, without a limit that counts something for each node.
+pub(super) fn serves(options: &ClusterOptions, graph: &Graph, given_count: u64) -> bool {
+    let visits = options.propagation.max_visits.most(graph.max_degree());
+    serves_undirected(options, given_count) && !graph.is_directed() && visits.is_none()
+}
+
+/// The same, for a graph without direction that is not there yet.
+pub(super) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> bool {
+    let propagation = &options.propagation;
+    options.method == Method::LabelPropagation
+        && given_count == 0
+        && options.max_size.is_none()
+        && propagation.consensus.is_none()
+        && propagation.attenuation.len() == 1
+        && !propagation.attenuates()
+}
+
+/// The least memory with labels on disk.
+pub(super) fn memory(graph: &Graph, threads: usize) -> ClusterMemory {
+    let base = ClusterMemory::of(graph, Method::LabelPropagation, threads);
+    let nodes = graph.node_count();
+    let places = graph.blocks().iter().map(|block| {
+        let own = u64::from(block.node_count);
+        own + block.arc_count.min(nodes - own)
+    });
+    ClusterMemory {
+        node_bytes: set_bytes(nodes) + places.max().unwrap_or(0) * CLOSING_BYTES,
+        scratch_bytes: base.scratch_bytes + (threads as u64 + 2) * CHUNK_BYTES,
+        block_bytes: base.block_bytes,
+    }
+}
+
+/// Two sets with ranks: the nodes outside an interval, and the pieces that are met.
+pub(super) fn set_bytes(node_count: u64) -> u64 {
+    2 * Ranked::bytes(node_count)
+}
+
+/// What all phases see.
+struct Run<'j, 'a, 's> {
+    job: &'j Job<'a>,
+    files: &'a Files,
+    directory: PathBuf,
+    source: BlockSource<'s>,
+    /// Bytes for what belongs to places.
+    room: u64,
+    scans: u64,
+}
+
+impl Job<'_> {
+    /// Propagates labels that lie on disk.
+    pub(super) fn propagate_on_disk<S: Sum>(&self) -> Result<Communities> {
+        let nodes = self.graph.node_count();
+        let least = memory(self.graph, rayon::current_num_threads());
+        let room = self.memory - least.total_bytes() + least.node_bytes - set_bytes(nodes);
+        // Beyond a place for every node, memory keeps blocks.
+        let source = BlockSource::new(self.graph, room.saturating_sub(nodes * CLOSING_BYTES));
+        let (files, directory) = (self.graph.files(), self.scratch.join("labels"));
+        files.create_directory(&directory)?;
+        let mut run = Run { job: self, files, directory, source, room, scans: 0 };
+        let cutoff = self.options.propagation.label_cutoff;
+        let (labels, intervals) = run.begin::<S>()?;
+        let history = if cutoff > 0.0 {
+            run.sweeps::<S, _>(&labels, &intervals, || Votes::<false>::new(cutoff))
+        } else {
+            run.sweeps::<S, _>(&labels, &intervals, || InsideWeight)
+        }?;
+        drop(intervals);
+        run.close::<S>(labels, history)
+    }
+}
+
+/// Labels of consecutive nodes.
+struct Part<'a> {
+    first: u32,
+    labels: &'a [AtomicU32],
+}
+
+impl NodeLabels for Part<'_> {
+    #[inline]
+    fn at(&self, node: u32) -> &AtomicU32 {
+        &self.labels[(node - self.first) as usize]
+    }
+}
+
+impl<'a> Run<'_, 'a, '_> {
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// First labels and intervals, in one scan.
+    fn begin<S: Sum>(&mut self) -> Result<(Column, Vec<Interval>)> {
+        let Job { graph, options, observer, .. } = *self.job;
+        tell(observer, Event::Detail { text: "choosing first labels" })?;
+        let nodes = graph.node_count();
+        let leads = Bits::new(nodes as usize, false);
+        let cutoff = options.propagation.label_cutoff;
+        let chosen = Stars::choose(&leads, nodes as usize, options.seed ^ LEAD);
+        let stars = Stars { least: cutoff * (1.0 - RELATIVE_TOLERANCE), ..chosen };
+        let column = Column::create(self.files, self.path("labels"))?;
+        let mut survey = self.survey("outside", SWEEP_BYTES)?;
+        let scratch = PerThread::new(ArcScratch::default);
+        let (mut labels, mut words) = (Vec::new(), Words::default());
+        self.source.for_all(|block| {
+            tell(observer, Event::Advance { done: 0 })?;
+            let first = block.first_node();
+            labels.clear();
+            labels.extend((first..).take(block.node_count()).map(AtomicU32::new));
+            if options.propagation.seeding == Seeding::Star {
+                seed_block::<S>(block, stars, &Part { first, labels: &labels }, &scratch)?;
+            }
+            let values = labels.iter_mut().map(|label| *label.get_mut());
+            column.write(first.into(), values, &mut words)?;
+            survey.add(block)
+        })?;
+        self.scans += 1;
+        Ok((column, survey.finish()?))
+    }
+
+    /// Prepares to divide the graph into intervals whose places take so many bytes each.
+    fn survey(&self, name: &str, place_bytes: u64) -> Result<Survey<'a>> {
+        let nodes = self.job.graph.node_count();
+        Survey::new(self.files, self.path(name), nodes, self.places(place_bytes))
+    }
+
+    /// Most places of an interval, of so many bytes each.
+    fn places(&self, bytes: u64) -> u64 {
+        (self.room / bytes).min(self.job.graph.node_count())
+    }
+
+    /// Memory for one number a place, which is touched as far as places are.
+    fn place_values(&self, bytes: u64) -> Vec<AtomicU32> {
+        reserve_large_pages(self.places(bytes) as usize)
+    }
+
+    /// Sweeps until few enough nodes change.
+    fn sweeps<S: Sum, O: Objective>(
+        &mut self,
+        labels: &Column,
+        intervals: &[Interval],
+        objective: impl Fn() -> O,
+    ) -> Result<History> {
+        let Job { graph, options, limits, observer, .. } = *self.job;
+        let count = graph.node_count();
+        let enough = options.tolerance * count as f64;
+        let active = Bits::new(count as usize, true);
+        let mut workshop =
+            Workshop::<S>::new(graph.max_degree(), limits.large_degree, limits.most_labels);
+        let mut scope = Scope::new(count);
+        let mut values = self.place_values(SWEEP_BYTES);
+        let mut words = Words::default();
+        let mut history = History::default();
+        for number in 1..=options.most_sweeps() {
+            let mut swept = Swept::default();
+            for interval in intervals {
+                let nodes = interval.nodes.start as usize..interval.nodes.end as usize;
+                if !active.any(nodes) {
+                    continue;
+                }
+                scope.enter(self.files, interval)?;
+                scope.gather(labels, &mut values)?;
+                let placed = Placed { scope: &scope, labels: &values };
+                let mut moving = Nodes {
+                    labels: &placed,
+                    active: &active,
+                    changes: Vec::new(),
+                    counts: &[],
+                    seed: options.seed,
+                    objective: objective(),
+                    shuffled: false,
+                    rules: Rules::default(),
+                };
+                let before = swept.moved;
+                let is_wanted = |first: u32, count: u32| {
+                    active.any(first as usize..first as usize + count as usize)
+                };
+                self.source.for_each(
+                    interval.blocks.clone(),
+                    |entry| is_wanted(entry.first_node, entry.node_count),
+                    |block| {
+                        let done = history.arcs + swept.arcs;
+                        tell(observer, Event::Advance { done })?;
+                        let more = sweep_block::<S, _, _>(
+                            block,
+                            false,
+                            &mut moving,
+                            &mut workshop,
+                            number,
+                        )?;
+                        swept.moved += more.moved;
+                        swept.arcs += more.arcs;
+                        Ok(())
+                    },
+                )?;
+                if swept.moved > before {
+                    let own = scope.own(&values);
+                    labels.write_all(interval.nodes.start.into(), own, &mut words)?;
+                }
+            }
+            self.scans += 1;
+            history.learn(&swept, number, enough);
+            let moved = format_counted(swept.moved, "node", "nodes");
+            let text = format!("sweep {number}: {moved} changed");
+            tell(observer, Event::Detail { text: &text })?;
+            if history.converged {
+                break;
+            }
+        }
+        Ok(history)
+    }
+}
+
+/// Where the result is.
+fn result_path(directory: &Path) -> PathBuf {
+    directory.join("communities")
+}
+
+/// Nodes of a block.
+fn nodes_of(block: &Block) -> std::ops::Range<u64> {
+    let first = u64::from(block.first_node());
+    first..first + block.node_count() as u64
+}

@@ -1,0 +1,332 @@
+//! The nodes that matter while an interval is worked on: its own, and those outside it to which it
+//! has arcs.
+//!
+//! Which these are is found by a scan ([`Survey`]) and kept on disk as a set of bits, of which empty
+//! parts are left out. Memory: 3/16 byte for every node of the graph for the set of one interval with its
+//! ranks.
+
+use super::super::bits::Bits;
+use super::super::connect::KnownLabels;
+use super::super::parallel::{PerThread, for_ranges, piece_nodes};
+use super::super::sweep::NodeLabels;
+use super::column::{CHUNK_NODES, Column, Words, chunks};
+use crate::error::Result;
+use crate::graph::{ArcScratch, Block};
+use crate::io::{Files, Mode};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+const WORD_BITS: usize = u64::BITS as usize;
+/// Words of a set that are left out if all are empty.
+const CHUNK_WORDS: usize = CHUNK_NODES as usize / WORD_BITS;
+
+/// A set of nodes that knows how many of them come before a node.
+pub(super) struct Ranked {
+    bits: Bits,
+    /// Members before each word.
+    ranks: Vec<u32>,
+    count: usize,
+}
+
+impl Ranked {
+    /// The memory of a set among so many nodes.
+    pub(super) fn bytes(node_count: u64) -> u64 {
+        node_count.div_ceil(WORD_BITS as u64) * (8 + 4)
+    }
+
+    /// The empty set.
+    pub(super) fn new(node_count: usize) -> Self {
+        let ranks = vec![0; node_count.div_ceil(WORD_BITS)];
+        Self { bits: Bits::new(node_count, false), ranks, count: 0 }
+    }
+
+    /// Learns the members anew.
+    pub(super) fn refill(&mut self, fill: impl FnOnce(&Bits) -> Result<()>) -> Result<()> {
+        self.bits.fill(false);
+        fill(&self.bits)?;
+        self.count = 0;
+        for (rank, word) in self.ranks.iter_mut().zip(self.bits.words()) {
+            *rank = self.count as u32;
+            self.count += word.load(Relaxed).count_ones() as usize;
+        }
+        Ok(())
+    }
+
+    /// How many members there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn contains(&self, node: u32) -> bool {
+        self.bits.get(node as usize)
+    }
+
+    /// How many members come before a node.
+    #[inline]
+    pub(super) fn rank(&self, node: u32) -> usize {
+        let (word, bit) = (node as usize / WORD_BITS, node as usize % WORD_BITS);
+        let before = self.bits.words()[word].load(Relaxed) & !(u64::MAX << bit);
+        self.ranks[word] as usize + before.count_ones() as usize
+    }
+
+    /// Calls `visit` with every member, ascending.
+    pub(super) fn for_each(&self, range: Range<u64>, visit: impl FnMut(usize)) {
+        self.bits.for_each(range.start as usize..range.end as usize, visit);
+    }
+}
+
+/// Consecutive blocks, and the nodes outside them that matter to them.
+pub(super) struct Interval {
+    pub(super) blocks: Range<usize>,
+    pub(super) nodes: Range<u32>,
+    /// The parts of the set that are in the file.
+    chunks: Vec<u32>,
+    path: PathBuf,
+}
+
+/// The nodes of an interval and those outside that matter: each has a place.
+pub(super) struct Scope {
+    first: u32,
+    own: u32,
+    outside: Ranked,
+    /// Of the nodes that can matter, a number that is larger than all.
+    end: u64,
+}
+
+impl Scope {
+    /// Of no interval yet.
+    pub(super) fn new(node_count: u64) -> Self {
+        Self { first: 0, own: 0, outside: Ranked::new(node_count as usize), end: node_count }
+    }
+
+    /// Turns to an interval.
+    pub(super) fn enter(&mut self, files: &Files, interval: &Interval) -> Result<()> {
+        (self.first, self.own) = (interval.nodes.start, interval.nodes.end - interval.nodes.start);
+        let file = files.open(&interval.path, Mode::Read)?;
+        let mut bytes = vec![0; CHUNK_WORDS * 8];
+        self.outside.refill(|bits| {
+            for (at, &chunk) in interval.chunks.iter().enumerate() {
+                let first = chunk as usize * CHUNK_WORDS;
+                let words = &bits.words()[first..];
+                let words = &words[..CHUNK_WORDS.min(words.len())];
+                file.read_exact_at((at * bytes.len()) as u64, &mut bytes)?;
+                let read = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+                words.iter().zip(read).for_each(|(word, read)| word.store(read, Relaxed));
+            }
+            Ok(())
+        })
+    }
+
+    /// How many places there are.
+    pub(super) fn places(&self) -> usize {
+        self.own as usize + self.outside.count()
+    }
+
+    /// The place of a node that has one: first the own ones.
+    #[inline]
+    pub(super) fn place(&self, node: u32) -> usize {
+        let local = node.wrapping_sub(self.first);
+        if local < self.own { local as usize } else { self.own as usize + self.outside.rank(node) }
+    }
+
+    /// Fetches what a column says of the nodes, by their places.
+    pub(super) fn gather(&self, column: &Column, values: &mut Vec<AtomicU32>) -> Result<()> {
+        values.resize_with(self.places(), AtomicU32::default);
+        let values = &values[..];
+        let own = u64::from(self.first)..u64::from(self.first + self.own);
+        let wanted: Vec<Range<u64>> = chunks(0..self.end)
+            .filter(|chunk| self.outside.bits.any(chunk.start as usize..chunk.end as usize))
+            .collect();
+        let buffers = PerThread::new(Words::default);
+        let own: Vec<Range<u64>> = chunks(own).collect();
+        for_ranges(own.len() + wanted.len(), 1, |pieces| {
+            pieces.into_iter().try_for_each(|at| {
+                buffers.with(|words| match own.get(at) {
+                    Some(chunk) => {
+                        let first = (chunk.start - u64::from(self.first)) as usize;
+                        let read = column.read(chunk.clone(), words)?;
+                        let places = &values[first..];
+                        places.iter().zip(read).for_each(|(to, value)| to.store(value, Relaxed));
+                        Ok(())
+                    }
+                    None => self.gather_outside(column, &wanted[at - own.len()], values, words),
+                })
+            })
+        })
+    }
+
+    fn gather_outside(
+        &self,
+        column: &Column,
+        chunk: &Range<u64>,
+        values: &[AtomicU32],
+        words: &mut Words,
+    ) -> Result<()> {
+        let first = self.own as usize + self.outside.rank(chunk.start as u32);
+        let read: Vec<u32> = column.read(chunk.clone(), words)?.collect();
+        let mut places = values[first..].iter();
+        self.outside.for_each(chunk.clone(), |node| {
+            let place = places.next().expect("every member has a place");
+            place.store(read[node - chunk.start as usize], Relaxed);
+        });
+        Ok(())
+    }
+
+    /// The values of the interval's own nodes.
+    pub(super) fn own<'v>(&self, values: &'v [AtomicU32]) -> &'v [AtomicU32] {
+        &values[..self.own as usize]
+    }
+}
+
+/// Labels by the places of a scope.
+pub(super) struct Placed<'a> {
+    pub(super) scope: &'a Scope,
+    pub(super) labels: &'a [AtomicU32],
+}
+
+impl NodeLabels for Placed<'_> {
+    #[inline]
+    fn at(&self, node: u32) -> &AtomicU32 {
+        &self.labels[self.scope.place(node)]
+    }
+}
+
+impl KnownLabels for Placed<'_> {
+    #[inline]
+    fn label(&self, node: u32) -> u32 {
+        self.at(node).load(Relaxed)
+    }
+}
+
+/// Divides a graph into intervals, block by block.
+pub(super) struct Survey<'a> {
+    files: &'a Files,
+    directory: PathBuf,
+    /// Most nodes inside and outside an interval.
+    places: u64,
+    outside: Bits,
+    outside_count: u64,
+    /// The interval that is being made.
+    blocks: Range<usize>,
+    nodes: Range<u32>,
+    threads: PerThread<Marking>,
+    intervals: Vec<Interval>,
+}
+
+/// Memory of one thread.
+#[derive(Default)]
+struct Marking {
+    arcs: ArcScratch,
+    /// Nodes that are new outside.
+    new: Vec<u32>,
+}
+
+impl<'a> Survey<'a> {
+    /// For intervals whose sets go to `directory`, with so many `places` at most if a block alone does not
+    /// have more. Memory: a bit for every node, and 4 bytes a place at most.
+    pub(super) fn new(
+        files: &'a Files,
+        directory: PathBuf,
+        node_count: u64,
+        places: u64,
+    ) -> Result<Self> {
+        files.create_directory(&directory)?;
+        Ok(Self {
+            files,
+            directory,
+            places,
+            outside: Bits::new(node_count as usize, false),
+            outside_count: 0,
+            blocks: 0..0,
+            nodes: 0..0,
+            threads: PerThread::new(Marking::default),
+            intervals: Vec::new(),
+        })
+    }
+
+    /// Adds the next block.
+    pub(super) fn add(&mut self, block: &Block) -> Result<()> {
+        let range = block.first_node()..block.first_node() + block.node_count() as u32;
+        let own = u64::from(range.end - self.nodes.start);
+        let is_first = self.nodes.is_empty();
+        let fits = own + self.outside_count + block.arc_count() <= self.places;
+        // What is marked for a block that turns out to be too much is taken back.
+        let mut new = self.mark(block, !fits && !is_first)?;
+        let inside = range.start as usize..range.end as usize;
+        let mut taken_in = self.outside.count(inside.clone());
+        if !is_first && own + self.outside_count + new - taken_in > self.places {
+            self.threads.for_each(|marking| {
+                marking.new.iter().for_each(|&node| self.outside.clear(node as usize));
+            });
+            self.close()?;
+            (self.blocks.start, self.nodes.start) = (block.index(), range.start);
+            (new, taken_in) = (self.mark(block, false)?, 0);
+        }
+        self.outside.clear_range(inside);
+        self.outside_count = self.outside_count + new - taken_in;
+        (self.blocks.end, self.nodes.end) = (block.index() + 1, range.end);
+        Ok(())
+    }
+
+    /// Adds the neighbors outside of a block's nodes; gives how many are new.
+    fn mark(&self, block: &Block, remember: bool) -> Result<u64> {
+        self.threads.for_each(|marking| marking.new.clear());
+        let (first, end) = (self.nodes.start, block.first_node() + block.node_count() as u32);
+        let is_outside = |node: u32| node < first || node >= end;
+        let total = AtomicU64::new(0);
+        let piece = piece_nodes(block.node_count(), block.arc_count());
+        for_ranges(block.node_count(), piece, |locals| {
+            self.threads.with(|Marking { arcs, new }| {
+                let mut count = 0;
+                for local in locals {
+                    block.for_each_segment(local, arcs, |targets, _| {
+                        for &target in targets.iter().filter(|&&target| is_outside(target)) {
+                            let node = target as usize;
+                            if !self.outside.get(node) && !self.outside.set(node) {
+                                count += 1;
+                                if remember {
+                                    new.push(target);
+                                }
+                            }
+                        }
+                    })?;
+                }
+                total.fetch_add(count, Relaxed);
+                Ok(())
+            })
+        })?;
+        Ok(total.into_inner())
+    }
+
+    /// Ends an interval and forgets what is outside it.
+    fn close(&mut self) -> Result<()> {
+        let path = self.directory.join(self.intervals.len().to_string());
+        let file = self.files.open(&path, Mode::Create)?;
+        let (mut kept, mut bytes) = (Vec::new(), Vec::with_capacity(CHUNK_WORDS * 8));
+        for (chunk, words) in (0..).zip(self.outside.words().chunks(CHUNK_WORDS)) {
+            if words.iter().all(|word| word.load(Relaxed) == 0) {
+                continue;
+            }
+            bytes.clear();
+            for word in words {
+                bytes.extend_from_slice(&word.swap(0, Relaxed).to_le_bytes());
+            }
+            bytes.resize(CHUNK_WORDS * 8, 0);
+            file.write_all_at((kept.len() * bytes.len()) as u64, &bytes)?;
+            kept.push(chunk);
+        }
+        self.outside_count = 0;
+        let (blocks, nodes) = (self.blocks.clone(), self.nodes.clone());
+        self.intervals.push(Interval { blocks, nodes, chunks: kept, path });
+        Ok(())
+    }
+
+    /// The intervals, of which there is one at least if there is a node.
+    pub(super) fn finish(mut self) -> Result<Vec<Interval>> {
+        if !self.nodes.is_empty() {
+            self.close()?;
+        }
+        Ok(self.intervals)
+    }
+}

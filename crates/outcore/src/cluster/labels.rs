@@ -1,0 +1,94 @@
+//! Every node's community, in memory or, where that has no room for them, in a file.
+
+use crate::error::Result;
+use crate::io::{Files, WordReader};
+use std::path::PathBuf;
+
+/// A number for each node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Labels {
+    /// By node.
+    Memory(Vec<u32>),
+    /// In a file of the directory for temporary files, 4 bytes a node in their order.
+    Disk {
+        /// Where.
+        path: PathBuf,
+        /// How many.
+        node_count: u64,
+    },
+}
+
+impl Labels {
+    /// How many there are.
+    pub fn node_count(&self) -> u64 {
+        match self {
+            Self::Memory(labels) => labels.len() as u64,
+            Self::Disk { node_count, .. } => *node_count,
+        }
+    }
+
+    /// All of them, if they are in memory.
+    pub fn in_memory(&self) -> Option<&[u32]> {
+        match self {
+            Self::Memory(labels) => Some(labels),
+            Self::Disk { .. } => None,
+        }
+    }
+
+    /// Goes through them in the order of the nodes.
+    ///
+    /// # Errors
+    /// `Io` with the path of the file.
+    pub fn scan(&self, files: &Files) -> Result<LabelScan<'_>> {
+        Ok(LabelScan(match self {
+            Self::Memory(labels) => Source::Memory(labels.iter()),
+            Self::Disk { path, node_count } => {
+                let reader = WordReader::open(files, path, *node_count, u64::MAX)?;
+                Source::Disk { reader, left: *node_count }
+            }
+        }))
+    }
+
+    /// Takes all into memory: 4 bytes a node.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile` with the path of the file.
+    pub fn into_memory(self, files: &Files) -> Result<Vec<u32>> {
+        let Self::Memory(labels) = self else {
+            let mut labels = Vec::with_capacity(self.node_count() as usize);
+            let mut scan = self.scan(files)?;
+            while let Some(label) = scan.next()? {
+                labels.push(label);
+            }
+            return Ok(labels);
+        };
+        Ok(labels)
+    }
+}
+
+/// Labels in the order of the nodes.
+pub struct LabelScan<'a>(Source<'a>);
+
+enum Source<'a> {
+    Memory(std::slice::Iter<'a, u32>),
+    Disk { reader: WordReader, left: u64 },
+}
+
+impl LabelScan<'_> {
+    /// The next label, if there is one.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile` with the path of the file.
+    #[expect(clippy::should_implement_trait, reason = "it may fail")]
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<u32>> {
+        match &mut self.0 {
+            Source::Memory(labels) => Ok(labels.next().copied()),
+            Source::Disk { left: 0, .. } => Ok(None),
+            Source::Disk { reader, left } => {
+                *left -= 1;
+                reader.word().map(Some)
+            }
+        }
+    }
+}
