@@ -123,7 +123,7 @@ pub(crate) struct Build {
 Examples:
   outcore plan edges.tsv --memory 4GiB
   outcore plan edges.tsv --build
-  outcore plan --nodes 2e9 --edges 20e9 --memory 64GiB --threads 16"
+  outcore plan --nodes 2e9 --edges 20e9 --memory 128GiB --threads 16"
 )]
 pub(crate) struct Plan {
     /// Edge lists (text, also compressed; globs)

@@ -14,8 +14,10 @@ use crate::plan::{
 };
 use crate::units::MIB;
 
-/// What is resident when the clustering begins: the program, and what the allocator keeps.
-const HELD_BYTES: u64 = 24 * MIB;
+/// What is resident when the clustering begins: the program, and a share of what the merge had, which the
+/// allocator cannot give back.
+const HELD_BYTES: u64 = 8 * MIB;
+const HELD_SHARE: f64 = 0.6;
 /// A level of at most so many arcs is kept in memory, and costs no bytes.
 const SMALL_ARCS: u64 = super::contract::SMALL_ARCS;
 /// Arcs that are handed to the sorter at once.
@@ -27,10 +29,15 @@ const SWEEPS: u64 = 8;
 const SWEPT_SHARE: f64 = 0.35;
 
 /// Nanoseconds of one core, for an arc.
-const PROPAGATE_ARC: f64 = 22.0;
+const PROPAGATE_ARC: f64 = 30.0;
 const SCAN_ARC: f64 = 8.0;
-const MOVE_ARC: f64 = 38.0;
-const CONTRACT_ARC: f64 = 75.0;
+const MOVE_ARC: f64 = 65.0;
+const CONTRACT_ARC: f64 = 100.0;
+
+/// Groups that one has arcs to, of as many arcs as it may have: more of them meet the same.
+const GROUPS_MET: f64 = 177.0;
+/// Mean degree of the graphs that the shares of arcs are of.
+const USUAL_DEGREE: f64 = 17.7;
 
 /// A level above the graph, by the level below it.
 struct Shrinks {
@@ -44,10 +51,20 @@ struct Shrinks {
     scans: u64,
 }
 
-const LEVELS: [Shrinks; 3] = [
+/// The map equation leaves small groups and few levels.
+const MAP_LEVELS: [Shrinks; 3] = [
     Shrinks { nodes: 0.2, between: 0.8, arcs: 0.66, scans: 8 },
     Shrinks { nodes: 0.15, between: 0.4, arcs: 0.32, scans: 5 },
     Shrinks { nodes: 0.4, between: 0.9, arcs: 0.8, scans: 3 },
+];
+
+/// Modularity goes on as long as communities can grow.
+const DENSITY_LEVELS: [Shrinks; 5] = [
+    Shrinks { nodes: 0.16, between: 0.8, arcs: 0.6, scans: 7 },
+    Shrinks { nodes: 0.12, between: 0.38, arcs: 0.34, scans: 9 },
+    Shrinks { nodes: 0.4, between: 0.95, arcs: 0.9, scans: 6 },
+    Shrinks { nodes: 0.7, between: 0.95, arcs: 0.9, scans: 4 },
+    Shrinks { nodes: 0.9, between: 0.95, arcs: 0.9, scans: 3 },
 ];
 
 /// What levels above the graph add.
@@ -71,7 +88,9 @@ impl ClusterOptions {
         };
         let expected = ClusterMemory::expected(&graph, self.method, limits.threads);
         let needed = ClusterMemory { node_bytes: nodes.bytes, ..expected }.total_bytes();
-        let memory = limits.memory_left(HELD_BYTES).max(needed.min(limits.memory_bytes));
+        let merged = input.merge_memory_bytes(limits, tuning) as f64;
+        let held = HELD_BYTES + (HELD_SHARE * merged) as u64;
+        let memory = limits.memory_left(held).max(needed.min(limits.memory_bytes));
         let rest = memory.saturating_sub(needed);
         let cache = if self.method.is_multilevel() {
             rest / 2
@@ -84,16 +103,21 @@ impl ClusterOptions {
         let scans = self.scans();
         let read = graph.bytes as f64 * (1.0 + (scans - 1) as f64 * (1.0 - kept));
         let arcs = graph.arc_count as f64;
-        let above = if self.method.is_multilevel() {
-            self.above(&graph, memory, needed + kept_bytes, limits, tuning)
-        } else {
-            Above::default()
-        };
-        let scratch = expected.scratch_bytes.min(limits.threads as u64 * 2 * MIB);
-        let state = nodes.bytes + expected.block_bytes + scratch + kept_bytes;
+        let scratch =
+            expected.scratch_bytes.min(limits.threads as u64 * MIB).min(32 * graph.arc_count);
+        let (mut state, mut above) = (nodes.bytes, Above::default());
+        if self.method.is_multilevel() {
+            above = self.above(&graph, (memory, needed, kept_bytes), limits, tuning);
+            state = state.max(above.memory_bytes);
+        }
+        let mut memory_bytes = state + expected.block_bytes + scratch + kept_bytes;
+        if kept < 1.0 && !self.method.is_multilevel() {
+            // What is left keeps blocks, to the last one that fits.
+            memory_bytes = limits.memory_bytes;
+        }
         ClusterPlan {
             nodes,
-            memory_bytes: state + above.memory_bytes,
+            memory_bytes,
             scan_count: scans,
             read_bytes: (read + above.read_bytes) as u64,
             write_bytes: above.write_bytes as u64,
@@ -144,68 +168,90 @@ impl ClusterOptions {
         }
     }
 
+    fn levels_above(&self) -> &'static [Shrinks] {
+        if self.method == Method::MapEquation { &MAP_LEVELS } else { &DENSITY_LEVELS }
+    }
+
     /// The levels above the graph, of which each is sorted, written and scanned; with the groups that
-    /// wait on disk meanwhile.
+    /// wait on disk meanwhile. The graph has so much memory, needs so much of it, and keeps blocks.
     fn above(
         &self,
         graph: &GraphSize,
-        memory: u64,
-        held: u64,
+        (mut memory, mut needed, mut kept_bytes): (u64, u64, u64),
         limits: &Limits,
         tuning: &Tuning,
     ) -> Above {
         let mut above = Above::default();
-        let (mut below, mut held, mut on_disk) = (*graph, held, 0.0);
-        for shrinks in &LEVELS {
+        let (mut below, mut kept_above, mut on_disk) = (*graph, 0, 0.0);
+        for shrinks in self.levels_above() {
             let groups = 4.0 * below.node_count as f64;
             above.read_bytes += groups;
             above.write_bytes += groups;
             on_disk += groups;
             above.disk_bytes = above.disk_bytes.max(on_disk);
             above.nanoseconds += below.arc_count as f64 * CONTRACT_ARC;
+            let state = self.node_bytes(below.node_count, false) + kept_above;
             if below.arc_count <= SMALL_ARCS {
-                above.memory_bytes += 2 * ARC_BYTES * below.arc_count;
+                let sorted = 2 * ARC_BYTES * below.arc_count;
+                above.memory_bytes = above.memory_bytes.max(state + sorted);
                 break;
             }
-            let spare = memory.saturating_sub(held);
-            let budget = ClusterMemory::SORT_BYTES + spare / 2;
+            let spare = memory.saturating_sub(needed + kept_bytes);
             let records = Records {
                 count: (below.arc_count as f64 * shrinks.between) as u64,
                 bytes: ARC_BYTES,
                 at_once: PORTION_ARCS,
                 kept: (PORTION_ARCS as f64 * shrinks.between) as u64,
             };
+            let budget = ClusterMemory::SORT_BYTES + spare / 2;
             let sorting = Sorting::of(records, [budget; 2], limits.threads, tuning);
-            let next = below.shrunk(shrinks);
-            let runs = if sorting.run_count == 0 {
-                0.0
-            } else {
-                records.count as f64 * below.record_bytes()
-            };
+            let of_graph = if below == *graph { shrinks.by_degree(graph) } else { 1.0 };
+            let next = below.shrunk(shrinks, shrinks.arcs * of_graph);
+            let is_in_memory = sorting.run_count == 0;
+            let of_record = if is_in_memory { 0.0 } else { below.record_bytes() };
+            let runs = records.count as f64 * of_record;
             above.write_bytes += runs * sorting.written + next.bytes as f64;
             above.read_bytes += runs * sorting.read;
-            above.disk_bytes = above.disk_bytes.max(on_disk + runs + next.bytes as f64);
+            // A pass writes longer runs beside those that it reads.
+            let again = if sorting.pass_count > 1 { 1.5 } else { 1.0 };
+            above.disk_bytes = above.disk_bytes.max(on_disk + runs * again + next.bytes as f64);
             on_disk += next.bytes as f64;
-            above.memory_bytes =
-                above.memory_bytes.max(sorting.forming_bytes.max(sorting.merging_bytes));
-            let (kept, kept_bytes) = kept(&next, spare / 2);
-            let scans = 1.0 + (shrinks.scans - 1) as f64 * (1.0 - kept);
+            let sorted =
+                sorting.forming_bytes.max(sorting.merging_bytes + next.bytes.min(16 * MIB));
+            above.memory_bytes = above.memory_bytes.max(state + sorted);
+            memory = memory.saturating_sub(kept_bytes);
+            needed = ClusterMemory::expected(&next, self.method, limits.threads).total_bytes();
+            let cached = kept(&next, memory.saturating_sub(needed) / 2);
+            kept_bytes = cached.1;
+            kept_above += kept_bytes;
+            let scans = 1.0 + (shrinks.scans - 1) as f64 * (1.0 - cached.0);
             above.read_bytes += next.bytes as f64 * scans;
             above.nanoseconds +=
                 next.arc_count as f64 * shrinks.scans as f64 * (SCAN_ARC + SWEPT_SHARE * MOVE_ARC);
-            held += kept_bytes;
             below = next;
         }
         above
     }
 }
 
+impl Shrinks {
+    /// By how much dense graphs shrink more than the usual ones: their groups have more arcs for each
+    /// group that they meet.
+    fn by_degree(&self, graph: &GraphSize) -> f64 {
+        let met = |degree: f64| {
+            let share = degree.max(0.1) * self.between / self.nodes / GROUPS_MET;
+            (1.0 - (-share).exp()) / share
+        };
+        met(graph.arc_count as f64 / graph.node_count.max(1) as f64) / met(USUAL_DEGREE)
+    }
+}
+
 impl GraphSize {
-    /// The level above this one.
-    fn shrunk(&self, shrinks: &Shrinks) -> Self {
-        let arc_count = (self.arc_count as f64 * shrinks.arcs) as u64;
+    /// The level above this one, with such a share of the arcs.
+    fn shrunk(&self, shrinks: &Shrinks, arcs: f64) -> Self {
+        let arc_count = (self.arc_count as f64 * arcs) as u64;
         // Fewer nodes have shorter gaps, sums have longer weights.
-        let bytes = (self.bytes as f64 * shrinks.arcs * 0.85) as u64;
+        let bytes = (self.bytes as f64 * arcs * 0.85) as u64;
         let node_count = (self.node_count as f64 * shrinks.nodes).ceil() as u64;
         Self { node_count, arc_count, bytes, is_weighted: true, ..*self }
     }
@@ -266,7 +312,8 @@ mod tests {
     }
 
     proptest! {
-        /// The more memory, the more of the graph stays there, and the less is read and written.
+        /// The more memory, the more of the graph stays there, and the less is read; but for the blocks at
+        /// the ends of ranges, which are larger then, and read twice.
         #[test]
         fn memory_saves_reading(
             method in 0..METHODS.len(),
@@ -277,7 +324,7 @@ mod tests {
             let mut before = u64::MAX;
             for memory in [MEMORY_MIN, GIB, 8 * GIB, 64 * GIB, 1 << 50] {
                 let plan = plan(METHODS[method], &input, memory);
-                prop_assert!(plan.read_bytes as f64 <= before as f64 * 1.1, "{memory}");
+                prop_assert!(plan.read_bytes as f64 <= before as f64 * 1.4, "{memory}");
                 before = plan.read_bytes;
             }
             // In the end every edge is read once.
@@ -291,11 +338,12 @@ mod tests {
         fn larger_graphs_cost_more(
             method in 0..METHODS.len(),
             edge_bits in 10.0..40.0,
-            degree in 1.0..100.0,
+            degree in 1.0..100.0_f64,
         ) {
             let size = |bits: f64| {
-                let edges = f64::exp2(bits);
-                input((edges / degree).clamp(1.0, 4e9) as u64, edges as u64)
+                let (edges, degree): (f64, f64) = (bits.exp2(), degree);
+                let nodes: f64 = edges / degree;
+                input(nodes.clamp(1.0, 4e9) as u64, edges as u64)
             };
             for memory in [MEMORY_MIN, 16 * GIB] {
                 let less = plan(METHODS[method], &size(edge_bits - 1.0), memory);
@@ -332,7 +380,7 @@ mod tests {
             let clustering = ClusterOptions::default().plan(&input, &limits, &Tuning::default());
             let plan = Plan::new(input, limits, &Tuning::default(), Some(&clustering)).unwrap();
             assert!(plan.peak_memory_bytes <= 257 * GIB);
-            assert!(plan.disk_bytes < 20 * edges && plan.read_bytes > 20 * edges);
+            assert!(plan.disk_bytes < 24 * edges && plan.read_bytes > 20 * edges);
         }
     }
 }

@@ -19,6 +19,8 @@ const BLOCK_NODES: u64 = 1 << 16;
 const BLOCK_ARCS: u64 = 1 << 20;
 /// Manifests, headers, indexes of blocks, and what file systems round up to.
 const SMALL_FILES_BYTES: u64 = 64 * KIB;
+/// Memory of edges on their way back from disk, beside the sort.
+const SPILLED_EDGES_BYTES: u64 = 20 * MIB;
 /// Levels whose groups are told, if they are.
 const LEVELS: u64 = 3;
 
@@ -30,6 +32,11 @@ mod nanoseconds {
     /// To merge the arcs of an edge into the graph, and what a node adds.
     pub(super) const MERGE_EDGE: f64 = 95.0;
     pub(super) const MERGE_NODE: f64 = 70.0;
+    /// To sample a byte of text, and to decompress one, on one core in any case.
+    pub(super) const SAMPLE_BYTE: f64 = 12.0;
+    pub(super) const DECOMPRESS_BYTE: f64 = 3.5;
+    /// To begin a stage, and to have its files on the disk when it ends.
+    pub(super) const STAGE: f64 = 12e6;
     /// To write the line of a node.
     pub(super) const WRITE_NODE: f64 = 130.0;
     /// For names that go to disk: of every end of an edge, of one that is not known, of a new one.
@@ -103,7 +110,7 @@ pub struct Plan {
     pub graph_bytes: u64,
     /// Runs written by the sort; 0 if it stays in memory.
     pub run_count: u64,
-    /// Time of all stages.
+    /// Time of all stages, and of the sample.
     pub seconds: f64,
     /// The least limit that this job can be done in, by the likely size.
     pub memory_bytes_min: u64,
@@ -131,6 +138,7 @@ impl Plan {
         if let Some(clustering) = clustering {
             stages.extend([work.cluster(clustering), work.write(clustering)]);
         }
+        let sampling = input.sample_bytes as f64 * nanoseconds::SAMPLE_BYTE * 1e-9;
         let sum = |of: fn(&StagePlan) -> u64| stages.iter().map(of).fold(0, u64::saturating_add);
         let most = |of: fn(&StagePlan) -> u64| stages.iter().map(of).max().unwrap_or(0);
         Ok(Self {
@@ -142,7 +150,7 @@ impl Plan {
             disk_bytes: most(|row| row.disk_bytes),
             graph_bytes: work.graph_bytes(),
             run_count: work.sorting.run_count,
-            seconds: stages.iter().map(|row| row.seconds).sum(),
+            seconds: stages.iter().map(|row| row.seconds).sum::<f64>() + sampling,
             memory_bytes_min: limits
                 .memory_bytes_for(input.node_count, input.has_self_scores)
                 .max(least.unwrap_or(0)),
@@ -172,6 +180,13 @@ impl Plan {
     }
 }
 
+impl InputSize {
+    /// Memory that the merge into the graph is likely to take.
+    pub fn merge_memory_bytes(&self, limits: &Limits, tuning: &Tuning) -> u64 {
+        Work::of(self, limits, tuning).merge().memory_bytes
+    }
+}
+
 /// What goes through the stages.
 struct Work<'a> {
     input: &'a InputSize,
@@ -193,7 +208,13 @@ impl<'a> Work<'a> {
         let known = (input.node_count as f64).min(limits.names_in_memory(scores));
         let score_bytes = score_bytes(input.node_count, scores);
         let index_bytes = (known * INDEX_BYTES_A_NODE) as u64 + score_bytes;
-        let forming = limits.sort_bytes(index_bytes).unwrap_or(SORT_BYTES_MIN);
+        let spilled = SpilledNames::of(input, limits);
+        let mut held_bytes = index_bytes;
+        if spilled.new_names > 0.0 {
+            // Most runs are formed when the index is gone.
+            held_bytes = score_bytes + SPILLED_EDGES_BYTES;
+        }
+        let forming = limits.sort_bytes(held_bytes).unwrap_or(SORT_BYTES_MIN);
         let merging = limits.merge_bytes_beside(score_bytes, tuning).unwrap_or(SORT_BYTES_MIN);
         let line = (input.text_bytes / input.edge_count.max(1)).max(4);
         let batch = 2 * limits.batch_chunks() as u64 * CHUNK_BYTES / line;
@@ -202,7 +223,6 @@ impl<'a> Work<'a> {
         let sorting = Sorting::of(records, [forming, merging], limits.threads, tuning);
         let run_bytes = if sorting.run_count > 0 { input.run_bytes(sorting.run_count) } else { 0 };
         let (graph, names_bytes) = (input.graph(), input.names_bytes());
-        let spilled = SpilledNames::of(input, limits);
         Self { input, limits, tuning, graph, names_bytes, spilled, sorting, run_bytes, index_bytes }
     }
 
@@ -210,7 +230,8 @@ impl<'a> Work<'a> {
         self.graph.bytes + self.names_bytes
     }
 
-    /// The row with its time, its memory inside the limit, and small files.
+    /// The row with its time, which is not below what it has, its memory inside the limit, and small
+    /// files.
     fn row(&self, row: StagePlan, nanoseconds: f64) -> StagePlan {
         // Stages compute while they read and write: the slower of both decides.
         let disk_seconds = self.tuning.seconds(row.read_bytes, row.write_bytes).unwrap_or(0.0);
@@ -218,24 +239,30 @@ impl<'a> Work<'a> {
         StagePlan {
             memory_bytes: row.memory_bytes.min(self.limits.memory_bytes),
             disk_bytes: row.disk_bytes + SMALL_FILES_BYTES,
-            seconds: seconds.max(disk_seconds),
+            seconds: seconds.max(disk_seconds).max(row.seconds) + nanoseconds::STAGE * 1e-9,
             ..row
         }
     }
 
     fn read(&self) -> StagePlan {
         let (input, spilled) = (self.input, &self.spilled);
+        let writer = WRITER_BYTES.min(self.names_bytes + 2 * self.run_bytes);
+        let mut memory = self.index_bytes + self.sorting.forming_bytes + writer;
+        if spilled.new_names > 0.0 {
+            memory = self.limits.memory_bytes;
+        }
         let row = StagePlan {
             stage: Stage::Read,
             pass_count: 1,
             read_bytes: input.file_bytes + spilled.read_bytes as u64,
             write_bytes: self.run_bytes + self.names_bytes + spilled.write_bytes as u64,
-            memory_bytes: input.batch_bytes(self.limits)
-                + self.index_bytes
-                + self.sorting.forming_bytes
-                + WRITER_BYTES.min(self.names_bytes + 2 * self.run_bytes),
+            memory_bytes: memory.saturating_add(input.batch_bytes(self.limits)),
             disk_bytes: self.names_bytes + self.run_bytes + spilled.disk_bytes as u64,
-            seconds: 0.0,
+            seconds: if input.file_bytes < input.text_bytes / 10 * 9 {
+                input.text_bytes as f64 * nanoseconds::DECOMPRESS_BYTE * 1e-9
+            } else {
+                0.0
+            },
         };
         let known = input.node_count as f64 - spilled.new_names;
         let names = known * nanoseconds::READ_NODE + spilled.nanoseconds;
@@ -487,7 +514,8 @@ mod tests {
         tuning.write.bytes_per_second = Some(5e7);
         let plan = Plan::new(input, limits, &tuning, None).unwrap();
         let read = plan.stages[0];
-        assert_eq!(read.seconds, read.read_bytes as f64 / 1e8 + read.write_bytes as f64 / 5e7);
+        let disk_seconds = read.read_bytes as f64 / 1e8 + read.write_bytes as f64 / 5e7;
+        assert!((read.seconds - disk_seconds).abs() < 0.1);
         let unknown = Plan::new(input, limits, &Tuning::default(), None).unwrap();
         assert!(unknown.stages[0].seconds < read.seconds);
     }
