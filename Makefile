@@ -3,10 +3,10 @@ GRAPH = tests/graphs/string-yeast-physical.txt.gz
 OUTCORE = $(or $(CARGO_TARGET_DIR),target)/release/outcore
 CARGO = cargo
 
-.PHONY: help setup demo check test bench ci build clean
+.PHONY: help setup demo check test test-long bench ci build clean
 
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 setup: ## Install what a bare Debian machine lacks
 	.ci/run setup
@@ -26,6 +26,9 @@ check: ## Format, lints, documentation, order in the sources, licenses
 
 test: check ## Everything: the checks and all tests
 	$(CARGO) test --workspace --locked
+
+test-long: ## A fault, a crash and a flipped bit at every single place: minutes
+	$(CARGO) test --locked -p outcore --test faults -- --ignored --nocapture
 
 bench: build ## Cluster 20 million made edges in 512 MiB
 	mkdir -p demo

@@ -42,7 +42,7 @@ pub(crate) enum Command {
     /// Convert edge lists into a graph on disk
     Build(Build),
     /// Estimate the time, memory and disk a job needs, without running it
-    Plan(Plan),
+    Plan(Box<Plan>),
     /// Rate communities by their graph, and compare them with others
     Score(Score),
     /// Describe a graph, and verify it; or the work directory of a job, or the profile of a disk

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Terminal) -> Result<()> {
     let inputs = input::expand(files, &arguments.inputs)?;
+    check_report(files, arguments.report.as_deref(), &inputs, &arguments.output)?;
     let source = match inputs.as_slice() {
         [path] if files.entry(&path.join("graph.json")).is_ok() => {
             input::refuse_for_graph(&arguments.input, arguments.present.earlier.is_some(), path)?;
@@ -40,7 +41,6 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
     let args::Cluster { method, labels, input, .. } = arguments;
     let levels = arguments.present.levels.is_some();
     let options = ClusterOptions { levels, ..cluster_options(method, labels, input, is_graph)? };
-    check_report(files, arguments.report.as_deref())?;
     // What is read and written again and again decides.
     let work_dir = match &source {
         Source::Edges(options) => &options.work_dir,
@@ -58,7 +58,7 @@ pub(crate) fn build(files: &Files, arguments: &args::Build, terminal: &Terminal)
     let inputs = input::expand(files, &arguments.edges)?;
     let options =
         job_options(files, inputs, &arguments.input, &arguments.resources, &arguments.output)?;
-    check_report(files, arguments.report.as_deref())?;
+    check_report(files, arguments.report.as_deref(), &options.input.paths, &arguments.output)?;
     let profile = arguments.resources.profile.as_deref();
     let files = &profile::tuned(files, profile, &options.work_dir, terminal)?;
     let report = job::build(files, &options, &arguments.output, terminal)
@@ -283,9 +283,16 @@ fn present_options(arguments: &args::Cluster) -> PresentOptions {
     }
 }
 
-/// A report that cannot be written fails before the work.
-fn check_report(files: &Files, report: Option<&Path>) -> Result<()> {
-    report.map_or(Ok(()), |path| output::check(files, path))
+/// Refuses, before the work, a report that cannot be written, or that would take the place of an input or the result.
+fn check_report(
+    files: &Files,
+    report: Option<&Path>,
+    inputs: &[PathBuf],
+    result: &Path,
+) -> Result<()> {
+    let Some(path) = report else { return Ok(()) };
+    job::check_written(files, inputs.iter(), &[("`--output`", result), ("`--report`", path)])?;
+    output::check(files, path)
 }
 
 fn finish(files: &Files, report: &Report, path: Option<&Path>, terminal: &Terminal) -> Result<()> {

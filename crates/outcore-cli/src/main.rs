@@ -1,5 +1,6 @@
 //! The `outcore` command.
 
 fn main() -> std::process::ExitCode {
+    outcore::io::share_freed_memory();
     outcore_cli::run(std::env::args_os())
 }

@@ -17,6 +17,10 @@ impl Signals {
     /// Catches SIGINT and SIGTERM from now on.
     pub(crate) fn catch(&self) -> Result<()> {
         let came = Arc::new(AtomicBool::new(false));
+        // A file that becomes larger than the shell allows is an error of the write, not the end.
+        #[cfg(unix)]
+        flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)))
+            .map_err(|e| Error::io("catch signals for", Path::new("outcore"), e))?;
         for signal in [SIGINT, SIGTERM] {
             // In this order: the shutdown sees the flag of an earlier signal only.
             flag::register_conditional_shutdown(signal, 128 + signal, came.clone())

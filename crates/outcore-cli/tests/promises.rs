@@ -119,6 +119,27 @@ impl Endless {
     }
 }
 
+/// Four million nodes: names and labels have no room in the least memory there is.
+#[test]
+fn little_memory_changes_no_community() {
+    let directory = tempfile::tempdir().unwrap();
+    let sizes = ["--nodes", "4000000", "--edges", "2500000", "--weights"];
+    let generate = [&["generate", "planted"][..], &sizes[..], &["-o", "edges.tsv"]].concat();
+    assert!(run(directory.path(), &generate).status.success());
+    let cluster = |memory: &str, output: &str| {
+        let method = ["--method", "label-propagation", "--threads", "2", "--memory", memory];
+        let args = [&["cluster", "edges.tsv", "-o", output][..], &method[..]].concat();
+        let told = stderr(&run(directory.path(), &args));
+        (std::fs::read(directory.path().join(output)).unwrap(), told)
+    };
+    let (expected, told) = cluster("2GiB", "much.tsv");
+    assert!(!told.contains("by way of the disk"), "{told}");
+    let (found, told) = cluster("64MiB", "little.tsv");
+    assert!(told.contains("names by way of the disk"), "{told}");
+    assert!(told.contains("labels by way of the disk"), "{told}");
+    assert!(found == expected, "{told}");
+}
+
 fn kill(signal: &str, process: u32) {
     let sent = Command::new("kill").args([signal, &process.to_string()]).status().unwrap();
     assert!(sent.success());

@@ -124,6 +124,10 @@ impl Error {
         if full {
             error = error.hint("free space, or use `--work-dir` on a larger disk");
         }
+        if source.kind() == std::io::ErrorKind::FileTooLarge {
+            error = error
+                .hint("`ulimit -f` shows the limit of the shell; the file system may have one");
+        }
         error.0.source = Some(source);
         error
     }

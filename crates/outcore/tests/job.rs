@@ -125,7 +125,7 @@ fn a_graph_gives_what_its_edges_give() {
     build(&sim, &options(2, 128 * MIB)).unwrap();
     let files = files_of(&sim);
     Graph::open(&files, Path::new(GRAPH)).unwrap().verify(&Silent).unwrap();
-    let limits = Limits { memory_bytes: 96 * MIB, threads: 1 };
+    let limits = Limits { memory_bytes: 64 * MIB, threads: 1 };
     let work_dir = PathBuf::from("/work");
     let source = Source::Graph { path: PathBuf::from(GRAPH), limits, work_dir };
     let other = Path::new("/out/other.tsv");
@@ -168,7 +168,7 @@ fn every_policy_for_repeated_edges_is_a_graph_of_its_own() {
     for duplicates in [Duplicates::Sum, Duplicates::Max, Duplicates::Min, Duplicates::First] {
         let sim = Sim::new();
         sim.put("/in/edges.tsv", b"a b 3\nb a 5\na b 1\nb c 1\n");
-        build(&sim, &JobOptions { duplicates, ..options(1, 96 * MIB) }).unwrap();
+        build(&sim, &JobOptions { duplicates, ..options(1, 64 * MIB) }).unwrap();
         let graph = Graph::open(&Files::new(Arc::new(sim)), Path::new(GRAPH)).unwrap();
         totals.push(graph.weight_total() / 2.0);
     }
@@ -409,7 +409,7 @@ fn what_a_link_leads_to_stays() {
     for (target, link) in [(outside.as_path(), "directory"), (Path::new("nowhere"), "dangling")] {
         std::os::unix::fs::symlink(target, work.join(link)).unwrap();
     }
-    let mut options = options(1, 96 * MIB);
+    let mut options = options(1, 64 * MIB);
     options.input.paths = vec![root.path().join("edges.tsv")];
     options.work_dir = root.path().to_path_buf();
     let source = Source::Edges(Box::new(options));

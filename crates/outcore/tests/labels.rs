@@ -47,7 +47,7 @@ fn cluster_graph(
     if files.entry(graph).is_err() {
         job::build(&files, &common::options(2, 128 * MIB), graph, &Silent)?;
     }
-    let limits = Limits { memory_bytes: 96 * MIB, threads };
+    let limits = Limits { memory_bytes: 64 * MIB, threads };
     let source =
         Source::Graph { path: graph.to_path_buf(), limits, work_dir: PathBuf::from("/disk") };
     job::cluster(&files, &source, options, Path::new(output), &Silent)

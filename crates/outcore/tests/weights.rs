@@ -24,7 +24,7 @@ const GRAPH: &str = "/out/graph";
 const OUTPUT: &str = "/out/communities.tsv";
 
 fn options() -> JobOptions {
-    JobOptions { duplicates: Duplicates::Max, keep_loops: false, ..common::options(2, 96 * MIB) }
+    JobOptions { duplicates: Duplicates::Max, keep_loops: false, ..common::options(2, 64 * MIB) }
 }
 
 fn build(sim: &Sim, options: &JobOptions) -> Result<job::Report> {

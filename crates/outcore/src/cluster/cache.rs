@@ -23,6 +23,7 @@ pub(crate) struct BlockSource<'g> {
 impl<'g> BlockSource<'g> {
     /// Keeps the blocks that come first, as many as fit into `budget` bytes.
     pub(crate) fn new(graph: &'g Graph, budget: u64) -> Self {
+        let budget = budget.min(graph.files().cramped().kept_bytes);
         let kept = vec![None; if budget > 0 { graph.blocks().len() } else { 0 }];
         Self { graph, kept, kept_bytes: 0, budget, ahead: READ_AHEAD, scans: 0 }
     }

@@ -74,7 +74,8 @@ pub(super) fn contract<S: Sum, O: Sums>(
     place: &Place<'_>,
     tick: impl FnMut(&Block) -> Result<()>,
 ) -> Result<Contracted<O>> {
-    let is_small = source.graph().arc_count() <= SMALL_ARCS;
+    let small_arcs = place.files.cramped().level_arcs.min(SMALL_ARCS);
+    let is_small = source.graph().arc_count() <= small_arcs;
     let ram = Files::new(Arc::new(Ram::default()));
     let files = if is_small { &ram } else { place.files };
     files.create_directory(place.directory)?;

@@ -81,16 +81,21 @@ impl ClusterOptions {
     /// What the clustering of an input's graph will need within `limits`.
     pub fn plan(&self, input: &InputSize, limits: &Limits, tuning: &Tuning) -> ClusterPlan {
         let graph = input.graph();
-        let bytes_for = |nodes| self.node_bytes(nodes, graph.is_directed);
+        let least = |nodes| self.least_node_bytes(nodes, graph.is_directed);
         let nodes = NodeMemory {
-            bytes: bytes_for(graph.node_count),
-            bytes_at_least: bytes_for(input.node_count_at_least),
+            bytes: least(graph.node_count),
+            bytes_at_least: least(input.node_count_at_least),
+            bytes_in_memory: self.node_bytes(graph.node_count, graph.is_directed),
         };
         let expected = ClusterMemory::expected(&graph, self.method, limits.threads);
-        let needed = ClusterMemory { node_bytes: nodes.bytes, ..expected }.total_bytes();
+        let needed = ClusterMemory { node_bytes: nodes.bytes_in_memory, ..expected }.total_bytes();
         let merged = input.merge_memory_bytes(limits, tuning) as f64;
         let held = HELD_BYTES + (HELD_SHARE * merged) as u64;
-        let memory = limits.memory_left(held).max(needed.min(limits.memory_bytes));
+        let left = limits.memory_left(held);
+        if left < needed && nodes.bytes < nodes.bytes_in_memory {
+            return self.plan_on_disk(&graph, nodes, left);
+        }
+        let memory = left.max(needed.min(limits.memory_bytes));
         let rest = memory.saturating_sub(needed);
         let cache = if self.method.is_multilevel() {
             rest / 2
@@ -105,7 +110,7 @@ impl ClusterOptions {
         let arcs = graph.arc_count as f64;
         let scratch =
             expected.scratch_bytes.min(limits.threads as u64 * MIB).min(32 * graph.arc_count);
-        let (mut state, mut above) = (nodes.bytes, Above::default());
+        let (mut state, mut above) = (nodes.bytes_in_memory, Above::default());
         if self.method.is_multilevel() {
             above = self.above(&graph, (memory, needed, kept_bytes), limits, tuning);
             state = state.max(above.memory_bytes);
@@ -125,6 +130,36 @@ impl ClusterOptions {
             nanoseconds: arcs * self.arc_nanoseconds() + above.nanoseconds,
             result_count: self.result_count(),
             has_levels: self.levels,
+        }
+    }
+
+    /// The same with labels on disk (`intervals`): a sweep goes through the labels once for each interval,
+    /// which has as many nodes as memory has places for them and for those to which they have arcs.
+    fn plan_on_disk(&self, graph: &GraphSize, nodes: NodeMemory, memory: u64) -> ClusterPlan {
+        let count = graph.node_count.max(1) as f64;
+        let degree = graph.arc_count as f64 / count;
+        let intervals = |place_bytes: f64| {
+            let places = (memory / 2) as f64 / place_bytes / count;
+            // Of ends drawn at random: so many arcs until that share of the nodes has been met.
+            let inside = -(1.0 - places.min(0.999)).ln() / (degree + 1.0);
+            (1.0 / inside.clamp(1e-9, 1.0)).ceil()
+        };
+        let (sweeping, closing) = (intervals(4.0), intervals(12.0));
+        let (scans, labels) = (self.scans(), 4.0 * count);
+        let sweeps = (scans - 2) as f64;
+        let sets = count / 8.0 * (sweeping + closing);
+        let read = sweeps * (labels * sweeping + count / 8.0 * sweeping) + 2.0 * labels * closing;
+        let written = (sweeps + 4.0) * labels + sets;
+        ClusterPlan {
+            nodes,
+            memory_bytes: u64::MAX,
+            scan_count: scans,
+            read_bytes: (graph.bytes as f64 * scans as f64 + read) as u64,
+            write_bytes: written as u64,
+            disk_bytes: (3.0 * labels + sets) as u64,
+            nanoseconds: graph.arc_count as f64 * self.arc_nanoseconds() + read + written,
+            result_count: 1,
+            has_levels: false,
         }
     }
 
@@ -322,7 +357,7 @@ mod tests {
         ) {
             let input = input(nodes, nodes * degree);
             let mut before = u64::MAX;
-            for memory in [MEMORY_MIN, GIB, 8 * GIB, 64 * GIB, 1 << 50] {
+            for memory in [2 * MEMORY_MIN, GIB, 8 * GIB, 64 * GIB, 1 << 50] {
                 let plan = plan(METHODS[method], &input, memory);
                 prop_assert!(plan.read_bytes as f64 <= before as f64 * 1.4, "{memory}");
                 before = plan.read_bytes;

@@ -13,9 +13,9 @@ use crate::plan::{GRAPH_WRITER_BYTES, GraphSize, SORT_BYTES_MIN};
 use crate::units::MIB;
 
 /// Most arcs of a block that is not a hub's.
-const BLOCK_ARCS: u64 = 1 << 20;
+pub(super) const BLOCK_ARCS: u64 = 1 << 20;
 /// Most nodes of a block.
-const BLOCK_NODES: u64 = 1 << 16;
+pub(super) const BLOCK_NODES: u64 = 1 << 16;
 /// Bytes of a node in a block, beside its arcs, at most.
 const NODE_BYTES: u64 = 24;
 
@@ -70,6 +70,11 @@ impl ClusterMemory {
     /// For a graph and a number of threads; with several levels, also for any level above it.
     pub fn of(graph: &Graph, method: Method, threads: usize) -> Self {
         Self::fitted(graph, method, threads, MOST_LABELS, READ_AHEAD)
+    }
+
+    /// For a graph of which no more is read ahead than has to be.
+    pub(super) fn least(graph: &Graph, method: Method, threads: usize) -> Self {
+        Self::fitted(graph, method, threads, MOST_LABELS, 1)
     }
 
     /// For a level above the input, as `memory` allows.

@@ -183,6 +183,16 @@ impl ClusterOptions {
         (bits * node_count).div_ceil(8)
     }
 
+    /// As [`node_bytes`](Self::node_bytes), if what can be on disk is there, and no node is a hub.
+    pub fn least_node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+        let in_memory = self.node_bytes(node_count, directed);
+        let given_count = self.propagation.files().count() as u64;
+        match !directed && intervals::serves_undirected(self, given_count) {
+            true => in_memory.min(intervals::node_bytes(node_count)),
+            false => in_memory,
+        }
+    }
+
     /// Bytes a node that limited sizes take on several levels, at most: the size of its group, and how many
     /// nodes that stands for on the next level; with several resolutions, a community's of the first.
     fn size_bytes(&self) -> u64 {
@@ -258,9 +268,11 @@ pub fn summary(all: &[Communities]) -> String {
             format!("{} communities", counts.collect::<Vec<_>>().join(", "))
         }
     };
+    let is_on_disk = all.iter().any(|found| found.labels.in_memory().is_none());
+    let how = if is_on_disk { ", labels by way of the disk" } else { "" };
     match sweeps {
         0 => count,
-        _ => format!("{count} in {}", format_counted(sweeps.into(), "sweep", "sweeps")),
+        _ => format!("{count} in {}{how}", format_counted(sweeps.into(), "sweep", "sweeps")),
     }
 }
 
@@ -332,7 +344,8 @@ fn cluster_within(
     let mut job = Job { graph, options, limits, memory, needed: 0, scratch, observer };
     let threads = rayon::current_num_threads();
     job.needed = options.memory(graph, given.count(), threads).total_bytes();
-    let is_on_disk = memory < job.needed && intervals::serves(options, graph, given.count());
+    let in_memory = memory.min(graph.files().cramped().label_bytes);
+    let is_on_disk = in_memory < job.needed && intervals::serves(options, graph, given.count());
     if is_on_disk {
         job.needed = options.least_memory(graph, given.count(), threads).total_bytes();
     }

@@ -71,8 +71,10 @@ impl<S: Sum> Workshop<S> {
     pub(super) fn bytes(max_degree: u64, most_labels: u64, most_nodes: u64, threads: u64) -> u64 {
         let worker = Worker::<S>::bytes(max_degree.min(LARGE_DEGREE));
         let large = if max_degree > LARGE_DEGREE { max_degree.min(most_labels) } else { 0 };
-        let node = 1 + 4 + size_of::<Plan>() as u64;
-        threads * worker + Tables::<S>::bytes(large) + most_nodes * node
+        // Groups are alike in size; where they are few, a small part of a block is not much.
+        let group = most_nodes / u64::from(GROUPS) + most_nodes.min(1 << 12);
+        let plans = group * size_of::<Plan>() as u64;
+        threads * worker + Tables::<S>::bytes(large) + most_nodes * (1 + 4) + plans
     }
 }
 
@@ -187,7 +189,8 @@ pub(super) fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
 ) -> Result<Swept> {
     let Workshop { workers, large, large_degree, roles, order, plans } = workshop;
     let bounds = group_nodes(block, nodes, number, roles, order);
-    plans.resize(order.len().max(plans.len()), Plan::default());
+    let largest = bounds.windows(2).map(|bounds| bounds[1] - bounds[0]).max().unwrap_or(0);
+    plans.resize(largest.max(plans.len()), Plan::default());
     let piece = piece_nodes(block.node_count(), block.arc_count());
     let mut swept = Swept::default();
     for group in 0..GROUPS {

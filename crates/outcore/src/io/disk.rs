@@ -25,7 +25,9 @@ impl Storage for Disk {
         } else {
             options.write(true).create(true).truncate(true);
         }
-        if direct && let Some(file) = open_direct(&options, path) {
+        let flags = if matches!(mode, Mode::Read | Mode::ReadDirect) { 0 } else { NO_LINKS };
+        with_flags(&mut options, flags);
+        if direct && let Some(file) = open_direct(&options, flags, path) {
             return Ok(Box::new(DiskFile { file, direct: true }));
         }
         // The file system has no direct I/O, or the path is wrong: the plain way says which.
@@ -81,6 +83,21 @@ impl Storage for Disk {
 
     fn is_regular(&self, path: &Path) -> bool {
         path != Path::new("-") && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+    }
+
+    fn is_same(&self, one: &Path, other: &Path) -> bool {
+        is_same(one, other)
+    }
+
+    fn is_own(&self, path: &Path) -> bool {
+        is_own(path)
+    }
+
+    fn create_new_directory(&self, path: &Path) -> io::Result<()> {
+        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent)?;
+        }
+        fs::create_dir(path)
     }
 
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
@@ -202,16 +219,55 @@ pub(super) fn process_start(number: u32) -> Option<u64> {
     line.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
-#[cfg(target_os = "linux")]
-fn open_direct(options: &OpenOptions, path: &Path) -> Option<fs::File> {
+/// The flag that lets nobody open what a link leads to.
+#[cfg(unix)]
+const NO_LINKS: u32 = rustix::fs::OFlags::NOFOLLOW.bits();
+#[cfg(not(unix))]
+const NO_LINKS: u32 = 0;
+
+#[cfg(unix)]
+fn with_flags(options: &mut OpenOptions, flags: u32) {
     use std::os::unix::fs::OpenOptionsExt;
-    let flag = rustix::fs::OFlags::DIRECT.bits();
-    options.clone().custom_flags(flag as i32).open(path).ok()
+    options.custom_flags(flags as i32);
+}
+
+#[cfg(not(unix))]
+fn with_flags(_options: &mut OpenOptions, _flags: u32) {}
+
+#[cfg(target_os = "linux")]
+fn open_direct(options: &OpenOptions, flags: u32, path: &Path) -> Option<fs::File> {
+    let mut options = options.clone();
+    with_flags(&mut options, flags | rustix::fs::OFlags::DIRECT.bits());
+    options.open(path).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_direct(_options: &OpenOptions, _path: &Path) -> Option<fs::File> {
+fn open_direct(_options: &OpenOptions, _flags: u32, _path: &Path) -> Option<fs::File> {
     None
+}
+
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    identity(one).is_some_and(|one| Some(one) == identity(other))
+}
+
+#[cfg(not(unix))]
+fn is_same(one: &Path, other: &Path) -> bool {
+    fs::canonicalize(one).ok().is_some_and(|one| fs::canonicalize(other).ok() == Some(one))
+}
+
+#[cfg(unix)]
+fn is_own(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let user = rustix::process::geteuid().as_raw();
+    fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink() && found.uid() == user)
+}
+
+#[cfg(not(unix))]
+fn is_own(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink())
 }
 
 #[cfg(unix)]

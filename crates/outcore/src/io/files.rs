@@ -1,5 +1,6 @@
 //! [`Files`]: a storage with counters and errors that name the path.
 
+use super::cramped::Cramped;
 use super::scratch::MANIFEST;
 use super::{Device, Disk, Entry, File, Mode, Storage, Tuning};
 use crate::error::{Error, Result};
@@ -38,6 +39,7 @@ pub struct Files {
     pub(super) storage: Arc<dyn Storage>,
     counters: Arc<Counters>,
     tuning: Arc<Tuning>,
+    cramped: Arc<Cramped>,
 }
 
 impl Default for Files {
@@ -49,7 +51,8 @@ impl Default for Files {
 impl Files {
     /// Files of `storage`.
     pub fn new(storage: Arc<dyn Storage>) -> Self {
-        Self { storage, counters: Arc::default(), tuning: Arc::default() }
+        let (counters, tuning) = (Arc::default(), Arc::default());
+        Self { storage, counters, tuning, cramped: Arc::new(Cramped::NOT) }
     }
 
     /// The same files and counters, with other settings of transfers.
@@ -61,6 +64,18 @@ impl Files {
     /// How large transfers are made.
     pub fn tuning(&self) -> Tuning {
         *self.tuning
+    }
+
+    /// The same files and counters, for jobs with less room than their limits give.
+    #[cfg(feature = "sim")]
+    #[must_use]
+    pub fn with_cramped(&self, cramped: Cramped) -> Self {
+        Self { cramped: Arc::new(cramped), ..self.clone() }
+    }
+
+    /// What jobs keep below, whatever their limits are.
+    pub(crate) fn cramped(&self) -> Cramped {
+        *self.cramped
     }
 
     /// The counters.
@@ -135,6 +150,19 @@ impl Files {
         self.storage.publish(from, to).map_err(|e| Error::io("rename to", to, e))
     }
 
+    /// As [`Files::publish`], for a name that is free, and is free again after an error.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn publish_new(&self, from: &Path, to: &Path) -> Result<()> {
+        self.publish(from, to).inspect_err(|_| {
+            // Renamed, but perhaps not for good. If the way back fails too, what is there is whole.
+            if self.storage.entry(from).is_err() {
+                let _ = self.storage.publish(to, from);
+            }
+        })
+    }
+
     /// Removes a file.
     ///
     /// # Errors
@@ -183,6 +211,11 @@ impl Files {
     /// Whether there is a regular file at `path`.
     pub fn is_regular(&self, path: &Path) -> bool {
         self.storage.is_regular(path)
+    }
+
+    /// Whether both are the same file, by whatever links and names.
+    pub fn is_same(&self, one: &Path, other: &Path) -> bool {
+        one == other || self.storage.is_same(one, other)
     }
 
     /// Bytes free for new files at an existing path, if the system tells.

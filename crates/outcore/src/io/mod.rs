@@ -6,6 +6,7 @@
 //! [`Writer`] and [`ReadAhead`] move large blocks in the background. [`Tuning`] says how large, from
 //! a [`DiskProfile`] if there is one.
 
+mod cramped;
 mod disk;
 mod files;
 mod memory;
@@ -17,9 +18,11 @@ pub mod sim;
 mod stream;
 mod words;
 
+pub use cramped::Cramped;
 pub use disk::{Disk, available_memory_bytes};
 pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};
 pub use files::{Counters, Files, StoredFile};
+pub use memory::share_freed_memory;
 pub(crate) use memory::{give_back_freed, prefetch, reserve_large_pages};
 pub use profile::{
     Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, Transfer, TransferProfile,
@@ -44,7 +47,8 @@ pub enum Mode {
     Read,
     /// Existing, for reading, past the page cache where the file system can.
     ReadDirect,
-    /// New or emptied, for writing, through the page cache.
+    /// New or emptied, for writing, through the page cache. A link is an error: what it leads to is
+    /// somebody else's.
     Create,
     /// New or emptied, for writing, past the page cache where the file system can.
     CreateDirect,
@@ -116,6 +120,22 @@ pub trait Storage: Send + Sync {
     fn entry(&self, path: &Path) -> io::Result<Entry>;
     /// Whether a path can be read at any position (a regular file).
     fn is_regular(&self, path: &Path) -> bool;
+    /// Whether both are the same file, by whatever links and names.
+    fn is_same(&self, one: &Path, other: &Path) -> bool {
+        one == other
+    }
+    /// Whether a path is no link, and belongs to the user of this process; yes where the system has
+    /// neither.
+    fn is_own(&self, _path: &Path) -> bool {
+        true
+    }
+    /// Creates a directory and its parents; fails with `AlreadyExists` if there is anything.
+    fn create_new_directory(&self, path: &Path) -> io::Result<()> {
+        match self.entry(path) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => self.create_directory(path),
+        }
+    }
     /// Bytes free for new files at an existing path.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
     /// What an existing path lies on, if that can be told.

@@ -10,7 +10,8 @@
 //! it over with what it can use. No
 //! other directory is ever removed: neither one whose process runs, nor one with files but without a
 //! manifest, nor one whose manifest cannot be read. An empty one, or one with half a manifest, is
-//! what is left if the process is killed as it makes or removes the directory, and can be used.
+//! what is left if the process is killed as it makes or removes the directory, and can be used. A link,
+//! or a directory of another user, is never used, nor is a file opened for writing by way of a link.
 
 use super::files::{part_path, remove_all};
 use super::{Files, disk};
@@ -120,10 +121,13 @@ impl Scratch {
     ) -> Result<Self> {
         let path = parent.join(name);
         let has_parent = parent.as_os_str().is_empty() || files.entry(parent).is_ok();
+        check_own(files, &path)?;
         if files.entry(&path).is_ok() {
             remove_dead(files, &path)?;
         }
-        files.create_directory(&path)?;
+        // What is there now was made by somebody else in the meantime.
+        let made = files.storage.create_new_directory(&path);
+        made.map_err(|error| Error::io("create directory", &path, error))?;
         let created_parent = (!has_parent).then(|| parent.to_path_buf());
         let scratch = Self { files: files.clone(), path, created_parent };
         files.write(&manifest_path(&scratch.path), manifest)?;
@@ -142,6 +146,7 @@ impl Scratch {
         manifest: &[u8],
     ) -> Result<Self> {
         let path = parent.join(name);
+        check_own(files, &path)?;
         // Whose it is now comes first: another process that looks finds it in use.
         files.write(&manifest_path(&path), manifest)?;
         let scratch = Self { files: files.clone(), path, created_parent: None };
@@ -180,6 +185,18 @@ fn discard(files: &Files, path: &Path) {
         let _ = files.storage.publish(&kept, &path.join("discarded"));
     }
     remove_all(&*files.storage, path);
+}
+
+/// Refuses a link, and what belongs to another user: who may write in the work directory could have
+/// prepared it so that files elsewhere are overwritten or removed.
+fn check_own(files: &Files, path: &Path) -> Result<()> {
+    let is_there = files.entry(path).is_ok_and(|entry| entry.is_directory);
+    if !is_there || files.storage.is_own(path) {
+        return Ok(());
+    }
+    let message = format!("`{}` is a link, or of another user", path.display());
+    let hint = "if you know why it is there, remove it; or use another `--work-dir`";
+    Err(Error::new(ErrorKind::Usage, message).hint(hint))
 }
 
 /// Removes what a process that no longer runs has left, or nothing.

@@ -23,7 +23,7 @@ mod weights;
 
 pub use foretell::{GivenSize, plan, plan_given};
 pub use manifest::{InputFile, JobKind, Manifest};
-pub use outputs::outputs;
+pub use outputs::{check_written, outputs};
 pub use report::{
     CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
 };
@@ -80,6 +80,14 @@ impl JobOptions {
         let rules = (directed, duplicates, keep_loops, min_weight, max_weight, normalize);
         let is_known = inputs.iter().all(InputFile::is_known);
         is_known.then(|| format!("outcore {version}: {inputs:?}, {input:?}, {rules:?}"))
+    }
+}
+
+impl JobOptions {
+    /// What is written beside the result, with the option that names it.
+    fn written(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let rejects = self.input.rejects.iter().map(|path| ("`--rejects`", path.as_path()));
+        rejects.chain([("`--work-dir`", self.work_dir.as_path())])
     }
 }
 
@@ -317,7 +325,8 @@ impl<'a> Job<'a> {
             // What earlier stages gave back, the allocator may still hold.
             let held = resident_memory_bytes().unwrap_or(0);
             let memory = job.limits.memory_left(held);
-            let least = options.memory(graph, given.count(), job.limits.threads).total_bytes();
+            let least = options.least_memory(graph, given.count(), job.limits.threads);
+            let least = least.total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
             let scratch = scratch.path();
             let all = cluster::cluster_from(graph, options, given, memory, scratch, job.observer)?;
@@ -359,7 +368,11 @@ pub fn build(
 ) -> Result<Report> {
     let files = &options.limits.tuned(files);
     options.check_weights()?;
+    let read = options.input.all_paths();
+    let written: Vec<_> = [("`--output`", graph)].into_iter().chain(options.written()).collect();
+    check_written(files, read, &written)?;
     if files.entry(graph).is_ok() {
+        discard_left(files, &options.work_dir, graph);
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
     }
@@ -367,19 +380,37 @@ pub fn build(
         let mut job = Job::new(files, observer, options.limits);
         let scratch =
             job.scratch(JobKind::Build, options.input.all_paths(), &options.work_dir, graph)?;
-        let mut part = graph.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
+        let part = part_of(graph);
         if files.entry(&part).is_ok() {
             files.remove_all(&part);
         }
         let built = job.build(options, &scratch, &part);
-        if let Err(error) = built.and_then(|()| files.publish(&part, graph)) {
+        if let Err(error) = built.and_then(|()| files.publish_new(&part, graph)) {
             files.remove_all(&part);
             return Err(error);
         }
         Ok(job.finish())
     })
+}
+
+/// Removes the temporary files of a job that was killed when its graph had just got its name.
+fn discard_left(files: &Files, work_dir: &Path, graph: &Path) {
+    let directory = work_dir.join(scratch_name(graph));
+    // A manifest that cannot be read is left for the user to look at.
+    let Ok(Some(left)) = Manifest::read(files, &directory) else { return };
+    let is_of_it = left.job == JobKind::Build && left.result == graph.display().to_string();
+    let is_named =
+        left.stages_done.contains(&Stage::Merge) && files.entry(&part_of(graph)).is_err();
+    if is_of_it && is_named && !left.owner.is_running() {
+        files.remove_all(&directory);
+    }
+}
+
+/// Where a graph is built before it gets its name.
+fn part_of(graph: &Path) -> PathBuf {
+    let mut part = graph.as_os_str().to_owned();
+    part.push(".part");
+    PathBuf::from(part)
 }
 
 /// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output), or to the

@@ -38,6 +38,40 @@ fn with_value(output: &Path, value: f64) -> PathBuf {
     output.with_file_name(name)
 }
 
+/// Refuses to write to a file that is read, or to one file for two reasons. Each of `written` goes with the
+/// option that names it.
+///
+/// # Errors
+/// `Usage`.
+pub fn check_written<'a>(
+    files: &Files,
+    read: impl Iterator<Item = &'a PathBuf>,
+    written: &[(&str, &Path)],
+) -> Result<()> {
+    let usage = |path: &Path, one: &str, other: &str| {
+        let message = format!("`{}` is both {one} and {other}", path.display());
+        Err(Error::new(ErrorKind::Usage, message).hint("use another file for one of them"))
+    };
+    // A stream is read or written, but does not change what is read elsewhere.
+    let is_same = |one: &Path, other: &Path| {
+        one != Path::new("-") && files.is_regular(one) && files.is_same(one, other)
+    };
+    for input in read {
+        if let Some((option, path)) = written.iter().find(|(_, path)| is_same(input, path)) {
+            return usage(path, "an input", option);
+        }
+    }
+    for (at, (option, path)) in written.iter().enumerate() {
+        let is_twice = |other: &Path| other == *path && other != Path::new("-");
+        let mut before = written[..at].iter();
+        if let Some((other, _)) = before.find(|(_, other)| is_twice(other) || is_same(other, path))
+        {
+            return usage(path, other, option);
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

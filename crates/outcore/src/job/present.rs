@@ -1,7 +1,7 @@
 //! From a graph to its communities as they are told: the earlier result is read first, so that a bad
 //! one fails before the clustering, and set aside on disk meanwhile.
 
-use super::{Job, PresentReport, Source, outputs};
+use super::{Job, PresentReport, Source, check_written, outputs};
 use crate::cluster::{ClusterOptions, Communities, Grouping, Labels};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
@@ -46,10 +46,7 @@ impl<'a> Telling<'a> {
     /// Refuses files that cannot be read or written, before the work.
     pub(super) fn check(&self, files: &Files, source: &Source) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
-        if let Some(path) = self.representatives.iter().find(|path| self.outputs.contains(path)) {
-            let path = path.display();
-            return usage(format!("`{path}` is both `--output` and `--representatives`"));
-        }
+        self.check_written(files, source)?;
         let mut written = self.outputs.iter().chain(&self.representatives);
         written.try_for_each(|path| output::check(files, path))?;
         let Some(path) = &self.options.earlier else { return Ok(()) };
@@ -62,6 +59,28 @@ impl<'a> Telling<'a> {
                 usage("standard input (`-`) can be read only once".into())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses to write to a file twice, or to one that is read. What labels and numbers are taken from
+    /// may be written anew.
+    fn check_written(&self, files: &Files, source: &Source) -> Result<()> {
+        let results = self.outputs.iter().map(|path| ("`--output`", path.as_path()));
+        let others = self.representatives.iter();
+        let results = results.chain(others.map(|path| ("`--representatives`", path.as_path())));
+        match source {
+            Source::Edges(edges) => {
+                let written: Vec<_> = results.chain(edges.written()).collect();
+                check_written(files, edges.input.all_paths(), &written)
+            }
+            Source::Graph { path, work_dir, .. } => {
+                let work_dir = ("`--work-dir`", work_dir.as_path());
+                // One that is not there is told of when it is opened.
+                let entries = files.list(path).unwrap_or_default();
+                let graph: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path).collect();
+                let written: Vec<_> = results.chain([work_dir]).collect();
+                check_written(files, graph.iter(), &written)
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use crate::ids::{NodeIndex, Room, Spill, SpilledEdges};
 use crate::input::{
     self, Batch, BatchMemory, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
 };
-use crate::io::{Scratch, Tuning};
+use crate::io::{Cramped, Scratch, Tuning};
 use crate::plan::{CHUNK_BYTES, SORT_BYTES_MIN};
 use crate::progress::{Event, Stage, tell};
 use crate::sort::{Record, Sorted, Sorter};
@@ -147,6 +147,7 @@ enum NamesOf {
 struct Reading<'a, R: Record> {
     options: &'a JobOptions,
     tuning: Tuning,
+    cramped: Cramped,
     reader: EdgeReader,
     names_of: NamesOf,
     node_count: u64,
@@ -171,7 +172,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         directory: &Path,
     ) -> Result<Self> {
         let limits = job.limits;
-        let (chunk_bytes, chunks) = (CHUNK_BYTES as usize, limits.batch_chunks());
+        let chunk_bytes = job.files.cramped().chunk_bytes.min(CHUNK_BYTES as usize);
+        let chunks = limits.batch_chunks();
         let memory = BatchMemory { chunk_bytes, chunks };
         let reader = EdgeReader::open(job.files, &options.input, memory)?;
         if let (Some(option), Some(path)) = (options.weight_option(), reader.unweighted()) {
@@ -186,6 +188,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         Ok(Self {
             options,
             tuning: job.files.tuning(),
+            cramped: job.files.cramped(),
             reader,
             names_of: NamesOf::Index(NodeIndex::new(limits.threads, limits.read_bytes())),
             node_count: 0,
@@ -246,7 +249,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     fn names_have_no_room(&self) -> bool {
         let NamesOf::Index(index) = &self.names_of else { return false };
         let held = self.held_bytes() + index.memory_bytes() / 8;
-        self.options.limits.sort_bytes(held).is_none()
+        let is_full = index.node_count() >= self.cramped.names;
+        is_full || self.options.limits.sort_bytes(held).is_none()
     }
 
     /// What index, decompression and scores hold.
@@ -301,9 +305,10 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         let mut chunks: Vec<ParsedChunk> = Vec::new();
         chunks.resize_with(self.options.limits.threads.max(1), ParsedChunk::default);
         self.indexes.resize_with(chunks.len(), Vec::new);
+        let count = SPILLED_EDGES.min(self.cramped.run_records);
         loop {
             for (chunk, indexes) in chunks.iter_mut().zip(&mut self.indexes) {
-                edges.next(SPILLED_EDGES, indexes, &mut chunk.weights)?;
+                edges.next(count, indexes, &mut chunk.weights)?;
             }
             if self.indexes[0].is_empty() {
                 return edges.remove();

@@ -472,7 +472,7 @@ mod tests {
             let of = |nodes: u64| nodes * bytes_a_node;
             let (bytes, bytes_at_least) = (of(input.node_count), of(input.node_count_at_least));
             let clustering = ClusterPlan {
-                nodes: NodeMemory { bytes, bytes_at_least },
+                nodes: NodeMemory { bytes, bytes_at_least, bytes_in_memory: bytes },
                 memory_bytes: bytes + MIB,
                 scan_count: 10,
                 read_bytes: 0,

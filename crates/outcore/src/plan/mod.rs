@@ -13,7 +13,8 @@ use crate::units::{KIB, MIB, format_bytes, format_count, size_to_type};
 
 pub use cost::{ClusterPlan, Plan, StagePlan};
 pub use sorting::{
-    Records, SORT_BLOCK_RECORDS, SORT_FIXED_BYTES, SORT_RANGE_READS, SORT_READ_BYTES, Sorting,
+    Records, SORT_BLOCK_RECORDS, SORT_FIXED_BYTES, SORT_RANGE_READS, SORT_READ_BYTES,
+    SORT_READ_BYTES_MIN, Sorting,
 };
 
 /// What the program takes beside the limit, at most.
@@ -21,11 +22,11 @@ pub const BASE_BYTES: u64 = 32 * MIB;
 /// What freed memory may still be resident at the end of a stage, beyond what it began with.
 const ALLOCATOR_BYTES: u64 = 16 * MIB;
 /// The least limit there is.
-pub const MEMORY_MIN: u64 = 96 * MIB;
+pub const MEMORY_MIN: u64 = 64 * MIB;
 /// Bytes of text parsed as one piece.
 pub const CHUNK_BYTES: u64 = 256 * KIB;
 /// Memory of the graph writer: one block of arcs being filled, two on their way to the disk.
-pub const GRAPH_WRITER_BYTES: u64 = 56 * MIB;
+pub const GRAPH_WRITER_BYTES: u64 = 40 * MIB;
 /// Memory a byte of text takes while it is parsed and numbered, for the shortest of lines.
 const BATCH_FACTOR: u64 = 16;
 /// Bytes a name takes in the index: 20 a slot at 75 to 85 % load.
@@ -117,10 +118,12 @@ pub struct GraphSize {
 /// What a clustering keeps of each node, for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeMemory {
-    /// For the likely number of nodes.
+    /// The least for the likely number of nodes: on disk is what can be.
     pub bytes: u64,
-    /// For the number that the sample leaves no doubt about.
+    /// The same for the number that the sample leaves no doubt about.
     pub bytes_at_least: u64,
+    /// For the likely number of nodes, if all is in memory.
+    pub bytes_in_memory: u64,
 }
 
 impl Limits {

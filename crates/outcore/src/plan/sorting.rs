@@ -11,8 +11,10 @@ use std::ops::Range;
 pub const SORT_FIXED_BYTES: u64 = 12 * MIB;
 /// Records in a block of a run: fewer where the budget is small.
 pub const SORT_BLOCK_RECORDS: Range<u64> = 2 << 10..32 << 10;
-/// What is read of a run at once, at least, where many runs or little memory leave no choice.
+/// What is read of a run at once, at least, where many runs or little memory leave no choice...
 pub const SORT_READ_BYTES: u64 = 512 * KIB;
+/// ...but another pass.
+pub const SORT_READ_BYTES_MIN: u64 = 64 * KIB;
 /// Reads of each run in a range of the merge: fewer read more blocks twice, more take memory.
 pub const SORT_RANGE_READS: u64 = 2;
 
@@ -65,12 +67,16 @@ impl Sorting {
         let capacity = merging / (RUN_BUFFERS * records.bytes);
         let block = (capacity / 4096).clamp(SORT_BLOCK_RECORDS.start, SORT_BLOCK_RECORDS.end)
             * records.bytes;
-        let lane = block + SORT_READ_BYTES.max(block);
-        let fan_in = (merging / 2 / (workers * lane)).clamp(2, 4096);
+        let liked = tuning.merge_read_bytes as u64;
+        let fan_in = |read_bytes: u64| {
+            let lane = block + liked.min(read_bytes).max(block);
+            (merging / 2 / workers / lane).clamp(2, 4096)
+        };
+        let fan_in = least_passes(run_count, fan_in(SORT_READ_BYTES), fan_in(SORT_READ_BYTES_MIN));
         let (passes, moved, runs) = passes(run_count, fan_in);
         // A worker reads from all runs; ranges are what one of them merges.
-        let read_bytes = (tuning.merge_read_bytes as u64)
-            .min((merging / 2 / workers / runs).saturating_sub(block).max(SORT_READ_BYTES));
+        let read_bytes = liked
+            .min((merging / 2 / workers / runs).saturating_sub(block).max(SORT_READ_BYTES_MIN));
         let most = (merging / 2 / (workers + 2)).max(block);
         let range = most.min(runs * SORT_RANGE_READS * read_bytes).min(bytes).max(1);
         let twice = (block * runs) as f64 / range as f64;
@@ -85,6 +91,13 @@ impl Sorting {
             merging_bytes: (workers * runs * (block + read_bytes) + ranges * range).min(merging),
         }
     }
+}
+
+/// The fan-in for so many runs: as few passes as the widest leads to, and no wider than that.
+fn least_passes(runs: u64, usual: u64, widest: u64) -> u64 {
+    let reach = |fan_in: u64, passes: u32| fan_in.saturating_pow(passes) >= runs;
+    let passes = (1..).find(|&passes| reach(widest, passes)).unwrap_or(1);
+    (usual..widest).find(|&fan_in| reach(fan_in, passes)).unwrap_or(widest)
 }
 
 /// Runs of so many records, of which one may take `most_bytes`.
@@ -185,7 +198,7 @@ mod tests {
     fn what_fits_never_touches_the_disk() {
         let of = |bytes, budget| Sorting::of(records(bytes), [budget; 2], 2, &Tuning::default());
         assert_eq!(of(RUN_BYTES, GIB).written, 0.0);
-        assert_eq!(of(RUN_BYTES, 20 * MIB).pass_count, 4);
+        assert_eq!(of(RUN_BYTES, 20 * MIB).pass_count, 2);
         let wide = of(4 * RUN_BYTES, GIB);
         assert_eq!((wide.run_count, wide.pass_count, wide.written), (4, 1, 1.0));
         assert!(wide.read < 1.1 && wide.merging_bytes < GIB);

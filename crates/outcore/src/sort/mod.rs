@@ -33,11 +33,12 @@ mod run;
 mod tests;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Files, Tuning, reserve_large_pages};
+use crate::io::{Files, reserve_large_pages};
 use crate::plan::{
     RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS,
     SORT_BLOCK_RECORDS as BLOCK_RECORDS, SORT_FIXED_BYTES as FIXED_BYTES,
-    SORT_RANGE_READS as RANGE_READS, SORT_READ_BYTES as READ_BYTES, writer_excess_bytes,
+    SORT_RANGE_READS as RANGE_READS, SORT_READ_BYTES as READ_BYTES,
+    SORT_READ_BYTES_MIN as READ_BYTES_MIN, writer_excess_bytes,
 };
 use crate::units::{MIB, size_to_type};
 use form::Former;
@@ -155,8 +156,10 @@ struct Shape {
     first_run: usize,
     /// Records in a block of a run.
     block_records: usize,
-    /// Most runs that one merge takes.
+    /// Most runs that one merge takes...
     fan_in: usize,
+    /// ...and if it reads less at once, to save a pass.
+    widest_fan_in: usize,
     /// Most blocks in a range of the merge.
     range_blocks: usize,
     /// Least size of the files that a run is cut into.
@@ -166,7 +169,8 @@ struct Shape {
 }
 
 impl Shape {
-    fn new<R: Record>(budget_bytes: u64, workers: usize, tuning: &Tuning) -> Self {
+    fn new<R: Record>(budget_bytes: u64, workers: usize, files: &Files) -> Self {
+        let (tuning, cramped) = (files.tuning(), files.cramped());
         let record = size_of::<R>() as u64;
         // Large buffers of the writer come out of the records' share.
         let rest = budget_bytes - FIXED_BYTES;
@@ -175,18 +179,30 @@ impl Shape {
         let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
         // Half of the budget for the blocks that workers merge from, half for what they merged.
         let block = block_records * record;
-        let lane = block + (tuning.merge_read_bytes as u64).min(READ_BYTES).max(block);
-        let fan_in = (rest / 2 / (workers.max(1) as u64 * lane)).clamp(2, 4096);
+        let lanes_bytes = rest / 2 / workers.max(1) as u64;
+        let fan_in = |read_bytes: u64| {
+            let lane = block + (tuning.merge_read_bytes as u64).min(read_bytes).max(block);
+            (lanes_bytes / lane).clamp(2, 4096) as usize
+        };
         let range_blocks = rest / 2 / (Merge::<R>::ranges_ahead(workers) as u64 * block);
         Self {
             capacity: capacity as usize,
-            first_run: (RUN_BYTES / record) as usize,
+            first_run: cramped.run_records.min((RUN_BYTES / record) as usize),
             block_records: block_records as usize,
-            fan_in: fan_in as usize,
+            fan_in: cramped.fan_in.min(fan_in(READ_BYTES)),
+            widest_fan_in: cramped.fan_in.min(fan_in(READ_BYTES_MIN)),
             range_blocks: range_blocks.max(1) as usize,
             segment_bytes: SEGMENT_BYTES,
-            lanes_bytes: rest / 2 / workers.max(1) as u64,
+            lanes_bytes,
         }
+    }
+
+    /// The fan-in for so many runs: as few passes as there can be, and reads as large as these allow.
+    fn fan_in(&self, runs: usize) -> usize {
+        let reach = |fan_in: usize, passes: u32| fan_in.saturating_pow(passes) >= runs;
+        let passes = (1..).find(|&passes| reach(self.widest_fan_in, passes)).unwrap_or(1);
+        let fan_ins = self.fan_in..self.widest_fan_in;
+        fan_ins.into_iter().find(|&fan_in| reach(fan_in, passes)).unwrap_or(self.widest_fan_in)
     }
 }
 
@@ -228,7 +244,7 @@ impl<R: Record> Sorter<R> {
         Ok(Self {
             files: files.clone(),
             directory: directory.to_path_buf(),
-            shape: Shape::new::<R>(budget_bytes, 2 * threads, &files.tuning()),
+            shape: Shape::new::<R>(budget_bytes, 2 * threads, files),
             workers: 2 * threads,
             threads,
             records: Vec::new(),
@@ -248,7 +264,7 @@ impl<R: Record> Sorter<R> {
         if budget_bytes < Self::BUDGET_MIN {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
-        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files.tuning());
+        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files);
         let capacity = self.shape.capacity;
         if self.filled > capacity {
             self.write_run()?;
@@ -417,7 +433,7 @@ impl<R: Record> Sorter<R> {
         self.end_formation()?;
         self.records = Vec::new();
         self.summary.pass_count = 1;
-        let fan_in = self.shape.fan_in;
+        let fan_in = self.shape.fan_in(self.runs.len());
         while self.runs.len() > fan_in {
             self.merge_pass(fan_in)?;
         }
@@ -441,7 +457,7 @@ impl<R: Record> Sorter<R> {
         let liked = self.files.tuning().merge_read_bytes as u64;
         let block = (self.shape.block_records * size_of::<R>()) as u64;
         let most = (self.shape.lanes_bytes / runs.max(1) as u64).saturating_sub(block);
-        liked.min(most.max(READ_BYTES))
+        liked.min(most.max(READ_BYTES_MIN))
     }
 
     /// One pass: merges neighboring runs, as few as lead to one last merge with the full fan-in.

@@ -66,6 +66,7 @@ fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: u
         first_run,
         block_records,
         fan_in,
+        widest_fan_in: fan_in,
         range_blocks,
         segment_bytes,
         lanes_bytes,
@@ -317,5 +318,21 @@ fn a_panic_in_a_merge_goes_on_in_the_caller() {
             drop(sorted);
             assert_eq!(sim.paths(), Vec::<PathBuf>::new(), "runs are deleted");
         }
+    }
+}
+
+/// No more passes than with the smallest reads, and no smaller reads than these passes ask for.
+#[test]
+fn little_memory_saves_passes_by_smaller_reads() {
+    let shape = Shape::new::<Pair>(24 * MIB, 2, &Files::default());
+    assert!(shape.fan_in < shape.widest_fan_in);
+    let passes = |fan_in: usize, runs: usize| {
+        (1..).find(|&passes| fan_in.saturating_pow(passes) >= runs).unwrap()
+    };
+    for runs in 2..3000 {
+        let fan_in = shape.fan_in(runs);
+        let least = passes(shape.widest_fan_in, runs);
+        assert_eq!(passes(fan_in, runs), least, "{runs} runs");
+        assert!(fan_in == shape.fan_in || passes(fan_in - 1, runs) > least, "{runs} runs");
     }
 }

@@ -7,7 +7,7 @@
 //! read twice, and written where it changes.
 
 use super::super::connect::{Closing, Joining, NodeSums, Pieces, block_sums};
-use super::super::parallel::PerThread;
+use super::super::parallel::{PerThread, for_ranges};
 use super::super::table::Sum;
 use super::super::tally::Totals;
 use super::super::{Communities, History, Labels};
@@ -50,16 +50,15 @@ struct Bench {
 
 impl Run<'_, '_, '_> {
     /// Splits, numbers and rates the communities.
-    pub(super) fn close<S: Sum>(mut self, labels: Column, history: History) -> Result<Communities> {
+    pub(super) fn close<S: Sum>(
+        mut self,
+        labels: Column,
+        intervals: &[Interval],
+        history: History,
+    ) -> Result<Communities> {
         let observer = self.job.observer;
         tell(observer, Event::Detail { text: "splitting and counting communities" })?;
         let nodes = self.job.graph.node_count();
-        let mut survey = self.survey("closing", CLOSING_BYTES)?;
-        self.source.for_all(|block| {
-            tell(observer, Event::Advance { done: history.arcs })?;
-            survey.add(block)
-        })?;
-        let intervals = survey.finish()?;
         let pieces = self.column("pieces")?;
         let strengths = self.column("strengths")?;
         let mut inside = 0.0;
@@ -75,7 +74,7 @@ impl Run<'_, '_, '_> {
                 let own = chunk.clone().map(|node| node as u32);
                 pieces.write(chunk.start, own, &mut bench.words)?;
             }
-            for interval in &intervals {
+            for interval in intervals {
                 let visit = |first: u64, sums: &[NodeSums], words: &mut Words| {
                     sums.iter().for_each(|sums| inside += sums.inside);
                     let halves = sums.iter().flat_map(|sums| halves(sums.strength));
@@ -84,8 +83,7 @@ impl Run<'_, '_, '_> {
                 self.join::<S>(&mut bench, interval, (&labels, &pieces), history.arcs, visit)?;
             }
         }
-        self.scans += 2;
-        drop(intervals);
+        self.scans += 1;
         let mut numbering =
             Numbering { files: self.files, observer, node_count: nodes, room: self.room };
         let split_count = numbering.split_count(&labels, &pieces)?;
@@ -144,9 +142,12 @@ impl Run<'_, '_, '_> {
             numbers.iter().for_each(|piece| _ = bits.set(piece.load(Relaxed) as usize));
             Ok(())
         })?;
-        for piece in &mut *numbers {
-            *piece.get_mut() = met.rank(*piece.get_mut()) as u32;
-        }
+        for_ranges(numbers.len(), 1 << 14, |places| {
+            let number =
+                |piece: &AtomicU32| piece.store(met.rank(piece.load(Relaxed)) as u32, Relaxed);
+            numbers[places].iter().for_each(number);
+            Ok(())
+        })?;
         let placed = Placed { scope, labels: of_place };
         let joining = PlacedPieces { scope, numbers, pieces: Pieces::new(met.count(), false) };
         let scratch = PerThread::new(Closing::default);
@@ -175,7 +176,7 @@ impl Run<'_, '_, '_> {
             true => roots[met.rank(piece)],
             false => piece,
         };
-        pieces.update(0..interval.nodes.end.into(), joined, words)
+        pieces.update(0..interval.nodes.end.into(), joined)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Numbers of nodes on disk, in their order, read and replaced in long pieces.
 
+use super::super::parallel::{PerThread, for_ranges};
 use crate::error::Result;
 use crate::io::{Files, Mode, StoredFile};
 use std::ops::Range;
@@ -7,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Nodes that are read, written or looked through at once.
-pub(super) const CHUNK_NODES: u64 = 1 << 17;
+pub(super) const CHUNK_NODES: u64 = 1 << 15;
 
 /// Words of 32 bits.
 pub(super) struct Column {
@@ -74,15 +75,15 @@ impl Column {
         })
     }
 
-    /// Changes words, chunk by chunk.
+    /// Changes words, chunk by chunk, on all threads.
     pub(super) fn update(
         &self,
         range: Range<u64>,
-        change: impl Fn(u32) -> u32,
-        words: &mut Words,
+        change: impl Fn(u32) -> u32 + Sync,
     ) -> Result<()> {
-        let mut changed = Vec::new();
-        for chunk in chunks(range) {
+        let chunks: Vec<Range<u64>> = chunks(range).collect();
+        let buffers = PerThread::new(<(Words, Vec<u32>)>::default);
+        let update = |chunk: &Range<u64>, words: &mut Words, changed: &mut Vec<u32>| {
             let mut differs = false;
             changed.clear();
             changed.extend(self.read(chunk.clone(), words)?.map(|old| {
@@ -93,8 +94,13 @@ impl Column {
             if differs {
                 self.write(chunk.start, changed.iter().copied(), words)?;
             }
-        }
-        Ok(())
+            Ok(())
+        };
+        for_ranges(chunks.len(), 1, |part| {
+            buffers.with(|(words, changed)| {
+                chunks[part].iter().try_for_each(|chunk| update(chunk, words, changed))
+            })
+        })
     }
 }
 

@@ -14,8 +14,8 @@
 //!
 //! Memory: 3 bits a node, and 4 bytes for every node inside an interval or outside it (12 in the closing, which
 //! has more intervals); one block with the neighbors of its nodes has to fit. Cost: a sweep reads `4 x nodes x
-//! intervals` bytes at most, front to back; parts of the labels that nobody asks for are left out. The survey
-//! shares the scan of the stars; the closing takes one scan more than with labels in memory.
+//! intervals` bytes at most, front to back; parts of the labels that nobody asks for are left out. The intervals of
+//! sweeps and closing are found in the scan of the stars, so that there is none more than with labels in memory.
 
 mod closing;
 mod column;
@@ -28,7 +28,7 @@ use super::bits::Bits;
 use super::cache::BlockSource;
 use super::hash::LEAD;
 use super::label_propagation::InsideWeight;
-use super::memory::ClusterMemory;
+use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory};
 use super::objective::Objective;
 use super::options::Seeding;
 use super::parallel::PerThread;
@@ -74,7 +74,7 @@ pub(super) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> b
 
 /// The least memory with labels on disk.
 pub(super) fn memory(graph: &Graph, threads: usize) -> ClusterMemory {
-    let base = ClusterMemory::of(graph, Method::LabelPropagation, threads);
+    let base = ClusterMemory::least(graph, Method::LabelPropagation, threads);
     let nodes = graph.node_count();
     let places = graph.blocks().iter().map(|block| {
         let own = u64::from(block.node_count);
@@ -87,8 +87,13 @@ pub(super) fn memory(graph: &Graph, threads: usize) -> ClusterMemory {
     }
 }
 
+/// What grows with the nodes of a graph without hubs.
+pub(super) fn node_bytes(node_count: u64) -> u64 {
+    set_bytes(node_count) + node_count.min(BLOCK_NODES + BLOCK_ARCS) * CLOSING_BYTES
+}
+
 /// Two sets with ranks: the nodes outside an interval, and the pieces that are met.
-pub(super) fn set_bytes(node_count: u64) -> u64 {
+fn set_bytes(node_count: u64) -> u64 {
     2 * Ranked::bytes(node_count)
 }
 
@@ -110,20 +115,28 @@ impl Job<'_> {
         let least = memory(self.graph, rayon::current_num_threads());
         let room = self.memory - least.total_bytes() + least.node_bytes - set_bytes(nodes);
         // Beyond a place for every node, memory keeps blocks.
-        let source = BlockSource::new(self.graph, room.saturating_sub(nodes * CLOSING_BYTES));
+        let kept = room.saturating_sub(nodes * CLOSING_BYTES);
+        let source = BlockSource::new(self.graph, kept).reading_ahead(1);
         let (files, directory) = (self.graph.files(), self.scratch.join("labels"));
         files.create_directory(&directory)?;
         let mut run = Run { job: self, files, directory, source, room, scans: 0 };
         let cutoff = self.options.propagation.label_cutoff;
-        let (labels, intervals) = run.begin::<S>()?;
+        let Begun { labels, sweeping, closing } = run.begin::<S>()?;
         let history = if cutoff > 0.0 {
-            run.sweeps::<S, _>(&labels, &intervals, || Votes::<false>::new(cutoff))
+            run.sweeps::<S, _>(&labels, &sweeping, || Votes::<false>::new(cutoff))
         } else {
-            run.sweeps::<S, _>(&labels, &intervals, || InsideWeight)
+            run.sweeps::<S, _>(&labels, &sweeping, || InsideWeight)
         }?;
-        drop(intervals);
-        run.close::<S>(labels, history)
+        drop(sweeping);
+        run.close::<S>(labels, &closing, history)
     }
+}
+
+/// First labels, and the intervals of both phases.
+struct Begun {
+    labels: Column,
+    sweeping: Vec<Interval>,
+    closing: Vec<Interval>,
 }
 
 /// Labels of consecutive nodes.
@@ -145,7 +158,7 @@ impl<'a> Run<'_, 'a, '_> {
     }
 
     /// First labels and intervals, in one scan.
-    fn begin<S: Sum>(&mut self) -> Result<(Column, Vec<Interval>)> {
+    fn begin<S: Sum>(&mut self) -> Result<Begun> {
         let Job { graph, options, observer, .. } = *self.job;
         tell(observer, Event::Detail { text: "choosing first labels" })?;
         let nodes = graph.node_count();
@@ -154,7 +167,8 @@ impl<'a> Run<'_, 'a, '_> {
         let chosen = Stars::choose(&leads, nodes as usize, options.seed ^ LEAD);
         let stars = Stars { least: cutoff * (1.0 - RELATIVE_TOLERANCE), ..chosen };
         let column = Column::create(self.files, self.path("labels"))?;
-        let mut survey = self.survey("outside", SWEEP_BYTES)?;
+        let mut sweeping = self.survey("sweeping", SWEEP_BYTES)?;
+        let mut closing = self.survey("closing", CLOSING_BYTES)?;
         let scratch = PerThread::new(ArcScratch::default);
         let (mut labels, mut words) = (Vec::new(), Words::default());
         self.source.for_all(|block| {
@@ -167,10 +181,12 @@ impl<'a> Run<'_, 'a, '_> {
             }
             let values = labels.iter_mut().map(|label| *label.get_mut());
             column.write(first.into(), values, &mut words)?;
-            survey.add(block)
+            // Each marks bits of its own, so the two keep out of each other's way.
+            let (one, other) = rayon::join(|| sweeping.add(block), || closing.add(block));
+            one.and(other)
         })?;
         self.scans += 1;
-        Ok((column, survey.finish()?))
+        Ok(Begun { labels: column, sweeping: sweeping.finish()?, closing: closing.finish()? })
     }
 
     /// Prepares to divide the graph into intervals whose places take so many bytes each.
@@ -215,40 +231,18 @@ impl<'a> Run<'_, 'a, '_> {
                 }
                 scope.enter(self.files, interval)?;
                 scope.gather(labels, &mut values)?;
-                let placed = Placed { scope: &scope, labels: &values };
-                let mut moving = Nodes {
-                    labels: &placed,
-                    active: &active,
-                    changes: Vec::new(),
-                    counts: &[],
-                    seed: options.seed,
-                    objective: objective(),
-                    shuffled: false,
-                    rules: Rules::default(),
+                let begun = (number, history.arcs + swept.arcs);
+                let (objective, workshop) = (objective(), &mut workshop);
+                let of_interval = if intervals.len() == 1 {
+                    // All nodes, in their order: looked up without a search.
+                    self.sweep(interval, begun, &values[..], &active, objective, workshop)?
+                } else {
+                    let placed = Placed { scope: &scope, labels: &values };
+                    self.sweep(interval, begun, &placed, &active, objective, workshop)?
                 };
-                let before = swept.moved;
-                let is_wanted = |first: u32, count: u32| {
-                    active.any(first as usize..first as usize + count as usize)
-                };
-                self.source.for_each(
-                    interval.blocks.clone(),
-                    |entry| is_wanted(entry.first_node, entry.node_count),
-                    |block| {
-                        let done = history.arcs + swept.arcs;
-                        tell(observer, Event::Advance { done })?;
-                        let more = sweep_block::<S, _, _>(
-                            block,
-                            false,
-                            &mut moving,
-                            &mut workshop,
-                            number,
-                        )?;
-                        swept.moved += more.moved;
-                        swept.arcs += more.arcs;
-                        Ok(())
-                    },
-                )?;
-                if swept.moved > before {
+                swept.moved += of_interval.moved;
+                swept.arcs += of_interval.arcs;
+                if of_interval.moved > 0 {
                     let own = scope.own(&values);
                     labels.write_all(interval.nodes.start.into(), own, &mut words)?;
                 }
@@ -263,6 +257,45 @@ impl<'a> Run<'_, 'a, '_> {
             }
         }
         Ok(history)
+    }
+
+    /// Sweeps an interval; `number` and `done` are those of the sweep and of the arcs before.
+    fn sweep<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+        &mut self,
+        interval: &Interval,
+        (number, done): (u32, u64),
+        labels: &L,
+        active: &Bits,
+        objective: O,
+        workshop: &mut Workshop<S>,
+    ) -> Result<Swept> {
+        let mut nodes = Nodes {
+            labels,
+            active,
+            changes: Vec::new(),
+            counts: &[],
+            seed: self.job.options.seed,
+            objective,
+            shuffled: false,
+            rules: Rules::default(),
+        };
+        let observer = self.job.observer;
+        let mut swept = Swept::default();
+        self.source.for_each(
+            interval.blocks.clone(),
+            |entry| {
+                let first = entry.first_node as usize;
+                active.any(first..first + entry.node_count as usize)
+            },
+            |block| {
+                tell(observer, Event::Advance { done: done + swept.arcs })?;
+                let of_block = sweep_block(block, false, &mut nodes, workshop, number)?;
+                swept.moved += of_block.moved;
+                swept.arcs += of_block.arcs;
+                Ok(())
+            },
+        )?;
+        Ok(swept)
     }
 }
 

@@ -1,0 +1,25 @@
+//! What tests of the command on real files have in common.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+pub(crate) fn outcore(directory: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_outcore"));
+    command.current_dir(directory).args(args).stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn run(directory: &Path, args: &[&str]) -> Output {
+    outcore(directory, args).output().unwrap()
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+pub(crate) fn listed(directory: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}

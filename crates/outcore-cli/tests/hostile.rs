@@ -1,0 +1,296 @@
+//! Files that somebody has made to do harm: the command refuses them, or reads them inside its memory, and
+//! touches nothing else.
+#![cfg(target_os = "linux")]
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+mod common;
+
+use common::{listed, outcore, run, stderr};
+use std::io::{Read, Write};
+use std::os::unix::fs::{chown, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const EDGES: &str = "a\tb\t1\nb\tc\t2\n";
+const MIB: u64 = 1 << 20;
+/// The smallest limit.
+const LIMIT: [&str; 2] = ["-m", "96MiB"];
+/// The limit and what the program takes beside it; a build for tests is larger than a release.
+const MEMORY_MOST: u64 = (96 + 48) * MIB;
+
+fn directory() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("edges.tsv"), EDGES).unwrap();
+    directory
+}
+
+/// Runs it, and checks that it fails with this status and says this.
+fn refused(directory: &Path, args: &[&str], status: i32, text: &str) {
+    let output = run(directory, args);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(status), "{args:?}: {told}");
+    assert!(told.contains(text), "{args:?}: {told}");
+}
+
+#[test]
+fn a_result_never_takes_the_place_of_an_input() {
+    let directory = directory();
+    let path = directory.path();
+    symlink("edges.tsv", path.join("link.tsv")).unwrap();
+    std::fs::hard_link(path.join("edges.tsv"), path.join("hard.tsv")).unwrap();
+    let full = path.join("edges.tsv").display().to_string();
+    let (output, rejects) = (["-o", "out.tsv"], ["--on-bad-line", "skip"]);
+    for name in ["edges.tsv", "./edges.tsv", "link.tsv", "hard.tsv", &full] {
+        let before = listed(path);
+        for args in [
+            vec!["cluster", "edges.tsv", "-o", name],
+            vec!["cluster", name, "-o", "edges.tsv"],
+            [&["cluster", "edges.tsv", "--report", name], &output[..]].concat(),
+            [&["cluster", "edges.tsv", "--representatives", name], &output[..]].concat(),
+            [&["cluster", "edges.tsv", "--rejects", name], &output[..], &rejects].concat(),
+            [&["build", "edges.tsv", "--rejects", name], &output[..], &rejects].concat(),
+            [&["build", "edges.tsv", "--report", name], &output[..]].concat(),
+            vec!["cluster", "hard.tsv", "--nodes", "edges.tsv", "-o", name],
+        ] {
+            refused(path, &args, 2, "is both an input and");
+            assert_eq!(std::fs::read_to_string(path.join("edges.tsv")).unwrap(), EDGES);
+        }
+        assert_eq!(listed(path), before);
+    }
+    assert!(run(path, &["build", "edges.tsv", "-o", "graph"]).status.success());
+    refused(path, &["cluster", "graph", "-o", "graph/arcs"], 2, "is both an input and");
+    assert!(run(path, &["inspect", "graph", "--verify"]).status.success());
+}
+
+#[test]
+fn nothing_is_written_to_one_place_twice() {
+    let directory = directory();
+    let path = directory.path();
+    for args in [
+        ["-o", "w", "--work-dir", "w"],
+        ["-o", "w", "--report", "w"],
+        ["-o", "w", "--representatives", "w"],
+    ] {
+        refused(path, &[&["cluster", "edges.tsv"], &args[..]].concat(), 2, "`w` is both");
+    }
+    refused(path, &["build", "edges.tsv", "-o", "w", "--work-dir", "w"], 2, "`w` is both");
+    assert_eq!(listed(path).len(), 1);
+}
+
+#[test]
+fn files_that_are_no_files_are_read_or_refused() {
+    let directory = directory();
+    let path = directory.path();
+    let _socket = UnixListener::bind(path.join("socket")).unwrap();
+    let before = listed(path);
+    for (input, status, text) in [
+        (".", 1, "is a directory"),
+        ("socket", 1, "cannot open `socket`"),
+        ("/dev/null", 3, "no edges"),
+        ("/dev/zero", 3, "/dev/zero"),
+    ] {
+        for command in ["cluster", "build"] {
+            refused(path, &[command, input, "-o", "out"], status, text);
+            assert_eq!(listed(path), before, "{command} {input}");
+        }
+    }
+    refused(path, &["cluster", "edges.tsv", "-o", "socket"], 1, "socket");
+    refused(path, &["cluster", "edges.tsv", "-o", "/dev/full"], 4, "/dev/full");
+    assert_eq!(listed(path), before);
+    assert!(Command::new("mkfifo").arg(path.join("pipe")).status().unwrap().success());
+    let job = outcore(path, &["cluster", "pipe", "-o", "piped.tsv"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::fs::write(path.join("pipe"), EDGES).unwrap();
+    let done = job.wait_with_output().unwrap();
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert!(run(path, &["cluster", "edges.tsv", "-o", "out.tsv"]).status.success());
+    let read = |name| std::fs::read(path.join(name)).unwrap();
+    assert_eq!(read("piped.tsv"), read("out.tsv"));
+}
+
+/// A zstd frame of blocks of 128 KiB, each of which is one byte again and again: 4 bytes in the file.
+fn repeated(byte: u8, blocks: u32) -> Vec<u8> {
+    // Magic, no options, a window of 128 KiB.
+    let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0x00, 7 << 3];
+    for block in 1..=blocks {
+        let header = (128u32 << 10) << 3 | 1 << 1 | u32::from(block == blocks);
+        frame.extend(&header.to_le_bytes()[..3]);
+        frame.push(byte);
+    }
+    frame
+}
+
+/// A zstd frame with this text in one block, as it is.
+fn stored(text: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0x00, 7 << 3];
+    frame.extend(&((text.len() as u32) << 3 | 1).to_le_bytes()[..3]);
+    frame.extend(text);
+    frame
+}
+
+/// The most memory that the job of `report` has had.
+fn peak_bytes(report: &Path) -> u64 {
+    let text = std::fs::read_to_string(report).unwrap();
+    let rest = text.split("\"peak_memory_bytes\": ").nth(1).unwrap();
+    rest.split([',', '\n']).next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_gigabyte_line_is_named_or_skipped_inside_the_memory() {
+    let directory = directory();
+    let path = directory.path();
+    let bomb = [stored(b"a\tb\t1\n"), repeated(b'x', 8 << 10), stored(b"\nb\tc\t2\n")].concat();
+    assert!(bomb.len() < 100_000);
+    std::fs::write(path.join("bomb.zst"), bomb).unwrap();
+    refused(path, &["cluster", "bomb.zst", "-o", "out.tsv"], 3, "bomb.zst:2:1");
+    let args = ["cluster", "bomb.zst", "-o", "out.tsv", "--on-bad-line", "skip"];
+    let more = ["--rejects", "rejects.tsv", "--report", "report.json"];
+    let done = run(path, &[&args[..], &more, &LIMIT].concat());
+    assert!(done.status.success(), "{}", stderr(&done));
+    let out = std::fs::read_to_string(path.join("out.tsv")).unwrap();
+    assert_eq!(out, "a\t0\nb\t0\nc\t0\n");
+    let peak = peak_bytes(&path.join("report.json"));
+    assert!(peak < MEMORY_MOST, "{peak} bytes");
+    // The reject tells of the line, and does not hold it.
+    let rejects = std::fs::metadata(path.join("rejects.tsv")).unwrap().len();
+    assert!(rejects < 4 * MIB, "{rejects} bytes");
+}
+
+#[test]
+fn what_expands_a_thousandfold_is_read_inside_the_memory() {
+    let directory = directory();
+    let path = directory.path();
+    // Names of nearly 64 KiB: few lines in many bytes, which pack well.
+    let name = |letter: &str| letter.repeat(60_000);
+    let line = format!("{}\t{}\n", name("a"), name("b"));
+    let file = std::fs::File::create(path.join("bomb.gz")).unwrap();
+    let mut gzip =
+        Command::new("gzip").arg("-9").stdin(Stdio::piped()).stdout(file).spawn().unwrap();
+    let mut text = gzip.stdin.take().unwrap();
+    for _ in 0..3000 {
+        text.write_all(line.as_bytes()).unwrap();
+    }
+    drop(text);
+    assert!(gzip.wait().unwrap().success());
+    assert!(std::fs::metadata(path.join("bomb.gz")).unwrap().len() < MIB);
+    let args = ["cluster", "bomb.gz", "-o", "out.tsv", "--report", "report.json"];
+    let done = run(path, &[&args[..], &LIMIT].concat());
+    assert!(done.status.success(), "{}", stderr(&done));
+    let peak = peak_bytes(&path.join("report.json"));
+    assert!(peak < MEMORY_MOST, "{peak} bytes");
+}
+
+#[test]
+fn a_frame_that_asks_for_gigabytes_of_memory_is_refused() {
+    let directory = directory();
+    let path = directory.path();
+    let mut frame = stored(EDGES.as_bytes());
+    for exponent in [18, 21] {
+        // Windows of 256 MiB and 2 GiB.
+        frame[5] = exponent << 3;
+        std::fs::write(path.join("window.zst"), &frame).unwrap();
+        let output = run(path, &[&["cluster", "window.zst", "-o", "out.tsv"], &LIMIT[..]].concat());
+        let told = stderr(&output);
+        assert!([3, 4].map(Some).contains(&output.status.code()), "{told}");
+        assert!(told.contains("help: "), "{told}");
+    }
+}
+
+/// Most resident memory so far of a process.
+fn resident_most(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+#[test]
+fn a_stream_without_end_stays_inside_the_memory_and_can_be_stopped() {
+    let directory = directory();
+    let mut source =
+        Command::new("yes").arg("some-name other-name").stdout(Stdio::piped()).spawn().unwrap();
+    let mut job = outcore(directory.path(), &["cluster", "-", "-o", "out.tsv", "-t", "2", "-q"])
+        .args(LIMIT)
+        .stdin(source.stdout.take().unwrap())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    let most = resident_most(job.id());
+    assert!(job.try_wait().unwrap().is_none(), "the job goes on as long as the stream");
+    let begin = Instant::now();
+    let sent = Command::new("kill").args(["-INT", &job.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let status = job.wait().unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(20), "it was heard late");
+    source.kill().unwrap();
+    source.wait().unwrap();
+    let mut told = String::new();
+    job.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert_eq!(status.code(), Some(130), "{told}");
+    assert!(most < MEMORY_MOST, "{most} bytes");
+    assert_eq!(listed(directory.path()), [directory.path().join("edges.tsv")]);
+}
+
+/// A manifest of a job whose process is dead.
+const LEFT: &str = "{\"format\":\"outcore work directory\",\"version\":1,\"process\":4294967295}";
+
+/// Somebody who may write in the directory has prepared the names that the job will use.
+#[test]
+fn what_a_prepared_link_leads_to_is_neither_written_nor_removed() {
+    let directory = directory();
+    let (path, victim) = (directory.path(), tempfile::tempdir().unwrap());
+    let precious = victim.path().join("precious");
+    std::fs::write(&precious, "precious").unwrap();
+    std::fs::write(victim.path().join("manifest.json"), LEFT).unwrap();
+    let untouched = listed(victim.path());
+    for (link, target, text) in [
+        (".out.tsv.outcore", victim.path(), "is a link, or of another user"),
+        ("out.tsv.part", &precious, "cannot create `out.tsv`"),
+    ] {
+        symlink(target, path.join(link)).unwrap();
+        let output = run(path, &["cluster", "edges.tsv", "-o", "out.tsv"]);
+        let told = stderr(&output);
+        assert!(!output.status.success() && told.contains(text), "{link}: {told}");
+        assert_eq!(listed(victim.path()), untouched, "{link}");
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious", "{link}");
+        assert!(path.join(link).is_symlink(), "{link}");
+        std::fs::remove_file(path.join(link)).unwrap();
+    }
+    // A work directory that is a link is what the user has typed.
+    std::fs::create_dir(victim.path().join("work")).unwrap();
+    symlink(victim.path().join("work"), path.join("work")).unwrap();
+    let done = run(path, &["cluster", "edges.tsv", "-o", "out.tsv", "--work-dir", "work"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert_eq!(listed(&victim.path().join("work")).len(), 0);
+    // A result that was a link becomes a file; what it led to stays.
+    std::fs::remove_file(path.join("out.tsv")).unwrap();
+    symlink(&precious, path.join("out.tsv")).unwrap();
+    let done = run(path, &["cluster", "edges.tsv", "-o", "out.tsv"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+    assert!(!path.join("out.tsv").is_symlink());
+}
+
+#[test]
+fn a_directory_that_another_user_has_prepared_is_not_used() {
+    let directory = directory();
+    let path = directory.path();
+    let prepared = path.join(".out.tsv.outcore");
+    std::fs::create_dir(&prepared).unwrap();
+    std::fs::write(prepared.join("manifest.json"), LEFT).unwrap();
+    if chown(&prepared, Some(65534), Some(65534)).is_err() {
+        return eprintln!("skipped: only root can give a directory to another user");
+    }
+    refused(path, &["cluster", "edges.tsv", "-o", "out.tsv"], 2, "is a link, or of another user");
+    assert_eq!(listed(&prepared), [prepared.join("manifest.json")]);
+    chown(&prepared, Some(0), Some(0)).unwrap();
+    let done = run(path, &["cluster", "edges.tsv", "-o", "out.tsv"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert!(!prepared.exists());
+}

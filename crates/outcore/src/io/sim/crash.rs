@@ -1,0 +1,168 @@
+//! What a power loss leaves of a file.
+//!
+//! Of what was written since the last sync, each sector is there or not: all of it, nothing, or a
+//! mixture in which a write is whole, missing, cut off, or full of holes, and a later one is there without
+//! an earlier one. A sync that fails is as bad: the system may drop what it could not write, and
+//! the next sync knows nothing of it.
+
+/// The disk writes these whole, or not at all.
+const SECTOR_BYTES: usize = 512;
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut value = self.0;
+        value = (value ^ value >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        value = (value ^ value >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        value ^ value >> 31
+    }
+
+    /// A number below `end`, or 0.
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end.max(1)
+    }
+
+    fn coin(&mut self) -> bool {
+        self.below(2) == 0
+    }
+}
+
+/// A file's bytes, now and as far as they are safe.
+#[derive(Default)]
+pub(super) struct Content {
+    bytes: Vec<u8>,
+    /// When it was last written, in steps of the storage.
+    pub(super) modified: u64,
+    /// There if it is to be known what a power loss would leave.
+    durable: Option<Durable>,
+}
+
+struct Durable {
+    bytes: Vec<u8>,
+    /// What came after the last sync.
+    changes: Vec<Change>,
+}
+
+enum Change {
+    Write { offset: usize, bytes: Vec<u8> },
+    Resize(usize),
+}
+
+impl Change {
+    fn apply(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::Write { offset, bytes } => write(to, *offset, bytes),
+            Self::Resize(len) => to.resize(*len, 0),
+        }
+    }
+
+    /// Applies what a power loss leaves of it.
+    fn apply_torn(&self, to: &mut Vec<u8>, random: &mut Random) {
+        let Self::Write { offset, bytes } = self else {
+            if random.coin() {
+                self.apply(to);
+            }
+            return;
+        };
+        let end = offset + bytes.len();
+        let sectors = end.div_ceil(SECTOR_BYTES) - offset / SECTOR_BYTES;
+        let cut = random.below(sectors as u64 + 1) as usize;
+        let shape = random.below(4);
+        for sector in 0..sectors {
+            let is_there = match shape {
+                0 => true,
+                1 => false,
+                2 => sector < cut,
+                _ => random.coin(),
+            };
+            if is_there {
+                let begin = (offset / SECTOR_BYTES + sector) * SECTOR_BYTES;
+                let (from, until) = (begin.max(*offset), (begin + SECTOR_BYTES).min(end));
+                write(to, from, &bytes[from - offset..until - offset]);
+            }
+        }
+    }
+}
+
+fn write(to: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
+    let end = offset + bytes.len();
+    if to.len() < end {
+        to.resize(end, 0);
+    }
+    to[offset..end].copy_from_slice(bytes);
+}
+
+impl Content {
+    /// An empty file; `is_tracked` if it is to be known what a power loss would leave.
+    pub(super) fn new(is_tracked: bool) -> Self {
+        let durable = is_tracked.then(|| Durable { bytes: Vec::new(), changes: Vec::new() });
+        Self { durable, ..Self::default() }
+    }
+
+    /// A file that is there for good.
+    pub(super) fn of(bytes: &[u8], modified: u64, is_tracked: bool) -> Self {
+        let mut content = Self { bytes: bytes.to_vec(), modified, durable: None };
+        if is_tracked {
+            content.track();
+        }
+        content
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    /// From now on it is known what a power loss would leave; what there is is safe.
+    pub(super) fn track(&mut self) {
+        self.durable = Some(Durable { bytes: self.bytes.clone(), changes: Vec::new() });
+    }
+
+    pub(super) fn write(&mut self, offset: u64, bytes: &[u8], now: u64) {
+        self.change(Change::Write { offset: offset as usize, bytes: bytes.to_vec() }, now);
+    }
+
+    pub(super) fn resize(&mut self, len: u64, now: u64) {
+        self.change(Change::Resize(len as usize), now);
+    }
+
+    fn change(&mut self, change: Change, now: u64) {
+        change.apply(&mut self.bytes);
+        self.modified = now;
+        if let Some(durable) = &mut self.durable {
+            durable.changes.push(change);
+        }
+    }
+
+    pub(super) fn sync(&mut self) {
+        if self.durable.is_some() {
+            self.track();
+        }
+    }
+
+    /// Leaves what a power loss, or a failed sync, leaves.
+    pub(super) fn lose(&mut self, random: &mut Random) {
+        let Some(durable) = self.durable.take() else { return };
+        let extent = random.below(4);
+        let mut bytes = durable.bytes;
+        for change in durable.changes {
+            match extent {
+                0 => change.apply(&mut bytes),
+                1 => {}
+                _ => change.apply_torn(&mut bytes, random),
+            }
+        }
+        self.bytes = bytes;
+        self.track();
+    }
+}

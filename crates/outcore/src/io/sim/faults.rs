@@ -1,0 +1,119 @@
+//! What goes wrong on the simulated storage, and when: a plan, and the counters that it goes by.
+
+use super::crash::Random;
+use super::locked;
+use crate::io::ALIGNMENT;
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// When operations fail.
+#[derive(Debug, Clone, Copy)]
+pub struct Fault {
+    /// The first operation to fail, from 0.
+    pub at: u64,
+    /// Whether all later operations fail too.
+    pub forever: bool,
+    /// What the failure is.
+    pub kind: io::ErrorKind,
+}
+
+/// The longest transfer where they are cut short.
+const SHORT_BYTES: usize = ALIGNMENT;
+
+#[derive(Default)]
+pub(super) struct Faults {
+    operations: AtomicU64,
+    failed: AtomicBool,
+    fault: Mutex<Option<Fault>>,
+    short: AtomicBool,
+    /// The seed of interruptions.
+    interrupts: Mutex<Option<u64>>,
+    transfers: AtomicU64,
+    /// Operations and removals before the power goes off.
+    power_loss: Mutex<Option<u64>>,
+    steps: AtomicU64,
+    off: AtomicBool,
+}
+
+impl Faults {
+    pub(super) fn set_fault(&self, fault: Option<Fault>) {
+        self.operations.store(0, Ordering::SeqCst);
+        self.failed.store(false, Ordering::SeqCst);
+        *locked(&self.fault) = fault;
+    }
+
+    pub(super) fn operation_count(&self) -> u64 {
+        self.operations.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn set_short_transfers(&self, short: bool) {
+        self.short.store(short, Ordering::SeqCst);
+    }
+
+    pub(super) fn set_interrupts(&self, seed: Option<u64>) {
+        *locked(&self.interrupts) = seed;
+    }
+
+    pub(super) fn set_power_loss(&self, after: Option<u64>) {
+        self.steps.store(0, Ordering::SeqCst);
+        self.off.store(false, Ordering::SeqCst);
+        *locked(&self.power_loss) = after;
+    }
+
+    pub(super) fn step_count(&self) -> u64 {
+        self.steps.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn is_off(&self) -> bool {
+        self.off.load(Ordering::SeqCst)
+    }
+
+    /// Before anything that changes the storage: fails if the power is off by now.
+    pub(super) fn step(&self) -> io::Result<()> {
+        let number = self.steps.fetch_add(1, Ordering::SeqCst);
+        if locked(&self.power_loss).is_some_and(|after| number >= after) {
+            self.off.store(true, Ordering::SeqCst);
+        }
+        self.powered()
+    }
+
+    /// Fails if the power is off.
+    pub(super) fn powered(&self) -> io::Result<()> {
+        if self.is_off() { Err(io::Error::other("the power is off")) } else { Ok(()) }
+    }
+
+    /// Before an operation: fails if it is its turn.
+    pub(super) fn operation(&self) -> io::Result<()> {
+        self.step()?;
+        let number = self.operations.fetch_add(1, Ordering::SeqCst);
+        if let Some(fault) = *locked(&self.fault)
+            && (number == fault.at || fault.forever && number > fault.at)
+        {
+            self.failed.store(true, Ordering::SeqCst);
+            return Err(fault.kind.into());
+        }
+        Ok(())
+    }
+
+    /// Before an operation that moves `bytes`: gives how many of them are moved.
+    pub(super) fn transfer(&self, bytes: usize, is_direct: bool) -> io::Result<usize> {
+        let number = self.transfers.fetch_add(1, Ordering::SeqCst);
+        if let Some(seed) = *locked(&self.interrupts)
+            && Random::new(seed ^ number).below(3) == 0
+        {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        self.operation()?;
+        if !self.short.load(Ordering::SeqCst) {
+            return Ok(bytes);
+        }
+        // Most of them stop at odd places; direct transfers cannot.
+        let odd = 1 + Random::new(number).below(SHORT_BYTES as u64) as usize;
+        Ok(bytes.min(if is_direct { SHORT_BYTES } else { odd }))
+    }
+}

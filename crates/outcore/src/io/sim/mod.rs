@@ -1,0 +1,376 @@
+//! A simulated storage in memory, for tests. Deterministic: the n-th operation is the n-th operation.
+//!
+//! It can fail any chosen operation, once or for ever ([`Sim::set_fault`]), cut every transfer short,
+//! interrupt transfers, and become full. It can lose its power after any operation
+//! ([`Sim::set_power_loss`]), and then shows what could be left: of what was not synced, a part
+//! ([`Sim::crash`]). And it can be given a [`Speed`]: then each transfer takes virtual time, told by
+//! [`Sim::seconds`], and direct files are direct.
+
+mod crash;
+mod faults;
+mod speed;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use faults::Fault;
+pub use speed::{Curve, Speed};
+
+use super::{Entry, File, Mode, Storage};
+use crash::{Content, Random};
+use faults::Faults;
+use speed::Clock;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tree::{Shared, Tree};
+
+#[derive(Default)]
+struct State {
+    /// Locked before the content of any file.
+    tree: Mutex<Tree>,
+    faults: Faults,
+    clock: Clock,
+    /// Most bytes that all files may have together.
+    most_bytes: Mutex<Option<u64>>,
+    /// Files put in place so far: the time of the next.
+    put: AtomicU64,
+}
+
+/// The simulated storage; clones share their files.
+#[derive(Clone, Default)]
+pub struct Sim(Arc<State>);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Sim {
+    /// An empty storage without faults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn tree(&self) -> MutexGuard<'_, Tree> {
+        locked(&self.0.tree)
+    }
+
+    /// Plans a fault and starts counting operations anew. A sync that fails loses, as
+    /// elsewhere, some of what was to be synced, if [`Sim::track`] was called before. Removals never fail:
+    /// a fault in cleaning up could not be told apart from the first one.
+    pub fn set_fault(&self, fault: Option<Fault>) {
+        self.0.faults.set_fault(fault);
+    }
+
+    /// Makes every transfer move at most a few bytes.
+    pub fn set_short_transfers(&self, short: bool) {
+        self.0.faults.set_short_transfers(short);
+    }
+
+    /// Interrupts every third transfer before it begins, as this seed says.
+    pub fn set_interrupts(&self, seed: Option<u64>) {
+        self.0.faults.set_interrupts(seed);
+    }
+
+    /// Leaves room for so many bytes more; what is removed makes room again. [`Storage::free_bytes`] does
+    /// not tell, as if another program had filled the disk.
+    pub fn set_full_after(&self, bytes: Option<u64>) {
+        let most = bytes.map(|bytes| bytes + self.used_bytes(None));
+        *locked(&self.0.most_bytes) = most;
+    }
+
+    /// Operations since the fault was set.
+    pub fn operation_count(&self) -> u64 {
+        self.0.faults.operation_count()
+    }
+
+    /// Whether the planned fault has happened.
+    pub fn has_failed(&self) -> bool {
+        self.0.faults.has_failed()
+    }
+
+    /// From now on it is known what a power loss would leave. What there is is safe.
+    pub fn track(&self) {
+        self.tree().track();
+    }
+
+    /// Starts counting steps (operations and removals) anew; after so many of them nothing works any
+    /// more, until [`Sim::crash`].
+    pub fn set_power_loss(&self, after: Option<u64>) {
+        self.0.faults.set_power_loss(after);
+    }
+
+    /// Operations and removals since the power loss was planned.
+    pub fn step_count(&self) -> u64 {
+        self.0.faults.step_count()
+    }
+
+    /// Whether the power is off.
+    pub fn is_off(&self) -> bool {
+        self.0.faults.is_off()
+    }
+
+    /// Leaves what could be there after a power loss now, as the seed says, and turns the power on. Needs
+    /// [`Sim::track`] before.
+    pub fn crash(&self, seed: u64) {
+        let mut tree = self.tree();
+        assert!(tree.is_tracked(), "nobody knows what is safe");
+        tree.crash(&mut Random::new(seed));
+        self.0.faults.set_power_loss(None);
+    }
+
+    /// Flips the bits of `mask` in one byte of a file, without an operation.
+    pub fn damage(&self, path: impl AsRef<Path>, at: usize, mask: u8) {
+        let file = self.tree().file(path.as_ref()).expect("a test damages files that are there");
+        locked(&file).bytes_mut()[at] ^= mask;
+    }
+
+    /// Puts a file in place without an operation.
+    pub fn put(&self, path: impl AsRef<Path>, bytes: &[u8]) {
+        let modified = self.0.put.fetch_add(1, Ordering::SeqCst);
+        let mut tree = self.tree();
+        let content = Content::of(bytes, modified, tree.is_tracked());
+        tree.put(path.as_ref(), content);
+    }
+
+    /// A file's bytes, without an operation.
+    pub fn get(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
+        self.tree().file(path.as_ref()).map(|file| locked(&file).bytes().to_vec())
+    }
+
+    /// All files, without an operation.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.tree().files().into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// Gives transfers a duration in virtual time.
+    pub fn set_speed(&self, speed: Speed) {
+        self.0.clock.set_speed(speed);
+    }
+
+    /// Virtual time that has passed.
+    pub fn seconds(&self) -> f64 {
+        self.0.clock.seconds()
+    }
+
+    fn operation(&self) -> io::Result<()> {
+        self.0.faults.operation()
+    }
+
+    /// Bytes of all files, perhaps but one.
+    fn used_bytes(&self, except: Option<&Shared>) -> u64 {
+        let files = self.tree().files();
+        let counted =
+            files.iter().filter(|(_, file)| !except.is_some_and(|e| Arc::ptr_eq(e, file)));
+        counted.map(|(_, file)| locked(file).bytes().len() as u64).sum()
+    }
+
+    /// Runs `change` on a file that may grow from its length to `end`, or to as much of it as there is
+    /// room for.
+    fn grow<T>(
+        &self,
+        file: &Shared,
+        end: u64,
+        change: impl FnOnce(&mut Content, u64) -> io::Result<T>,
+    ) -> io::Result<T> {
+        // Who may grow is decided for one after the other.
+        let limit = locked(&self.0.most_bytes);
+        let Some(most) = *limit else {
+            drop(limit);
+            return change(&mut locked(file), end);
+        };
+        let used = self.used_bytes(Some(file));
+        change(&mut locked(file), end.min(most.saturating_sub(used)))
+    }
+
+    /// Fails if there is no room for anything.
+    fn has_room(&self) -> io::Result<()> {
+        let Some(most) = *locked(&self.0.most_bytes) else { return Ok(()) };
+        if self.used_bytes(None) < most { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Shared> {
+        self.has_room()?;
+        self.tree().create(path, self.step_count())
+    }
+}
+
+impl Storage for Sim {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn File>> {
+        self.operation()?;
+        let content = match mode {
+            Mode::Read | Mode::ReadDirect => {
+                self.tree().file(path).ok_or(io::ErrorKind::NotFound)?
+            }
+            Mode::Create | Mode::CreateDirect => self.create(path)?,
+        };
+        let is_direct = matches!(mode, Mode::ReadDirect | Mode::CreateDirect);
+        let direct = is_direct && self.0.clock.has_speed();
+        self.0.clock.opened(path);
+        Ok(Box::new(SimFile { sim: self.clone(), path: path.to_path_buf(), content, direct }))
+    }
+
+    fn open_stream(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+        let _ = self.open(path, Mode::Read)?;
+        let bytes = self.get(path).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Box::new(SimStream { sim: self.clone(), bytes: io::Cursor::new(bytes) }))
+    }
+
+    fn create_stream(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
+        self.operation()?;
+        Ok(Box::new(SimSink { sim: self.clone(), content: self.create(path)? }))
+    }
+
+    /// If [`Sim::track`] was called, two operations: when the second fails, the file has its name already.
+    fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.operation()?;
+        self.tree().rename(from, to)?;
+        if self.tree().is_tracked() {
+            self.operation()?;
+        }
+        self.tree().sync_parent(to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.faults.step()?;
+        self.tree().remove(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.operation()?;
+        self.has_room()?;
+        self.tree().create_directory(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        self.0.faults.step()?;
+        self.tree().remove_directory(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
+        self.0.faults.powered()?;
+        self.tree().list(directory)
+    }
+
+    fn entry(&self, path: &Path) -> io::Result<Entry> {
+        self.0.faults.powered()?;
+        self.tree().entry(path)
+    }
+
+    fn is_regular(&self, path: &Path) -> bool {
+        self.tree().file(path).is_some()
+    }
+
+    fn free_bytes(&self, _path: &Path) -> io::Result<u64> {
+        Ok(1 << 40)
+    }
+}
+
+struct SimFile {
+    sim: Sim,
+    path: PathBuf,
+    content: Shared,
+    direct: bool,
+}
+
+impl Drop for SimFile {
+    fn drop(&mut self) {
+        self.sim.0.clock.closed(&self.path);
+    }
+}
+
+impl File for SimFile {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let most = self.sim.0.faults.transfer(into.len(), self.direct)?;
+        let content = locked(&self.content);
+        let rest = content.bytes().get(offset as usize..).unwrap_or_default();
+        let count = rest.len().min(most);
+        into[..count].copy_from_slice(&rest[..count]);
+        self.sim.0.clock.pass(&self.path, |speed| speed.read, count);
+        Ok(count)
+    }
+
+    fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<usize> {
+        let most = self.sim.0.faults.transfer(from.len(), self.direct)?;
+        let now = self.sim.step_count();
+        let count = self.sim.grow(&self.content, offset + most as u64, |content, end| {
+            let end = end.max(content.bytes().len() as u64);
+            let count = most.min(end.saturating_sub(offset) as usize);
+            if count == 0 && most > 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            content.write(offset, &from[..count], now);
+            Ok(count)
+        })?;
+        self.sim.0.clock.pass(&self.path, |speed| speed.write, count);
+        Ok(count)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(locked(&self.content).bytes().len() as u64)
+    }
+
+    fn set_bytes(&self, bytes: u64) -> io::Result<()> {
+        self.sim.operation()?;
+        let now = self.sim.step_count();
+        self.sim.grow(&self.content, bytes, |content, end| {
+            if bytes > end.max(content.bytes().len() as u64) {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            content.resize(bytes, now);
+            Ok(())
+        })
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let done = self.sim.operation();
+        let mut content = locked(&self.content);
+        match &done {
+            Ok(()) => content.sync(),
+            Err(_) if self.sim.is_off() => {}
+            Err(_) => content.lose(&mut Random::new(self.sim.step_count())),
+        }
+        done
+    }
+
+    fn is_direct(&self) -> bool {
+        self.direct
+    }
+}
+
+struct SimStream {
+    sim: Sim,
+    bytes: io::Cursor<Vec<u8>>,
+}
+
+impl io::Read for SimStream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.sim.0.faults.transfer(into.len(), false)?;
+        self.bytes.read(&mut into[..count])
+    }
+}
+
+struct SimSink {
+    sim: Sim,
+    content: Shared,
+}
+
+impl io::Write for SimSink {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        let most = self.sim.0.faults.transfer(from.len(), false)?;
+        let offset = locked(&self.content).bytes().len() as u64;
+        let now = self.sim.step_count();
+        self.sim.grow(&self.content, offset + most as u64, |content, end| {
+            let count = most.min(end.saturating_sub(offset) as usize);
+            if count == 0 && most > 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            content.write(offset, &from[..count], now);
+            Ok(count)
+        })
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.sim.operation()
+    }
+}

@@ -1,0 +1,246 @@
+use super::*;
+use crate::error::ErrorKind;
+use crate::io::Files;
+use std::collections::BTreeSet;
+
+fn at(path: &str) -> &Path {
+    Path::new(path)
+}
+
+fn written(sim: &Sim, path: &str, bytes: &[u8]) -> Box<dyn File> {
+    let file = sim.open(at(path), Mode::Create).unwrap();
+    assert_eq!(file.write_at(0, bytes).unwrap(), bytes.len());
+    file
+}
+
+/// A storage with a directory that is safe.
+fn tracked() -> Sim {
+    let sim = Sim::new();
+    sim.create_directory(at("/d")).unwrap();
+    sim.track();
+    sim
+}
+
+/// What is there after a power loss, for many seeds.
+fn after_crashes(make: impl Fn() -> Sim) -> Vec<Sim> {
+    let crash = |seed| {
+        let sim = make();
+        sim.crash(seed);
+        sim
+    };
+    (0..400).map(crash).collect()
+}
+
+#[test]
+fn what_was_synced_stays() {
+    for sim in after_crashes(|| {
+        let sim = tracked();
+        sim.put("/d/there", b"before");
+        let file = written(&sim, "/d/new.part", &[7; 2000]);
+        file.sync().unwrap();
+        sim.publish(at("/d/new.part"), at("/d/new")).unwrap();
+        sim
+    }) {
+        assert_eq!(sim.paths(), ["/d/new", "/d/there"].map(PathBuf::from));
+        assert_eq!(sim.get("/d/new").unwrap(), [7; 2000]);
+        assert_eq!(sim.get("/d/there").unwrap(), b"before");
+    }
+}
+
+#[test]
+fn what_was_not_synced_is_kept_lost_or_torn_at_sectors() {
+    let (mut kept, mut lost, mut cut, mut holes, mut second_alone) = (0, 0, 0, 0, 0);
+    for sim in after_crashes(|| {
+        let sim = tracked();
+        // The first write begins and ends inside a sector.
+        let file = written(&sim, "/d/file", &[0; 5000]);
+        file.sync().unwrap();
+        sim.publish(at("/d/file"), at("/d/file")).unwrap();
+        file.write_at(100, &[1; 1900]).unwrap();
+        file.write_at(2000, &[2; 3000]).unwrap();
+        sim
+    }) {
+        let bytes = sim.get("/d/file").unwrap();
+        assert_eq!(bytes.len(), 5000);
+        // Each sector, on either side of where the second write begins, is of one kind.
+        for (begin, end, value) in [(100, 512, 1), (512, 1024, 1), (1536, 2000, 1), (2000, 2048, 2)]
+        {
+            let part = &bytes[begin..end];
+            assert!(part.iter().all(|&byte| byte == part[0]), "{begin}..{end}");
+            assert!(part[0] == 0 || part[0] == value);
+        }
+        assert!(bytes[..100].iter().all(|&byte| byte == 0));
+        let sectors = [100, 512, 1024, 1536].map(|begin| bytes[begin] == 1);
+        let second = bytes[2048..].iter().filter(|&&byte| byte == 2).count();
+        kept += u32::from(sectors == [true; 4] && second == 2952);
+        lost += u32::from(sectors == [false; 4] && second == 0);
+        cut += u32::from(sectors == [true, true, false, false]);
+        holes += u32::from(sectors == [true, false, true, false]);
+        second_alone += u32::from(sectors == [false; 4] && second == 2952);
+    }
+    for count in [kept, lost, cut, holes, second_alone] {
+        assert!(count > 0, "{kept} {lost} {cut} {holes} {second_alone}");
+    }
+    assert!(kept < 300 && lost < 300, "{kept} {lost}");
+}
+
+#[test]
+fn of_a_directorys_changes_the_first_ones_are_kept() {
+    let mut seen = BTreeSet::new();
+    for sim in after_crashes(|| {
+        let sim = tracked();
+        sim.put("/d/old", b"");
+        for name in ["/d/a", "/d/b"] {
+            written(&sim, name, b"x");
+        }
+        sim.remove(at("/d/old")).unwrap();
+        // Not a publication: nothing is synced.
+        sim.tree().rename(at("/d/a"), at("/d/c")).unwrap();
+        sim
+    }) {
+        let names: Vec<_> = sim
+            .paths()
+            .iter()
+            .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+            .collect();
+        seen.insert(names.join(" "));
+    }
+    assert_eq!(Vec::from_iter(seen), ["a b", "a b old", "a old", "b c", "old"]);
+}
+
+#[test]
+fn a_directory_that_is_made_again_holds_nothing_of_the_one_before() {
+    for sim in after_crashes(|| {
+        let sim = tracked();
+        sim.put("/d/work/left", b"");
+        sim.remove(at("/d/work/left")).unwrap();
+        sim.remove_directory(at("/d/work")).unwrap();
+        sim.create_directory(at("/d/work")).unwrap();
+        let file = written(&sim, "/d/work/new", b"");
+        file.sync().unwrap();
+        // The file's entry is safe, that of its directory is not.
+        sim.publish(at("/d/work/new"), at("/d/work/new")).unwrap();
+        sim
+    }) {
+        let paths = sim.paths();
+        assert!(paths.len() <= 1, "{paths:?}");
+        let is_old = paths == [PathBuf::from("/d/work/left")];
+        let is_new = paths == [PathBuf::from("/d/work/new")];
+        let there = sim.entry(at("/d/work")).is_ok();
+        assert!(is_old || is_new || paths.is_empty(), "{paths:?}");
+        assert!(there || paths.is_empty());
+    }
+}
+
+#[test]
+fn nothing_works_without_power_and_everything_after_the_crash() {
+    for steps in 0..8 {
+        let sim = tracked();
+        sim.put("/d/there", b"1");
+        sim.set_power_loss(Some(steps));
+        let work = || -> io::Result<()> {
+            let file = sim.open(at("/d/file"), Mode::Create)?;
+            file.write_at(0, b"2")?;
+            file.sync()?;
+            sim.publish(at("/d/file"), at("/d/named"))?;
+            sim.remove(at("/d/there"))?;
+            sim.create_directory(at("/d/e"))
+        };
+        assert_eq!(work().is_ok(), steps > 6, "{steps}");
+        assert_eq!(sim.is_off(), steps <= 6);
+        if sim.is_off() {
+            assert!(sim.open(at("/d/there"), Mode::Read).is_err());
+            assert!(sim.remove(at("/d/there")).is_err());
+            assert!(sim.entry(at("/d")).is_err() && sim.list(at("/d")).is_err());
+        }
+        sim.crash(steps);
+        let named = sim.get("/d/named");
+        assert!(named.is_none() || named.as_deref() == Some(b"2"));
+        assert!(named.is_some() || steps < 5, "a published file is gone");
+        assert!(sim.list(at("/d")).is_ok());
+        written(&sim, "/d/after", b"3");
+    }
+}
+
+#[test]
+fn a_sync_that_fails_loses_something_and_the_next_one_does_not_bring_it_back() {
+    let mut lost = 0;
+    for at_write in 0..40 {
+        let sim = tracked();
+        let file = written(&sim, "/d/file", &vec![1; 512 * (at_write + 1)]);
+        sim.set_fault(Some(Fault { at: 0, forever: false, kind: io::ErrorKind::Other }));
+        file.sync().unwrap_err();
+        let left = sim.get("/d/file").unwrap();
+        file.sync().unwrap();
+        assert_eq!(sim.get("/d/file").unwrap(), left);
+        lost += u32::from(left != vec![1; 512 * (at_write + 1)]);
+    }
+    assert!(lost > 10 && lost < 40, "{lost}");
+}
+
+#[test]
+fn a_full_disk_takes_what_fits_and_has_room_again_when_files_are_removed() {
+    let sim = Sim::new();
+    sim.put("/in", &[0; 100]);
+    sim.put("/old", &[0; 50]);
+    sim.set_full_after(Some(1000));
+    let file = written(&sim, "/a", &[1; 900]);
+    assert_eq!(file.write_at(900, &[1; 300]).unwrap(), 100);
+    let full = file.write_at(1000, &[1]).unwrap_err();
+    assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+    // What is there can still be overwritten, and cut.
+    assert_eq!(file.write_at(500, &[2; 500]).unwrap(), 500);
+    let create = |path| sim.open(at(path), Mode::Create).map(drop).map_err(|e| e.kind());
+    assert_eq!(create("/b"), Err(io::ErrorKind::StorageFull));
+    let files = Files::new(Arc::new(sim.clone()));
+    assert_eq!(files.write(at("/b"), b"1").unwrap_err().kind(), ErrorKind::DiskFull);
+    sim.remove(at("/old")).unwrap();
+    written(&sim, "/b", &[3; 50]);
+    file.set_bytes(10).unwrap();
+    written(&sim, "/c", &[3; 990]);
+    assert_eq!(create("/d"), Err(io::ErrorKind::StorageFull));
+    sim.set_full_after(None);
+    written(&sim, "/d", &[3; 10_000]);
+}
+
+#[test]
+fn interrupted_and_short_transfers_do_everything_in_the_end() {
+    let bytes: Vec<u8> = (0..100_000u32).map(|i| (i.wrapping_mul(i) >> 3) as u8).collect();
+    let mut counts = BTreeSet::new();
+    for seed in 0..4 {
+        let sim = Sim::new();
+        sim.set_interrupts(Some(seed));
+        sim.set_short_transfers(true);
+        let files = Files::new(Arc::new(sim.clone()));
+        files.write(at("/file"), &bytes).unwrap();
+        assert_eq!(files.read(at("/file")).unwrap(), bytes);
+        sim.set_interrupts(None);
+        assert_eq!(files.read(at("/file")).unwrap(), bytes);
+        let file = sim.open(at("/file"), Mode::Read).unwrap();
+        counts.insert(file.read_at(0, &mut [0; 10_000]).unwrap());
+    }
+    assert!(counts.iter().all(|&count| count < 4097), "{counts:?}");
+    assert!(counts.iter().any(|&count| count % 512 != 0), "{counts:?}");
+}
+
+#[test]
+fn a_damaged_byte_differs_in_its_bits_alone() {
+    let sim = Sim::new();
+    sim.put("/file", &[0b1010; 10]);
+    sim.damage("/file", 3, 0b11);
+    let mut expected = [0b1010; 10];
+    expected[3] = 0b1001;
+    assert_eq!(sim.get("/file").unwrap(), expected);
+}
+
+#[test]
+fn a_fault_in_a_publication_comes_before_or_after_the_new_name() {
+    for (fault, names) in [(0, "/from"), (1, "/to")] {
+        let sim = Sim::new();
+        sim.put("/from", b"");
+        sim.track();
+        sim.set_fault(Some(Fault { at: fault, forever: false, kind: io::ErrorKind::Other }));
+        sim.publish(at("/from"), at("/to")).unwrap_err();
+        assert_eq!(sim.paths(), [PathBuf::from(names)]);
+    }
+}

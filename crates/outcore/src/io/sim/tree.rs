@@ -1,0 +1,284 @@
+//! The directories of the simulated storage: what is in them now, and what a power loss leaves.
+//!
+//! A directory is its own thing, whatever its name is: when it gets another one, or is removed and made
+//! again, what was in it does not appear elsewhere. Files and directories that nobody has made, but
+//! that hold something, are there for good.
+
+use super::crash::{Content, Random};
+use super::locked;
+use crate::io::Entry;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// An open file and the storage share it.
+pub(super) type Shared = Arc<Mutex<Content>>;
+
+#[derive(Clone)]
+pub(super) enum Node {
+    File(Shared),
+    Directory(usize),
+}
+
+type Entries = BTreeMap<OsString, Node>;
+
+/// What happened to the entries of a directory.
+enum Change {
+    Put(OsString, Node),
+    Remove(OsString),
+    Rename(OsString, OsString),
+}
+
+impl Change {
+    fn apply(&self, entries: &mut Entries) {
+        match self {
+            Self::Put(name, node) => drop(entries.insert(name.clone(), node.clone())),
+            Self::Remove(name) => drop(entries.remove(name)),
+            Self::Rename(from, to) => {
+                let node = entries.remove(from).expect("it was there when it was renamed");
+                entries.insert(to.clone(), node);
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Directory {
+    entries: Entries,
+    /// Of the last sync, and what came after it.
+    durable: Entries,
+    changes: Vec<Change>,
+}
+
+/// All directories, by number; the first is what paths begin in, relative ones as well.
+pub(super) struct Tree {
+    directories: Vec<Directory>,
+    is_tracked: bool,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Self { directories: vec![Directory::default()], is_tracked: false }
+    }
+}
+
+/// The parts of a path.
+fn names(path: &Path) -> impl Iterator<Item = &OsStr> {
+    path.components().filter(|part| *part != Component::CurDir).map(Component::as_os_str)
+}
+
+impl Tree {
+    pub(super) fn is_tracked(&self) -> bool {
+        self.is_tracked
+    }
+
+    fn child(&self, directory: usize, name: &OsStr) -> Option<Node> {
+        self.directories[directory].entries.get(name).cloned()
+    }
+
+    pub(super) fn find(&self, path: &Path) -> Option<Node> {
+        names(path).try_fold(Node::Directory(0), |node, name| match node {
+            Node::Directory(directory) => self.child(directory, name),
+            Node::File(_) => None,
+        })
+    }
+
+    pub(super) fn file(&self, path: &Path) -> Option<Shared> {
+        match self.find(path)? {
+            Node::File(file) => Some(file),
+            Node::Directory(_) => None,
+        }
+    }
+
+    fn directory(&self, path: &Path) -> io::Result<usize> {
+        match self.find(path) {
+            Some(Node::Directory(directory)) => Ok(directory),
+            Some(Node::File(_)) => Err(io::ErrorKind::NotADirectory.into()),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn change(&mut self, directory: usize, change: Change) {
+        let directory = &mut self.directories[directory];
+        change.apply(&mut directory.entries);
+        if self.is_tracked {
+            directory.changes.push(change);
+        }
+    }
+
+    /// The directory `path`, with all above it, made where they are not there: for good, or as a
+    /// change.
+    fn make(&mut self, path: &Path, for_good: bool) -> io::Result<usize> {
+        let mut at = 0;
+        for name in names(path) {
+            at = match self.child(at, name) {
+                Some(Node::Directory(directory)) => directory,
+                Some(Node::File(_)) => return Err(io::ErrorKind::AlreadyExists.into()),
+                None => {
+                    let made = self.directories.len();
+                    self.directories.push(Directory::default());
+                    let change = Change::Put(name.to_owned(), Node::Directory(made));
+                    if for_good {
+                        change.apply(&mut self.directories[at].durable);
+                        change.apply(&mut self.directories[at].entries);
+                    } else {
+                        self.change(at, change);
+                    }
+                    made
+                }
+            };
+        }
+        Ok(at)
+    }
+
+    /// Where `path` is or would be.
+    fn place(&mut self, path: &Path) -> io::Result<(usize, OsString)> {
+        let name = names(path).last().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
+        let parent = path.parent().unwrap_or(Path::new(""));
+        Ok((self.make(parent, true)?, name))
+    }
+
+    /// Puts a file in its place for good.
+    pub(super) fn put(&mut self, path: &Path, content: Content) {
+        let (directory, name) = self.place(path).expect("a test puts files where they can be");
+        let change = Change::Put(name, Node::File(Arc::new(Mutex::new(content))));
+        change.apply(&mut self.directories[directory].durable);
+        change.apply(&mut self.directories[directory].entries);
+    }
+
+    /// A file, new or emptied. As elsewhere, who has it open sees it emptied.
+    pub(super) fn create(&mut self, path: &Path, now: u64) -> io::Result<Shared> {
+        let (directory, name) = self.place(path)?;
+        match self.child(directory, &name) {
+            Some(Node::Directory(_)) => Err(io::ErrorKind::IsADirectory.into()),
+            Some(Node::File(file)) => {
+                locked(&file).resize(0, now);
+                Ok(file)
+            }
+            None => {
+                let file = Arc::new(Mutex::new(Content::new(self.is_tracked)));
+                self.change(directory, Change::Put(name, Node::File(file.clone())));
+                Ok(file)
+            }
+        }
+    }
+
+    pub(super) fn create_directory(&mut self, path: &Path) -> io::Result<()> {
+        self.make(path, false).map(drop)
+    }
+
+    pub(super) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        let node = self.find(from).ok_or(io::ErrorKind::NotFound)?;
+        let (old, old_name) = self.place(from)?;
+        let (new, new_name) = self.place(to)?;
+        if let Some(Node::Directory(there)) = self.child(new, &new_name)
+            && !self.directories[there].entries.is_empty()
+        {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
+        if old == new {
+            self.change(new, Change::Rename(old_name, new_name));
+        } else {
+            self.change(new, Change::Put(new_name, node));
+            self.change(old, Change::Remove(old_name));
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, path: &Path) -> io::Result<()> {
+        self.file(path).ok_or(io::ErrorKind::NotFound)?;
+        let (directory, name) = self.place(path)?;
+        self.change(directory, Change::Remove(name));
+        Ok(())
+    }
+
+    pub(super) fn remove_directory(&mut self, path: &Path) -> io::Result<()> {
+        let removed = self.directory(path)?;
+        if !self.directories[removed].entries.is_empty() {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
+        let (directory, name) = self.place(path)?;
+        self.change(directory, Change::Remove(name));
+        Ok(())
+    }
+
+    pub(super) fn entry(&self, path: &Path) -> io::Result<Entry> {
+        let node = self.find(path).ok_or(io::ErrorKind::NotFound)?;
+        Ok(described(path.to_path_buf(), &node))
+    }
+
+    pub(super) fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
+        let entries = &self.directories[self.directory(path)?].entries;
+        let mut listed: Vec<Entry> =
+            entries.iter().map(|(name, node)| described(path.join(name), node)).collect();
+        listed.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(listed)
+    }
+
+    /// All files.
+    pub(super) fn files(&self) -> Vec<(PathBuf, Shared)> {
+        let mut found = Vec::new();
+        let mut left = vec![(PathBuf::new(), 0)];
+        while let Some((path, directory)) = left.pop() {
+            for (name, node) in &self.directories[directory].entries {
+                match node {
+                    Node::File(file) => found.push((path.join(name), file.clone())),
+                    Node::Directory(directory) => left.push((path.join(name), *directory)),
+                }
+            }
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        found
+    }
+
+    /// From now on it is known what a power loss would leave; what there is is safe.
+    pub(super) fn track(&mut self) {
+        self.is_tracked = true;
+        for number in 0..self.directories.len() {
+            self.sync(number);
+        }
+        for (_, file) in self.files() {
+            locked(&file).track();
+        }
+    }
+
+    fn sync(&mut self, directory: usize) {
+        let directory = &mut self.directories[directory];
+        directory.durable = directory.entries.clone();
+        directory.changes.clear();
+    }
+
+    /// Makes the entries of the directory that holds `path` safe.
+    pub(super) fn sync_parent(&mut self, path: &Path) -> io::Result<()> {
+        let (directory, _) = self.place(path)?;
+        self.sync(directory);
+        Ok(())
+    }
+
+    /// Leaves what a power loss leaves: of the changes to each directory since its last sync, the first
+    /// ones; of files what [`Content::lose`] says.
+    pub(super) fn crash(&mut self, random: &mut Random) {
+        for directory in &mut self.directories {
+            let kept = random.below(directory.changes.len() as u64 + 1) as usize;
+            let changes = std::mem::take(&mut directory.changes);
+            changes[..kept].iter().for_each(|change| change.apply(&mut directory.durable));
+            directory.entries = directory.durable.clone();
+        }
+        for (_, file) in self.files() {
+            locked(&file).lose(random);
+        }
+    }
+}
+
+fn described(path: PathBuf, node: &Node) -> Entry {
+    match node {
+        Node::Directory(_) => Entry { path, bytes: 0, is_directory: true, modified_ms: None },
+        Node::File(file) => {
+            let content = locked(file);
+            let (bytes, modified_ms) = (content.bytes().len() as u64, Some(content.modified));
+            Entry { path, bytes, is_directory: false, modified_ms }
+        }
+    }
+}

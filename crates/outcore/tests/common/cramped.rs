@@ -1,0 +1,178 @@
+//! Small jobs that go all the ways of large ones: several runs and merge passes, names and levels on
+//! disk, blocks read again by every scan.
+
+use super::common::{MIB, files_of, options, storage_of};
+use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
+use outcore::error::Result;
+use outcore::input::OnBadLine;
+use outcore::io::sim::Sim;
+use outcore::io::{Cramped, Files, Transfer, Tuning};
+use outcore::job::{self, JobOptions, Report, Source};
+use outcore::plan::Limits;
+use outcore::present::{LevelForm, PresentOptions, Small};
+use outcore::progress::Silent;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+const NODES: &str = "/in/nodes.txt";
+const EARLIER: &str = "/in/earlier.tsv";
+const OUTPUT: &str = "/out/communities.tsv";
+const REPRESENTATIVES: &str = "/out/representatives.tsv";
+const REJECTS: &str = "/out/rejects.tsv";
+/// A graph that is there from the start.
+pub(crate) const GRAPH: &str = "/in/graph";
+const NEW_GRAPH: &str = "/out/graph";
+const NODE_COUNT: u64 = 640;
+
+/// All files below a directory and their bytes.
+pub(crate) type Contents = BTreeMap<PathBuf, Vec<u8>>;
+
+/// A job on files that are given.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    run: fn(&Files) -> Result<Report>,
+}
+
+pub(crate) const CASES: [Case; 6] = [
+    Case { name: "build", run: build },
+    Case { name: "cluster by label propagation", run: propagate },
+    Case { name: "cluster by the map equation", run: map_equation },
+    Case { name: "cluster with levels at two resolutions", run: levels },
+    Case { name: "cluster matched with an earlier result", run: matched },
+    Case { name: "cluster a graph", run: graph },
+];
+
+impl Case {
+    /// The files that the job finds.
+    pub(crate) fn storage(&self) -> Sim {
+        static INPUTS: OnceLock<Contents> = OnceLock::new();
+        let sim = Sim::new();
+        for (path, bytes) in INPUTS.get_or_init(inputs) {
+            sim.put(path, bytes);
+        }
+        sim
+    }
+
+    pub(crate) fn run(&self, sim: &Sim) -> Result<Report> {
+        (self.run)(&files(sim))
+    }
+}
+
+/// What the job has made, or has left behind.
+pub(crate) fn made(sim: &Sim) -> Contents {
+    let paths = sim.paths().into_iter().filter(|path| !path.starts_with("/in"));
+    paths.map(|path| (path.clone(), sim.get(&path).expect("listed above"))).collect()
+}
+
+fn files(sim: &Sim) -> Files {
+    let small =
+        |depth| Transfer { block_bytes: 4096, depth, direct: false, bytes_per_second: None };
+    let tuning = Tuning { read: small(1), write: small(2), merge_read_bytes: 4096 };
+    files_of(sim).with_tuning(tuning).with_cramped(Cramped {
+        chunk_bytes: 3000,
+        run_records: 700,
+        fan_in: 2,
+        names: 200,
+        kept_bytes: 3000,
+        label_bytes: 0,
+        level_arcs: 100,
+    })
+}
+
+/// Groups of 8 nodes in groups of 64: most edges lie deep inside.
+fn inputs() -> Contents {
+    let mut state = 7u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let name = |node: u64| match node % 2 {
+        0 => format!("n{node}"),
+        _ => format!("protein-{node}.with.a.long.name"),
+    };
+    let (mut edges, mut earlier) = (String::new(), String::new());
+    for node in 0..NODE_COUNT {
+        for _ in 0..3 {
+            let reach = [8, 8, 8, 8, 8, 8, 64, 64, 64, NODE_COUNT][next(10) as usize];
+            let other = (node / reach * reach + next(reach)).min(NODE_COUNT - 1);
+            let weight = next(1000);
+            writeln!(edges, "{}\t{}\t0.{weight:03}", name(node), name(other)).expect("memory");
+        }
+        if node % 100 == 99 {
+            edges += "alone\n";
+        }
+        writeln!(earlier, "{}\t{}", name(node), 10_000 + node / 16).expect("memory");
+    }
+    let sim = storage_of(&edges);
+    let files = files(&sim);
+    job::build(&files, &plain(), Path::new(GRAPH), &Silent).expect("the simulated storage works");
+    let nodes = (NODE_COUNT - 50..NODE_COUNT + 50).map(|node| name(node) + "\n");
+    sim.put(NODES, nodes.collect::<String>().as_bytes());
+    sim.put(EARLIER, earlier.as_bytes());
+    assert!(sim.paths().iter().all(|path| path.starts_with("/in")), "{:?}", sim.paths());
+    sim.paths().into_iter().map(|path| (path.clone(), sim.get(&path).expect("listed"))).collect()
+}
+
+fn plain() -> JobOptions {
+    let mut options = options(2, 96 * MIB);
+    options.input.on_bad_line = OnBadLine::Skip;
+    options
+}
+
+fn build(files: &Files) -> Result<Report> {
+    let mut options = plain();
+    options.input.nodes = Some(NODES.into());
+    options.input.rejects = Some(REJECTS.into());
+    let report = job::build(files, &options, Path::new(NEW_GRAPH), &Silent)?;
+    let (input, sort) = (report.input.as_ref(), report.sort.expect("a job that sorts"));
+    assert!(input.is_some_and(|input| input.names_on_disk_count > 100), "names are on disk");
+    assert!(sort.run_count >= 4 && sort.pass_count > 1, "{sort:?}");
+    Ok(report)
+}
+
+fn cluster(files: &Files, method: &ClusterOptions, told: &PresentOptions) -> Result<Report> {
+    let source = Source::Edges(Box::new(plain()));
+    job::cluster_and_present(files, &source, method, told, Path::new(OUTPUT), &Silent)
+}
+
+fn propagate(files: &Files) -> Result<Report> {
+    let method = ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() };
+    cluster(files, &method, &PresentOptions::default())
+}
+
+fn map_equation(files: &Files) -> Result<Report> {
+    let method = ClusterOptions { cycles: 2, ..ClusterOptions::default() };
+    cluster(files, &method, &PresentOptions::default())
+}
+
+fn levels(files: &Files) -> Result<Report> {
+    let resolution = vec![0.5, 3.0];
+    let method = Method::Modularity;
+    let method = ClusterOptions { method, resolution, levels: true, ..ClusterOptions::default() };
+    let told = PresentOptions { levels: LevelForm::Tree, ..PresentOptions::default() };
+    cluster(files, &method, &told)
+}
+
+fn matched(files: &Files) -> Result<Report> {
+    let propagation = PropagationOptions { initial: Some(EARLIER.into()), ..Default::default() };
+    let method = Method::LabelPropagation;
+    let method = ClusterOptions { method, propagation, ..ClusterOptions::default() };
+    let told = PresentOptions {
+        min_size: 5,
+        small: Small::Singletons,
+        earlier: Some(EARLIER.into()),
+        representatives: Some(REPRESENTATIVES.into()),
+        ..PresentOptions::default()
+    };
+    cluster(files, &method, &told)
+}
+
+fn graph(files: &Files) -> Result<Report> {
+    let limits = Limits { memory_bytes: 96 * MIB, threads: 2 };
+    let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
+    let source = Source::Graph { path, limits, work_dir };
+    let method = ClusterOptions::default();
+    job::cluster(files, &source, &method, Path::new(OUTPUT), &Silent)
+}

@@ -1,0 +1,64 @@
+//! Whatever the manifest of a work directory says, the next job does its work and leaves nothing, or refuses
+//! and leaves everything, and never panics.
+
+use outcore::ErrorKind;
+use outcore::cluster::ClusterOptions;
+use outcore::graph::Duplicates;
+use outcore::input::InputOptions;
+use outcore::io::{Files, sim::Sim};
+use outcore::job::{self, JobOptions, Manifest, Normalize, Source};
+use outcore::plan::Limits;
+use outcore::progress::Silent;
+use std::path::Path;
+use std::sync::Arc;
+
+const EDGES: &str = "/in/edges.tsv";
+const OUTPUT: &str = "/out/communities.tsv";
+const WORK: &str = "/disk/.communities.tsv.outcore";
+
+fn cluster(sim: &Sim) -> outcore::Result<job::Report> {
+    let options = JobOptions {
+        input: InputOptions { paths: vec![EDGES.into()], ..InputOptions::default() },
+        directed: false,
+        duplicates: Duplicates::Sum,
+        keep_loops: true,
+        min_weight: None,
+        max_weight: None,
+        normalize: Normalize::None,
+        limits: Limits { memory_bytes: 96 << 20, threads: 1 },
+        work_dir: "/disk".into(),
+        restart: false,
+    };
+    let files = Files::new(Arc::new(sim.clone()));
+    let (source, method) = (Source::Edges(Box::new(options)), ClusterOptions::default());
+    job::cluster(&files, &source, &method, Path::new(OUTPUT), &Silent)
+}
+
+/// Reads `bytes` as a manifest, then runs the job whose directory it is in.
+pub(crate) fn check(bytes: &[u8]) {
+    let sim = Sim::new();
+    sim.put(EDGES, b"a b\nb c\nc a\nc d\n");
+    let [manifest, run, graph] = ["manifest.json", "run-0.0", "graph/arcs"];
+    sim.put(Path::new(WORK).join(manifest), bytes);
+    sim.put(Path::new(WORK).join(run), b"left");
+    sim.put(Path::new(WORK).join(graph), b"left");
+    let files = Files::new(Arc::new(sim.clone()));
+    match Manifest::read(&files, Path::new(WORK)) {
+        Ok(found) => assert!(found.is_some(), "there is one"),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::CorruptFile, "{error}"),
+    }
+    let before = sim.paths();
+    match cluster(&sim) {
+        Ok(_) => {
+            let lines = b"a\t0\nb\t0\nc\t0\nd\t0\n";
+            assert_eq!(sim.get(OUTPUT).expect("the job succeeded"), lines);
+            assert_eq!(sim.paths().len(), 2, "{:?}", sim.paths());
+        }
+        Err(error) => {
+            let kinds = [ErrorKind::CorruptFile, ErrorKind::Usage];
+            assert!(kinds.contains(&error.kind()), "{error}");
+            assert!(error.hint_text().is_some(), "{error}");
+            assert_eq!(sim.paths(), before, "{error}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! `cargo +nightly fuzz run text -- -detect_leaks=0`: the thread that reads a file may outlive its reader
+//! for a moment. What must hold stands in `checks/text.rs`.
+#![no_main]
+
+#[path = "../checks/text.rs"]
+mod check;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| check::check(bytes));
