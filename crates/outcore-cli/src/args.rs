@@ -42,7 +42,7 @@ pub(crate) enum Command {
     /// Convert edge lists into a graph on disk
     Build(Build),
     /// Estimate the time, memory and disk a job needs, without running it
-    Plan(Plan),
+    Plan(Box<Plan>),
     /// Rate communities by their graph, and compare them with others
     Score(Score),
     /// Describe a graph, and verify it; or the work directory of a job, or the profile of a disk
@@ -119,10 +119,32 @@ pub(crate) struct Build {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("nodes", |arg| arg.value_name("FILE|N").help(
+        "Also the nodes of this file, as for `cluster`; with `--edges`, how many nodes there are"
+    )),
+    after_help = "\
+Examples:
+  outcore plan edges.tsv --memory 4GiB
+  outcore plan edges.tsv --build
+  outcore plan --nodes 2e9 --edges 20e9 --memory 128GiB --threads 16"
+)]
 pub(crate) struct Plan {
     /// Edge lists (text, also compressed; globs)
-    #[arg(required = true)]
-    pub(crate) edges: Vec<PathBuf>,
+    #[arg(required_unless_present = "edge_count", value_name = "EDGES")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Plan for so many different edges and `--nodes` instead of an input
+    #[arg(long = "edges", value_name = "N", value_parser = count)]
+    pub(crate) edge_count: Option<u64>,
+    /// With `--edges`: mean length of a name [default: that of numbers from 0]
+    #[arg(long, value_name = "X", requires = "edge_count")]
+    pub(crate) name_bytes: Option<f64>,
+    /// With `--edges`: edges have weights
+    #[arg(long, requires = "edge_count")]
+    pub(crate) weighted: bool,
+    /// Plan `outcore build`, without a clustering
+    #[arg(long, conflicts_with = "method")]
+    pub(crate) build: bool,
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -282,7 +304,7 @@ pub(crate) enum Names {
     Integer,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Input options")]
 pub(crate) struct Input {
     /// Columns of the source, the target and the weight, by name or number from 1 [default: 1,2
@@ -573,6 +595,19 @@ fn number(text: &str) -> Result<f64, &'static str> {
     text.parse().map_err(|_| "it is not a number")
 }
 
+/// A number of things, such as 2000000000, 2_000_000_000 or 2e9.
+pub(crate) fn count(text: &str) -> Result<u64, &'static str> {
+    const WRONG: &str = "it is a whole number, such as 2000000000 or 2e9";
+    let digits = text.replace('_', "");
+    let Some((factor, zeros)) = digits.split_once(['e', 'E']) else {
+        return digits.parse().map_err(|_| WRONG);
+    };
+    let (whole, part) = factor.split_once('.').unwrap_or((factor, ""));
+    let zeros: usize = zeros.parse().map_err(|_| WRONG)?;
+    let padding = zeros.checked_sub(part.len()).filter(|zeros| *zeros < 20).ok_or(WRONG)?;
+    format!("{whole}{part}{}", "0".repeat(padding)).parse().map_err(|_| WRONG)
+}
+
 /// `--threads`, or one per core.
 pub(crate) fn threads(given: Option<u16>) -> usize {
     given.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
@@ -586,6 +621,22 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn counts_are_read_in_every_usual_form() {
+        for (text, number) in [
+            ("0", 0),
+            ("128_000_000_000", 128_000_000_000),
+            ("2e9", 2_000_000_000),
+            ("3.5E9", 3_500_000_000),
+            ("1e0", 1),
+        ] {
+            assert_eq!(count(text), Ok(number), "{text}");
+        }
+        for text in ["", "-1", "1.5", "1.25e1", "e9", "1e-3", "1e40", "2e19", "many"] {
+            assert!(count(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -48,30 +48,41 @@ fn column(text: &str) -> Column {
 /// Options that say how edges are read mean nothing for a graph; none is ignored in silence.
 pub(crate) fn refuse_for_graph(input: &Input, is_matched: bool, graph: &Path) -> Result<()> {
     let given = [
-        (input.columns.is_some(), "--columns"),
-        (input.delimiter.is_some(), "--delimiter"),
         // An earlier result may hold comments.
         (input.comment.is_some() && !is_matched, "--comment"),
-        (input.header != args::Header::Auto, "--header"),
-        (input.on_bad_line != args::OnBadLine::Stop, "--on-bad-line"),
-        (input.rejects.is_some(), "--rejects"),
-        (input.duplicates != args::Duplicates::Sum, "--duplicates"),
-        (input.self_loops != args::SelfLoops::Drop, "--self-loops"),
         (input.directed, "--directed"),
-        (input.ignore_weights, "--ignore-weights"),
-        (input.weight_transform != args::WeightTransform::None, "--weight-transform"),
-        (input.max_weight.is_some(), "--max-weight"),
         (input.normalize != args::Normalize::None, "--normalize"),
         (input.nodes.is_some(), "--nodes"),
     ];
-    match given.iter().find(|(is_given, _)| *is_given) {
+    let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option);
+    let of_lines = Input { comment: None, min_weight: None, ..input.clone() };
+    match given_for_lines(&of_lines).or(given) {
         None => Ok(()),
-        Some((_, option)) => {
+        Some(option) => {
             let message =
                 format!("`{option}` is for edge lists, but `{}` is a graph", graph.display());
             Err(Error::new(ErrorKind::Usage, message).hint("give it to `outcore build`"))
         }
     }
+}
+
+/// The first option that says how the lines of edge lists are read, or which edges count.
+pub(crate) fn given_for_lines(input: &Input) -> Option<&'static str> {
+    let given = [
+        (input.columns.is_some(), "--columns"),
+        (input.delimiter.is_some(), "--delimiter"),
+        (input.comment.is_some(), "--comment"),
+        (input.header != args::Header::Auto, "--header"),
+        (input.on_bad_line != args::OnBadLine::Stop, "--on-bad-line"),
+        (input.rejects.is_some(), "--rejects"),
+        (input.duplicates != args::Duplicates::Sum, "--duplicates"),
+        (input.self_loops != args::SelfLoops::Drop, "--self-loops"),
+        (input.ignore_weights, "--ignore-weights"),
+        (input.weight_transform != args::WeightTransform::None, "--weight-transform"),
+        (input.min_weight.is_some(), "--min-weight"),
+        (input.max_weight.is_some(), "--max-weight"),
+    ];
+    given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
 }
 
 /// The files that `paths` name: a path with `*`, `?` or `[` that is not itself a file is a pattern.

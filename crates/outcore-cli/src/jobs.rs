@@ -7,8 +7,8 @@ use crate::{input, print, profile};
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::graph::Duplicates;
 use outcore::io::Files;
-use outcore::job::{self, JobOptions, Normalize, Report, Source};
-use outcore::plan::{Limits, Plan};
+use outcore::job::{self, GivenSize, JobOptions, Normalize, Report, Source};
+use outcore::plan::{BASE_BYTES, Limits, Plan};
 use outcore::present::{LevelForm, PresentOptions, Small};
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
@@ -74,20 +74,66 @@ pub(crate) fn build(files: &Files, arguments: &args::Build, terminal: &Terminal)
 }
 
 pub(crate) fn plan(files: &Files, arguments: &args::Plan, terminal: &Terminal) -> Result<()> {
-    let inputs = input::expand(files, &arguments.edges)?;
-    let nowhere = Path::new("-");
-    let options =
-        job_options(files, inputs, &arguments.input, &arguments.resources, nowhere, false)?;
-    let profile = arguments.resources.profile.as_deref();
-    let files = &profile::tuned(files, profile, &options.work_dir, terminal)?;
-    let args::Plan { method, labels, input, .. } = arguments;
-    let clustering = cluster_options(method, labels, input, false)?;
-    let plan = job::plan(files, &options, Some(&clustering))?;
+    let args::Plan { input, method, labels, resources, .. } = arguments;
+    let clustering = match arguments.build {
+        true => None,
+        false => Some(cluster_options(method, labels, input, false)?),
+    };
+    let work_dir = work_dir(files, resources, Path::new("-"));
+    let files = &profile::tuned(files, resources.profile.as_deref(), &work_dir, terminal)?;
+    let plan = match arguments.edge_count {
+        Some(edge_count) => {
+            let size = given_size(arguments, edge_count)?;
+            job::plan_given(&size, limits(resources), clustering.as_ref(), files.tuning())?
+        }
+        None => {
+            let inputs = input::expand(files, &arguments.inputs)?;
+            let options = job_options(files, inputs, input, resources, Path::new("-"), false)?;
+            job::plan(files, &options, clustering.as_ref())?
+        }
+    };
     if arguments.json {
         return print(json(&plan)?.as_bytes());
     }
-    let free = files.free_bytes(&options.work_dir);
-    print(plan_table(&plan, method.method.name(), &options.work_dir, free).as_bytes())
+    let free = files.free_bytes(&work_dir);
+    let method = clustering.map(|_| method.method.name());
+    print(plan_table(&plan, method, &work_dir, free).as_bytes())
+}
+
+/// The size that a plan is asked for; nothing that it does not depend on is ignored in silence.
+fn given_size(arguments: &args::Plan, edge_count: u64) -> Result<GivenSize> {
+    let usage = |message: String, hint: &str| Error::new(ErrorKind::Usage, message).hint(hint);
+    if let Some(path) = arguments.inputs.first() {
+        let message = format!("`--edges` stands for an input, but `{}` is given", path.display());
+        return Err(usage(message, "leave one of the two out"));
+    }
+    let input = &arguments.input;
+    if let Some(option) = input::given_for_lines(input) {
+        let message = format!("`{option}` is for edge lists, but only `--edges` is given");
+        return Err(usage(message, "leave it out, or name the edge lists"));
+    }
+    let Some(nodes) = &input.nodes else {
+        let message = "`--edges` needs `--nodes`: how many nodes there are";
+        return Err(usage(message.into(), "add `--nodes N`"));
+    };
+    let text = nodes.to_string_lossy();
+    let node_count = args::count(&text).map_err(|what| {
+        let message = format!("`--nodes {text}` is no number of nodes: {what}");
+        usage(message, "files of nodes are for edge lists")
+    })?;
+    let has_self_scores = input.normalize == args::Normalize::SelfScore;
+    if has_self_scores && !arguments.weighted {
+        let message = "`--normalize self-score` needs weights";
+        return Err(usage(message.into(), "add `--weighted`"));
+    }
+    Ok(GivenSize {
+        node_count,
+        edge_count,
+        name_bytes: arguments.name_bytes,
+        is_weighted: arguments.weighted,
+        is_directed: input.directed,
+        has_self_scores,
+    })
 }
 
 fn job_options(
@@ -293,30 +339,45 @@ pub(crate) fn kept(error: Error, output: &Path) -> Error {
     }
 }
 
-fn plan_table(plan: &Plan, method: &str, work_dir: &Path, free: Option<u64>) -> String {
+fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u64>) -> String {
     let input = &plan.input;
     let mut text = format!(
-        "{} of text, about {}, about {}\n\n",
+        "{} of text, about {}, about {}\n",
         format_bytes(input.text_bytes),
         format_counted(input.edge_count, "edge", "edges"),
         format_counted(input.node_count, "node", "nodes"),
     );
-    text += &row("stage", "reads", "writes", "memory", "time");
+    let repeated = input.edge_count.saturating_sub(input.distinct_edge_count);
+    if repeated > input.edge_count / 100 {
+        let edges = format_counted(input.distinct_edge_count, "edge", "edges");
+        text += &format!("some are repeated: the graph has about {edges}\n");
+    }
+    text += "\n";
+    text += &row(["stage", "passes", "reads", "writes", "memory", "disk", "time"]);
     for stage in &plan.stages {
-        text += &row(
+        text += &row([
             stage.stage.name(),
+            &stage.pass_count.to_string(),
             &format_bytes(stage.read_bytes),
             &format_bytes(stage.write_bytes),
             &format_bytes(stage.memory_bytes),
+            &format_bytes(stage.disk_bytes),
             &format_seconds(stage.seconds),
+        ]);
+    }
+    if let (Some(least), Some(method)) = (plan.cluster_memory_bytes_min, method) {
+        let least = format_bytes(least);
+        text += &format!(
+            "\nclustering by {method} needs {least} of memory; the rest keeps parts of the graph"
         );
     }
-    text += &plan.cluster_memory_bytes_min.map_or_else(String::new, |least| {
-        let least = format_bytes(least);
-        format!(
-            "\nclustering by {method} needs {least} of memory; the rest keeps parts of the graph"
-        )
-    });
+    text += &format!(
+        "\nreads {} and writes {} in all; peak memory about {}, {} of it for the program itself",
+        format_bytes(plan.read_bytes),
+        format_bytes(plan.write_bytes),
+        format_bytes(plan.peak_memory_bytes),
+        format_bytes(BASE_BYTES),
+    );
     let free = free.map_or_else(String::new, |free| {
         format!("; {} are free in `{}`", format_bytes(free), work_dir.display())
     });
@@ -327,13 +388,13 @@ fn plan_table(plan: &Plan, method: &str, work_dir: &Path, free: Option<u64>) -> 
     };
     text += &format!(
         "\nneeds about {} in all, {} of disk{most}{free}, and `--memory {}` or more\n",
-        format_seconds(plan.seconds()),
+        format_seconds(plan.seconds),
         format_bytes(plan.disk_bytes),
         size_to_type(plan.memory_bytes_min),
     );
     text
 }
 
-fn row(stage: &str, reads: &str, writes: &str, memory: &str, time: &str) -> String {
-    format!("{stage:<8} {reads:>10} {writes:>10} {memory:>10} {time:>8}\n")
+fn row([stage, passes, reads, writes, memory, disk, time]: [&str; 7]) -> String {
+    format!("{stage:<8} {passes:>6} {reads:>10} {writes:>10} {memory:>10} {disk:>10} {time:>8}\n")
 }

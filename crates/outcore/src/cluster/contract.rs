@@ -28,11 +28,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A level of at most so many arcs is kept in memory.
-const SMALL_ARCS: u64 = 1 << 18;
+pub(super) const SMALL_ARCS: u64 = 1 << 18;
 /// Memory of the small levels of a hierarchy, of which each is smaller than the one below.
 pub(super) const SMALL_LEVEL_BYTES: u64 = 8 << 20;
 /// Arcs that are turned into records before they are handed to the sorter.
-const PORTION_ARCS: u64 = 1 << 17;
+pub(super) const PORTION_ARCS: u64 = 1 << 17;
 const ONE: u32 = Weight::ONE.code();
 
 /// How a level is divided.

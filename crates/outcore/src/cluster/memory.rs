@@ -9,7 +9,7 @@ use super::modularity::Density;
 use super::objective::Sums;
 use super::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop};
 use crate::graph::{Graph, SEGMENT_ARCS};
-use crate::plan::{GRAPH_WRITER_BYTES, SORT_BYTES_MIN};
+use crate::plan::{GRAPH_WRITER_BYTES, GraphSize, SORT_BYTES_MIN};
 use crate::units::MIB;
 
 /// Most arcs of a block that is not a hub's.
@@ -18,6 +18,9 @@ pub(super) const BLOCK_ARCS: u64 = 1 << 20;
 pub(super) const BLOCK_NODES: u64 = 1 << 16;
 /// Bytes of a node in a block, beside its arcs, at most.
 const NODE_BYTES: u64 = 24;
+
+/// The largest degree that is expected, in mean ones.
+const EXPECTED_HUB: u64 = 64;
 
 /// A label, a group, and a group's class.
 const LEVEL_BYTES: u64 = 12;
@@ -108,6 +111,30 @@ impl ClusterMemory {
             directed: graph.is_directed(),
             most_labels,
         };
+        Self::of_size(size, method, threads, ahead)
+    }
+
+    /// The same for a graph that is not there yet.
+    pub(super) fn expected(graph: &GraphSize, method: Method, threads: usize) -> Self {
+        let (nodes, arcs) = (graph.node_count.max(1), graph.arc_count);
+        // As `graph` cuts blocks; most graphs have nodes of many times the mean degree.
+        let of_block = nodes.div_ceil(64).clamp(256, BLOCK_NODES).min(nodes);
+        let share = of_block as f64 / nodes as f64;
+        let block = (graph.bytes as f64 * share) as u64;
+        let size = Size {
+            nodes,
+            arcs,
+            max_degree: (arcs / nodes).saturating_mul(EXPECTED_HUB).clamp(1, nodes),
+            block_bytes: block.min(BLOCK_ARCS * 5) + 8 * of_block,
+            weighted: graph.is_weighted,
+            directed: graph.is_directed,
+            most_labels: MOST_LABELS,
+        };
+        Self::of_size(size, method, threads, READ_AHEAD)
+    }
+
+    fn of_size(size: Size, method: Method, threads: usize, ahead: usize) -> Self {
+        let nodes = size.nodes;
         let threads = threads as u64;
         let above = if method.is_multilevel() { size.above() } else { size };
         let scratch_bytes = match method.is_multilevel() {

@@ -18,6 +18,7 @@ mod component_tests;
 mod components;
 mod connect;
 mod contract;
+mod cost;
 mod groups;
 mod hash;
 mod hierarchy;

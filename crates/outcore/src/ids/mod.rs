@@ -44,7 +44,7 @@ const SPARSE: u64 = 6;
 /// ...or below this.
 const NUMBERS_MIN: u64 = 1 << 20;
 /// A job with more nodes is refused; the indexes above it are for the names of one batch.
-const NODES_MAX: u64 = 4_290_000_000;
+pub const NODES_MAX: u64 = 4_290_000_000;
 
 /// Fingerprint (two words each half) and index. A fingerprint is never all zero.
 type Slot = [u32; 5];

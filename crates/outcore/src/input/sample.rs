@@ -15,13 +15,18 @@ use super::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Mode};
+use crate::pack::{WeightScheme, bits_for};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of text in one piece.
 const PIECE_BYTES: usize = 256 << 10;
 /// Pieces of all files together, and so at most 4 MiB.
 const PIECES: u64 = 16;
+
+/// Weights that a graph stores with a common width, or about as many.
+const WEIGHT_GROUP: usize = 32;
 
 /// What a sample tells about the input.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +62,15 @@ pub struct InputSample {
     pub seen_twice: u64,
     /// Different sources in the sample.
     pub distinct_sources: u64,
+    /// Edges of the sample whose two ends are one name.
+    pub loops: u64,
+    /// Pairs of edges in the sample that join the same two names, whichever comes first; and those
+    /// whose sources are the same, too.
+    pub repeated_pairs: (u64, u64),
+    /// Bits of a weight, less what it has in common with its neighbors.
+    pub weight_bits: f64,
+    /// Whether some weights are no whole numbers.
+    pub has_fractions: bool,
     /// Nodes of the node list that the sampled edges do not have: all of them, as far as is known.
     pub listed_nodes: u64,
     /// Runs of edges of one source: near `distinct_sources` if the files are grouped by source.
@@ -74,6 +88,19 @@ impl InputSample {
     pub fn is_grouped(&self) -> bool {
         self.sampled_edges >= 2 * self.source_runs
             && self.source_runs <= self.distinct_sources + self.distinct_sources / 20 + PIECES
+    }
+
+    /// Edges of the graph: those that are repeated are one, and loops are none. As many pairs of all edges
+    /// are the same as there are in the sample, by the square of its share; where edges are repeated
+    /// more than once that would be too many, so it is bounded by what the sample has itself.
+    pub fn distinct_edges(&self, directed: bool) -> u64 {
+        let (either, same) = self.repeated_pairs;
+        let pairs = if directed { same } else { either } as f64;
+        let (edges, sampled) = (self.edges as f64, self.sampled_edges.max(1) as f64);
+        let scale = edges / sampled;
+        let repeated = (pairs * scale * scale).min(edges / 2.0).max(pairs * scale);
+        let loops = self.loops as f64 * scale;
+        (edges - repeated.min(edges * 0.9) - loops).max(1.0).round() as u64
     }
 
     /// A number of nodes that there are at least, and one that there are at most, both likely.
@@ -237,6 +264,12 @@ fn whole_lines(mut text: Vec<u8>, start: u64, is_whole: bool) -> Piece {
     Piece { text, start }
 }
 
+/// A hash of a name, whose exclusive or with another tells the two.
+fn hash(name: Fingerprint) -> u64 {
+    let bytes = [name.low.to_le_bytes(), name.high.to_le_bytes()];
+    xxh3_64(bytes.as_flattened())
+}
+
 /// What is counted over all pieces.
 #[derive(Default)]
 struct Tally {
@@ -246,6 +279,12 @@ struct Tally {
     bad_lines: u64,
     source_runs: u64,
     names: HashMap<Fingerprint, (u32, u32)>,
+    loops: u64,
+    /// A hash of the two names of each edge, in whichever order, and one of their order.
+    pairs: Vec<(u64, u64)>,
+    /// Bits of weights, group by group.
+    weight_bits: (u64, u64),
+    has_fractions: bool,
     sources: HashSet<Fingerprint>,
     /// Text of the node list, and the names in it.
     listed_bytes: u64,
@@ -275,12 +314,18 @@ impl Tally {
         self.bytes += used as u64;
         self.edges += chunk.edge_count() as u64;
         self.bad_lines += chunk.faults.len() as u64;
+        self.weigh(&chunk.weights);
         let mut last_source = None;
         for edge in chunk.names.chunks_exact(2) {
             for name in edge {
                 self.names.entry(name.fingerprint).or_insert((0, name.bytes)).0 += 1;
             }
-            let source = edge[0].fingerprint;
+            let (source, target) = (edge[0].fingerprint, edge[1].fingerprint);
+            self.loops += u64::from(source == target);
+            if source != target {
+                let (from, to) = (hash(source), hash(target));
+                self.pairs.push((from ^ to, from));
+            }
             if last_source.replace(source) != Some(source) {
                 self.source_runs += 1;
                 self.sources.insert(source);
@@ -288,9 +333,42 @@ impl Tally {
         }
     }
 
+    /// Counts bits as the graph's groups of weights will have them.
+    fn weigh(&mut self, weights: &[u32]) {
+        let scheme = WeightScheme::choose(weights.iter().copied().filter(|&weight| weight > 0));
+        self.has_fractions |= !matches!(scheme, WeightScheme::One | WeightScheme::Decimal(0));
+        if scheme == WeightScheme::One {
+            return;
+        }
+        for group in weights.chunks(WEIGHT_GROUP) {
+            let integers = group.iter().filter(|&&weight| weight > 0).map(|&w| scheme.integer(w));
+            let (least, most) =
+                integers.fold((u32::MAX, 0), |(least, most), w| (least.min(w), most.max(w)));
+            self.weight_bits.0 += u64::from(bits_for(most.saturating_sub(least)));
+            self.weight_bits.1 += 1;
+        }
+    }
+
+    /// Pairs of edges with the same names, and those with the same order of them.
+    fn repeated_pairs(&mut self) -> (u64, u64) {
+        self.pairs.sort_unstable();
+        let groups = self.pairs.chunk_by(|a, b| a.0 == b.0);
+        let pairs = |count: usize| (count as u64) * (count as u64 - 1) / 2;
+        groups.fold((0, 0), |(either, same), group| {
+            let of_order = group.chunk_by(|a, b| a.1 == b.1).map(|group| pairs(group.len()));
+            (either + pairs(group.len()), same + of_order.sum::<u64>())
+        })
+    }
+
     /// `text_bytes` are those of all edges, and of the whole node list.
-    fn finish(self, text_bytes: [f64; 2], complete: impl FnOnce(&mut InputSample)) -> InputSample {
+    fn finish(
+        mut self,
+        text_bytes: [f64; 2],
+        complete: impl FnOnce(&mut InputSample),
+    ) -> InputSample {
         let distinct = self.names.len() as u64;
+        let repeated_pairs = self.repeated_pairs();
+        let (bits, groups) = self.weight_bits;
         let seen = |times| self.names.values().filter(|(count, _)| *count == times).count() as u64;
         let name_bytes: u64 = self.names.values().map(|&(_, bytes)| u64::from(bytes)).sum();
         let bytes_per_edge = self.bytes as f64 / self.edges.max(1) as f64;
@@ -313,6 +391,10 @@ impl Tally {
             seen_twice: seen(2),
             distinct_sources: self.sources.len() as u64,
             source_runs: self.source_runs,
+            loops: self.loops,
+            repeated_pairs,
+            weight_bits: bits as f64 / groups.max(1) as f64,
+            has_fractions: self.has_fractions,
             listed_nodes: (new as f64 * scale).round() as u64,
             is_whole: false,
             window_bytes: 0,

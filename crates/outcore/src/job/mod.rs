@@ -11,6 +11,7 @@
 //! finished. It is removed when the job ends; a job that is killed leaves it, and one that fails or is told
 //! to stop if the same command can go on from there (`resume`).
 
+mod foretell;
 mod given;
 mod manifest;
 mod outputs;
@@ -22,6 +23,7 @@ mod runs;
 mod score;
 mod weights;
 
+pub use foretell::{GivenSize, plan, plan_given};
 pub use manifest::{InputFile, JobKind, Manifest};
 pub use outputs::{check_written, outputs};
 pub use report::{
@@ -34,11 +36,9 @@ pub use weights::Normalize;
 use crate::cluster::{self, ClusterOptions, Communities, Given, Method};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
-use crate::input::{self, InputOptions, InputSample};
-use crate::io::{
-    Files, Owner, Scratch, Tuning, give_back_freed, peak_memory_bytes, resident_memory_bytes,
-};
-use crate::plan::{InputSize, Limits, NodeMemory, Plan};
+use crate::input::InputOptions;
+use crate::io::{Files, Owner, Scratch, give_back_freed, peak_memory_bytes, resident_memory_bytes};
+use crate::plan::{Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
 use present::Telling;
@@ -234,8 +234,9 @@ impl<'a> Job<'a> {
         if options.input.all_paths().any(|path| !self.files.is_regular(path)) {
             return Ok(());
         }
-        let sample = input::sample(self.files, &options.input)?;
-        let plan = plan_sampled(&sample, options, self.clustering, &self.files.tuning())?;
+        let (sample, bytes) = foretell::sampled(self.files, options)?;
+        let size = foretell::input_size(&sample, bytes, options)?;
+        let plan = foretell::plan_of(size, options.limits, self.clustering, &self.files.tuning())?;
         if let Some(free) = self.files.free_bytes(directory) {
             plan.check_disk(free, directory)?;
         }
@@ -462,57 +463,4 @@ pub fn cluster_and_present(
             Ok(job.finish())
         }),
     }
-}
-
-/// Predicts memory, disk and time from a sample of the input, for a clustering of its graph if there is
-/// to be one.
-///
-/// # Errors
-/// `Usage` for options that cannot be used; bad input in the sample; `MemoryTooSmall`; `Io`.
-pub fn plan(
-    files: &Files,
-    options: &JobOptions,
-    clustering: Option<&ClusterOptions>,
-) -> Result<Plan> {
-    options.check_weights()?;
-    if let Some(clustering) = clustering {
-        clustering.check()?;
-        given::check(files, &clustering.propagation)?;
-    }
-    let sample = input::sample(files, &options.input)?;
-    if sample.is_whole && sample.edges == 0 {
-        return Err(read::no_edges());
-    }
-    plan_sampled(&sample, options, clustering, &options.limits.allowed(files.tuning()))
-}
-
-fn plan_sampled(
-    sample: &InputSample,
-    options: &JobOptions,
-    clustering: Option<&ClusterOptions>,
-    tuning: &Tuning,
-) -> Result<Plan> {
-    if let (Some(option), Some(path)) = (options.weight_option(), &sample.unweighted) {
-        return Err(input::has_no_weights(path, option));
-    }
-    let (least, _) = sample.nodes();
-    // An estimate from many repeated names is trusted to a fifth; else only what was seen.
-    let is_sound = sample.is_whole || sample.seen_twice >= 100;
-    let sound = if sample.is_whole { least } else { sample.nodes_of_edges().0 / 5 * 4 };
-    let size = InputSize {
-        text_bytes: sample.text_bytes,
-        file_bytes: sample.total_bytes,
-        edge_count: sample.edges,
-        node_count: least,
-        node_count_at_least: if is_sound { sound } else { sample.distinct_names },
-        name_bytes: sample.name_bytes,
-        is_weighted: sample.is_weighted,
-        has_self_scores: options.normalize == Normalize::SelfScore,
-    };
-    let clustering = clustering.map(|clustering| NodeMemory {
-        bytes: clustering.least_node_bytes(size.node_count, options.directed),
-        bytes_at_least: clustering.least_node_bytes(size.node_count_at_least, options.directed),
-        bytes_in_memory: clustering.node_bytes(size.node_count, options.directed),
-    });
-    Plan::new(size, options.limits, tuning, clustering)
 }

@@ -4,12 +4,18 @@
 //! [`BASE_BYTES`] for the program itself, its stacks and its allocator come on top.
 
 mod cost;
+mod size;
+mod sorting;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Transfer, Tuning};
 use crate::units::{KIB, MIB, format_bytes, format_count, size_to_type};
 
-pub use cost::{Plan, StagePlan};
+pub use cost::{ClusterPlan, Plan, StagePlan};
+pub use sorting::{
+    Records, SORT_BLOCK_RECORDS, SORT_FIXED_BYTES, SORT_RANGE_READS, SORT_READ_BYTES,
+    SORT_READ_BYTES_MIN, Sorting,
+};
 
 /// What the program takes beside the limit, at most.
 pub const BASE_BYTES: u64 = 32 * MIB;
@@ -39,7 +45,7 @@ pub const RUN_BUFFERS: u64 = 4;
 /// After so many runs of a size, runs become twice as large, up to what the budget allows.
 pub const RUNS_OF_A_SIZE: u64 = 64;
 /// Memory of an arc on its way through the sort.
-const ARC_BYTES: u64 = 12;
+pub const ARC_BYTES: u64 = 12;
 /// The least the sort gets beside the index.
 pub const SORT_BYTES_MIN: u64 = 20 * MIB;
 /// Buffers of the writer of runs, where the disk takes one request at a time.
@@ -48,8 +54,6 @@ pub const WRITE_BUFFERS: usize = 4;
 pub const WRITER_BYTES: u64 = 6 * MIB;
 /// A writer's buffers take this share of the memory at most, if that is more.
 const WRITER_SHARE: u64 = 64;
-/// State of label propagation: label and activity; in the last pass two arrays of labels.
-const CLUSTER_BYTES_A_NODE: u64 = 8;
 /// Encoded blocks and tables of the clustering, for each thread and in all.
 const CLUSTER_THREAD_BYTES: u64 = 2 * MIB;
 const CLUSTER_FIXED_BYTES: u64 = 48 * MIB;
@@ -72,18 +76,43 @@ pub struct InputSize {
     pub text_bytes: u64,
     /// Bytes of the files.
     pub file_bytes: u64,
+    /// Bytes of the files that were read to tell all this.
+    pub sample_bytes: u64,
     /// Lines with an edge.
     pub edge_count: u64,
+    /// Edges of the graph: repeated ones are one, and loops are none.
+    pub distinct_edge_count: u64,
     /// The likely number of nodes.
     pub node_count: u64,
     /// A number of nodes that the sample leaves no doubt about.
     pub node_count_at_least: u64,
     /// Mean length of a name.
     pub name_bytes: f64,
+    /// Whether edges keep their direction.
+    pub is_directed: bool,
     /// Whether lines carry weights.
     pub is_weighted: bool,
+    /// Bits of a weight, less what it has in common with its neighbors.
+    pub weight_bits: f64,
+    /// Whether weights of repeated edges are added up that are no whole numbers.
+    pub sums_fractions: bool,
     /// Whether the self scores of nodes are kept until the graph is written.
     pub has_self_scores: bool,
+}
+
+/// How large a graph is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GraphSize {
+    /// Nodes.
+    pub node_count: u64,
+    /// Arcs.
+    pub arc_count: u64,
+    /// Bytes of its blocks.
+    pub bytes: u64,
+    /// Whether arcs have weights.
+    pub is_weighted: bool,
+    /// Whether an arc may lack its opposite.
+    pub is_directed: bool,
 }
 
 /// What a clustering keeps of each node, for all of them.
@@ -278,11 +307,16 @@ mod tests {
         InputSize {
             text_bytes: 36 * edge_count,
             file_bytes: 36 * edge_count,
+            sample_bytes: 4 * MIB,
             edge_count,
+            distinct_edge_count: edge_count,
             node_count,
             node_count_at_least: node_count,
             name_bytes: 13.0,
+            is_directed: false,
             is_weighted: true,
+            weight_bits: 10.0,
+            sums_fractions: false,
             has_self_scores: false,
         }
     }

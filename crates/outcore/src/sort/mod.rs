@@ -36,7 +36,10 @@ mod tests;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, reserve_large_pages};
 use crate::plan::{
-    RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS, writer_excess_bytes,
+    RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS,
+    SORT_BLOCK_RECORDS as BLOCK_RECORDS, SORT_FIXED_BYTES as FIXED_BYTES,
+    SORT_RANGE_READS as RANGE_READS, SORT_READ_BYTES as READ_BYTES,
+    SORT_READ_BYTES_MIN as READ_BYTES_MIN, writer_excess_bytes,
 };
 use crate::units::{MIB, size_to_type};
 use form::Former;
@@ -129,16 +132,6 @@ impl Record for Pair {
     }
 }
 
-/// Fixed memory beside the records: write buffers, blocks being encoded.
-const FIXED_BYTES: u64 = 12 * MIB;
-/// Records in a block: fewer where the budget is small.
-const BLOCK_RECORDS: std::ops::Range<u64> = 2 << 10..32 << 10;
-/// What is read of a run at once, at least, where many runs or little memory leave no choice...
-const READ_BYTES: u64 = 512 << 10;
-/// ...but another pass.
-const READ_BYTES_MIN: u64 = 64 << 10;
-/// Reads of each run in a range of the merge: fewer read more blocks twice, more take memory.
-const RANGE_READS: u64 = 2;
 /// Records handed out at once.
 const OUT_RECORDS: usize = 16 << 10;
 

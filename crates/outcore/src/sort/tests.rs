@@ -3,6 +3,7 @@
 use super::*;
 use crate::io::sim::{Fault, Sim};
 use crate::io::{Transfer, Tuning};
+use crate::plan::{Records, Sorting};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -132,6 +133,42 @@ fn large_sorts_on_many_threads_are_stable_too() {
     expected.sort_by_key(|record| record.key);
     let found = pool.install(|| sort_all(&Sim::new(), &records, (90_000, 8, 4096))).unwrap();
     assert!(found == expected);
+}
+
+/// The plan's arithmetic is that of the sort.
+#[test]
+fn runs_and_passes_are_foretold() {
+    let sim = Sim::new();
+    let files = Files::new(Arc::new(sim));
+    let directory = Path::new("d");
+    files.create_directory(directory).unwrap();
+    for (count, budget, threads) in [
+        (50_000, 20 * MIB, 1),
+        (131_073, 20 * MIB, 1),
+        (1_500_000, 20 * MIB, 1),
+        (1_500_000, 24 * MIB, 2),
+        (2_100_000, 200 * MIB, 2),
+        (4_500_000, 200 * MIB, 1),
+    ] {
+        let mut sorter = Sorter::<Pair>::new(&files, directory, budget, threads).unwrap();
+        let mut state = 1u64;
+        let mut pairs = Vec::new();
+        for at in 0..count {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            pairs.push(Pair { key: state, value: 0 });
+            if pairs.len() == 10_000 || at + 1 == count {
+                sorter.push(&pairs).unwrap();
+                pairs.clear();
+            }
+        }
+        let mut sorted = sorter.finish().unwrap();
+        while sorted.next_block().unwrap().is_some() {}
+        let done = sorted.summary();
+        let records = Records { count, bytes: 16, at_once: 10_000, kept: 10_000 };
+        let foretold = Sorting::of(records, [budget; 2], threads, &files.tuning());
+        assert_eq!(foretold.run_count, done.run_count, "{count} in {budget}");
+        assert_eq!(foretold.pass_count, done.pass_count, "{count} in {budget}");
+    }
 }
 
 #[test]
