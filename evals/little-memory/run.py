@@ -70,7 +70,7 @@ def measure(bar: Bar, scale: str, repeats: int, groups_missing: str | None) -> i
 
     little, much = f"{bar.little_mib} MiB", f"{bar.much_mib} MiB"
     limits = {little: bar.little_mib, much: bar.much_mib}
-    result = results.Result("little-memory", bar.name, f"{scale}-{bar.name}", graph.description)
+    result = results.Result("little-memory", bar.name, scale, graph.description, part=bar.name)
     free = [command(name, graph.path, mib) for name, mib in limits.items()]
     result.measure(free, repeats)
     if groups_missing is None:
