@@ -58,7 +58,7 @@ def main() -> int:
     result.check("runs that failed though not killed", failed, 0)
     result.check("other results", other, 0)
     result.check("files left", left, 0)
-    result.notes.append(f"{killed} of {rounds + rounds // 2} kills met a running job; {resumed} jobs went on from a graph")
+    result.notes.append(f"{killed} of {rounds + rounds // 2} kills met a running job; {resumed} jobs went on from runs or a graph")
     return result.finish()
 
 

@@ -81,8 +81,8 @@ pub(crate) struct Cluster {
     /// Also write what was done, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Begin anew where the same command was killed; without it, the job goes on from the graph,
-    /// if that was whole by then
+    /// Begin anew where the same command was stopped; without it, the job goes on from the last
+    /// stage that was finished by then
     #[arg(long)]
     pub(crate) restart: bool,
     #[command(flatten)]
@@ -108,6 +108,10 @@ pub(crate) struct Build {
     /// Also write what was done, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Begin anew where the same command was stopped; without it, the job goes on from the last
+    /// stage that was finished by then
+    #[arg(long)]
+    pub(crate) restart: bool,
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]

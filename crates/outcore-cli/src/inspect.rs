@@ -107,8 +107,13 @@ fn work_table(path: &Path, manifest: &Manifest, is_running: bool) -> String {
     let mut row = |name: &str, value: &str| text += &format!("{name:<15} {value}\n");
     let process = manifest.owner.process();
     row("job", manifest.job.name());
-    let state = if is_running { "running" } else { "ended; the next job of this name cleans up" };
-    row("process", &format!("{process}, {state}"));
+    match (is_running, process) {
+        (true, _) => row("process", &format!("{process}, running")),
+        (false, 0) => row("process", "none; the same command goes on from here"),
+        (false, _) => {
+            row("process", &format!("{process}, ended; the next job of this name cleans up"))
+        }
+    }
     if !manifest.result.is_empty() {
         row("result", &manifest.result);
     }

@@ -20,6 +20,12 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
     let source = match inputs.as_slice() {
         [path] if files.entry(&path.join("graph.json")).is_ok() => {
             input::refuse_for_graph(&arguments.input, arguments.present.earlier.is_some(), path)?;
+            if arguments.restart {
+                let message =
+                    "`--restart` is of no use for a graph, which is clustered anew always";
+                return Err(Error::new(ErrorKind::Usage, message)
+                    .hint("leave it out; it is for edge lists, whose graph may be left of a run that was stopped"));
+            }
             Source::Graph {
                 path: path.clone(),
                 limits: limits(&arguments.resources),
@@ -33,8 +39,9 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
                 &arguments.input,
                 &arguments.resources,
                 &arguments.output,
+                arguments.restart,
             )?;
-            Source::Edges(Box::new(JobOptions { restart: arguments.restart, ..options }))
+            Source::Edges(Box::new(options))
         }
     };
     let is_graph = matches!(source, Source::Graph { .. });
@@ -56,9 +63,9 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
 
 pub(crate) fn build(files: &Files, arguments: &args::Build, terminal: &Terminal) -> Result<()> {
     let inputs = input::expand(files, &arguments.edges)?;
-    let options =
-        job_options(files, inputs, &arguments.input, &arguments.resources, &arguments.output)?;
-    check_report(files, arguments.report.as_deref(), &options.input.paths, &arguments.output)?;
+    let args::Build { input, resources, output, restart, .. } = arguments;
+    let options = job_options(files, inputs, input, resources, output, *restart)?;
+    check_report(files, arguments.report.as_deref(), &options.input.paths, output)?;
     let profile = arguments.resources.profile.as_deref();
     let files = &profile::tuned(files, profile, &options.work_dir, terminal)?;
     let report = job::build(files, &options, &arguments.output, terminal)
@@ -81,7 +88,7 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, terminal: &Terminal) -
         }
         None => {
             let inputs = input::expand(files, &arguments.inputs)?;
-            let options = job_options(files, inputs, input, resources, Path::new("-"))?;
+            let options = job_options(files, inputs, input, resources, Path::new("-"), false)?;
             job::plan(files, &options, clustering.as_ref())?
         }
     };
@@ -135,6 +142,7 @@ fn job_options(
     input: &Input,
     resources: &Resources,
     output: &Path,
+    restart: bool,
 ) -> Result<JobOptions> {
     Ok(JobOptions {
         input: input::options(inputs, input)?,
@@ -154,7 +162,7 @@ fn job_options(
         },
         limits: limits(resources),
         work_dir: work_dir(files, resources, output),
-        restart: false,
+        restart,
     })
 }
 
@@ -320,12 +328,14 @@ pub(crate) fn kept(error: Error, output: &Path) -> Error {
     if error.kind() != ErrorKind::Interrupted {
         return error;
     }
-    match output == Path::new("-") {
-        true => error.note("temporary files are removed"),
-        false => error.note(format!(
-            "temporary files are removed, and `{}` is as it was before",
-            output.display()
-        )),
+    let output = (output != Path::new("-")).then(|| output.display());
+    match (error.kept_text().is_some(), output) {
+        (true, None) => error,
+        (true, Some(output)) => error.note(format!("`{output}` is as it was before")),
+        (false, None) => error.note("temporary files are removed"),
+        (false, Some(output)) => {
+            error.note(format!("temporary files are removed, and `{output}` is as it was before"))
+        }
     }
 }
 
@@ -371,8 +381,13 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
     let free = free.map_or_else(String::new, |free| {
         format!("; {} are free in `{}`", format_bytes(free), work_dir.display())
     });
+    // Where there is room, more is kept for a job that is stopped.
+    let most = match plan.disk_bytes_most > plan.disk_bytes {
+        true => format!(" (up to {}, if free)", format_bytes(plan.disk_bytes_most)),
+        false => String::new(),
+    };
     text += &format!(
-        "\nneeds about {} in all, {} of disk{free}, and `--memory {}` or more\n",
+        "\nneeds about {} in all, {} of disk{most}{free}, and `--memory {}` or more\n",
         format_seconds(plan.seconds),
         format_bytes(plan.disk_bytes),
         size_to_type(plan.memory_bytes_min),

@@ -128,6 +128,7 @@ fn exit_status(kind: ErrorKind) -> u8 {
         | ErrorKind::BadQuote
         | ErrorKind::BadCompression
         | ErrorKind::BadInput
+        | ErrorKind::InputChanged
         | ErrorKind::TooManyNodes
         | ErrorKind::CorruptFile => 3,
         ErrorKind::MemoryTooSmall | ErrorKind::DiskTooSmall | ErrorKind::DiskFull => 4,

@@ -88,8 +88,9 @@ impl Terminal {
             let detail = if running.detail.is_empty() { "" } else { ", " };
             format!(" while {}{detail}{}", doing(running.stage), running.detail)
         });
+        let kept = error.kept_text().map(|kept| render::fact("kept", kept)).unwrap_or_default();
         let notes: String = error.notes().iter().map(|note| render::fact("note", note)).collect();
-        say(&format!("interrupted{place}{notes}"));
+        say(&format!("interrupted{place}{kept}{notes}"));
     }
 
     fn show(&self, state: &mut State) {

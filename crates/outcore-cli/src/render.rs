@@ -11,6 +11,7 @@ pub(crate) fn error(error: &Error) -> String {
     let Some(place) = error.place() else {
         // Without a place there is no margin to hang the facts on.
         let mut text = renderer.render(&[Group::with_title(title)]);
+        error.kept_text().iter().for_each(|kept| text += &fact("kept", kept));
         error.notes().iter().for_each(|note| text += &fact("note", note));
         error.hint_text().iter().for_each(|hint| text += &fact("help", hint));
         return text;
@@ -20,6 +21,8 @@ pub(crate) fn error(error: &Error) -> String {
         .line_start(place.line as usize)
         .annotation(mark.label(&place.expected));
     let mut elements: Vec<Element<'_>> = vec![snippet.into()];
+    let kept = Level::NOTE.with_name("kept");
+    elements.extend(error.kept_text().map(|text| kept.message(text).into()));
     elements.extend(error.notes().iter().map(|note| Level::NOTE.message(note).into()));
     elements.extend(error.hint_text().map(|hint| Level::HELP.message(hint).into()));
     let text = renderer.render(&[title.elements(elements)]);

@@ -253,6 +253,143 @@ fn a_killed_job_goes_on_from_its_graph() {
     }
 }
 
+/// Edges of which the sort makes runs in 96 MiB.
+fn many_edges(directory: &Path) {
+    let size = ["--nodes", "20000", "--edges", "2500000", "--seed", "3", "-o", "edges.tsv"];
+    assert!(run(directory, &[&["generate", "planted"], &size[..]].concat()).status.success());
+}
+
+/// Starts the command again and again until it is stopped by `signal` after its manifest says `words`;
+/// gives its messages.
+fn stop_when(directory: &Path, args: &[&str], words: &str, signal: &str) -> String {
+    let name = format!(".{}.outcore", args[3]);
+    let manifest = directory.join(name).join("manifest.json");
+    let says = || std::fs::read_to_string(&manifest).is_ok_and(|text| text.contains(words));
+    for _ in 0..100 {
+        let mut job = outcore(directory, args).stderr(Stdio::piped()).spawn().unwrap();
+        while job.try_wait().unwrap().is_none() && !says() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = Command::new("kill").args([signal, &job.id().to_string()]).status();
+        let ended = job.wait_with_output().unwrap();
+        if says() {
+            return stderr(&ended);
+        }
+        for result in listed(directory) {
+            let is_result = result.file_name() == Some(args[3].as_ref());
+            if is_result && result.is_dir() {
+                std::fs::remove_dir_all(result).unwrap();
+            }
+        }
+    }
+    panic!("the job is always over before it can be stopped");
+}
+
+/// The files of a graph.
+fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let paths = listed(directory).into_iter();
+    paths.map(|path| (path.file_name().unwrap().into(), std::fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn a_job_that_was_stopped_says_what_it_kept_and_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    many_edges(path);
+    let cluster =
+        ["cluster", "edges.tsv", "-o", "out.tsv", "-m", "96MiB", "--method", "label-propagation"];
+    assert!(run(path, &cluster).status.success());
+    let expected = std::fs::read(path.join("out.tsv")).unwrap();
+    std::fs::write(path.join("out.tsv"), "old").unwrap();
+    for (words, what, told) in [
+        ("\"runs\": {", "the runs", "the runs of a run that was stopped are taken over"),
+        ("\"merge\"", "the graph", "the graph of a run that was stopped is taken over"),
+    ] {
+        let text = stop_when(path, &cluster, words, "-INT");
+        // It may have come as far as the next stage meanwhile.
+        let is_next = text.contains("kept: the graph of 1 file in `./.out.tsv.outcore` (");
+        assert!(is_next || text.contains(&format!("kept: {what} of 1 file")), "{text}");
+        assert!(text.starts_with("interrupted") || text.contains("\ninterrupted"), "{text}");
+        assert!(text.contains("note: `out.tsv` is as it was before"), "{text}");
+        assert_eq!(std::fs::read(path.join("out.tsv")).unwrap(), b"old");
+        let shown = run(path, &["inspect", ".out.tsv.outcore"]);
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.contains("none; the same command goes on from here"), "{shown}");
+        let done = run(path, &cluster);
+        assert!(done.status.success(), "{}", stderr(&done));
+        assert!(is_next || stderr(&done).contains(told), "{}", stderr(&done));
+        assert!(std::fs::read(path.join("out.tsv")).unwrap() == expected, "another result");
+        assert!(!path.join(".out.tsv.outcore").exists());
+        std::fs::write(path.join("out.tsv"), "old").unwrap();
+    }
+}
+
+#[test]
+fn a_killed_build_goes_on_from_its_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    many_edges(path);
+    let build = ["build", "edges.tsv", "-o", "out.graph", "-m", "96MiB", "-t", "2"];
+    assert!(run(path, &build).status.success());
+    let graph = path.join("out.graph");
+    let expected = contents(&graph);
+    std::fs::remove_dir_all(&graph).unwrap();
+    let mut resumed = 0;
+    for _ in 0..3 {
+        stop_when(path, &build, "\"runs\": {", "-KILL");
+        let done = run(path, &build);
+        assert!(done.status.success(), "{}", stderr(&done));
+        resumed += u32::from(stderr(&done).contains("taken over"));
+        assert!(contents(&graph) == expected, "another graph");
+        std::fs::remove_dir_all(&graph).unwrap();
+        assert_eq!(listed(path), [path.join("edges.tsv")]);
+    }
+    assert!(resumed > 0);
+    // Runs that are there, but not wanted.
+    stop_when(path, &build, "\"runs\": {", "-KILL");
+    let anew = run(path, &[&build[..], &["--restart"]].concat());
+    assert!(anew.status.success() && !stderr(&anew).contains("taken over"), "{}", stderr(&anew));
+    let again = run(path, &["cluster", "out.graph", "-o", "out.tsv", "--restart"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(stderr(&again).contains("`--restart` is of no use for a graph"), "{}", stderr(&again));
+}
+
+/// Of jobs that start at the same time for one result, one has the directory at any time.
+#[test]
+fn one_of_many_has_the_work_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let size = ["--nodes", "3000", "--edges", "30000", "--seed", "3", "-o", "edges.tsv"];
+    assert!(run(path, &[&["generate", "planted"], &size[..]].concat()).status.success());
+    let args = ["cluster", "edges.tsv", "-o", "out.tsv", "-t", "1"];
+    assert!(run(path, &args).status.success());
+    let expected = std::fs::read(path.join("out.tsv")).unwrap();
+    let mut refused = 0;
+    for round in 0..8 {
+        if round % 2 == 1 {
+            // A directory that a dead process has left.
+            let left = path.join(".out.tsv.outcore");
+            std::fs::create_dir(&left).unwrap();
+            let manifest =
+                r#"{"format":"outcore work directory","version":1,"process":4294967295}"#;
+            std::fs::write(left.join("manifest.json"), manifest).unwrap();
+        }
+        let jobs: Vec<Child> =
+            (0..4).map(|_| outcore(path, &args).stderr(Stdio::piped()).spawn().unwrap()).collect();
+        let ended: Vec<Output> =
+            jobs.into_iter().map(|job| job.wait_with_output().unwrap()).collect();
+        assert!(ended.iter().any(|job| job.status.success()));
+        for job in ended.iter().filter(|job| !job.status.success()) {
+            assert_eq!(job.status.code(), Some(2), "{}", stderr(job));
+            assert!(stderr(job).contains("is in use by"), "{}", stderr(job));
+            refused += 1;
+        }
+        assert!(std::fs::read(path.join("out.tsv")).unwrap() == expected, "another result");
+        assert_eq!(listed(path), [path.join("edges.tsv"), path.join("out.tsv")]);
+    }
+    assert!(refused > 0, "never two at a time");
+}
+
 #[test]
 fn the_second_signal_ends_the_process_at_once() {
     let directory = tempfile::tempdir().unwrap();

@@ -27,6 +27,8 @@ pub enum ErrorKind {
     BadCompression,
     /// The input holds no edges at all, or its columns cannot be found.
     BadInput,
+    /// An input has changed while it was read.
+    InputChanged,
     /// An option, or a combination of options, that cannot be used.
     Usage,
     /// The memory limit is too small for the job.
@@ -56,6 +58,7 @@ impl ErrorKind {
             Self::BadQuote => "bad-quote",
             Self::BadCompression => "bad-compression",
             Self::BadInput => "bad-input",
+            Self::InputChanged => "input-changed",
             Self::Usage => "usage",
             Self::MemoryTooSmall => "memory-too-small",
             Self::DiskTooSmall => "disk-too-small",
@@ -96,6 +99,7 @@ struct Body {
     kind: ErrorKind,
     message: String,
     place: Option<Place>,
+    kept: Option<String>,
     notes: Vec<String>,
     hint: Option<String>,
     source: Option<std::io::Error>,
@@ -108,6 +112,7 @@ impl Error {
             kind,
             message: message.into(),
             place: None,
+            kept: None,
             notes: Vec::new(),
             hint: None,
             source: None,
@@ -156,6 +161,13 @@ impl Error {
         self
     }
 
+    /// Says what was kept for the next run.
+    #[must_use]
+    pub fn kept(mut self, kept: impl Into<String>) -> Self {
+        self.0.kept = Some(kept.into());
+        self
+    }
+
     /// Adds a fact.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
@@ -181,6 +193,10 @@ impl Error {
     /// Where in the input.
     pub fn place(&self) -> Option<&Place> {
         self.0.place.as_ref()
+    }
+    /// What was kept for the next run, and what to do about it: told before all other facts.
+    pub fn kept_text(&self) -> Option<&str> {
+        self.0.kept.as_deref()
     }
     /// The facts behind it.
     pub fn notes(&self) -> &[String] {

@@ -14,6 +14,7 @@
 //! entry's covers its block. All numbers are little-endian. Memory: 40 bytes a block.
 
 use crate::error::{Error, ErrorKind, Result};
+pub(super) use crate::io::Sealed;
 use crate::io::{Files, StoredFile, Writer};
 use crate::plan::write_buffers;
 use std::path::{Path, PathBuf};
@@ -84,13 +85,6 @@ fn index_checksum(magic: [u8; 8], entries: &[u8], numbers: &[u8]) -> u64 {
     hash.update(entries);
     hash.update(numbers);
     hash.digest()
-}
-
-/// What a finished file is known by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sealed {
-    pub(super) bytes: u64,
-    pub(super) checksum: u64,
 }
 
 /// Writes such a file.

@@ -15,7 +15,7 @@
 use super::index::{BlockEntry, IndexedWriter, read_index};
 use super::{NAMES_MAGIC, names_path};
 use crate::error::{Error, Result};
-use crate::io::{Files, Mode, ReadAhead, StoredFile, Tuning};
+use crate::io::{Files, Mode, ReadAhead, Sealed, StoredFile, Tuning};
 use crate::pack::{get_varint, put_varint};
 use std::path::Path;
 use std::sync::Arc;
@@ -35,6 +35,15 @@ pub struct NamesSummary {
     pub name_bytes: u64,
     /// Length of the file.
     pub bytes: u64,
+    /// Of its index, which has those of its blocks.
+    pub checksum: u64,
+}
+
+impl NamesSummary {
+    /// What the file is known by.
+    pub(crate) fn sealed(&self) -> Sealed {
+        Sealed { bytes: self.bytes, checksum: self.checksum }
+    }
 }
 
 /// Writes the names of a graph's nodes; if dropped before [`NamesWriter::finish`], nothing remains.
@@ -70,7 +79,7 @@ impl NamesWriter {
             block_count: 0,
             previous: Vec::new(),
             block_bytes,
-            summary: NamesSummary { name_count: 0, name_bytes: 0, bytes: 0 },
+            summary: NamesSummary { name_count: 0, name_bytes: 0, bytes: 0, checksum: 0 },
         })
     }
 
@@ -108,8 +117,8 @@ impl NamesWriter {
         if self.block_count > 0 {
             self.end_block()?;
         }
-        let bytes = self.file.finish()?.bytes;
-        Ok(NamesSummary { bytes, ..self.summary })
+        let Sealed { bytes, checksum } = self.file.finish()?;
+        Ok(NamesSummary { bytes, checksum, ..self.summary })
     }
 }
 
@@ -118,6 +127,7 @@ pub struct Names {
     file: Arc<StoredFile>,
     entries: Arc<Vec<BlockEntry>>,
     count: u64,
+    sealed: Sealed,
 }
 
 impl Names {
@@ -127,14 +137,19 @@ impl Names {
     /// `CorruptFile`, `Io`.
     pub fn open(files: &Files, directory: &Path) -> Result<Self> {
         let file = files.open(&names_path(directory), Mode::Read)?;
-        let (entries, _) = read_index(&file, NAMES_MAGIC)?;
+        let (entries, sealed) = read_index(&file, NAMES_MAGIC)?;
         let count = entries.iter().map(|entry| u64::from(entry.node_count)).sum();
-        Ok(Self { file: Arc::new(file), entries: Arc::new(entries), count })
+        Ok(Self { file: Arc::new(file), entries: Arc::new(entries), count, sealed })
     }
 
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// What the file is known by.
+    pub(crate) fn sealed(&self) -> Sealed {
+        self.sealed
     }
 
     /// One name: one read.

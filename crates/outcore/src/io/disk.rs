@@ -1,8 +1,8 @@
 //! The real storage: the operating system's files. The only module that opens one.
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "this is the door")]
 
-use super::{Device, Entry, File, Mode, Storage};
-use std::fs::{self, OpenOptions};
+use super::{Device, Entry, File, Lock, Mode, Storage};
+use std::fs::{self, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -69,6 +69,11 @@ impl Storage for Disk {
         fs::remove_dir(path)
     }
 
+    fn sync(&self, path: &Path) -> io::Result<()> {
+        // Some systems sync only what may be written.
+        OpenOptions::new().write(true).open(path)?.sync_all()
+    }
+
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
         let mut entries = fs::read_dir(directory)?
             .map(|entry| entry.and_then(|entry| Ok(described(entry.path(), &entry.metadata()?))))
@@ -104,9 +109,41 @@ impl Storage for Disk {
         free_bytes(path)
     }
 
+    fn lock(&self, path: &Path) -> io::Result<Lock> {
+        loop {
+            let mut options = OpenOptions::new();
+            with_flags(&mut options, NO_LINKS);
+            let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+            match file.try_lock() {
+                Ok(()) if is_at(&file, path) => return Ok(Lock::Held(Box::new(file))),
+                // Whoever had it before has removed it meanwhile.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(Lock::Taken),
+                // As on some file systems of networks.
+                Err(TryLockError::Error(_)) => return Ok(Lock::Unsupported),
+            }
+        }
+    }
+
     fn device(&self, path: &Path) -> Option<Device> {
         device(path)
     }
+}
+
+/// Whether an open file still has this name.
+#[cfg(unix)]
+fn is_at(file: &fs::File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let number = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let open = file.metadata().map(number);
+    let named = fs::metadata(path).map(number);
+    open.ok().zip(named.ok()).is_some_and(|(open, named)| open == named)
+}
+
+/// Whether an open file still has this name: open files are not removed here.
+#[cfg(not(unix))]
+fn is_at(_file: &fs::File, _path: &Path) -> bool {
+    true
 }
 
 #[cfg(unix)]

@@ -142,6 +142,14 @@ impl Files {
         result
     }
 
+    /// Makes data and length of a file durable that is written no more.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn sync(&self, path: &Path) -> Result<()> {
+        self.storage.sync(path).map_err(|e| Error::io("sync", path, e))
+    }
+
     /// Renames a finished file into place, durably.
     ///
     /// # Errors
@@ -181,7 +189,7 @@ impl Files {
 
     /// Removes a directory of ours with all it holds, as far as that is possible.
     pub fn remove_all(&self, directory: &Path) {
-        remove_all(&*self.storage, directory);
+        remove_all(&*self.storage, directory, &[]);
     }
 
     /// Removes an empty directory.
@@ -376,14 +384,17 @@ impl io::Write for CountedWrite {
     }
 }
 
-/// Removes a directory of ours, a manifest last: until then it is known whose it is. Nothing here can
-/// be reported; what stays behind is named by the next job's message.
-pub(super) fn remove_all(storage: &dyn Storage, directory: &Path) {
+/// Removes a directory of ours but for `kept`, a manifest last: until then it is known whose it is. Nothing
+/// here can be reported; what stays behind is named by the next job's message.
+pub(super) fn remove_all(storage: &dyn Storage, directory: &Path, kept: &[&str]) {
     let mut entries = storage.list(directory).unwrap_or_default();
     entries.sort_by_key(|entry| entry.path.file_name() == Some(MANIFEST.as_ref()));
     for entry in entries {
+        if kept.iter().any(|name| entry.path.file_name() == Some(name.as_ref())) {
+            continue;
+        }
         if entry.is_directory {
-            remove_all(storage, &entry.path);
+            remove_all(storage, &entry.path, &[]);
         } else {
             let _ = storage.remove(&entry.path);
         }

@@ -29,8 +29,8 @@ pub use profile::{
     Tuning, ValidIf,
 };
 pub(crate) use ram::Ram;
-pub(crate) use scratch::{KEPT, damaged as damaged_manifest, manifest_path};
 pub use scratch::{Owner, Scratch};
+pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub(crate) use words::{SCRATCH_HINT, WordReader, WordWriter};
 
@@ -52,6 +52,15 @@ pub enum Mode {
     Create,
     /// New or emptied, for writing, past the page cache where the file system can.
     CreateDirect,
+}
+
+/// What a finished file is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Sealed {
+    /// Its length.
+    pub bytes: u64,
+    /// Of what it holds, by which it is told from others of this length.
+    pub checksum: u64,
 }
 
 /// One name in a directory.
@@ -98,6 +107,16 @@ impl Device {
     }
 }
 
+/// What became of a lock.
+pub enum Lock {
+    /// It is the caller's until this is dropped, or the process ends.
+    Held(Box<dyn std::any::Any + Send + Sync>),
+    /// Another has it.
+    Taken,
+    /// There are no locks here.
+    Unsupported,
+}
+
 /// Where files live. Short reads and writes are allowed and expected.
 pub trait Storage: Send + Sync {
     /// Opens a file.
@@ -114,6 +133,10 @@ pub trait Storage: Send + Sync {
     fn create_directory(&self, path: &Path) -> io::Result<()>;
     /// Removes an empty directory.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
+    /// Makes data and length of a file durable that is written no more.
+    fn sync(&self, path: &Path) -> io::Result<()> {
+        self.open(path, Mode::Read)?.sync()
+    }
     /// Lists a directory, sorted by path; links are not followed.
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>>;
     /// What a path is, or `NotFound`.
@@ -138,6 +161,10 @@ pub trait Storage: Send + Sync {
     }
     /// Bytes free for new files at an existing path.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
+    /// Locks a file, which is made if it is not there, against every other lock of it.
+    fn lock(&self, _path: &Path) -> io::Result<Lock> {
+        Ok(Lock::Unsupported)
+    }
     /// What an existing path lies on, if that can be told.
     fn device(&self, _path: &Path) -> Option<Device> {
         None

@@ -2,11 +2,11 @@
 //! job has come.
 //!
 //! It is written whole and under a temporary name each time a stage ends, so a reader finds the one
-//! before or the one after. A stage stands in it when its files are there; they need not have reached
-//! the disk.
+//! before or the one after. What it promises to the next job (`resume`) has reached the disk before.
 
+use super::{MadeOf, ReadDone};
 use crate::error::Result;
-use crate::io::{Files, KEPT, Owner, damaged_manifest, manifest_path};
+use crate::io::{Files, Owner, damaged_manifest, manifest_path};
 use crate::progress::Stage;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -87,10 +87,13 @@ pub struct Manifest {
     /// The stages that are finished, in order.
     #[serde(default)]
     pub stages_done: Vec<Stage>,
-    /// What the graph is made of: version, inputs and options. A job with the same goes on from the graph
-    /// that is here once it is merged. Nothing if an input cannot be read again.
+    /// What the graph is made of: a job on the same goes on from what is here. Nothing if that is not
+    /// possible, as if an input cannot be read again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub graph_of: Option<String>,
+    pub made_of: Option<MadeOf>,
+    /// What reading has found, and left for the merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<ReadDone>,
 }
 
 impl Manifest {
@@ -107,17 +110,9 @@ impl Manifest {
             inputs: inputs.map(|path| InputFile::new(files, path)).collect(),
             result: result.display().to_string(),
             stages_done: Vec::new(),
-            graph_of: None,
+            made_of: None,
+            read: None,
         }
-    }
-
-    /// That of `directory` if the process that made it has died after its graph was whole.
-    pub(super) fn of_left_graph(files: &Files, directory: &Path) -> Option<Self> {
-        // One that cannot be read is told of by whoever wants to use the directory.
-        let left = Self::read(files, directory).ok().flatten()?;
-        let is_there = files.entry(&directory.join(KEPT)).is_ok();
-        let is_whole = is_there && left.stages_done.contains(&Stage::Merge);
-        (is_whole && !left.owner.is_running()).then_some(left)
     }
 
     /// Reads that of `directory`, if it has one.

@@ -7,9 +7,9 @@
 //!           wanted, divide them by levels, and represent
 //!  score    match -> match the truth -> score
 //! ```
-//! Temporary files live in one directory below the work directory; it is removed when the job ends,
-//! however it ends. Its manifest says which stages are finished. A process that is killed leaves it: if the
-//! graph was whole by then, the same command goes on from there.
+//! Temporary files live in one directory below the work directory, whose manifest says which stages are
+//! finished. It is removed when the job ends; a job that is killed leaves it, and one that fails or is told
+//! to stop if the same command can go on from there (`resume`).
 
 mod foretell;
 mod given;
@@ -18,6 +18,8 @@ mod outputs;
 mod present;
 mod read;
 mod report;
+mod resume;
+mod runs;
 mod score;
 mod weights;
 
@@ -27,6 +29,7 @@ pub use outputs::{check_written, outputs};
 pub use report::{
     CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
 };
+pub use resume::{MadeOf, ReadDone};
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use weights::Normalize;
 
@@ -34,11 +37,12 @@ use crate::cluster::{self, ClusterOptions, Communities, Given, Method};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::InputOptions;
-use crate::io::{Files, KEPT, Scratch, give_back_freed, peak_memory_bytes, resident_memory_bytes};
+use crate::io::{Files, Owner, Scratch, give_back_freed, peak_memory_bytes, resident_memory_bytes};
 use crate::plan::{Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
 use present::Telling;
+use resume::{GRAPH, Left};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -64,23 +68,8 @@ pub struct JobOptions {
     pub limits: Limits,
     /// Where temporary files go.
     pub work_dir: PathBuf,
-    /// Whether a clustering begins anew where it could go on from the graph of a run that was killed.
+    /// Whether the job begins anew where it could go on from what an earlier one has left.
     pub restart: bool,
-}
-
-impl JobOptions {
-    /// Version, inputs and options that the graph depends on; nothing if an input cannot be read again.
-    fn graph_of(&self, files: &Files) -> Option<String> {
-        let paths = self.input.all_paths();
-        let inputs: Vec<InputFile> = paths.map(|path| InputFile::new(files, path)).collect();
-        let version = env!("CARGO_PKG_VERSION");
-        let Self {
-            input, directed, duplicates, keep_loops, min_weight, max_weight, normalize, ..
-        } = self;
-        let rules = (directed, duplicates, keep_loops, min_weight, max_weight, normalize);
-        let is_known = inputs.iter().all(InputFile::is_known);
-        is_known.then(|| format!("outcore {version}: {inputs:?}, {input:?}, {rules:?}"))
-    }
 }
 
 impl JobOptions {
@@ -116,6 +105,8 @@ struct Job<'a> {
     report: Report,
     /// The manifest of the directory for temporary files, and where that is.
     manifest: Option<(Manifest, PathBuf)>,
+    /// The edges as they were when the job began.
+    inputs: Vec<InputFile>,
     /// What a sample of the input foretold, where there is one.
     plan: Option<Plan>,
     /// What the graph is built for, if it is clustered.
@@ -126,7 +117,8 @@ impl<'a> Job<'a> {
     fn new(files: &'a Files, observer: &'a dyn Observer, limits: Limits) -> Self {
         let (start, report) = (Instant::now(), Report::new(limits));
         let (manifest, plan, clustering) = (None, None, None);
-        Self { files, observer, limits, start, report, manifest, plan, clustering }
+        let inputs = Vec::new();
+        Self { files, observer, limits, start, report, manifest, inputs, plan, clustering }
     }
 
     /// Makes the directory for temporary files, named after the result.
@@ -138,46 +130,10 @@ impl<'a> Job<'a> {
         result: &Path,
     ) -> Result<Scratch> {
         let manifest = Manifest::new(self.files, kind, inputs, result);
-        let name = scratch_name(result);
-        let scratch = Scratch::create_with(self.files, parent, &name, &manifest.to_bytes())?;
+        let mut scratch = Scratch::take(self.files, parent, &scratch_name(result))?;
+        scratch.begin(&manifest.to_bytes(), &[])?;
         self.manifest = Some((manifest, scratch.path().to_path_buf()));
         Ok(scratch)
-    }
-
-    /// The same for a clustering of edges; or the directory of a run that was killed, with its graph, if
-    /// that is of the same edges.
-    fn scratch_or_graph<'p>(
-        &mut self,
-        inputs: impl Iterator<Item = &'p PathBuf>,
-        edges: &JobOptions,
-        output: &Path,
-    ) -> Result<(Scratch, bool)> {
-        let graph_of = edges.graph_of(self.files);
-        let (name, parent) = (scratch_name(output), &edges.work_dir);
-        let left = Manifest::of_left_graph(self.files, &parent.join(&name))
-            .filter(|left| !edges.restart && graph_of.is_some() && left.graph_of == graph_of);
-        let mut manifest = Manifest::new(self.files, JobKind::Cluster, inputs, output);
-        manifest.graph_of = graph_of;
-        let is_left = left.is_some();
-        let scratch = if is_left {
-            manifest.stages_done = vec![Stage::Read, Stage::Merge];
-            Scratch::take_over(self.files, parent, &name, &manifest.to_bytes())?
-        } else {
-            Scratch::create_with(self.files, parent, &name, &manifest.to_bytes())?
-        };
-        self.manifest = Some((manifest, scratch.path().to_path_buf()));
-        if is_left {
-            self.limits.check()?;
-            self.stage(Stage::Merge, |job| {
-                tell(
-                    job.observer,
-                    Event::Begin { stage: Stage::Merge, total: None, unit: "arcs" },
-                )?;
-                Ok(((), "the graph of a run that was stopped is taken over".into()))
-            })?;
-            self.report.resumed = true;
-        }
-        Ok((scratch, is_left))
     }
 
     /// Runs one stage; `work` gives its result and the phrase that sums it up.
@@ -220,6 +176,10 @@ impl<'a> Job<'a> {
         if !manifest.stages_done.contains(&stage) {
             manifest.stages_done.push(stage);
         }
+        if stage == Stage::Merge {
+            // The graph takes the place of what it was made of.
+            manifest.read = manifest.read.take().map(ReadDone::without_runs);
+        }
         manifest.write(self.files, directory)
     }
 
@@ -231,17 +191,41 @@ impl<'a> Job<'a> {
         self.report
     }
 
-    /// Edges to the graph in `directory`, with runs in `scratch`.
-    fn build(&mut self, options: &JobOptions, scratch: &Scratch, directory: &Path) -> Result<()> {
-        self.preflight(options, scratch.path())?;
+    /// Edges, or what is `left` of an earlier job on them, to the graph in `directory`, with runs in
+    /// `scratch`.
+    fn build(
+        &mut self,
+        options: &JobOptions,
+        left: Left,
+        scratch: &Scratch,
+        directory: &Path,
+    ) -> Result<()> {
+        if let Left::Graph = left {
+            return self.take_graph();
+        }
         let summary = match options.duplicates {
-            Duplicates::First => {
-                read::read_and_merge::<crate::graph::InputOrder>(self, options, scratch, directory)
-            }
-            _ => read::read_and_merge::<crate::graph::ArcRecord>(self, options, scratch, directory),
+            Duplicates::First => read::read_and_merge::<crate::graph::InputOrder>(
+                self, options, left, scratch, directory,
+            ),
+            _ => read::read_and_merge::<crate::graph::ArcRecord>(
+                self, options, left, scratch, directory,
+            ),
         }?;
         self.report.graph = Some(summary);
         Ok(())
+    }
+
+    /// Takes over the graph of an earlier job.
+    fn take_graph(&mut self) -> Result<()> {
+        self.limits.check()?;
+        self.stage(Stage::Merge, |job| {
+            tell(job.observer, Event::Begin { stage: Stage::Merge, total: None, unit: "arcs" })?;
+            let read = job.manifest.as_ref().and_then(|(manifest, _)| manifest.read.clone());
+            if let Some(read) = read {
+                job.tell_again(read)?;
+            }
+            Ok(((), "the graph of a run that was stopped is taken over".into()))
+        })
     }
 
     /// Refuses what cannot succeed, where a sample can tell.
@@ -359,7 +343,8 @@ fn scratch_name(result: &Path) -> String {
 ///
 /// # Errors
 /// `Usage` if `graph` exists or options contradict each other; bad input, `MemoryTooSmall`, `DiskTooSmall`, `DiskFull`, `Io`,
-/// `Interrupted`. No temporary file is left.
+/// `Interrupted`. What the same call can go on from is kept, and [`Error::kept_text`] tells of it; no other
+/// temporary file is left.
 pub fn build(
     files: &Files,
     options: &JobOptions,
@@ -372,38 +357,37 @@ pub fn build(
     let written: Vec<_> = [("`--output`", graph)].into_iter().chain(options.written()).collect();
     check_written(files, read, &written)?;
     if files.entry(graph).is_ok() {
-        discard_left(files, &options.work_dir, graph);
+        // If another process has it now, that one removes it.
+        let _ = discard_left(files, &options.work_dir, graph);
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
     }
     in_pool(options.limits, || {
         let mut job = Job::new(files, observer, options.limits);
-        let scratch =
-            job.scratch(JobKind::Build, options.input.all_paths(), &options.work_dir, graph)?;
-        let part = part_of(graph);
-        if files.entry(&part).is_ok() {
-            files.remove_all(&part);
-        }
-        let built = job.build(options, &scratch, &part);
-        if let Err(error) = built.and_then(|()| files.publish_new(&part, graph)) {
-            files.remove_all(&part);
-            return Err(error);
-        }
+        let (inputs, part) = (options.input.all_paths(), &part_of(graph));
+        let (scratch, left) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
+        let built = job.build(options, left, &scratch, part);
+        let built = built.and_then(|()| files.publish_new(part, graph));
+        job.end(scratch, part, built)?;
         Ok(job.finish())
     })
 }
 
 /// Removes the temporary files of a job that was killed when its graph had just got its name.
-fn discard_left(files: &Files, work_dir: &Path, graph: &Path) {
+fn discard_left(files: &Files, work_dir: &Path, graph: &Path) -> Result<()> {
     let directory = work_dir.join(scratch_name(graph));
     // A manifest that cannot be read is left for the user to look at.
-    let Ok(Some(left)) = Manifest::read(files, &directory) else { return };
+    let Ok(Some(mut left)) = Manifest::read(files, &directory) else { return Ok(()) };
     let is_of_it = left.job == JobKind::Build && left.result == graph.display().to_string();
     let is_named =
         left.stages_done.contains(&Stage::Merge) && files.entry(&part_of(graph)).is_err();
-    if is_of_it && is_named && !left.owner.is_running() {
-        files.remove_all(&directory);
+    if is_of_it && is_named {
+        let mut scratch = Scratch::take(files, work_dir, &scratch_name(graph))?;
+        // It goes when it is dropped; until then it still tells whose it is.
+        left.owner = Owner::current();
+        scratch.begin(&left.to_bytes(), &[])?;
     }
+    Ok(())
 }
 
 /// Where a graph is built before it gets its name.
@@ -417,8 +401,7 @@ fn part_of(graph: &Path) -> PathBuf {
 /// files beside it that [`outputs()`] names.
 ///
 /// # Errors
-/// As [`build`]; `CorruptFile` for a damaged graph. No temporary file and no part of the output is
-/// left.
+/// As [`build`]; `CorruptFile` for a damaged graph. No part of the output is left.
 pub fn cluster(
     files: &Files,
     source: &Source,
@@ -468,13 +451,15 @@ pub fn cluster_and_present(
             job.clustering = Some(options);
             let inputs = edges.input.all_paths().chain(options.propagation.files());
             let inputs = inputs.chain(&present.earlier);
-            let (scratch, is_built) = job.scratch_or_graph(inputs, edges, output)?;
-            let directory = scratch.path().join(KEPT);
-            if !is_built {
-                job.build(edges, &scratch, &directory)?;
-            }
-            let graph = Graph::open(files, &directory)?;
-            job.cluster(&graph, options, telling, &scratch)?;
+            let directory = edges.work_dir.join(scratch_name(output)).join(GRAPH);
+            let (scratch, left) =
+                job.scratch_of_edges(JobKind::Cluster, inputs, edges, output, &directory)?;
+            let built = job.build(edges, left, &scratch, &directory);
+            let done = built.and_then(|()| {
+                let graph = Graph::open(files, &directory)?;
+                job.cluster(&graph, options, telling, &scratch)
+            });
+            job.end(scratch, &directory, done)?;
             Ok(job.finish())
         }),
     }

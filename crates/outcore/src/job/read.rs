@@ -5,6 +5,8 @@
 //! names that are new from then on go to disk (`ids::spill`), and so do all edges; they are numbered and
 //! sorted when the input has been read.
 
+use super::resume::{Left, RUNS};
+use super::runs::{Numbered, take_runs};
 use super::weights::{SelfScores, Side, Thresholds};
 use super::{InputReport, Job, JobOptions, Normalize};
 use crate::error::{Error, ErrorKind, Result};
@@ -20,20 +22,6 @@ use crate::sort::{Record, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use crate::weight::Weight;
 use std::path::{Path, PathBuf};
-
-/// What the read stage leaves.
-struct Numbered<R: Record> {
-    sorter: Sorter<R>,
-    node_count: u64,
-    /// There if weights are to be divided by them.
-    scores: Option<SelfScores>,
-}
-
-impl<R: Record> Numbered<R> {
-    fn score_bytes(&self) -> u64 {
-        self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
-    }
-}
 
 /// What became of edges, beside those that are arcs now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,18 +41,68 @@ impl Fate {
     }
 }
 
-/// Text to the graph in `directory`.
+/// Text, or the runs that are `left` of it, to the graph in `directory`.
 pub(super) fn read_and_merge<R>(
     job: &mut Job<'_>,
     options: &JobOptions,
+    left: Left,
     scratch: &Scratch,
     directory: &Path,
 ) -> Result<GraphSummary>
 where
     R: Record + From<ArcRecord> + Into<ArcRecord>,
+    R::Key: Into<u128> + TryFrom<u128>,
 {
-    let mut numbered = job.stage(Stage::Read, |job| {
-        let numbered = read::<R>(job, options, scratch, directory)?;
+    let mut numbered = match left {
+        Left::Runs(read) => take_runs::<R>(job, *read, scratch)?,
+        _ => read_all::<R>(job, options, scratch, directory)?,
+    };
+    let merge_bytes = job.limits.merge_bytes_beside(numbered.score_bytes(), &job.files.tuning());
+    let too_small = || job.limits.too_small(numbered.node_count, "the input has");
+    numbered.sorter.set_budget(merge_bytes.ok_or_else(too_small)?)?;
+    let graph = job.stage(Stage::Merge, |job| {
+        job.keep_or_use_up(&mut numbered, scratch, directory)?;
+        let (node_count, scores) = (numbered.node_count, numbered.scores);
+        let sorted = numbered.sorter.finish()?;
+        let sort = sorted.summary();
+        job.report.sort = Some(sort);
+        let graph = merge(job, options, sorted, node_count, scores, directory)?;
+        let summary = match (sort.run_count, sort.pass_count) {
+            (0, _) => "sorted in memory".into(),
+            (runs, passes) => format!(
+                "{}, {}",
+                format_counted(runs, "run", "runs"),
+                format_counted(passes, "merge pass", "merge passes")
+            ),
+        };
+        Ok((graph, summary))
+    })?;
+    // The graph is promised now, and they are not any more.
+    job.files.remove_all(&scratch.path().join(RUNS));
+    Ok(graph)
+}
+
+/// The stage that reads the input.
+fn read_all<R>(
+    job: &mut Job<'_>,
+    options: &JobOptions,
+    scratch: &Scratch,
+    directory: &Path,
+) -> Result<Numbered<R>>
+where
+    R: Record + From<ArcRecord>,
+    R::Key: Into<u128> + TryFrom<u128>,
+{
+    job.preflight(options, scratch.path())?;
+    job.stage(Stage::Read, |job| {
+        let read = read::<R>(job, options, scratch, directory);
+        let mut numbered = match (read, job.check_inputs(options)) {
+            (read, Ok(())) => read?,
+            (Ok(_), Err(changed)) => return Err(changed),
+            // What was found is of neither the one nor the other.
+            (Err(error), Err(changed)) => return Err(error.note(changed.message())),
+        };
+        job.keep_runs(&mut numbered, scratch)?;
         let input = job.report.input.clone().unwrap_or_default();
         let mut summary = format!(
             "{}, {}",
@@ -81,25 +119,6 @@ where
             summary += &format!(", {edges} dropped by weight");
         }
         Ok((numbered, summary))
-    })?;
-    let merge_bytes = job.limits.merge_bytes_beside(numbered.score_bytes(), &job.files.tuning());
-    let too_small = || job.limits.too_small(numbered.node_count, "the input has");
-    numbered.sorter.set_budget(merge_bytes.ok_or_else(too_small)?)?;
-    job.stage(Stage::Merge, |job| {
-        let (node_count, scores) = (numbered.node_count, numbered.scores);
-        let sorted = numbered.sorter.finish()?;
-        let sort = sorted.summary();
-        job.report.sort = Some(sort);
-        let graph = merge(job, options, sorted, node_count, scores, directory)?;
-        let summary = match (sort.run_count, sort.pass_count) {
-            (0, _) => "sorted in memory".into(),
-            (runs, passes) => format!(
-                "{}, {}",
-                format_counted(runs, "run", "runs"),
-                format_counted(passes, "merge pass", "merge passes")
-            ),
-        };
-        Ok((graph, summary))
     })
 }
 
@@ -185,6 +204,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             .sort_bytes(window_bytes)
             .ok_or_else(|| window_too_large(limits.memory_bytes, window_bytes))?;
         let is_scored = options.normalize == Normalize::SelfScore;
+        let runs = scratch.path().join(RUNS);
+        job.files.create_directory(&runs)?;
         Ok(Self {
             options,
             tuning: job.files.tuning(),
@@ -196,7 +217,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             indexes: Vec::new(),
             names: NamesWriter::create(job.files, directory)?,
             scores: is_scored.then(|| SelfScores::new(limits.read_bytes())),
-            sorter: Sorter::new(job.files, scratch.path(), sort_bytes, limits.threads)?,
+            sorter: Sorter::new(job.files, &runs, sort_bytes, limits.threads)?,
             sort_bytes,
             thresholds: Thresholds::new(options),
             fate: Fate::default(),
@@ -366,9 +387,11 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     fn finish(self, job: &mut Job<'_>) -> Result<Numbered<R>> {
         let formats = self.reader.describe();
         let summary = self.reader.finish()?;
-        self.names.finish()?;
+        let names = self.names.finish()?.sealed();
+        let mut warnings = Vec::new();
         if let Some(text) = summary.warning() {
             tell(job.observer, Event::Warning { text: &text })?;
+            warnings.push(text);
         }
         if summary.edges == 0 {
             return Err(no_edges());
@@ -385,6 +408,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
                 format_counted(node_count, "node", "nodes")
             );
             tell(job.observer, Event::Warning { text: &text })?;
+            warnings.push(text);
         }
         job.report.input = Some(InputReport {
             line_count: summary.lines,
@@ -400,7 +424,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             skipped_count: summary.skipped_lines,
             formats,
         });
-        Ok(Numbered { sorter: self.sorter, node_count, scores: self.scores })
+        let (sorter, scores) = (self.sorter, self.scores);
+        Ok(Numbered { sorter, node_count, scores, names, warnings })
     }
 }
 

@@ -29,7 +29,7 @@ pub struct StageReport {
 }
 
 /// What the input held.
-#[derive(Debug, Clone, Default, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct InputReport {
     /// Lines.
     pub line_count: u64,
@@ -192,7 +192,7 @@ pub struct Report {
     pub version: &'static str,
     /// The limits.
     pub limits: Limits,
-    /// Whether the job has gone on from the graph of a run that was killed.
+    /// Whether the job has gone on from what an earlier one had left.
     pub resumed: bool,
     /// The stages in order.
     pub stages: Vec<StageReport>,

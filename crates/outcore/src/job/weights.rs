@@ -9,10 +9,12 @@ use super::JobOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::ArcRecord;
 use crate::input::{self, ParsedChunk};
-use crate::io::reserve_large_pages;
+use crate::io::{Files, Mode, SCRATCH_HINT, Sealed, Writer, reserve_large_pages};
 use crate::weight::Weight;
 use rayon::prelude::*;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use xxhash_rust::xxh3::Xxh3;
 
 /// What the weights of edges are divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -28,6 +30,8 @@ pub enum Normalize {
 
 /// Arcs that a thread divides at a time.
 const PART_ARCS: usize = 4096;
+/// Of the writer that sets scores aside.
+const KEPT_BUFFER_BYTES: usize = 256 << 10;
 
 impl JobOptions {
     /// Refuses what cannot be used, before any work.
@@ -205,6 +209,44 @@ impl SelfScores {
         let nodes = self.codes.par_iter().enumerate();
         nodes.filter(|(node, code)| code.load(Relaxed) != 0 && !self.has_self_hit(*node)).count()
             as u64
+    }
+
+    /// Sets the scores aside for another process.
+    pub(super) fn keep(&self, files: &Files, path: &Path) -> Result<Sealed> {
+        let mut writer = Writer::create(files, path, KEPT_BUFFER_BYTES, 2)?;
+        let (mut hash, mut bytes) = (Xxh3::new(), Vec::new());
+        for codes in self.codes.chunks(PART_ARCS) {
+            bytes.clear();
+            bytes.extend(codes.iter().flat_map(|code| code.load(Relaxed).to_le_bytes()));
+            hash.update(&bytes);
+            writer.write(&bytes)?;
+        }
+        Ok(Sealed { bytes: writer.finish()?, checksum: hash.digest() })
+    }
+
+    /// The scores of `node_count` nodes that another process has set aside. They are good for
+    /// [`SelfScores::divide`] alone.
+    pub(super) fn reopen(
+        files: &Files,
+        path: &Path,
+        sealed: Sealed,
+        node_count: u64,
+    ) -> Result<Self> {
+        let file = files.open(path, Mode::Read)?;
+        let mut codes: Vec<AtomicU32> = reserve_large_pages(node_count as usize);
+        let (mut hash, mut bytes) = (Xxh3::new(), vec![0; 4 * PART_ARCS]);
+        while (codes.len() as u64) < node_count {
+            let left = (node_count - codes.len() as u64).min(PART_ARCS as u64) as usize;
+            let bytes = &mut bytes[..4 * left];
+            file.read_exact_at(4 * codes.len() as u64, bytes)?;
+            hash.update(bytes);
+            let words = bytes.as_chunks().0.iter();
+            codes.extend(words.map(|word| AtomicU32::new(u32::from_le_bytes(*word))));
+        }
+        if hash.digest() != sealed.checksum || sealed.bytes != 4 * node_count {
+            return Err(Error::corrupt_of(path, "its checksum is wrong", SCRATCH_HINT));
+        }
+        Ok(Self { codes, have_self_hit: Vec::new() })
     }
 
     /// Divides the weights of arcs. What is divided is in the same order as before, and repeated arcs

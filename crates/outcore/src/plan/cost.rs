@@ -106,6 +106,9 @@ pub struct Plan {
     pub peak_memory_bytes: u64,
     /// Most room taken on the disk: runs, then graph, what the clustering keeps there, and the results.
     pub disk_bytes: u64,
+    /// Most room taken if the disk has as much: runs then stay until the graph is whole, so that a job that
+    /// is stopped in between can go on from them.
+    pub disk_bytes_most: u64,
     /// Room that stays taken when only the graph is kept.
     pub graph_bytes: u64,
     /// Runs written by the sort; 0 if it stays in memory.
@@ -148,6 +151,7 @@ impl Plan {
             write_bytes: sum(|row| row.write_bytes),
             peak_memory_bytes: most(|row| row.memory_bytes) + BASE_BYTES,
             disk_bytes: most(|row| row.disk_bytes),
+            disk_bytes_most: most(|row| row.disk_bytes).max(work.kept_bytes()),
             graph_bytes: work.graph_bytes(),
             run_count: work.sorting.run_count,
             seconds: stages.iter().map(|row| row.seconds).sum::<f64>() + sampling,
@@ -228,6 +232,12 @@ impl<'a> Work<'a> {
 
     fn graph_bytes(&self) -> u64 {
         self.graph.bytes + self.names_bytes
+    }
+
+    /// Room for the graph beside all runs, and beside those that passes of the merge make of them.
+    fn kept_bytes(&self) -> u64 {
+        let passes = if self.sorting.pass_count > 1 { 2 } else { 1 };
+        self.graph_bytes() + passes * self.run_bytes + SMALL_FILES_BYTES
     }
 
     /// The row with its time, which is not below what it has, its memory inside the limit, and small

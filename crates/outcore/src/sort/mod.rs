@@ -26,6 +26,7 @@
 //! ```
 
 mod form;
+mod kept;
 mod merge;
 mod radix;
 mod run;
@@ -42,6 +43,7 @@ use crate::plan::{
 };
 use crate::units::{MIB, size_to_type};
 use form::Former;
+pub(crate) use kept::check_kept;
 use merge::{Merge, Width};
 use rayon::prelude::*;
 use run::{Run, RunWriter, encode_block};
@@ -166,10 +168,18 @@ struct Shape {
     segment_bytes: u64,
     /// Memory of one worker of a merge for what it reads.
     lanes_bytes: u64,
+    /// Whether two runs can be merged without taking more than that.
+    has_room_for_two: bool,
 }
 
 impl Shape {
-    fn new<R: Record>(budget_bytes: u64, workers: usize, files: &Files) -> Self {
+    /// For runs whose blocks have up to `kept_block_records` records, if there are such already.
+    fn new<R: Record>(
+        budget_bytes: u64,
+        workers: usize,
+        files: &Files,
+        kept_block_records: usize,
+    ) -> Self {
         let (tuning, cramped) = (files.tuning(), files.cramped());
         let record = size_of::<R>() as u64;
         // Large buffers of the writer come out of the records' share.
@@ -177,13 +187,15 @@ impl Shape {
         let rest = rest - writer_excess_bytes(&tuning.write).min(rest / 2);
         let capacity = rest / (RUN_BUFFERS * record);
         let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
+        let block_records = block_records.max(kept_block_records as u64);
         // Half of the budget for the blocks that workers merge from, half for what they merged.
         let block = block_records * record;
         let lanes_bytes = rest / 2 / workers.max(1) as u64;
-        let fan_in = |read_bytes: u64| {
+        let room = |read_bytes: u64| {
             let lane = block + (tuning.merge_read_bytes as u64).min(read_bytes).max(block);
-            (lanes_bytes / lane).clamp(2, 4096) as usize
+            lanes_bytes / lane
         };
+        let fan_in = |read_bytes| room(read_bytes).clamp(2, 4096) as usize;
         let range_blocks = rest / 2 / (Merge::<R>::ranges_ahead(workers) as u64 * block);
         Self {
             capacity: capacity as usize,
@@ -194,6 +206,7 @@ impl Shape {
             range_blocks: range_blocks.max(1) as usize,
             segment_bytes: SEGMENT_BYTES,
             lanes_bytes,
+            has_room_for_two: room(READ_BYTES_MIN) >= 2,
         }
     }
 
@@ -211,6 +224,8 @@ pub struct Sorter<R: Record> {
     files: Files,
     directory: PathBuf,
     shape: Shape,
+    /// Most records in a block of runs that another process has left.
+    kept_block_records: usize,
     /// Threads of a merge: twice as many as cores, since half of them wait for the disk.
     workers: usize,
     threads: usize,
@@ -244,7 +259,8 @@ impl<R: Record> Sorter<R> {
         Ok(Self {
             files: files.clone(),
             directory: directory.to_path_buf(),
-            shape: Shape::new::<R>(budget_bytes, 2 * threads, files),
+            shape: Shape::new::<R>(budget_bytes, 2 * threads, files, 0),
+            kept_block_records: 0,
             workers: 2 * threads,
             threads,
             records: Vec::new(),
@@ -264,7 +280,8 @@ impl<R: Record> Sorter<R> {
         if budget_bytes < Self::BUDGET_MIN {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
-        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files);
+        let kept = self.kept_block_records;
+        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files, kept);
         let capacity = self.shape.capacity;
         if self.filled > capacity {
             self.write_run()?;
@@ -411,11 +428,11 @@ impl<R: Record> Sorter<R> {
     }
 
     fn run_writer(&mut self) -> RunWriter<R> {
-        let base = self.directory.join(format!("run-{}.0", self.next_name));
+        let number = self.next_name;
         self.next_name += 1;
         let run_bytes = (self.run_capacity() * size_of::<R>()) as u64;
         let segment_bytes = self.shape.segment_bytes.max(run_bytes / SEGMENTS);
-        RunWriter::new(&self.files, &base, segment_bytes)
+        RunWriter::new(&self.files, &self.directory, number, segment_bytes)
     }
 
     /// Ends run formation and starts the last merge.

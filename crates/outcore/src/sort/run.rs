@@ -4,7 +4,7 @@
 //!  segment file:  [block][block] ...      block:  checksum u64 | record count u32 | byte count u32 | bytes
 //! ```
 //! A segment is deleted as soon as the merge has used it up, so runs and the merge's output share
-//! their room on disk. Memory: the offset and the first key of every block.
+//! their room on disk, unless the run is kept for another process (`kept`). Memory: the offset and the first key of every block.
 
 use super::Record;
 use crate::error::{Error, Result};
@@ -18,9 +18,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const HEADER_BYTES: usize = 16;
 
-/// A finished run. Its segments are deleted when it is dropped.
+/// A finished run. Its segments are deleted when it is dropped, unless it is kept.
 pub(super) struct Run<R: Record> {
     files: Files,
+    pub(super) number: u64,
+    pub(super) is_kept: bool,
     segments: Vec<Segment>,
     blocks: Vec<Block<R>>,
     deleted: AtomicUsize,
@@ -62,7 +64,56 @@ impl<R: Record> Run<R> {
         self.delete(self.segments.partition_point(|segment| segment.end <= needed));
     }
 
+    /// One of another process, still without blocks.
+    pub(super) fn kept(files: &Files, number: u64) -> Self {
+        let mut run = Self::new(files, number);
+        run.is_kept = true;
+        run
+    }
+
+    fn new(files: &Files, number: u64) -> Self {
+        let (files, deleted) = (files.clone(), AtomicUsize::new(0));
+        Self { files, number, is_kept: false, segments: Vec::new(), blocks: Vec::new(), deleted }
+    }
+
+    /// Adds a block behind the last one of the segment that is not ended yet.
+    pub(super) fn add_block(&mut self, bytes: u32, first: R::Key) {
+        let is_first = self.segments.last().map_or(0, |segment| segment.end) == self.blocks.len();
+        let last = self.blocks.last().filter(|_| !is_first);
+        let begin = last.map_or(0, |last| last.begin + u64::from(last.bytes));
+        self.blocks.push(Block { begin, bytes, first });
+    }
+
+    /// Ends the segment behind the last block.
+    pub(super) fn end_segment(&mut self, directory: &Path) {
+        let path = segment_path(directory, self.number, self.segments.len());
+        self.segments.push(Segment { path, end: self.blocks.len() });
+    }
+
+    /// The files.
+    pub(super) fn segment_paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.segments.iter().map(|segment| &segment.path)
+    }
+
+    /// The number of the first block behind each segment.
+    pub(super) fn segment_ends(&self) -> impl ExactSizeIterator<Item = usize> {
+        self.segments.iter().map(|segment| segment.end)
+    }
+
+    /// The length and the first key of every block.
+    pub(super) fn lengths_and_keys(&self) -> impl ExactSizeIterator<Item = (u32, R::Key)> {
+        self.blocks.iter().map(|block| (block.bytes, block.first))
+    }
+
+    /// Length of all blocks.
+    pub(super) fn bytes(&self) -> u64 {
+        self.blocks.iter().map(|block| u64::from(block.bytes)).sum()
+    }
+
     fn delete(&self, count: usize) {
+        if self.is_kept {
+            return;
+        }
         for segment in
             &self.segments[self.deleted.fetch_max(count, Ordering::Relaxed).min(count)..count]
         {
@@ -78,9 +129,14 @@ impl<R: Record> Drop for Run<R> {
     }
 }
 
+/// The file of a segment of the run of this number.
+pub(super) fn segment_path(directory: &Path, run: u64, segment: usize) -> PathBuf {
+    directory.join(format!("run-{run}.{segment}"))
+}
+
 /// Writes one run.
 pub(super) struct RunWriter<R: Record> {
-    base: PathBuf,
+    directory: PathBuf,
     segment_bytes: u64,
     /// The writer, and the name of the segment that it is at.
     open: Option<(Writer, PathBuf)>,
@@ -88,11 +144,10 @@ pub(super) struct RunWriter<R: Record> {
 }
 
 impl<R: Record> RunWriter<R> {
-    /// Starts the run `base`.0, `base`.1, ...
-    pub(super) fn new(files: &Files, base: &Path, segment_bytes: u64) -> Self {
-        let (segments, blocks) = (Vec::new(), Vec::new());
-        let done = Run { files: files.clone(), segments, blocks, deleted: AtomicUsize::new(0) };
-        Self { base: base.to_path_buf(), segment_bytes, open: None, done }
+    /// Starts the run of this number in `directory`.
+    pub(super) fn new(files: &Files, directory: &Path, number: u64, segment_bytes: u64) -> Self {
+        let (directory, done) = (directory.to_path_buf(), Run::new(files, number));
+        Self { directory, segment_bytes, open: None, done }
     }
 
     /// Appends one encoded block, whose first key is `first`.
@@ -106,7 +161,8 @@ impl<R: Record> RunWriter<R> {
 
     /// The writer, at a new segment if the one so far is long enough.
     fn writer(&mut self) -> Result<&mut Writer> {
-        let next = self.base.with_extension((self.done.segments.len() + 1).to_string());
+        let path_of = |segment| segment_path(&self.directory, self.done.number, segment);
+        let next = path_of(self.done.segments.len() + 1);
         match &mut self.open {
             Some((writer, path)) if writer.position() >= self.segment_bytes => {
                 writer.next_scratch(&next)?;
@@ -115,7 +171,7 @@ impl<R: Record> RunWriter<R> {
             }
             Some(_) => {}
             none => {
-                let (files, path) = (&self.done.files, self.base.with_extension("0"));
+                let (files, path) = (&self.done.files, path_of(0));
                 let write = files.tuning().write;
                 let buffers = write_buffers(&write);
                 let writer = Writer::create_scratch(files, &path, write.block_bytes, buffers)?;

@@ -70,6 +70,7 @@ fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: u
         range_blocks,
         segment_bytes,
         lanes_bytes,
+        has_room_for_two: true,
     };
     sorter
 }
@@ -321,10 +322,49 @@ fn a_panic_in_a_merge_goes_on_in_the_caller() {
     }
 }
 
+/// Runs that are kept can be merged again and again, in any number of passes, until they are released.
+#[test]
+fn kept_runs_stay_for_others() {
+    let records: Vec<Pair> =
+        (0..5000u64).map(|i| Pair { key: i * 7919 % 1013, value: i }).collect();
+    let mut expected = records.clone();
+    expected.sort_by_key(|pair| pair.key);
+    let sim = Sim::new();
+    let (files, directory) = (Files::new(Arc::new(sim.clone())), Path::new("/sort"));
+    let mut sorter = sorter::<Pair>(&sim, 300, 4, 10);
+    assert!(sorter.keep().unwrap().is_none(), "there is no run to keep");
+    sorter.push(&records).unwrap();
+    let sealed = sorter.keep().unwrap().unwrap();
+    let kept = sim.paths();
+    assert!(sorter.run_bytes() > 0 && kept.len() > 16);
+    assert_eq!(drain(sorter.finish().unwrap()).unwrap(), expected);
+    assert_eq!(sim.paths(), kept, "the merge has removed what was kept");
+    check_kept(&files, directory, sealed).unwrap();
+    for fan_in in [2, 100] {
+        let mut again = Sorter::<Pair>::reopen(&files, directory, sealed, 64 * MIB, 1).unwrap();
+        (again.shape.fan_in, again.shape.widest_fan_in) = (fan_in, fan_in);
+        assert_eq!(again.pass_bytes() > 0, fan_in == 2);
+        let sorted = again.finish().unwrap();
+        assert_eq!(sorted.summary().record_count, 5000);
+        assert_eq!(drain(sorted).unwrap(), expected);
+        assert_eq!(sim.paths(), kept);
+    }
+    // Blocks of so many records have no room in a small budget.
+    let mut large = Sorter::<Pair>::reopen(&files, directory, sealed, 64 * MIB, 1).unwrap();
+    large.kept_block_records = 10 << 20;
+    let sealed_large = large.keep().unwrap().unwrap();
+    let error = Sorter::<Pair>::reopen(&files, directory, sealed_large, 64 * MIB, 1).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
+    large.release();
+    assert_eq!(drain(large.finish().unwrap()).unwrap(), expected);
+    assert_eq!(sim.paths(), [directory.join("runs")]);
+    assert!(check_kept(&files, directory, sealed_large).is_err());
+}
+
 /// No more passes than with the smallest reads, and no smaller reads than these passes ask for.
 #[test]
 fn little_memory_saves_passes_by_smaller_reads() {
-    let shape = Shape::new::<Pair>(24 * MIB, 2, &Files::default());
+    let shape = Shape::new::<Pair>(24 * MIB, 2, &Files::default(), 0);
     assert!(shape.fan_in < shape.widest_fan_in);
     let passes = |fan_in: usize, runs: usize| {
         (1..).find(|&passes| fan_in.saturating_pow(passes) >= runs).unwrap()

@@ -16,10 +16,11 @@ mod tree;
 pub use faults::Fault;
 pub use speed::{Curve, Speed};
 
-use super::{Entry, File, Mode, Storage};
+use super::{Entry, File, Lock, Mode, Storage};
 use crash::{Content, Random};
 use faults::Faults;
 use speed::Clock;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,6 +37,19 @@ struct State {
     most_bytes: Mutex<Option<u64>>,
     /// Files put in place so far: the time of the next.
     put: AtomicU64,
+    /// Files that somebody has locked; they need not be there.
+    locks: Mutex<BTreeSet<PathBuf>>,
+    /// What [`Storage::free_bytes`] tells.
+    told_room: Mutex<Option<u64>>,
+}
+
+/// A lock that is held.
+struct SimLock(Sim, PathBuf);
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        locked(&self.0.0.locks).remove(&self.1);
+    }
 }
 
 /// The simulated storage; clones share their files.
@@ -78,6 +92,11 @@ impl Sim {
     pub fn set_full_after(&self, bytes: Option<u64>) {
         let most = bytes.map(|bytes| bytes + self.used_bytes(None));
         *locked(&self.0.most_bytes) = most;
+    }
+
+    /// Makes [`Storage::free_bytes`] tell so many bytes, whatever there is room for.
+    pub fn set_room(&self, bytes: Option<u64>) {
+        *locked(&self.0.told_room) = bytes;
     }
 
     /// Operations since the fault was set.
@@ -263,7 +282,14 @@ impl Storage for Sim {
     }
 
     fn free_bytes(&self, _path: &Path) -> io::Result<u64> {
-        Ok(1 << 40)
+        Ok(locked(&self.0.told_room).unwrap_or(1 << 40))
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Lock> {
+        self.operation()?;
+        let is_free = locked(&self.0.locks).insert(path.to_path_buf());
+        let held = || Lock::Held(Box::new(SimLock(self.clone(), path.to_path_buf())));
+        Ok(if is_free { held() } else { Lock::Taken })
     }
 }
 

@@ -1,0 +1,146 @@
+//! What reading leaves for the merge, kept for the next process as well, and taken over from an earlier one.
+//!
+//! Runs, their index and self scores lie in one directory; names are in that of the graph. All are synced
+//! before the manifest promises them.
+
+use super::resume::{RUNS, SCORES};
+use super::weights::SelfScores;
+use super::{Job, ReadDone};
+use crate::error::{ErrorKind, Result};
+use crate::io::{Scratch, Sealed};
+use crate::progress::{Event, Stage, tell};
+use crate::sort::{Record, Sorter};
+use crate::units::size_to_type;
+use std::path::Path;
+
+/// What the read stage leaves.
+pub(super) struct Numbered<R: Record> {
+    pub(super) sorter: Sorter<R>,
+    pub(super) node_count: u64,
+    /// There if weights are to be divided by them.
+    pub(super) scores: Option<SelfScores>,
+    /// Of the file of names.
+    pub(super) names: Sealed,
+    /// What was warned of.
+    pub(super) warnings: Vec<String>,
+}
+
+impl<R: Record> Numbered<R> {
+    pub(super) fn score_bytes(&self) -> u64 {
+        self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
+    }
+}
+
+/// Takes over what an earlier job has read.
+pub(super) fn take_runs<R>(
+    job: &mut Job<'_>,
+    read: ReadDone,
+    scratch: &Scratch,
+) -> Result<Numbered<R>>
+where
+    R: Record,
+    R::Key: Into<u128> + TryFrom<u128>,
+{
+    job.limits.check()?;
+    job.stage(Stage::Read, |job| {
+        tell(job.observer, Event::Begin { stage: Stage::Read, total: None, unit: "bytes" })?;
+        let directory = scratch.path().join(RUNS);
+        let (names, runs) = (read.names, read.runs.expect("taken over for its runs"));
+        let (files, limits, node_count) = (job.files, job.limits, read.node_count);
+        let scores = read
+            .scores
+            .map(|sealed| SelfScores::reopen(files, &directory.join(SCORES), sealed, node_count));
+        let scores = scores.transpose()?;
+        let score_bytes = scores.as_ref().map_or(0, SelfScores::memory_bytes);
+        let too_small = || limits.too_small(node_count, "the input has");
+        let budget =
+            limits.merge_bytes_beside(score_bytes, &files.tuning()).ok_or_else(too_small)?;
+        let sorter = Sorter::reopen(files, &directory, runs, budget, limits.threads);
+        let sorter = sorter.map_err(|error| match error.kind() {
+            ErrorKind::MemoryTooSmall => error.hint(format!(
+                "use `--memory {}`, with which they were made, or `--restart`",
+                size_to_type(read.memory_bytes)
+            )),
+            _ => error,
+        })?;
+        job.tell_again(read)?;
+        let numbered = Numbered { sorter, node_count, scores, names, warnings: Vec::new() };
+        Ok((numbered, "the runs of a run that was stopped are taken over".into()))
+    })
+}
+
+impl Job<'_> {
+    /// Reports what an earlier job has read, and warns again.
+    pub(super) fn tell_again(&mut self, read: ReadDone) -> Result<()> {
+        for text in &read.warnings {
+            tell(self.observer, Event::Warning { text })?;
+        }
+        self.report.input = Some(read.input);
+        Ok(())
+    }
+
+    /// Makes what was read last for another process, if it may go on from it; the manifest is written when the stage ends.
+    pub(super) fn keep_runs<R>(
+        &mut self,
+        numbered: &mut Numbered<R>,
+        scratch: &Scratch,
+    ) -> Result<()>
+    where
+        R: Record,
+        R::Key: Into<u128> + TryFrom<u128>,
+    {
+        let Some((manifest, _)) = &mut self.manifest else { return Ok(()) };
+        if manifest.made_of.is_none() {
+            return Ok(());
+        }
+        let runs = numbered.sorter.keep()?;
+        let path = scratch.path().join(RUNS).join(SCORES);
+        let scores = numbered.scores.as_ref().filter(|_| runs.is_some());
+        let scores = scores.map(|scores| scores.keep(self.files, &path));
+        let read = ReadDone {
+            node_count: numbered.node_count,
+            names: numbered.names,
+            runs,
+            scores: scores.transpose()?,
+            memory_bytes: self.limits.memory_bytes,
+            input: self.report.input.clone().unwrap_or_default(),
+            warnings: std::mem::take(&mut numbered.warnings),
+            checksum: 0,
+        };
+        manifest.read = Some(read.sealed());
+        Ok(())
+    }
+
+    /// Runs that are kept stay until the graph is whole, if the disk has room for both; else they are used
+    /// up by the merge, and a job that is killed in it begins anew.
+    pub(super) fn keep_or_use_up<R>(
+        &mut self,
+        numbered: &mut Numbered<R>,
+        scratch: &Scratch,
+        graph: &Path,
+    ) -> Result<()>
+    where
+        R: Record,
+        R::Key: Into<u128> + TryFrom<u128>,
+    {
+        let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
+        let Some(read) = manifest.read.clone().filter(|read| read.runs.is_some()) else {
+            return Ok(());
+        };
+        let sorter = &mut numbered.sorter;
+        // An arc takes no more in a graph than in a run; beside arcs there are up to three bytes a node.
+        let graph_bytes = sorter.run_bytes() + 3 * numbered.node_count;
+        let has_room =
+            |path: &Path, bytes| self.files.free_bytes(path).is_some_and(|free| free >= bytes);
+        if has_room(scratch.path(), sorter.pass_bytes() + graph_bytes)
+            && has_room(graph, graph_bytes)
+        {
+            return Ok(());
+        }
+        // Not promised any more before the first is gone.
+        manifest.read = Some(read.without_runs());
+        manifest.write(self.files, directory)?;
+        sorter.release();
+        Ok(())
+    }
+}

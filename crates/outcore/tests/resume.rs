@@ -1,0 +1,401 @@
+//! What a job that ended early leaves, and what the next one makes of it, on the simulated storage.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+mod common;
+#[path = "common/stop.rs"]
+mod stop;
+#[path = "common/warnings.rs"]
+mod warnings;
+
+use common::{MIB, files_of, options, storage_of};
+use outcore::cluster::{ClusterOptions, Method};
+use outcore::io::Storage;
+use outcore::io::sim::{Fault, Sim};
+use outcore::job::{self, JobOptions, Normalize, Report, Source};
+use outcore::progress::{Event, Observer, Silent, Stage};
+use outcore::{ErrorKind, Result};
+use std::io::ErrorKind as IoErrorKind;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use stop::StopAt;
+use warnings::Warnings;
+
+const INPUT: &str = "/in/edges.tsv";
+const OUTPUT: &str = "/out/communities.tsv";
+const GRAPH: &str = "/out/graph";
+const WORK: &str = "/disk/.communities.tsv.outcore";
+
+/// Few edges, which are sorted in memory.
+fn few() -> Sim {
+    storage_of(&(0..500).map(|i| format!("n{} n{}\n", i * i % 97, i % 89)).collect::<String>())
+}
+
+/// Edges of which the sort makes several runs in 96 MiB, some with self hits, one line bad.
+fn many() -> Sim {
+    let mut text = String::with_capacity(20 << 20);
+    let mut state = 7u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    for line in 0..1_600_000u32 {
+        let source = next(5000);
+        let target =
+            if line % 100 == 0 && source % 3 > 0 { source } else { source / 50 * 50 + next(50) };
+        text += &format!("{source} {target} {}\n", 1 + next(9));
+    }
+    storage_of(&(text + "bad\n"))
+}
+
+/// For [`many`].
+fn spilling() -> JobOptions {
+    let mut options = options(2, 96 * MIB);
+    options.keep_loops = false;
+    options.normalize = Normalize::SelfScore;
+    options.input.on_bad_line = outcore::input::OnBadLine::Skip;
+    options
+}
+
+fn cluster(sim: &Sim, options: &JobOptions, observer: &dyn Observer) -> Result<Report> {
+    let source = Source::Edges(Box::new(options.clone()));
+    let clustering = ClusterOptions { method: Method::Components, ..ClusterOptions::default() };
+    job::cluster(&files_of(sim), &source, &clustering, Path::new(OUTPUT), observer)
+}
+
+fn build(sim: &Sim, options: &JobOptions, observer: &dyn Observer) -> Result<Report> {
+    job::build(&files_of(sim), options, Path::new(GRAPH), observer)
+}
+
+type Run = fn(&Sim, &JobOptions, &dyn Observer) -> Result<Report>;
+
+/// All results.
+fn results(sim: &Sim) -> Vec<(PathBuf, Vec<u8>)> {
+    let paths = sim.paths().into_iter().filter(|path| path.starts_with("/out"));
+    paths.map(|path| (path.clone(), sim.get(&path).unwrap())).collect()
+}
+
+/// Stops the job when the stage begins.
+struct StopIn(Stage);
+
+impl Observer for StopIn {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        match event {
+            Event::Begin { stage, .. } if stage == self.0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Stopped in the stage: what was kept is told.
+fn stop_in(run: Run, sim: &Sim, options: &JobOptions, stage: Stage) -> String {
+    let error = run(sim, options, &StopIn(stage)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Interrupted);
+    error.kept_text().unwrap().to_owned()
+}
+
+#[test]
+fn a_job_stopped_at_any_event_goes_on_from_what_was_kept() {
+    let expected = {
+        let sim = few();
+        cluster(&sim, &options(2, 128 * MIB), &Silent).unwrap();
+        results(&sim)
+    };
+    let mut resumed = 0;
+    for event in 0.. {
+        let sim = few();
+        let Err(error) = cluster(&sim, &options(2, 128 * MIB), &StopAt(event.into())) else {
+            return assert!(resumed > 3, "{resumed}");
+        };
+        let is_kept = error.kept_text().is_some();
+        assert_eq!(sim.paths().iter().any(|path| path.starts_with("/disk")), is_kept, "{event}");
+        let report = cluster(&sim, &options(2, 128 * MIB), &Silent).unwrap();
+        assert_eq!((report.resumed, results(&sim)), (is_kept, expected.clone()), "event {event}");
+        assert!(report.input.is_some_and(|input| input.edge_count == 500), "event {event}");
+        assert_eq!(sim.paths().len(), 2, "{:?}", sim.paths());
+        resumed += u32::from(report.resumed);
+    }
+}
+
+#[test]
+fn a_job_goes_on_from_its_runs_with_the_same_report_and_warnings() {
+    for run in [cluster as Run, build] {
+        let sim = many();
+        let all = Warnings::default();
+        let whole = run(&sim, &spilling(), &all).unwrap();
+        let expected = results(&sim);
+        assert!(whole.sort.unwrap().run_count > 2, "{:?}", whole.sort);
+        let all = all.into_texts();
+        assert!(all.len() > 1, "{all:?}");
+        for (path, _) in &expected {
+            files_of(&sim).remove(path).unwrap();
+        }
+        let _ = sim.remove_directory(Path::new(GRAPH));
+        let kept = stop_in(run, &sim, &spilling(), Stage::Merge);
+        assert!(kept.starts_with("the runs of 1 file in `/disk/."), "{kept}");
+        assert!(kept.ends_with("goes on from there, `--restart` begins anew"), "{kept}");
+        let again = Warnings::default();
+        let report =
+            run(&sim, &JobOptions { limits: options(1, 200 * MIB).limits, ..spilling() }, &again);
+        let report = report.unwrap();
+        assert!(report.resumed && report.input == whole.input);
+        assert_eq!(report.sort.unwrap().record_count, whole.sort.unwrap().record_count);
+        assert_eq!(again.into_texts(), all);
+        assert!(results(&sim) == expected, "another result");
+        assert_eq!(sim.paths().len(), 1 + expected.len(), "{:?}", sim.paths());
+    }
+}
+
+#[test]
+fn a_fault_in_the_merge_keeps_the_runs() {
+    let sim = many();
+    let whole = build(&sim, &spilling(), &Silent).unwrap();
+    let expected = results(&sim);
+    for (path, _) in &expected {
+        files_of(&sim).remove(path).unwrap();
+    }
+    sim.remove_directory(Path::new(GRAPH)).unwrap();
+    assert!(whole.graph.is_some());
+    stop_in(build, &sim, &spilling(), Stage::Merge);
+    let mut faults = 0;
+    for at in (2..).step_by(13) {
+        sim.set_fault(Some(Fault { at, forever: true, kind: IoErrorKind::StorageFull }));
+        let ended = build(&sim, &spilling(), &Silent);
+        if !sim.has_failed() {
+            assert!(ended.unwrap().resumed);
+            break;
+        }
+        let error = ended.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DiskFull);
+        sim.set_fault(None);
+        faults += 1;
+    }
+    assert!(faults > 5);
+    assert!(results(&sim) == expected, "another result");
+}
+
+/// Looks whether runs are promised to the next job as the merge begins, on a disk with so much room.
+struct AtMerge<'a> {
+    sim: &'a Sim,
+    room: Option<u64>,
+    is_promised: AtomicBool,
+}
+
+impl Observer for AtMerge<'_> {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        match event {
+            Event::End { .. } => self.sim.set_room(self.room),
+            Event::Begin { stage: Stage::Merge, .. } => {
+                self.sim.set_room(None);
+                let manifest = self.sim.get(Path::new(WORK).join("manifest.json")).unwrap();
+                let text = String::from_utf8(manifest).unwrap();
+                self.is_promised.store(text.contains("\"runs\": {"), Ordering::Relaxed);
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Without room for both, runs make room for the graph, and are not promised to anybody.
+#[test]
+fn runs_are_used_up_where_the_disk_has_no_room_for_both() {
+    let mut found = Vec::new();
+    for (room, is_promised) in [(None, true), (Some(MIB), false)] {
+        let sim = many();
+        let observer = AtMerge { sim: &sim, room, is_promised: AtomicBool::new(false) };
+        let report = cluster(&sim, &spilling(), &observer).unwrap();
+        assert!(report.sort.unwrap().run_count > 2);
+        assert_eq!(observer.is_promised.into_inner(), is_promised, "{room:?}");
+        assert_eq!(sim.paths().len(), 2);
+        found.push(sim.get(OUTPUT));
+    }
+    assert!(found[0].is_some() && found[0] == found[1]);
+}
+
+#[test]
+fn what_is_not_the_same_begins_anew_and_says_why() {
+    type Change = fn(&Sim, &mut JobOptions);
+    let manifest = Path::new(WORK).join("manifest.json");
+    let cases: [(Change, &str); 6] = [
+        (|sim, _| sim.put(INPUT, b"a b\n"), "`/in/edges.tsv` has changed since"),
+        // The same length and the same bytes, but written again.
+        (|sim, _| sim.put(INPUT, &sim.get(INPUT).unwrap()), "`/in/edges.tsv` has changed since"),
+        (|_, options| options.directed = true, "what is there was read with other options"),
+        (
+            |sim, options| {
+                sim.put("/in/more.tsv", b"a b\n");
+                options.input.paths.push("/in/more.tsv".into());
+            },
+            "what is there is of other input files",
+        ),
+        (
+            |sim, _| {
+                let path = Path::new(WORK).join("manifest.json");
+                let text = String::from_utf8(sim.get(&path).unwrap()).unwrap();
+                let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
+                assert!(text.contains(&version), "{text}");
+                sim.put(path, text.replace(&version, "\"version\": \"0.0.1\"").as_bytes());
+            },
+            "what is there was made by version 0.0.1",
+        ),
+        (
+            |sim, options| {
+                options.input.paths.push("-".into());
+                sim.put("-", b"a b\n");
+            },
+            "what is there is of other input files",
+        ),
+    ];
+    for (change, why) in cases {
+        let sim = few();
+        let kept = stop_in(cluster, &sim, &options(2, 128 * MIB), Stage::Cluster);
+        assert!(kept.starts_with("the graph of 1 file in"), "{kept}");
+        let mut changed = options(2, 128 * MIB);
+        change(&sim, &mut changed);
+        let warnings = Warnings::default();
+        let report = cluster(&sim, &changed, &warnings).unwrap();
+        assert!(!report.resumed);
+        assert!(warnings.into_texts().contains(&format!("begins anew: {why}")), "{why}");
+        assert!(sim.get(&manifest).is_none());
+    }
+    let sim = few();
+    stop_in(cluster, &sim, &options(2, 128 * MIB), Stage::Cluster);
+    let report = cluster(&sim, &JobOptions { restart: true, ..options(2, 128 * MIB) }, &Silent);
+    assert!(!report.unwrap().resumed);
+    // Other limits are no other graph.
+    stop_in(cluster, &sim, &options(2, 128 * MIB), Stage::Cluster);
+    assert!(cluster(&sim, &options(1, 96 * MIB), &Silent).unwrap().resumed);
+}
+
+#[test]
+fn damaged_runs_are_no_result() {
+    let runs = Path::new(WORK).join("runs");
+    let whole = many();
+    cluster(&whole, &spilling(), &Silent).unwrap();
+    let cut = |sim: &Sim, path: &Path| {
+        let bytes = sim.get(path).unwrap();
+        sim.put(path, &bytes[..bytes.len() / 2]);
+    };
+    let flip = |sim: &Sim, path: &Path| {
+        let mut bytes = sim.get(path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 4;
+        sim.put(path, &bytes);
+    };
+    let sim = many();
+    let stop = |sim: &Sim| stop_in(cluster, sim, &spilling(), Stage::Merge);
+    stop(&sim);
+    // What names and lengths tell: it begins anew.
+    for name in ["run-0.0", "runs", "scores", "../graph/names", "../manifest.json"] {
+        let path = if let Some(name) = name.strip_prefix("../") {
+            Path::new(WORK).join(name)
+        } else {
+            runs.join(name)
+        };
+        if name.contains("manifest") {
+            let text = String::from_utf8(sim.get(&path).unwrap()).unwrap();
+            assert!(text.contains("\"line_count\": 16"));
+            sim.put(&path, text.replace("\"line_count\": 16", "\"line_count\": 17").as_bytes());
+        } else {
+            cut(&sim, &path);
+        }
+        let warnings = Warnings::default();
+        let error = cluster(&sim, &spilling(), &StopIn(Stage::Merge).and(&warnings)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted);
+        let texts = warnings.into_texts();
+        assert!(texts.iter().any(|text| text.starts_with("begins anew: ")), "{name}: {texts:?}");
+    }
+    // What only their checksums tell is an error, after which nothing is left to go on from.
+    for name in ["run-1.0", "scores"] {
+        flip(&sim, &runs.join(name));
+        let error = cluster(&sim, &spilling(), &Silent).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::CorruptFile, "{error}");
+        assert!(error.kept_text().is_none());
+        assert_eq!(sim.paths().len(), 1, "{:?}", sim.paths());
+        stop(&sim);
+    }
+    cluster(&sim, &spilling(), &Silent).unwrap();
+    assert_eq!(sim.get(OUTPUT), whole.get(OUTPUT));
+}
+
+/// Tells another observer too.
+struct Both<'a>(StopIn, &'a Warnings);
+
+impl StopIn {
+    fn and(self, other: &Warnings) -> Both<'_> {
+        Both(self, other)
+    }
+}
+
+impl Observer for Both<'_> {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        let _ = self.1.event(event.clone());
+        self.0.event(event)
+    }
+}
+
+/// Does something as the stage begins.
+struct During<F>(Stage, F);
+
+impl<F: Fn() + Send + Sync> Observer for During<F> {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        if matches!(event, Event::Begin { stage, .. } if stage == self.0) {
+            self.1();
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn an_input_that_changes_while_it_is_read_is_an_error() {
+    for (text, note) in [("a b\n", "and has 4 bytes now"), ("", "and has 0 bytes now")] {
+        let sim = few();
+        let before = sim.get(INPUT).unwrap();
+        let change = During(Stage::Read, || sim.put(INPUT, text.as_bytes()));
+        let error = cluster(&sim, &options(2, 128 * MIB), &change).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InputChanged, "{error}");
+        assert!(error.message().contains(INPUT), "{error}");
+        assert!(error.notes()[0].ends_with(note), "{:?}", error.notes());
+        assert!(error.notes()[0].contains(&format!("{}", before.len() % 1000)));
+        assert_eq!(sim.paths().len(), 1);
+    }
+    // As long as before, and after the end of reading.
+    let sim = few();
+    let again = || sim.put(INPUT, &sim.get(INPUT).unwrap());
+    let error = build(&sim, &options(2, 128 * MIB), &During(Stage::Read, again)).unwrap_err();
+    assert!(error.notes()[0].contains("bytes as before"), "{:?}", error.notes());
+    build(&sim, &options(2, 128 * MIB), &During(Stage::Merge, again)).unwrap();
+}
+
+#[test]
+fn a_second_job_on_the_directory_is_refused_and_the_first_goes_on() {
+    let sim = few();
+    let refused = AtomicBool::new(false);
+    let second = || {
+        let error = cluster(&sim, &options(1, 96 * MIB), &Silent).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        let by = format!("is in use by process {}", std::process::id());
+        assert!(error.message().contains(&by), "{error}");
+        refused.store(true, Ordering::Relaxed);
+    };
+    cluster(&sim, &options(2, 128 * MIB), &During(Stage::Cluster, second)).unwrap();
+    assert!(refused.into_inner());
+    assert_eq!(sim.paths().len(), 2);
+}
+
+/// A result that goes to standard output has no name by which the next job would find what is left.
+#[test]
+fn nothing_is_kept_for_standard_output() {
+    let sim = few();
+    let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+    let error = job::cluster(
+        &files_of(&sim),
+        &source,
+        &ClusterOptions::default(),
+        Path::new("-"),
+        &StopIn(Stage::Cluster),
+    );
+    assert!(error.unwrap_err().kept_text().is_none());
+    assert_eq!(sim.paths().len(), 1);
+}
