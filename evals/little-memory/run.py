@@ -8,6 +8,7 @@ where groups cannot be made.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import shutil
 import sys
@@ -69,7 +70,7 @@ def measure(bar: Bar, scale: str, repeats: int, groups_missing: str | None) -> i
 
     little, much = f"{bar.little_mib} MiB", f"{bar.much_mib} MiB"
     limits = {little: bar.little_mib, much: bar.much_mib}
-    result = results.Result("little-memory", bar.name, scale, graph.description)
+    result = results.Result("little-memory", bar.name, scale, graph.description, part=bar.name)
     free = [command(name, graph.path, mib) for name, mib in limits.items()]
     result.measure(free, repeats)
     if groups_missing is None:
@@ -101,9 +102,14 @@ def measure(bar: Bar, scale: str, repeats: int, groups_missing: str | None) -> i
 
 
 def main() -> int:
-    options = results.arguments("little-memory", "whole jobs in little memory: time, memory, same bytes", repeats=1)
+    def extend(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--bar", choices=[bar.name for bar in BARS], help="one of them alone (default: all)")
+
+    described = "whole jobs in little memory: time, memory, same bytes"
+    options = results.arguments("little-memory", described, repeats=1, extend=extend)
     groups_missing = groups.reason_for_none()
-    return max(measure(bar, options.scale, options.repeats, groups_missing) for bar in BARS)
+    bars = [bar for bar in BARS if options.bar in (None, bar.name)]
+    return max(measure(bar, options.scale, options.repeats, groups_missing) for bar in bars)
 
 
 if __name__ == "__main__":

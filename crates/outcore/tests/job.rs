@@ -211,7 +211,7 @@ fn a_limit_that_is_too_small_is_refused_before_any_work() {
     let sim = storage();
     let error = cluster(&sim, options(2, 10 * MIB)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
-    assert!(error.hint_text().unwrap().contains("--memory 96MiB"), "{:?}", error.hint_text());
+    assert!(error.hint_text().unwrap().contains("--memory 64MiB"), "{:?}", error.hint_text());
     assert_eq!(sim.paths().len(), 1);
 }
 

@@ -6,7 +6,7 @@
 //! is than the one below is a property of the graph that no sample tells: the shares here are those of
 //! planted communities with a fifth of the edges between them.
 
-use super::memory::ClusterMemory;
+use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory};
 use super::{ClusterOptions, Method};
 use crate::io::Tuning;
 use crate::plan::{
@@ -22,6 +22,9 @@ const HELD_SHARE: f64 = 0.6;
 const SMALL_ARCS: u64 = super::contract::SMALL_ARCS;
 /// Arcs that are handed to the sorter at once.
 const PORTION_ARCS: u64 = super::contract::PORTION_ARCS;
+
+/// What a clustering with labels on disk takes beside these, of half of its limit.
+const FIXED_BYTES: u64 = 12 * MIB;
 
 /// Sweeps of label propagation, from stars and from labels that are given.
 const SWEEPS: u64 = 8;
@@ -93,7 +96,7 @@ impl ClusterOptions {
         let held = HELD_BYTES + (HELD_SHARE * merged) as u64;
         let left = limits.memory_left(held);
         if left < needed && nodes.bytes < nodes.bytes_in_memory {
-            return self.plan_on_disk(&graph, nodes, left);
+            return self.plan_on_disk(&graph, nodes, limits.memory_bytes);
         }
         let memory = left.max(needed.min(limits.memory_bytes));
         let rest = memory.saturating_sub(needed);
@@ -138,8 +141,10 @@ impl ClusterOptions {
     fn plan_on_disk(&self, graph: &GraphSize, nodes: NodeMemory, memory: u64) -> ClusterPlan {
         let count = graph.node_count.max(1) as f64;
         let degree = graph.arc_count as f64 / count;
+        // The neighbors of a block have room in any case.
+        let room = (memory / 2).saturating_sub(FIXED_BYTES).max(12 * (BLOCK_NODES + BLOCK_ARCS));
         let intervals = |place_bytes: f64| {
-            let places = (memory / 2) as f64 / place_bytes / count;
+            let places = room as f64 / place_bytes / count;
             // Of ends drawn at random: so many arcs until that share of the nodes has been met.
             let inside = -(1.0 - places.min(0.999)).ln() / (degree + 1.0);
             (1.0 / inside.clamp(1e-9, 1.0)).ceil()
