@@ -605,6 +605,9 @@ pub(crate) fn count(text: &str) -> Result<u64, &'static str> {
     let (whole, part) = factor.split_once('.').unwrap_or((factor, ""));
     let zeros: usize = zeros.parse().map_err(|_| WRONG)?;
     let padding = zeros.checked_sub(part.len()).filter(|zeros| *zeros < 20).ok_or(WRONG)?;
+    if whole.is_empty() {
+        return Err(WRONG);
+    }
     format!("{whole}{part}{}", "0".repeat(padding)).parse().map_err(|_| WRONG)
 }
 

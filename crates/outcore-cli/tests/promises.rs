@@ -119,11 +119,11 @@ impl Endless {
     }
 }
 
-/// Four million nodes: names and labels have no room in the least memory there is.
+/// Millions of nodes: names and labels have no room in the least memory there is.
 #[test]
 fn little_memory_changes_no_community() {
     let directory = tempfile::tempdir().unwrap();
-    let sizes = ["--nodes", "4000000", "--edges", "2500000", "--weights"];
+    let sizes = ["--nodes", "7000000", "--edges", "4500000", "--weights"];
     let generate = [&["generate", "planted"][..], &sizes[..], &["-o", "edges.tsv"]].concat();
     assert!(run(directory.path(), &generate).status.success());
     let cluster = |memory: &str, output: &str| {

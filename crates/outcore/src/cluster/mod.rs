@@ -347,10 +347,11 @@ fn cluster_within(
     let in_memory = memory.min(graph.files().cramped().label_bytes);
     let is_on_disk = in_memory < job.needed && intervals::serves(options, graph, given.count());
     if is_on_disk {
-        job.needed = options.least_memory(graph, given.count(), threads).total_bytes();
+        job.needed = intervals::memory(graph, threads).total_bytes();
     }
     if memory < job.needed {
-        return Err(job.too_little_memory(job.needed));
+        let least = options.least_memory(graph, given.count(), threads);
+        return Err(job.too_little_memory(least.total_bytes()));
     }
     tell(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
     let graph = &graph.seen_as(&options.view());

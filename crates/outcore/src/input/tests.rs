@@ -511,6 +511,11 @@ fn short_transfers_change_nothing_and_every_fault_is_an_error() {
     for at in 0..operations {
         sim.set_fault(Some(Failure { at, forever: true, kind: std::io::ErrorKind::Other }));
         let outcome = read_sim(&sim, &options, memory);
+        // How many operations there are depends a little on the threads: the last may not come.
+        if !sim.has_failed() {
+            assert_eq!(outcome.unwrap(), expected, "{at}");
+            continue;
+        }
         let error = outcome.expect_err("a fault is an error");
         assert_eq!(error.kind(), ErrorKind::Io, "{at}: {error}");
         let message = error.message();

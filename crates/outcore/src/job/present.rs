@@ -46,9 +46,9 @@ impl<'a> Telling<'a> {
     /// Refuses files that cannot be read or written, before the work.
     pub(super) fn check(&self, files: &Files, source: &Source) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
-        self.check_written(files, source)?;
         let mut written = self.outputs.iter().chain(&self.representatives);
         written.try_for_each(|path| output::check(files, path))?;
+        self.check_written(files, source)?;
         let Some(path) = &self.options.earlier else { return Ok(()) };
         let stream = Path::new("-");
         if path != stream {
