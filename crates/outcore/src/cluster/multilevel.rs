@@ -36,7 +36,6 @@ use crate::graph::Graph;
 use crate::io::give_back_freed;
 use crate::progress::{Event, tell};
 use crate::units::format_counted;
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Sweeps over the input before the first contraction end when this share of the nodes moves, or after so many.
@@ -200,7 +199,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     }
 
     /// Moves nodes as long as it is to `go_on` after so many sweeps, with so many nodes moved in the
-    /// last; gives the latter.
+    /// last; gives how many moved in the first.
     fn sweeps(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -209,9 +208,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     ) -> Result<u64> {
         let State { labels, sums } = state;
         let sums = std::mem::replace(sums, O::empty(self.rule, 0));
-        let (moved, sums) = self.sweeps_by(level, labels, sums, go_on)?;
+        let (first_moved, sums) = self.sweeps_by(level, labels, sums, go_on)?;
         state.sums = sums;
-        Ok(moved)
+        Ok(first_moved)
     }
 
     fn sweeps_by<T: Objective>(
@@ -249,7 +248,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             shuffled: true,
             rules: Rules::default(),
         };
-        let (mut done, mut moved) = (0, 0);
+        let (mut done, mut moved, mut first_moved) = (0, 0, 0);
         while done == 0 || go_on(done, moved) {
             done += 1;
             self.history.sweeps += 1;
@@ -264,12 +263,15 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             )?;
             self.history.arcs += swept.arcs;
             moved = swept.moved;
+            if done == 1 {
+                first_moved = moved;
+            }
             self.history.last_moved = moved;
             let nodes = format_counted(moved, "node", "nodes");
             let text = format!("level {}, sweep {done}: {nodes} changed", level.number);
             self.detail(&text)?;
         }
-        Ok((moved, nodes.objective))
+        Ok((first_moved, nodes.objective))
     }
 
     fn first_groups(
@@ -337,15 +339,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let labels = classes.into_iter().map(AtomicU32::new).collect();
         let mut state = State { labels, sums };
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
-        let first_moved = Cell::new(0);
-        self.sweeps(&mut next, &mut state, |done, moved| {
-            if done == 1 {
-                first_moved.set(moved);
-            }
-            done < most && moved > 0
-        })?;
+        let first_moved =
+            self.sweeps(&mut next, &mut state, |done, moved| done < most && moved > 0)?;
         let few = SETTLED * next.node_count() as f64;
-        let is_settled = first_moved.get() as f64 <= few && 2 * class_count >= next.node_count();
+        let is_settled = first_moved as f64 <= few && 2 * class_count >= next.node_count();
         if !is_settled {
             state = self.descend(&mut next, state)?;
         }
