@@ -51,7 +51,7 @@ impl Job<'_> {
                 let (labels, pieces) = (&outcome.labels, Some(pieces));
                 block_sums::<S>(block, directed, &labels[..], pieces, &scratch, &mut sums)?;
                 // One by one, as where the nodes are looked at again.
-                sums.iter().for_each(|s| insides[at] += s.inside);
+                sums.iter().for_each(|s| insides[at] += s.inside_at_later);
                 if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
                     strengths.extend(sums.iter().map(|s| s.strength));
                 }

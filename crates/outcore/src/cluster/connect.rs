@@ -77,11 +77,14 @@ impl Pieces {
 
 /// Where the closing scan looks up the labels of nodes.
 pub(crate) trait KnownLabels: Sync {
+    /// Whether those of neighbors after a node are known; otherwise `inside` is not. Those before it are.
+    const AFTER: bool;
     /// A node's label.
     fn label(&self, node: u32) -> u32;
 }
 
 impl KnownLabels for [u32] {
+    const AFTER: bool = true;
     #[inline]
     fn label(&self, node: u32) -> u32 {
         self[node as usize]
@@ -127,6 +130,8 @@ pub(crate) struct NodeSums {
     pub(crate) strength: f64,
     /// The part of that which stays inside.
     pub(crate) inside: f64,
+    /// The same, but if undirected both ends of an edge count at its later node.
+    pub(crate) inside_at_later: f64,
 }
 
 /// Memory of one thread for the closing scan.
@@ -228,11 +233,12 @@ pub(super) fn block_sums<S: Sum>(
             for (local, sums) in (first..).zip(sums) {
                 *sums = match pieces {
                     Some(pieces) => linked_sums::<S>(block, local, labels, pieces, closing),
-                    None => node_sums::<S>(block, local, labels, &mut closing.arcs),
+                    None => node_sums::<S>(block, local, directed, labels, &mut closing.arcs),
                 }?;
                 let at_loop = loop_ends * block.self_loop(local);
                 sums.strength += at_loop;
                 sums.inside += at_loop;
+                sums.inside_at_later = loop_ends * sums.inside_at_later + at_loop;
             }
             if let Some(pieces) = pieces {
                 Closing::connect(&closing.links, &mut closing.waiting, pieces.pieces());
@@ -245,18 +251,78 @@ pub(super) fn block_sums<S: Sum>(
 fn node_sums<S: Sum>(
     block: &Block,
     local: usize,
+    directed: bool,
     labels: &(impl KnownLabels + ?Sized),
     arcs: &mut ArcScratch,
 ) -> Result<NodeSums> {
-    let label = labels.label(block.first_node() + local as u32);
-    let (mut strength, mut inside) = (S::default(), S::default());
+    let node = block.first_node() + local as u32;
+    let label = labels.label(node);
+    let mut sums = RunningSums::<S>::default();
     block.for_each_segment(local, arcs, |targets, codes| {
-        S::for_each(targets, codes, |target, weight| {
-            strength += weight;
-            inside += weight.only_if(labels.label(target) == label);
-        });
+        let (before, after) = parts(node, directed, targets, codes);
+        sums.add_before(before, |target| labels.label(target) == label);
+        sums.add_after(label, labels, after);
     })?;
-    Ok(NodeSums { strength: strength.value(), inside: inside.value() })
+    Ok(sums.value())
+}
+
+/// Arcs: targets and codes of weights.
+type Arcs<'a> = (&'a [u32], &'a [u32]);
+
+/// The arcs to nodes before one, and those to nodes after it; if directed, all are the former.
+fn parts<'a>(
+    node: u32,
+    directed: bool,
+    targets: &'a [u32],
+    codes: &'a [u32],
+) -> (Arcs<'a>, Arcs<'a>) {
+    let end = match directed {
+        true => targets.len(),
+        false => targets.partition_point(|&target| target < node),
+    };
+    let (targets, codes) = (targets.split_at(end), codes.split_at(end.min(codes.len())));
+    ((targets.0, codes.0), (targets.1, codes.1))
+}
+
+/// What a node's arcs have added up to.
+#[derive(Default)]
+struct RunningSums<S> {
+    strength: S,
+    inside: S,
+    inside_before: S,
+}
+
+impl<S: Sum> RunningSums<S> {
+    /// Adds the arcs to nodes that come before one.
+    #[inline]
+    fn add_before(&mut self, before: Arcs<'_>, mut is_inside: impl FnMut(u32) -> bool) {
+        S::for_each(before.0, before.1, |target, weight| {
+            self.strength += weight;
+            self.inside += weight.only_if(is_inside(target));
+        });
+        if !before.0.is_empty() {
+            self.inside_before = self.inside;
+        }
+    }
+
+    /// Adds the arcs to nodes that come after one, behind all others.
+    #[inline]
+    fn add_after<L: KnownLabels + ?Sized>(&mut self, label: u32, labels: &L, after: Arcs<'_>) {
+        S::for_each(after.0, after.1, |target, weight| {
+            self.strength += weight;
+            if L::AFTER {
+                self.inside += weight.only_if(labels.label(target) == label);
+            }
+        });
+    }
+
+    fn value(self) -> NodeSums {
+        NodeSums {
+            strength: self.strength.value(),
+            inside: self.inside.value(),
+            inside_at_later: self.inside_before.value(),
+        }
+    }
 }
 
 /// As [`node_sums`], and collects the links inside the community. Without branches on labels, which
@@ -270,27 +336,28 @@ fn linked_sums<S: Sum>(
 ) -> Result<NodeSums> {
     let node = block.first_node() + local as u32;
     let (pieces, label, member) = (joining.pieces(), labels.label(node), joining.member(node));
-    let (mut strength, mut inside) = (S::default(), S::default());
+    let mut sums = RunningSums::<S>::default();
     let Closing { arcs, links, waiting } = closing;
     block.for_each_segment(local, arcs, |targets, codes| {
-        if links.len() < *waiting + targets.len() {
-            links.resize(BATCH_LINKS + targets.len().next_power_of_two(), (0, 0));
+        let (before, after) = parts(node, pieces.directed, targets, codes);
+        if links.len() < *waiting + before.0.len() {
+            links.resize(BATCH_LINKS + before.0.len().next_power_of_two(), (0, 0));
         }
-        let slots = &mut links[*waiting..*waiting + targets.len()];
+        let slots = &mut links[*waiting..*waiting + before.0.len()];
         let mut count = 0;
-        S::for_each(targets, codes, |target, weight| {
+        sums.add_before(before, |target| {
             let is_inside = labels.label(target) == label;
-            strength += weight;
-            inside += weight.only_if(is_inside);
             slots[count] = (member, joining.member(target));
-            count += usize::from(is_inside & (pieces.directed | (target < node)));
+            count += usize::from(is_inside);
+            is_inside
         });
         *waiting += count;
         if *waiting >= BATCH_LINKS {
             Closing::connect(links, waiting, pieces);
         }
+        sums.add_after(label, labels, after);
     })?;
-    Ok(NodeSums { strength: strength.value(), inside: inside.value() })
+    Ok(sums.value())
 }
 
 #[cfg(test)]

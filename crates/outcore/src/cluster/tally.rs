@@ -98,7 +98,7 @@ impl Tally {
         };
         scan_communities::<S>(source, labels, pieces, scratch, count_opposite, |node, sums| {
             self.add(labels[node as usize], sums.strength);
-            self.add_inside(sums.inside);
+            self.add_inside(sums.inside_at_later);
         })?;
         self.opposite = std::mem::take(opposite);
         Ok(self)

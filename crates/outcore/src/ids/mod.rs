@@ -180,6 +180,14 @@ impl Table {
         ((u128::from(place) * self.homes as u128) >> 64) as usize
     }
 
+    /// Asks the memory for what a look-up will need.
+    #[inline]
+    fn prefetch(&self, home: usize) {
+        prefetch(&self.slots, home);
+        // Half of the names stand in the cache line behind it.
+        prefetch(&self.slots, home + 3);
+    }
+
     /// The index of `wanted`, which becomes `wanted`'s own if it is not there yet.
     fn find_or_insert(&mut self, wanted: Slot, place: u64, hasher: &Hasher) -> u32 {
         if (self.used + 1) * LOAD_MAX.1 > self.homes * LOAD_MAX.0 {
@@ -447,9 +455,7 @@ impl NodeIndex {
                 let spot = self.hasher.hashed_spot(name.fingerprint);
                 let table = &self.shards[spot.shard].table;
                 let home = table.home(spot.place);
-                prefetch(&table.slots, home);
-                // Half of the names stand in the cache line behind it.
-                prefetch(&table.slots, home + 3);
+                table.prefetch(home);
                 *place = (&table.slots, home);
             }
             for (i, (name, (slots, home))) in part.iter().zip(&group).enumerate() {

@@ -99,12 +99,10 @@ impl QueueReader {
             return Ok(None);
         }
         self.fill(FINGERPRINT_BYTES)?;
-        let (low, high) = self.buffer[self.at..self.at + FINGERPRINT_BYTES].split_at(8);
-        let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        let fingerprint = Fingerprint { low: word(low), high: word(high) };
+        let bytes = self.buffer[self.at..].first_chunk().expect("it has been filled");
+        let fingerprint = fingerprint(bytes);
         if let Some(len) = fingerprint.short_len() {
-            self.name[..8].copy_from_slice(low);
-            self.name[8..].copy_from_slice(&high[..SHORT_NAME_BYTES - 8]);
+            self.name.copy_from_slice(&bytes[..SHORT_NAME_BYTES]);
             self.at += FINGERPRINT_BYTES;
             let name = self.name.get(..len).ok_or_else(|| corrupt(self.file.path()))?;
             return Ok(Some((fingerprint, name)));
@@ -116,6 +114,13 @@ impl QueueReader {
         let name = self.at + HEAD_BYTES..self.at + HEAD_BYTES + len;
         self.at = name.end;
         Ok(Some((fingerprint, &self.buffer[name])))
+    }
+
+    /// The fingerprint of the name that comes `count` after the next, if all until there are short.
+    #[inline]
+    pub(super) fn guess(&self, count: usize) -> Option<Fingerprint> {
+        let bytes = self.buffer.get(self.at + count * FINGERPRINT_BYTES..)?;
+        Some(fingerprint(bytes.first_chunk()?))
     }
 
     /// Has the next `count` bytes in the buffer.
@@ -136,6 +141,12 @@ impl QueueReader {
         self.next += bytes as u64;
         Ok(())
     }
+}
+
+fn fingerprint(bytes: &[u8; FINGERPRINT_BYTES]) -> Fingerprint {
+    let (low, high) = bytes.split_at(8);
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    Fingerprint { low: word(low), high: word(high) }
 }
 
 pub(super) fn corrupt(path: &Path) -> Error {

@@ -42,6 +42,8 @@ pub(crate) const BUFFER_BYTES: u64 = SORT_BYTES_MIN;
 const LEAST_NAMES: usize = 16;
 /// Names that are moved at once.
 const PART_NAMES: usize = 4096;
+/// So many names later a name is looked up whose slot is fetched.
+const AHEAD: usize = 8;
 /// Words read at once.
 const BLOCK_WORDS: u64 = 1 << 15;
 /// Names between two looks at whether to go on.
@@ -75,6 +77,8 @@ impl Room {
     fn shares(self, name_count: Option<u64>) -> usize {
         let most = self.most_names() as u64;
         let shares = name_count.map_or(16, |count| (count + count / 4) / most + 1);
+        // All threads end at about the same time.
+        let shares = shares.next_multiple_of(self.threads as u64);
         shares.clamp(*SHARES.start(), *SHARES.end()) as usize
     }
 
@@ -204,7 +208,11 @@ fn number_in_table(bench: Bench<'_>, queue: &Queue, directory: &Path) -> Result<
     let mut names = QueueWriter::create(files, &directory.join("names"), block_bytes)?;
     let mut reader = queue.read(files, block_bytes)?;
     let (mut count, mut done, mut record) = (0, 0u64, Vec::new());
-    while let Some((fingerprint, name)) = reader.next()? {
+    loop {
+        if let Some(fingerprint) = reader.guess(AHEAD) {
+            table.prefetch(table.home(hasher.hash(fingerprint)));
+        }
+        let Some((fingerprint, name)) = reader.next()? else { break };
         let place = hasher.hash(fingerprint);
         let local = table.find_or_insert(slot(fingerprint, count), place, hasher);
         if local == count {
@@ -361,11 +369,10 @@ impl Share {
         let mut locals = WordReader::open(files, &self.local_path, count, BLOCK_WORDS)?;
         let path = self.local_path.with_file_name("indexes");
         let mut indexes = WordWriter::create(files, &path, count)?;
-        for done in 0..count {
-            let local = locals.word()? as usize;
-            indexes.push(*map.get(local).ok_or_else(|| corrupt(&self.local_path))?)?;
-            if done.is_multiple_of(TICK) {
-                (bench.tick)()?;
+        while !locals.is_done() {
+            (bench.tick)()?;
+            for &local in locals.next_block()? {
+                indexes.push(*map.get(local as usize).ok_or_else(|| corrupt(&self.local_path))?)?;
             }
         }
         indexes.finish()?;

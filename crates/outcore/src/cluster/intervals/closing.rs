@@ -76,7 +76,7 @@ impl Run<'_, '_, '_> {
             }
             for interval in intervals {
                 let visit = |first: u64, sums: &[NodeSums], words: &mut Words| {
-                    sums.iter().for_each(|sums| inside += sums.inside);
+                    sums.iter().for_each(|sums| inside += sums.inside_at_later);
                     let halves = sums.iter().flat_map(|sums| halves(sums.strength));
                     strengths.write(2 * first, halves, words)
                 };
@@ -138,8 +138,8 @@ impl Run<'_, '_, '_> {
         scope.enter(self.files, interval)?;
         scope.gather(labels, of_place)?;
         scope.gather(pieces, numbers)?;
-        met.refill(|bits| {
-            numbers.iter().for_each(|piece| _ = bits.set(piece.load(Relaxed) as usize));
+        met.refill(|members| {
+            numbers.iter().for_each(|piece| members.insert(piece.load(Relaxed)));
             Ok(())
         })?;
         for_ranges(numbers.len(), 1 << 14, |places| {

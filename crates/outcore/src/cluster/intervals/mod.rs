@@ -44,7 +44,7 @@ use crate::progress::{Event, tell};
 use crate::units::format_counted;
 use crate::weight::RELATIVE_TOLERANCE;
 use column::{CHUNK_NODES, Column, Words};
-use scope::{Interval, Placed, Ranked, Scope, Survey};
+use scope::{Interval, Neighbors, Placed, Ranked, Scope, Survey};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 
@@ -167,8 +167,8 @@ impl<'a> Run<'_, 'a, '_> {
         let chosen = Stars::choose(&leads, nodes as usize, options.seed ^ LEAD);
         let stars = Stars { least: cutoff * (1.0 - RELATIVE_TOLERANCE), ..chosen };
         let column = Column::create(self.files, self.path("labels"))?;
-        let mut sweeping = self.survey("sweeping", SWEEP_BYTES)?;
-        let mut closing = self.survey("closing", CLOSING_BYTES)?;
+        let mut sweeping = self.survey("sweeping", Neighbors::All, SWEEP_BYTES)?;
+        let mut closing = self.survey("closing", Neighbors::Before, CLOSING_BYTES)?;
         let scratch = PerThread::new(ArcScratch::default);
         let (mut labels, mut words) = (Vec::new(), Words::default());
         self.source.for_all(|block| {
@@ -190,9 +190,9 @@ impl<'a> Run<'_, 'a, '_> {
     }
 
     /// Prepares to divide the graph into intervals whose places take so many bytes each.
-    fn survey(&self, name: &str, place_bytes: u64) -> Result<Survey<'a>> {
-        let nodes = self.job.graph.node_count();
-        Survey::new(self.files, self.path(name), nodes, self.places(place_bytes))
+    fn survey(&self, name: &str, neighbors: Neighbors, place_bytes: u64) -> Result<Survey<'a>> {
+        let (nodes, places) = (self.job.graph.node_count(), self.places(place_bytes));
+        Survey::new(self.files, self.path(name), nodes, neighbors, places)
     }
 
     /// Most places of an interval, of so many bytes each.

@@ -23,32 +23,49 @@ const CHUNK_WORDS: usize = CHUNK_NODES as usize / WORD_BITS;
 
 /// A set of nodes that knows how many of them come before a node.
 pub(super) struct Ranked {
-    bits: Bits,
-    /// Members before each word.
-    ranks: Vec<u32>,
+    cells: Vec<Cell>,
     count: usize,
+}
+
+/// 64 nodes; one place in memory, since nodes are looked up at random.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Cell {
+    /// Members among them; two halves, as the whole has no need to be aligned to 8 bytes.
+    bits: [u32; 2],
+    /// Members before them.
+    rank: u32,
+}
+
+impl Cell {
+    #[inline]
+    fn word(self) -> u64 {
+        u64::from(self.bits[0]) | u64::from(self.bits[1]) << 32
+    }
 }
 
 impl Ranked {
     /// The memory of a set among so many nodes.
     pub(super) fn bytes(node_count: u64) -> u64 {
-        node_count.div_ceil(WORD_BITS as u64) * (8 + 4)
+        node_count.div_ceil(WORD_BITS as u64) * size_of::<Cell>() as u64
     }
 
     /// The empty set.
     pub(super) fn new(node_count: usize) -> Self {
-        let ranks = vec![0; node_count.div_ceil(WORD_BITS)];
-        Self { bits: Bits::new(node_count, false), ranks, count: 0 }
+        Self { cells: vec![Cell::default(); node_count.div_ceil(WORD_BITS)], count: 0 }
     }
 
     /// Learns the members anew.
-    pub(super) fn refill(&mut self, fill: impl FnOnce(&Bits) -> Result<()>) -> Result<()> {
-        self.bits.fill(false);
-        fill(&self.bits)?;
+    pub(super) fn refill(
+        &mut self,
+        fill: impl FnOnce(&mut Members<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.cells.fill(Cell::default());
+        fill(&mut Members(&mut self.cells))?;
         self.count = 0;
-        for (rank, word) in self.ranks.iter_mut().zip(self.bits.words()) {
-            *rank = self.count as u32;
-            self.count += word.load(Relaxed).count_ones() as usize;
+        for cell in &mut self.cells {
+            cell.rank = self.count as u32;
+            self.count += cell.word().count_ones() as usize;
         }
         Ok(())
     }
@@ -59,20 +76,64 @@ impl Ranked {
     }
 
     pub(super) fn contains(&self, node: u32) -> bool {
-        self.bits.get(node as usize)
+        self.cells[node as usize / WORD_BITS].word() >> (node as usize % WORD_BITS) & 1 == 1
     }
 
     /// How many members come before a node.
     #[inline]
     pub(super) fn rank(&self, node: u32) -> usize {
-        let (word, bit) = (node as usize / WORD_BITS, node as usize % WORD_BITS);
-        let before = self.bits.words()[word].load(Relaxed) & !(u64::MAX << bit);
-        self.ranks[word] as usize + before.count_ones() as usize
+        let cell = self.cells[node as usize / WORD_BITS];
+        let before = cell.word() & !(u64::MAX << (node as usize % WORD_BITS));
+        cell.rank as usize + before.count_ones() as usize
     }
 
-    /// Calls `visit` with every member, ascending.
-    pub(super) fn for_each(&self, range: Range<u64>, visit: impl FnMut(usize)) {
-        self.bits.for_each(range.start as usize..range.end as usize, visit);
+    /// Calls `visit` with every member of these nodes, ascending, of which the first is at a word's begin.
+    pub(super) fn for_each(&self, nodes: Range<u64>, mut visit: impl FnMut(usize)) {
+        let first = nodes.start as usize / WORD_BITS;
+        for (at, cell) in (first..).zip(&self.cells[words_of(nodes)]) {
+            let mut word = cell.word();
+            while word != 0 {
+                visit(at * WORD_BITS + word.trailing_zeros() as usize);
+                word &= word - 1;
+            }
+        }
+    }
+
+    /// Whether any of these nodes is a member; as in [`for_each`](Self::for_each).
+    fn any(&self, nodes: Range<u64>) -> bool {
+        self.cells[words_of(nodes)].iter().any(|cell| cell.word() != 0)
+    }
+}
+
+/// The words that hold nodes, of which the first begins one and the last ends one or the set.
+fn words_of(nodes: Range<u64>) -> Range<usize> {
+    let word = WORD_BITS as u64;
+    (nodes.start / word) as usize..nodes.end.div_ceil(word) as usize
+}
+
+/// A set that is being filled.
+pub(super) struct Members<'a>(&'a mut [Cell]);
+
+impl Members<'_> {
+    pub(super) fn insert(&mut self, node: u32) {
+        let bit = node as usize % WORD_BITS;
+        self.0[node as usize / WORD_BITS].bits[bit / 32] |= 1 << (bit % 32);
+    }
+
+    fn insert_word(&mut self, at: usize, word: u64) {
+        let bits = &mut self.0[at].bits;
+        bits[0] |= word as u32;
+        bits[1] |= (word >> 32) as u32;
+    }
+
+    fn insert_range(&mut self, nodes: Range<u32>) {
+        let (start, end) = (nodes.start as usize, nodes.end as usize);
+        for at in start / WORD_BITS..end.div_ceil(WORD_BITS) {
+            let (from, to) = (at * WORD_BITS, (at + 1) * WORD_BITS);
+            let not_before = u64::MAX << start.saturating_sub(from);
+            let not_behind = u64::MAX >> to.saturating_sub(end);
+            self.insert_word(at, not_before & not_behind);
+        }
     }
 }
 
@@ -85,97 +146,74 @@ pub(super) struct Interval {
     path: PathBuf,
 }
 
-/// The nodes of an interval and those outside that matter: each has a place.
+/// The nodes of an interval and those outside that matter: each has a place, in the order of nodes.
 pub(super) struct Scope {
-    first: u32,
-    own: u32,
-    outside: Ranked,
-    /// Of the nodes that can matter, a number that is larger than all.
-    end: u64,
+    own: Range<u32>,
+    members: Ranked,
+    node_count: u64,
 }
 
 impl Scope {
     /// Of no interval yet.
     pub(super) fn new(node_count: u64) -> Self {
-        Self { first: 0, own: 0, outside: Ranked::new(node_count as usize), end: node_count }
+        Self { own: 0..0, members: Ranked::new(node_count as usize), node_count }
     }
 
     /// Turns to an interval.
     pub(super) fn enter(&mut self, files: &Files, interval: &Interval) -> Result<()> {
-        (self.first, self.own) = (interval.nodes.start, interval.nodes.end - interval.nodes.start);
+        self.own = interval.nodes.clone();
         let file = files.open(&interval.path, Mode::Read)?;
         let mut bytes = vec![0; CHUNK_WORDS * 8];
-        self.outside.refill(|bits| {
+        let most = self.node_count.div_ceil(WORD_BITS as u64) as usize;
+        self.members.refill(|members| {
             for (at, &chunk) in interval.chunks.iter().enumerate() {
-                let first = chunk as usize * CHUNK_WORDS;
-                let words = &bits.words()[first..];
-                let words = &words[..CHUNK_WORDS.min(words.len())];
                 file.read_exact_at((at * bytes.len()) as u64, &mut bytes)?;
                 let read = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
-                words.iter().zip(read).for_each(|(word, read)| word.store(read, Relaxed));
+                let words = (chunk as usize * CHUNK_WORDS..most).zip(read);
+                words.for_each(|(at, word)| members.insert_word(at, word));
             }
+            members.insert_range(interval.nodes.clone());
             Ok(())
         })
     }
 
     /// How many places there are.
     pub(super) fn places(&self) -> usize {
-        self.own as usize + self.outside.count()
+        self.members.count()
     }
 
-    /// The place of a node that has one: first the own ones.
+    /// The place of a node that has one.
     #[inline]
     pub(super) fn place(&self, node: u32) -> usize {
-        let local = node.wrapping_sub(self.first);
-        if local < self.own { local as usize } else { self.own as usize + self.outside.rank(node) }
+        self.members.rank(node)
     }
 
     /// Fetches what a column says of the nodes, by their places.
     pub(super) fn gather(&self, column: &Column, values: &mut Vec<AtomicU32>) -> Result<()> {
         values.resize_with(self.places(), AtomicU32::default);
         let values = &values[..];
-        let own = u64::from(self.first)..u64::from(self.first + self.own);
-        let wanted: Vec<Range<u64>> = chunks(0..self.end)
-            .filter(|chunk| self.outside.bits.any(chunk.start as usize..chunk.end as usize))
-            .collect();
-        let buffers = PerThread::new(Words::default);
-        let own: Vec<Range<u64>> = chunks(own).collect();
-        for_ranges(own.len() + wanted.len(), 1, |pieces| {
-            pieces.into_iter().try_for_each(|at| {
-                buffers.with(|words| match own.get(at) {
-                    Some(chunk) => {
-                        let first = (chunk.start - u64::from(self.first)) as usize;
-                        let read = column.read(chunk.clone(), words)?;
-                        let places = &values[first..];
-                        places.iter().zip(read).for_each(|(to, value)| to.store(value, Relaxed));
-                        Ok(())
-                    }
-                    None => self.gather_outside(column, &wanted[at - own.len()], values, words),
+        let wanted: Vec<Range<u64>> =
+            chunks(0..self.node_count).filter(|chunk| self.members.any(chunk.clone())).collect();
+        let buffers = PerThread::new(<(Words, Vec<u32>)>::default);
+        for_ranges(wanted.len(), 1, |part| {
+            buffers.with(|(words, read)| {
+                wanted[part].iter().try_for_each(|chunk| {
+                    read.clear();
+                    read.extend(column.read(chunk.clone(), words)?);
+                    let mut places = values[self.place(chunk.start as u32)..].iter();
+                    self.members.for_each(chunk.clone(), |node| {
+                        let place = places.next().expect("every member has a place");
+                        place.store(read[node - chunk.start as usize], Relaxed);
+                    });
+                    Ok(())
                 })
             })
         })
     }
 
-    fn gather_outside(
-        &self,
-        column: &Column,
-        chunk: &Range<u64>,
-        values: &[AtomicU32],
-        words: &mut Words,
-    ) -> Result<()> {
-        let first = self.own as usize + self.outside.rank(chunk.start as u32);
-        let read: Vec<u32> = column.read(chunk.clone(), words)?.collect();
-        let mut places = values[first..].iter();
-        self.outside.for_each(chunk.clone(), |node| {
-            let place = places.next().expect("every member has a place");
-            place.store(read[node - chunk.start as usize], Relaxed);
-        });
-        Ok(())
-    }
-
     /// The values of the interval's own nodes.
     pub(super) fn own<'v>(&self, values: &'v [AtomicU32]) -> &'v [AtomicU32] {
-        &values[..self.own as usize]
+        &values[self.place(self.own.start)..][..self.own.len()]
     }
 }
 
@@ -193,6 +231,7 @@ impl NodeLabels for Placed<'_> {
 }
 
 impl KnownLabels for Placed<'_> {
+    const AFTER: bool = false;
     #[inline]
     fn label(&self, node: u32) -> u32 {
         self.at(node).load(Relaxed)
@@ -203,6 +242,8 @@ impl KnownLabels for Placed<'_> {
 pub(super) struct Survey<'a> {
     files: &'a Files,
     directory: PathBuf,
+    /// Which nodes outside an interval matter to it.
+    neighbors: Neighbors,
     /// Most nodes inside and outside an interval.
     places: u64,
     outside: Bits,
@@ -212,6 +253,14 @@ pub(super) struct Survey<'a> {
     nodes: Range<u32>,
     threads: PerThread<Marking>,
     intervals: Vec<Interval>,
+}
+
+/// Neighbors outside an interval.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Neighbors {
+    All,
+    /// Those that come before it.
+    Before,
 }
 
 /// Memory of one thread.
@@ -229,12 +278,14 @@ impl<'a> Survey<'a> {
         files: &'a Files,
         directory: PathBuf,
         node_count: u64,
+        neighbors: Neighbors,
         places: u64,
     ) -> Result<Self> {
         files.create_directory(&directory)?;
         Ok(Self {
             files,
             directory,
+            neighbors,
             places,
             outside: Bits::new(node_count as usize, false),
             outside_count: 0,
@@ -273,7 +324,8 @@ impl<'a> Survey<'a> {
     fn mark(&self, block: &Block, remember: bool) -> Result<u64> {
         self.threads.for_each(|marking| marking.new.clear());
         let (first, end) = (self.nodes.start, block.first_node() + block.node_count() as u32);
-        let is_outside = |node: u32| node < first || node >= end;
+        let has_after = self.neighbors == Neighbors::All;
+        let is_outside = |node: u32| node < first || has_after && node >= end;
         let total = AtomicU64::new(0);
         let piece = piece_nodes(block.node_count(), block.arc_count());
         for_ranges(block.node_count(), piece, |locals| {
