@@ -24,7 +24,10 @@ const SMALL_ARCS: u64 = super::contract::SMALL_ARCS;
 const PORTION_ARCS: u64 = super::contract::PORTION_ARCS;
 
 /// What a clustering with labels on disk takes beside these, of half of its limit.
-const FIXED_BYTES: u64 = 12 * MIB;
+const FIXED_BYTES: u64 = 15 * MIB;
+
+/// Share of the pieces that are written anew after an interval of the closing, in the mean.
+const CHANGED_SHARE: f64 = 0.2;
 
 /// Sweeps of label propagation, from stars and from labels that are given.
 const SWEEPS: u64 = 8;
@@ -143,18 +146,20 @@ impl ClusterOptions {
         let degree = graph.arc_count as f64 / count;
         // The neighbors of a block have room in any case.
         let room = (memory / 2).saturating_sub(FIXED_BYTES).max(12 * (BLOCK_NODES + BLOCK_ARCS));
-        let intervals = |place_bytes: f64| {
+        let intervals = |place_bytes: f64, neighbors: f64| {
             let places = room as f64 / place_bytes / count;
-            // Of ends drawn at random: so many arcs until that share of the nodes has been met.
-            let inside = -(1.0 - places.min(0.999)).ln() / (degree + 1.0);
-            (1.0 / inside.clamp(1e-9, 1.0)).ceil()
+            1.0 / interval_share(places, degree, neighbors)
         };
-        let (sweeping, closing) = (intervals(4.0), intervals(12.0));
+        let sweeping = intervals(4.0, 1.0).ceil();
+        // Only neighbors before an interval matter: none at first, all in the end.
+        const STEPS: u32 = 16;
+        let steps = (0..STEPS).map(|step| (f64::from(step) + 0.5) / f64::from(STEPS));
+        let closing = steps.map(|before| intervals(12.0, before)).sum::<f64>() / f64::from(STEPS);
         let (scans, labels) = (self.scans(), 4.0 * count);
         let sweeps = (scans - 2) as f64;
         let sets = count / 8.0 * (sweeping + closing);
-        let read = sweeps * (labels * sweeping + count / 8.0 * sweeping) + 2.0 * labels * closing;
-        let written = (sweeps + 4.0) * labels + sets;
+        let read = sweeps * (labels * sweeping + count / 8.0 * sweeping) + 1.5 * labels * closing;
+        let written = (sweeps + 4.0 + CHANGED_SHARE * closing) * labels + sets;
         ClusterPlan {
             nodes,
             memory_bytes: u64::MAX,
@@ -311,6 +316,21 @@ fn kept(graph: &GraphSize, cache: u64) -> (f64, u64) {
         return (1.0, bytes);
     }
     (cache as f64 / bytes.max(1) as f64, cache)
+}
+
+/// The share of all nodes that an interval has, with places for so large a share and arcs that lead to
+/// nodes drawn at random, of which the share `neighbors` takes places.
+fn interval_share(places: f64, degree: f64, neighbors: f64) -> f64 {
+    let taken = |inside: f64| inside + neighbors * (1.0 - (-degree * inside).exp());
+    let (mut low, mut high) = (1e-9, 1.0);
+    if taken(high) <= places {
+        return high;
+    }
+    for _ in 0..50 {
+        let middle = f64::midpoint(low, high);
+        *(if taken(middle) <= places { &mut low } else { &mut high }) = middle;
+    }
+    low
 }
 
 #[cfg(test)]
