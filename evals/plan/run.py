@@ -126,7 +126,8 @@ def main() -> int:
             continue
         report = json.loads(reports[job.name].read_text())
         peak = report["peak_memory_bytes"]
-        memory, disk = plan["peak_memory_bytes"], plan["disk_bytes"]
+        # Runs stay until the graph is whole where the disk has room for both, as here.
+        memory, disk = plan["peak_memory_bytes"], plan["disk_bytes_most"]
         for what, measured, predicted in [("memory", peak, memory), ("disk", row.peak_disk_bytes, disk)]:
             share = measured / predicted
             result.check(f"{job.name}: peak {what} / foretold", share, 1.0, "<=")
@@ -147,7 +148,7 @@ def compared(job: Job, plan: dict, report: dict, row: running.Summary) -> dict[s
     return {
         "job": job.name,
         "memory": [plan["peak_memory_bytes"], report["peak_memory_bytes"]],
-        "disk": [plan["disk_bytes"], row.peak_disk_bytes],
+        "disk": [plan["disk_bytes_most"], row.peak_disk_bytes],
         "read": [plan["read_bytes"], report["read_bytes"]],
         "write": [plan["write_bytes"], report["write_bytes"]],
         "seconds": [plan["seconds"], row.median_seconds],

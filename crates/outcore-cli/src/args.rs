@@ -145,6 +145,9 @@ pub(crate) struct Plan {
     /// Plan `outcore build`, without a clustering
     #[arg(long, conflicts_with = "method")]
     pub(crate) build: bool,
+    /// Plan `outcore cluster --levels` as well
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with = "build")]
+    pub(crate) levels: Option<LevelForm>,
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,7 +8,7 @@ use outcore::cluster::{ClusterOptions, Method};
 use outcore::graph::Duplicates;
 use outcore::io::Files;
 use outcore::job::{self, GivenSize, JobOptions, Normalize, Report, Source};
-use outcore::plan::{BASE_BYTES, Limits, Plan};
+use outcore::plan::{Limits, Plan};
 use outcore::present::{LevelForm, PresentOptions, Small};
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
@@ -77,7 +77,10 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, terminal: &Terminal) -
     let args::Plan { input, method, labels, resources, .. } = arguments;
     let clustering = match arguments.build {
         true => None,
-        false => Some(cluster_options(method, labels, input, false)?),
+        false => {
+            let options = cluster_options(method, labels, input, false)?;
+            Some(ClusterOptions { levels: arguments.levels.is_some(), ..options })
+        }
     };
     let work_dir = work_dir(files, resources, Path::new("-"));
     let files = &profile::tuned(files, resources.profile.as_deref(), &work_dir, terminal)?;
@@ -376,7 +379,7 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
         format_bytes(plan.read_bytes),
         format_bytes(plan.write_bytes),
         format_bytes(plan.peak_memory_bytes),
-        format_bytes(BASE_BYTES),
+        format_bytes(plan.program_bytes),
     );
     let free = free.map_or_else(String::new, |free| {
         format!("; {} are free in `{}`", format_bytes(free), work_dir.display())

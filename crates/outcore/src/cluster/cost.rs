@@ -17,7 +17,9 @@ use crate::units::MIB;
 /// What is resident when the clustering begins: the program, and a share of what the merge had, which the
 /// allocator cannot give back.
 const HELD_BYTES: u64 = 8 * MIB;
-const HELD_SHARE: f64 = 0.6;
+const HELD_SHARE: f64 = 0.02;
+/// Room on the disk for levels, by that of the levels expected: there must be enough where they shrink less.
+const LEVELS_DISK: f64 = 1.1;
 /// A level of at most so many arcs is kept in memory, and costs no bytes.
 const SMALL_ARCS: u64 = super::contract::SMALL_ARCS;
 /// Arcs that are handed to the sorter at once.
@@ -88,12 +90,14 @@ impl ClusterOptions {
     pub fn plan(&self, input: &InputSize, limits: &Limits, tuning: &Tuning) -> ClusterPlan {
         let graph = input.graph();
         let least = |nodes| self.least_node_bytes(nodes, graph.is_directed);
+        let expected = ClusterMemory::expected(&graph, self.method, limits.threads);
+        let fixed = if self.method.is_multilevel() { expected.fixed_bytes() } else { 0 };
         let nodes = NodeMemory {
             bytes: least(graph.node_count),
             bytes_at_least: least(input.node_count_at_least),
             bytes_in_memory: self.node_bytes(graph.node_count, graph.is_directed),
+            fixed_bytes: fixed.max(limits.clustering_bytes()),
         };
-        let expected = ClusterMemory::expected(&graph, self.method, limits.threads);
         let needed = ClusterMemory { node_bytes: nodes.bytes_in_memory, ..expected }.total_bytes();
         let merged = input.merge_memory_bytes(limits, tuning) as f64;
         let held = HELD_BYTES + (HELD_SHARE * merged) as u64;
@@ -132,7 +136,7 @@ impl ClusterOptions {
             scan_count: scans,
             read_bytes: (read + above.read_bytes) as u64,
             write_bytes: above.write_bytes as u64,
-            disk_bytes: above.disk_bytes as u64,
+            disk_bytes: (LEVELS_DISK * above.disk_bytes) as u64,
             nanoseconds: arcs * self.arc_nanoseconds() + above.nanoseconds,
             result_count: self.result_count(),
             has_levels: self.levels,

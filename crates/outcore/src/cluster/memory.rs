@@ -165,7 +165,12 @@ impl ClusterMemory {
 
     /// All of it.
     pub fn total_bytes(&self) -> u64 {
-        self.node_bytes + self.scratch_bytes + self.block_bytes
+        self.node_bytes + self.fixed_bytes()
+    }
+
+    /// What does not grow with the nodes.
+    pub(super) fn fixed_bytes(&self) -> u64 {
+        self.scratch_bytes + self.block_bytes
     }
 }
 

@@ -57,10 +57,11 @@ where
         Left::Runs(read) => take_runs::<R>(job, *read, scratch)?,
         _ => read_all::<R>(job, options, scratch, directory)?,
     };
-    let merge_bytes = job.limits.merge_bytes_beside(numbered.score_bytes(), &job.files.tuning());
-    let too_small = || job.limits.too_small(numbered.node_count, "the input has");
-    numbered.sorter.set_budget(merge_bytes.ok_or_else(too_small)?)?;
     let graph = job.stage(Stage::Merge, |job| {
+        let beside = numbered.score_bytes();
+        let merge_bytes = job.limits.merge_bytes_beside(beside, &job.files.tuning());
+        let too_small = || job.limits.too_small(numbered.node_count, "the input has");
+        numbered.sorter.set_budget(merge_bytes.ok_or_else(too_small)?)?;
         job.keep_or_use_up(&mut numbered, scratch, directory)?;
         let (node_count, scores) = (numbered.node_count, numbered.scores);
         let sorted = numbered.sorter.finish()?;

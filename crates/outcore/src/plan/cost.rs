@@ -21,13 +21,16 @@ const BLOCK_ARCS: u64 = 1 << 20;
 const SMALL_FILES_BYTES: u64 = 64 * KIB;
 /// Memory of edges on their way back from disk, beside the sort.
 const SPILLED_EDGES_BYTES: u64 = 20 * MIB;
+/// What the program itself is likely to take, and more for so many bytes of its work.
+const PROGRAM_BYTES: u64 = 16 * MIB;
+const PROGRAM_SHARE: u64 = 8;
 /// Levels whose groups are told, if they are.
 const LEVELS: u64 = 3;
 
 /// Nanoseconds of one core.
 mod nanoseconds {
     /// To parse an edge and form its arcs into runs; to insert a new name.
-    pub(super) const READ_EDGE: f64 = 130.0;
+    pub(super) const READ_EDGE: f64 = 165.0;
     pub(super) const READ_NODE: f64 = 380.0;
     /// To merge the arcs of an edge into the graph, and what a node adds.
     pub(super) const MERGE_EDGE: f64 = 95.0;
@@ -36,7 +39,7 @@ mod nanoseconds {
     pub(super) const SAMPLE_BYTE: f64 = 12.0;
     pub(super) const DECOMPRESS_BYTE: f64 = 3.5;
     /// To begin a stage, and to have its files on the disk when it ends.
-    pub(super) const STAGE: f64 = 12e6;
+    pub(super) const STAGE: f64 = 3e6;
     /// To write the line of a node.
     pub(super) const WRITE_NODE: f64 = 130.0;
     /// For names that go to disk: of every end of an edge, of one that is not known, of a new one.
@@ -104,6 +107,8 @@ pub struct Plan {
     /// The most memory that the process is likely to have, the program itself counted; never above the
     /// limit and [`BASE_BYTES`].
     pub peak_memory_bytes: u64,
+    /// What of it is for the program itself: its stacks, and what the allocator keeps.
+    pub program_bytes: u64,
     /// Most room taken on the disk: runs, then graph, what the clustering keeps there, and the results.
     pub disk_bytes: u64,
     /// Most room taken if the disk has as much: runs then stay until the graph is whole, so that a job that
@@ -136,20 +141,25 @@ impl Plan {
         limits.check()?;
         limits.check_size(&input, clustering.map(|clustering| clustering.nodes))?;
         let work = Work::of(&input, &limits, tuning);
-        let least = clustering.map(|clustering| limits.clustering_bytes(clustering.nodes.bytes));
+        let least = clustering.map(|clustering| clustering.nodes.least_limit());
         let mut stages = vec![work.read(), work.merge()];
         if let Some(clustering) = clustering {
             stages.extend([work.cluster(clustering), work.write(clustering)]);
         }
-        let sampling = input.sample_bytes as f64 * nanoseconds::SAMPLE_BYTE * 1e-9;
+        let text_share = input.text_bytes as f64 / input.file_bytes.max(1) as f64;
+        let sampled = input.sample_bytes as f64 * text_share.max(1.0);
+        let sampling = sampled * nanoseconds::SAMPLE_BYTE * 1e-9;
         let sum = |of: fn(&StagePlan) -> u64| stages.iter().map(of).fold(0, u64::saturating_add);
         let most = |of: fn(&StagePlan) -> u64| stages.iter().map(of).max().unwrap_or(0);
+        let memory_bytes = most(|row| row.memory_bytes);
+        let program_bytes = (PROGRAM_BYTES + memory_bytes / PROGRAM_SHARE).min(BASE_BYTES);
         Ok(Self {
             input,
             limits,
             read_bytes: sum(|row| row.read_bytes).saturating_add(input.sample_bytes),
             write_bytes: sum(|row| row.write_bytes),
-            peak_memory_bytes: most(|row| row.memory_bytes) + BASE_BYTES,
+            peak_memory_bytes: memory_bytes + program_bytes,
+            program_bytes,
             disk_bytes: most(|row| row.disk_bytes),
             disk_bytes_most: most(|row| row.disk_bytes).max(work.kept_bytes()),
             graph_bytes: work.graph_bytes(),
@@ -482,7 +492,12 @@ mod tests {
             let of = |nodes: u64| nodes * bytes_a_node;
             let (bytes, bytes_at_least) = (of(input.node_count), of(input.node_count_at_least));
             let clustering = ClusterPlan {
-                nodes: NodeMemory { bytes, bytes_at_least, bytes_in_memory: bytes },
+                nodes: NodeMemory {
+                    bytes,
+                    bytes_at_least,
+                    bytes_in_memory: bytes,
+                    fixed_bytes: 60 * MIB,
+                },
                 memory_bytes: bytes + MIB,
                 scan_count: 10,
                 read_bytes: 0,

@@ -124,6 +124,15 @@ pub struct NodeMemory {
     pub bytes_at_least: u64,
     /// For the likely number of nodes, if all is in memory.
     pub bytes_in_memory: u64,
+    /// What goes with it whatever the number, at least: tables, blocks, the contraction of a level.
+    pub fixed_bytes: u64,
+}
+
+impl NodeMemory {
+    /// The least limit for the likely number of nodes.
+    fn least_limit(&self) -> u64 {
+        self.bytes.max(self.bytes_at_least) + self.fixed_bytes
+    }
 }
 
 impl Limits {
@@ -146,12 +155,12 @@ impl Limits {
 
     fn fixed_bytes(&self) -> u64 {
         let read = self.batch_memory_bytes() + SORT_BYTES_MIN;
-        read.max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN).max(self.clustering_bytes(0))
+        read.max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN).max(self.clustering_bytes())
     }
 
-    /// The least limit for a clustering that takes `node_bytes` for its nodes.
-    fn clustering_bytes(&self, node_bytes: u64) -> u64 {
-        node_bytes + CLUSTER_FIXED_BYTES + CLUSTER_THREAD_BYTES * self.threads as u64
+    /// What a clustering takes beside its nodes, where nothing is known of the graph.
+    pub(crate) fn clustering_bytes(&self) -> u64 {
+        CLUSTER_FIXED_BYTES + CLUSTER_THREAD_BYTES * self.threads as u64
     }
 
     /// Chunks of text parsed side by side.
@@ -240,7 +249,7 @@ impl Limits {
         }
         let given = format_bytes(self.memory_bytes);
         let message = format!("{given} is too little memory for this clustering");
-        let least = self.clustering_bytes(nodes.bytes.max(nodes.bytes_at_least));
+        let least = nodes.least_limit();
         Err(Error::new(ErrorKind::MemoryTooSmall, message)
             .note(format!("labels and what goes with them take {}", format_bytes(nodes.bytes)))
             .hint(format!("use `--memory {}` or more", size_to_type(least))))

@@ -13,7 +13,7 @@
 //! each interval costs less than to keep one at each arc, as long as intervals are fewer than degrees.
 //!
 //! Memory: 3 bits a node, and 4 bytes for every node inside an interval or outside it (12 in the closing, which
-//! has more intervals); one block with the neighbors of its nodes has to fit. Cost: a sweep reads `4 x nodes x
+//! has more intervals, but looks at neighbors before them alone); one block with the neighbors of its nodes has to fit. Cost: a sweep reads `4 x nodes x
 //! intervals` bytes at most, front to back; parts of the labels that nobody asks for are left out. The intervals of
 //! sweeps and closing are found in the scan of the stars, so that there is none more than with labels in memory.
 

@@ -382,3 +382,37 @@ impl<'a> Survey<'a> {
         Ok(self.intervals)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn ranks_are_those_of_a_sorted_list(
+            nodes in proptest::collection::btree_set(0..500u32, 0..60),
+            (start, len) in (0..400u32, 0..100u32),
+        ) {
+            let mut ranked = Ranked::new(500);
+            // What was there before is forgotten.
+            ranked.refill(|members| { members.insert(7); Ok(()) }).unwrap();
+            ranked.refill(|members| {
+                nodes.iter().for_each(|&node| members.insert(node));
+                members.insert_range(start..start + len);
+                Ok(())
+            }).unwrap();
+            let expected: BTreeSet<u32> = nodes.into_iter().chain(start..start + len).collect();
+            prop_assert_eq!(ranked.count(), expected.len());
+            let mut found = Vec::new();
+            ranked.for_each(0..500, |node| found.push(node as u32));
+            prop_assert!(found.iter().eq(&expected));
+            for node in 0..500 {
+                prop_assert_eq!(ranked.contains(node), expected.contains(&node));
+                prop_assert_eq!(ranked.rank(node), expected.range(..node).count());
+            }
+            prop_assert_eq!(ranked.any(64..192), expected.range(64..192).next().is_some());
+        }
+    }
+}
