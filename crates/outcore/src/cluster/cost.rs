@@ -2,7 +2,7 @@
 //!
 //! How often the edges are gone through is what it took on graphs with communities (`evals/plan`,
 //! `evals/quality`): 7 to 13 sweeps of label propagation, and the scans of one cycle where there are several
-//! levels. Some graphs take a second or third cycle, and each costs a third more. How much smaller a level
+//! levels, two for the constant Potts model. Some graphs take more, and each costs a third more. How much smaller a level
 //! is than the one below is a property of the graph that no sample tells: the shares here are those of
 //! planted communities with a fifth of the edges between them.
 
@@ -33,6 +33,8 @@ const CHANGED_SHARE: f64 = 0.2;
 
 /// Sweeps of label propagation, from stars and from labels that are given.
 const SWEEPS: u64 = 8;
+/// Scans of the graph in each cycle but the first.
+const CYCLE_SCANS: u64 = 4;
 /// Share of the arcs that are looked at in a sweep, in the mean.
 const SWEPT_SHARE: f64 = 0.35;
 
@@ -72,6 +74,14 @@ const DENSITY_LEVELS: [Shrinks; 5] = [
     Shrinks { nodes: 0.12, between: 0.38, arcs: 0.34, scans: 9 },
     Shrinks { nodes: 0.4, between: 0.95, arcs: 0.9, scans: 6 },
     Shrinks { nodes: 0.7, between: 0.95, arcs: 0.9, scans: 4 },
+    Shrinks { nodes: 0.9, between: 0.95, arcs: 0.9, scans: 3 },
+];
+
+/// The constant Potts model begins with single nodes, whose groups are smaller.
+const POTTS_LEVELS: [Shrinks; 4] = [
+    Shrinks { nodes: 0.31, between: 0.9, arcs: 0.8, scans: 6 },
+    Shrinks { nodes: 0.26, between: 0.6, arcs: 0.5, scans: 7 },
+    Shrinks { nodes: 0.52, between: 0.9, arcs: 0.85, scans: 5 },
     Shrinks { nodes: 0.9, between: 0.95, arcs: 0.9, scans: 3 },
 ];
 
@@ -123,6 +133,10 @@ impl ClusterOptions {
         let (mut state, mut above) = (nodes.bytes_in_memory, Above::default());
         if self.method.is_multilevel() {
             above = self.above(&graph, (memory, needed, kept_bytes), limits, tuning);
+            let cycles = self.likely_cycles() as f64;
+            above.read_bytes *= cycles;
+            above.write_bytes *= cycles;
+            above.nanoseconds *= cycles;
             state = state.max(above.memory_bytes);
         }
         let mut memory_bytes = state + expected.block_bytes + scratch + kept_bytes;
@@ -187,7 +201,10 @@ impl ClusterOptions {
                 runs * (1 + swept(SWEEPS)) + 1
             }
             // First groups, sweeps, refined groups, their sweep, contraction, polish, closing.
-            method => swept(5) + 6 + u64::from(method == Method::Cpm && self.min_weight > 0.0),
+            method => {
+                let weighed = u64::from(method == Method::Cpm && self.min_weight > 0.0);
+                swept(5) + 6 + CYCLE_SCANS * (self.likely_cycles() - 1) + weighed
+            }
         }
     }
 
@@ -207,6 +224,12 @@ impl ClusterOptions {
         }
     }
 
+    /// Ways up the levels and back.
+    fn likely_cycles(&self) -> u64 {
+        let usual = if self.method == Method::Cpm { 2 } else { 1 };
+        usual.min(self.cycles.into())
+    }
+
     fn result_count(&self) -> u64 {
         match self.method {
             Method::LabelPropagation if self.propagation.consensus.is_none() => {
@@ -218,7 +241,11 @@ impl ClusterOptions {
     }
 
     fn levels_above(&self) -> &'static [Shrinks] {
-        if self.method == Method::MapEquation { &MAP_LEVELS } else { &DENSITY_LEVELS }
+        match self.method {
+            Method::MapEquation => &MAP_LEVELS,
+            Method::Cpm => &POTTS_LEVELS,
+            _ => &DENSITY_LEVELS,
+        }
     }
 
     /// The levels above the graph, of which each is sorted, written and scanned; with the groups that

@@ -5,6 +5,7 @@ use super::Method;
 use super::hash::{Hash, LEAD, LEVEL, ORDER, REFINE, SUB, TIE, mix};
 use super::objective::ALONE;
 use crate::weight::{RELATIVE_TOLERANCE, Weight};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -32,6 +33,8 @@ pub(super) struct Levels {
     pub(super) free: Vec<u32>,
     /// The group of each node of a level, from the graph up, of the last cycle.
     pub(super) groupings: Vec<Vec<u32>>,
+    /// How close any decision was to being another one, by the scale of what it compares.
+    pub(super) closest: Cell<f64>,
 }
 
 /// Masses and cuts of communities.
@@ -73,8 +76,20 @@ impl Levels {
     pub(super) fn new((method, resolution): (Method, f64), cycles: u32, seed: u64) -> Self {
         let (free, groupings) = (Vec::new(), Vec::new());
         let (waiting, found) = (Vec::new(), Vec::new());
-        let (sweeps, max_size) = (0, None);
-        Self { method, resolution, waiting, found, cycles, seed, sweeps, max_size, free, groupings }
+        let (sweeps, max_size, closest) = (0, None, Cell::new(f64::INFINITY));
+        Self {
+            method,
+            resolution,
+            waiting,
+            found,
+            cycles,
+            seed,
+            sweeps,
+            max_size,
+            free,
+            groupings,
+            closest,
+        }
     }
 
     /// The label of every node before the closing pass.
@@ -240,6 +255,10 @@ impl Levels {
         };
         let most = gains.iter().map(|&(_, gain, _)| gain).fold(alone, f64::max);
         let leaves = alone - scale * RELATIVE_TOLERANCE > scale * RELATIVE_TOLERANCE;
+        for &(_, gain, rounding) in &gains {
+            self.compare(most, 2.0 * rounding, rounding);
+            self.compare(gain, most - rounding, rounding);
+        }
         let hash = Hash::new(seed ^ TIE ^ v as u64);
         gains
             .iter()
@@ -247,6 +266,12 @@ impl Levels {
             .map(|&(label, ..)| label)
             .max_by_key(|&label| (hash.of(u64::from(label), u64::from(self.sweeps)), !label))
             .or((most == alone && leaves).then_some(ALONE))
+    }
+
+    /// Remembers how close two numbers were that decide; `rounding` is what equal ones may differ by.
+    fn compare(&self, a: f64, b: f64, rounding: f64) {
+        let distance = (a - b).abs() / (rounding / RELATIVE_TOLERANCE);
+        self.closest.set(self.closest.get().min(distance));
     }
 
     fn sweep(
@@ -280,6 +305,7 @@ impl Levels {
                     let sums = self.sums_with(level, labels, label);
                     let (gain, scale) = self.gain(level, labels, &sums, v, label);
                     let has_room = self.has_room(level, labels, v, label);
+                    self.compare(gain, scale * RELATIVE_TOLERANCE, scale * RELATIVE_TOLERANCE);
                     if gain > scale * RELATIVE_TOLERANCE && has_room {
                         let Some(label) = self.target(labels, label) else { continue };
                         let left = std::mem::replace(&mut labels[v], label);

@@ -12,6 +12,9 @@ use crate::score::quality;
 use crate::weight::Weight;
 use proptest::prelude::*;
 
+/// What rounding each weight to 24 bits may add to a comparison, after a level or two.
+const ROUNDED: f64 = 4.0 / (1 << 24) as f64;
+
 fn level(edges: &Edges) -> Level {
     let count = edges.node_count as usize;
     let (mut arcs, mut loops) = (vec![Vec::new(); count], vec![0.0; count]);
@@ -184,7 +187,8 @@ proptest! {
         prop_assert!((bits(&found) - bits(&expected)).abs() < 1e-9);
     }
 
-    /// Also where rounding makes ties unequal.
+    /// Also where rounding makes ties unequal. A weight in another unit is rounded anew, so the result may
+    /// differ where a decision of the oracle was closer than that.
     #[test]
     fn any_unit_of_weight_gives_the_same_communities(
         edges in undirected(),
@@ -195,7 +199,13 @@ proptest! {
         let options = ClusterOptions { method, resolution, seed, ..ClusterOptions::default() };
         let expected = find(&edges, &options).labels;
         for factor in [1e-12, 0.3, 7.0, 1e12] {
-            prop_assert_eq!(&find(&edges.scaled(factor), &options).labels, &expected);
+            let found = find(&edges.scaled(factor), &options).labels;
+            if found == expected {
+                continue;
+            }
+            let mut oracle = Levels::new((method, options.resolution[0]), options.cycles, seed);
+            oracle.cluster(&level(&edges));
+            prop_assert!(oracle.closest.get() < ROUNDED, "{}", oracle.closest.get());
         }
     }
 }
