@@ -3,10 +3,9 @@
 
 use outcore::ErrorKind;
 use outcore::cluster::ClusterOptions;
-use outcore::graph::Duplicates;
 use outcore::input::InputOptions;
 use outcore::io::{Files, sim::Sim};
-use outcore::job::{self, JobOptions, Manifest, Normalize, Source};
+use outcore::job::{self, JobOptions, Manifest, Source};
 use outcore::plan::Limits;
 use outcore::progress::Silent;
 use std::path::Path;
@@ -17,18 +16,9 @@ const OUTPUT: &str = "/out/communities.tsv";
 const WORK: &str = "/disk/.communities.tsv.outcore";
 
 fn cluster(sim: &Sim) -> outcore::Result<job::Report> {
-    let options = JobOptions {
-        input: InputOptions { paths: vec![EDGES.into()], ..InputOptions::default() },
-        directed: false,
-        duplicates: Duplicates::Sum,
-        keep_loops: true,
-        min_weight: None,
-        max_weight: None,
-        normalize: Normalize::None,
-        limits: Limits { memory_bytes: 96 << 20, threads: 1 },
-        work_dir: "/disk".into(),
-        restart: false,
-    };
+    let input = InputOptions { paths: vec![EDGES.into()], ..InputOptions::default() };
+    let limits = Limits { memory_bytes: 96 << 20, threads: 1 };
+    let options = JobOptions::new(input, limits, "/disk".into());
     let files = Files::new(Arc::new(sim.clone()));
     let (source, method) = (Source::Edges(Box::new(options)), ClusterOptions::default());
     job::cluster(&files, &source, &method, Path::new(OUTPUT), &Silent)

@@ -119,6 +119,32 @@ impl Endless {
     }
 }
 
+/// The clustering asks for more than reading does: a level is sorted and written.
+#[test]
+fn the_memory_that_a_plan_names_is_enough_and_less_is_refused_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let sizes = ["--nodes", "100000", "--edges", "1000000"];
+    let generate = [&["generate", "planted"][..], &sizes[..], &["-o", "edges.tsv"]].concat();
+    assert!(run(directory.path(), &generate).status.success());
+    for method in [&["map-equation"][..], &["modularity"], &["cpm", "--resolution", "0.05"]] {
+        let options = [&["edges.tsv", "--threads", "2", "--method"][..], method].concat();
+        let plan = run(directory.path(), &[&["plan", "--json"], &options[..]].concat());
+        let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
+        let least = plan["memory_bytes_min"].as_u64().unwrap().div_ceil(1 << 20);
+        let cluster = |mib: u64| {
+            let memory = format!("{mib}MiB");
+            let args = [&["cluster", "-o", "out.tsv", "--memory", &memory][..], &options].concat();
+            let output = run(directory.path(), &args);
+            (output.status.code(), stderr(&output))
+        };
+        let (status, told) = cluster(least);
+        assert_eq!(status, Some(0), "{told}");
+        let (status, told) = cluster(64);
+        assert_eq!(status, Some(4), "{told}");
+        assert!(told.contains(&format!("`--memory {least}MiB`")), "{least}: {told}");
+    }
+}
+
 /// Millions of nodes: names and labels have no room in the least memory there is.
 #[test]
 fn little_memory_changes_no_community() {

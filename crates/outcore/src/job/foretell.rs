@@ -252,18 +252,8 @@ mod tests {
             crate::input::InputOptions { paths: vec!["edges".into()], ..Default::default() };
         for memory_bytes in [128 << 20, GIB] {
             let limits = Limits { memory_bytes, threads: 2 };
-            let options = JobOptions {
-                input: input.clone(),
-                directed: false,
-                duplicates: Duplicates::Sum,
-                keep_loops: false,
-                min_weight: None,
-                max_weight: None,
-                normalize: Normalize::None,
-                limits,
-                work_dir: ".".into(),
-                restart: false,
-            };
+            let plain = JobOptions::new(input.clone(), limits, ".".into());
+            let options = JobOptions { keep_loops: false, ..plain };
             let clustering = ClusterOptions::default();
             let sampled = plan(&files, &options, Some(&clustering)).unwrap();
             let tuning = files.tuning();

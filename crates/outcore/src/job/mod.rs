@@ -73,6 +73,22 @@ pub struct JobOptions {
 }
 
 impl JobOptions {
+    /// Edges without direction, loops kept, the weights of repeated ones added up, none left out.
+    pub fn new(input: InputOptions, limits: Limits, work_dir: PathBuf) -> Self {
+        Self {
+            input,
+            directed: false,
+            duplicates: Duplicates::Sum,
+            keep_loops: true,
+            min_weight: None,
+            max_weight: None,
+            normalize: Normalize::None,
+            limits,
+            work_dir,
+            restart: false,
+        }
+    }
+
     /// What is written beside the result, with the option that names it.
     fn written(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let rejects = self.input.rejects.iter().map(|path| ("`--rejects`", path.as_path()));

@@ -437,14 +437,17 @@ mod tests {
             }
         }
 
-        /// More nodes with the same edges make a larger graph, more names, and more to remember.
+        /// More nodes with the same edges make a larger graph, more names, and more to remember. Only where
+        /// names go to disk instead of taking the sort's memory may the time of a pass be saved.
         #[test]
         fn more_nodes_cost_more(edges in 1_000_u64..1 << 36, more in 0.0..1.0) {
             let nodes = (edges / 100).clamp(1, 1 << 30);
             let few = build(nodes, edges, GIB);
             let many = build(nodes + (nodes as f64 * 3.0 * more) as u64, edges, GIB);
             prop_assert!(many.graph_bytes >= few.graph_bytes);
-            prop_assert!(many.disk_bytes >= few.disk_bytes && many.seconds >= few.seconds);
+            prop_assert!(many.disk_bytes >= few.disk_bytes);
+            let [of_few, of_many] = [&few, &many].map(|plan| plan.stages[1].pass_count);
+            prop_assert!(many.seconds >= few.seconds || of_many < of_few);
         }
 
         /// More memory never writes more.

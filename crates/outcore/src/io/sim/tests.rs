@@ -112,21 +112,21 @@ fn of_a_directorys_changes_the_first_ones_are_kept() {
 fn a_directory_that_is_made_again_holds_nothing_of_the_one_before() {
     for sim in after_crashes(|| {
         let sim = tracked();
-        sim.put("/d/work/left", b"");
-        sim.remove(at("/d/work/left")).unwrap();
-        sim.remove_directory(at("/d/work")).unwrap();
-        sim.create_directory(at("/d/work")).unwrap();
-        let file = written(&sim, "/d/work/new", b"");
+        sim.put("/d/inner/left", b"");
+        sim.remove(at("/d/inner/left")).unwrap();
+        sim.remove_directory(at("/d/inner")).unwrap();
+        sim.create_directory(at("/d/inner")).unwrap();
+        let file = written(&sim, "/d/inner/new", b"");
         file.sync().unwrap();
         // The file's entry is safe, that of its directory is not.
-        sim.publish(at("/d/work/new"), at("/d/work/new")).unwrap();
+        sim.publish(at("/d/inner/new"), at("/d/inner/new")).unwrap();
         sim
     }) {
         let paths = sim.paths();
         assert!(paths.len() <= 1, "{paths:?}");
-        let is_old = paths == [PathBuf::from("/d/work/left")];
-        let is_new = paths == [PathBuf::from("/d/work/new")];
-        let there = sim.entry(at("/d/work")).is_ok();
+        let is_old = paths == [PathBuf::from("/d/inner/left")];
+        let is_new = paths == [PathBuf::from("/d/inner/new")];
+        let there = sim.entry(at("/d/inner")).is_ok();
         assert!(is_old || is_new || paths.is_empty(), "{paths:?}");
         assert!(there || paths.is_empty());
     }
