@@ -22,7 +22,7 @@ const SMALL_FILES_BYTES: u64 = 64 * KIB;
 /// Memory of edges on their way back from disk, beside the sort.
 const SPILLED_EDGES_BYTES: u64 = 20 * MIB;
 /// What the program itself is likely to take, and more for so many bytes of its work.
-const PROGRAM_BYTES: u64 = 16 * MIB;
+const PROGRAM_BYTES: u64 = 18 * MIB;
 const PROGRAM_SHARE: u64 = 8;
 /// Levels whose groups are told, if they are.
 const LEVELS: u64 = 3;
