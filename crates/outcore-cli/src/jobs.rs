@@ -20,16 +20,11 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
     let source = match inputs.as_slice() {
         [path] if files.entry(&path.join("graph.json")).is_ok() => {
             input::refuse_for_graph(&arguments.input, arguments.present.earlier.is_some(), path)?;
-            if arguments.restart {
-                let message =
-                    "`--restart` is of no use for a graph, which is clustered anew always";
-                return Err(Error::new(ErrorKind::Usage, message)
-                    .hint("leave it out; it is for edge lists, whose graph may be left of a run that was stopped"));
-            }
             Source::Graph {
                 path: path.clone(),
                 limits: limits(&arguments.resources),
                 work_dir: work_dir(files, &arguments.resources, &arguments.output),
+                restart: arguments.restart,
             }
         }
         _ => {

@@ -128,7 +128,7 @@ fn a_graph_gives_what_its_edges_give() {
     Graph::open(&files, Path::new(GRAPH)).unwrap().verify(&Silent).unwrap();
     let limits = Limits { memory_bytes: 64 * MIB, threads: 1 };
     let work_dir = PathBuf::from("/work");
-    let source = Source::Graph { path: PathBuf::from(GRAPH), limits, work_dir };
+    let source = Source::Graph { path: PathBuf::from(GRAPH), limits, work_dir, restart: false };
     let other = Path::new("/out/other.tsv");
     job::cluster(&files, &source, &ClusterOptions::default(), other, &Silent).unwrap();
     assert_eq!(sim.get(OUTPUT), sim.get(other));

@@ -48,8 +48,8 @@ fn cluster_graph(
         job::build(&files, &common::options(2, 128 * MIB), graph, &Silent)?;
     }
     let limits = Limits { memory_bytes: 64 * MIB, threads };
-    let source =
-        Source::Graph { path: graph.to_path_buf(), limits, work_dir: PathBuf::from("/disk") };
+    let (path, work_dir) = (graph.to_path_buf(), PathBuf::from("/disk"));
+    let source = Source::Graph { path, limits, work_dir, restart: false };
     job::cluster(&files, &source, options, Path::new(output), &Silent)
 }
 

@@ -9,8 +9,8 @@ mod warnings;
 
 use common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, Method};
-use outcore::io::Storage;
 use outcore::io::sim::{Fault, Sim};
+use outcore::io::{Cramped, Files, Storage};
 use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::progress::{Event, Observer, Silent, Stage};
 use outcore::{ErrorKind, Result};
@@ -18,6 +18,7 @@ use std::io::ErrorKind as IoErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use stop::StopAt;
 use warnings::Warnings;
 
@@ -92,6 +93,91 @@ fn stop_in(run: Run, sim: &Sim, options: &JobOptions, stage: Stage) -> String {
     let error = run(sim, options, &StopIn(stage)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Interrupted);
     error.kept_text().unwrap().to_owned()
+}
+
+/// On disks where every sweep is saved, and all levels lie.
+fn saving(sim: &Sim) -> Files {
+    let cramped = Cramped { sweep_save: Duration::ZERO, level_arcs: 0, ..Cramped::NOT };
+    files_of(sim).with_cramped(cramped)
+}
+
+fn cluster_graph(sim: &Sim, restart: bool, observer: &dyn Observer) -> Result<Report> {
+    let limits = options(2, 128 * MIB).limits;
+    let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
+    let source = Source::Graph { path, limits, work_dir, restart };
+    let method = ClusterOptions::default();
+    job::cluster(&saving(sim), &source, &method, Path::new(OUTPUT), observer)
+}
+
+#[test]
+fn the_clustering_of_a_graph_stopped_at_any_event_goes_on_from_its_sweeps() {
+    let built = || {
+        let sim = few();
+        build(&sim, &options(2, 128 * MIB), &Silent).unwrap();
+        sim
+    };
+    let sim = built();
+    cluster_graph(&sim, false, &Silent).unwrap();
+    let expected = results(&sim);
+    let mut resumed = 0;
+    for event in 0.. {
+        let sim = built();
+        let Err(error) = cluster_graph(&sim, false, &StopAt(event.into())) else {
+            return assert!(resumed > 3, "{resumed}");
+        };
+        let kept = error.kept_text();
+        let text = "the sweeps so far in `/disk/.communities.tsv.outcore`";
+        assert!(kept.is_none_or(|kept| kept.starts_with(text)), "{kept:?}");
+        assert_eq!(sim.paths().iter().any(|path| path.starts_with("/disk")), kept.is_some());
+        let restart = event % 5 == 4;
+        let report = cluster_graph(&sim, restart, &Silent).unwrap();
+        assert_eq!(report.resumed, kept.is_some() && !restart, "event {event}");
+        assert_eq!(results(&sim), expected, "event {event}");
+        assert!(!sim.paths().iter().any(|path| path.starts_with("/disk")), "{:?}", sim.paths());
+        resumed += u32::from(report.resumed);
+    }
+}
+
+/// The graph and the sweeps over it are both gone on from, and each of them without the other.
+#[test]
+fn the_clustering_of_edges_goes_on_from_the_graph_and_from_its_sweeps() {
+    let run = |sim: &Sim, seed: u64, observer: &dyn Observer| {
+        let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+        let method = ClusterOptions { seed, ..ClusterOptions::default() };
+        job::cluster(&saving(sim), &source, &method, Path::new(OUTPUT), observer)
+    };
+    let sim = few();
+    run(&sim, 1, &Silent).unwrap();
+    let expected = results(&sim);
+    let mut both = 0;
+    for event in 0.. {
+        let sim = few();
+        let Err(error) = run(&sim, 1, &StopAt(event.into())) else { break };
+        let kept = error.kept_text().unwrap_or_default();
+        if !kept.starts_with("the graph of 1 file and the sweeps so far in") {
+            continue;
+        }
+        both += 1;
+        let seed = 1 + both % 2;
+        let observer = Warnings::default();
+        let report = run(&sim, seed, &observer).unwrap();
+        let warned = observer.into_texts().iter().any(|text| text.contains("are of other options"));
+        assert_eq!((report.resumed, warned), (true, seed == 2), "event {event}");
+        if seed == 2 {
+            let whole = few();
+            run(&whole, 2, &Silent).unwrap();
+            assert_eq!(results(&sim), results(&whole), "event {event}");
+        } else {
+            assert_eq!(results(&sim), expected, "event {event}");
+            let clustered = report.stages.iter().find(|row| row.stage == Stage::Cluster).unwrap();
+            assert!(
+                clustered.summary.contains("of a run that was stopped"),
+                "{}",
+                clustered.summary
+            );
+        }
+    }
+    assert!(both > 3, "{both}");
 }
 
 #[test]

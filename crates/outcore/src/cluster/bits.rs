@@ -62,6 +62,11 @@ impl Bits {
         &self.words
     }
 
+    /// The same, to be changed by one.
+    pub(super) fn words_mut(&mut self) -> &mut [AtomicU64] {
+        &mut self.words
+    }
+
     /// Whether any bit of `range` is set.
     pub(super) fn any(&self, range: Range<usize>) -> bool {
         self.words_of(range).any(|(_, word)| word != 0)

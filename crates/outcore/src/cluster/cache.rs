@@ -48,6 +48,11 @@ impl<'g> BlockSource<'g> {
         self.scans
     }
 
+    /// Counts from here on, as an earlier process has gone through them as often.
+    pub(crate) fn count_from(&mut self, scans: u64) {
+        self.scans = scans;
+    }
+
     /// Visits all blocks in the order of their nodes.
     ///
     /// # Errors

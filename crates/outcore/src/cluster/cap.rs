@@ -6,6 +6,8 @@
 //! limit only takes moves away, so the sweeps still end. Memory: 4 bytes a community.
 
 use super::objective::{Objective, Sums, Visit};
+use super::saves::{StateReader, StateWriter};
+use crate::error::Result;
 use crate::io::{prefetch, reserve_large_pages};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -160,6 +162,20 @@ impl<O: Sums> Sums for Capped<O> {
     fn complete(&mut self) {
         self.sizes.sizes.shrink_to_fit();
         self.objective.complete();
+    }
+
+    fn label_bound(&self) -> usize {
+        self.objective.label_bound()
+    }
+
+    fn save(&self, to: &mut StateWriter) -> Result<()> {
+        to.array(self.sizes.sizes.iter().copied())?;
+        self.objective.save(to)
+    }
+
+    fn load((rule, most): Self::Rule, from: &mut StateReader) -> Result<Self> {
+        let sizes = Sizes { sizes: from.numbers()?, ..Sizes::new(most, 0) };
+        Ok(Self { sizes, objective: O::load(rule, from)? })
     }
 }
 

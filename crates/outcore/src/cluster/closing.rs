@@ -159,6 +159,7 @@ impl Numbered {
             groupings: self.groupings,
             code_length: None,
             sweeps: self.history.sweeps,
+            resumed_sweeps: self.history.resumed_sweeps,
             scans: scans + self.history.scans,
             cycles: self.history.cycles,
             levels: self.history.levels,

@@ -55,6 +55,7 @@ impl Job<'_> {
             groupings: Vec::new(),
             code_length: None,
             sweeps: 0,
+            resumed_sweeps: 0,
             scans: source.scans(),
             cycles: 0,
             levels: 0,

@@ -49,6 +49,8 @@ pub(super) struct Division<'a> {
 /// The next level.
 pub(super) struct Contracted<O> {
     pub(super) graph: Graph,
+    /// Whether it lies on disk, not in memory.
+    pub(super) is_on_disk: bool,
     /// How many nodes of the input each of its nodes stands for, if the objective asks for it.
     pub(super) counts: Vec<u32>,
     /// The sums of the classes.
@@ -93,7 +95,8 @@ pub(super) fn contract<S: Sum, O: Sums>(
     merge.run(sorter.finish()?, files, place.directory)?;
     merge.sums.complete();
     let sums = merge.sums;
-    Ok(Contracted { graph: Graph::open(files, place.directory)?, counts, sums })
+    let graph = Graph::open(files, place.directory)?;
+    Ok(Contracted { graph, is_on_disk: !is_small, counts, sums })
 }
 
 fn group_counts(division: &Division<'_>) -> Vec<u32> {

@@ -85,6 +85,10 @@ const POTTS_LEVELS: [Shrinks; 4] = [
     Shrinks { nodes: 0.9, between: 0.95, arcs: 0.9, scans: 3 },
 ];
 
+/// Seconds between two states of sweeps that are saved, and communities a node when they are.
+const SAVE_SECONDS: f64 = 60.0;
+const COMMUNITIES_A_NODE: f64 = 0.25;
+
 /// What levels above the graph add.
 #[derive(Default)]
 struct Above {
@@ -144,17 +148,40 @@ impl ClusterOptions {
             // What is left keeps blocks, to the last one that fits.
             memory_bytes = limits.memory_bytes;
         }
+        let nanoseconds = arcs * self.arc_nanoseconds() + above.nanoseconds;
+        let saved = self.saved(&graph, nanoseconds / limits.threads.max(1) as f64);
         ClusterPlan {
             nodes,
             memory_bytes,
             scan_count: scans,
             read_bytes: (read + above.read_bytes) as u64,
-            write_bytes: above.write_bytes as u64,
-            disk_bytes: (LEVELS_DISK * above.disk_bytes) as u64,
-            nanoseconds: arcs * self.arc_nanoseconds() + above.nanoseconds,
+            write_bytes: (above.write_bytes + saved.write_bytes) as u64,
+            disk_bytes: (LEVELS_DISK * above.disk_bytes + saved.disk_bytes) as u64,
+            nanoseconds,
             result_count: self.result_count(),
             has_levels: self.levels,
         }
+    }
+
+    /// The states of sweeps (`saves`) of a clustering that takes so long: one a minute, the last one beside that before it.
+    fn saved(&self, graph: &GraphSize, nanoseconds: f64) -> Above {
+        // Of the scans some are no sweeps: of several levels five, else two.
+        let others = if self.method.is_multilevel() { 5 } else { 2 };
+        let sweeps = self.scans().saturating_sub(others) as f64;
+        let times = (nanoseconds * 1e-9 / SAVE_SECONDS).floor().min(sweeps);
+        let nodes = graph.node_count as f64;
+        let bytes = match self.method {
+            Method::Components => 0.0,
+            Method::LabelPropagation => {
+                let consensus = self.propagation.consensus;
+                let runs = consensus.map_or(self.result_count(), |given| given.runs.into());
+                4.125 * runs as f64 * nodes
+            }
+            Method::MapEquation => (4.125 + COMMUNITIES_A_NODE * 16.0) * nodes,
+            _ => (4.125 + COMMUNITIES_A_NODE * 8.0) * nodes,
+        };
+        let at_once = times.min(2.0);
+        Above { write_bytes: times * bytes, disk_bytes: at_once * bytes, ..Above::default() }
     }
 
     /// The same with labels on disk (`intervals`): a sweep goes through the labels once for each interval,
@@ -178,14 +205,17 @@ impl ClusterOptions {
         let sets = count / 8.0 * (sweeping + closing);
         let read = sweeps * (labels * sweeping + count / 8.0 * sweeping) + 1.5 * labels * closing;
         let written = (sweeps + 4.0 + CHANGED_SHARE * closing) * labels + sets;
+        let nanoseconds = graph.arc_count as f64 * self.arc_nanoseconds() + read + written;
+        let times = (nanoseconds * 1e-9 / SAVE_SECONDS).floor().min(sweeps);
+        let saved = 4.125 * count;
         ClusterPlan {
             nodes,
             memory_bytes: u64::MAX,
             scan_count: scans,
             read_bytes: (graph.bytes as f64 * scans as f64 + read) as u64,
-            write_bytes: written as u64,
-            disk_bytes: (3.0 * labels + sets) as u64,
-            nanoseconds: graph.arc_count as f64 * self.arc_nanoseconds() + read + written,
+            write_bytes: (written + times * saved) as u64,
+            disk_bytes: (3.0 * labels + sets + times.min(2.0) * saved) as u64,
+            nanoseconds,
             result_count: 1,
             has_levels: false,
         }
@@ -258,14 +288,18 @@ impl ClusterOptions {
         tuning: &Tuning,
     ) -> Above {
         let mut above = Above::default();
-        let (mut below, mut kept_above, mut on_disk) = (*graph, 0, 0.0);
+        let (mut below, mut groups_on_disk, mut level_on_disk) = (*graph, 0.0, 0.0);
+        // A level is gone when the next one is there, but the graph keeps its blocks.
+        let beside_graph = memory.saturating_sub(kept_bytes);
         for shrinks in self.levels_above() {
             let groups = 4.0 * below.node_count as f64;
             above.read_bytes += groups;
             above.write_bytes += groups;
-            on_disk += groups;
+            groups_on_disk += groups;
+            let on_disk = groups_on_disk + level_on_disk;
             above.disk_bytes = above.disk_bytes.max(on_disk);
             above.nanoseconds += below.arc_count as f64 * CONTRACT_ARC;
+            let kept_above = if below == *graph { 0 } else { kept_bytes };
             let state = self.node_bytes(below.node_count, false) + kept_above;
             if below.arc_count <= SMALL_ARCS {
                 let sorted = 2 * ARC_BYTES * below.arc_count;
@@ -291,15 +325,14 @@ impl ClusterOptions {
             // A pass writes longer runs beside those that it reads.
             let again = if sorting.pass_count > 1 { 1.5 } else { 1.0 };
             above.disk_bytes = above.disk_bytes.max(on_disk + runs * again + next.bytes as f64);
-            on_disk += next.bytes as f64;
+            level_on_disk = next.bytes as f64;
             let sorted =
                 sorting.forming_bytes.max(sorting.merging_bytes + next.bytes.min(16 * MIB));
             above.memory_bytes = above.memory_bytes.max(state + sorted);
-            memory = memory.saturating_sub(kept_bytes);
+            memory = beside_graph;
             needed = ClusterMemory::expected(&next, self.method, limits.threads).total_bytes();
             let cached = kept(&next, memory.saturating_sub(needed) / 2);
             kept_bytes = cached.1;
-            kept_above += kept_bytes;
             let scans = 1.0 + (shrinks.scans - 1) as f64 * (1.0 - cached.0);
             above.read_bytes += next.bytes as f64 * scans;
             above.nanoseconds +=

@@ -9,9 +9,10 @@
 //! cycle makes others: only those of the last one count, and that it is the last is known afterwards.
 //! Disk: 4 bytes for each node of each level. Memory: buffers of less than 1 MiB.
 
-use crate::error::Result;
-use crate::io::{Files, WordReader, WordWriter};
+use crate::error::{Error, Result};
+use crate::io::{Files, SCRATCH_HINT, WordReader, WordWriter};
 use std::path::PathBuf;
+use xxhash_rust::xxh3::Xxh3;
 
 /// The group of each node of a level, in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Grouping {
     pub node_count: u64,
     /// Groups: nodes of the next level.
     pub group_count: u64,
+    /// Of the numbers, xxh3-64.
+    pub checksum: u64,
 }
 
 impl Grouping {
@@ -33,7 +36,8 @@ impl Grouping {
 /// Groupings from the graph up.
 pub(super) struct Hierarchy {
     files: Files,
-    directory: PathBuf,
+    /// What the names of its files begin with.
+    prefix: PathBuf,
     groupings: Vec<Grouping>,
     /// How many of them, from the graph up, others have too.
     shared: usize,
@@ -41,38 +45,83 @@ pub(super) struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Keeps groupings in `directory`, on top of those that lead from the graph to the first level here.
-    pub(super) fn new(files: &Files, directory: PathBuf, below: Vec<Grouping>) -> Result<Self> {
-        files.create_directory(&directory)?;
+    /// Keeps groupings in files whose names begin with `prefix`, on top of those that lead from the graph to
+    /// the first level here.
+    pub(super) fn new(files: &Files, prefix: PathBuf, below: Vec<Grouping>) -> Self {
         let shared = below.len();
-        Ok(Self { files: files.clone(), directory, groupings: below, shared, made: 0 })
+        Self { files: files.clone(), prefix, groupings: below, shared, made: 0 }
     }
 
-    /// Another one on top of what is there now, with its own files in `directory`.
-    pub(super) fn shared(&mut self, directory: PathBuf) -> Result<Self> {
+    /// Another one on top of what is there now, with its own files.
+    pub(super) fn shared(&mut self, prefix: PathBuf) -> Self {
         self.shared = self.groupings.len();
-        Self::new(&self.files, directory, self.groupings.clone())
+        Self::new(&self.files, prefix, self.groupings.clone())
     }
 
-    /// Forgets the groups of this level and of those above it: others take their place, or none.
-    pub(super) fn forget_from(&mut self, level: u64) -> Result<()> {
+    /// Forgets the groups of this level and of those above it: others take their place, or none. Gives
+    /// the files that are of no more use.
+    pub(super) fn forget_from(&mut self, level: u64) -> Vec<PathBuf> {
         let first = (level as usize).min(self.groupings.len());
         let shared = self.shared;
         self.shared = shared.min(first);
-        let mut own = self.groupings.drain(first..).skip(shared.saturating_sub(first));
-        own.try_for_each(|grouping| self.files.remove(&grouping.path))
+        let own = self.groupings.drain(first..).skip(shared.saturating_sub(first));
+        own.map(|grouping| grouping.path).collect()
     }
 
     /// Keeps the groups of the nodes of a level, the one above those that are known.
     pub(super) fn keep(&mut self, groups: &[u32], group_count: usize) -> Result<()> {
         // What others have keeps its name.
-        let path = self.directory.join(self.made.to_string());
+        let mut path = self.prefix.clone().into_os_string();
+        path.push(format!("-{}", self.made));
+        let path = PathBuf::from(path);
         self.made += 1;
         let node_count = groups.len() as u64;
         let mut writer = WordWriter::create(&self.files, &path, node_count)?;
         groups.iter().try_for_each(|&group| writer.push(group))?;
         writer.finish()?;
-        self.groupings.push(Grouping { path, node_count, group_count: group_count as u64 });
+        let (group_count, checksum) = (group_count as u64, checksum_of(groups));
+        self.groupings.push(Grouping { path, node_count, group_count, checksum });
+        Ok(())
+    }
+
+    /// The groupings, from the graph up.
+    pub(super) fn groupings(&self) -> &[Grouping] {
+        &self.groupings
+    }
+
+    /// How many files have been made: the next one's name.
+    pub(super) fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// How many of them others have too.
+    pub(super) fn shared_count(&self) -> usize {
+        self.shared
+    }
+
+    /// Takes over what an earlier job had; its files are read to see that they are whole.
+    ///
+    /// # Errors
+    /// `CorruptFile` if they are not; `Io`.
+    pub(super) fn restore(
+        &mut self,
+        groupings: Vec<Grouping>,
+        made: u64,
+        shared: usize,
+    ) -> Result<()> {
+        for Grouping { path, node_count, group_count, checksum } in &groupings {
+            let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
+            let (mut hash, mut fits) = (Xxh3::new(), true);
+            while !groups.is_done() {
+                let block = groups.next_block()?;
+                fits &= block.iter().all(|&group| u64::from(group) < *group_count);
+                block.iter().for_each(|group| hash.update(&group.to_le_bytes()));
+            }
+            if hash.digest() != *checksum || !fits {
+                return Err(Error::corrupt_of(path, "its checksum is wrong", SCRATCH_HINT));
+            }
+        }
+        (self.groupings, self.made, self.shared) = (groupings, made, shared);
         Ok(())
     }
 
@@ -91,11 +140,12 @@ impl Hierarchy {
     pub(super) fn into_groupings(self) -> Vec<Grouping> {
         self.groupings
     }
+}
 
-    /// Removes all files but those that others have too.
-    pub(super) fn remove(mut self) -> Result<()> {
-        self.forget_from(0)
-    }
+fn checksum_of(numbers: &[u32]) -> u64 {
+    let mut hash = Xxh3::new();
+    numbers.iter().for_each(|number| hash.update(&number.to_le_bytes()));
+    hash.digest()
 }
 
 #[cfg(test)]
@@ -108,19 +158,38 @@ mod tests {
     fn what_a_later_cycle_does_not_make_again_is_gone() {
         let sim = Sim::new();
         let files = Files::new(Arc::new(sim.clone()));
-        let mut first = Hierarchy::new(&files, "first".into(), Vec::new()).unwrap();
+        let remove = |paths: Vec<PathBuf>| {
+            paths.iter().for_each(|path| files.remove(path).unwrap());
+        };
+        let mut first = Hierarchy::new(&files, "first".into(), Vec::new());
         first.keep(&[0, 1, 1, 0], 2).unwrap();
-        let mut other = first.shared("other".into()).unwrap();
+        let mut other = first.shared("other".into());
         for level in [1, 2, 3, 1] {
-            other.forget_from(level).unwrap();
+            remove(other.forget_from(level));
             other.keep(&vec![0; 5 - level as usize], 1).unwrap();
         }
-        first.forget_from(0).unwrap();
+        remove(first.forget_from(0));
         first.keep(&[1, 0, 0, 0], 2).unwrap();
-        assert_eq!(sim.paths(), ["first/0", "first/1", "other/3"].map(PathBuf::from));
+        assert_eq!(sim.paths(), ["first-0", "first-1", "other-3"].map(PathBuf::from));
         assert_eq!(other.project(0, &[7, 9]).unwrap(), [7, 9, 9, 7]);
         assert_eq!(first.project(0, &[7, 9]).unwrap(), [9, 7, 7, 7]);
-        first.remove().unwrap();
-        assert_eq!(sim.paths(), ["first/0", "other/3"].map(PathBuf::from));
+        remove(first.forget_from(0));
+        assert_eq!(sim.paths(), ["first-0", "other-3"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn groups_are_taken_over_only_as_they_were() {
+        let sim = Sim::new();
+        let files = Files::new(Arc::new(sim.clone()));
+        let mut first = Hierarchy::new(&files, "first".into(), Vec::new());
+        first.keep(&[0, 1, 1, 0], 2).unwrap();
+        let mut second = Hierarchy::new(&files, "first".into(), Vec::new());
+        second.restore(first.groupings().to_vec(), first.made(), 0).unwrap();
+        assert_eq!(second.project(0, &[7, 9]).unwrap(), [7, 9, 9, 7]);
+        second.keep(&[0, 0], 1).unwrap();
+        assert_eq!(sim.paths(), ["first-0", "first-1"].map(PathBuf::from));
+        sim.put("first-0", &[1, 0, 0, 0].repeat(4));
+        let error = second.restore(first.groupings().to_vec(), 1, 0).unwrap_err();
+        assert_eq!(error.kind(), crate::error::ErrorKind::CorruptFile);
     }
 }

@@ -8,6 +8,8 @@
 
 use super::logarithm::{LOG2_E, log2, plogp};
 use super::objective::{Objective, Sums, Visit};
+use super::saves::{StateReader, StateWriter};
+use crate::error::Result;
 use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;
 
@@ -156,5 +158,28 @@ impl Sums for CodeLength {
         for label in 0..self.modules.len() as u32 {
             self.change(label, 0.0, 0.0);
         }
+    }
+
+    fn label_bound(&self) -> usize {
+        self.modules.len()
+    }
+
+    fn save(&self, to: &mut StateWriter) -> Result<()> {
+        to.array([self.cut, self.total_strength, self.unit].into_iter())?;
+        to.array(self.modules.iter().map(|module| module.mass))?;
+        to.array(self.modules.iter().map(|module| module.cut))
+    }
+
+    fn load((): (), from: &mut StateReader) -> Result<Self> {
+        let [cut, total_strength, unit] = from.few::<f64, 3>()?;
+        let masses = from.numbers::<f64>()?;
+        let modules = masses.iter().map(|&mass| Module { mass, ..Module::default() }).collect();
+        drop(masses);
+        let mut loaded = Self { modules, cut, total_strength, unit };
+        from.fill(&mut loaded.modules, |module, cut: f64| module.cut = cut)?;
+        for label in 0..loaded.modules.len() as u32 {
+            loaded.change(label, 0.0, 0.0);
+        }
+        Ok(loaded)
     }
 }

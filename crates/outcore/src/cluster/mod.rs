@@ -42,6 +42,9 @@ mod propagate;
 #[cfg(test)]
 mod propagation_tests;
 mod propose;
+mod saves;
+#[cfg(test)]
+mod saves_tests;
 mod seeding;
 mod start;
 mod sweep;
@@ -60,6 +63,7 @@ pub use labels::{LabelScan, Labels};
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
 pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
+pub(crate) use saves::STATE;
 pub use start::Given;
 pub(crate) use tally::Tally;
 
@@ -73,6 +77,7 @@ use groups::Start;
 use map_equation::CodeLength;
 use modularity::{Density, Null};
 use parallel::{PerThread, for_chunks, piece_nodes};
+use saves::Saves;
 use std::path::Path;
 use table::Sum;
 
@@ -244,6 +249,8 @@ pub struct Communities {
     pub code_length: Option<f64>,
     /// Sweeps.
     pub sweeps: u32,
+    /// How many of them an earlier process has made, which was stopped.
+    pub resumed_sweeps: u32,
     /// How often the graph has been read, to the numbers given here.
     pub scans: u64,
     /// Cycles over several levels.
@@ -270,9 +277,15 @@ pub fn summary(all: &[Communities]) -> String {
     };
     let is_on_disk = all.iter().any(|found| found.labels.in_memory().is_none());
     let how = if is_on_disk { ", labels by way of the disk" } else { "" };
+    let earlier = match all.iter().map(|found| found.resumed_sweeps).max() {
+        None | Some(0) => String::new(),
+        Some(sweeps) => format!(" ({} of a run that was stopped)", format_count(sweeps.into())),
+    };
     match sweeps {
         0 => count,
-        _ => format!("{count} in {}{how}", format_counted(sweeps.into(), "sweep", "sweeps")),
+        _ => {
+            format!("{count} in {}{earlier}{how}", format_counted(sweeps.into(), "sweep", "sweeps"))
+        }
     }
 }
 
@@ -356,22 +369,25 @@ fn cluster_within(
     tell(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
     let graph = &graph.seen_as(&options.view());
     job.graph = graph;
+    let saves = &mut Saves::new(&job, &given);
     // Votes are parts of a weight, also where all weights are 1.
     let in_parts = graph.is_weighted() || options.propagation.attenuates();
     let all = match (is_on_disk, in_parts) {
-        (true, true) => vec![job.propagate_on_disk::<f64>()?],
-        (true, false) => vec![job.propagate_on_disk::<u32>()?],
-        (false, true) => job.run::<f64>(given)?,
-        (false, false) => job.run::<u32>(given)?,
+        (true, true) => vec![job.propagate_on_disk::<f64>(saves)?],
+        (true, false) => vec![job.propagate_on_disk::<u32>(saves)?],
+        (false, true) => job.run::<f64>(given, saves)?,
+        (false, false) => job.run::<u32>(given, saves)?,
     };
     tell(observer, Event::End { summary: &summary(&all) })?;
     Ok(all)
 }
 
 /// How the sweeps went.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, serde::Serialize, serde::Deserialize)]
 struct History {
     sweeps: u32,
+    /// Those of an earlier process.
+    resumed_sweeps: u32,
     cycles: u32,
     levels: u64,
     converged: bool,
@@ -424,13 +440,23 @@ impl Job<'_> {
         if self.graph.is_directed() || rest < bytes { 0 } else { bytes }
     }
 
-    fn run<S: Sum>(&self, given: Given) -> Result<Vec<Communities>> {
+    fn tell_going_on(&self, sweeps: u32) -> Result<()> {
+        let sweeps = format_counted(sweeps.into(), "sweep", "sweeps");
+        let text = format!("going on after {sweeps} of a run that was stopped");
+        tell(self.observer, Event::Detail { text: &text })
+    }
+
+    fn run<S: Sum>(&self, given: Given, saves: &mut Saves) -> Result<Vec<Communities>> {
         match self.options.method {
-            Method::LabelPropagation => return self.propagate::<S>(given),
-            Method::Components => return Ok(vec![self.find_components::<S>()?]),
+            Method::LabelPropagation => return self.propagate::<S>(given, saves),
+            Method::Components => {
+                // Its one scan keeps nothing; what is there is of something else.
+                saves.open::<()>(self.observer)?;
+                return Ok(vec![self.find_components::<S>()?]);
+            }
             _ => {}
         }
-        self.find_on_levels::<S>()
+        self.find_on_levels::<S>(saves)
     }
 
     /// The mean weight of an arc: known of the graph, and found by a scan where light arcs are not seen.
@@ -469,7 +495,7 @@ impl Job<'_> {
     }
 
     /// The communities of a method with several levels, at each resolution.
-    fn find_on_levels<S: Sum>(&self) -> Result<Vec<Communities>> {
+    fn find_on_levels<S: Sum>(&self, saves: &mut Saves) -> Result<Vec<Communities>> {
         // The other half is for contractions and the levels above.
         let source = &mut BlockSource::new(self.graph, self.rest() / 2);
         // The largest first: its groups are the smallest, and the others are made of them.
@@ -480,16 +506,16 @@ impl Job<'_> {
         let outcomes = match self.options.method {
             Method::MapEquation => {
                 let rules = [((), most)];
-                multilevel::find::<Capped<CodeLength>>(self, &rules, Start::Stars, source)?
+                multilevel::find::<Capped<CodeLength>>(self, &rules, Start::Stars, source, saves)?
             }
             Method::Cpm => {
                 let mean = self.mean_weight::<S>(source)?;
                 let rules: Vec<_> = resolutions.map(|r| (Null::Count(r * mean), most)).collect();
-                multilevel::find::<Capped<Density>>(self, &rules, Start::Singletons, source)?
+                multilevel::find::<Capped<Density>>(self, &rules, Start::Singletons, source, saves)?
             }
             _ => {
                 let rules: Vec<_> = resolutions.map(|r| (Null::Strength(r), most)).collect();
-                multilevel::find::<Capped<Density>>(self, &rules, Start::Stars, source)?
+                multilevel::find::<Capped<Density>>(self, &rules, Start::Stars, source, saves)?
             }
         };
         let mut outcomes: Vec<(usize, Outcome)> = order.into_iter().zip(outcomes).collect();

@@ -9,6 +9,8 @@
 //! weight of an arc. Memory: 8 bytes a community, and 4 for one that has lost its nodes.
 
 use super::objective::{Objective, Sums, Visit};
+use super::saves::{StateReader, StateWriter};
+use crate::error::Result;
 use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;
 
@@ -136,5 +138,24 @@ impl Sums for Density {
             Null::Strength(_) => 0.0,
             Null::Count(factor) => factor,
         };
+    }
+
+    fn label_bound(&self) -> usize {
+        self.masses.len()
+    }
+
+    fn save(&self, to: &mut StateWriter) -> Result<()> {
+        to.array([self.total_strength, self.factor].into_iter())?;
+        to.array(self.masses.iter().copied())?;
+        to.array(self.free.iter().copied())
+    }
+
+    fn load(null: Null, from: &mut StateReader) -> Result<Self> {
+        let [total_strength, factor] = from.few::<f64, 2>()?;
+        let (masses, free) = (from.numbers::<f64>()?, from.numbers::<u32>()?);
+        if free.iter().any(|&label| label as usize >= masses.len()) {
+            return Err(from.damaged());
+        }
+        Ok(Self { null, masses, total_strength, factor, free })
     }
 }

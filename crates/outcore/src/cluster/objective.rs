@@ -12,7 +12,9 @@
 //! [`RELATIVE_TOLERANCE`]: crate::weight::RELATIVE_TOLERANCE
 
 use super::hash::{Hash, TIE};
+use super::saves::{StateReader, StateWriter};
 use super::table::{LabelTable, Sum};
+use crate::error::Result;
 use crate::io::prefetch;
 
 /// Stands for a label that no node has yet. No label of a node, and not what marks empty slots.
@@ -95,6 +97,12 @@ pub(super) trait Sums: Objective + Sized {
     fn add(&mut self, label: u32, count: u32, strength: f64, cut: f64);
     /// Ends adding.
     fn complete(&mut self);
+    /// Labels are below this.
+    fn label_bound(&self) -> usize;
+    /// Saves all, bit by bit.
+    fn save(&self, to: &mut StateWriter) -> Result<()>;
+    /// What was saved.
+    fn load(rule: Self::Rule, from: &mut StateReader) -> Result<Self>;
 }
 
 /// Another objective, in which a label is good only for nodes of its class.

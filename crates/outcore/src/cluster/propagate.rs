@@ -18,6 +18,7 @@ use super::closing::Outcome;
 use super::label_propagation::InsideWeight;
 use super::memory::ClusterMemory;
 use super::options::{AttenuationRule, Consensus, PropagationOptions, Seeding};
+use super::saves::{Saves, StateReader, StateWriter};
 use super::start::{FirstLabels, Given, Start};
 use super::sweep::{Nodes, Swept, Workshop, sweep_block};
 use super::table::Sum;
@@ -28,7 +29,8 @@ use crate::graph::{Block, Graph, SEGMENT_ARCS};
 use crate::io::reserve_large_pages;
 use crate::progress::{Event, tell};
 use crate::units::format_counted;
-use std::sync::atomic::{AtomicU8, AtomicU32};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
 /// What sets a run apart from those beside it.
 #[derive(Debug, Clone, Copy)]
@@ -129,6 +131,33 @@ impl State {
     }
 }
 
+/// How far the runs are, as it is saved: beside this, what [`State`] and [`Run`] save.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Sweeping {
+    /// Sweeps, of the runs that have swept most.
+    pub(super) number: u32,
+    pub(super) histories: Vec<History>,
+    pub(super) scans: u64,
+}
+
+impl State {
+    fn save(&self, to: &mut StateWriter) -> Result<()> {
+        to.labels(&self.labels)?;
+        to.bits(&self.active)?;
+        to.array(self.hops.iter().map(|hops| hops.load(Relaxed)))
+    }
+
+    fn load(&mut self, from: &mut StateReader) -> Result<()> {
+        from.labels(&mut self.labels)?;
+        let nodes = self.labels.len();
+        if self.labels.iter_mut().any(|label| *label.get_mut() as usize >= nodes) {
+            return Err(from.damaged());
+        }
+        from.bits(&mut self.active)?;
+        from.fill(&mut self.hops, |place, hops| *place.get_mut() = hops)
+    }
+}
+
 /// A run under way, by what it asks of a vote.
 enum Run<'a> {
     Plain(Nodes<'a, InsideWeight>),
@@ -185,6 +214,28 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// What is counted for each node: changes, visits and moves.
+    fn counted(&mut self) -> (&mut [u8], &mut [u16], &mut [u8]) {
+        let (Self::Plain(Nodes { changes, rules, .. })
+        | Self::Bounded(Nodes { changes, rules, .. })
+        | Self::Attenuated(Nodes { changes, rules, .. }, _)) = self;
+        (changes, &mut rules.visits, &mut rules.moves)
+    }
+
+    fn save(&mut self, to: &mut StateWriter) -> Result<()> {
+        let (changes, visits, moves) = self.counted();
+        to.array(changes.iter().copied())?;
+        to.array(visits.iter().copied())?;
+        to.array(moves.iter().copied())
+    }
+
+    fn load(&mut self, from: &mut StateReader) -> Result<()> {
+        let (changes, visits, moves) = self.counted();
+        from.fill(changes, |place, number| *place = number)?;
+        from.fill(visits, |place, number| *place = number)?;
+        from.fill(moves, |place, number| *place = number)
+    }
+
     /// Gets ready for a sweep, after one that has moved this share of the nodes.
     fn begin(&mut self, rule: AttenuationRule, number: u32, moved: f64) {
         match self {
@@ -217,29 +268,39 @@ impl<'a> Run<'a> {
 
 impl Job<'_> {
     /// Propagates labels; gives a result for each value of a list among the options.
-    pub(super) fn propagate<S: Sum>(&self, given: Given) -> Result<Vec<Communities>> {
+    pub(super) fn propagate<S: Sum>(
+        &self,
+        given: Given,
+        saves: &mut Saves,
+    ) -> Result<Vec<Communities>> {
         let start = given.into_labels(self.graph.node_count() as usize, self.most())?;
         let options = &self.options.propagation;
         if let Some(consensus) = options.consensus {
-            return Ok(vec![self.agree::<S>(consensus, start)?]);
+            return Ok(vec![self.agree::<S>(consensus, start, saves)?]);
         }
         let seed = self.options.seed;
         let sets: Vec<Set> =
             options.attenuation.iter().map(|&attenuation| Set { seed, attenuation }).collect();
         let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
-        let (outcomes, held) = self.advance::<S>(&mut source, &sets, start)?;
+        let (outcomes, held) = self.advance::<S>(&mut source, &sets, start, Some(saves))?;
         self.finish_all::<S>(&mut source, outcomes, held.as_ref())
     }
 
     /// Several runs, and one on what they agree on, which begins with the labels of the first: pockets
     /// of nodes that waver together between two communities would else stay apart from both.
-    fn agree<S: Sum>(&self, consensus: Consensus, start: Start) -> Result<Communities> {
+    /// Of these the sweeps of the last one are not saved.
+    fn agree<S: Sum>(
+        &self,
+        consensus: Consensus,
+        start: Start,
+        saves: &mut Saves,
+    ) -> Result<Communities> {
         let attenuation = self.options.propagation.attenuation[0];
         let sets: Vec<Set> = (0..consensus.runs)
             .map(|run| Set { seed: self.options.seed.wrapping_add(run.into()), attenuation })
             .collect();
         let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
-        let (runs, held) = self.advance::<S>(&mut source, &sets, start)?;
+        let (runs, held) = self.advance::<S>(&mut source, &sets, start, Some(saves))?;
         let mut before = History { scans: source.scans(), ..History::default() };
         drop(source);
         runs.iter().for_each(|run| before.add(&run.history));
@@ -251,7 +312,7 @@ impl Job<'_> {
             let job = Job { graph: &self.graph.seen_as(&view), options: &options, ..*self };
             let mut source = BlockSource::new(job.graph, self.rest() - self.strength_bytes());
             let set = Set { seed: self.options.seed, attenuation: 0.0 };
-            let advanced = job.advance::<f64>(&mut source, &[set], again)?;
+            let advanced = job.advance::<f64>(&mut source, &[set], again, None)?;
             before.scans += source.scans();
             advanced
         };
@@ -267,12 +328,22 @@ impl Job<'_> {
         source: &mut BlockSource<'_>,
         sets: &[Set],
         start: Start,
+        mut saves: Option<&mut Saves>,
     ) -> Result<(Vec<Outcome>, Option<Bits>)> {
         let count = self.graph.node_count() as usize;
-        let states: Vec<State> =
+        let mut states: Vec<State> =
             sets.iter().map(|set| State::new(count, set.attenuation > 0.0)).collect();
-        self.first_labels::<S>(source, sets, &states, &start)?;
-        states.iter().for_each(|state| state.active.fill(true));
+        let saved = saves.as_mut().map(|saves| saves.open(self.observer)).transpose()?.flatten();
+        let mut saved: Option<(Sweeping, StateReader)> = saved;
+        if let Some((sweeping, from)) = &mut saved {
+            self.tell_going_on(sweeping.number)?;
+            sweeping.histories.iter_mut().for_each(History::resume);
+            source.count_from(sweeping.scans);
+            states.iter_mut().try_for_each(|state| state.load(from))?;
+        } else {
+            self.first_labels::<S>(source, sets, &states, &start)?;
+            states.iter().for_each(|state| state.active.fill(true));
+        }
         let held = start.into_held();
         let histories = {
             let mut runs: Vec<Run<'_>> = sets
@@ -280,7 +351,23 @@ impl Job<'_> {
                 .zip(&states)
                 .map(|(set, state)| Run::new(self, *set, state, held.as_ref()))
                 .collect();
-            self.sweeps::<S>(source, &states, &mut runs)?
+            let fresh = || Sweeping {
+                number: 0,
+                histories: vec![History::default(); sets.len()],
+                scans: 0,
+            };
+            let sweeping = match saved {
+                Some((sweeping, mut from)) => {
+                    runs.iter_mut().try_for_each(|run| run.load(&mut from))?;
+                    if sweeping.histories.len() != runs.len() {
+                        return Err(from.damaged());
+                    }
+                    from.finish()?;
+                    sweeping
+                }
+                None => fresh(),
+            };
+            self.sweeps::<S>(source, &states, &mut runs, sweeping, saves)?
         };
         let outcomes = states
             .into_iter()
@@ -325,6 +412,8 @@ impl Job<'_> {
         source: &mut BlockSource<'_>,
         states: &[State],
         runs: &mut [Run<'_>],
+        mut sweeping: Sweeping,
+        mut saves: Option<&mut Saves>,
     ) -> Result<Vec<History>> {
         let directed = self.graph.is_directed();
         let nodes = self.graph.node_count() as f64;
@@ -334,13 +423,13 @@ impl Job<'_> {
             self.limits.large_degree,
             self.limits.most_labels,
         );
-        let mut histories = vec![History::default(); runs.len()];
-        for number in 1..=self.options.most_sweeps() {
+        for number in sweeping.number + 1..=self.options.most_sweeps() {
+            let histories = &mut sweeping.histories;
             let going: Vec<bool> = histories.iter().map(|history| !history.converged).collect();
             if !going.contains(&true) {
                 break;
             }
-            for (run, history) in runs.iter_mut().zip(&histories) {
+            for (run, history) in runs.iter_mut().zip(&*histories) {
                 let moved = if number > 1 { history.last_moved as f64 / nodes } else { 0.0 };
                 run.begin(self.options.propagation.attenuation_rule, number, moved);
             }
@@ -377,12 +466,24 @@ impl Job<'_> {
             let text =
                 format!("sweep {number}: {} changed", format_counted(moved, "node", "nodes"));
             tell(self.observer, Event::Detail { text: &text })?;
+            (sweeping.number, sweeping.scans) = (number, source.scans());
+            if let Some(saves) = saves.as_mut().filter(|saves| saves.is_due()) {
+                saves.save(&sweeping, Vec::new(), self.observer, |to| {
+                    states.iter().try_for_each(|state| state.save(to))?;
+                    runs.iter_mut().try_for_each(|run| run.save(to))
+                })?;
+            }
         }
-        Ok(histories)
+        Ok(sweeping.histories)
     }
 }
 
 impl History {
+    /// Goes on from sweeps of an earlier process.
+    pub(super) fn resume(&mut self) {
+        self.resumed_sweeps = self.sweeps;
+    }
+
     pub(super) fn learn(&mut self, swept: &Swept, number: u32, enough: f64) {
         self.sweeps = number;
         self.arcs += swept.arcs;
@@ -393,6 +494,7 @@ impl History {
     /// Adds what was done before.
     fn add(&mut self, other: &Self) {
         self.sweeps += other.sweeps;
+        self.resumed_sweeps += other.resumed_sweeps;
         self.arcs += other.arcs;
         self.scans += other.scans;
     }

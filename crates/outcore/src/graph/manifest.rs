@@ -44,7 +44,7 @@ pub(super) struct Manifest {
     pub(super) segment_arcs: u64,
     arcs_bytes: u64,
     arcs_checksum: String,
-    checksum: String,
+    pub(super) checksum: String,
 }
 
 impl Manifest {

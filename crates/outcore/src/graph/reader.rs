@@ -128,6 +128,11 @@ impl Graph {
         &self.files
     }
 
+    /// What tells it from all others: a checksum of its counts and options, and of what seals its arcs.
+    pub(crate) fn checksum(&self) -> &str {
+        &self.manifest.checksum
+    }
+
     /// Where it lies.
     pub fn directory(&self) -> &Path {
         &self.directory

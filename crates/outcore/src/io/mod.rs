@@ -6,6 +6,7 @@
 //! [`Writer`] and [`ReadAhead`] move large blocks in the background. [`Tuning`] says how large, from
 //! a [`DiskProfile`] if there is one.
 
+mod checked;
 mod cramped;
 mod disk;
 mod files;
@@ -18,6 +19,7 @@ pub mod sim;
 mod stream;
 mod words;
 
+pub(crate) use checked::{CheckedReader, CheckedWriter};
 pub use cramped::Cramped;
 pub use disk::{Disk, available_memory_bytes};
 pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};

@@ -42,7 +42,7 @@ use crate::plan::{Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
 use present::Telling;
-use resume::{GRAPH, Left};
+use resume::{GRAPH, Left, SWEEPS};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -109,6 +109,8 @@ pub enum Source {
         limits: Limits,
         /// Where temporary files go.
         work_dir: PathBuf,
+        /// Whether the sweeps begin anew where they could go on from those of an earlier job.
+        restart: bool,
     },
 }
 
@@ -137,17 +139,19 @@ impl<'a> Job<'a> {
         Self { files, observer, limits, start, report, manifest, inputs, plan, clustering }
     }
 
-    /// Makes the directory for temporary files, named after the result.
+    /// Makes the directory for temporary files, named after the result; of an earlier job stays what is
+    /// in `kept`.
     fn scratch<'p>(
         &mut self,
         kind: JobKind,
         inputs: impl Iterator<Item = &'p PathBuf>,
         parent: &Path,
         result: &Path,
+        kept: &[&str],
     ) -> Result<Scratch> {
         let manifest = Manifest::new(self.files, kind, inputs, result);
         let mut scratch = Scratch::take(self.files, parent, &scratch_name(result))?;
-        scratch.begin(&manifest.to_bytes(), &[])?;
+        scratch.begin(&manifest.to_bytes(), kept)?;
         self.manifest = Some((manifest, scratch.path().to_path_buf()));
         Ok(scratch)
     }
@@ -328,8 +332,14 @@ impl<'a> Job<'a> {
             let least = options.least_memory(graph, given.count(), job.limits.threads);
             let least = least.total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
-            let scratch = scratch.path();
+            let scratch = &scratch.path().join(SWEEPS);
+            job.files.create_directory(scratch)?;
+            if let Some((manifest, directory)) = &job.manifest {
+                // The name of that directory lasts from here on, as what is kept in it does.
+                manifest.write(job.files, directory)?;
+            }
             let all = cluster::cluster_from(graph, options, given, memory, scratch, job.observer)?;
+            job.report.resumed |= all.iter().any(|found| found.resumed_sweeps > 0);
             let modularity = all.iter().map(|found| format!("{:.4}", found.modularity));
             let modularity = modularity.collect::<Vec<_>>().join(", ");
             let summary = format!("{}, modularity {modularity}", cluster::summary(&all));
@@ -445,7 +455,7 @@ pub fn cluster_and_present(
     telling.check(files, source)?;
     given::check(files, &options.propagation)?;
     match source {
-        Source::Graph { path, limits, work_dir } => {
+        Source::Graph { path, limits, work_dir, restart } => {
             limits.check()?;
             let files = &limits.tuned(files);
             let graph = Graph::open(files, path)?;
@@ -453,8 +463,10 @@ pub fn cluster_and_present(
                 let mut job = Job::new(files, observer, *limits);
                 let inputs = std::iter::once(path).chain(options.propagation.files());
                 let inputs = inputs.chain(&present.earlier);
-                let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output)?;
-                job.cluster(&graph, options, telling, &scratch)?;
+                let kept: &[&str] = if *restart { &[] } else { &[SWEEPS] };
+                let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output, kept)?;
+                let done = job.cluster(&graph, options, telling, &scratch);
+                job.end_sweeps(scratch, output, done)?;
                 Ok(job.finish())
             })
         }

@@ -62,12 +62,12 @@ where
         let merge_bytes = job.limits.merge_bytes_beside(beside, &job.files.tuning());
         let too_small = || job.limits.too_small(numbered.node_count, "the input has");
         numbered.sorter.set_budget(merge_bytes.ok_or_else(too_small)?)?;
-        job.keep_or_use_up(&mut numbered, scratch, directory)?;
+        let graph_room = job.keep_or_use_up(&mut numbered, scratch, directory)?;
         let (node_count, scores) = (numbered.node_count, numbered.scores);
         let sorted = numbered.sorter.finish()?;
         let sort = sorted.summary();
         job.report.sort = Some(sort);
-        let graph = merge(job, options, sorted, node_count, scores, directory)?;
+        let graph = merge(job, options, sorted, graph_room, node_count, scores, directory)?;
         let summary = match (sort.run_count, sort.pass_count) {
             (0, _) => "sorted in memory".into(),
             (runs, passes) => format!(
@@ -515,11 +515,12 @@ fn put_arcs<R: From<ArcRecord>>(
     (filled, fate)
 }
 
-/// Merges the runs into the graph.
+/// Merges the runs into the graph; when that has grown beyond `room`, they are given up as far as they are used.
 fn merge<R: Record + Into<ArcRecord>>(
-    job: &Job<'_>,
+    job: &mut Job<'_>,
     options: &JobOptions,
     mut sorted: Sorted<R>,
+    mut room: Option<u64>,
     node_count: u64,
     scores: Option<SelfScores>,
     directory: &Path,
@@ -535,6 +536,7 @@ fn merge<R: Record + Into<ArcRecord>>(
     let mut writer = GraphWriter::create(job.files, directory, &graph_options)?;
     let mut arcs: Vec<ArcRecord> = Vec::new();
     let mut done = 0;
+    let before = job.files.counters().write_bytes();
     while let Some(block) = sorted.next_block()? {
         arcs.clear();
         arcs.extend(block.iter().map(|&record| -> ArcRecord { record.into() }));
@@ -544,6 +546,11 @@ fn merge<R: Record + Into<ArcRecord>>(
         writer.push(&arcs)?;
         done += arcs.len() as u64;
         tell(job.observer, Event::Advance { done })?;
+        let written = job.files.counters().write_bytes() - before;
+        if room.take_if(|room| written > *room).is_some() {
+            job.take_back_runs()?;
+            sorted.release();
+        }
     }
     writer.finish()
 }

@@ -6,12 +6,14 @@
 //!    runs/           runs, their index, self scores: when the stage `read` is finished, until `merge` is
 //!    graph/names     the same
 //!    graph/          whole when the stage `merge` is; of a job that builds a graph, `GRAPH.part` beside it
+//!    sweeps/         what the clustering has come to (`cluster::saves`); it says itself of what it is
 //! ```
 //! Nothing is promised by a manifest before it has reached the disk, and nothing is removed that one still
 //! promises. The next job goes on if inputs (path, length, time of the last change), options of reading
 //! and version are the same; else it begins anew, and says why.
 
 use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, scratch_name};
+use crate::cluster::STATE;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Graph, Names};
 use crate::io::{Entry, Files, Owner, Scratch, Sealed};
@@ -24,6 +26,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// The directory of a graph that is to be clustered.
 pub(super) const GRAPH: &str = "graph";
+/// The directory of the clustering, where its sweeps are kept.
+pub(super) const SWEEPS: &str = "sweeps";
 /// The directory of runs, and in it the file of self scores.
 pub(super) const RUNS: &str = "runs";
 pub(super) const SCORES: &str = "scores";
@@ -160,7 +164,7 @@ impl Left {
         match self {
             Self::Nothing => &[],
             Self::Runs(_) => &[RUNS, GRAPH],
-            Self::Graph => &[GRAPH],
+            Self::Graph => &[GRAPH, SWEEPS],
         }
     }
 
@@ -201,9 +205,7 @@ impl Job<'_> {
         graph: &Path,
     ) -> Result<(Scratch, Left)> {
         let mut manifest = Manifest::new(self.files, kind, inputs, result);
-        // What goes to a stream or a device is of no file that the next job would be for.
-        let is_there = result == Path::new("-") || self.files.entry(result).is_ok();
-        let is_named = !is_there || self.files.is_regular(result);
+        let is_named = is_named(self.files, result);
         let made_of = MadeOf::new(self.files, edges);
         self.inputs.clone_from(&made_of.inputs);
         manifest.made_of = Some(made_of).filter(|made| is_named && made.is_known());
@@ -304,12 +306,33 @@ impl Job<'_> {
         let directory = scratch.path().to_path_buf();
         manifest.owner = Owner::nobody();
         scratch.keep(&manifest.to_bytes(), left.names());
-        Err(error.kept(self.told(&manifest, &left, &directory, graph)))
+        let inputs = manifest.made_of.as_ref().map_or(0, |made| made.inputs.len() as u64);
+        let what = format!("{} of {}", left.what(), format_counted(inputs, "file", "files"));
+        let sweeps = if has_sweeps(self.files, &directory) { " and the sweeps so far" } else { "" };
+        Err(error.kept(self.told(&(what + sweeps), &directory, graph)))
+    }
+
+    /// Ends a clustering of a graph that was there. After an error, sweeps that were saved stay.
+    pub(super) fn end_sweeps(
+        &mut self,
+        scratch: Scratch,
+        result: &Path,
+        done: Result<()>,
+    ) -> Result<()> {
+        let Err(error) = done else { return Ok(()) };
+        let (mut manifest, _) = self.manifest.take().expect("made with the directory");
+        let directory = scratch.path().to_path_buf();
+        let is_sound = error.kind() != ErrorKind::CorruptFile;
+        if !is_sound || !has_sweeps(self.files, &directory) || !is_named(self.files, result) {
+            return Err(error);
+        }
+        manifest.owner = Owner::nobody();
+        scratch.keep(&manifest.to_bytes(), &[SWEEPS]);
+        Err(error.kept(self.told("the sweeps so far", &directory, &directory)))
     }
 
     /// What was kept, and what to do about it.
-    fn told(&self, manifest: &Manifest, left: &Left, directory: &Path, graph: &Path) -> String {
-        let inputs = manifest.made_of.as_ref().map_or(0, |made| made.inputs.len() as u64);
+    fn told(&self, what: &str, directory: &Path, graph: &Path) -> String {
         let is_inside = graph.starts_with(directory);
         let mut bytes = bytes_in(self.files, directory);
         let mut place = format!("`{}`", directory.display());
@@ -318,12 +341,22 @@ impl Job<'_> {
             place += &format!(" and `{}`", graph.display());
         }
         format!(
-            "{} of {} in {place} ({}); the same command goes on from there, `--restart` begins anew",
-            left.what(),
-            format_counted(inputs, "file", "files"),
+            "{what} in {place} ({}); the same command goes on from there, `--restart` begins anew",
             format_bytes(bytes)
         )
     }
+}
+
+/// Whether the next job for this result would be known as such: what goes to a stream or a device is of no
+/// file.
+fn is_named(files: &Files, result: &Path) -> bool {
+    let is_there = result == Path::new("-") || files.entry(result).is_ok();
+    !is_there || files.is_regular(result)
+}
+
+/// Whether a clustering has saved sweeps.
+fn has_sweeps(files: &Files, directory: &Path) -> bool {
+    files.is_regular(&directory.join(SWEEPS).join(STATE))
 }
 
 /// The error for an input that is another one now.

@@ -69,6 +69,10 @@ where
     })
 }
 
+/// The most that runs and graph take together for an edge of the input. Of the 16 that a job may take beside the
+/// names, what is on its way takes a part.
+const RUNS_AND_GRAPH_BYTES: u64 = 15;
+
 impl Job<'_> {
     /// Reports what an earlier job has read, and warns again.
     pub(super) fn tell_again(&mut self, read: ReadDone) -> Result<()> {
@@ -111,36 +115,49 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Runs that are kept stay until the graph is whole, if the disk has room for both; else they are used
-    /// up by the merge, and a job that is killed in it begins anew.
+    /// Runs that are kept stay until the graph is whole, if the disk has room for both, and the two keep to
+    /// [`RUNS_AND_GRAPH_BYTES`]; else they are used up by the merge, and a job that is killed then begins anew.
+    /// Gives how far the graph may grow beside all of them.
     pub(super) fn keep_or_use_up<R>(
         &mut self,
         numbered: &mut Numbered<R>,
         scratch: &Scratch,
         graph: &Path,
-    ) -> Result<()>
+    ) -> Result<Option<u64>>
     where
         R: Record,
         R::Key: Into<u128> + TryFrom<u128>,
     {
-        let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
-        let Some(read) = manifest.read.clone().filter(|read| read.runs.is_some()) else {
-            return Ok(());
-        };
+        let kept = self.manifest.as_ref().and_then(|(manifest, _)| manifest.read.as_ref());
+        if kept.is_none_or(|read| read.runs.is_none()) {
+            return Ok(None);
+        }
         let sorter = &mut numbered.sorter;
+        let (run_bytes, pass_bytes) = (sorter.run_bytes(), sorter.pass_bytes());
         // An arc takes no more in a graph than in a run; beside arcs there are up to three bytes a node.
-        let graph_bytes = sorter.run_bytes() + 3 * numbered.node_count;
+        let graph_bytes = run_bytes + 3 * numbered.node_count;
+        let edges = self.report.input.as_ref().map_or(0, |input| input.edge_count);
+        let most = RUNS_AND_GRAPH_BYTES * edges;
+        // What several passes have merged cannot be given up by halves.
+        let is_too_much = pass_bytes > 0 && run_bytes + pass_bytes + graph_bytes > most;
         let has_room =
             |path: &Path, bytes| self.files.free_bytes(path).is_some_and(|free| free >= bytes);
-        if has_room(scratch.path(), sorter.pass_bytes() + graph_bytes)
-            && has_room(graph, graph_bytes)
+        if is_too_much
+            || !has_room(scratch.path(), pass_bytes + graph_bytes)
+            || !has_room(graph, graph_bytes)
         {
-            return Ok(());
+            self.take_back_runs()?;
+            sorter.release();
+            return Ok(None);
         }
-        // Not promised any more before the first is gone.
-        manifest.read = Some(read.without_runs());
-        manifest.write(self.files, directory)?;
-        sorter.release();
-        Ok(())
+        let has_passes = pass_bytes > 0;
+        Ok((!has_passes).then(|| most.saturating_sub(run_bytes)))
+    }
+
+    /// Runs are not promised any more, before the first is gone.
+    pub(super) fn take_back_runs(&mut self) -> Result<()> {
+        let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
+        manifest.read = manifest.read.take().map(ReadDone::without_runs);
+        manifest.write(self.files, directory)
     }
 }

@@ -109,7 +109,7 @@ pub fn score(
         let scoring = Scoring { graph, options };
         scoring.check_memory(1)?;
         let scratch =
-            job.scratch(JobKind::Score, inputs.iter(), &options.work_dir, Path::new("-"))?;
+            job.scratch(JobKind::Score, inputs.iter(), &options.work_dir, Path::new("-"), &[])?;
         scoring.run(&mut job, &scratch)
     })
 }

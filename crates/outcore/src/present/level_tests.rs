@@ -72,7 +72,7 @@ fn write(files: &Files, groupings: &[Vec<u32>]) -> Vec<Grouping> {
         groups.iter().try_for_each(|&group| writer.push(group)).unwrap();
         writer.finish().unwrap();
         let group_count = groups.iter().max().map_or(0, |&most| u64::from(most) + 1);
-        Grouping { path, node_count: groups.len() as u64, group_count }
+        Grouping { path, node_count: groups.len() as u64, group_count, checksum: 0 }
     });
     each.collect()
 }

@@ -12,14 +12,12 @@
 use super::run::{Run, segment_path};
 use super::{Record, Shape, SortSummary, Sorter};
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Files, Mode, Sealed, StoredFile, Writer};
+use crate::io::{CheckedReader, CheckedWriter, Files, Sealed};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::Xxh3;
 
 const MAGIC: [u8; 8] = *b"OUTRUNS\0";
 const VERSION: u64 = 1;
-const BUFFER_BYTES: usize = 256 << 10;
 
 /// Where the index of the runs in `directory` is.
 fn index_path(directory: &Path) -> PathBuf {
@@ -45,13 +43,13 @@ where
         segments.par_iter().try_for_each(|path| self.files.sync(path))?;
         // Its rename makes the names of all files here last.
         let sealed = self.write_index()?;
-        self.runs.iter_mut().for_each(|run| run.is_kept = true);
+        self.runs.iter().for_each(Run::keep);
         Ok(Some(sealed))
     }
 
     /// Lets the merge delete runs as it uses them up, after [`Sorter::keep`].
-    pub(crate) fn release(&mut self) {
-        self.runs.iter_mut().for_each(|run| run.is_kept = false);
+    pub(crate) fn release(&self) {
+        self.runs.iter().for_each(Run::release);
     }
 
     /// Bytes of all runs.
@@ -66,7 +64,7 @@ where
     }
 
     fn write_index(&self) -> Result<Sealed> {
-        let mut index = IndexWriter::create(&self.files, &index_path(&self.directory))?;
+        let mut index = CheckedWriter::create(&self.files, &index_path(&self.directory))?;
         index.put(&MAGIC)?;
         let block_records = self.shape.block_records.max(self.kept_block_records) as u64;
         let (records, runs) = (self.summary.record_count, self.runs.len() as u64);
@@ -177,9 +175,11 @@ fn read_index(
     sealed: Sealed,
     mut each: impl FnMut(&KeptRun) -> Result<()>,
 ) -> Result<Head> {
-    let mut index = IndexReader::open(files, &index_path(directory), sealed)?;
-    let magic = index.array::<8>()?;
-    let version = index.number()?;
+    let mut index = CheckedReader::open(files, &index_path(directory))?;
+    if index.bytes() != sealed.bytes {
+        return Err(index.damaged("it has another length"));
+    }
+    let (magic, version) = (index.array::<8>()?, index.number()?);
     if magic != MAGIC || version != VERSION {
         return Err(index.damaged("it is another kind of file"));
     }
@@ -203,98 +203,8 @@ fn read_index(
         }
         each(&run)?;
     }
-    index.finish()?;
+    if index.finish()? != sealed {
+        return Err(Error::corrupt(&index_path(directory), "its checksum is wrong"));
+    }
     Ok(Head { block_records, next_name, records })
-}
-
-/// A file with a checksum at its end, being written.
-struct IndexWriter {
-    writer: Writer,
-    hash: Xxh3,
-}
-
-impl IndexWriter {
-    fn create(files: &Files, path: &Path) -> Result<Self> {
-        Ok(Self { writer: Writer::create(files, path, BUFFER_BYTES, 1)?, hash: Xxh3::new() })
-    }
-
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.hash.update(bytes);
-        self.writer.write(bytes)
-    }
-
-    fn finish(mut self) -> Result<Sealed> {
-        let checksum = self.hash.digest();
-        self.writer.write(&checksum.to_le_bytes())?;
-        Ok(Sealed { bytes: self.writer.finish()?, checksum })
-    }
-}
-
-/// The same, being read; nothing is known to be good before it has been read to its end.
-struct IndexReader {
-    file: StoredFile,
-    sealed: Sealed,
-    buffer: Vec<u8>,
-    /// Where the next bytes are in the buffer, and where the buffer ends in the file.
-    at: usize,
-    end: u64,
-    hash: Xxh3,
-}
-
-impl IndexReader {
-    fn open(files: &Files, path: &Path, sealed: Sealed) -> Result<Self> {
-        let file = files.open(path, Mode::Read)?;
-        let reader = Self { file, sealed, buffer: Vec::new(), at: 0, end: 0, hash: Xxh3::new() };
-        if reader.file.bytes()? != sealed.bytes {
-            return Err(reader.damaged("it has another length"));
-        }
-        Ok(reader)
-    }
-
-    fn damaged(&self, message: &str) -> Error {
-        Error::corrupt(self.file.path(), message)
-    }
-
-    fn raw<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let mut bytes = [0; N];
-        for byte in &mut bytes {
-            if self.at == self.buffer.len() {
-                self.fill()?;
-            }
-            *byte = self.buffer[self.at];
-            self.at += 1;
-        }
-        Ok(bytes)
-    }
-
-    fn fill(&mut self) -> Result<()> {
-        let left = (self.sealed.bytes - self.end).min(BUFFER_BYTES as u64) as usize;
-        if left == 0 {
-            return Err(self.damaged("it ends early"));
-        }
-        self.buffer.resize(left, 0);
-        self.file.read_exact_at(self.end, &mut self.buffer)?;
-        self.end += left as u64;
-        self.at = 0;
-        Ok(())
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let bytes = self.raw()?;
-        self.hash.update(&bytes);
-        Ok(bytes)
-    }
-
-    fn number(&mut self) -> Result<u64> {
-        Ok(u64::from_le_bytes(self.array()?))
-    }
-
-    fn finish(mut self) -> Result<()> {
-        let checksum = self.hash.digest();
-        let stored = u64::from_le_bytes(self.raw()?);
-        if stored != checksum || checksum != self.sealed.checksum {
-            return Err(self.damaged("its checksum is wrong"));
-        }
-        Ok(())
-    }
 }

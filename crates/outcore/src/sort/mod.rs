@@ -546,6 +546,13 @@ impl<R: Record> Sorted<R> {
         self.summary
     }
 
+    /// Lets runs that were kept be deleted as far as they are used up, and the others with the last record.
+    pub(crate) fn release(&self) {
+        if let Source::Merge { merge, .. } = &self.source {
+            merge.release();
+        }
+    }
+
     /// The next records in order; `None` after the last.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use crate::plan::write_buffers;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
 const HEADER_BYTES: usize = 16;
@@ -22,7 +22,8 @@ const HEADER_BYTES: usize = 16;
 pub(super) struct Run<R: Record> {
     files: Files,
     pub(super) number: u64,
-    pub(super) is_kept: bool,
+    /// Whether another process may need it.
+    is_kept: AtomicBool,
     segments: Vec<Segment>,
     blocks: Vec<Block<R>>,
     deleted: AtomicUsize,
@@ -66,14 +67,15 @@ impl<R: Record> Run<R> {
 
     /// One of another process, still without blocks.
     pub(super) fn kept(files: &Files, number: u64) -> Self {
-        let mut run = Self::new(files, number);
-        run.is_kept = true;
+        let run = Self::new(files, number);
+        run.keep();
         run
     }
 
     fn new(files: &Files, number: u64) -> Self {
         let (files, deleted) = (files.clone(), AtomicUsize::new(0));
-        Self { files, number, is_kept: false, segments: Vec::new(), blocks: Vec::new(), deleted }
+        let is_kept = AtomicBool::new(false);
+        Self { files, number, is_kept, segments: Vec::new(), blocks: Vec::new(), deleted }
     }
 
     /// Adds a block behind the last one of the segment that is not ended yet.
@@ -110,8 +112,18 @@ impl<R: Record> Run<R> {
         self.blocks.iter().map(|block| u64::from(block.bytes)).sum()
     }
 
+    /// Lets nothing be deleted.
+    pub(super) fn keep(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets it be deleted as it is used up, also what has been used up before.
+    pub(super) fn release(&self) {
+        self.is_kept.store(false, Ordering::Relaxed);
+    }
+
     fn delete(&self, count: usize) {
-        if self.is_kept {
+        if self.is_kept.load(Ordering::Relaxed) {
             return;
         }
         for segment in

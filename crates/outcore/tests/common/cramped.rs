@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 const NODES: &str = "/in/nodes.txt";
 const EARLIER: &str = "/in/earlier.tsv";
@@ -78,6 +79,7 @@ fn files(sim: &Sim) -> Files {
         kept_bytes: 3000,
         label_bytes: 0,
         level_arcs: 100,
+        sweep_save: Duration::ZERO,
     })
 }
 
@@ -175,7 +177,7 @@ fn matched(files: &Files) -> Result<Report> {
 fn graph(files: &Files) -> Result<Report> {
     let limits = Limits { memory_bytes: 96 * MIB, threads: 2 };
     let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
-    let source = Source::Graph { path, limits, work_dir };
+    let source = Source::Graph { path, limits, work_dir, restart: false };
     let method = ClusterOptions::default();
     job::cluster(files, &source, &method, Path::new(OUTPUT), &Silent)
 }

@@ -109,6 +109,7 @@ impl Run<'_, '_, '_> {
             groupings: Vec::new(),
             code_length: None,
             sweeps: history.sweeps,
+            resumed_sweeps: history.resumed_sweeps,
             scans: self.scans,
             cycles: 0,
             levels: 0,

@@ -32,12 +32,14 @@ use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory};
 use super::objective::Objective;
 use super::options::Seeding;
 use super::parallel::PerThread;
+use super::propagate::Sweeping;
+use super::saves::{Saves, StateReader};
 use super::seeding::{Stars, seed_block};
 use super::sweep::{NodeLabels, Nodes, Swept, Workshop, sweep_block};
 use super::table::Sum;
 use super::votes::{Rules, Votes};
 use super::{ClusterOptions, Communities, History, Job, Method};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, tell};
@@ -110,22 +112,28 @@ struct Run<'j, 'a, 's> {
 
 impl Job<'_> {
     /// Propagates labels that lie on disk.
-    pub(super) fn propagate_on_disk<S: Sum>(&self) -> Result<Communities> {
+    pub(super) fn propagate_on_disk<S: Sum>(&self, saves: &mut Saves) -> Result<Communities> {
         let nodes = self.graph.node_count();
         let least = memory(self.graph, rayon::current_num_threads());
         let room = self.memory - least.total_bytes() + least.node_bytes - set_bytes(nodes);
         // Beyond a place for every node, memory keeps blocks.
         let kept = room.saturating_sub(nodes * CLOSING_BYTES);
         let source = BlockSource::new(self.graph, kept).reading_ahead(1);
+        let cutoff = self.options.propagation.label_cutoff;
+        let saved = saves.open(self.observer)?;
         let (files, directory) = (self.graph.files(), self.scratch.join("labels"));
         files.create_directory(&directory)?;
         let mut run = Run { job: self, files, directory, source, room, scans: 0 };
-        let cutoff = self.options.propagation.label_cutoff;
+        // Again if sweeps go on: the intervals are those of this process.
         let Begun { labels, sweeping, closing } = run.begin::<S>()?;
+        let begun = match saved {
+            Some((sweeping, from)) => run.go_on(&labels, sweeping, from)?,
+            None => (History::default(), Bits::new(nodes as usize, true)),
+        };
         let history = if cutoff > 0.0 {
-            run.sweeps::<S, _>(&labels, &sweeping, || Votes::<false>::new(cutoff))
+            run.sweeps::<S, _>(&labels, &sweeping, begun, saves, || Votes::<false>::new(cutoff))
         } else {
-            run.sweeps::<S, _>(&labels, &sweeping, || InsideWeight)
+            run.sweeps::<S, _>(&labels, &sweeping, begun, saves, || InsideWeight)
         }?;
         drop(sweeping);
         run.close::<S>(labels, &closing, history)
@@ -205,24 +213,83 @@ impl<'a> Run<'_, 'a, '_> {
         reserve_large_pages(self.places(bytes) as usize)
     }
 
+    /// Puts the labels of an earlier job in the place of the first ones; gives how far it was, and who is active.
+    fn go_on(
+        &mut self,
+        labels: &Column,
+        sweeping: Sweeping,
+        mut from: StateReader,
+    ) -> Result<(History, Bits)> {
+        self.job.tell_going_on(sweeping.number)?;
+        let nodes = self.job.graph.node_count();
+        let mut words = Words::default();
+        let count = from.parts(|first, values: &[u32]| {
+            if values.iter().any(|&label| u64::from(label) >= nodes) {
+                return Err(Error::corrupt(&self.directory, "a label that was kept is no node"));
+            }
+            labels.write(first, values.iter().copied(), &mut words)
+        })?;
+        let mut active = Bits::new(nodes as usize, false);
+        from.bits(&mut active)?;
+        // What is counted for each node with labels in memory, but not by this form.
+        let mut others = 0;
+        for _ in 0..4 {
+            others += from.parts(|_, _: &[u8]| Ok(()))?;
+        }
+        let [mut history] = sweeping.histories[..] else { return Err(from.damaged()) };
+        history.resume();
+        if count != nodes || others > 0 {
+            return Err(from.damaged());
+        }
+        from.finish()?;
+        self.scans = sweeping.scans;
+        Ok((history, active))
+    }
+
+    /// Saves where the sweeps are, as they are saved with labels in memory.
+    fn save(
+        &self,
+        labels: &Column,
+        history: History,
+        active: &Bits,
+        saves: &mut Saves,
+    ) -> Result<()> {
+        let (number, scans) = (history.sweeps, self.scans);
+        let sweeping = Sweeping { number, histories: vec![history], scans };
+        let nodes = self.job.graph.node_count();
+        saves.save(&sweeping, Vec::new(), self.job.observer, |to| {
+            to.begin_array(nodes)?;
+            let mut words = Words::default();
+            for first in (0..nodes).step_by(CHUNK_NODES as usize) {
+                let last = (first + CHUNK_NODES).min(nodes);
+                to.add(labels.read(first..last, &mut words)?)?;
+            }
+            to.bits(active)?;
+            (0..4).try_for_each(|_| to.begin_array(0))
+        })
+    }
+
     /// Sweeps until few enough nodes change.
     fn sweeps<S: Sum, O: Objective>(
         &mut self,
         labels: &Column,
         intervals: &[Interval],
+        (mut history, active): (History, Bits),
+        saves: &mut Saves,
         objective: impl Fn() -> O,
     ) -> Result<History> {
         let Job { graph, options, limits, observer, .. } = *self.job;
         let count = graph.node_count();
         let enough = options.tolerance * count as f64;
-        let active = Bits::new(count as usize, true);
         let mut workshop =
             Workshop::<S>::new(graph.max_degree(), limits.large_degree, limits.most_labels);
         let mut scope = Scope::new(count);
         let mut values = self.place_values(SWEEP_BYTES);
         let mut words = Words::default();
-        let mut history = History::default();
-        for number in 1..=options.most_sweeps() {
+        for number in history.sweeps + 1..=options.most_sweeps() {
+            if history.converged {
+                break;
+            }
             let mut swept = Swept::default();
             for interval in intervals {
                 let nodes = interval.nodes.start as usize..interval.nodes.end as usize;
@@ -252,8 +319,8 @@ impl<'a> Run<'_, 'a, '_> {
             let moved = format_counted(swept.moved, "node", "nodes");
             let text = format!("sweep {number}: {moved} changed");
             tell(observer, Event::Detail { text: &text })?;
-            if history.converged {
-                break;
+            if saves.is_due() {
+                self.save(labels, history, &active, saves)?;
             }
         }
         Ok(history)

@@ -40,10 +40,11 @@ fn on_disk(
         scratch: scratch(),
         observer: &Silent,
     };
+    let saves = &mut Saves::new(&job, &Given::default());
     if graph.is_weighted() {
-        job.propagate_on_disk::<f64>()
+        job.propagate_on_disk::<f64>(saves)
     } else {
-        job.propagate_on_disk::<u32>()
+        job.propagate_on_disk::<u32>(saves)
     }
 }
 

@@ -19,6 +19,8 @@
 //! Potts model: 20), if no two nodes are together; 15 to 20 as a rule (11 to 14). If sizes are limited, 8
 //! more: the size of each group, and how many nodes it stands for.
 
+mod saved;
+
 use super::bits::Bits;
 use super::cache::BlockSource;
 use super::closing::Outcome;
@@ -28,7 +30,9 @@ use super::hash::{LEAD, LEVEL, REFINE, mix};
 use super::hierarchy::Hierarchy;
 use super::memory::Fit;
 use super::objective::{Objective, Sums, Within};
+use super::saves::{Saves, remove};
 use super::sweep::{Nodes, Workshop, sweep};
+use super::table::Sum;
 use super::votes::Rules;
 use super::{ClusterMemory, History, Job};
 use crate::error::Result;
@@ -36,6 +40,7 @@ use crate::graph::Graph;
 use crate::io::give_back_freed;
 use crate::progress::{Event, tell};
 use crate::units::format_counted;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Sweeps over the input before the first contraction end when this share of the nodes moves, or after so many.
@@ -65,6 +70,9 @@ struct Level<'s, 'g> {
     needed: u64,
     /// Most labels of a table for large degrees.
     most_labels: u64,
+    /// Whether another process could read it, and the number of its communities at the start.
+    is_on_disk: bool,
+    class_count: usize,
 }
 
 impl<'g> Level<'_, 'g> {
@@ -83,11 +91,45 @@ struct State<O> {
     sums: O,
 }
 
+/// How far the sweeps of a level are.
+struct Progress {
+    done: u32,
+    moved: u64,
+    first_moved: u64,
+    active: Bits,
+}
+
+impl Progress {
+    fn new(node_count: usize) -> Self {
+        Self { done: 0, moved: 0, first_moved: 0, active: Bits::new(node_count, true) }
+    }
+}
+
 /// The groups that a level is contracted into.
 struct Groupings {
     groups: Vec<u32>,
     classes: Vec<u32>,
     class_count: usize,
+}
+
+/// A level that a lower one was contracted to, in sweeps.
+struct Upper<O> {
+    graph: Graph,
+    /// Whether it lies on disk.
+    is_on_disk: bool,
+    counts: Vec<u32>,
+    number: u64,
+    state: State<O>,
+    /// Communities at the start.
+    class_count: usize,
+    progress: Progress,
+}
+
+/// What follows the sweeps of a level.
+enum Next<O> {
+    /// It is the last one.
+    Top(State<O>),
+    Up(Box<Upper<O>>),
 }
 
 struct Multilevel<'a, 'j, O: Sums> {
@@ -98,9 +140,13 @@ struct Multilevel<'a, 'j, O: Sums> {
     hierarchy: Hierarchy,
     /// The level whose communities are wanted: sweeps go on there after those above are solved.
     base: u64,
+    /// Scans of the base, when a level above is solved.
+    scans: u64,
     /// Rules that wait for level 1, and what has been found by them.
     waiting: Vec<O::Rule>,
     found: Vec<Outcome>,
+    /// Where the sweeps are kept; those of other rules are not.
+    saves: Option<&'a mut Saves>,
 }
 
 /// Bytes a node that other rules take: a label, sums and a count that the first holds at most while they
@@ -116,6 +162,7 @@ pub(super) fn find<O: Sums>(
     rules: &[O::Rule],
     start: Start,
     source: &mut BlockSource<'_>,
+    saves: &mut Saves,
 ) -> Result<Vec<Outcome>> {
     let (&rule, others) = rules.split_first().expect("at least one rule");
     let held = job.graph.node_count() * held_bytes::<O>(others.len() as u64);
@@ -127,71 +174,117 @@ pub(super) fn find<O: Sums>(
         memory: job.memory - held,
         needed: job.needed - held,
         most_labels: job.limits.most_labels,
+        is_on_disk: true,
+        class_count: 0,
     };
-    let hierarchy = Hierarchy::new(job.graph.files(), job.scratch.join("groups-0"), Vec::new())?;
+    let saved = saves.open(job.observer)?;
+    let hierarchy = Hierarchy::new(job.graph.files(), job.scratch.join("groups-0"), Vec::new());
     let mut first = Multilevel::<O>::new(job, rule, start, hierarchy);
+    first.saves = Some(saves);
     first.waiting = others.to_vec();
-    let labels = first.cycles(&mut level)?;
+    let labels = match saved {
+        Some((counters, state)) => first.go_on(&mut level, counters, state)?,
+        None => first.begin(&mut level)?,
+    };
     // There may be no level 1.
     first.find_waiting(&mut level)?;
     let mut found = std::mem::take(&mut first.found);
-    found.insert(0, first.outcome(labels)?);
+    found.insert(0, first.outcome(labels));
     Ok(found)
 }
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn new(job: &'a Job<'j>, rule: O::Rule, start: Start, hierarchy: Hierarchy) -> Self {
         let (history, waiting, found) = (History::default(), Vec::new(), Vec::new());
-        Self { job, rule, start, history, hierarchy, base: 0, waiting, found }
+        let (base, scans, saves) = (0, 0, None);
+        Self { job, rule, start, history, hierarchy, base, scans, waiting, found, saves }
     }
 
     /// Solves the rules that wait, on this level.
     fn find_waiting(&mut self, level: &mut Level<'_, '_>) -> Result<()> {
         for rule in std::mem::take(&mut self.waiting) {
-            let directory = self.job.scratch.join(format!("groups-{}", self.found.len() + 1));
-            let hierarchy = self.hierarchy.shared(directory)?;
+            let prefix = self.job.scratch.join(format!("groups-{}", self.found.len() + 1));
+            let hierarchy = self.hierarchy.shared(prefix);
             let mut other = Self::new(self.job, rule, self.start, hierarchy);
             other.base = level.number;
-            let mut labels = other.cycles(level)?;
+            let mut labels = other.begin(level)?;
             for below in (0..level.number).rev() {
                 labels = self.hierarchy.project(below, &labels)?;
             }
-            self.found.push(other.outcome(labels)?);
+            self.found.push(other.outcome(labels));
         }
         Ok(())
     }
 
-    fn outcome(self, labels: Vec<u32>) -> Result<Outcome> {
+    fn outcome(mut self, labels: Vec<u32>) -> Outcome {
         let groupings = match self.job.options.levels {
             true => self.hierarchy.into_groupings(),
-            false => self.hierarchy.remove().map(|()| Vec::new())?,
+            false => {
+                self.forget_from(0);
+                Vec::new()
+            }
         };
-        Ok(Outcome { labels, history: self.history, groupings })
+        Outcome { labels, history: self.history, groupings }
+    }
+
+    /// Forgets the groups of this level and of those above it.
+    fn forget_from(&mut self, level: u64) {
+        for path in self.hierarchy.forget_from(level) {
+            self.discard(path);
+        }
+    }
+
+    /// Removes what is of no more use, unless the sweeps that are kept need it.
+    fn discard(&mut self, path: PathBuf) {
+        match &mut self.saves {
+            Some(saves) => saves.discard(path),
+            None => remove(self.job.graph.files(), &path),
+        }
     }
 
     fn detail(&self, text: &str) -> Result<()> {
         tell(self.job.observer, Event::Detail { text })
     }
 
-    fn cycles(&mut self, level: &mut Level<'_, '_>) -> Result<Vec<u32>> {
+    /// All cycles on the base.
+    fn begin(&mut self, level: &mut Level<'_, '_>) -> Result<Vec<u32>> {
         self.detail("choosing first communities")?;
         let seed = level.seed ^ LEAD;
         let Groups { labels, sums, .. } = self.first_groups(level, self.start, seed, None)?;
-        let mut state = State { labels, sums };
-        let share = |share: f64, level: &Level<'_, '_>| (share * level.node_count() as f64) as u64;
-        let (most, enough) = (self.most_sweeps(FIRST_SWEEPS), share(FIRST_TOLERANCE, level));
-        self.sweeps(level, &mut state, |done, moved| done < most && moved > enough)?;
-        for cycle in 1..=self.job.options.cycles {
-            self.history.cycles = cycle;
-            state = self.descend(level, state)?;
-            let few = share(CYCLE_TOLERANCE, level);
-            let is_last = |moved: u64| moved <= few || cycle == self.job.options.cycles;
-            let polish = |done: u32, moved: u64| done < 2 && moved > 0 && is_last(moved);
-            if is_last(self.sweeps(level, &mut state, polish)?) {
-                break;
+        let progress = Progress::new(labels.len());
+        self.cycles(level, State { labels, sums }, progress)
+    }
+
+    /// The cycles from sweeps of the base on: those before the first cycle, or those that end one.
+    fn cycles(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        mut state: State<O>,
+        mut progress: Progress,
+    ) -> Result<Vec<u32>> {
+        let share = |share: f64| (share * state.labels.len() as f64) as u64;
+        let (enough, few) = (share(FIRST_TOLERANCE), share(CYCLE_TOLERANCE));
+        let (most, cycles) = (self.most_sweeps(FIRST_SWEEPS), self.job.options.cycles);
+        loop {
+            let cycle = self.history.cycles;
+            let is_last = |moved: u64| cycle > 0 && moved <= few || cycle == cycles;
+            let first_moved = self.sweeps(level, &mut state, progress, |done, moved| {
+                if cycle == 0 {
+                    done < most && moved > enough
+                } else {
+                    done < 2 && moved > 0 && is_last(moved)
+                }
+            })?;
+            if is_last(first_moved) {
+                return Ok(state.labels.into_iter().map(AtomicU32::into_inner).collect());
             }
+            self.history.cycles += 1;
+            state = match self.lift(level, state)? {
+                Next::Top(state) => state,
+                Next::Up(first) => self.ascend(level, *first)?,
+            };
+            progress = Progress::new(state.labels.len());
         }
-        Ok(state.labels.into_iter().map(AtomicU32::into_inner).collect())
     }
 
     fn most_sweeps(&self, most: u32) -> u32 {
@@ -204,43 +297,49 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         &mut self,
         level: &mut Level<'_, '_>,
         state: &mut State<O>,
+        progress: Progress,
         go_on: impl Fn(u32, u64) -> bool,
     ) -> Result<u64> {
-        let State { labels, sums } = state;
-        let sums = std::mem::replace(sums, O::empty(self.rule, 0));
-        let (first_moved, sums) = self.sweeps_by(level, labels, sums, go_on)?;
-        state.sums = sums;
-        Ok(first_moved)
-    }
-
-    fn sweeps_by<T: Objective>(
-        &mut self,
-        level: &mut Level<'_, '_>,
-        labels: &[AtomicU32],
-        objective: T,
-        go_on: impl Fn(u32, u64) -> bool,
-    ) -> Result<(u64, T)> {
         if level.graph().is_weighted() {
-            self.sweeps_of::<f64, T>(level, labels, objective, go_on)
+            self.sweeps_of::<f64>(level, state, progress, go_on)
         } else {
-            self.sweeps_of::<u32, T>(level, labels, objective, go_on)
+            self.sweeps_of::<u32>(level, state, progress, go_on)
         }
     }
 
-    fn sweeps_of<S: super::table::Sum, T: Objective>(
+    fn sweeps_of<S: Sum>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        state: &mut State<O>,
+        mut progress: Progress,
+        go_on: impl Fn(u32, u64) -> bool,
+    ) -> Result<u64> {
+        let mut workshop = self.workshop::<S>(level);
+        while progress.done == 0 || go_on(progress.done, progress.moved) {
+            let sums = std::mem::replace(&mut state.sums, O::empty(self.rule, 0));
+            state.sums = self.sweep(level, &state.labels, sums, &mut progress, &mut workshop)?;
+            self.save_if_due(level, state, &progress)?;
+        }
+        Ok(progress.first_moved)
+    }
+
+    fn workshop<S: Sum>(&self, level: &Level<'_, '_>) -> Workshop<S> {
+        let large_degree = self.job.limits.large_degree;
+        Workshop::new(level.graph().max_degree(), large_degree, level.most_labels)
+    }
+
+    /// One sweep; gives the objective back.
+    fn sweep<S: Sum, T: Objective>(
         &mut self,
         level: &mut Level<'_, '_>,
         labels: &[AtomicU32],
         objective: T,
-        go_on: impl Fn(u32, u64) -> bool,
-    ) -> Result<(u64, T)> {
-        let graph = level.graph();
-        let large_degree = self.job.limits.large_degree;
-        let mut workshop = Workshop::<S>::new(graph.max_degree(), large_degree, level.most_labels);
-        let active = Bits::new(labels.len(), true);
+        progress: &mut Progress,
+        workshop: &mut Workshop<S>,
+    ) -> Result<T> {
         let mut nodes = Nodes {
             labels,
-            active: &active,
+            active: &progress.active,
             changes: Vec::new(),
             counts: &level.counts,
             seed: level.seed,
@@ -248,30 +347,21 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             shuffled: true,
             rules: Rules::default(),
         };
-        let (mut done, mut moved, mut first_moved) = (0, 0, 0);
-        while done == 0 || go_on(done, moved) {
-            done += 1;
-            self.history.sweeps += 1;
-            let before = self.history.arcs;
-            let swept = sweep(
-                graph,
-                level.source,
-                &mut nodes,
-                &mut workshop,
-                self.history.sweeps,
-                |arcs| tell(self.job.observer, Event::Advance { done: before + arcs }),
-            )?;
-            self.history.arcs += swept.arcs;
-            moved = swept.moved;
-            if done == 1 {
-                first_moved = moved;
-            }
-            self.history.last_moved = moved;
-            let nodes = format_counted(moved, "node", "nodes");
-            let text = format!("level {}, sweep {done}: {nodes} changed", level.number);
-            self.detail(&text)?;
+        self.history.sweeps += 1;
+        let (graph, number, before) = (level.graph(), self.history.sweeps, self.history.arcs);
+        let tick = |arcs| tell(self.job.observer, Event::Advance { done: before + arcs });
+        let swept = sweep(graph, level.source, &mut nodes, workshop, number, tick)?;
+        let objective = nodes.objective;
+        self.history.arcs += swept.arcs;
+        self.history.last_moved = swept.moved;
+        progress.done += 1;
+        progress.moved = swept.moved;
+        if progress.done == 1 {
+            progress.first_moved = swept.moved;
         }
-        Ok((first_moved, nodes.objective))
+        let moved = format_counted(swept.moved, "node", "nodes");
+        self.detail(&format!("level {}, sweep {}: {moved} changed", level.number, progress.done))?;
+        Ok(objective)
     }
 
     fn first_groups(
@@ -291,32 +381,30 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
     }
 
-    /// Solves the levels above, and gives every node the community that its group has there.
-    fn descend(&mut self, level: &mut Level<'_, '_>, state: State<O>) -> Result<State<O>> {
-        self.detail(&format!("level {}: refining communities", level.number))?;
-        self.hierarchy.forget_from(level.number)?;
-        let Some(Groupings { groups, classes, class_count }) = self.refine(level, &state.labels)?
-        else {
-            return Ok(state);
-        };
-        drop(state);
-        self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
-        let Contracted { graph, counts, sums } = {
-            let counts = std::mem::take(&mut level.counts);
-            let division =
-                Division { groups: &groups, classes: &classes, class_count, counts: &counts };
-            let contracted = self.contract(level, &division)?;
-            if level.number == self.base {
-                level.counts = counts;
+    /// Solves the levels above the base, and gives every node the community that its group has there.
+    fn ascend(&mut self, base: &Level<'_, '_>, first: Upper<O>) -> Result<State<O>> {
+        let memory = base.memory - base.source.kept_bytes();
+        self.scans = base.source.scans();
+        let mut upper = first;
+        let (State { labels, sums }, top) = loop {
+            let number = upper.number;
+            match self.solve(upper, memory)? {
+                Next::Top(state) => break (state, number),
+                Next::Up(next) => upper = *next,
             }
-            contracted
         };
-        self.hierarchy.keep(&groups, classes.len())?;
-        drop(groups);
         give_back_freed();
-        let number = level.number + 1;
+        let mut labels: Vec<u32> = labels.into_iter().map(AtomicU32::into_inner).collect();
+        for below in (base.number..top).rev() {
+            labels = self.hierarchy.project(below, &labels)?;
+        }
+        Ok(State { labels: labels.into_iter().map(AtomicU32::new).collect(), sums })
+    }
+
+    /// Sweeps over a level and, if it can be contracted further, makes the next one of it.
+    fn solve(&mut self, upper: Upper<O>, memory: u64) -> Result<Next<O>> {
+        let Upper { graph, is_on_disk, counts, number, mut state, class_count, progress } = upper;
         self.history.levels = self.history.levels.max(number);
-        let memory = level.memory - level.source.kept_bytes();
         let (method, threads) = (self.job.options.method, rayon::current_num_threads());
         let sizes = self.job.options.size_bytes() * graph.node_count();
         let rest = memory.saturating_sub(sizes);
@@ -326,7 +414,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         if memory < needed {
             return Err(self.job.too_little_memory(self.job.memory + needed - memory));
         }
-        let mut next = Level {
+        let mut level = Level {
             source: &mut BlockSource::new(&graph, (memory - needed) / 2).reading_ahead(ahead),
             counts,
             number,
@@ -334,26 +422,49 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             memory,
             needed,
             most_labels: most_labels.min(self.job.limits.most_labels),
+            is_on_disk,
+            class_count,
         };
-        self.find_waiting(&mut next)?;
-        let labels = classes.into_iter().map(AtomicU32::new).collect();
-        let mut state = State { labels, sums };
+        self.find_waiting(&mut level)?;
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
         let first_moved =
-            self.sweeps(&mut next, &mut state, |done, moved| done < most && moved > 0)?;
-        let few = SETTLED * next.node_count() as f64;
-        let is_settled = first_moved as f64 <= few && 2 * class_count >= next.node_count();
-        if !is_settled {
-            state = self.descend(&mut next, state)?;
-        }
-        let State { labels, sums } = state;
-        drop(next);
-        graph.files().remove_all(graph.directory());
+            self.sweeps(&mut level, &mut state, progress, |done, moved| done < most && moved > 0)?;
+        let few = SETTLED * level.node_count() as f64;
+        let is_settled = first_moved as f64 <= few && 2 * class_count >= level.node_count();
+        let next = if is_settled { Next::Top(state) } else { self.lift(&mut level, state)? };
+        drop(level);
+        let directory = graph.directory().to_path_buf();
         drop(graph);
+        if is_on_disk {
+            self.discard(directory);
+        }
+        Ok(next)
+    }
+
+    /// Makes the next level of this one.
+    fn lift(&mut self, level: &mut Level<'_, '_>, state: State<O>) -> Result<Next<O>> {
+        self.detail(&format!("level {}: refining communities", level.number))?;
+        self.forget_from(level.number);
+        let Some(Groupings { groups, classes, class_count }) = self.refine(level, &state.labels)?
+        else {
+            return Ok(Next::Top(state));
+        };
+        drop(state);
+        self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
+        let below = std::mem::take(&mut level.counts);
+        let division = Division { groups: &groups, classes: &classes, class_count, counts: &below };
+        let Contracted { graph, is_on_disk, counts, sums } = self.contract(level, &division)?;
+        if level.number == self.base {
+            level.counts = below;
+        }
+        self.hierarchy.keep(&groups, classes.len())?;
+        drop(groups);
         give_back_freed();
-        let labels: Vec<u32> = labels.into_iter().map(AtomicU32::into_inner).collect();
-        let labels = self.hierarchy.project(level.number, &labels)?;
-        Ok(State { labels: labels.into_iter().map(AtomicU32::new).collect(), sums })
+        let progress = Progress::new(classes.len());
+        let labels = classes.into_iter().map(AtomicU32::new).collect();
+        let (number, state) = (level.number + 1, State { labels, sums });
+        let next = Upper { graph, is_on_disk, counts, number, state, class_count, progress };
+        Ok(Next::Up(Box::new(next)))
     }
 
     fn contract(
@@ -361,7 +472,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         level: &mut Level<'_, '_>,
         division: &Division<'_>,
     ) -> Result<Contracted<O>> {
-        let directory = self.job.scratch.join(format!("level-{}", level.number + 1));
+        // The one of the cycle before may still be needed.
+        let name = format!("level-{}-{}", self.history.cycles, level.number + 1);
+        let directory = self.job.scratch.join(name);
         let spare = level.memory - level.needed - level.source.kept_bytes();
         // Some is left for what the allocator keeps of the levels below.
         let sort_bytes = ClusterMemory::SORT_BYTES + spare / 2;
@@ -391,7 +504,15 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
         let classes: Vec<u32> = classes.into_iter().map(AtomicU32::into_inner).collect();
         let within = Within { objective: sums, classes: &classes };
-        let _ = self.sweeps_by(level, &groups, within, |_, _| false)?;
+        let mut progress = Progress::new(groups.len());
+        if level.graph().is_weighted() {
+            let mut workshop = self.workshop::<f64>(level);
+            let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
+        } else {
+            let mut workshop = self.workshop::<u32>(level);
+            let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
+        }
+        drop((progress, classes));
         let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
         let numbers = renumber(&mut groups, count);
         if numbers as f64 >= LEVEL_SHRINKS * level.node_count() as f64 {
