@@ -1,8 +1,8 @@
 //! Each node's best label, given the labels of this moment.
 //!
 //! A label is a random access, and what is done with it a hard guess for the processor. So the labels
-//! of a few thousand arcs are fetched first, many at a time, and summed by label afterwards, from the
-//! first-level cache. An arc costs one decoding, one label and one sum: about 10 ns.
+//! of a few thousand arcs are asked for as the arcs are decoded, taken when all are on their way, and summed by
+//! label afterwards, from the caches. An arc costs one decoding, one label and one sum: about 10 ns.
 
 use super::hash::mix;
 use super::objective::{Choice, Election, Objective, TieOrder, Visit};
@@ -143,15 +143,10 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
                     local as usize,
                     &mut worker.arcs,
                     |targets, codes| {
-                        let label = |&target: &u32| self.nodes.labels.at(target).load(Relaxed);
                         plan.contested |= targets.iter().any(|&target| self.is_rival(target));
                         let (targets, codes) = self.nodes.votes(targets, codes, &mut worker.ballot);
-                        let first = worker.labels.len();
-                        worker.labels.extend(targets.iter().map(label));
-                        if O::LOOKS_UP_LABELS {
-                            let prefetch = |&label: &u32| self.nodes.objective.prefetch(label);
-                            worker.labels[first..].iter().for_each(prefetch);
-                        }
+                        targets.iter().for_each(|&target| self.nodes.labels.prefetch(target));
+                        worker.labels.extend_from_slice(targets);
                         worker.codes.extend_from_slice(codes);
                         if O::ATTENUATES {
                             worker.hops.extend(targets.iter().map(|&t| self.nodes.hops(t)));
@@ -165,6 +160,13 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
             }
             if worker.labels.len() >= BATCH_ARCS || worker.ends.len() >= BATCH_ARCS {
                 break;
+            }
+        }
+        // Whose labels they are becomes what they are.
+        for label in &mut worker.labels {
+            *label = self.nodes.labels.at(*label).load(Relaxed);
+            if O::LOOKS_UP_LABELS {
+                self.nodes.objective.prefetch(*label);
             }
         }
         Ok(arcs)

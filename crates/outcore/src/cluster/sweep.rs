@@ -25,6 +25,7 @@ use super::table::Sum;
 use super::votes::Rules;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
+use crate::io::prefetch;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -82,6 +83,9 @@ impl<S: Sum> Workshop<S> {
 pub(super) trait NodeLabels: Sync {
     /// A node's label.
     fn at(&self, node: u32) -> &AtomicU32;
+    /// Asks the memory for it.
+    #[inline]
+    fn prefetch(&self, _node: u32) {}
 }
 
 /// All of them.
@@ -89,6 +93,10 @@ impl NodeLabels for [AtomicU32] {
     #[inline]
     fn at(&self, node: u32) -> &AtomicU32 {
         &self[node as usize]
+    }
+    #[inline]
+    fn prefetch(&self, node: u32) {
+        prefetch(self, node as usize);
     }
 }
 
