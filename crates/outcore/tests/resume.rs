@@ -180,6 +180,51 @@ fn the_clustering_of_edges_goes_on_from_the_graph_and_from_its_sweeps() {
     assert!(both > 3, "{both}");
 }
 
+/// A graph that is whole, but has not got its name: gives what was kept.
+fn build_without_name(sim: &Sim, options: &JobOptions) -> String {
+    let whole = few();
+    whole.track();
+    build(&whole, options, &Silent).unwrap();
+    // The last operations clean up; before them is the one that gives the name.
+    for at in (0..whole.operation_count()).rev() {
+        sim.set_fault(Some(Fault { at, forever: false, kind: IoErrorKind::Other }));
+        let done = build(sim, options, &Silent);
+        sim.set_fault(None);
+        match done {
+            Err(error) if error.kept_text().is_some_and(|kept| kept.starts_with("the graph")) => {
+                return error.kept_text().unwrap().to_owned();
+            }
+            Err(_) => {}
+            Ok(_) => files_of(sim).remove_all(Path::new(GRAPH)),
+        }
+    }
+    panic!("the graph got its name always");
+}
+
+#[test]
+fn a_graph_that_another_job_put_in_the_place_is_not_taken_over() {
+    let mine = options(2, 128 * MIB);
+    let mut others = mine.clone();
+    (others.work_dir, others.directed) = ("/other".into(), true);
+    let expected = |options| {
+        let sim = few();
+        build(&sim, options, &Silent).unwrap();
+        results(&sim)
+    };
+    let sim = few();
+    build_without_name(&sim, &mine);
+    assert!(build(&sim, &mine, &Silent).unwrap().resumed);
+    assert_eq!(results(&sim), expected(&mine));
+    let sim = few();
+    build_without_name(&sim, &mine);
+    build_without_name(&sim, &others);
+    let observer = Warnings::default();
+    assert!(!build(&sim, &mine, &observer).unwrap().resumed);
+    let texts = observer.into_texts();
+    assert!(texts.iter().any(|text| text.contains("is another graph now")), "{texts:?}");
+    assert_eq!(results(&sim), expected(&mine));
+}
+
 #[test]
 fn a_job_stopped_at_any_event_goes_on_from_what_was_kept() {
     let expected = {

@@ -94,6 +94,9 @@ pub struct Manifest {
     /// What reading has found, and left for the merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<ReadDone>,
+    /// What tells the graph from others, once it is whole: another job may have put one in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<String>,
 }
 
 impl Manifest {
@@ -112,6 +115,7 @@ impl Manifest {
             stages_done: Vec::new(),
             made_of: None,
             read: None,
+            graph: None,
         }
     }
 

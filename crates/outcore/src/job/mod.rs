@@ -385,12 +385,16 @@ pub fn build(
     if files.entry(graph).is_ok() {
         // If another process has it now, that one removes it.
         let _ = discard_left(files, &options.work_dir, graph);
+        if files.entry(&beside(graph).join(scratch_name(graph))).is_ok() {
+            let _ = hold_place(files, &options.work_dir, graph);
+        }
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
     }
     in_pool(options.limits, || {
         let mut job = Job::new(files, observer, options.limits);
         let (inputs, part) = (options.input.all_paths(), &part_of(graph));
+        let _place = hold_place(files, &options.work_dir, graph)?;
         let (scratch, left) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
         let built = job.build(options, left, &scratch, part);
         let built = built.and_then(|()| files.publish_new(part, graph));
@@ -414,6 +418,19 @@ fn discard_left(files: &Files, work_dir: &Path, graph: &Path) -> Result<()> {
         scratch.begin(&left.to_bytes(), &[])?;
     }
     Ok(())
+}
+
+/// The directory in which a graph gets its name.
+fn beside(graph: &Path) -> &Path {
+    graph.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A graph grows beside its name wherever the work directory is, so jobs with others wait for each other.
+fn hold_place(files: &Files, work_dir: &Path, graph: &Path) -> Result<Option<Scratch>> {
+    if files.is_same(work_dir, beside(graph)) {
+        return Ok(None);
+    }
+    Scratch::create(files, beside(graph), &scratch_name(graph)).map(Some)
 }
 
 /// Where a graph is built before it gets its name.

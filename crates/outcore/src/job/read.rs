@@ -10,7 +10,7 @@ use super::runs::{Numbered, take_runs};
 use super::weights::{SelfScores, Side, Thresholds};
 use super::{InputReport, Job, JobOptions, Normalize};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter, NamesWriter};
+use crate::graph::{ArcRecord, Graph, GraphOptions, GraphSummary, GraphWriter, NamesWriter};
 use crate::ids::{NodeIndex, Room, Spill, SpilledEdges};
 use crate::input::{
     self, Batch, BatchMemory, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
@@ -68,6 +68,9 @@ where
         let sort = sorted.summary();
         job.report.sort = Some(sort);
         let graph = merge(job, options, sorted, graph_room, node_count, scores, directory)?;
+        if let Some((manifest, _)) = &mut job.manifest {
+            manifest.graph = Some(Graph::open(job.files, directory)?.checksum().to_owned());
+        }
         let summary = match (sort.run_count, sort.pass_count) {
             (0, _) => "sorted in memory".into(),
             (runs, passes) => format!(

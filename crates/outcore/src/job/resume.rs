@@ -243,10 +243,13 @@ impl Job<'_> {
         let fault = || match &left {
             Left::Nothing => None,
             Left::Runs(read) => read.fault(self.files, directory, graph),
-            Left::Graph => {
-                let opened = Graph::open(self.files, graph);
-                opened.err().map(|error| error.message().to_owned())
-            }
+            Left::Graph => match Graph::open(self.files, graph) {
+                Err(error) => Some(error.message().to_owned()),
+                Ok(graph) if earlier.graph.as_deref() != Some(graph.checksum()) => {
+                    Some(format!("`{}` is another graph now", graph.directory().display()))
+                }
+                Ok(_) => None,
+            },
         };
         // They were written while the input was read.
         let rejects = || {
@@ -266,6 +269,7 @@ impl Job<'_> {
         manifest.stages_done.clone_from(&earlier.stages_done);
         manifest.stages_done.retain(|stage| matches!(stage, Stage::Read | Stage::Merge));
         manifest.read.clone_from(&earlier.read);
+        manifest.graph.clone_from(&earlier.graph);
         Ok(left)
     }
 
