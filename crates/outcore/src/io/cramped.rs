@@ -2,6 +2,8 @@
 //! several runs and merge passes, names and levels on disk, blocks read again by every scan. For tests;
 //! nothing here changes a result.
 
+use std::time::Duration;
+
 /// The most of what a job holds in memory, whatever its limits allow.
 #[derive(Debug, Clone, Copy)]
 pub struct Cramped {
@@ -19,11 +21,13 @@ pub struct Cramped {
     pub label_bytes: u64,
     /// Arcs of a level of a clustering that lies in memory.
     pub level_arcs: u64,
+    /// Time from one point of reading that is kept to the next.
+    pub read_save: Duration,
 }
 
 impl Cramped {
     /// Nothing is kept small.
-    pub(super) const NOT: Self = Self {
+    pub const NOT: Self = Self {
         chunk_bytes: usize::MAX,
         run_records: usize::MAX,
         fan_in: usize::MAX,
@@ -31,5 +35,6 @@ impl Cramped {
         kept_bytes: u64::MAX,
         label_bytes: u64::MAX,
         level_arcs: u64::MAX,
+        read_save: Duration::from_secs(60),
     };
 }

@@ -52,6 +52,10 @@ pub enum Mode {
     Create,
     /// New or emptied, for writing, past the page cache where the file system can.
     CreateDirect,
+    /// Existing, for writing, with what it holds, through the page cache. A link is an error.
+    Extend,
+    /// Existing, for writing, with what it holds, past the page cache where the file system can.
+    ExtendDirect,
 }
 
 /// What a finished file is known by.

@@ -90,12 +90,15 @@ fn write_orders(
 }
 
 /// Writes a file sequentially through threads of its own; the file appears under its name only when
-/// it is complete ([`Writer::finish`]), and is removed if the writer is dropped before.
+/// it is complete ([`Writer::finish`]), and is removed if the writer is dropped before, unless what there
+/// was of it has been kept ([`Writer::keep`]).
 pub struct Writer {
     files: Files,
     path: PathBuf,
     /// Its name until it is finished; empty then.
     written_as: PathBuf,
+    /// Whether it stays under that name.
+    is_kept: bool,
     /// Closed before it gets its name or is removed: not all systems allow either while it is open.
     file: Option<Arc<StoredFile>>,
     buffer: AlignedBuffer,
@@ -112,7 +115,48 @@ impl Writer {
     /// # Errors
     /// `Io` with the path.
     pub fn create(files: &Files, path: &Path, buffer_bytes: usize, depth: usize) -> Result<Self> {
-        Self::start(files, path, &part_path(path), buffer_bytes, depth)
+        Self::start(files, path, &part_path(path), Self::mode(files), buffer_bytes, depth)
+    }
+
+    /// Goes on behind the first `bytes` of `path` that another writer has kept, finished since or not.
+    ///
+    /// # Errors
+    /// `Io` with the path; `CorruptFile` if there are not so many bytes.
+    pub(crate) fn go_on(
+        files: &Files,
+        path: &Path,
+        bytes: u64,
+        buffer_bytes: usize,
+        depth: usize,
+    ) -> Result<Self> {
+        let part = part_path(path);
+        let kept = Self::kept_path(files, path);
+        if kept != part {
+            files.publish(&kept, &part)?;
+        }
+        let direct = files.tuning().write.direct;
+        let mode = if direct { Mode::ExtendDirect } else { Mode::Extend };
+        let mut writer = Self::start(files, path, &part, mode, buffer_bytes, depth)?;
+        writer.is_kept = true;
+        let tail = (bytes % ALIGNMENT as u64) as usize;
+        writer.filled = tail;
+        writer.written = bytes - tail as u64;
+        let into = &mut writer.buffer.bytes_mut()[..tail];
+        files.open(&part, Mode::Read)?.read_exact_at(writer.written, into)?;
+        Ok(writer)
+    }
+
+    /// Where that is which a writer has kept of `path`: under the name that it had, or under its own if it
+    /// has been finished since.
+    pub(crate) fn kept_path(files: &Files, path: &Path) -> PathBuf {
+        let part = part_path(path);
+        if files.entry(&part).is_ok() { part } else { path.to_path_buf() }
+    }
+
+    /// Removes what a writer has kept of `path` and not finished, if there is anything.
+    pub(crate) fn discard(files: &Files, path: &Path) {
+        // What cannot be removed is written anew by the next one.
+        let _ = files.remove(&part_path(path));
     }
 
     /// As [`Writer::create`], for a file that is of no use to another process: it has its name from
@@ -126,43 +170,74 @@ impl Writer {
         buffer_bytes: usize,
         depth: usize,
     ) -> Result<Self> {
-        Self::start(files, path, path, buffer_bytes, depth)
+        Self::start(files, path, path, Self::mode(files), buffer_bytes, depth)
     }
 
     fn start(
         files: &Files,
         path: &Path,
         written_as: &Path,
+        mode: Mode,
         buffer_bytes: usize,
         depth: usize,
     ) -> Result<Self> {
-        let file = Arc::new(files.open(written_as, Self::mode(files))?);
-        let depth = depth.max(1);
+        let file = Arc::new(files.open(written_as, mode)?);
+        let mut writer = Self {
+            files: files.clone(),
+            path: path.to_path_buf(),
+            written_as: written_as.to_path_buf(),
+            is_kept: false,
+            file: Some(file),
+            buffer: AlignedBuffer::new(buffer_bytes),
+            filled: 0,
+            written: 0,
+            orders: None,
+            empty: bounded(0).1,
+            threads: Vec::new(),
+        };
+        writer.begin((0..depth.max(1)).map(|_| AlignedBuffer::new(buffer_bytes)).collect());
+        Ok(writer)
+    }
+
+    /// Starts the threads, with these buffers.
+    fn begin(&mut self, buffers: Vec<AlignedBuffer>) {
+        let depth = buffers.len();
         let (orders, taken) = bounded(depth + 1);
         let (give_back, empty) = bounded(depth + 1);
-        for _ in 0..depth {
-            give_back.send(AlignedBuffer::new(buffer_bytes)).expect("the channel has room");
+        for buffer in buffers {
+            give_back.send(buffer).expect("the channel has room");
         }
         let failed = Arc::new(AtomicBool::new(false));
-        let threads = (0..files.tuning().write.depth.min(depth))
+        self.threads = (0..self.files.tuning().write.depth.min(depth))
             .map(|_| {
                 let (taken, give_back) = (taken.clone(), give_back.clone());
                 let failed = failed.clone();
                 std::thread::spawn(move || write_orders(&taken, &give_back, &failed))
             })
             .collect();
-        Ok(Self {
-            files: files.clone(),
-            path: path.to_path_buf(),
-            written_as: written_as.to_path_buf(),
-            file: Some(file),
-            buffer: AlignedBuffer::new(buffer_bytes),
-            filled: 0,
-            written: 0,
-            orders: Some(orders),
-            empty,
-            threads,
-        })
+        (self.orders, self.empty) = (Some(orders), empty);
+    }
+
+    /// Makes what was written so far last: it is synced under its temporary name, and stays there when the
+    /// writer is dropped. Gives its length, for [`Writer::go_on`]; the file may be longer.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub(crate) fn keep(&mut self) -> Result<u64> {
+        let rest = self.buffer.bytes()[..self.filled].to_vec();
+        let total = self.hand_over_rest()?;
+        self.join()?;
+        self.file.as_ref().expect("open until the writer is finished").sync()?;
+        // To the name that it has: so the directory is synced.
+        self.files.publish(&self.written_as, &self.written_as)?;
+        self.is_kept = true;
+        let buffers = self.empty.try_iter().collect();
+        self.begin(buffers);
+        // Written once more with what comes behind it, so that buffers begin at the alignment.
+        self.buffer.bytes_mut()[..rest.len()].copy_from_slice(&rest);
+        self.filled = rest.len();
+        self.written = total - rest.len() as u64;
+        Ok(total)
     }
 
     fn mode(files: &Files) -> Mode {
@@ -281,7 +356,7 @@ impl Drop for Writer {
         // Not finished: an error or a stop is already on its way to the caller.
         let _ = self.join();
         self.file = None;
-        if !self.written_as.as_os_str().is_empty() {
+        if !self.is_kept && !self.written_as.as_os_str().is_empty() {
             let _ = self.files.remove(&self.written_as);
         }
     }

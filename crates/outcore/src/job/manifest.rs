@@ -4,7 +4,7 @@
 //! It is written whole and under a temporary name each time a stage ends, so a reader finds the one
 //! before or the one after. What it promises to the next job (`resume`) has reached the disk before.
 
-use super::{MadeOf, ReadDone};
+use super::{MadeOf, ReadDone, ReadSoFar};
 use crate::error::Result;
 use crate::io::{Files, Owner, damaged_manifest, manifest_path};
 use crate::progress::Stage;
@@ -94,6 +94,9 @@ pub struct Manifest {
     /// What reading has found, and left for the merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<ReadDone>,
+    /// What was read so far, until reading is finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub so_far: Option<Box<ReadSoFar>>,
 }
 
 impl Manifest {
@@ -112,6 +115,7 @@ impl Manifest {
             stages_done: Vec::new(),
             made_of: None,
             read: None,
+            so_far: None,
         }
     }
 

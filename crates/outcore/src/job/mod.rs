@@ -13,6 +13,7 @@
 
 mod foretell;
 mod given;
+mod halfway;
 mod manifest;
 mod outputs;
 mod present;
@@ -24,6 +25,7 @@ mod score;
 mod weights;
 
 pub use foretell::{GivenSize, plan, plan_given};
+pub use halfway::ReadSoFar;
 pub use manifest::{InputFile, JobKind, Manifest};
 pub use outputs::{check_written, outputs};
 pub use report::{
@@ -42,7 +44,7 @@ use crate::plan::{Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
 use present::Telling;
-use resume::{GRAPH, Left};
+use resume::{GRAPH, Left, bytes_in};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -254,7 +256,8 @@ impl<'a> Job<'a> {
         let size = foretell::input_size(&sample, bytes, options)?;
         let plan = foretell::plan_of(size, options.limits, self.clustering, &self.files.tuning())?;
         if let Some(free) = self.files.free_bytes(directory) {
-            plan.check_disk(free, directory)?;
+            // What is there already is a part of what the plan tells.
+            plan.check_disk(free + bytes_in(self.files, directory), directory)?;
         }
         self.plan = Some(plan);
         Ok(())
@@ -384,7 +387,7 @@ pub fn build(
         let (scratch, left) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
         let built = job.build(options, left, &scratch, part);
         let built = built.and_then(|()| files.publish_new(part, graph));
-        job.end(scratch, part, built)?;
+        job.end(scratch, options, part, built)?;
         Ok(job.finish())
     })
 }
@@ -475,7 +478,7 @@ pub fn cluster_and_present(
                 let graph = Graph::open(files, &directory)?;
                 job.cluster(&graph, options, telling, &scratch)
             });
-            job.end(scratch, &directory, done)?;
+            job.end(scratch, edges, &directory, done)?;
             Ok(job.finish())
         }),
     }

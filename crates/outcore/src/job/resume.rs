@@ -3,7 +3,8 @@
 //! ```text
 //!  WORK-DIR/.RESULT.outcore/
 //!    manifest.json   what the files here are made of, and the stages that are finished
-//!    runs/           runs, their index, self scores: when the stage `read` is finished, until `merge` is
+//!    runs/           runs, their index, self scores: when the stage `read` is finished, until `merge` is;
+//!                    before that those of the last point that was kept (`halfway`)
 //!    graph/names     the same
 //!    graph/          whole when the stage `merge` is; of a job that builds a graph, `GRAPH.part` beside it
 //! ```
@@ -11,10 +12,10 @@
 //! promises. The next job goes on if inputs (path, length, time of the last change), options of reading
 //! and version are the same; else it begins anew, and says why.
 
-use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, scratch_name};
+use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, ReadSoFar, scratch_name};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Graph, Names};
-use crate::io::{Entry, Files, Owner, Scratch, Sealed};
+use crate::io::{Entry, Files, Owner, Scratch, Sealed, Writer};
 use crate::progress::{Event, Stage, tell};
 use crate::sort::check_kept;
 use crate::units::{format_bytes, format_count, format_counted};
@@ -24,8 +25,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// The directory of a graph that is to be clustered.
 pub(super) const GRAPH: &str = "graph";
-/// The directory of runs, and in it the file of self scores.
+/// The directory of runs, and in it the index of these, and the file of self scores.
 pub(super) const RUNS: &str = "runs";
+pub(super) const INDEX: &str = "runs";
 pub(super) const SCORES: &str = "scores";
 
 /// What a graph is made of: a job with the same may go on from it.
@@ -119,8 +121,7 @@ impl ReadDone {
     }
 
     fn own_checksum(&self) -> u64 {
-        let blank = Self { checksum: 0, ..self.clone() };
-        xxh3_64(&serde_json::to_vec(&blank).expect("numbers and text are JSON"))
+        checksum_of(&Self { checksum: 0, ..self.clone() })
     }
 
     /// Why the merge cannot go on from it, if it cannot; for all but what is inside of files.
@@ -139,15 +140,22 @@ impl ReadDone {
         if self.scores.is_some_and(|scores| bytes() != scores.bytes) {
             return Some("the self scores that were there are gone".into());
         }
-        let runs = check_kept(files, &directory.join(RUNS), self.runs?);
+        let runs = check_kept(files, &directory.join(RUNS), (INDEX, self.runs?));
         runs.err().map(|error| error.message().to_owned())
     }
+}
+
+/// Of a part of a manifest, whose own checksum is 0.
+pub(super) fn checksum_of(blank: &impl Serialize) -> u64 {
+    xxh3_64(&serde_json::to_vec(blank).expect("numbers and text are JSON"))
 }
 
 /// What an earlier job has left.
 #[derive(Debug)]
 pub(super) enum Left {
     Nothing,
+    /// A part of the input is read.
+    SoFar(Box<ReadSoFar>),
     /// The input is read, and all runs are made.
     Runs(Box<ReadDone>),
     /// The graph is whole.
@@ -159,17 +167,38 @@ impl Left {
     fn names(&self) -> &'static [&'static str] {
         match self {
             Self::Nothing => &[],
-            Self::Runs(_) => &[RUNS, GRAPH],
+            Self::SoFar(_) | Self::Runs(_) => &[RUNS, GRAPH],
             Self::Graph => &[GRAPH],
         }
     }
 
     /// What that is for people.
-    fn what(&self) -> &'static str {
+    fn what(&self, inputs: &[InputFile]) -> String {
+        let files = format_counted(inputs.len() as u64, "file", "files");
         match self {
-            Self::Nothing => "nothing",
-            Self::Runs(_) => "the runs",
-            Self::Graph => "the graph",
+            Self::Nothing => "nothing".into(),
+            Self::SoFar(so_far) => {
+                let all = inputs.iter().filter_map(|input| input.bytes).sum();
+                let (done, all) = (format_bytes(so_far.input.done_bytes), format_bytes(all));
+                format!("the input read so far ({done} of {all} in {files})")
+            }
+            Self::Runs(_) => format!("the runs of {files}"),
+            Self::Graph => format!("the graph of {files}"),
+        }
+    }
+
+    /// Whether the next job could come further with it than one that met `error`.
+    fn is_of_use(&self, error: &Error) -> bool {
+        match error.kind() {
+            // What is damaged would be so again.
+            ErrorKind::CorruptFile => false,
+            ErrorKind::Interrupted
+            | ErrorKind::Io
+            | ErrorKind::DiskFull
+            | ErrorKind::DiskTooSmall
+            | ErrorKind::MemoryTooSmall => true,
+            // What is wrong with the input, too.
+            _ => !matches!(self, Self::SoFar(_)),
         }
     }
 }
@@ -184,7 +213,10 @@ impl Manifest {
             Some(read) if self.made_of.is_some() && read.runs.is_some() => {
                 Left::Runs(Box::new(read.clone()))
             }
-            _ => Left::Nothing,
+            _ => match &self.so_far {
+                Some(so_far) if self.made_of.is_some() => Left::SoFar(so_far.clone()),
+                _ => Left::Nothing,
+            },
         }
     }
 }
@@ -240,6 +272,7 @@ impl Job<'_> {
         };
         let fault = || match &left {
             Left::Nothing => None,
+            Left::SoFar(so_far) => so_far.fault(self.files, edges, directory, graph),
             Left::Runs(read) => read.fault(self.files, directory, graph),
             Left::Graph => {
                 let opened = Graph::open(self.files, graph);
@@ -248,7 +281,8 @@ impl Job<'_> {
         };
         // They were written while the input was read.
         let rejects = || {
-            let path = edges.input.rejects.as_ref().filter(|path| !self.files.is_regular(path))?;
+            let finished = edges.input.rejects.as_ref().filter(|_| !matches!(left, Left::SoFar(_)));
+            let path = finished.filter(|path| !self.files.is_regular(path))?;
             Some(format!("`{}` is not there any more", path.display()))
         };
         let reason = match &manifest.made_of {
@@ -264,6 +298,7 @@ impl Job<'_> {
         manifest.stages_done.clone_from(&earlier.stages_done);
         manifest.stages_done.retain(|stage| matches!(stage, Stage::Read | Stage::Merge));
         manifest.read.clone_from(&earlier.read);
+        manifest.so_far.clone_from(&earlier.so_far);
         Ok(left)
     }
 
@@ -283,6 +318,7 @@ impl Job<'_> {
     pub(super) fn end<T>(
         &mut self,
         scratch: Scratch,
+        edges: &JobOptions,
         graph: &Path,
         result: Result<T>,
     ) -> Result<T> {
@@ -291,25 +327,34 @@ impl Job<'_> {
             Err(error) => error,
         };
         let (mut manifest, _) = self.manifest.take().expect("made with the directory");
-        // What is damaged would be so again.
-        let is_sound = error.kind() != ErrorKind::CorruptFile;
-        let left = if is_sound { manifest.left() } else { Left::Nothing };
+        let left = Some(manifest.left()).filter(|left| left.is_of_use(&error));
+        let left = left.unwrap_or(Left::Nothing);
         if matches!(left, Left::Nothing) {
             drop(scratch);
             if self.files.entry(graph).is_ok() {
                 self.files.remove_all(graph);
+            }
+            if let (Some(path), Some(_)) = (&edges.input.rejects, &manifest.so_far) {
+                Writer::discard(self.files, path);
             }
             return Err(error);
         }
         let directory = scratch.path().to_path_buf();
         manifest.owner = Owner::nobody();
         scratch.keep(&manifest.to_bytes(), left.names());
-        Err(error.kept(self.told(&manifest, &left, &directory, graph)))
+        Err(error.kept(self.told(&manifest, &left, edges, &directory, graph)))
     }
 
     /// What was kept, and what to do about it.
-    fn told(&self, manifest: &Manifest, left: &Left, directory: &Path, graph: &Path) -> String {
-        let inputs = manifest.made_of.as_ref().map_or(0, |made| made.inputs.len() as u64);
+    fn told(
+        &self,
+        manifest: &Manifest,
+        left: &Left,
+        edges: &JobOptions,
+        directory: &Path,
+        graph: &Path,
+    ) -> String {
+        let inputs = manifest.made_of.as_ref().map_or(&[][..], |made| &made.inputs);
         let is_inside = graph.starts_with(directory);
         let mut bytes = bytes_in(self.files, directory);
         let mut place = format!("`{}`", directory.display());
@@ -317,10 +362,12 @@ impl Job<'_> {
             bytes += bytes_in(self.files, graph);
             place += &format!(" and `{}`", graph.display());
         }
+        if let (Left::SoFar(_), Some(path)) = (left, &edges.input.rejects) {
+            place += &format!(" and `{}`", Writer::kept_path(self.files, path).display());
+        }
         format!(
-            "{} of {} in {place} ({}); the same command goes on from there, `--restart` begins anew",
-            left.what(),
-            format_counted(inputs, "file", "files"),
+            "{} in {place} ({}); the same command goes on from there, `--restart` begins anew",
+            left.what(inputs),
             format_bytes(bytes)
         )
     }
@@ -348,7 +395,7 @@ fn changed(before: &InputFile, now: &InputFile) -> Error {
 }
 
 /// Length of all files in a directory.
-fn bytes_in(files: &Files, directory: &Path) -> u64 {
+pub(super) fn bytes_in(files: &Files, directory: &Path) -> u64 {
     let entries = files.list(directory).unwrap_or_default();
     let of = |entry: &Entry| match entry.is_directory {
         true => bytes_in(files, &entry.path),
