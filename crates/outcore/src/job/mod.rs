@@ -8,8 +8,8 @@
 //!  score    match -> match the truth -> score
 //! ```
 //! Temporary files live in one directory below the work directory, whose manifest says which stages are
-//! finished. It is removed when the job ends; a job that is killed leaves it, and one that fails or is told
-//! to stop if the same command can go on from there (`resume`).
+//! finished, and how far reading is (`halfway`). It is removed when the job ends; a job that is killed leaves
+//! it, and one that fails or is told to stop if the same command can go on from there (`resume`).
 
 mod foretell;
 mod given;

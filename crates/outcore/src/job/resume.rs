@@ -355,16 +355,25 @@ impl Job<'_> {
         graph: &Path,
     ) -> String {
         let inputs = manifest.made_of.as_ref().map_or(&[][..], |made| &made.inputs);
-        let is_inside = graph.starts_with(directory);
         let mut bytes = bytes_in(self.files, directory);
-        let mut place = format!("`{}`", directory.display());
-        if !is_inside {
+        let mut places = vec![directory.to_path_buf()];
+        if !graph.starts_with(directory) {
             bytes += bytes_in(self.files, graph);
-            place += &format!(" and `{}`", graph.display());
+            places.push(graph.to_path_buf());
         }
         if let (Left::SoFar(_), Some(path)) = (left, &edges.input.rejects) {
-            place += &format!(" and `{}`", Writer::kept_path(self.files, path).display());
+            let path = Writer::kept_path(self.files, path);
+            bytes += self.files.entry(&path).map_or(0, |entry| entry.bytes);
+            places.push(path);
         }
+        let places: Vec<String> =
+            places.iter().map(|path| format!("`{}`", path.display())).collect();
+        let (last, first) = places.split_last().expect("the directory is one of them");
+        let place = if first.is_empty() {
+            last.clone()
+        } else {
+            format!("{} and {last}", first.join(", "))
+        };
         format!(
             "{} in {place} ({}); the same command goes on from there, `--restart` begins anew",
             left.what(inputs),

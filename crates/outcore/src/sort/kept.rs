@@ -7,7 +7,8 @@
 //!                        for each block:    its length u32 | its first key u128
 //!         checksum u64 (xxh3-64) of all before
 //! ```
-//! All numbers are little-endian. Memory: a buffer. Blocks have checksums of their own.
+//! All numbers are little-endian. Memory: a buffer. Blocks have checksums of their own. A sort may be kept again and
+//! again, with an index each time; whoever goes on from an earlier one writes over the runs that came after it.
 
 use super::run::{Run, segment_path};
 use super::{Record, Shape, SortSummary, Sorter};

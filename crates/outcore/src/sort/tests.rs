@@ -365,6 +365,34 @@ fn kept_runs_stay_for_others() {
     assert!(check_kept(&files, directory, ("runs", sealed_large)).is_err());
 }
 
+/// Kept in the middle, a sort goes on, here and elsewhere; what came after it was kept is not part of it.
+#[test]
+fn a_sort_that_is_kept_goes_on() {
+    let records: Vec<Pair> =
+        (0..5000u64).map(|i| Pair { key: i * 7919 % 1013, value: i }).collect();
+    let mut expected = records.clone();
+    expected.sort_by_key(|pair| pair.key);
+    let sim = Sim::new();
+    let (files, directory) = (Files::new(Arc::new(sim.clone())), Path::new("/sort"));
+    let mut sorter = sorter::<Pair>(&sim, 300, 4, 10);
+    sorter.push(&records[..1000]).unwrap();
+    let first = sorter.keep("first").unwrap().unwrap();
+    sorter.push(&records[1000..2500]).unwrap();
+    let second = sorter.keep("second").unwrap().unwrap();
+    sorter.push(&records[2500..4000]).unwrap();
+    // Runs that are not kept go with it.
+    let count = sim.paths().len();
+    drop(sorter);
+    assert!(sim.paths().len() < count);
+    for (index, kept, done) in [("second", second, 2500), ("first", first, 1000)] {
+        let mut again =
+            Sorter::<Pair>::reopen(&files, directory, (index, kept), 64 * MIB, 1).unwrap();
+        again.push(&records[done..]).unwrap();
+        assert_eq!(drain(again.finish().unwrap()).unwrap(), expected);
+        check_kept(&files, directory, (index, kept)).unwrap();
+    }
+}
+
 /// No more passes than with the smallest reads, and no smaller reads than these passes ask for.
 #[test]
 fn little_memory_saves_passes_by_smaller_reads() {
