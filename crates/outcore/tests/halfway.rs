@@ -7,8 +7,8 @@ mod common;
 use common::{MIB, files_of, options, storage_of};
 use flate2::{Compression, write::GzEncoder};
 use outcore::input::OnBadLine;
+use outcore::io::Cramped;
 use outcore::io::sim::Sim;
-use outcore::io::{Cramped, Files};
 use outcore::job::{self, JobOptions, Normalize, Report};
 use outcore::progress::{Event, Observer};
 use outcore::{ErrorKind, Result};
@@ -46,9 +46,11 @@ struct Case {
     name: &'static str,
     files: Vec<(&'static str, Vec<u8>)>,
     nodes: Option<&'static str>,
+    /// Those that are numbered in memory.
+    names: u64,
 }
 
-fn cases() -> [Case; 3] {
+fn cases() -> [Case; 4] {
     let text = lines(80_000, 7);
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(text.as_bytes()).unwrap();
@@ -60,10 +62,13 @@ fn cases() -> [Case; 3] {
     let nodes = (0..9000).map(|node| format!("node-{node}\n")).collect::<String>();
     let packed = vec![several[1].clone()];
     let several = [several, vec![("/in/nodes.txt", nodes.into_bytes())]].concat();
+    let text = vec![("/in/a.tsv", text.into_bytes())];
+    let (names, nodes) = (u64::MAX, Some("/in/nodes.txt"));
     [
-        Case { name: "text", files: vec![("/in/a.tsv", text.into_bytes())], nodes: None },
-        Case { name: "compressed", files: packed, nodes: None },
-        Case { name: "several files", files: several, nodes: Some("/in/nodes.txt") },
+        Case { name: "text", files: text.clone(), nodes: None, names },
+        Case { name: "compressed", files: packed, nodes: None, names },
+        Case { name: "several files", files: several.clone(), nodes, names },
+        Case { name: "names on disk", files: several, nodes, names: 5000 },
     ]
 }
 
@@ -86,16 +91,24 @@ impl Case {
         options.normalize = Normalize::SelfScore;
         options
     }
-}
 
-fn files(sim: &Sim) -> Files {
-    let (chunk_bytes, run_records) = (32 << 10, 30_000);
-    let read_save = Duration::ZERO;
-    files_of(sim).with_cramped(Cramped { chunk_bytes, run_records, read_save, ..Cramped::NOT })
-}
+    fn build(&self, sim: &Sim, options: &JobOptions, observer: &dyn Observer) -> Result<Report> {
+        let files = files_of(sim).with_cramped(Cramped {
+            chunk_bytes: 32 << 10,
+            run_records: 30_000,
+            names: self.names,
+            read_save: Duration::ZERO,
+            ..Cramped::NOT
+        });
+        job::build(&files, options, Path::new(GRAPH), observer)
+    }
 
-fn build(sim: &Sim, options: &JobOptions, observer: &dyn Observer) -> Result<Report> {
-    job::build(&files(sim), options, Path::new(GRAPH), observer)
+    /// Stopped after so many batches; gives what was told to be kept.
+    fn stop(&self, sim: &Sim, options: &JobOptions, batches: usize) -> String {
+        let error = self.build(sim, options, &StopAfter::batches(batches)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+        error.kept_text().unwrap().to_owned()
+    }
 }
 
 /// All results.
@@ -138,25 +151,19 @@ impl Observer for StopAfter {
     }
 }
 
-/// Stopped after so many batches; gives what was told to be kept.
-fn stop(sim: &Sim, options: &JobOptions, batches: usize) -> String {
-    let error = build(sim, options, &StopAfter::batches(batches)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
-    error.kept_text().unwrap().to_owned()
-}
-
 #[test]
 fn a_job_stopped_after_any_batch_goes_on_with_the_same_result_and_report() {
     for case in cases() {
         let (sim, all) = (case.storage(), StopAfter::default());
-        let whole = build(&sim, &case.options(), &all).unwrap();
+        let whole = case.build(&sim, &case.options(), &all).unwrap();
         let (expected, warnings) = (results(&sim), all.warnings.into_inner().unwrap());
         assert!(expected.len() == 4 && warnings.len() == 2, "{}: {warnings:?}", case.name);
-        assert!(whole.sort.unwrap().run_count > 5);
+        let on_disk = whole.input.as_ref().unwrap().names_on_disk_count;
+        assert!(whole.sort.unwrap().run_count > 2 && (on_disk > 1000) == (case.names < u64::MAX));
         let mut tried = 0;
         for batches in (2..).step_by(3) {
             let (sim, first) = (case.storage(), StopAfter::batches(batches));
-            let kept = match build(&sim, &case.options(), &first) {
+            let kept = match case.build(&sim, &case.options(), &first) {
                 Err(error) => error.kept_text().unwrap().to_owned(),
                 Ok(_) => break,
             };
@@ -166,7 +173,7 @@ fn a_job_stopped_after_any_batch_goes_on_with_the_same_result_and_report() {
             }
             assert!(kept.contains("`, `/out/graph.part` and `/out/rejects.tsv.part` ("), "{what}");
             let second = StopAfter::default();
-            let report = build(&sim, &case.options(), &second).unwrap();
+            let report = case.build(&sim, &case.options(), &second).unwrap();
             let details = second.details.into_inner().unwrap();
             assert!(
                 report.resumed && details[0].starts_with("goes on from "),
@@ -181,7 +188,7 @@ fn a_job_stopped_after_any_batch_goes_on_with_the_same_result_and_report() {
             let done = first.done.into_inner().unwrap()[batches - 2];
             let is_packed = details[0].ends_with("decompressed again");
             let most = whole.stages[0].read_bytes - if is_packed { 0 } else { done };
-            assert!(report.stages[0].read_bytes < most + 900_000, "{what}");
+            assert!(on_disk > 0 || report.stages[0].read_bytes < most + 900_000, "{what}");
             assert!(is_packed || case.name != "compressed", "{what}: {details:?}");
             tried += 1;
         }
@@ -193,12 +200,12 @@ fn a_job_stopped_after_any_batch_goes_on_with_the_same_result_and_report() {
 fn jobs_stopped_again_and_again_come_to_the_end() {
     for case in cases() {
         let sim = case.storage();
-        build(&sim, &case.options(), &StopAfter::default()).unwrap();
+        case.build(&sim, &case.options(), &StopAfter::default()).unwrap();
         let expected = results(&sim);
         let sim = case.storage();
         let mut stops = 0;
         // What is decompressed again is told as progress, too.
-        while build(&sim, &case.options(), &StopAfter::batches(7 * (stops + 1))).is_err() {
+        while case.build(&sim, &case.options(), &StopAfter::batches(7 * (stops + 1))).is_err() {
             stops += 1;
         }
         assert!(stops > 1 && results(&sim) == expected, "{}: {stops} stops", case.name);
@@ -209,13 +216,14 @@ fn jobs_stopped_again_and_again_come_to_the_end() {
 fn other_memory_and_threads_go_on_too_unless_names_have_no_room() {
     let [case, ..] = cases();
     let sim = case.storage();
-    build(&sim, &case.options(), &StopAfter::default()).unwrap();
+    case.build(&sim, &case.options(), &StopAfter::default()).unwrap();
     let expected = results(&sim);
     for (threads, memory_bytes) in [(1, 64 * MIB), (3, 300 * MIB)] {
         let sim = case.storage();
-        stop(&sim, &case.options(), 9);
+        case.stop(&sim, &case.options(), 9);
         let limits = options(threads, memory_bytes).limits;
-        let report = build(&sim, &JobOptions { limits, ..case.options() }, &StopAfter::default());
+        let report =
+            case.build(&sim, &JobOptions { limits, ..case.options() }, &StopAfter::default());
         assert!(report.unwrap().resumed && results(&sim) == expected);
     }
 }
@@ -224,21 +232,29 @@ fn other_memory_and_threads_go_on_too_unless_names_have_no_room() {
 /// left to go on from.
 #[test]
 fn what_is_damaged_or_gone_is_no_result() {
-    let [case, ..] = cases();
+    let [text, .., on_disk] = cases();
+    for (case, batches) in [(text, 8), (on_disk, 12)] {
+        damage_each(&case, batches);
+    }
+}
+
+/// After so many batches were kept.
+fn damage_each(case: &Case, batches: usize) {
     let whole = case.storage();
-    build(&whole, &case.options(), &StopAfter::default()).unwrap();
+    case.build(&whole, &case.options(), &StopAfter::default()).unwrap();
     let expected = results(&whole);
     let stopped = || {
         let sim = case.storage();
-        stop(&sim, &case.options(), 9);
+        case.stop(&sim, &case.options(), batches + 1);
         sim
     };
     let (sim, manifest) = (stopped(), Path::new(WORK).join("manifest.json"));
     let text = String::from_utf8(sim.get(&manifest).unwrap()).unwrap();
-    assert!(text.contains("\"turn\": 8,"), "{text}");
-    sim.put(&manifest, text.replace("\"turn\": 8,", "\"turn\": 7,").as_bytes());
+    let turn = format!("\"turn\": {batches},");
+    assert!(text.contains(&turn), "{text}");
+    sim.put(&manifest, text.replace(&turn, "\"turn\": 1,").as_bytes());
     let observer = StopAfter::default();
-    assert!(!build(&sim, &case.options(), &observer).unwrap().resumed);
+    assert!(!case.build(&sim, &case.options(), &observer).unwrap().resumed);
     let warnings = observer.warnings.into_inner().unwrap();
     assert_eq!(warnings[0], "begins anew: the manifest of what is there is damaged");
     let paths = stopped().paths().into_iter();
@@ -252,7 +268,7 @@ fn what_is_damaged_or_gone_is_no_result() {
             bytes[middle] ^= 1;
             sim.put(&path, if is_cut { &bytes[..middle] } else { &bytes });
             let observer = StopAfter::default();
-            match build(&sim, &case.options(), &observer) {
+            match case.build(&sim, &case.options(), &observer) {
                 Ok(report) => {
                     let warnings = observer.warnings.into_inner().unwrap();
                     let is_told = warnings.iter().any(|text| text.starts_with("begins anew: "));
@@ -267,7 +283,7 @@ fn what_is_damaged_or_gone_is_no_result() {
                     // Rejects are a result as soon as all is read.
                     left.retain(|path| path != Path::new(REJECTS));
                     assert_eq!(left.len(), case.files.len(), "{what}: {left:?}");
-                    build(&sim, &case.options(), &StopAfter::default()).unwrap();
+                    case.build(&sim, &case.options(), &StopAfter::default()).unwrap();
                     errors += 1;
                 }
             }
@@ -292,12 +308,13 @@ fn a_bad_line_behind_what_was_kept_has_its_place() {
                 .join(&b'\n');
         }
     }
+    case.names = 5000;
     case.files.remove(1);
     case.files[1].1.extend_from_slice(b"x\ty\t1\nx\ty\tz\n");
     let mut options = case.options();
     (options.input.on_bad_line, options.input.rejects) = (OnBadLine::Stop, None);
     let place = |sim: &Sim| {
-        let error = build(sim, &options, &StopAfter::default()).unwrap_err();
+        let error = case.build(sim, &options, &StopAfter::default()).unwrap_err();
         assert!(error.kept_text().is_none(), "{error}");
         assert_eq!(sim.paths().len(), case.files.len(), "{:?}", sim.paths());
         let place = error.place().unwrap();
@@ -307,7 +324,7 @@ fn a_bad_line_behind_what_was_kept_has_its_place() {
     let expected = place(&case.storage());
     for batches in [3, 8, 11] {
         let sim = case.storage();
-        stop(&sim, &options, batches);
+        case.stop(&sim, &options, batches);
         assert_eq!(place(&sim), expected);
     }
 }
@@ -316,29 +333,61 @@ fn a_bad_line_behind_what_was_kept_has_its_place() {
 fn restart_begins_anew_and_a_changed_input_says_why() {
     let [case, ..] = cases();
     let sim = case.storage();
-    stop(&sim, &case.options(), 9);
+    case.stop(&sim, &case.options(), 9);
     let observer = StopAfter::default();
-    let report = build(&sim, &JobOptions { restart: true, ..case.options() }, &observer).unwrap();
+    let report =
+        case.build(&sim, &JobOptions { restart: true, ..case.options() }, &observer).unwrap();
     assert!(!report.resumed && observer.details.into_inner().unwrap().is_empty());
     assert_eq!(sim.paths().len(), case.files.len() + 4);
     let sim = case.storage();
-    stop(&sim, &case.options(), 9);
+    case.stop(&sim, &case.options(), 9);
     sim.put("/in/a.tsv", &case.files[0].1);
     let observer = StopAfter::default();
-    assert!(!build(&sim, &case.options(), &observer).unwrap().resumed);
+    assert!(!case.build(&sim, &case.options(), &observer).unwrap().resumed);
     let warnings = observer.warnings.into_inner().unwrap();
     assert_eq!(warnings[0], "begins anew: `/in/a.tsv` has changed since");
     assert_eq!(sim.paths().len(), case.files.len() + 4);
 }
 
+/// Where the disk has no room for more, names on disk are used up as they are numbered: nobody can go on then.
+#[test]
+fn names_on_disk_are_used_up_where_the_disk_has_no_room() {
+    /// Fills the disk once reading has begun; and may stop when names are numbered.
+    struct Full<'a>(&'a Sim, bool);
+    impl Observer for Full<'_> {
+        fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+            match event {
+                Event::Advance { .. } => self.0.set_room(Some(0)),
+                Event::Detail { text: "numbering names on disk" } if self.1 => {
+                    return ControlFlow::Break(());
+                }
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let [.., case] = cases();
+    let sim = case.storage();
+    case.build(&sim, &case.options(), &StopAfter::default()).unwrap();
+    let expected = results(&sim);
+    let sim = case.storage();
+    let error = case.build(&sim, &case.options(), &Full(&sim, true)).unwrap_err();
+    assert!(error.kept_text().is_none(), "{:?}", error.kept_text());
+    assert_eq!(sim.paths().len(), case.files.len(), "{:?}", sim.paths());
+    sim.set_room(None);
+    case.build(&sim, &case.options(), &Full(&sim, false)).unwrap();
+    assert!(results(&sim) == expected, "another result");
+}
+
 /// What went to a stream cannot be taken back.
 #[test]
 fn nothing_is_kept_if_rejects_go_to_a_stream() {
+    let [case, ..] = cases();
     let sim = storage_of(&lines(40_000, 5));
     let mut options = options(2, 96 * MIB);
     options.input.on_bad_line = OnBadLine::Skip;
     options.input.rejects = Some("-".into());
-    let error = build(&sim, &options, &StopAfter::batches(9)).unwrap_err();
+    let error = case.build(&sim, &options, &StopAfter::batches(9)).unwrap_err();
     assert!(error.kept_text().is_none(), "{:?}", error.kept_text());
     assert_eq!(sim.paths().len(), 2, "{:?}", sim.paths());
 }

@@ -125,7 +125,8 @@ impl IndexedWriter {
 
     /// Keeps what was written for another process; `begun` is of a block that is not ended.
     pub(super) fn keep(&mut self, begun: &[u8]) -> Result<Sealed> {
-        Ok(Sealed { bytes: self.writer.keep()?, checksum: self.checksum_so_far(begun) })
+        let bytes = self.writer.keep()?.bytes;
+        Ok(Sealed { bytes, checksum: self.checksum_so_far(begun) })
     }
 
     /// Of all blocks, by their checksums, and of one that is not ended.

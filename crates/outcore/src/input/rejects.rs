@@ -6,11 +6,10 @@
 
 use super::fault::escape;
 use crate::error::{Error, Place, Result};
-use crate::io::{Files, Mode, SCRATCH_HINT, Sealed, Writer};
+use crate::io::{Files, Sealed, Writer};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::Xxh3;
 
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -22,8 +21,6 @@ enum Sink {
 /// A rejects file being written.
 pub(super) struct Rejects {
     sink: Sink,
-    /// Of all lines.
-    hash: Xxh3,
     path: PathBuf,
     row: String,
 }
@@ -35,37 +32,26 @@ impl Rejects {
         let sink = if is_special {
             Sink::Stream(files.create_stream(path)?)
         } else {
-            Sink::File(Box::new(Writer::create(files, path, BUFFER_BYTES, 1)?))
+            Sink::File(Box::new(Writer::create(files, path, BUFFER_BYTES, 1)?.hashed()))
         };
         let row = "path\tline\tcolumn\tbyte\tkind\treason\ttext\n".to_string();
-        let mut rejects = Self { sink, hash: Xxh3::new(), path: path.to_path_buf(), row };
+        let mut rejects = Self { sink, path: path.to_path_buf(), row };
         rejects.write()?;
         Ok(rejects)
     }
 
     /// Goes on with what [`Rejects::keep`] has left.
     pub(super) fn reopen(files: &Files, path: &Path, kept: Sealed) -> Result<Self> {
-        let file = files.open(&Writer::kept_path(files, path), Mode::Read)?;
-        let (mut at, mut hash, mut bytes) = (0, Xxh3::new(), vec![0; BUFFER_BYTES]);
-        while at < kept.bytes {
-            let bytes = &mut bytes[..(kept.bytes - at).min(BUFFER_BYTES as u64) as usize];
-            file.read_exact_at(at, bytes)?;
-            hash.update(bytes);
-            at += bytes.len() as u64;
-        }
-        if hash.digest() != kept.checksum {
-            return Err(Error::corrupt_of(file.path(), "its checksum is wrong", SCRATCH_HINT));
-        }
-        let writer = Writer::go_on(files, path, kept.bytes, BUFFER_BYTES, 1)?;
+        let writer = Writer::go_on(files, path, kept.bytes, BUFFER_BYTES, 1)?.checked(kept)?;
         let (sink, path) = (Sink::File(Box::new(writer)), path.to_path_buf());
-        Ok(Self { sink, hash, path, row: String::new() })
+        Ok(Self { sink, path, row: String::new() })
     }
 
     /// Makes the lines so far last, under a temporary name, for another process that goes on with them.
     /// `None` if they go to a pipe or a device.
     pub(super) fn keep(&mut self) -> Result<Option<Sealed>> {
         let Sink::File(writer) = &mut self.sink else { return Ok(None) };
-        Ok(Some(Sealed { bytes: writer.keep()?, checksum: self.hash.digest() }))
+        writer.keep().map(Some)
     }
 
     /// Whether they can be kept.
@@ -95,7 +81,6 @@ impl Rejects {
     }
 
     fn write(&mut self) -> Result<()> {
-        self.hash.update(self.row.as_bytes());
         match &mut self.sink {
             Sink::File(writer) => writer.write(self.row.as_bytes()),
             Sink::Stream(stream) => stream

@@ -8,13 +8,17 @@
 
 use super::files::part_path;
 use super::memory::{LARGE_PAGE, LargePages};
-use super::{ALIGNMENT, Files, Mode, StoredFile};
+use super::{ALIGNMENT, Files, Mode, SCRATCH_HINT, Sealed, StoredFile};
 use crate::error::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes of a kept file that are read at once to be checked.
+const CHECKED_BYTES: usize = 256 << 10;
 
 /// Bytes that start at a multiple of [`ALIGNMENT`], those of a large page or more in large pages.
 pub struct AlignedBuffer {
@@ -99,6 +103,8 @@ pub struct Writer {
     written_as: PathBuf,
     /// Whether it stays under that name.
     is_kept: bool,
+    /// Of what was handed over, if that is to be known.
+    hash: Option<Box<Xxh3>>,
     /// Closed before it gets its name or is removed: not all systems allow either while it is open.
     file: Option<Arc<StoredFile>>,
     buffer: AlignedBuffer,
@@ -134,16 +140,78 @@ impl Writer {
         if kept != part {
             files.publish(&kept, &part)?;
         }
+        Self::extend(files, path, &part, bytes, buffer_bytes, depth)
+    }
+
+    /// As [`Writer::go_on`], for a file made by [`Writer::create_scratch`].
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn go_on_scratch(
+        files: &Files,
+        path: &Path,
+        bytes: u64,
+        buffer_bytes: usize,
+        depth: usize,
+    ) -> Result<Self> {
+        Self::extend(files, path, path, bytes, buffer_bytes, depth)
+    }
+
+    fn extend(
+        files: &Files,
+        path: &Path,
+        written_as: &Path,
+        bytes: u64,
+        buffer_bytes: usize,
+        depth: usize,
+    ) -> Result<Self> {
         let direct = files.tuning().write.direct;
         let mode = if direct { Mode::ExtendDirect } else { Mode::Extend };
-        let mut writer = Self::start(files, path, &part, mode, buffer_bytes, depth)?;
+        let mut writer = Self::start(files, path, written_as, mode, buffer_bytes, depth)?;
         writer.is_kept = true;
         let tail = (bytes % ALIGNMENT as u64) as usize;
         writer.filled = tail;
         writer.written = bytes - tail as u64;
         let into = &mut writer.buffer.bytes_mut()[..tail];
-        files.open(&part, Mode::Read)?.read_exact_at(writer.written, into)?;
+        files.open(written_as, Mode::Read)?.read_exact_at(writer.written, into)?;
         Ok(writer)
+    }
+
+    /// Lets [`Writer::keep`] tell the checksum of all bytes; before the first of them.
+    pub(crate) fn hashed(mut self) -> Self {
+        self.hash = Some(Box::default());
+        self
+    }
+
+    /// As [`Writer::hashed`], for a writer that goes on: the bytes that are there must be those that were
+    /// kept.
+    ///
+    /// # Errors
+    /// `CorruptFile` if they are not; `Io`.
+    pub(crate) fn checked(mut self, kept: Sealed) -> Result<Self> {
+        let file = self.files.open(&self.written_as, Mode::Read)?;
+        let (mut at, mut hash, mut bytes) = (0, Box::<Xxh3>::default(), vec![0; CHECKED_BYTES]);
+        while at < self.written {
+            let bytes = &mut bytes[..(self.written - at).min(CHECKED_BYTES as u64) as usize];
+            file.read_exact_at(at, bytes)?;
+            hash.update(bytes);
+            at += bytes.len() as u64;
+        }
+        self.hash = Some(hash);
+        if self.sealed() == kept {
+            return Ok(self);
+        }
+        Err(Error::corrupt_of(file.path(), "its checksum is wrong", SCRATCH_HINT))
+    }
+
+    /// What the bytes so far are known by.
+    fn sealed(&self) -> Sealed {
+        let checksum = self.hash.as_ref().map_or(0, |hash| {
+            let mut hash = hash.clone();
+            hash.update(&self.buffer.bytes()[..self.filled]);
+            hash.digest()
+        });
+        Sealed { bytes: self.position(), checksum }
     }
 
     /// Where that is which a writer has kept of `path`: under the name that it had, or under its own if it
@@ -187,6 +255,7 @@ impl Writer {
             path: path.to_path_buf(),
             written_as: written_as.to_path_buf(),
             is_kept: false,
+            hash: None,
             file: Some(file),
             buffer: AlignedBuffer::new(buffer_bytes),
             filled: 0,
@@ -219,13 +288,15 @@ impl Writer {
     }
 
     /// Makes what was written so far last: it is synced under its temporary name, and stays there when the
-    /// writer is dropped. Gives its length, for [`Writer::go_on`]; the file may be longer.
+    /// writer is dropped. Gives its length, for [`Writer::go_on`], and its checksum if that is known; the
+    /// file may be longer.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
-    pub(crate) fn keep(&mut self) -> Result<u64> {
+    pub(crate) fn keep(&mut self) -> Result<Sealed> {
+        let (kept, hash) = (self.sealed(), self.hash.clone());
         let rest = self.buffer.bytes()[..self.filled].to_vec();
-        let total = self.hand_over_rest()?;
+        self.hand_over_rest()?;
         self.join()?;
         self.file.as_ref().expect("open until the writer is finished").sync()?;
         // To the name that it has: so the directory is synced.
@@ -236,8 +307,9 @@ impl Writer {
         // Written once more with what comes behind it, so that buffers begin at the alignment.
         self.buffer.bytes_mut()[..rest.len()].copy_from_slice(&rest);
         self.filled = rest.len();
-        self.written = total - rest.len() as u64;
-        Ok(total)
+        self.written = kept.bytes - rest.len() as u64;
+        self.hash = hash;
+        Ok(kept)
     }
 
     fn mode(files: &Files) -> Mode {
@@ -270,6 +342,9 @@ impl Writer {
     fn hand_over(&mut self, used: usize) -> Result<()> {
         let Ok(next) = self.empty.recv() else { return Err(self.failure()) };
         let buffer = std::mem::replace(&mut self.buffer, next);
+        if let Some(hash) = &mut self.hash {
+            hash.update(&buffer.bytes()[..self.filled]);
+        }
         let file = self.file.clone().expect("open until the writer is finished");
         let offset = self.written;
         self.order(Order { file, buffer, used, offset })?;
@@ -544,19 +619,26 @@ mod tests {
                 tuning.write = Transfer { direct: true, depth: 2, ..tuning.write };
                 let files = files.with_tuning(tuning);
                 sim.track();
-                let mut writer = Writer::create(&files, &path, 8192, 2).unwrap();
+                let mut writer = Writer::create(&files, &path, 8192, 2).unwrap().hashed();
                 write(&mut writer, &bytes[..count / 2]);
-                assert_eq!(writer.keep().unwrap(), count as u64 / 2);
+                assert_eq!(writer.keep().unwrap().bytes, count as u64 / 2);
                 write(&mut writer, &bytes[count / 2..count]);
-                assert_eq!(writer.keep().unwrap(), count as u64);
+                let kept = writer.keep().unwrap();
+                assert_eq!(kept.bytes, count as u64);
                 write(&mut writer, &vec![7; 50_000 + count % 7]);
                 match count % 2 {
                     0 => drop(writer),
                     _ => drop(writer.finish().unwrap()),
                 }
                 sim.crash(count as u64);
-                let mut writer = Writer::go_on(&files, &path, count as u64, 8192, 2).unwrap();
+                let writer = Writer::go_on(&files, &path, kept.bytes, 8192, 2).unwrap();
+                let other = Sealed { checksum: kept.checksum ^ 1, ..kept };
+                let error = writer.checked(other).err().unwrap();
+                assert_eq!(error.kind(), crate::ErrorKind::CorruptFile);
+                let writer = Writer::go_on(&files, &path, kept.bytes, 8192, 2).unwrap();
+                let mut writer = writer.checked(kept).unwrap();
                 write(&mut writer, &bytes[count..]);
+                assert_eq!(writer.sealed().checksum, xxhash_rust::xxh3::xxh3_64(&bytes));
                 assert_eq!(writer.finish().unwrap(), bytes.len() as u64);
                 assert!(files.read(&path).unwrap() == bytes, "{count} bytes were kept");
                 assert!(files.entry(&part_path(&path)).is_err());

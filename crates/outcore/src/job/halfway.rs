@@ -6,19 +6,19 @@
 //!  runs/index-0, -1      their index, and
 //!  runs/scores-0, -1     the self scores so far: in turns, so that those promised stay until others are
 //!  graph/names.part      the names so far; what is behind them was written later. REJECTS.part: likewise
+//!  names/                likewise what is on disk of names that have no room in memory (`ids::spill`)
 //! ```
 //! The table of names is made again from their file. Cost: what was collected is a run of its own, and all self
-//! scores are written; at most once a minute, and a 20th of the time. Once names go to disk (`ids::spill`)
-//! nothing more is kept: the last point before stays.
+//! scores are written; at most once a minute, and a 20th of the time.
 
 use super::read::Fate;
-use super::resume::{RUNS, checksum_of};
+use super::resume::{RUNS, SPILLED, bytes_in, checksum_of};
 use super::runs::made_with;
 use super::weights::SelfScores;
 use super::{Job, JobOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::NamesWriter;
-use crate::ids::NodeIndex;
+use crate::ids::{NodeIndex, SpillSoFar};
 use crate::input::{EdgeReader, Fingerprint, InputSoFar, NameRef, ParsedChunk};
 use crate::io::{Files, SCRATCH_HINT, Sealed};
 use crate::plan::{CHUNK_BYTES, Limits};
@@ -42,9 +42,13 @@ pub struct ReadSoFar {
     /// The index of the runs; there is none before anything was to be sorted.
     pub(super) runs: Option<Sealed>,
     pub(super) scores: Option<Sealed>,
+    /// There once names go to disk.
+    pub(super) spill: Option<SpillSoFar>,
     /// The memory limit with which it was read, and what of it the table of names had.
     pub(super) memory_bytes: u64,
     pub(super) index_bytes: u64,
+    /// Whether what is on disk of names is used up, so that nobody can go on from here.
+    pub(super) is_used_up: bool,
     /// Of all these, in compact JSON with 0 in this place.
     pub(super) checksum: u64,
 }
@@ -82,6 +86,10 @@ impl ReadSoFar {
         }
         if !self.input.has_rejects(files, edges.input.rejects.as_deref()) {
             return gone("rejects");
+        }
+        let is_there = |spill: &SpillSoFar| spill.is_there(files, &directory.join(SPILLED));
+        if !self.spill.as_ref().is_none_or(is_there) {
+            return gone("names on disk");
         }
         let runs = directory.join(RUNS);
         let scores = runs.join(Self::scores(self.turn));
@@ -170,6 +178,19 @@ impl Job<'_> {
         so_far.checksum = so_far.own_checksum();
         manifest.so_far = Some(Box::new(so_far));
         manifest.write(self.files, directory)
+    }
+
+    /// Whether names on disk can stay until they and their edges are numbered and sorted.
+    pub(super) fn has_room_for_spilled(&self, directory: &Path, edge_count: u64) -> bool {
+        // Numbers and new names take no more than the names; a record of an arc takes 12 bytes at most.
+        let needed = bytes_in(self.files, directory) + 2 * 12 * edge_count;
+        self.files.free_bytes(directory).is_some_and(|free| free >= needed)
+    }
+
+    /// Promises nothing more of what was read so far, for names on disk are about to be used up.
+    pub(super) fn take_back(&mut self) -> Result<()> {
+        let so_far = self.manifest.as_mut().and_then(|(manifest, _)| manifest.so_far.take());
+        so_far.map_or(Ok(()), |so_far| self.promise(ReadSoFar { is_used_up: true, ..*so_far }))
     }
 }
 

@@ -6,7 +6,7 @@
 //! sorted when the input has been read. What was read so far is kept on the way (`halfway`).
 
 use super::halfway::{Pace, ReadSoFar};
-use super::resume::{Left, RUNS};
+use super::resume::{Left, RUNS, SPILLED};
 use super::runs::{Numbered, take_runs};
 use super::weights::{SelfScores, Side, Thresholds};
 use super::{InputReport, Job, JobOptions, Normalize};
@@ -56,11 +56,16 @@ where
     R: Record + From<ArcRecord> + Into<ArcRecord>,
     R::Key: Into<u128> + TryFrom<u128>,
 {
+    let spilled = scratch.path().join(SPILLED);
     let mut numbered = match left {
         Left::Runs(read) => take_runs::<R>(job, *read, scratch)?,
         Left::SoFar(so_far) => read_all::<R>(job, options, Some(&so_far), scratch, directory)?,
         _ => read_all::<R>(job, options, None, scratch, directory)?,
     };
+    // All names are numbered, which the manifest says.
+    if job.files.entry(&spilled).is_ok() {
+        job.files.remove_all(&spilled);
+    }
     let graph = job.stage(Stage::Merge, |job| {
         let beside = numbered.score_bytes();
         let merge_bytes = job.limits.merge_bytes_beside(beside, &job.files.tuning());
@@ -252,7 +257,7 @@ where
             reader,
             names_of: NamesOf::Index(index),
             node_count: so_far.map_or(0, |so_far| so_far.node_count),
-            directory: scratch.path().join("names"),
+            directory: scratch.path().join(SPILLED),
             runs,
             pace: Pace::new(job.files.cramped().read_save),
             turn: so_far.map_or(0, |so_far| so_far.turn),
@@ -267,16 +272,25 @@ where
             names_on_disk: 0,
         };
         reading.make_room()?;
+        if let Some(so_far) = so_far.and_then(|so_far| so_far.spill.as_ref()) {
+            reading.spill_with(|index, directory, room| {
+                Spill::go_on(index, job.files, directory, room, so_far)
+            })?;
+        }
         Ok(reading)
     }
 
     /// Keeps what was read so far, if it is time.
     fn keep(&mut self, job: &mut Job<'_>) -> Result<()> {
-        let NamesOf::Index(index) = &self.names_of else { return Ok(()) };
         if !(self.pace.is_due() && self.reader.can_keep() && job.can_keep()) {
             return Ok(());
         }
         let begin = Instant::now();
+        let (index_bytes, spill) = match &mut self.names_of {
+            NamesOf::Index(index) => (index.memory_bytes(), None),
+            NamesOf::Disk(spill) => (spill.index().memory_bytes(), Some(spill.keep()?)),
+            NamesOf::Done => unreachable!("the input has not been read to its end"),
+        };
         self.turn += 1;
         let scores_path = self.runs.join(ReadSoFar::scores(self.turn));
         let scores = self.scores.as_ref().map(|scores| scores.keep(job.files, &scores_path));
@@ -289,8 +303,10 @@ where
             names: self.names.keep()?,
             runs: self.sorter.keep(&ReadSoFar::index(self.turn))?,
             scores: scores.transpose()?,
+            spill,
             memory_bytes: self.options.limits.memory_bytes,
-            index_bytes: index.memory_bytes(),
+            index_bytes,
+            is_used_up: false,
             // Last: their file lies beside the result, and is removed if nothing is promised.
             input: self.reader.keep()?,
             checksum: 0,
@@ -361,12 +377,21 @@ where
 
     /// Lets names go to disk from here on. The sort gives up its memory to their buffers.
     fn spill(&mut self, job: &Job<'_>) -> Result<()> {
+        let expected = job.plan.as_ref().map(|plan| plan.input.node_count);
+        self.spill_with(|index, directory, room| {
+            Spill::new(index, job.files, directory, room, expected)
+        })
+    }
+
+    fn spill_with(
+        &mut self,
+        begin: impl FnOnce(NodeIndex, &Path, Room) -> Result<Spill>,
+    ) -> Result<()> {
         let NamesOf::Index(index) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
             return Ok(());
         };
         self.sorter.set_aside()?;
-        let expected = job.plan.as_ref().map(|plan| plan.input.node_count);
-        let spill = Spill::new(index, job.files, &self.directory, self.room(), expected)?;
+        let spill = begin(index, &self.directory, self.room())?;
         self.names_of = NamesOf::Disk(Box::new(spill));
         Ok(())
     }
@@ -378,10 +403,14 @@ where
     }
 
     /// Numbers the names that went to disk, and hands the arcs of their edges to the sort.
-    fn number_spilled(&mut self, job: &Job<'_>) -> Result<()> {
-        let NamesOf::Disk(spill) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
+    fn number_spilled(&mut self, job: &mut Job<'_>) -> Result<()> {
+        let NamesOf::Disk(mut spill) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
             return Ok(());
         };
+        if spill.is_kept() && !job.has_room_for_spilled(&self.directory, spill.edge_count()) {
+            job.take_back()?;
+            spill.release();
+        }
         let done = self.reader.done_bytes();
         let tick = || tell(job.observer, Event::Advance { done });
         tell(job.observer, Event::Detail { text: "numbering names on disk" })?;

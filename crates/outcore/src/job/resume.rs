@@ -29,6 +29,8 @@ pub(super) const GRAPH: &str = "graph";
 pub(super) const RUNS: &str = "runs";
 pub(super) const INDEX: &str = "runs";
 pub(super) const SCORES: &str = "scores";
+/// The directory of names that have no room in memory.
+pub(super) const SPILLED: &str = "names";
 
 /// What a graph is made of: a job with the same may go on from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,6 +169,7 @@ impl Left {
     fn names(&self) -> &'static [&'static str] {
         match self {
             Self::Nothing => &[],
+            Self::SoFar(so_far) if so_far.spill.is_some() => &[RUNS, GRAPH, SPILLED],
             Self::SoFar(_) | Self::Runs(_) => &[RUNS, GRAPH],
             Self::Graph => &[GRAPH],
         }
@@ -214,7 +217,9 @@ impl Manifest {
                 Left::Runs(Box::new(read.clone()))
             }
             _ => match &self.so_far {
-                Some(so_far) if self.made_of.is_some() => Left::SoFar(so_far.clone()),
+                Some(so_far) if self.made_of.is_some() && !so_far.is_used_up => {
+                    Left::SoFar(so_far.clone())
+                }
                 _ => Left::Nothing,
             },
         }
