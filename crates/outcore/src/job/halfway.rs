@@ -140,7 +140,7 @@ impl ReadSoFar {
             .map_err(|error| made_with(error, self.memory_bytes))
     }
 
-    /// Fills the table, and goes on with the file.
+    /// Fills the table of names, and goes on with their file.
     pub(super) fn take_names(
         &self,
         job: &Job<'_>,

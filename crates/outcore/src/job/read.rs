@@ -166,6 +166,22 @@ where
     reading.finish(job)
 }
 
+/// The input, or the rest of it.
+fn open_reader(
+    job: &Job<'_>,
+    options: &JobOptions,
+    so_far: Option<&ReadSoFar>,
+) -> Result<EdgeReader> {
+    let chunk_bytes = job.files.cramped().chunk_bytes.min(CHUNK_BYTES as usize);
+    let memory = BatchMemory { chunk_bytes, chunks: job.limits.batch_chunks() };
+    let input = so_far.map(|so_far| &so_far.input);
+    let reader = EdgeReader::go_on(job.files, &options.input, memory, input)?;
+    match (options.weight_option(), reader.unweighted()) {
+        (Some(option), Some(path)) => Err(input::has_no_weights(path, option)),
+        _ => Ok(reader),
+    }
+}
+
 /// Edges of a batch of those whose names were on disk.
 const SPILLED_EDGES: usize = 1 << 16;
 
@@ -217,14 +233,7 @@ where
         directory: &Path,
     ) -> Result<Self> {
         let limits = job.limits;
-        let chunk_bytes = job.files.cramped().chunk_bytes.min(CHUNK_BYTES as usize);
-        let chunks = limits.batch_chunks();
-        let memory = BatchMemory { chunk_bytes, chunks };
-        let input = so_far.map(|so_far| &so_far.input);
-        let reader = EdgeReader::go_on(job.files, &options.input, memory, input)?;
-        if let (Some(option), Some(path)) = (options.weight_option(), reader.unweighted()) {
-            return Err(input::has_no_weights(path, option));
-        }
+        let reader = open_reader(job, options, so_far)?;
         // What decompression keeps is the input's choice, so it is known only now.
         let window_bytes = reader.window_bytes();
         let sort_bytes = limits
@@ -294,7 +303,7 @@ where
         self.turn += 1;
         let scores_path = self.runs.join(ReadSoFar::scores(self.turn));
         let scores = self.scores.as_ref().map(|scores| scores.keep(job.files, &scores_path));
-        self.sorter.set_aside()?;
+        self.sorter.write_collected()?;
         let so_far = ReadSoFar {
             turn: self.turn,
             node_count: self.node_count,

@@ -36,7 +36,7 @@ where
         if self.next_name == 0 {
             return Ok(None);
         }
-        self.set_aside()?;
+        self.write_collected()?;
         let new = self.runs.iter().filter(|run| !run.is_kept);
         let segments: Vec<&PathBuf> = new.flat_map(Run::segment_paths).collect();
         // The disk takes many at a time.
