@@ -7,8 +7,8 @@ mod common;
 use common::{MIB, files_of, options, storage_of};
 use flate2::{Compression, write::GzEncoder};
 use outcore::input::OnBadLine;
-use outcore::io::Cramped;
 use outcore::io::sim::Sim;
+use outcore::io::{Cramped, Files};
 use outcore::job::{self, JobOptions, Normalize, Report};
 use outcore::progress::{Event, Observer};
 use outcore::{ErrorKind, Result};
@@ -93,14 +93,18 @@ impl Case {
     }
 
     fn build(&self, sim: &Sim, options: &JobOptions, observer: &dyn Observer) -> Result<Report> {
-        let files = files_of(sim).with_cramped(Cramped {
+        let files = files_of(sim).with_cramped(self.cramped());
+        job::build(&files, options, Path::new(GRAPH), observer)
+    }
+
+    fn cramped(&self) -> Cramped {
+        Cramped {
             chunk_bytes: 32 << 10,
             run_records: 30_000,
             names: self.names,
             read_save: Duration::ZERO,
             ..Cramped::NOT
-        });
-        job::build(&files, options, Path::new(GRAPH), observer)
+        }
     }
 
     /// Stopped after so many batches; gives what was told to be kept.
@@ -347,6 +351,46 @@ fn restart_begins_anew_and_a_changed_input_says_why() {
     let warnings = observer.warnings.into_inner().unwrap();
     assert_eq!(warnings[0], "begins anew: `/in/a.tsv` has changed since");
     assert_eq!(sim.paths().len(), case.files.len() + 4);
+}
+
+/// All of it on a file system, past the page cache where that has a way.
+#[test]
+fn a_real_disk_is_no_different() {
+    let [text, .., on_disk] = cases();
+    for case in [text, on_disk] {
+        let directory = tempfile::tempdir().unwrap();
+        let within = |path: &str| directory.path().join(path.trim_start_matches('/'));
+        let files = Files::default().with_cramped(case.cramped());
+        files.create_directory(&within("in")).unwrap();
+        files.create_directory(&within("out")).unwrap();
+        case.files.iter().for_each(|(path, bytes)| files.write(&within(path), bytes).unwrap());
+        let mut options = case.options();
+        options.work_dir = within("disk");
+        let paths = options.input.paths.iter_mut().chain(&mut options.input.nodes);
+        paths.chain(&mut options.input.rejects).for_each(|path| {
+            *path = within(path.to_str().unwrap());
+        });
+        let results = || {
+            let graph = files.list(&within(GRAPH)).unwrap();
+            let mut paths: Vec<PathBuf> = graph.into_iter().map(|entry| entry.path).collect();
+            paths.push(within(REJECTS));
+            let read = paths.iter().map(|path| files.read(path).unwrap()).collect::<Vec<_>>();
+            paths.iter().for_each(|path| files.remove(path).unwrap());
+            files.remove_directory(&within(GRAPH)).unwrap();
+            read
+        };
+        let build = |observer: &StopAfter| {
+            job::build(&files, &options, &within(GRAPH), observer).map(|report| report.resumed)
+        };
+        assert!(!build(&StopAfter::default()).unwrap());
+        let expected = results();
+        for batches in [5, 9, 14] {
+            assert!(build(&StopAfter::batches(batches)).unwrap_err().kept_text().is_some());
+            assert!(build(&StopAfter::default()).unwrap());
+            assert!(results() == expected, "{}, stopped after {batches}", case.name);
+        }
+        assert!(files.list(&within("out")).unwrap().is_empty());
+    }
 }
 
 /// Where the disk has no room for more, names on disk are used up as they are numbered: nobody can go on then.

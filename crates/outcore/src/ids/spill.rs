@@ -15,7 +15,8 @@
 //!
 //! Memory: the table of a share for each thread, or buffers. Disk: 4 bytes a name of an edge, and for each
 //! that is not known 16 (more than 15 bytes long: 20 and its text), then 4. I/O: each of these
-//! is written once and read once or twice, front to back.
+//! is written once and read once or twice, front to back. What has been kept while the input is read
+//! ([`Spill::keep`]) stays until the end, for another process may have to begin with it again.
 
 use super::queue::{Queue, QueueReader, QueueWriter, corrupt, put_name};
 use super::{

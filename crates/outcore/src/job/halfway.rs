@@ -268,3 +268,24 @@ impl<'a> Again<'a> {
         Err(Error::corrupt_of(path, "it holds other names than were written", SCRATCH_HINT))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_long_is_kept_less_often() {
+        let minute = Duration::from_secs(60);
+        let mut pace = Pace::new(minute);
+        assert!(!pace.is_due() && Pace::new(Duration::ZERO).is_due());
+        for (seconds, pause) in [(0, 60.0), (2, 60.0), (30, 600.0)] {
+            let Some(begin) = Instant::now().checked_sub(Duration::from_secs(seconds)) else {
+                return;
+            };
+            pace.kept(begin, minute);
+            assert!((pace.pause.as_secs_f64() - pause).abs() < 10.0, "{seconds}: {:?}", pace.pause);
+        }
+        pace.kept(Instant::now(), Duration::ZERO);
+        assert!(pace.is_due());
+    }
+}
