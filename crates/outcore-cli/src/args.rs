@@ -81,8 +81,8 @@ pub(crate) struct Cluster {
     /// Also write what was done, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Begin anew where the same command was stopped; without it, the job goes on from what was
-    /// kept then
+    /// Begin anew where the same command was stopped; without it, the job goes on from what
+    /// was kept of it by then
     #[arg(long)]
     pub(crate) restart: bool,
     #[command(flatten)]
@@ -108,8 +108,8 @@ pub(crate) struct Build {
     /// Also write what was done, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Begin anew where the same command was stopped; without it, the job goes on from what was
-    /// kept then
+    /// Begin anew where the same command was stopped; without it, the job goes on from what
+    /// was kept of it by then
     #[arg(long)]
     pub(crate) restart: bool,
     #[command(flatten)]

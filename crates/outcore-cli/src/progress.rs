@@ -42,6 +42,8 @@ struct Running {
     total: Option<u64>,
     unit: &'static str,
     began: Instant,
+    /// When the first work was done, and how much was by then: an earlier run may have done it.
+    first: Option<(Instant, u64)>,
     done: u64,
     detail: String,
 }
@@ -120,11 +122,13 @@ impl Observer for Terminal {
             Event::Begin { stage, total, unit } => {
                 state.clear_bar();
                 let (began, detail) = (Instant::now(), String::new());
-                state.running = Some(Running { stage, total, unit, began, done: 0, detail });
+                let (first, done) = (None, 0);
+                state.running = Some(Running { stage, total, unit, began, first, done, detail });
             }
             Event::Advance { done } => {
                 if let Some(running) = &mut state.running {
                     running.done = done;
+                    running.first.get_or_insert((Instant::now(), done));
                 }
                 self.show(&mut state);
             }
@@ -177,8 +181,9 @@ impl Running {
         let amount = |count: u64| {
             if self.unit == "bytes" { format_bytes(count) } else { format_count(count) }
         };
-        let seconds = self.began.elapsed().as_secs_f64();
-        let rate = self.done as f64 / seconds.max(1e-3);
+        let (since, before) = self.first.unwrap_or((self.began, 0));
+        let seconds = since.elapsed().as_secs_f64();
+        let rate = self.done.saturating_sub(before) as f64 / seconds.max(1e-3);
         let unit = if self.unit == "bytes" { String::new() } else { format!(" {}", self.unit) };
         let mut line = format!("{}: {}", self.stage.name(), amount(self.done));
         if let Some(total) = self.total {
@@ -215,6 +220,8 @@ fn bar(running: &Running) -> ProgressBar {
     let style = ProgressStyle::with_template(&template).expect("the template is well formed");
     bar.set_style(style.progress_chars("=> "));
     bar.set_prefix(running.stage.name());
+    bar.set_position(running.first.map_or(0, |(_, done)| done));
+    bar.reset_eta();
     bar.with_elapsed(running.began.elapsed())
 }
 

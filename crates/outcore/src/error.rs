@@ -72,9 +72,10 @@ impl ErrorKind {
 }
 
 /// Where in the input a line went wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Place {
-    /// The file, or `-` for standard input.
+    /// The file, or `-` for standard input. Stored as it is shown.
+    #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     /// Line, from 1.
     pub line: u64,
@@ -88,6 +89,11 @@ pub struct Place {
     pub span: (usize, usize),
     /// What was expected there, for the mark under the line.
     pub expected: String,
+}
+
+/// A path that is no Unicode cannot be stored as it is.
+fn shown<S: serde::Serializer>(path: &Path, to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_str(&path.display())
 }
 
 /// An error: what is wrong, where, the facts behind it, and what to type.

@@ -164,7 +164,8 @@ impl ClusterOptions {
             return memory;
         }
         let on_disk = intervals::memory(graph, threads);
-        if on_disk.total_bytes() < memory.total_bytes() { on_disk } else { memory }
+        let most = on_disk.total_bytes().min(graph.files().cramped().label_bytes);
+        if most < memory.total_bytes() { on_disk } else { memory }
     }
 
     /// Bytes a node that several resolutions take beside those of one.

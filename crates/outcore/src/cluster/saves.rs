@@ -13,20 +13,18 @@ use super::Job;
 use super::bits::Bits;
 use super::start::Given;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{CheckedReader, CheckedWriter, Files};
+use crate::io::{CheckedReader, CheckedWriter, Files, Pace};
 use crate::progress::{Event, Observer, tell};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use xxhash_rust::xxh3::Xxh3;
 
 /// The name of the file.
 pub(crate) const STATE: &str = "state";
 const MAGIC: [u8; 8] = *b"OUTSWEEP";
-/// Saving takes less than one part of so many of the time.
-const SHARE: u32 = 20;
 /// Bytes that are turned into numbers at once.
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -82,9 +80,7 @@ pub(super) struct Saves {
     files: Files,
     directory: PathBuf,
     of: Of,
-    /// When the last one was begun, or the clustering, and what it took.
-    last: Instant,
-    took: Duration,
+    pace: Pace,
     /// What the state on disk needs, and what of it is of no other use any more.
     needed: Vec<PathBuf>,
     outlived: Vec<PathBuf>,
@@ -98,8 +94,7 @@ impl Saves {
             files: job.graph.files().clone(),
             directory: job.scratch.to_path_buf(),
             of: Of::new(job, given),
-            last: Instant::now(),
-            took: Duration::ZERO,
+            pace: Pace::new(job.graph.files().cramped().sweep_save),
             needed: Vec::new(),
             outlived: Vec::new(),
             is_warned: false,
@@ -176,8 +171,7 @@ impl Saves {
 
     /// Whether it is time to save, after a sweep.
     pub(super) fn is_due(&self) -> bool {
-        let every = self.files.cramped().sweep_save;
-        every.is_zero() || self.last.elapsed() >= every.max(SHARE * self.took)
+        self.pace.is_due()
     }
 
     /// Saves counters and arrays, with the paths in the same directory that are needed to go on from them.
@@ -192,9 +186,9 @@ impl Saves {
         observer: &dyn Observer,
         arrays: impl FnOnce(&mut StateWriter) -> Result<()>,
     ) -> Result<()> {
-        self.last = Instant::now();
+        let begin = Instant::now();
         let saved = self.write(counters, &needs, arrays);
-        self.took = self.last.elapsed();
+        self.pace.saved(begin);
         match saved {
             Ok(()) => {
                 self.needed = needs;

@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Version of all files of a graph.
 pub(super) const VERSION: u32 = 1;
-const HEADER_BYTES: usize = 16;
+pub(super) const HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 40;
 const TRAILER_BYTES: usize = 32;
 /// Buffers on their way to the disk, where it takes one at a time.
@@ -99,18 +99,39 @@ pub(super) struct IndexedWriter {
 
 impl IndexedWriter {
     pub(super) fn create(files: &Files, path: &Path, magic: [u8; 8]) -> Result<Self> {
-        let write = files.tuning().write;
-        let buffers = write_buffers(&write).min(WRITE_BUFFERS.max(write.depth));
-        let mut writer = Writer::create(files, path, write.block_bytes, buffers)?;
+        let (block_bytes, buffers) = Self::buffers(files);
+        let mut writer = Writer::create(files, path, block_bytes, buffers)?;
         writer.write(&header(magic))?;
-        Ok(Self {
-            block_offset: writer.position(),
-            writer,
-            path: path.to_path_buf(),
-            magic,
-            entries: Vec::new(),
-            next_node: 0,
-        })
+        Ok(Self::new(writer, path, magic))
+    }
+
+    /// Goes on behind the first `bytes` that another writer has kept. The blocks in them are still to be
+    /// told: [`IndexedWriter::add_block`].
+    pub(super) fn go_on(files: &Files, path: &Path, magic: [u8; 8], bytes: u64) -> Result<Self> {
+        let (block_bytes, buffers) = Self::buffers(files);
+        let writer = Writer::go_on(files, path, bytes, block_bytes, buffers)?;
+        Ok(Self::new(writer, path, magic))
+    }
+
+    fn buffers(files: &Files) -> (usize, usize) {
+        let write = files.tuning().write;
+        (write.block_bytes, write_buffers(&write).min(WRITE_BUFFERS.max(write.depth)))
+    }
+
+    fn new(writer: Writer, path: &Path, magic: [u8; 8]) -> Self {
+        let (path, entries) = (path.to_path_buf(), Vec::new());
+        Self { writer, path, magic, entries, next_node: 0, block_offset: HEADER_BYTES as u64 }
+    }
+
+    /// Keeps what was written for another process; `begun` is of a block that is not ended.
+    pub(super) fn keep(&mut self, begun: &[u8]) -> Result<Sealed> {
+        let bytes = self.writer.keep()?.bytes;
+        Ok(Sealed { bytes, checksum: self.checksum_so_far(begun) })
+    }
+
+    /// Of all blocks, by their checksums, and of one that is not ended.
+    pub(super) fn checksum_so_far(&self, begun: &[u8]) -> u64 {
+        index_checksum(self.magic, &self.entries, begun)
     }
 
     /// Appends to the block that is being written.
@@ -120,10 +141,20 @@ impl IndexedWriter {
 
     /// Ends the block.
     pub(super) fn end_block(&mut self, nodes: u32, arcs: u64, checksum: u64) -> Result<()> {
+        self.add_block(self.writer.position() - self.block_offset, nodes, arcs, checksum)
+    }
+
+    /// Enters a block of `bytes` behind those so far.
+    pub(super) fn add_block(
+        &mut self,
+        bytes: u64,
+        nodes: u32,
+        arcs: u64,
+        checksum: u64,
+    ) -> Result<()> {
         let first_node = u32::try_from(self.next_node).map_err(|_| too_many_nodes(&self.path))?;
         let offset = self.block_offset;
-        self.block_offset = self.writer.position();
-        let bytes = self.block_offset - offset;
+        self.block_offset += bytes;
         self.next_node += u64::from(nodes);
         BlockEntry { first_node, node_count: nodes, arc_count: arcs, offset, bytes, checksum }
             .put(&mut self.entries);

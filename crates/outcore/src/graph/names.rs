@@ -12,12 +12,12 @@
 //! and addresses come in groups with common beginnings. Memory: two blocks and 40 bytes for each
 //! block; reading and writing cost about 10 ns a name. Names hold any bytes.
 
-use super::index::{BlockEntry, IndexedWriter, read_index};
+use super::index::{BlockEntry, HEADER_BYTES, IndexedWriter, read_index};
 use super::{NAMES_MAGIC, names_path};
 use crate::error::{Error, Result};
-use crate::io::{Files, Mode, ReadAhead, Sealed, StoredFile, Tuning};
+use crate::io::{Files, Mode, ReadAhead, SCRATCH_HINT, Sealed, StoredFile, Tuning, Writer};
 use crate::pack::{get_varint, put_varint};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -46,10 +46,13 @@ impl NamesSummary {
     }
 }
 
-/// Writes the names of a graph's nodes; if dropped before [`NamesWriter::finish`], nothing remains.
+/// Writes the names of a graph's nodes; if dropped before [`NamesWriter::finish`], nothing remains but what
+/// was kept.
 pub struct NamesWriter {
     file: IndexedWriter,
     block: Vec<u8>,
+    /// Bytes of it that are in the file.
+    written: usize,
     block_count: u32,
     previous: Vec<u8>,
     block_bytes: usize,
@@ -67,20 +70,86 @@ impl NamesWriter {
 
     pub(super) fn create_with(files: &Files, directory: &Path, block_bytes: usize) -> Result<Self> {
         files.create_directory(directory)?;
-        // A small part of what is written meanwhile: memory for large buffers is better spent there.
-        let mut tuning = files.tuning();
-        let small = Tuning::default().write;
-        tuning.write.block_bytes = tuning.write.block_bytes.min(small.block_bytes);
-        tuning.write.depth = small.depth;
-        let files = files.with_tuning(tuning);
-        Ok(Self {
-            file: IndexedWriter::create(&files, &names_path(directory), NAMES_MAGIC)?,
+        let path = names_path(directory);
+        let file = IndexedWriter::create(&of_small_buffers(files), &path, NAMES_MAGIC)?;
+        Ok(Self::new(file, block_bytes))
+    }
+
+    fn new(file: IndexedWriter, block_bytes: usize) -> Self {
+        Self {
+            file,
             block: Vec::new(),
+            written: 0,
             block_count: 0,
             previous: Vec::new(),
             block_bytes,
             summary: NamesSummary { name_count: 0, name_bytes: 0, bytes: 0, checksum: 0 },
-        })
+        }
+    }
+
+    /// Makes the names so far last, under a temporary name, for another process that goes on with them.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub(crate) fn keep(&mut self) -> Result<Sealed> {
+        self.write_block()?;
+        self.file.keep(&self.block)
+    }
+
+    /// Where the names are that [`NamesWriter::keep`] has left in `directory`, and a finish since then.
+    pub(crate) fn kept_path(files: &Files, directory: &Path) -> PathBuf {
+        Writer::kept_path(files, &names_path(directory))
+    }
+
+    /// Goes on with the names that [`NamesWriter::keep`] has left in `directory`; hands each to `each`.
+    ///
+    /// # Errors
+    /// `CorruptFile` if they are not what was kept; `Io`; what `each` gives.
+    pub(crate) fn reopen(
+        files: &Files,
+        directory: &Path,
+        kept: Sealed,
+        each: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Self> {
+        Self::reopen_with(files, directory, kept, BLOCK_BYTES, each)
+    }
+
+    pub(super) fn reopen_with(
+        files: &Files,
+        directory: &Path,
+        kept: Sealed,
+        block_bytes: usize,
+        mut each: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Self> {
+        let path = names_path(directory);
+        let stored = files.open(&Self::kept_path(files, directory), Mode::Read)?;
+        let of_small = of_small_buffers(files);
+        let file = IndexedWriter::go_on(&of_small, &path, NAMES_MAGIC, kept.bytes)?;
+        let mut names = Self::new(file, block_bytes);
+        let (mut offset, mut bytes, mut at) = (HEADER_BYTES as u64, Vec::new(), 0);
+        loop {
+            let begin = at;
+            if let Some(()) = next_name(&bytes, &mut at, &mut names.previous) {
+                names.block.extend_from_slice(&bytes[begin..at]);
+                names.written = names.block.len();
+                each(&names.previous)?;
+                names.count_name()?;
+                continue;
+            }
+            bytes.drain(..begin);
+            at = 0;
+            let more = kept.bytes.saturating_sub(offset).min(BLOCK_BYTES as u64) as usize;
+            // No name is as long as what is there.
+            if more == 0 || bytes.len() > BLOCK_BYTES {
+                break;
+            }
+            bytes.extend(stored.read_range(offset, more)?);
+            offset += more as u64;
+        }
+        if !bytes.is_empty() || names.file.checksum_so_far(&names.block) != kept.checksum {
+            return Err(Error::corrupt_of(stored.path(), "its checksum is wrong", SCRATCH_HINT));
+        }
+        Ok(names)
     }
 
     /// Appends the next node's name.
@@ -94,16 +163,30 @@ impl NamesWriter {
         self.block.extend_from_slice(&name[shared..]);
         self.previous.truncate(shared);
         self.previous.extend_from_slice(&name[shared..]);
+        self.count_name()
+    }
+
+    /// Counts the name that was appended to the block, and ends that if it is long enough.
+    fn count_name(&mut self) -> Result<()> {
         self.block_count += 1;
         self.summary.name_count += 1;
-        self.summary.name_bytes += name.len() as u64;
+        self.summary.name_bytes += self.previous.len() as u64;
         if self.block.len() >= self.block_bytes { self.end_block() } else { Ok(()) }
     }
 
+    /// Writes what of the block is not in the file.
+    fn write_block(&mut self) -> Result<()> {
+        self.file.write(&self.block[self.written..])?;
+        self.written = self.block.len();
+        Ok(())
+    }
+
     fn end_block(&mut self) -> Result<()> {
-        self.file.write(&self.block)?;
-        self.file.end_block(self.block_count, 0, xxh3_64(&self.block))?;
+        self.write_block()?;
+        let bytes = self.block.len() as u64;
+        self.file.add_block(bytes, self.block_count, 0, xxh3_64(&self.block))?;
         self.block.clear();
+        self.written = 0;
         self.block_count = 0;
         self.previous.clear();
         Ok(())
@@ -120,6 +203,15 @@ impl NamesWriter {
         let Sealed { bytes, checksum } = self.file.finish()?;
         Ok(NamesSummary { bytes, checksum, ..self.summary })
     }
+}
+
+/// Names are a small part of what is written meanwhile: memory for large buffers is better spent there.
+fn of_small_buffers(files: &Files) -> Files {
+    let mut tuning = files.tuning();
+    let small = Tuning::default().write;
+    tuning.write.block_bytes = tuning.write.block_bytes.min(small.block_bytes);
+    tuning.write.depth = small.depth;
+    files.with_tuning(tuning)
 }
 
 /// The names of a graph, open.
@@ -254,17 +346,25 @@ impl BlockOfNames {
 
     /// Decodes the next name of the block.
     fn step(&mut self) -> Option<()> {
-        let shared = get_varint(&self.bytes, &mut self.at)?;
-        let rest = get_varint(&self.bytes, &mut self.at)?;
-        if shared > self.name.len() as u64 || rest > (self.bytes.len() - self.at) as u64 {
-            return None;
-        }
-        let end = self.at + rest as usize;
-        self.name.truncate(shared as usize);
-        self.name.extend_from_slice(&self.bytes[self.at..end]);
-        self.at = end;
+        next_name(&self.bytes, &mut self.at, &mut self.name)?;
         self.left -= 1;
         // The last name ends where the block ends.
-        (self.left > 0 || end == self.bytes.len()).then_some(())
+        (self.left > 0 || self.at == self.bytes.len()).then_some(())
     }
+}
+
+/// Decodes the name at `at` into `name`, which is the one before; `None`, and nothing decoded, if it is not
+/// all there.
+fn next_name(bytes: &[u8], at: &mut usize, name: &mut Vec<u8>) -> Option<()> {
+    let mut next = *at;
+    let shared = get_varint(bytes, &mut next)?;
+    let rest = get_varint(bytes, &mut next)?;
+    if shared > name.len() as u64 || rest > (bytes.len() - next) as u64 {
+        return None;
+    }
+    let end = next + rest as usize;
+    name.truncate(shared as usize);
+    name.extend_from_slice(&bytes[next..end]);
+    *at = end;
+    Some(())
 }

@@ -567,3 +567,54 @@ fn an_error_names_the_file() {
     let error: Error = read(&files).unwrap_err();
     assert_eq!(error.message(), "`graph/arcs` is damaged: block 0: a segment's checksum is wrong");
 }
+
+/// Kept after any number of names, gone on with after others were written behind them, or all.
+#[test]
+fn names_that_are_kept_go_on_to_the_same_file() {
+    let names: Vec<Vec<u8>> =
+        (0..400).map(|i| format!("n{}", i * i % 977 * 1001).into_bytes()).collect();
+    let whole = sim();
+    let summary = write_names(&whole.1, &names, 500).unwrap();
+    let path = Path::new(PATH).join("names");
+    let (mut ends, mut errors) = (0, 0);
+    for count in (0..names.len()).step_by(7) {
+        for more in [0, 60, names.len()] {
+            let (sim, files) = self::sim();
+            let mut writer = NamesWriter::create_with(&files, Path::new(PATH), 500).unwrap();
+            names[..count / 2].iter().for_each(|name| writer.push(name).unwrap());
+            writer.keep().unwrap();
+            names[count / 2..count].iter().for_each(|name| writer.push(name).unwrap());
+            let kept = writer.keep().unwrap();
+            names[count..].iter().take(more).for_each(|name| writer.push(name).unwrap());
+            if more == names.len() {
+                assert_eq!(writer.finish().unwrap(), summary);
+                ends += 1;
+            } else {
+                drop(writer);
+            }
+            let mut again = Vec::new();
+            let reopen = |again: &mut Vec<Vec<u8>>| {
+                NamesWriter::reopen_with(&files, Path::new(PATH), kept, 500, |name| {
+                    again.push(name.to_vec());
+                    Ok(())
+                })
+            };
+            let at = count * 5;
+            let kept_path = NamesWriter::kept_path(&files, Path::new(PATH));
+            if (16..kept.bytes as usize).contains(&at) {
+                sim.damage(&kept_path, at, 4);
+                let error = reopen(&mut Vec::new()).err().unwrap();
+                assert_eq!(error.kind(), ErrorKind::CorruptFile, "{error}");
+                let kept_path = NamesWriter::kept_path(&files, Path::new(PATH));
+                sim.damage(&kept_path, at, 4);
+                errors += 1;
+            }
+            let mut writer = reopen(&mut again).unwrap();
+            assert!(again == names[..count], "{count} {more}");
+            names[count..].iter().for_each(|name| writer.push(name).unwrap());
+            assert_eq!(writer.finish().unwrap(), summary, "{count} {more}");
+            assert!(sim.get(&path) == whole.0.get(&path) && sim.paths().len() == 1);
+        }
+    }
+    assert!(ends > 50 && errors > 50, "{ends} {errors}");
+}

@@ -7,7 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::input::{Fingerprint, SHORT_NAME_BYTES};
-use crate::io::{Files, Mode, SCRATCH_HINT, StoredFile, Writer};
+use crate::io::{Files, Mode, SCRATCH_HINT, Sealed, StoredFile, Writer};
 use std::path::{Path, PathBuf};
 
 /// Buffers being written while one is filled.
@@ -30,6 +30,8 @@ pub(super) struct Queue {
     path: PathBuf,
     bytes: u64,
     pub(super) count: u64,
+    /// Whether it stays when it is used up.
+    is_kept: bool,
 }
 
 impl Queue {
@@ -47,8 +49,9 @@ impl Queue {
         })
     }
 
+    /// Removes the file, unless it is kept.
     pub(super) fn remove(self, files: &Files) -> Result<()> {
-        files.remove(&self.path)
+        if self.is_kept { Ok(()) } else { files.remove(&self.path) }
     }
 }
 
@@ -57,12 +60,36 @@ pub(super) struct QueueWriter {
     writer: Writer,
     path: PathBuf,
     count: u64,
+    is_kept: bool,
 }
 
 impl QueueWriter {
     pub(super) fn create(files: &Files, path: &Path, block_bytes: usize) -> Result<Self> {
-        let writer = Writer::create_scratch(files, path, block_bytes, BUFFERS)?;
-        Ok(Self { writer, path: path.to_path_buf(), count: 0 })
+        let writer = Writer::create_scratch(files, path, block_bytes, BUFFERS)?.hashed();
+        Ok(Self { writer, path: path.to_path_buf(), count: 0, is_kept: false })
+    }
+
+    /// Makes the names so far last, for another process; gives what they are known by, and how many.
+    pub(super) fn keep(&mut self) -> Result<(Sealed, u64)> {
+        self.is_kept = true;
+        Ok((self.writer.keep()?, self.count))
+    }
+
+    /// Lets the file be removed when it is used up.
+    pub(super) fn release(&mut self) {
+        self.is_kept = false;
+    }
+
+    /// Goes on with names that were kept.
+    pub(super) fn go_on(
+        files: &Files,
+        path: &Path,
+        block_bytes: usize,
+        (kept, count): (Sealed, u64),
+    ) -> Result<Self> {
+        let writer = Writer::go_on_scratch(files, path, kept.bytes, block_bytes, BUFFERS)?;
+        let (writer, path) = (writer.checked(kept)?, path.to_path_buf());
+        Ok(Self { writer, path, count, is_kept: true })
     }
 
     /// Appends `count` records made by [`put_name`].
@@ -72,7 +99,8 @@ impl QueueWriter {
     }
 
     pub(super) fn finish(self) -> Result<Queue> {
-        Ok(Queue { path: self.path, bytes: self.writer.finish()?, count: self.count })
+        let Self { writer, path, count, is_kept } = self;
+        Ok(Queue { path, bytes: writer.finish()?, count, is_kept })
     }
 }
 

@@ -15,7 +15,8 @@
 //!
 //! Memory: the table of a share for each thread, or buffers. Disk: 4 bytes a name of an edge, and for each
 //! that is not known 16 (more than 15 bytes long: 20 and its text), then 4. I/O: each of these
-//! is written once and read once or twice, front to back.
+//! is written once and read once or twice, front to back. What has been kept while the input is read
+//! ([`Spill::keep`]) stays until the end, for another process may have to begin with it again.
 
 use super::queue::{Queue, QueueReader, QueueWriter, corrupt, put_name};
 use super::{
@@ -23,10 +24,11 @@ use super::{
 };
 use crate::error::Result;
 use crate::input::{Fingerprint, ParsedChunk};
-use crate::io::{Files, WordReader, WordWriter};
+use crate::io::{Files, Sealed, WordReader, WordWriter};
 use crate::plan::SORT_BYTES_MIN;
 use crate::weight::Weight;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::iter::repeat;
 use std::path::{Path, PathBuf};
 
@@ -50,6 +52,14 @@ const BLOCK_WORDS: u64 = 1 << 15;
 const TICK: u64 = 1 << 16;
 /// Bytes of a buffer, of which each share has a few.
 const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=256 << 10;
+
+/// The files of refs and of weights, and those of shares.
+const REFS: &str = "refs";
+const WEIGHTS: &str = "weights";
+
+fn share_path(directory: &Path, share: usize) -> PathBuf {
+    directory.join(format!("share-{share}"))
+}
 
 /// What names may take.
 #[derive(Debug, Clone, Copy)]
@@ -131,6 +141,8 @@ struct Shares {
     ref_path: PathBuf,
     ref_count: u64,
     queues: Vec<QueueWriter>,
+    /// Whether all files stay when they are used up.
+    is_kept: bool,
 }
 
 /// Refs and shares as written.
@@ -139,20 +151,32 @@ struct Written {
     ref_path: PathBuf,
     ref_count: u64,
     queues: Vec<Queue>,
+    is_kept: bool,
 }
 
 impl Shares {
     fn create(bench: Bench<'_>, directory: &Path, level: u32, count: usize) -> Result<Self> {
         bench.files.create_directory(directory)?;
         let block_bytes = bench.room.block_bytes(count);
-        let queue = |share| {
-            let path = directory.join(format!("share-{share}"));
-            QueueWriter::create(bench.files, &path, block_bytes)
-        };
-        let ref_path = directory.join("refs");
-        let refs = WordWriter::create(bench.files, &ref_path, u64::MAX)?;
+        let queue =
+            |share| QueueWriter::create(bench.files, &share_path(directory, share), block_bytes);
+        let ref_path = directory.join(REFS);
+        let refs = WordWriter::create_hashed(bench.files, &ref_path)?;
         let queues = (0..count).map(queue).collect::<Result<_>>()?;
-        Ok(Self { level, refs, ref_path, ref_count: 0, queues })
+        Ok(Self { level, refs, ref_path, ref_count: 0, queues, is_kept: false })
+    }
+
+    /// Goes on with what was kept.
+    fn go_on(bench: Bench<'_>, directory: &Path, so_far: &SpillSoFar) -> Result<Self> {
+        let block_bytes = bench.room.block_bytes(so_far.queues.len());
+        let queue = |(share, &kept)| {
+            QueueWriter::go_on(bench.files, &share_path(directory, share), block_bytes, kept)
+        };
+        let ref_path = directory.join(REFS);
+        let refs = WordWriter::go_on(bench.files, &ref_path, so_far.refs)?;
+        let queues = so_far.queues.iter().enumerate().map(queue).collect::<Result<_>>()?;
+        let ref_count = so_far.refs.bytes / size_of::<u32>() as u64;
+        Ok(Self { level: 0, refs, ref_path, ref_count, queues, is_kept: true })
     }
 
     /// Where a name goes.
@@ -172,8 +196,8 @@ impl Shares {
     fn finish(self) -> Result<Written> {
         self.refs.finish()?;
         let queues = self.queues.into_iter().map(QueueWriter::finish).collect::<Result<_>>()?;
-        let Self { level, ref_path, ref_count, .. } = self;
-        Ok(Written { level, ref_path, ref_count, queues })
+        let Self { level, ref_path, ref_count, is_kept, .. } = self;
+        Ok(Written { level, ref_path, ref_count, queues, is_kept })
     }
 }
 
@@ -278,7 +302,7 @@ fn resolve(
     first: u32,
     mut on_new: impl FnMut(u64, Fingerprint, &[u8]) -> Result<()>,
 ) -> Result<(Indexes, u32)> {
-    let Written { level, ref_path, ref_count, queues } = written;
+    let Written { level, ref_path, ref_count, queues, is_kept } = written;
     let directory = ref_path.parent().expect("refs are in a directory").to_path_buf();
     let (one, count) = (Bench { room: bench.room.of_one(), ..bench }, queues.len());
     let number = |(share, queue): (usize, Queue)| {
@@ -314,7 +338,7 @@ fn resolve(
     } else {
         shares.into_iter().map(map).collect::<Result<_>>()?
     };
-    Ok((Indexes::open(bench.files, (ref_path, ref_count), paths)?, next))
+    Ok((Indexes::open(bench.files, (ref_path, ref_count, is_kept), paths)?, next))
 }
 
 /// A numbered share while its new names get their indexes.
@@ -391,17 +415,20 @@ struct Indexes {
 }
 
 impl Indexes {
-    fn open(files: &Files, refs: (PathBuf, u64), shares: Vec<(PathBuf, u64)>) -> Result<Self> {
+    fn open(
+        files: &Files,
+        (ref_path, ref_count, is_kept): (PathBuf, u64, bool),
+        shares: Vec<(PathBuf, u64)>,
+    ) -> Result<Self> {
         let reader =
             |(path, count): &(PathBuf, u64)| WordReader::open(files, path, *count, BLOCK_WORDS);
-        Ok(Self {
-            files: files.clone(),
-            refs: reader(&refs)?,
-            shares: shares.iter().map(reader).collect::<Result<_>>()?,
-            paths: std::iter::once(refs.0)
-                .chain(shares.into_iter().map(|(path, _)| path))
-                .collect(),
-        })
+        let refs = WordReader::open(files, &ref_path, ref_count, BLOCK_WORDS)?;
+        let readers = shares.iter().map(reader).collect::<Result<_>>()?;
+        let mut paths: Vec<PathBuf> = shares.into_iter().map(|(path, _)| path).collect();
+        if !is_kept {
+            paths.push(ref_path);
+        }
+        Ok(Self { files: files.clone(), refs, shares: readers, paths })
     }
 
     #[inline]
@@ -416,6 +443,30 @@ impl Indexes {
     fn remove(self) -> Result<()> {
         drop((self.refs, self.shares));
         self.paths.iter().try_for_each(|path| self.files.remove(path))
+    }
+}
+
+/// What a [`Spill`] has on disk while the input is read, for another process that goes on with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SpillSoFar {
+    /// The secret by which names are sent to shares.
+    secret: (u64, u64),
+    refs: Sealed,
+    weights: Sealed,
+    /// And how many names each has.
+    queues: Vec<(Sealed, u64)>,
+}
+
+impl SpillSoFar {
+    /// Whether its files are there, as far as their lengths tell.
+    pub(crate) fn is_there(&self, files: &Files, directory: &Path) -> bool {
+        let has = |path: PathBuf, kept: Sealed| {
+            files.entry(&path).is_ok_and(|entry| entry.bytes >= kept.bytes)
+        };
+        let mut queues = self.queues.iter().enumerate();
+        queues.all(|(share, &(kept, _))| has(share_path(directory, share), kept))
+            && has(directory.join(REFS), self.refs)
+            && has(directory.join(WEIGHTS), self.weights)
     }
 }
 
@@ -447,10 +498,68 @@ impl Spill {
         let bench = Bench { files, hasher: &hasher, room, tick: &|| Ok(()) };
         let rest = name_count.map(|count| count.saturating_sub(index.node_count()));
         let shares = Shares::create(bench, directory, 0, room.shares(rest))?;
-        let weight_path = directory.join("weights");
-        let weights = WordWriter::create(files, &weight_path, u64::MAX)?;
+        let weight_path = directory.join(WEIGHTS);
+        let weights = WordWriter::create_hashed(files, &weight_path)?;
         let files = files.clone();
         Ok(Self { files, index, hasher, shares, weights, weight_path, edge_count: 0 })
+    }
+
+    /// Goes on with what [`Spill::keep`] has left in `directory`; `index` has the names that it had.
+    ///
+    /// # Errors
+    /// `CorruptFile` if the files are not what was kept; `Io`.
+    pub(crate) fn go_on(
+        index: NodeIndex,
+        files: &Files,
+        directory: &Path,
+        room: Room,
+        so_far: &SpillSoFar,
+    ) -> Result<Self> {
+        let (low, high) = so_far.secret;
+        let hasher = Hasher { low, high, shards: 1, numbers: false };
+        let bench = Bench { files, hasher: &hasher, room, tick: &|| Ok(()) };
+        let shares = Shares::go_on(bench, directory, so_far)?;
+        let weight_path = directory.join(WEIGHTS);
+        let weights = WordWriter::go_on(files, &weight_path, so_far.weights)?;
+        let edge_count = so_far.weights.bytes / size_of::<u32>() as u64;
+        let files = files.clone();
+        Ok(Self { files, index, hasher, shares, weights, weight_path, edge_count })
+    }
+
+    /// Makes what it has on disk last, for another process.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub(crate) fn keep(&mut self) -> Result<SpillSoFar> {
+        self.shares.is_kept = true;
+        let queues = self.shares.queues.iter_mut().map(QueueWriter::keep);
+        Ok(SpillSoFar {
+            secret: (self.hasher.low, self.hasher.high),
+            queues: queues.collect::<Result<_>>()?,
+            refs: self.shares.refs.keep()?,
+            weights: self.weights.keep()?,
+        })
+    }
+
+    /// Whether [`Spill::keep`] has been called: then its files stay.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.shares.is_kept
+    }
+
+    /// Lets its files be removed as they are used up.
+    pub(crate) fn release(&mut self) {
+        self.shares.is_kept = false;
+        self.shares.queues.iter_mut().for_each(QueueWriter::release);
+    }
+
+    /// Edges so far.
+    pub(crate) fn edge_count(&self) -> u64 {
+        self.edge_count
+    }
+
+    /// Names that are known, and the memory of their table.
+    pub(crate) fn index(&self) -> &NodeIndex {
+        &self.index
     }
 
     /// Takes the names and weights of edges.
@@ -505,6 +614,7 @@ impl Spill {
         let first = self.index.node_count() as u32;
         drop(self.index);
         self.weights.finish()?;
+        let is_kept = self.shares.is_kept;
         let bench = Bench { files: &self.files, hasher: &self.hasher, room, tick };
         let (written, of_edges) = (self.shares.finish()?, 2 * self.edge_count);
         let (indexes, node_count) =
@@ -512,7 +622,7 @@ impl Spill {
         let path = &self.weight_path;
         let weights = WordReader::open(&self.files, path, self.edge_count, BLOCK_WORDS)?;
         let node_count = u64::from(node_count);
-        let (weight_path, rest) = (self.weight_path, self.edge_count);
+        let (weight_path, rest) = (Some(self.weight_path).filter(|_| !is_kept), self.edge_count);
         Ok(SpilledEdges { indexes, weights, weight_path, rest, node_count })
     }
 }
@@ -521,7 +631,8 @@ impl Spill {
 pub(crate) struct SpilledEdges {
     indexes: Indexes,
     weights: WordReader,
-    weight_path: PathBuf,
+    /// Unless it stays.
+    weight_path: Option<PathBuf>,
     /// Edges still to come.
     rest: u64,
     node_count: u64,
@@ -536,13 +647,15 @@ impl SpilledEdges {
         self.node_count
     }
 
-    /// Removes the files.
+    /// Removes the files but those that are kept.
     ///
     /// # Errors
     /// `Io`.
     pub(crate) fn remove(self) -> Result<()> {
         drop(self.weights);
-        self.indexes.files.remove(&self.weight_path)?;
+        if let Some(path) = &self.weight_path {
+            self.indexes.files.remove(path)?;
+        }
         self.indexes.remove()
     }
 

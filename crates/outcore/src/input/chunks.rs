@@ -31,6 +31,8 @@ pub struct ParsedChunk {
     pub is_node_list: bool,
     pub(super) used: usize,
     pub(super) origin: Origin,
+    /// Where what comes behind it begins, if that is known yet.
+    pub(super) next: Option<Origin>,
     pub(super) lines: u64,
     pub(super) done_bytes: u64,
     pub(super) faults: Vec<Fault>,
@@ -71,7 +73,8 @@ pub(super) enum Message {
 
 /// A file to read, open already or not.
 pub(super) struct Task {
-    pub(super) file: usize,
+    /// Where in it the text begins that is wanted.
+    pub(super) begin: Origin,
     pub(super) path: PathBuf,
     pub(super) input: Option<Input>,
 }
@@ -99,7 +102,7 @@ impl Reader {
                 None => Input::open(&self.files, &task.path, self.workers),
             };
             let result = match opened {
-                Ok(input) => self.read_file(task.file, input),
+                Ok(input) => self.read_file(task.begin, input),
                 Err(error) => Ok(Err(error)),
             };
             match result {
@@ -115,12 +118,40 @@ impl Reader {
         let _ = self.to_parsers.send(Message::End(self.done_bytes));
     }
 
+    /// Comes to the place, whose text is to be read next. Sends chunks of nothing on the way, for the caller
+    /// to see how far it is.
+    fn go_to(&self, place: Origin, input: &mut Input) -> std::result::Result<Result<()>, Gone> {
+        let mut left = match input.go_to(&self.files, place.byte) {
+            Ok(left) => left,
+            Err(error) => return Ok(Err(error)),
+        };
+        while left > 0 {
+            let mut text = self.buffer(0);
+            let mut room = self.chunk_bytes;
+            while left > 0 && room > 0 {
+                let most = (room as u64).min(left) as usize;
+                match input.read(&mut text[..most]) {
+                    // The end of the last line may have been missing.
+                    Ok(0) => left = 0,
+                    Ok(count) => (left, room) = (left - count as u64, room - count),
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
+            let done_bytes = self.done_bytes + input.consumed();
+            self.send(ParsedChunk { text, origin: place, done_bytes, ..Default::default() })?;
+        }
+        Ok(Ok(()))
+    }
+
     fn read_file(
         &mut self,
-        file: usize,
+        begin: Origin,
         mut input: Input,
     ) -> std::result::Result<Result<()>, Gone> {
-        let mut origin = Origin { file, byte: 0, line: 1 };
+        if let Err(error) = self.go_to(begin, &mut input)? {
+            return Ok(Err(error));
+        }
+        let mut origin = begin;
         let mut buffer = self.buffer(0);
         let mut used = 0;
         let mut limit = self.chunk_bytes;
@@ -158,16 +189,18 @@ impl Reader {
             next[..used - end].copy_from_slice(&buffer[end..used]);
             let text = std::mem::replace(&mut buffer, next);
             let done_bytes = self.done_bytes + input.consumed();
+            let next =
+                Origin { byte: origin.byte + end as u64, line: origin.line + lines, ..origin };
             self.send(ParsedChunk {
                 text,
                 used: end,
                 origin,
+                next: Some(next),
                 lines,
                 done_bytes,
                 ..Default::default()
             })?;
-            origin.byte += end as u64;
-            origin.line += lines;
+            origin = next;
             used -= end;
             limit = self.chunk_bytes.max(used);
         }

@@ -342,6 +342,18 @@ impl Input {
         self.position.consumed()
     }
 
+    /// Goes to a byte of the text, before anything else is read: gives how many bytes are still to be read and
+    /// dropped, for only in plain files is it known where it is.
+    pub(super) fn go_to(&mut self, files: &Files, byte: u64) -> Result<u64> {
+        let Decoder::Plain(source) = &mut self.decoder else { return Ok(byte) };
+        if byte > 0 {
+            source.inner = files.open_stream_at(&self.path, byte)?;
+            (source.at, source.filled) = (0, 0);
+            self.position.consumed.store(byte, Ordering::Relaxed);
+        }
+        Ok(0)
+    }
+
     /// The first `bytes` of the text, and whether that is all of it. Before the first read only.
     pub(super) fn peek(&mut self, bytes: usize) -> Result<(&[u8], bool)> {
         let mut filled = self.head.len();

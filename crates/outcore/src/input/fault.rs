@@ -48,7 +48,7 @@ pub(crate) struct Fault {
 }
 
 /// Where a chunk's text comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Origin {
     /// Index of the file.
     pub(crate) file: usize,

@@ -32,10 +32,11 @@ pub use sample::{InputSample, sample};
 pub use transform::WeightTransform;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::io::Files;
+use crate::io::{Files, Sealed, Writer};
 use chunks::{Message, Reader, Task};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use decompress::Input;
+use fault::Origin;
 use format::Format;
 use rejects::Rejects;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ impl Batch {
 }
 
 /// What was read, all files together.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct InputSummary {
     /// Lines, comments and blank ones included.
@@ -96,6 +97,27 @@ impl InputSummary {
             place.line,
             place.column
         ))
+    }
+}
+
+/// How far a reader has come, for another one that goes on from there.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct InputSoFar {
+    /// What was not read yet.
+    next: Origin,
+    /// Bytes of the files, as they are stored, before that.
+    pub(crate) done_bytes: u64,
+    summary: InputSummary,
+    rejects: Option<Sealed>,
+}
+
+impl InputSoFar {
+    /// Whether the rejects of the one before are still there, as far as their length tells.
+    pub(crate) fn has_rejects(&self, files: &Files, path: Option<&Path>) -> bool {
+        let (Some(path), Some(kept)) = (path, self.rejects) else { return path.is_none() };
+        let kept_path = Writer::kept_path(files, path);
+        files.is_regular(&kept_path)
+            && files.entry(&kept_path).is_ok_and(|entry| entry.bytes >= kept.bytes)
     }
 }
 
@@ -131,6 +153,10 @@ pub struct EdgeReader {
     recycle: Sender<Vec<u8>>,
     rejects: Option<Rejects>,
     summary: InputSummary,
+    /// Where the next batch begins, if that is known.
+    next: Option<Origin>,
+    /// Whether text is decompressed again first that another one has read.
+    repeats: bool,
     ended: bool,
     /// What `done_bytes` is after the last chunk.
     end_bytes: Option<u64>,
@@ -144,15 +170,34 @@ impl EdgeReader {
     /// a file is no text, a named column is missing, only some files have weights, or none has any
     /// that could be transformed.
     pub fn open(files: &Files, options: &InputOptions, memory: BatchMemory) -> Result<Self> {
+        Self::go_on(files, options, memory, None)
+    }
+
+    /// As [`EdgeReader::open`], but goes on from where another reader of the same files was.
+    pub(crate) fn go_on(
+        files: &Files,
+        options: &InputOptions,
+        memory: BatchMemory,
+        so_far: Option<&InputSoFar>,
+    ) -> Result<Self> {
         options.check()?;
         let memory = memory.clamped();
         let workers = rayon::current_num_threads();
-        let (formats, tasks) = open_files(files, options, workers)?;
+        let (formats, mut tasks) = open_files(files, options, workers)?;
         let weighted = common_weights(&formats, options)?;
-        let rejects = match &options.rejects {
-            Some(path) => Some(Rejects::create(files, path)?),
-            None => None,
+        let rejects = match (&options.rejects, so_far.and_then(|so_far| so_far.rejects)) {
+            (Some(path), Some(kept)) => Some(Rejects::reopen(files, path, kept)?),
+            (Some(path), None) => Some(Rejects::create(files, path)?),
+            (None, _) => None,
         };
+        let begin = so_far.map(|so_far| so_far.next).unwrap_or_default();
+        if so_far.is_some() {
+            // Files before it are not read; of its own file, the first block has been.
+            tasks.retain(|task| task.begin.file >= begin.file);
+            let first = tasks.first_mut().expect("it is of one of the files");
+            (first.begin, first.input) = (begin, None);
+        }
+        let before = total_bytes(files, options.all_paths().take(begin.file));
         let (to_parsers, chunks) = bounded(memory.chunks);
         let (recycle, recycled) = bounded(2 * memory.chunks + 2);
         let reader = Reader {
@@ -161,24 +206,49 @@ impl EdgeReader {
             workers,
             to_parsers,
             recycled,
-            done_bytes: 0,
+            done_bytes: before.unwrap_or(0),
         };
         // Never joined: it may wait for a pipe that nobody writes to. It ends with the channel.
         std::thread::spawn(move || reader.run(tasks));
+        let summary = so_far.map(|so_far| so_far.summary.clone()).unwrap_or_default();
         Ok(Self {
+            repeats: begin.byte > 0 && formats[begin.file].is_compressed,
             formats,
             weighted,
             stop: options.on_bad_line == OnBadLine::Stop,
-            total_bytes: total_bytes(files, options),
-            done_bytes: 0,
+            total_bytes: total_bytes(files, options.all_paths()),
+            done_bytes: so_far.map_or(0, |so_far| so_far.done_bytes),
             chunks_per_batch: memory.chunks,
             chunks,
             recycle,
             rejects,
-            summary: InputSummary::default(),
+            summary,
+            next: None,
             ended: false,
             end_bytes: None,
         })
+    }
+
+    /// Whether another reader can go on from here.
+    pub(crate) fn can_keep(&self) -> bool {
+        self.next.is_some() && self.rejects.as_ref().is_none_or(Rejects::is_file)
+    }
+
+    /// How far it is, for another reader to go on from, where [`EdgeReader::can_keep`] says so; the rejects
+    /// so far last then.
+    ///
+    /// # Errors
+    /// `Io` and `DiskFull` for the rejects file.
+    pub(crate) fn keep(&mut self) -> Result<InputSoFar> {
+        let rejects = self.rejects.as_mut().map(Rejects::keep).transpose()?.flatten();
+        let next = self.next.expect("it can be kept");
+        let (done_bytes, summary) = (self.done_bytes, self.summary.clone());
+        Ok(InputSoFar { next, done_bytes, summary, rejects })
+    }
+
+    /// Whether text is decompressed again first that another reader has read.
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// The first file with edges, if they have no weights.
@@ -296,6 +366,7 @@ impl EdgeReader {
             }
         }
         self.done_bytes = chunk.done_bytes;
+        self.next = chunk.next;
         self.summary.lines += chunk.lines;
         self.summary.edges += chunk.edge_count() as u64;
         if chunk.is_node_list {
@@ -354,7 +425,8 @@ fn open_files(
         let mut input = Input::open(files, path, if keep { workers } else { 0 })?;
         let format = detect_next(&mut input, options, &formats)?;
         formats.push(format);
-        tasks.push(Task { file, path: path.clone(), input: keep.then_some(input) });
+        let begin = Origin { file, byte: 0, line: 1 };
+        tasks.push(Task { begin, path: path.clone(), input: keep.then_some(input) });
     }
     Ok((formats, tasks))
 }
@@ -433,11 +505,12 @@ fn unweighted(formats: &[FileFormat]) -> Option<&Path> {
     (!is_weighted).then_some(&file.path)
 }
 
-fn total_bytes(files: &Files, options: &InputOptions) -> Option<u64> {
-    let bytes = |path: &PathBuf| {
-        files.is_regular(path).then(|| files.entry(path).ok()).flatten().map(|entry| entry.bytes)
-    };
-    options.all_paths().map(bytes).sum()
+/// Length of all files, if they are regular ones.
+fn total_bytes<'p>(files: &Files, mut paths: impl Iterator<Item = &'p PathBuf>) -> Option<u64> {
+    paths.try_fold(0, |sum, path| {
+        let entry = files.is_regular(path).then(|| files.entry(path).ok()).flatten()?;
+        Some(sum + entry.bytes)
+    })
 }
 
 /// A line for each kind of file.

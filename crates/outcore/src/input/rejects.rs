@@ -6,7 +6,7 @@
 
 use super::fault::escape;
 use crate::error::{Error, Place, Result};
-use crate::io::{Files, Writer};
+use crate::io::{Files, Sealed, Writer};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const BUFFER_BYTES: usize = 256 << 10;
 
 enum Sink {
-    File(Writer),
+    File(Box<Writer>),
     Stream(Box<dyn std::io::Write + Send>),
 }
 
@@ -32,12 +32,31 @@ impl Rejects {
         let sink = if is_special {
             Sink::Stream(files.create_stream(path)?)
         } else {
-            Sink::File(Writer::create(files, path, BUFFER_BYTES, 1)?)
+            Sink::File(Box::new(Writer::create(files, path, BUFFER_BYTES, 1)?.hashed()))
         };
         let row = "path\tline\tcolumn\tbyte\tkind\treason\ttext\n".to_string();
         let mut rejects = Self { sink, path: path.to_path_buf(), row };
         rejects.write()?;
         Ok(rejects)
+    }
+
+    /// Goes on with what [`Rejects::keep`] has left.
+    pub(super) fn reopen(files: &Files, path: &Path, kept: Sealed) -> Result<Self> {
+        let writer = Writer::go_on(files, path, kept.bytes, BUFFER_BYTES, 1)?.checked(kept)?;
+        let (sink, path) = (Sink::File(Box::new(writer)), path.to_path_buf());
+        Ok(Self { sink, path, row: String::new() })
+    }
+
+    /// Makes the lines so far last, under a temporary name, for another process that goes on with them.
+    /// `None` if they go to a pipe or a device.
+    pub(super) fn keep(&mut self) -> Result<Option<Sealed>> {
+        let Sink::File(writer) = &mut self.sink else { return Ok(None) };
+        writer.keep().map(Some)
+    }
+
+    /// Whether they can be kept.
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self.sink, Sink::File(_))
     }
 
     /// Appends one line.

@@ -153,7 +153,7 @@ pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
             format!("`{}` can be read only once, so it cannot be sampled", path.display());
         return Err(Error::new(ErrorKind::Usage, message).hint("write it to a file first"));
     }
-    let total = total_bytes(files, options).unwrap_or(0);
+    let total = total_bytes(files, options.all_paths()).unwrap_or(0);
     let mut formats = Vec::with_capacity(options.paths.len() + 1);
     let mut tally = Tally::default();
     // Of edges, and of nodes.

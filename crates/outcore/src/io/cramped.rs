@@ -23,6 +23,8 @@ pub struct Cramped {
     pub level_arcs: u64,
     /// Time that passes before the state of sweeps is saved again.
     pub sweep_save: Duration,
+    /// Time from one point of reading that is kept to the next.
+    pub read_save: Duration,
 }
 
 impl Cramped {
@@ -36,5 +38,6 @@ impl Cramped {
         label_bytes: u64::MAX,
         level_arcs: u64::MAX,
         sweep_save: Duration::from_secs(60),
+        read_save: Duration::from_secs(60),
     };
 }

@@ -19,12 +19,12 @@ struct DiskFile {
 impl Storage for Disk {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn File>> {
         let mut options = OpenOptions::new();
-        let direct = matches!(mode, Mode::ReadDirect | Mode::CreateDirect);
-        if matches!(mode, Mode::Read | Mode::ReadDirect) {
-            options.read(true);
-        } else {
-            options.write(true).create(true).truncate(true);
-        }
+        let direct = matches!(mode, Mode::ReadDirect | Mode::CreateDirect | Mode::ExtendDirect);
+        match mode {
+            Mode::Read | Mode::ReadDirect => options.read(true),
+            Mode::Create | Mode::CreateDirect => options.write(true).create(true).truncate(true),
+            Mode::Extend | Mode::ExtendDirect => options.write(true),
+        };
         let flags = if matches!(mode, Mode::Read | Mode::ReadDirect) { 0 } else { NO_LINKS };
         with_flags(&mut options, flags);
         if direct && let Some(file) = open_direct(&options, flags, path) {
@@ -62,7 +62,10 @@ impl Storage for Disk {
     }
 
     fn create_directory(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir_all(path)
+        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+        fs::create_dir_all(path)?;
+        missing.iter().filter_map(|made| made.parent()).try_for_each(sync_directory)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {

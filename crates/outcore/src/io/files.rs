@@ -88,7 +88,8 @@ impl Files {
     /// # Errors
     /// `Io` with the path.
     pub fn open(&self, path: &Path, mode: Mode) -> Result<StoredFile> {
-        let verb = if matches!(mode, Mode::Read | Mode::ReadDirect) { "open" } else { "create" };
+        let is_new = matches!(mode, Mode::Create | Mode::CreateDirect);
+        let verb = if is_new { "create" } else { "open" };
         let file = self.storage.open(path, mode).map_err(|e| Error::io(verb, path, e))?;
         let (path, counters) = (path.to_path_buf(), self.counters.clone());
         Ok(StoredFile { file, path, counters, read_depth: self.tuning.read.depth })
@@ -100,6 +101,16 @@ impl Files {
     /// `Io` with the path.
     pub fn open_stream(&self, path: &Path) -> Result<Box<dyn io::Read + Send>> {
         let inner = self.storage.open_stream(path).map_err(|e| Error::io("open", path, e))?;
+        Ok(Box::new(CountedRead { inner, counters: self.counters.clone() }))
+    }
+
+    /// As [`Files::open_stream`], of a regular file, from the byte `at` on.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub(crate) fn open_stream_at(&self, path: &Path, at: u64) -> Result<Box<dyn io::Read + Send>> {
+        let file = self.storage.open(path, Mode::Read).map_err(|e| Error::io("open", path, e))?;
+        let inner = Box::new(ReadFrom { file, at });
         Ok(Box::new(CountedRead { inner, counters: self.counters.clone() }))
     }
 
@@ -352,6 +363,20 @@ impl StoredFile {
     /// `Io` with the path.
     pub fn sync(&self) -> Result<()> {
         self.file.sync().map_err(|e| Error::io("sync", &self.path, e))
+    }
+}
+
+/// Reads a file from a byte on.
+struct ReadFrom {
+    file: Box<dyn File>,
+    at: u64,
+}
+
+impl io::Read for ReadFrom {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(self.at, into)?;
+        self.at += count as u64;
+        Ok(count)
     }
 }
 

@@ -11,6 +11,7 @@ mod cramped;
 mod disk;
 mod files;
 mod memory;
+mod pace;
 mod profile;
 mod ram;
 mod scratch;
@@ -26,6 +27,7 @@ pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};
 pub use files::{Counters, Files, StoredFile};
 pub use memory::share_freed_memory;
 pub(crate) use memory::{give_back_freed, prefetch, reserve_large_pages};
+pub(crate) use pace::Pace;
 pub use profile::{
     Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, Transfer, TransferProfile,
     Tuning, ValidIf,
@@ -54,6 +56,10 @@ pub enum Mode {
     Create,
     /// New or emptied, for writing, past the page cache where the file system can.
     CreateDirect,
+    /// Existing, for writing, with what it holds, through the page cache. A link is an error.
+    Extend,
+    /// Existing, for writing, with what it holds, past the page cache where the file system can.
+    ExtendDirect,
 }
 
 /// What a finished file is known by.
@@ -131,7 +137,7 @@ pub trait Storage: Send + Sync {
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Creates a directory and its parents.
+    /// Creates a directory and its parents, and makes the names of new ones durable.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
     /// Removes an empty directory.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;

@@ -25,7 +25,7 @@ impl Storage for Ram {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn File>> {
         let mut files = locked(&self.files);
         let bytes = match mode {
-            Mode::Read | Mode::ReadDirect => {
+            Mode::Read | Mode::ReadDirect | Mode::Extend | Mode::ExtendDirect => {
                 files.get(path).cloned().ok_or(io::ErrorKind::NotFound)?
             }
             Mode::Create | Mode::CreateDirect => {

@@ -8,13 +8,17 @@
 
 use super::files::part_path;
 use super::memory::{LARGE_PAGE, LargePages};
-use super::{ALIGNMENT, Files, Mode, StoredFile};
+use super::{ALIGNMENT, Files, Mode, SCRATCH_HINT, Sealed, StoredFile};
 use crate::error::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes of a kept file that are read at once to be checked.
+const CHECKED_BYTES: usize = 256 << 10;
 
 /// Bytes that start at a multiple of [`ALIGNMENT`], those of a large page or more in large pages.
 pub struct AlignedBuffer {
@@ -90,12 +94,17 @@ fn write_orders(
 }
 
 /// Writes a file sequentially through threads of its own; the file appears under its name only when
-/// it is complete ([`Writer::finish`]), and is removed if the writer is dropped before.
+/// it is complete ([`Writer::finish`]), and is removed if the writer is dropped before, unless what there
+/// was of it has been kept ([`Writer::keep`]).
 pub struct Writer {
     files: Files,
     path: PathBuf,
     /// Its name until it is finished; empty then.
     written_as: PathBuf,
+    /// Whether it stays under that name.
+    is_kept: bool,
+    /// Of what was handed over, if that is to be known.
+    hash: Option<Box<Xxh3>>,
     /// Closed before it gets its name or is removed: not all systems allow either while it is open.
     file: Option<Arc<StoredFile>>,
     buffer: AlignedBuffer,
@@ -112,7 +121,110 @@ impl Writer {
     /// # Errors
     /// `Io` with the path.
     pub fn create(files: &Files, path: &Path, buffer_bytes: usize, depth: usize) -> Result<Self> {
-        Self::start(files, path, &part_path(path), buffer_bytes, depth)
+        Self::start(files, path, &part_path(path), Self::mode(files), buffer_bytes, depth)
+    }
+
+    /// Goes on behind the first `bytes` of `path` that another writer has kept, finished since or not.
+    ///
+    /// # Errors
+    /// `Io` with the path; `CorruptFile` if there are not so many bytes.
+    pub(crate) fn go_on(
+        files: &Files,
+        path: &Path,
+        bytes: u64,
+        buffer_bytes: usize,
+        depth: usize,
+    ) -> Result<Self> {
+        let part = part_path(path);
+        let kept = Self::kept_path(files, path);
+        if kept != part {
+            files.publish(&kept, &part)?;
+        }
+        Self::extend(files, path, &part, bytes, buffer_bytes, depth)
+    }
+
+    /// As [`Writer::go_on`], for a file made by [`Writer::create_scratch`].
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn go_on_scratch(
+        files: &Files,
+        path: &Path,
+        bytes: u64,
+        buffer_bytes: usize,
+        depth: usize,
+    ) -> Result<Self> {
+        Self::extend(files, path, path, bytes, buffer_bytes, depth)
+    }
+
+    fn extend(
+        files: &Files,
+        path: &Path,
+        written_as: &Path,
+        bytes: u64,
+        buffer_bytes: usize,
+        depth: usize,
+    ) -> Result<Self> {
+        let direct = files.tuning().write.direct;
+        let mode = if direct { Mode::ExtendDirect } else { Mode::Extend };
+        let mut writer = Self::start(files, path, written_as, mode, buffer_bytes, depth)?;
+        writer.is_kept = true;
+        let tail = (bytes % ALIGNMENT as u64) as usize;
+        writer.filled = tail;
+        writer.written = bytes - tail as u64;
+        let into = &mut writer.buffer.bytes_mut()[..tail];
+        files.open(written_as, Mode::Read)?.read_exact_at(writer.written, into)?;
+        Ok(writer)
+    }
+
+    /// Lets [`Writer::keep`] tell the checksum of all bytes; before the first of them.
+    pub(crate) fn hashed(mut self) -> Self {
+        self.hash = Some(Box::default());
+        self
+    }
+
+    /// As [`Writer::hashed`], for a writer that goes on: the bytes that are there must be those that were
+    /// kept.
+    ///
+    /// # Errors
+    /// `CorruptFile` if they are not; `Io`.
+    pub(crate) fn checked(mut self, kept: Sealed) -> Result<Self> {
+        let file = self.files.open(&self.written_as, Mode::Read)?;
+        let (mut at, mut hash, mut bytes) = (0, Box::<Xxh3>::default(), vec![0; CHECKED_BYTES]);
+        while at < self.written {
+            let bytes = &mut bytes[..(self.written - at).min(CHECKED_BYTES as u64) as usize];
+            file.read_exact_at(at, bytes)?;
+            hash.update(bytes);
+            at += bytes.len() as u64;
+        }
+        self.hash = Some(hash);
+        if self.sealed() == kept {
+            return Ok(self);
+        }
+        Err(Error::corrupt_of(file.path(), "its checksum is wrong", SCRATCH_HINT))
+    }
+
+    /// What the bytes so far are known by.
+    fn sealed(&self) -> Sealed {
+        let checksum = self.hash.as_ref().map_or(0, |hash| {
+            let mut hash = hash.clone();
+            hash.update(&self.buffer.bytes()[..self.filled]);
+            hash.digest()
+        });
+        Sealed { bytes: self.position(), checksum }
+    }
+
+    /// Where that is which a writer has kept of `path`: under the name that it had, or under its own if it
+    /// has been finished since.
+    pub(crate) fn kept_path(files: &Files, path: &Path) -> PathBuf {
+        let part = part_path(path);
+        if files.entry(&part).is_ok() { part } else { path.to_path_buf() }
+    }
+
+    /// Removes what a writer has kept of `path` and not finished, if there is anything.
+    pub(crate) fn discard(files: &Files, path: &Path) {
+        // What cannot be removed is written anew by the next one.
+        let _ = files.remove(&part_path(path));
     }
 
     /// As [`Writer::create`], for a file that is of no use to another process: it has its name from
@@ -126,43 +238,78 @@ impl Writer {
         buffer_bytes: usize,
         depth: usize,
     ) -> Result<Self> {
-        Self::start(files, path, path, buffer_bytes, depth)
+        Self::start(files, path, path, Self::mode(files), buffer_bytes, depth)
     }
 
     fn start(
         files: &Files,
         path: &Path,
         written_as: &Path,
+        mode: Mode,
         buffer_bytes: usize,
         depth: usize,
     ) -> Result<Self> {
-        let file = Arc::new(files.open(written_as, Self::mode(files))?);
-        let depth = depth.max(1);
+        let file = Arc::new(files.open(written_as, mode)?);
+        let mut writer = Self {
+            files: files.clone(),
+            path: path.to_path_buf(),
+            written_as: written_as.to_path_buf(),
+            is_kept: false,
+            hash: None,
+            file: Some(file),
+            buffer: AlignedBuffer::new(buffer_bytes),
+            filled: 0,
+            written: 0,
+            orders: None,
+            empty: bounded(0).1,
+            threads: Vec::new(),
+        };
+        writer.begin((0..depth.max(1)).map(|_| AlignedBuffer::new(buffer_bytes)).collect());
+        Ok(writer)
+    }
+
+    /// Starts the threads, with these buffers.
+    fn begin(&mut self, buffers: Vec<AlignedBuffer>) {
+        let depth = buffers.len();
         let (orders, taken) = bounded(depth + 1);
         let (give_back, empty) = bounded(depth + 1);
-        for _ in 0..depth {
-            give_back.send(AlignedBuffer::new(buffer_bytes)).expect("the channel has room");
+        for buffer in buffers {
+            give_back.send(buffer).expect("the channel has room");
         }
         let failed = Arc::new(AtomicBool::new(false));
-        let threads = (0..files.tuning().write.depth.min(depth))
+        self.threads = (0..self.files.tuning().write.depth.min(depth))
             .map(|_| {
                 let (taken, give_back) = (taken.clone(), give_back.clone());
                 let failed = failed.clone();
                 std::thread::spawn(move || write_orders(&taken, &give_back, &failed))
             })
             .collect();
-        Ok(Self {
-            files: files.clone(),
-            path: path.to_path_buf(),
-            written_as: written_as.to_path_buf(),
-            file: Some(file),
-            buffer: AlignedBuffer::new(buffer_bytes),
-            filled: 0,
-            written: 0,
-            orders: Some(orders),
-            empty,
-            threads,
-        })
+        (self.orders, self.empty) = (Some(orders), empty);
+    }
+
+    /// Makes what was written so far last: it is synced under its temporary name, and stays there when the
+    /// writer is dropped. Gives its length, for [`Writer::go_on`], and its checksum if that is known; the
+    /// file may be longer.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub(crate) fn keep(&mut self) -> Result<Sealed> {
+        let (kept, hash) = (self.sealed(), self.hash.clone());
+        let rest = self.buffer.bytes()[..self.filled].to_vec();
+        self.hand_over_rest()?;
+        self.join()?;
+        self.file.as_ref().expect("open until the writer is finished").sync()?;
+        // To the name that it has: so the directory is synced.
+        self.files.publish(&self.written_as, &self.written_as)?;
+        self.is_kept = true;
+        let buffers = self.empty.try_iter().collect();
+        self.begin(buffers);
+        // Written once more with what comes behind it, so that buffers begin at the alignment.
+        self.buffer.bytes_mut()[..rest.len()].copy_from_slice(&rest);
+        self.filled = rest.len();
+        self.written = kept.bytes - rest.len() as u64;
+        self.hash = hash;
+        Ok(kept)
     }
 
     fn mode(files: &Files) -> Mode {
@@ -195,6 +342,9 @@ impl Writer {
     fn hand_over(&mut self, used: usize) -> Result<()> {
         let Ok(next) = self.empty.recv() else { return Err(self.failure()) };
         let buffer = std::mem::replace(&mut self.buffer, next);
+        if let Some(hash) = &mut self.hash {
+            hash.update(&buffer.bytes()[..self.filled]);
+        }
         let file = self.file.clone().expect("open until the writer is finished");
         let offset = self.written;
         self.order(Order { file, buffer, used, offset })?;
@@ -281,7 +431,7 @@ impl Drop for Writer {
         // Not finished: an error or a stop is already on its way to the caller.
         let _ = self.join();
         self.file = None;
-        if !self.written_as.as_os_str().is_empty() {
+        if !self.is_kept && !self.written_as.as_os_str().is_empty() {
             let _ = self.files.remove(&self.written_as);
         }
     }
@@ -440,5 +590,77 @@ impl StoredFile {
             return Err(self.too_short(offset + len as u64));
         }
         Ok(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::sim::Sim;
+    use crate::io::{Transfer, Tuning};
+
+    /// Writes `bytes` in odd pieces.
+    fn write(writer: &mut Writer, bytes: &[u8]) {
+        bytes.chunks(1009).for_each(|piece| writer.write(piece).unwrap());
+    }
+
+    /// What is kept is there after a power loss, and another writer goes on behind it, whatever was
+    /// written since; past the page cache, too.
+    #[test]
+    fn what_a_writer_keeps_another_goes_on_with() {
+        let bytes: Vec<u8> = (0..60_000u32).flat_map(u32::to_le_bytes).collect();
+        let directory = tempfile::tempdir().unwrap();
+        for count in [0, 1, 4095, 4096, 8192, 70_001, 131_072] {
+            let sim = Sim::new();
+            let of_sim = Files::new(Arc::new(sim.clone()));
+            let on_disk = (Files::default(), directory.path().join("file"));
+            for (files, path) in [(of_sim, PathBuf::from("/d/file")), on_disk] {
+                let mut tuning = Tuning::default();
+                tuning.write = Transfer { direct: true, depth: 2, ..tuning.write };
+                let files = files.with_tuning(tuning);
+                sim.track();
+                let mut writer = Writer::create(&files, &path, 8192, 2).unwrap().hashed();
+                write(&mut writer, &bytes[..count / 2]);
+                assert_eq!(writer.keep().unwrap().bytes, count as u64 / 2);
+                write(&mut writer, &bytes[count / 2..count]);
+                let kept = writer.keep().unwrap();
+                assert_eq!(kept.bytes, count as u64);
+                write(&mut writer, &vec![7; 50_000 + count % 7]);
+                match count % 2 {
+                    0 => drop(writer),
+                    _ => drop(writer.finish().unwrap()),
+                }
+                sim.crash(count as u64);
+                let writer = Writer::go_on(&files, &path, kept.bytes, 8192, 2).unwrap();
+                let other = Sealed { checksum: kept.checksum ^ 1, ..kept };
+                let error = writer.checked(other).err().unwrap();
+                assert_eq!(error.kind(), crate::ErrorKind::CorruptFile);
+                let writer = Writer::go_on(&files, &path, kept.bytes, 8192, 2).unwrap();
+                let mut writer = writer.checked(kept).unwrap();
+                write(&mut writer, &bytes[count..]);
+                assert_eq!(writer.sealed().checksum, xxhash_rust::xxh3::xxh3_64(&bytes));
+                assert_eq!(writer.finish().unwrap(), bytes.len() as u64);
+                assert!(files.read(&path).unwrap() == bytes, "{count} bytes were kept");
+                assert!(files.entry(&part_path(&path)).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_remains_of_a_writer_that_was_not_kept() {
+        let sim = Sim::new();
+        let files = Files::new(Arc::new(sim.clone()));
+        let mut writer = Writer::create(&files, Path::new("/file"), 8192, 2).unwrap();
+        write(&mut writer, &[1; 20_000]);
+        drop(writer);
+        assert!(sim.paths().is_empty());
+        let mut writer = Writer::create(&files, Path::new("/file"), 8192, 2).unwrap();
+        writer.keep().unwrap();
+        drop(writer);
+        assert_eq!(sim.paths(), [Path::new("/file.part")]);
+        let error = Writer::go_on(&files, Path::new("/file"), 5000, 8192, 2).err().unwrap();
+        assert_eq!(error.kind(), crate::ErrorKind::CorruptFile);
+        Writer::discard(&files, Path::new("/file"));
+        assert!(sim.paths().is_empty());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Memory: [`BLOCK_WORDS`] at most, three times in a [`WordWriter`] and twice in a [`WordReader`].
 
-use super::{Files, Mode, StoredFile, Writer};
+use super::{Files, Mode, Sealed, StoredFile, Writer};
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -26,6 +26,32 @@ impl WordWriter {
     pub(crate) fn create(files: &Files, path: &Path, count: u64) -> Result<Self> {
         let bytes = count.clamp(1, BLOCK_WORDS) as usize * WORD_BYTES;
         Ok(Self(Writer::create_scratch(files, path, bytes, BUFFERS)?))
+    }
+
+    /// Starts `path`, for any number of words that others may go on behind: [`WordWriter::keep`].
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub(crate) fn create_hashed(files: &Files, path: &Path) -> Result<Self> {
+        Self::create(files, path, u64::MAX).map(|writer| Self(writer.0.hashed()))
+    }
+
+    /// Makes the words so far last.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub(crate) fn keep(&mut self) -> Result<Sealed> {
+        self.0.keep()
+    }
+
+    /// Goes on with words that were kept.
+    ///
+    /// # Errors
+    /// `CorruptFile` if they are not what is there; `Io`.
+    pub(crate) fn go_on(files: &Files, path: &Path, kept: Sealed) -> Result<Self> {
+        let bytes = BLOCK_WORDS as usize * WORD_BYTES;
+        let writer = Writer::go_on_scratch(files, path, kept.bytes, bytes, BUFFERS)?;
+        writer.checked(kept).map(Self)
     }
 
     /// Appends a word.

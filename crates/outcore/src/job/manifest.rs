@@ -4,7 +4,7 @@
 //! It is written whole and under a temporary name each time a stage ends, so a reader finds the one
 //! before or the one after. What it promises to the next job (`resume`) has reached the disk before.
 
-use super::{MadeOf, ReadDone};
+use super::{MadeOf, ReadDone, ReadSoFar};
 use crate::error::Result;
 use crate::io::{Files, Owner, damaged_manifest, manifest_path};
 use crate::progress::Stage;
@@ -97,6 +97,9 @@ pub struct Manifest {
     /// What tells the graph from others, once it is whole: another job may have put one in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<String>,
+    /// What was read so far, until reading is finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub so_far: Option<Box<ReadSoFar>>,
 }
 
 impl Manifest {
@@ -116,6 +119,7 @@ impl Manifest {
             made_of: None,
             read: None,
             graph: None,
+            so_far: None,
         }
     }
 

@@ -8,11 +8,12 @@
 //!  score    match -> match the truth -> score
 //! ```
 //! Temporary files live in one directory below the work directory, whose manifest says which stages are
-//! finished. It is removed when the job ends; a job that is killed leaves it, and one that fails or is told
-//! to stop if the same command can go on from there (`resume`).
+//! finished, and how far reading is (`halfway`). It is removed when the job ends; a job that is killed leaves
+//! it, and one that fails or is told to stop if the same command can go on from there (`resume`).
 
 mod foretell;
 mod given;
+mod halfway;
 mod manifest;
 mod outputs;
 mod present;
@@ -24,6 +25,7 @@ mod score;
 mod weights;
 
 pub use foretell::{GivenSize, plan, plan_given};
+pub use halfway::ReadSoFar;
 pub use manifest::{InputFile, JobKind, Manifest};
 pub use outputs::{check_written, outputs};
 pub use report::{
@@ -42,7 +44,7 @@ use crate::plan::{Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
 use present::Telling;
-use resume::{GRAPH, Left, SWEEPS};
+use resume::{GRAPH, Left, SWEEPS, bytes_in};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -258,7 +260,8 @@ impl<'a> Job<'a> {
         let size = foretell::input_size(&sample, bytes, options)?;
         let plan = foretell::plan_of(size, options.limits, self.clustering, &self.files.tuning())?;
         if let Some(free) = self.files.free_bytes(directory) {
-            plan.check_disk(free, directory)?;
+            // What is there already is a part of what the plan tells.
+            plan.check_disk(free + bytes_in(self.files, directory), directory)?;
         }
         self.plan = Some(plan);
         Ok(())
@@ -334,10 +337,6 @@ impl<'a> Job<'a> {
             let memory = memory.max(least.min(job.limits.memory_bytes));
             let scratch = &scratch.path().join(SWEEPS);
             job.files.create_directory(scratch)?;
-            if let Some((manifest, directory)) = &job.manifest {
-                // The name of that directory lasts from here on, as what is kept in it does.
-                manifest.write(job.files, directory)?;
-            }
             let all = cluster::cluster_from(graph, options, given, memory, scratch, job.observer)?;
             job.report.resumed |= all.iter().any(|found| found.resumed_sweeps > 0);
             let modularity = all.iter().map(|found| format!("{:.4}", found.modularity));
@@ -398,7 +397,7 @@ pub fn build(
         let (scratch, left) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
         let built = job.build(options, left, &scratch, part);
         let built = built.and_then(|()| files.publish_new(part, graph));
-        job.end(scratch, part, built)?;
+        job.end(scratch, options, part, built)?;
         Ok(job.finish())
     })
 }
@@ -504,7 +503,7 @@ pub fn cluster_and_present(
                 let graph = Graph::open(files, &directory)?;
                 job.cluster(&graph, options, telling, &scratch)
             });
-            job.end(scratch, &directory, done)?;
+            job.end(scratch, edges, &directory, done)?;
             Ok(job.finish())
         }),
     }

@@ -3,9 +3,10 @@
 //! Index and sort share the memory of the read stage: the sort takes what the index leaves, and
 //! writes a run early when the index needs more. When even the least sort has no room beside the index,
 //! names that are new from then on go to disk (`ids::spill`), and so do all edges; they are numbered and
-//! sorted when the input has been read.
+//! sorted when the input has been read. What was read so far is kept on the way (`halfway`).
 
-use super::resume::{Left, RUNS};
+use super::halfway::ReadSoFar;
+use super::resume::{Left, RUNS, SPILLED};
 use super::runs::{Numbered, take_runs};
 use super::weights::{SelfScores, Side, Thresholds};
 use super::{InputReport, Job, JobOptions, Normalize};
@@ -15,17 +16,19 @@ use crate::ids::{NodeIndex, Room, Spill, SpilledEdges};
 use crate::input::{
     self, Batch, BatchMemory, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
 };
-use crate::io::{Cramped, Scratch, Tuning};
+use crate::io::{Cramped, Pace, Scratch, Tuning};
 use crate::plan::{CHUNK_BYTES, SORT_BYTES_MIN};
 use crate::progress::{Event, Stage, tell};
 use crate::sort::{Record, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use crate::weight::Weight;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// What became of edges, beside those that are arcs now.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Fate {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Fate {
     below: u64,
     above: u64,
     self_hits: u64,
@@ -53,10 +56,16 @@ where
     R: Record + From<ArcRecord> + Into<ArcRecord>,
     R::Key: Into<u128> + TryFrom<u128>,
 {
+    let spilled = scratch.path().join(SPILLED);
     let mut numbered = match left {
         Left::Runs(read) => take_runs::<R>(job, *read, scratch)?,
-        _ => read_all::<R>(job, options, scratch, directory)?,
+        Left::SoFar(so_far) => read_all::<R>(job, options, Some(&so_far), scratch, directory)?,
+        _ => read_all::<R>(job, options, None, scratch, directory)?,
     };
+    // All names are numbered, which the manifest says.
+    if job.files.entry(&spilled).is_ok() {
+        job.files.remove_all(&spilled);
+    }
     let graph = job.stage(Stage::Merge, |job| {
         let beside = numbered.score_bytes();
         let merge_bytes = job.limits.merge_bytes_beside(beside, &job.files.tuning());
@@ -86,10 +95,11 @@ where
     Ok(graph)
 }
 
-/// The stage that reads the input.
+/// The stage that reads the input, or the rest of it.
 fn read_all<R>(
     job: &mut Job<'_>,
     options: &JobOptions,
+    so_far: Option<&ReadSoFar>,
     scratch: &Scratch,
     directory: &Path,
 ) -> Result<Numbered<R>>
@@ -99,7 +109,7 @@ where
 {
     job.preflight(options, scratch.path())?;
     job.stage(Stage::Read, |job| {
-        let read = read::<R>(job, options, scratch, directory);
+        let read = read::<R>(job, options, so_far, scratch, directory);
         let mut numbered = match (read, job.check_inputs(options)) {
             (read, Ok(())) => read?,
             (Ok(_), Err(changed)) => return Err(changed),
@@ -122,6 +132,10 @@ where
             let edges = format_counted(dropped, "edge", "edges");
             summary += &format!(", {edges} dropped by weight");
         }
+        if let Some(so_far) = so_far {
+            let done = format_bytes(so_far.input.done_bytes);
+            summary += &format!(", the first {done} taken over from a run that was stopped");
+        }
         Ok((numbered, summary))
     })
 }
@@ -130,15 +144,15 @@ where
 fn read<R>(
     job: &mut Job<'_>,
     options: &JobOptions,
+    so_far: Option<&ReadSoFar>,
     scratch: &Scratch,
     directory: &Path,
 ) -> Result<Numbered<R>>
 where
     R: Record + From<ArcRecord>,
+    R::Key: Into<u128> + TryFrom<u128>,
 {
-    let mut reading = Reading::new(job, options, scratch, directory)?;
-    let (total, unit) = (reading.reader.total_bytes(), "bytes");
-    tell(job.observer, Event::Begin { stage: Stage::Read, total, unit })?;
+    let mut reading = Reading::new(job, options, so_far, scratch, directory)?;
     let mut batch = Batch::default();
     while reading.reader.next_batch(&mut batch)? {
         let (edges, listed) = batch.edges_and_nodes();
@@ -149,9 +163,26 @@ where
             tell(job.observer, Event::Detail { text: "names go to disk: memory is full of them" })?;
             reading.spill(job)?;
         }
+        reading.keep(job)?;
     }
     reading.number_spilled(job)?;
     reading.finish(job)
+}
+
+/// The input, or the rest of it.
+fn open_reader(
+    job: &Job<'_>,
+    options: &JobOptions,
+    so_far: Option<&ReadSoFar>,
+) -> Result<EdgeReader> {
+    let chunk_bytes = job.files.cramped().chunk_bytes.min(CHUNK_BYTES as usize);
+    let memory = BatchMemory { chunk_bytes, chunks: job.limits.batch_chunks() };
+    let input = so_far.map(|so_far| &so_far.input);
+    let reader = EdgeReader::go_on(job.files, &options.input, memory, input)?;
+    match (options.weight_option(), reader.unweighted()) {
+        (Some(option), Some(path)) => Err(input::has_no_weights(path, option)),
+        _ => Ok(reader),
+    }
 }
 
 /// Edges of a batch of those whose names were on disk.
@@ -175,6 +206,10 @@ struct Reading<'a, R: Record> {
     names_of: NamesOf,
     node_count: u64,
     directory: PathBuf,
+    runs: PathBuf,
+    pace: Pace,
+    /// Times that it was kept.
+    turn: u32,
     /// Of the names of each chunk.
     indexes: Vec<Vec<u32>>,
     names: NamesWriter,
@@ -187,47 +222,110 @@ struct Reading<'a, R: Record> {
     names_on_disk: u64,
 }
 
-impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
+impl<'a, R> Reading<'a, R>
+where
+    R: Record + From<ArcRecord>,
+    R::Key: Into<u128> + TryFrom<u128>,
+{
+    /// Begins, or goes on from what an earlier job has read.
     fn new(
         job: &Job<'_>,
         options: &'a JobOptions,
+        so_far: Option<&ReadSoFar>,
         scratch: &Scratch,
         directory: &Path,
     ) -> Result<Self> {
         let limits = job.limits;
-        let chunk_bytes = job.files.cramped().chunk_bytes.min(CHUNK_BYTES as usize);
-        let chunks = limits.batch_chunks();
-        let memory = BatchMemory { chunk_bytes, chunks };
-        let reader = EdgeReader::open(job.files, &options.input, memory)?;
-        if let (Some(option), Some(path)) = (options.weight_option(), reader.unweighted()) {
-            return Err(input::has_no_weights(path, option));
-        }
+        let reader = open_reader(job, options, so_far)?;
         // What decompression keeps is the input's choice, so it is known only now.
         let window_bytes = reader.window_bytes();
         let sort_bytes = limits
             .sort_bytes(window_bytes)
             .ok_or_else(|| window_too_large(limits.memory_bytes, window_bytes))?;
         let is_scored = options.normalize == Normalize::SelfScore;
+        let (total, unit) = (reader.total_bytes(), "bytes");
+        tell(job.observer, Event::Begin { stage: Stage::Read, total, unit })?;
         let runs = scratch.path().join(RUNS);
         job.files.create_directory(&runs)?;
-        Ok(Self {
+        let mut index = NodeIndex::new(limits.threads, limits.read_bytes());
+        let mut scores = is_scored.then(|| SelfScores::new(limits.read_bytes()));
+        let (names, sorter) = match so_far {
+            None => {
+                let sorter = Sorter::new(job.files, &runs, sort_bytes, limits.threads)?;
+                (NamesWriter::create(job.files, directory)?, sorter)
+            }
+            Some(so_far) => {
+                job.tell_of(so_far, &reader)?;
+                so_far.check_memory(limits, window_bytes)?;
+                so_far.take_scores(job.files, &runs, scores.as_mut())?;
+                let sorter = so_far.take_runs(job.files, &runs, sort_bytes, limits.threads)?;
+                (so_far.take_names(job, directory, &mut index)?, sorter)
+            }
+        };
+        let mut reading = Self {
             options,
             tuning: job.files.tuning(),
             cramped: job.files.cramped(),
             reader,
-            names_of: NamesOf::Index(NodeIndex::new(limits.threads, limits.read_bytes())),
-            node_count: 0,
-            directory: scratch.path().join("names"),
+            names_of: NamesOf::Index(index),
+            node_count: so_far.map_or(0, |so_far| so_far.node_count),
+            directory: scratch.path().join(SPILLED),
+            runs,
+            pace: Pace::new(job.files.cramped().read_save),
+            turn: so_far.map_or(0, |so_far| so_far.turn),
             indexes: Vec::new(),
-            names: NamesWriter::create(job.files, directory)?,
-            scores: is_scored.then(|| SelfScores::new(limits.read_bytes())),
-            sorter: Sorter::new(job.files, &runs, sort_bytes, limits.threads)?,
+            names,
+            scores,
+            sorter,
             sort_bytes,
             thresholds: Thresholds::new(options),
-            fate: Fate::default(),
-            listed_only: 0,
+            fate: so_far.map_or(Fate::default(), |so_far| so_far.fate),
+            listed_only: so_far.map_or(0, |so_far| so_far.listed_only),
             names_on_disk: 0,
-        })
+        };
+        reading.make_room()?;
+        if let Some(so_far) = so_far.and_then(|so_far| so_far.spill.as_ref()) {
+            reading.spill_with(|index, directory, room| {
+                Spill::go_on(index, job.files, directory, room, so_far)
+            })?;
+        }
+        Ok(reading)
+    }
+
+    /// Keeps what was read so far, if it is time.
+    fn keep(&mut self, job: &mut Job<'_>) -> Result<()> {
+        if !(self.pace.is_due() && self.reader.can_keep() && job.can_keep()) {
+            return Ok(());
+        }
+        let begin = Instant::now();
+        let (index_bytes, spill) = match &mut self.names_of {
+            NamesOf::Index(index) => (index.memory_bytes(), None),
+            NamesOf::Disk(spill) => (spill.index().memory_bytes(), Some(spill.keep()?)),
+            NamesOf::Done => unreachable!("the input has not been read to its end"),
+        };
+        self.turn += 1;
+        let scores_path = self.runs.join(ReadSoFar::scores(self.turn));
+        let scores = self.scores.as_ref().map(|scores| scores.keep(job.files, &scores_path));
+        self.sorter.write_collected()?;
+        let so_far = ReadSoFar {
+            turn: self.turn,
+            node_count: self.node_count,
+            listed_only: self.listed_only,
+            fate: self.fate,
+            names: self.names.keep()?,
+            runs: self.sorter.keep(&ReadSoFar::index(self.turn))?,
+            scores: scores.transpose()?,
+            spill,
+            memory_bytes: self.options.limits.memory_bytes,
+            index_bytes,
+            is_used_up: false,
+            // Last: their file lies beside the result, and is removed if nothing is promised.
+            input: self.reader.keep()?,
+            checksum: 0,
+        };
+        job.promise(so_far)?;
+        self.pace.saved(begin);
+        Ok(())
     }
 
     /// Numbers the names of edges, and hands their arcs to the sort; or sets them aside.
@@ -291,12 +389,21 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
 
     /// Lets names go to disk from here on. The sort gives up its memory to their buffers.
     fn spill(&mut self, job: &Job<'_>) -> Result<()> {
+        let expected = job.plan.as_ref().map(|plan| plan.input.node_count);
+        self.spill_with(|index, directory, room| {
+            Spill::new(index, job.files, directory, room, expected)
+        })
+    }
+
+    fn spill_with(
+        &mut self,
+        begin: impl FnOnce(NodeIndex, &Path, Room) -> Result<Spill>,
+    ) -> Result<()> {
         let NamesOf::Index(index) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
             return Ok(());
         };
         self.sorter.set_aside()?;
-        let expected = job.plan.as_ref().map(|plan| plan.input.node_count);
-        let spill = Spill::new(index, job.files, &self.directory, self.room(), expected)?;
+        let spill = begin(index, &self.directory, self.room())?;
         self.names_of = NamesOf::Disk(Box::new(spill));
         Ok(())
     }
@@ -308,10 +415,14 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     }
 
     /// Numbers the names that went to disk, and hands the arcs of their edges to the sort.
-    fn number_spilled(&mut self, job: &Job<'_>) -> Result<()> {
-        let NamesOf::Disk(spill) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
+    fn number_spilled(&mut self, job: &mut Job<'_>) -> Result<()> {
+        let NamesOf::Disk(mut spill) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
             return Ok(());
         };
+        if spill.is_kept() && !job.has_room_for_spilled(&self.directory, spill.edge_count()) {
+            job.take_back()?;
+            spill.release();
+        }
         let done = self.reader.done_bytes();
         let tick = || tell(job.observer, Event::Advance { done });
         tell(job.observer, Event::Detail { text: "numbering names on disk" })?;

@@ -3,7 +3,8 @@
 //! ```text
 //!  WORK-DIR/.RESULT.outcore/
 //!    manifest.json   what the files here are made of, and the stages that are finished
-//!    runs/           runs, their index, self scores: when the stage `read` is finished, until `merge` is
+//!    runs/           runs, their index, self scores: when the stage `read` is finished, until `merge` is;
+//!                    before that those of the last point that was kept (`halfway`)
 //!    graph/names     the same
 //!    graph/          whole when the stage `merge` is; of a job that builds a graph, `GRAPH.part` beside it
 //!    sweeps/         what the clustering has come to (`cluster::saves`); it says itself of what it is
@@ -12,11 +13,11 @@
 //! promises. The next job goes on if inputs (path, length, time of the last change), options of reading
 //! and version are the same; else it begins anew, and says why.
 
-use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, scratch_name};
+use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, ReadSoFar, scratch_name};
 use crate::cluster::STATE;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Graph, Names};
-use crate::io::{Entry, Files, Owner, Scratch, Sealed};
+use crate::io::{Entry, Files, Owner, Scratch, Sealed, Writer};
 use crate::progress::{Event, Stage, tell};
 use crate::sort::check_kept;
 use crate::units::{format_bytes, format_count, format_counted};
@@ -28,9 +29,12 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(super) const GRAPH: &str = "graph";
 /// The directory of the clustering, where its sweeps are kept.
 pub(super) const SWEEPS: &str = "sweeps";
-/// The directory of runs, and in it the file of self scores.
+/// The directory of runs, and in it the index of these, and the file of self scores.
 pub(super) const RUNS: &str = "runs";
+pub(super) const INDEX: &str = "runs";
 pub(super) const SCORES: &str = "scores";
+/// The directory of names that have no room in memory.
+pub(super) const SPILLED: &str = "names";
 
 /// What a graph is made of: a job with the same may go on from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,8 +127,7 @@ impl ReadDone {
     }
 
     fn own_checksum(&self) -> u64 {
-        let blank = Self { checksum: 0, ..self.clone() };
-        xxh3_64(&serde_json::to_vec(&blank).expect("numbers and text are JSON"))
+        checksum_of(&Self { checksum: 0, ..self.clone() })
     }
 
     /// Why the merge cannot go on from it, if it cannot; for all but what is inside of files.
@@ -143,15 +146,22 @@ impl ReadDone {
         if self.scores.is_some_and(|scores| bytes() != scores.bytes) {
             return Some("the self scores that were there are gone".into());
         }
-        let runs = check_kept(files, &directory.join(RUNS), self.runs?);
+        let runs = check_kept(files, &directory.join(RUNS), (INDEX, self.runs?));
         runs.err().map(|error| error.message().to_owned())
     }
+}
+
+/// Of a part of a manifest, whose own checksum is 0.
+pub(super) fn checksum_of(blank: &impl Serialize) -> u64 {
+    xxh3_64(&serde_json::to_vec(blank).expect("numbers and text are JSON"))
 }
 
 /// What an earlier job has left.
 #[derive(Debug)]
 pub(super) enum Left {
     Nothing,
+    /// A part of the input is read.
+    SoFar(Box<ReadSoFar>),
     /// The input is read, and all runs are made.
     Runs(Box<ReadDone>),
     /// The graph is whole.
@@ -163,17 +173,39 @@ impl Left {
     fn names(&self) -> &'static [&'static str] {
         match self {
             Self::Nothing => &[],
-            Self::Runs(_) => &[RUNS, GRAPH],
+            Self::SoFar(so_far) if so_far.spill.is_some() => &[RUNS, GRAPH, SPILLED],
+            Self::SoFar(_) | Self::Runs(_) => &[RUNS, GRAPH],
             Self::Graph => &[GRAPH, SWEEPS],
         }
     }
 
     /// What that is for people.
-    fn what(&self) -> &'static str {
+    fn what(&self, inputs: &[InputFile]) -> String {
+        let files = format_counted(inputs.len() as u64, "file", "files");
         match self {
-            Self::Nothing => "nothing",
-            Self::Runs(_) => "the runs",
-            Self::Graph => "the graph",
+            Self::Nothing => "nothing".into(),
+            Self::SoFar(so_far) => {
+                let all = inputs.iter().filter_map(|input| input.bytes).sum();
+                let (done, all) = (format_bytes(so_far.input.done_bytes), format_bytes(all));
+                format!("the input read so far ({done} of {all} in {files})")
+            }
+            Self::Runs(_) => format!("the runs of {files}"),
+            Self::Graph => format!("the graph of {files}"),
+        }
+    }
+
+    /// Whether the next job could come further with it than one that met `error`.
+    fn is_of_use(&self, error: &Error) -> bool {
+        match error.kind() {
+            // What is damaged would be so again.
+            ErrorKind::CorruptFile => false,
+            ErrorKind::Interrupted
+            | ErrorKind::Io
+            | ErrorKind::DiskFull
+            | ErrorKind::DiskTooSmall
+            | ErrorKind::MemoryTooSmall => true,
+            // What is wrong with the input, too.
+            _ => !matches!(self, Self::SoFar(_)),
         }
     }
 }
@@ -188,7 +220,12 @@ impl Manifest {
             Some(read) if self.made_of.is_some() && read.runs.is_some() => {
                 Left::Runs(Box::new(read.clone()))
             }
-            _ => Left::Nothing,
+            _ => match &self.so_far {
+                Some(so_far) if self.made_of.is_some() && !so_far.is_used_up => {
+                    Left::SoFar(so_far.clone())
+                }
+                _ => Left::Nothing,
+            },
         }
     }
 }
@@ -242,6 +279,7 @@ impl Job<'_> {
         };
         let fault = || match &left {
             Left::Nothing => None,
+            Left::SoFar(so_far) => so_far.fault(self.files, edges, directory, graph),
             Left::Runs(read) => read.fault(self.files, directory, graph),
             Left::Graph => match Graph::open(self.files, graph) {
                 Err(error) => Some(error.message().to_owned()),
@@ -253,7 +291,8 @@ impl Job<'_> {
         };
         // They were written while the input was read.
         let rejects = || {
-            let path = edges.input.rejects.as_ref().filter(|path| !self.files.is_regular(path))?;
+            let finished = edges.input.rejects.as_ref().filter(|_| !matches!(left, Left::SoFar(_)));
+            let path = finished.filter(|path| !self.files.is_regular(path))?;
             Some(format!("`{}` is not there any more", path.display()))
         };
         let reason = match &manifest.made_of {
@@ -270,6 +309,7 @@ impl Job<'_> {
         manifest.stages_done.retain(|stage| matches!(stage, Stage::Read | Stage::Merge));
         manifest.read.clone_from(&earlier.read);
         manifest.graph.clone_from(&earlier.graph);
+        manifest.so_far.clone_from(&earlier.so_far);
         Ok(left)
     }
 
@@ -289,6 +329,7 @@ impl Job<'_> {
     pub(super) fn end<T>(
         &mut self,
         scratch: Scratch,
+        edges: &JobOptions,
         graph: &Path,
         result: Result<T>,
     ) -> Result<T> {
@@ -297,23 +338,33 @@ impl Job<'_> {
             Err(error) => error,
         };
         let (mut manifest, _) = self.manifest.take().expect("made with the directory");
-        // What is damaged would be so again.
-        let is_sound = error.kind() != ErrorKind::CorruptFile;
-        let left = if is_sound { manifest.left() } else { Left::Nothing };
+        let left = Some(manifest.left()).filter(|left| left.is_of_use(&error));
+        let left = left.unwrap_or(Left::Nothing);
         if matches!(left, Left::Nothing) {
             drop(scratch);
             if self.files.entry(graph).is_ok() {
                 self.files.remove_all(graph);
+            }
+            if let (Some(path), Some(_)) = (&edges.input.rejects, &manifest.so_far) {
+                Writer::discard(self.files, path);
             }
             return Err(error);
         }
         let directory = scratch.path().to_path_buf();
         manifest.owner = Owner::nobody();
         scratch.keep(&manifest.to_bytes(), left.names());
-        let inputs = manifest.made_of.as_ref().map_or(0, |made| made.inputs.len() as u64);
-        let what = format!("{} of {}", left.what(), format_counted(inputs, "file", "files"));
-        let sweeps = if has_sweeps(self.files, &directory) { " and the sweeps so far" } else { "" };
-        Err(error.kept(self.told(&(what + sweeps), &directory, graph)))
+        let mut what = left.what(manifest.made_of.as_ref().map_or(&[][..], |made| &made.inputs));
+        if has_sweeps(self.files, &directory) {
+            what += " and the sweeps so far";
+        }
+        let mut places = vec![directory.clone()];
+        if !graph.starts_with(&directory) {
+            places.push(graph.to_path_buf());
+        }
+        if let (Left::SoFar(_), Some(path)) = (&left, &edges.input.rejects) {
+            places.push(Writer::kept_path(self.files, path));
+        }
+        Err(error.kept(self.told(&what, &places)))
     }
 
     /// Ends a clustering of a graph that was there. After an error, sweeps that were saved stay.
@@ -332,18 +383,20 @@ impl Job<'_> {
         }
         manifest.owner = Owner::nobody();
         scratch.keep(&manifest.to_bytes(), &[SWEEPS]);
-        Err(error.kept(self.told("the sweeps so far", &directory, &directory)))
+        Err(error.kept(self.told("the sweeps so far", &[directory])))
     }
 
     /// What was kept, and what to do about it.
-    fn told(&self, what: &str, directory: &Path, graph: &Path) -> String {
-        let is_inside = graph.starts_with(directory);
-        let mut bytes = bytes_in(self.files, directory);
-        let mut place = format!("`{}`", directory.display());
-        if !is_inside {
-            bytes += bytes_in(self.files, graph);
-            place += &format!(" and `{}`", graph.display());
-        }
+    fn told(&self, what: &str, places: &[PathBuf]) -> String {
+        let bytes: u64 = places.iter().map(|path| bytes_in(self.files, path)).sum();
+        let places: Vec<String> =
+            places.iter().map(|path| format!("`{}`", path.display())).collect();
+        let (last, first) = places.split_last().expect("the directory is one of them");
+        let place = if first.is_empty() {
+            last.clone()
+        } else {
+            format!("{} and {last}", first.join(", "))
+        };
         format!(
             "{what} in {place} ({}); the same command goes on from there, `--restart` begins anew",
             format_bytes(bytes)
@@ -384,12 +437,13 @@ fn changed(before: &InputFile, now: &InputFile) -> Error {
     }
 }
 
-/// Length of all files in a directory.
-fn bytes_in(files: &Files, directory: &Path) -> u64 {
-    let entries = files.list(directory).unwrap_or_default();
-    let of = |entry: &Entry| match entry.is_directory {
-        true => bytes_in(files, &entry.path),
-        false => entry.bytes,
-    };
-    entries.iter().map(of).sum()
+/// Length of a file, or of all files in a directory.
+pub(super) fn bytes_in(files: &Files, path: &Path) -> u64 {
+    match files.entry(path) {
+        Ok(Entry { is_directory: true, .. }) => {
+            let entries = files.list(path).unwrap_or_default();
+            entries.iter().map(|entry| bytes_in(files, &entry.path)).sum()
+        }
+        found => found.map_or(0, |entry| entry.bytes),
+    }
 }

@@ -3,10 +3,10 @@
 //! Runs, their index and self scores lie in one directory; names are in that of the graph. All are synced
 //! before the manifest promises them.
 
-use super::resume::{RUNS, SCORES};
+use super::resume::{INDEX, RUNS, SCORES};
 use super::weights::SelfScores;
 use super::{Job, ReadDone};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Scratch, Sealed};
 use crate::progress::{Event, Stage, tell};
 use crate::sort::{Record, Sorter};
@@ -31,6 +31,17 @@ impl<R: Record> Numbered<R> {
     }
 }
 
+/// The error for what an earlier job has left if there is too little memory for it now.
+pub(super) fn made_with(error: Error, memory_bytes: u64) -> Error {
+    match error.kind() {
+        ErrorKind::MemoryTooSmall => error.hint(format!(
+            "use `--memory {}`, with which they were made, or `--restart`",
+            size_to_type(memory_bytes)
+        )),
+        _ => error,
+    }
+}
+
 /// Takes over what an earlier job has read.
 pub(super) fn take_runs<R>(
     job: &mut Job<'_>,
@@ -47,22 +58,16 @@ where
         let directory = scratch.path().join(RUNS);
         let (names, runs) = (read.names, read.runs.expect("taken over for its runs"));
         let (files, limits, node_count) = (job.files, job.limits, read.node_count);
-        let scores = read
-            .scores
-            .map(|sealed| SelfScores::reopen(files, &directory.join(SCORES), sealed, node_count));
-        let scores = scores.transpose()?;
+        let mut scores = read.scores.map(|_| SelfScores::new(8 * node_count));
+        if let (Some(scores), Some(sealed)) = (&mut scores, read.scores) {
+            scores.reopen(files, &directory.join(SCORES), sealed, node_count)?;
+        }
         let score_bytes = scores.as_ref().map_or(0, SelfScores::memory_bytes);
         let too_small = || limits.too_small(node_count, "the input has");
         let budget =
             limits.merge_bytes_beside(score_bytes, &files.tuning()).ok_or_else(too_small)?;
-        let sorter = Sorter::reopen(files, &directory, runs, budget, limits.threads);
-        let sorter = sorter.map_err(|error| match error.kind() {
-            ErrorKind::MemoryTooSmall => error.hint(format!(
-                "use `--memory {}`, with which they were made, or `--restart`",
-                size_to_type(read.memory_bytes)
-            )),
-            _ => error,
-        })?;
+        let sorter = Sorter::reopen(files, &directory, (INDEX, runs), budget, limits.threads);
+        let sorter = sorter.map_err(|error| made_with(error, read.memory_bytes))?;
         job.tell_again(read)?;
         let numbered = Numbered { sorter, node_count, scores, names, warnings: Vec::new() };
         Ok((numbered, "the runs of a run that was stopped are taken over".into()))
@@ -97,7 +102,7 @@ impl Job<'_> {
         if manifest.made_of.is_none() {
             return Ok(());
         }
-        let runs = numbered.sorter.keep()?;
+        let runs = numbered.sorter.keep(INDEX)?;
         let path = scratch.path().join(RUNS).join(SCORES);
         let scores = numbered.scores.as_ref().filter(|_| runs.is_some());
         let scores = scores.map(|scores| scores.keep(self.files, &path));
@@ -112,6 +117,7 @@ impl Job<'_> {
             checksum: 0,
         };
         manifest.read = Some(read.sealed());
+        manifest.so_far = None;
         Ok(())
     }
 

@@ -215,38 +215,39 @@ impl SelfScores {
     pub(super) fn keep(&self, files: &Files, path: &Path) -> Result<Sealed> {
         let mut writer = Writer::create(files, path, KEPT_BUFFER_BYTES, 2)?;
         let (mut hash, mut bytes) = (Xxh3::new(), Vec::new());
-        for codes in self.codes.chunks(PART_ARCS) {
+        for words in self.codes.chunks(PART_ARCS).chain(self.have_self_hit.chunks(PART_ARCS)) {
             bytes.clear();
-            bytes.extend(codes.iter().flat_map(|code| code.load(Relaxed).to_le_bytes()));
+            bytes.extend(words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()));
             hash.update(&bytes);
             writer.write(&bytes)?;
         }
         Ok(Sealed { bytes: writer.finish()?, checksum: hash.digest() })
     }
 
-    /// The scores of `node_count` nodes that another process has set aside. They are good for
-    /// [`SelfScores::divide`] alone.
+    /// Takes the scores of `node_count` nodes that another process has set aside.
     pub(super) fn reopen(
+        &mut self,
         files: &Files,
         path: &Path,
         sealed: Sealed,
         node_count: u64,
-    ) -> Result<Self> {
+    ) -> Result<()> {
         let file = files.open(path, Mode::Read)?;
-        let mut codes: Vec<AtomicU32> = reserve_large_pages(node_count as usize);
-        let (mut hash, mut bytes) = (Xxh3::new(), vec![0; 4 * PART_ARCS]);
-        while (codes.len() as u64) < node_count {
-            let left = (node_count - codes.len() as u64).min(PART_ARCS as u64) as usize;
-            let bytes = &mut bytes[..4 * left];
-            file.read_exact_at(4 * codes.len() as u64, bytes)?;
+        self.grow(node_count);
+        let (mut at, mut hash, mut bytes) = (0, Xxh3::new(), vec![0; 4 * PART_ARCS]);
+        for words in self.codes.chunks(PART_ARCS).chain(self.have_self_hit.chunks(PART_ARCS)) {
+            let bytes = &mut bytes[..size_of_val(words)];
+            file.read_exact_at(at, bytes)?;
+            at += bytes.len() as u64;
             hash.update(bytes);
-            let words = bytes.as_chunks().0.iter();
-            codes.extend(words.map(|word| AtomicU32::new(u32::from_le_bytes(*word))));
+            for (word, bytes) in words.iter().zip(bytes.as_chunks().0) {
+                word.store(u32::from_le_bytes(*bytes), Relaxed);
+            }
         }
-        if hash.digest() != sealed.checksum || sealed.bytes != 4 * node_count {
+        if hash.digest() != sealed.checksum || sealed.bytes != at {
             return Err(Error::corrupt_of(path, "its checksum is wrong", SCRATCH_HINT));
         }
-        Ok(Self { codes, have_self_hit: Vec::new() })
+        Ok(())
     }
 
     /// Divides the weights of arcs. What is divided is in the same order as before, and repeated arcs

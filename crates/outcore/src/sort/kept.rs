@@ -7,7 +7,8 @@
 //!                        for each block:    its length u32 | its first key u128
 //!         checksum u64 (xxh3-64) of all before
 //! ```
-//! All numbers are little-endian. Memory: a buffer. Blocks have checksums of their own.
+//! All numbers are little-endian. Memory: a buffer. Blocks have checksums of their own. A sort may be kept again and
+//! again, with an index each time; whoever goes on from an earlier one writes over the runs that came after it.
 
 use super::run::{Run, segment_path};
 use super::{Record, Shape, SortSummary, Sorter};
@@ -19,30 +20,27 @@ use std::path::{Path, PathBuf};
 const MAGIC: [u8; 8] = *b"OUTRUNS\0";
 const VERSION: u64 = 1;
 
-/// Where the index of the runs in `directory` is.
-fn index_path(directory: &Path) -> PathBuf {
-    directory.join("runs")
-}
-
 impl<R: Record> Sorter<R>
 where
     R::Key: Into<u128> + TryFrom<u128>,
 {
     /// Writes all that was collected as runs that last: they are synced, and stay when the sort is
-    /// dropped or merged. `None`, and nothing done, if no run has been written so far.
+    /// dropped or merged; their index gets the name `index`. More may be collected then. `None`, and
+    /// nothing done, if no run has been written so far.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
-    pub(crate) fn keep(&mut self) -> Result<Option<Sealed>> {
+    pub(crate) fn keep(&mut self, index: &str) -> Result<Option<Sealed>> {
         if self.next_name == 0 {
             return Ok(None);
         }
-        self.set_aside()?;
-        let segments: Vec<&PathBuf> = self.runs.iter().flat_map(Run::segment_paths).collect();
+        self.write_collected()?;
+        let new = self.runs.iter().filter(|run| !run.is_kept());
+        let segments: Vec<&PathBuf> = new.flat_map(Run::segment_paths).collect();
         // The disk takes many at a time.
         segments.par_iter().try_for_each(|path| self.files.sync(path))?;
         // Its rename makes the names of all files here last.
-        let sealed = self.write_index()?;
+        let sealed = self.write_index(&self.directory.join(index))?;
         self.runs.iter().for_each(Run::keep);
         Ok(Some(sealed))
     }
@@ -63,8 +61,8 @@ where
         if runs > self.shape.fan_in(runs) { self.run_bytes() } else { 0 }
     }
 
-    fn write_index(&self) -> Result<Sealed> {
-        let mut index = CheckedWriter::create(&self.files, &index_path(&self.directory))?;
+    fn write_index(&self, path: &Path) -> Result<Sealed> {
+        let mut index = CheckedWriter::create(&self.files, path)?;
         index.put(&MAGIC)?;
         let block_records = self.shape.block_records.max(self.kept_block_records) as u64;
         let (records, runs) = (self.summary.record_count, self.runs.len() as u64);
@@ -96,14 +94,14 @@ where
     pub(crate) fn reopen(
         files: &Files,
         directory: &Path,
-        index: Sealed,
+        (index, sealed): (&str, Sealed),
         budget_bytes: u64,
         threads: usize,
     ) -> Result<Self> {
         let mut sorter = Self::new(files, directory, budget_bytes, threads)?;
-        let damaged =
-            || Error::corrupt(&index_path(directory), "its numbers contradict each other");
-        let head = read_index(files, directory, index, |run| {
+        let path = directory.join(index);
+        let damaged = || Error::corrupt(&path, "its numbers contradict each other");
+        let head = read_index(files, &path, sealed, |run| {
             let mut read = Run::<R>::kept(files, run.number);
             let mut ends = run.segment_ends.iter().peekable();
             for (number, &(bytes, key)) in (1u64..).zip(&run.blocks) {
@@ -136,8 +134,12 @@ where
 ///
 /// # Errors
 /// `CorruptFile` if they are not; `Io`.
-pub(crate) fn check_kept(files: &Files, directory: &Path, index: Sealed) -> Result<()> {
-    read_index(files, directory, index, |run| {
+pub(crate) fn check_kept(
+    files: &Files,
+    directory: &Path,
+    (index, sealed): (&str, Sealed),
+) -> Result<()> {
+    read_index(files, &directory.join(index), sealed, |run| {
         let mut begin = 0;
         for (segment, &end) in run.segment_ends.iter().enumerate() {
             let path = segment_path(directory, run.number, segment);
@@ -171,11 +173,11 @@ struct KeptRun {
 /// Reads the index and hands over each run; what it gives is good only if it ends well.
 fn read_index(
     files: &Files,
-    directory: &Path,
+    path: &Path,
     sealed: Sealed,
     mut each: impl FnMut(&KeptRun) -> Result<()>,
 ) -> Result<Head> {
-    let mut index = CheckedReader::open(files, &index_path(directory))?;
+    let mut index = CheckedReader::open(files, path)?;
     if index.bytes() != sealed.bytes {
         return Err(index.damaged("it has another length"));
     }
@@ -204,7 +206,7 @@ fn read_index(
         each(&run)?;
     }
     if index.finish()? != sealed {
-        return Err(Error::corrupt(&index_path(directory), "its checksum is wrong"));
+        return Err(Error::corrupt(path, "its checksum is wrong"));
     }
     Ok(Head { block_records, next_name, records })
 }

@@ -305,6 +305,12 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
+    /// Writes what was collected as a run; the memory stays for what comes.
+    pub(crate) fn write_collected(&mut self) -> Result<()> {
+        self.write_run()?;
+        self.take_formed(true)
+    }
+
     /// Most memory held now.
     pub fn memory_bytes(&self) -> u64 {
         let records = match self.former {

@@ -22,7 +22,6 @@ const HEADER_BYTES: usize = 16;
 pub(super) struct Run<R: Record> {
     files: Files,
     pub(super) number: u64,
-    /// Whether another process may need it.
     is_kept: AtomicBool,
     segments: Vec<Segment>,
     blocks: Vec<Block<R>>,
@@ -112,6 +111,11 @@ impl<R: Record> Run<R> {
         self.blocks.iter().map(|block| u64::from(block.bytes)).sum()
     }
 
+    /// Whether another process may need it.
+    pub(super) fn is_kept(&self) -> bool {
+        self.is_kept.load(Ordering::Relaxed)
+    }
+
     /// Lets nothing be deleted.
     pub(super) fn keep(&self) {
         self.is_kept.store(true, Ordering::Relaxed);
@@ -123,7 +127,7 @@ impl<R: Record> Run<R> {
     }
 
     fn delete(&self, count: usize) {
-        if self.is_kept.load(Ordering::Relaxed) {
+        if self.is_kept() {
             return;
         }
         for segment in

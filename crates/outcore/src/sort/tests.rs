@@ -332,16 +332,17 @@ fn kept_runs_stay_for_others() {
     let sim = Sim::new();
     let (files, directory) = (Files::new(Arc::new(sim.clone())), Path::new("/sort"));
     let mut sorter = sorter::<Pair>(&sim, 300, 4, 10);
-    assert!(sorter.keep().unwrap().is_none(), "there is no run to keep");
+    assert!(sorter.keep("runs").unwrap().is_none(), "there is no run to keep");
     sorter.push(&records).unwrap();
-    let sealed = sorter.keep().unwrap().unwrap();
+    let sealed = sorter.keep("runs").unwrap().unwrap();
     let kept = sim.paths();
     assert!(sorter.run_bytes() > 0 && kept.len() > 16);
     assert_eq!(drain(sorter.finish().unwrap()).unwrap(), expected);
     assert_eq!(sim.paths(), kept, "the merge has removed what was kept");
-    check_kept(&files, directory, sealed).unwrap();
+    check_kept(&files, directory, ("runs", sealed)).unwrap();
     for fan_in in [2, 100] {
-        let mut again = Sorter::<Pair>::reopen(&files, directory, sealed, 64 * MIB, 1).unwrap();
+        let mut again =
+            Sorter::<Pair>::reopen(&files, directory, ("runs", sealed), 64 * MIB, 1).unwrap();
         (again.shape.fan_in, again.shape.widest_fan_in) = (fan_in, fan_in);
         assert_eq!(again.pass_bytes() > 0, fan_in == 2);
         let sorted = again.finish().unwrap();
@@ -350,15 +351,46 @@ fn kept_runs_stay_for_others() {
         assert_eq!(sim.paths(), kept);
     }
     // Blocks of so many records have no room in a small budget.
-    let mut large = Sorter::<Pair>::reopen(&files, directory, sealed, 64 * MIB, 1).unwrap();
+    let mut large =
+        Sorter::<Pair>::reopen(&files, directory, ("runs", sealed), 64 * MIB, 1).unwrap();
     large.kept_block_records = 10 << 20;
-    let sealed_large = large.keep().unwrap().unwrap();
-    let error = Sorter::<Pair>::reopen(&files, directory, sealed_large, 64 * MIB, 1).err().unwrap();
+    let sealed_large = large.keep("runs").unwrap().unwrap();
+    let error = Sorter::<Pair>::reopen(&files, directory, ("runs", sealed_large), 64 * MIB, 1)
+        .err()
+        .unwrap();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
     large.release();
     assert_eq!(drain(large.finish().unwrap()).unwrap(), expected);
     assert_eq!(sim.paths(), [directory.join("runs")]);
-    assert!(check_kept(&files, directory, sealed_large).is_err());
+    assert!(check_kept(&files, directory, ("runs", sealed_large)).is_err());
+}
+
+/// Kept in the middle, a sort goes on, here and elsewhere; what came after it was kept is not part of it.
+#[test]
+fn a_sort_that_is_kept_goes_on() {
+    let records: Vec<Pair> =
+        (0..5000u64).map(|i| Pair { key: i * 7919 % 1013, value: i }).collect();
+    let mut expected = records.clone();
+    expected.sort_by_key(|pair| pair.key);
+    let sim = Sim::new();
+    let (files, directory) = (Files::new(Arc::new(sim.clone())), Path::new("/sort"));
+    let mut sorter = sorter::<Pair>(&sim, 300, 4, 10);
+    sorter.push(&records[..1000]).unwrap();
+    let first = sorter.keep("first").unwrap().unwrap();
+    sorter.push(&records[1000..2500]).unwrap();
+    let second = sorter.keep("second").unwrap().unwrap();
+    sorter.push(&records[2500..4000]).unwrap();
+    // Runs that are not kept go with it.
+    let count = sim.paths().len();
+    drop(sorter);
+    assert!(sim.paths().len() < count);
+    for (index, kept, done) in [("second", second, 2500), ("first", first, 1000)] {
+        let mut again =
+            Sorter::<Pair>::reopen(&files, directory, (index, kept), 64 * MIB, 1).unwrap();
+        again.push(&records[done..]).unwrap();
+        assert_eq!(drain(again.finish().unwrap()).unwrap(), expected);
+        check_kept(&files, directory, (index, kept)).unwrap();
+    }
 }
 
 /// No more passes than with the smallest reads, and no smaller reads than these passes ask for.

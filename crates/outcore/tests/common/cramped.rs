@@ -2,21 +2,25 @@
 //! disk, blocks read again by every scan.
 
 use super::common::{MIB, files_of, options, storage_of};
+use flate2::{Compression, write::GzEncoder};
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
 use outcore::error::Result;
 use outcore::input::OnBadLine;
 use outcore::io::sim::Sim;
 use outcore::io::{Cramped, Files, Transfer, Tuning};
-use outcore::job::{self, JobOptions, Report, Source};
+use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::plan::Limits;
 use outcore::present::{LevelForm, PresentOptions, Small};
 use outcore::progress::Silent;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+/// The edges in parts: one is text, one is compressed, and one ends without the end of a line.
+const SEVERAL: [&str; 3] = ["/in/first.tsv", "/in/second.tsv.gz", "/in/third.tsv"];
 const NODES: &str = "/in/nodes.txt";
 const EARLIER: &str = "/in/earlier.tsv";
 const OUTPUT: &str = "/out/communities.tsv";
@@ -36,8 +40,10 @@ pub(crate) struct Case {
     run: fn(&Files) -> Result<Report>,
 }
 
-pub(crate) const CASES: [Case; 6] = [
+pub(crate) const CASES: [Case; 8] = [
     Case { name: "build", run: build },
+    Case { name: "build, kept after every batch", run: build_by_points },
+    Case { name: "build of several files, kept after every batch", run: build_of_several },
     Case { name: "cluster by label propagation", run: propagate },
     Case { name: "cluster by the map equation", run: map_equation },
     Case { name: "cluster with levels at two resolutions", run: levels },
@@ -71,17 +77,20 @@ fn files(sim: &Sim) -> Files {
     let small =
         |depth| Transfer { block_bytes: 4096, depth, direct: false, bytes_per_second: None };
     let tuning = Tuning { read: small(1), write: small(2), merge_read_bytes: 4096 };
-    files_of(sim).with_tuning(tuning).with_cramped(Cramped {
-        chunk_bytes: 3000,
-        run_records: 700,
-        fan_in: 2,
-        names: 200,
-        kept_bytes: 3000,
-        label_bytes: 0,
-        level_arcs: 100,
-        sweep_save: Duration::ZERO,
-    })
+    files_of(sim).with_tuning(tuning).with_cramped(CRAMPED)
 }
+
+const CRAMPED: Cramped = Cramped {
+    chunk_bytes: 3000,
+    run_records: 700,
+    fan_in: 2,
+    names: 200,
+    kept_bytes: 3000,
+    label_bytes: 0,
+    level_arcs: 100,
+    sweep_save: Duration::ZERO,
+    ..Cramped::NOT
+};
 
 /// Groups of 8 nodes in groups of 64: most edges lie deep inside.
 fn inputs() -> Contents {
@@ -110,6 +119,15 @@ fn inputs() -> Contents {
     let sim = storage_of(&edges);
     let files = files(&sim);
     job::build(&files, &plain(), Path::new(GRAPH), &Silent).expect("the simulated storage works");
+    let third = edges.len() / 3;
+    let (first, rest) = edges.as_bytes().split_at(edges[..third].rfind('\n').expect("lines") + 1);
+    let ends = edges[first.len()..2 * third].rfind('\n').expect("lines") + 1;
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&rest[..ends]).expect("memory");
+    let packed = packed.finish().expect("memory");
+    for (path, bytes) in SEVERAL.iter().zip([first, &packed, rest[ends..].trim_ascii_end()]) {
+        sim.put(path, bytes);
+    }
     let nodes = (NODE_COUNT - 50..NODE_COUNT + 50).map(|node| name(node) + "\n");
     sim.put(NODES, nodes.collect::<String>().as_bytes());
     sim.put(EARLIER, earlier.as_bytes());
@@ -135,6 +153,21 @@ fn build(files: &Files) -> Result<Report> {
     let is_merged = sort.is_some_and(|sort| sort.run_count >= 4 && sort.pass_count > 1);
     assert!(is_merged || sort.is_none() && report.resumed, "{sort:?}");
     Ok(report)
+}
+
+/// Until names go to disk.
+fn build_by_points(files: &Files) -> Result<Report> {
+    build(&files.with_cramped(Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED }))
+}
+
+fn build_of_several(files: &Files) -> Result<Report> {
+    let cramped = Cramped { names: u64::MAX, read_save: Duration::ZERO, ..CRAMPED };
+    let mut options = plain();
+    options.input.paths = SEVERAL.map(PathBuf::from).to_vec();
+    options.input.rejects = Some(REJECTS.into());
+    options.keep_loops = false;
+    options.normalize = Normalize::SelfScore;
+    job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)
 }
 
 fn cluster(files: &Files, method: &ClusterOptions, told: &PresentOptions) -> Result<Report> {

@@ -219,12 +219,12 @@ impl Storage for Sim {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn File>> {
         self.operation()?;
         let content = match mode {
-            Mode::Read | Mode::ReadDirect => {
+            Mode::Read | Mode::ReadDirect | Mode::Extend | Mode::ExtendDirect => {
                 self.tree().file(path).ok_or(io::ErrorKind::NotFound)?
             }
             Mode::Create | Mode::CreateDirect => self.create(path)?,
         };
-        let is_direct = matches!(mode, Mode::ReadDirect | Mode::CreateDirect);
+        let is_direct = matches!(mode, Mode::ReadDirect | Mode::CreateDirect | Mode::ExtendDirect);
         let direct = is_direct && self.0.clock.has_speed();
         self.0.clock.opened(path);
         Ok(Box::new(SimFile { sim: self.clone(), path: path.to_path_buf(), content, direct }))
@@ -259,7 +259,11 @@ impl Storage for Sim {
     fn create_directory(&self, path: &Path) -> io::Result<()> {
         self.operation()?;
         self.has_room()?;
-        self.tree().create_directory(path)
+        let made = self.tree().create_directory(path)?;
+        if !made.is_empty() && self.tree().is_tracked() {
+            self.operation()?;
+        }
+        made.iter().try_for_each(|made| self.tree().sync_parent(made))
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {

@@ -165,8 +165,12 @@ impl Tree {
         }
     }
 
-    pub(super) fn create_directory(&mut self, path: &Path) -> io::Result<()> {
-        self.make(path, false).map(drop)
+    /// Gives the directories that were not there.
+    pub(super) fn create_directory(&mut self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        let is_missing = |path: &&Path| names(path).next().is_some() && self.find(path).is_none();
+        let missing = path.ancestors().take_while(is_missing).map(Path::to_path_buf).collect();
+        self.make(path, false)?;
+        Ok(missing)
     }
 
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {

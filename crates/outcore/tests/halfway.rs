@@ -1,0 +1,437 @@
+//! Jobs that are stopped in the middle of reading and go on from there, on the simulated storage, where
+//! everything is kept after every batch.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+mod common;
+
+use common::{MIB, files_of, options, storage_of};
+use flate2::{Compression, write::GzEncoder};
+use outcore::input::OnBadLine;
+use outcore::io::sim::Sim;
+use outcore::io::{Cramped, Files};
+use outcore::job::{self, JobOptions, Normalize, Report};
+use outcore::progress::{Event, Observer};
+use outcore::{ErrorKind, Result};
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+const REJECTS: &str = "/out/rejects.tsv";
+const GRAPH: &str = "/out/graph";
+const WORK: &str = "/disk/.graph.outcore";
+
+/// Lines with weights, some of nodes with themselves, some bad.
+fn lines(count: u64, seed: u64) -> String {
+    let mut state = seed;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let mut text = String::new();
+    for line in 0..count {
+        let (source, target) = (next(3000 + line / 30), next(3000));
+        let target = if line % 50 == 0 { source } else { target };
+        text += &match line % 999 {
+            998 => "alone\n".into(),
+            _ => format!("node-{source}\tnode-number-{target:011}\t{}\n", next(9)),
+        };
+    }
+    text
+}
+
+/// A storage with the inputs of a job.
+struct Case {
+    name: &'static str,
+    files: Vec<(&'static str, Vec<u8>)>,
+    nodes: Option<&'static str>,
+    /// Those that are numbered in memory.
+    names: u64,
+}
+
+fn cases() -> [Case; 4] {
+    let text = lines(80_000, 7);
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    let several = vec![
+        ("/in/a.tsv", lines(30_000, 1).trim_end().as_bytes().to_vec()),
+        ("/in/b.tsv.gz", packed.finish().unwrap()),
+        ("/in/c.tsv", lines(20_000, 3).into_bytes()),
+    ];
+    let nodes = (0..9000).map(|node| format!("node-{node}\n")).collect::<String>();
+    let packed = vec![several[1].clone()];
+    let several = [several, vec![("/in/nodes.txt", nodes.into_bytes())]].concat();
+    let text = vec![("/in/a.tsv", text.into_bytes())];
+    let (names, nodes) = (u64::MAX, Some("/in/nodes.txt"));
+    [
+        Case { name: "text", files: text.clone(), nodes: None, names },
+        Case { name: "compressed", files: packed, nodes: None, names },
+        Case { name: "several files", files: several.clone(), nodes, names },
+        Case { name: "names on disk", files: several, nodes, names: 5000 },
+    ]
+}
+
+impl Case {
+    fn storage(&self) -> Sim {
+        let sim = Sim::new();
+        self.files.iter().for_each(|(path, bytes)| sim.put(path, bytes));
+        sim
+    }
+
+    fn options(&self) -> JobOptions {
+        let mut options = options(2, 96 * MIB);
+        let edges = self.files.iter().map(|(path, _)| *path);
+        options.input.paths =
+            edges.filter(|path| Some(*path) != self.nodes).map(PathBuf::from).collect();
+        options.input.nodes = self.nodes.map(PathBuf::from);
+        options.input.on_bad_line = OnBadLine::Skip;
+        options.input.rejects = Some(REJECTS.into());
+        options.keep_loops = false;
+        options.normalize = Normalize::SelfScore;
+        options
+    }
+
+    fn build(&self, sim: &Sim, options: &JobOptions, observer: &dyn Observer) -> Result<Report> {
+        let files = files_of(sim).with_cramped(self.cramped());
+        job::build(&files, options, Path::new(GRAPH), observer)
+    }
+
+    fn cramped(&self) -> Cramped {
+        Cramped {
+            chunk_bytes: 32 << 10,
+            run_records: 30_000,
+            names: self.names,
+            read_save: Duration::ZERO,
+            ..Cramped::NOT
+        }
+    }
+
+    /// Stopped after so many batches; gives what was told to be kept.
+    fn stop(&self, sim: &Sim, options: &JobOptions, batches: usize) -> String {
+        let error = self.build(sim, options, &StopAfter::batches(batches)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+        error.kept_text().unwrap().to_owned()
+    }
+}
+
+/// All results.
+fn results(sim: &Sim) -> Vec<(PathBuf, Vec<u8>)> {
+    let paths = sim.paths().into_iter().filter(|path| path.starts_with("/out"));
+    paths.map(|path| (path.clone(), sim.get(&path).unwrap())).collect()
+}
+
+/// Stops after so many batches, if that is not 0; what was read until the one before is kept.
+#[derive(Default)]
+struct StopAfter {
+    batches: usize,
+    /// Bytes read after each.
+    done: Mutex<Vec<u64>>,
+    details: Mutex<Vec<String>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl StopAfter {
+    fn batches(batches: usize) -> Self {
+        Self { batches, ..Self::default() }
+    }
+}
+
+impl Observer for StopAfter {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        match event {
+            Event::Advance { done: bytes } => {
+                let mut done = self.done.lock().unwrap();
+                done.push(bytes);
+                if done.len() == self.batches {
+                    return ControlFlow::Break(());
+                }
+            }
+            Event::Detail { text } => self.details.lock().unwrap().push(text.into()),
+            Event::Warning { text } => self.warnings.lock().unwrap().push(text.into()),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn a_job_stopped_after_any_batch_goes_on_with_the_same_result_and_report() {
+    for case in cases() {
+        let (sim, all) = (case.storage(), StopAfter::default());
+        let whole = case.build(&sim, &case.options(), &all).unwrap();
+        let (expected, warnings) = (results(&sim), all.warnings.into_inner().unwrap());
+        assert!(expected.len() == 4 && warnings.len() == 2, "{}: {warnings:?}", case.name);
+        let on_disk = whole.input.as_ref().unwrap().names_on_disk_count;
+        assert!(whole.sort.unwrap().run_count > 2 && (on_disk > 1000) == (case.names < u64::MAX));
+        let mut tried = 0;
+        for batches in (2..).step_by(3) {
+            let (sim, first) = (case.storage(), StopAfter::batches(batches));
+            let kept = match case.build(&sim, &case.options(), &first) {
+                Err(error) => error.kept_text().unwrap().to_owned(),
+                Ok(_) => break,
+            };
+            let what = format!("{}, stopped after batch {batches}: {kept}", case.name);
+            if !kept.starts_with("the input read so far (") {
+                break;
+            }
+            assert!(kept.contains("`, `/out/graph.part` and `/out/rejects.tsv.part` ("), "{what}");
+            let second = StopAfter::default();
+            let report = case.build(&sim, &case.options(), &second).unwrap();
+            let details = second.details.into_inner().unwrap();
+            assert!(
+                report.resumed && details[0].starts_with("goes on from "),
+                "{what} {details:?}"
+            );
+            assert!(report.stages[0].summary.ends_with("taken over from a run that was stopped"));
+            assert_eq!(report.input, whole.input, "{what}");
+            assert_eq!(second.warnings.into_inner().unwrap(), warnings, "{what}");
+            assert!(results(&sim) == expected, "{what}: another result");
+            assert_eq!(sim.paths().len(), case.files.len() + expected.len(), "{what}");
+            // Names are read back, and the first blocks of files for their formats.
+            let done = first.done.into_inner().unwrap()[batches - 2];
+            let is_packed = details[0].ends_with("decompressed again");
+            let most = whole.stages[0].read_bytes - if is_packed { 0 } else { done };
+            assert!(on_disk > 0 || report.stages[0].read_bytes < most + 900_000, "{what}");
+            assert!(is_packed || case.name != "compressed", "{what}: {details:?}");
+            tried += 1;
+        }
+        assert!(tried > 3, "{}: {tried}", case.name);
+    }
+}
+
+#[test]
+fn jobs_stopped_again_and_again_come_to_the_end() {
+    for case in cases() {
+        let sim = case.storage();
+        case.build(&sim, &case.options(), &StopAfter::default()).unwrap();
+        let expected = results(&sim);
+        let sim = case.storage();
+        let mut stops = 0;
+        // What is decompressed again is told as progress, too.
+        while case.build(&sim, &case.options(), &StopAfter::batches(7 * (stops + 1))).is_err() {
+            stops += 1;
+        }
+        assert!(stops > 1 && results(&sim) == expected, "{}: {stops} stops", case.name);
+    }
+}
+
+#[test]
+fn other_memory_and_threads_go_on_too_unless_names_have_no_room() {
+    let [case, ..] = cases();
+    let sim = case.storage();
+    case.build(&sim, &case.options(), &StopAfter::default()).unwrap();
+    let expected = results(&sim);
+    for (threads, memory_bytes) in [(1, 64 * MIB), (3, 300 * MIB)] {
+        let sim = case.storage();
+        case.stop(&sim, &case.options(), 9);
+        let limits = options(threads, memory_bytes).limits;
+        let report =
+            case.build(&sim, &JobOptions { limits, ..case.options() }, &StopAfter::default());
+        assert!(report.unwrap().resumed && results(&sim) == expected);
+    }
+}
+
+/// What names and lengths tell: it begins anew. What only checksums tell is an error, after which nothing is
+/// left to go on from.
+#[test]
+fn what_is_damaged_or_gone_is_no_result() {
+    let [text, .., on_disk] = cases();
+    for (case, batches) in [(text, 8), (on_disk, 12)] {
+        damage_each(&case, batches);
+    }
+}
+
+/// After so many batches were kept.
+fn damage_each(case: &Case, batches: usize) {
+    let whole = case.storage();
+    case.build(&whole, &case.options(), &StopAfter::default()).unwrap();
+    let expected = results(&whole);
+    let stopped = || {
+        let sim = case.storage();
+        case.stop(&sim, &case.options(), batches + 1);
+        sim
+    };
+    let (sim, manifest) = (stopped(), Path::new(WORK).join("manifest.json"));
+    let text = String::from_utf8(sim.get(&manifest).unwrap()).unwrap();
+    let turn = format!("\"turn\": {batches},");
+    assert!(text.contains(&turn), "{text}");
+    sim.put(&manifest, text.replace(&turn, "\"turn\": 1,").as_bytes());
+    let observer = StopAfter::default();
+    assert!(!case.build(&sim, &case.options(), &observer).unwrap().resumed);
+    let warnings = observer.warnings.into_inner().unwrap();
+    assert_eq!(warnings[0], "begins anew: the manifest of what is there is damaged");
+    let paths = stopped().paths().into_iter();
+    let (mut anew, mut errors, mut same) = (0, 0, 0);
+    for path in paths.filter(|path| !path.starts_with("/in") && *path != manifest) {
+        let is_promised = !path.ends_with("index-1") && !path.ends_with("scores-1");
+        for is_cut in [true, false] {
+            let (sim, what) = (stopped(), format!("`{}`, cut: {is_cut}", path.display()));
+            let mut bytes = sim.get(&path).unwrap();
+            let middle = bytes.len() / 3;
+            bytes[middle] ^= 1;
+            sim.put(&path, if is_cut { &bytes[..middle] } else { &bytes });
+            let observer = StopAfter::default();
+            match case.build(&sim, &case.options(), &observer) {
+                Ok(report) => {
+                    let warnings = observer.warnings.into_inner().unwrap();
+                    let is_told = warnings.iter().any(|text| text.starts_with("begins anew: "));
+                    assert!(report.resumed != is_promised && is_told == is_promised, "{what}");
+                    anew += u32::from(is_promised);
+                    same += u32::from(!is_promised);
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::CorruptFile, "{what}: {error}");
+                    assert!(error.kept_text().is_none() && !is_cut, "{what}: {error}");
+                    let mut left = sim.paths();
+                    // Rejects are a result as soon as all is read.
+                    left.retain(|path| path != Path::new(REJECTS));
+                    assert_eq!(left.len(), case.files.len(), "{what}: {left:?}");
+                    case.build(&sim, &case.options(), &StopAfter::default()).unwrap();
+                    errors += 1;
+                }
+            }
+            assert!(results(&sim) == expected, "{what}: another result");
+        }
+    }
+    assert!(anew > 8 && errors > 8 && same == 4, "{anew} {errors} {same}");
+}
+
+/// A bad line is the same error at the same place, and nothing is kept: the same command would meet it again.
+#[test]
+fn a_bad_line_behind_what_was_kept_has_its_place() {
+    let mut case = cases().into_iter().nth(2).unwrap();
+    for (_, bytes) in &mut case.files {
+        let good = |line: &&[u8]| *line != b"alone";
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            *bytes = text
+                .as_bytes()
+                .split(|&byte| byte == b'\n')
+                .filter(good)
+                .collect::<Vec<_>>()
+                .join(&b'\n');
+        }
+    }
+    case.names = 5000;
+    case.files.remove(1);
+    case.files[1].1.extend_from_slice(b"x\ty\t1\nx\ty\tz\n");
+    let mut options = case.options();
+    (options.input.on_bad_line, options.input.rejects) = (OnBadLine::Stop, None);
+    let place = |sim: &Sim| {
+        let error = case.build(sim, &options, &StopAfter::default()).unwrap_err();
+        assert!(error.kept_text().is_none(), "{error}");
+        assert_eq!(sim.paths().len(), case.files.len(), "{:?}", sim.paths());
+        let place = error.place().unwrap();
+        assert!(place.path == Path::new("/in/c.tsv") && place.text.ends_with('z'), "{place:?}");
+        (place.line, place.byte)
+    };
+    let expected = place(&case.storage());
+    for batches in [3, 8, 11] {
+        let sim = case.storage();
+        case.stop(&sim, &options, batches);
+        assert_eq!(place(&sim), expected);
+    }
+}
+
+#[test]
+fn restart_begins_anew_and_a_changed_input_says_why() {
+    let [case, ..] = cases();
+    let sim = case.storage();
+    case.stop(&sim, &case.options(), 9);
+    let observer = StopAfter::default();
+    let report =
+        case.build(&sim, &JobOptions { restart: true, ..case.options() }, &observer).unwrap();
+    assert!(!report.resumed && observer.details.into_inner().unwrap().is_empty());
+    assert_eq!(sim.paths().len(), case.files.len() + 4);
+    let sim = case.storage();
+    case.stop(&sim, &case.options(), 9);
+    sim.put("/in/a.tsv", &case.files[0].1);
+    let observer = StopAfter::default();
+    assert!(!case.build(&sim, &case.options(), &observer).unwrap().resumed);
+    let warnings = observer.warnings.into_inner().unwrap();
+    assert_eq!(warnings[0], "begins anew: `/in/a.tsv` has changed since");
+    assert_eq!(sim.paths().len(), case.files.len() + 4);
+}
+
+/// All of it on a file system, past the page cache where that has a way.
+#[test]
+fn a_real_disk_is_no_different() {
+    let [text, .., on_disk] = cases();
+    for case in [text, on_disk] {
+        let directory = tempfile::tempdir().unwrap();
+        let within = |path: &str| directory.path().join(path.trim_start_matches('/'));
+        let files = Files::default().with_cramped(case.cramped());
+        files.create_directory(&within("in")).unwrap();
+        files.create_directory(&within("out")).unwrap();
+        case.files.iter().for_each(|(path, bytes)| files.write(&within(path), bytes).unwrap());
+        let mut options = case.options();
+        options.work_dir = within("disk");
+        let paths = options.input.paths.iter_mut().chain(&mut options.input.nodes);
+        paths.chain(&mut options.input.rejects).for_each(|path| {
+            *path = within(path.to_str().unwrap());
+        });
+        let results = || {
+            let graph = files.list(&within(GRAPH)).unwrap();
+            let mut paths: Vec<PathBuf> = graph.into_iter().map(|entry| entry.path).collect();
+            paths.push(within(REJECTS));
+            let read = paths.iter().map(|path| files.read(path).unwrap()).collect::<Vec<_>>();
+            paths.iter().for_each(|path| files.remove(path).unwrap());
+            files.remove_directory(&within(GRAPH)).unwrap();
+            read
+        };
+        let build = |observer: &StopAfter| {
+            job::build(&files, &options, &within(GRAPH), observer).map(|report| report.resumed)
+        };
+        assert!(!build(&StopAfter::default()).unwrap());
+        let expected = results();
+        for batches in [5, 9, 14] {
+            assert!(build(&StopAfter::batches(batches)).unwrap_err().kept_text().is_some());
+            assert!(build(&StopAfter::default()).unwrap());
+            assert!(results() == expected, "{}, stopped after {batches}", case.name);
+        }
+        assert!(files.list(&within("out")).unwrap().is_empty());
+    }
+}
+
+/// Where the disk has no room for more, names on disk are used up as they are numbered: nobody can go on then.
+#[test]
+fn names_on_disk_are_used_up_where_the_disk_has_no_room() {
+    /// Fills the disk once reading has begun; and may stop when names are numbered.
+    struct Full<'a>(&'a Sim, bool);
+    impl Observer for Full<'_> {
+        fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+            match event {
+                Event::Advance { .. } => self.0.set_room(Some(0)),
+                Event::Detail { text: "numbering names on disk" } if self.1 => {
+                    return ControlFlow::Break(());
+                }
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let [.., case] = cases();
+    let sim = case.storage();
+    case.build(&sim, &case.options(), &StopAfter::default()).unwrap();
+    let expected = results(&sim);
+    let sim = case.storage();
+    let error = case.build(&sim, &case.options(), &Full(&sim, true)).unwrap_err();
+    assert!(error.kept_text().is_none(), "{:?}", error.kept_text());
+    assert_eq!(sim.paths().len(), case.files.len(), "{:?}", sim.paths());
+    sim.set_room(None);
+    case.build(&sim, &case.options(), &Full(&sim, false)).unwrap();
+    assert!(results(&sim) == expected, "another result");
+}
+
+/// What went to a stream cannot be taken back.
+#[test]
+fn nothing_is_kept_if_rejects_go_to_a_stream() {
+    let [case, ..] = cases();
+    let sim = storage_of(&lines(40_000, 5));
+    let mut options = options(2, 96 * MIB);
+    options.input.on_bad_line = OnBadLine::Skip;
+    options.input.rejects = Some("-".into());
+    let error = case.build(&sim, &options, &StopAfter::batches(9)).unwrap_err();
+    assert!(error.kept_text().is_none(), "{:?}", error.kept_text());
+    assert_eq!(sim.paths().len(), 2, "{:?}", sim.paths());
+}
