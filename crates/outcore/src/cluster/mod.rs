@@ -63,7 +63,7 @@ pub use labels::{LabelScan, Labels};
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
 pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
-pub(crate) use saves::STATE;
+pub(crate) use saves::{SAVED, STATE};
 pub use start::Given;
 pub(crate) use tally::Tally;
 
@@ -290,7 +290,8 @@ pub fn summary(all: &[Communities]) -> String {
     }
 }
 
-/// Finds the communities of a graph within `memory` bytes, on the current thread pool.
+/// Finds the communities of a graph within `memory` bytes, on the current thread pool. In `scratch` the directory
+/// `sweeps` is its own: what an earlier call has left there is gone on from, or removed.
 ///
 /// # Errors
 /// `MemoryTooSmall` before any work; `CorruptFile`, `Io`; `Interrupted` if the observer says so.
@@ -355,6 +356,7 @@ fn cluster_within(
         return Err(Error::new(ErrorKind::Usage, message)
             .hint("use `--method label-propagation`, or build the graph without `--directed`"));
     }
+    let scratch = &scratch.join(SAVED);
     let mut job = Job { graph, options, limits, memory, needed: 0, scratch, observer };
     let threads = rayon::current_num_threads();
     job.needed = options.memory(graph, given.count(), threads).total_bytes();
@@ -367,6 +369,7 @@ fn cluster_within(
         let least = options.least_memory(graph, given.count(), threads);
         return Err(job.too_little_memory(least.total_bytes()));
     }
+    graph.files().create_directory(scratch)?;
     tell(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
     let graph = &graph.seen_as(&options.view());
     job.graph = graph;

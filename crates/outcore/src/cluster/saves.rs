@@ -1,7 +1,7 @@
 //! What the sweeps have come to, in a file, so that a job that is stopped need not sweep again.
 //!
 //! ```text
-//!  SCRATCH/state:  magic | length of the head u64 | head, JSON | arrays, each with its count u64 | checksum u64
+//!  SCRATCH/sweeps/state:  magic | length of the head u64 | head, JSON | arrays, each with its count u64 | checksum u64
 //! ```
 //! The head says of which graph, options, given labels and version a state is; another clustering does
 //! not go on from it. What stays the same for all threads and limits of memory is all that there is in it, so these
@@ -22,7 +22,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 use xxhash_rust::xxh3::Xxh3;
 
-/// The name of the file.
+/// The directory, of which all belongs to the clustering, and the name of the file in it.
+pub(crate) const SAVED: &str = "sweeps";
 pub(crate) const STATE: &str = "state";
 const MAGIC: [u8; 8] = *b"OUTSWEEP";
 /// Bytes that are turned into numbers at once.
@@ -153,6 +154,11 @@ impl Saves {
             return Err(Error::new(ErrorKind::CorruptFile, reason));
         }
         let head: Head<C> = serde_json::from_slice(&head).map_err(unknown)?;
+        // Only what lies beside it.
+        let is_plain = |name: &String| Path::new(name).file_name() == Some(name.as_ref());
+        if !head.needs.iter().all(is_plain) {
+            return Err(file.damaged("its head is of another version"));
+        }
         let needs: Vec<PathBuf> = head.needs.iter().map(|name| self.directory.join(name)).collect();
         if let Some(path) = needs.iter().find(|path| self.files.entry(path).is_err()) {
             return Err(Error::corrupt(path, "it is not there any more"));

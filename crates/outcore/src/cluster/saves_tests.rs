@@ -1,6 +1,6 @@
 //! A clustering that is stopped goes on from its sweeps, to the same end.
 
-use super::saves::STATE;
+use super::saves::{SAVED, STATE};
 use super::tests::{Edges, PLENTY, POOLS, plain, scratch, some_edges};
 use super::*;
 use crate::io::{Cramped, Files};
@@ -128,7 +128,7 @@ proptest! {
                 prop_assert_eq!(error.kind(), ErrorKind::Interrupted);
             }
             prop_assert_eq!(observer.warnings(), Vec::<String>::new());
-            let is_kept = graph.files().is_regular(&scratch().join(STATE));
+            let is_kept = graph.files().is_regular(&scratch().join(SAVED).join(STATE));
             // What is kept is not lost by a run that comes to less.
             prop_assert!(is_kept || kept == 0);
             kept += u32::from(is_kept);
@@ -179,7 +179,7 @@ fn go_on(graph: &Graph, options: &ClusterOptions) -> Result<(u32, Vec<String>)> 
 }
 
 fn files_in(files: &Files) -> Vec<PathBuf> {
-    files.list(scratch()).unwrap().into_iter().map(|entry| entry.path).collect()
+    files.list(&scratch().join(SAVED)).unwrap().into_iter().map(|entry| entry.path).collect()
 }
 
 #[test]
@@ -202,19 +202,19 @@ fn what_is_of_something_else_or_damaged_is_not_used() {
     let components = ClusterOptions { method: Method::Components, ..options.clone() };
     begins_anew(&graph(), &components, "of other options");
     // Every byte is sealed.
-    let state = scratch().join(STATE);
+    let state = scratch().join(SAVED).join(STATE);
     let whole = graph().files().read(&state).unwrap();
     for at in (0..whole.len()).step_by(whole.len() / 40).chain([whole.len() - 1]) {
         let graph = graph();
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
         graph.files().write(&state, &bytes).unwrap();
-        begins_anew(&graph, &options, "`scratch/state`");
+        begins_anew(&graph, &options, "`scratch/sweeps/state`");
     }
     for bytes in [0, 5, whole.len() - 1] {
         let graph = graph();
         graph.files().write(&state, &whole[..bytes]).unwrap();
-        begins_anew(&graph, &options, "`scratch/state`");
+        begins_anew(&graph, &options, "`scratch/sweeps/state`");
     }
 }
 
@@ -253,6 +253,10 @@ fn a_short_clustering_saves_nothing() {
     let graph = edges().graph();
     let before = graph.files().counters().write_bytes();
     let options = plain();
+    // What others have in the directory is theirs.
+    graph.files().write(&scratch().join("labels"), b"").unwrap();
+    let before = before.max(graph.files().counters().write_bytes());
     cluster(&graph, &options, PLENTY, scratch(), &Silent).unwrap();
+    assert!(graph.files().is_regular(&scratch().join("labels")));
     assert_eq!(graph.files().counters().write_bytes(), before);
 }

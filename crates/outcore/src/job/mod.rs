@@ -35,7 +35,7 @@ pub use resume::{MadeOf, ReadDone};
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use weights::Normalize;
 
-use crate::cluster::{self, ClusterOptions, Communities, Given, Method};
+use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::InputOptions;
@@ -44,7 +44,7 @@ use crate::plan::{Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
 use present::Telling;
-use resume::{GRAPH, Left, SWEEPS, bytes_in};
+use resume::{GRAPH, Left, bytes_in};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -335,8 +335,7 @@ impl<'a> Job<'a> {
             let least = options.least_memory(graph, given.count(), job.limits.threads);
             let least = least.total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
-            let scratch = &scratch.path().join(SWEEPS);
-            job.files.create_directory(scratch)?;
+            let scratch = scratch.path();
             let all = cluster::cluster_from(graph, options, given, memory, scratch, job.observer)?;
             job.report.resumed |= all.iter().any(|found| found.resumed_sweeps > 0);
             let modularity = all.iter().map(|found| format!("{:.4}", found.modularity));
@@ -479,7 +478,7 @@ pub fn cluster_and_present(
                 let mut job = Job::new(files, observer, *limits);
                 let inputs = std::iter::once(path).chain(options.propagation.files());
                 let inputs = inputs.chain(&present.earlier);
-                let kept: &[&str] = if *restart { &[] } else { &[SWEEPS] };
+                let kept: &[&str] = if *restart { &[] } else { &[SAVED] };
                 let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output, kept)?;
                 let done = job.cluster(&graph, options, telling, &scratch);
                 job.end_sweeps(scratch, output, done)?;

@@ -14,7 +14,7 @@
 //! and version are the same; else it begins anew, and says why.
 
 use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, ReadSoFar, scratch_name};
-use crate::cluster::STATE;
+use crate::cluster::{SAVED, STATE};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Graph, Names};
 use crate::io::{Entry, Files, Owner, Scratch, Sealed, Writer};
@@ -27,8 +27,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// The directory of a graph that is to be clustered.
 pub(super) const GRAPH: &str = "graph";
-/// The directory of the clustering, where its sweeps are kept.
-pub(super) const SWEEPS: &str = "sweeps";
 /// The directory of runs, and in it the index of these, and the file of self scores.
 pub(super) const RUNS: &str = "runs";
 pub(super) const INDEX: &str = "runs";
@@ -175,7 +173,7 @@ impl Left {
             Self::Nothing => &[],
             Self::SoFar(so_far) if so_far.spill.is_some() => &[RUNS, GRAPH, SPILLED],
             Self::SoFar(_) | Self::Runs(_) => &[RUNS, GRAPH],
-            Self::Graph => &[GRAPH, SWEEPS],
+            Self::Graph => &[GRAPH, SAVED],
         }
     }
 
@@ -382,7 +380,7 @@ impl Job<'_> {
             return Err(error);
         }
         manifest.owner = Owner::nobody();
-        scratch.keep(&manifest.to_bytes(), &[SWEEPS]);
+        scratch.keep(&manifest.to_bytes(), &[SAVED]);
         Err(error.kept(self.told("the sweeps so far", &[directory])))
     }
 
@@ -413,7 +411,7 @@ fn is_named(files: &Files, result: &Path) -> bool {
 
 /// Whether a clustering has saved sweeps.
 fn has_sweeps(files: &Files, directory: &Path) -> bool {
-    files.is_regular(&directory.join(SWEEPS).join(STATE))
+    files.is_regular(&directory.join(SAVED).join(STATE))
 }
 
 /// The error for an input that is another one now.
