@@ -14,7 +14,7 @@ use super::parallel::{PerThread, for_chunks, piece_nodes};
 use super::table::Sum;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
-use crate::io::reserve_large_pages;
+use crate::io::{prefetch, reserve_large_pages};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -81,6 +81,8 @@ pub(crate) trait KnownLabels: Sync {
     const AFTER: bool;
     /// A node's label.
     fn label(&self, node: u32) -> u32;
+    /// Asks for the labels of nodes that are looked up soon; each may be far from the others.
+    fn prefetch(&self, _nodes: &[u32]) {}
 }
 
 impl KnownLabels for [u32] {
@@ -88,6 +90,10 @@ impl KnownLabels for [u32] {
     #[inline]
     fn label(&self, node: u32) -> u32 {
         self[node as usize]
+    }
+    #[inline]
+    fn prefetch(&self, nodes: &[u32]) {
+        nodes.iter().for_each(|&node| prefetch(self, node as usize));
     }
 }
 
@@ -179,7 +185,9 @@ impl Closing {
     /// Connects all that wait.
     fn connect(links: &[(u32, u32)], waiting: &mut usize, pieces: &Pieces) {
         let parent = |node: u32| pieces.parents[node as usize].load(Relaxed);
-        for &(a, b) in &links[..std::mem::take(waiting)] {
+        let links = &links[..std::mem::take(waiting)];
+        links.iter().for_each(|&(_, neighbor)| prefetch(&pieces.parents, neighbor as usize));
+        for &(a, b) in links {
             if parent(a) != parent(b) {
                 pieces.connect(a, b);
             }
@@ -259,6 +267,7 @@ fn node_sums<S: Sum>(
     let label = labels.label(node);
     let mut sums = RunningSums::<S>::default();
     block.for_each_segment(local, arcs, |targets, codes| {
+        labels.prefetch(targets);
         let (before, after) = parts(node, directed, targets, codes);
         sums.add_before(before, |target| labels.label(target) == label);
         sums.add_after(label, labels, after);
@@ -339,6 +348,7 @@ fn linked_sums<S: Sum>(
     let mut sums = RunningSums::<S>::default();
     let Closing { arcs, links, waiting } = closing;
     block.for_each_segment(local, arcs, |targets, codes| {
+        labels.prefetch(targets);
         let (before, after) = parts(node, pieces.directed, targets, codes);
         if links.len() < *waiting + before.0.len() {
             links.resize(BATCH_LINKS + before.0.len().next_power_of_two(), (0, 0));

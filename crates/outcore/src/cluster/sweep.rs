@@ -377,6 +377,7 @@ fn activate<O: Sync, L: NodeLabels + ?Sized>(
     for (&local, plan) in members.iter().zip(plans) {
         let Some(choice) = plan.choice else { continue };
         block.for_each_segment(local as usize, arcs, |targets, _| {
+            targets.iter().for_each(|&target| nodes.labels.prefetch(target));
             for &target in targets {
                 let (node, label) = (target as usize, nodes.labels.at(target));
                 if !nodes.active.get(node) && label.load(Relaxed) != choice.label {
