@@ -13,6 +13,7 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
     }
     Ok(InputOptions {
         paths,
+        stream: None,
         nodes: input.nodes.clone(),
         columns: input.columns.as_ref().map(|columns| columns.iter().map(|c| column(c)).collect()),
         delimiter: input.delimiter.map(|delimiter| match delimiter {

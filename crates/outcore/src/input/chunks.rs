@@ -6,6 +6,7 @@
 use super::NameRef;
 use super::decompress::Input;
 use super::fault::{Fault, Origin};
+use super::table::{Cell, TableFormat, TableStream, TableTask, Taker};
 use super::text::PADDING;
 use crate::error::{Error, Result};
 use crate::io::Files;
@@ -36,6 +37,9 @@ pub struct ParsedChunk {
     pub(super) lines: u64,
     pub(super) done_bytes: u64,
     pub(super) faults: Vec<Fault>,
+    /// Where the faults are, in a table; there is nothing left to parse of that.
+    pub(super) cells: Vec<Cell>,
+    pub(super) is_table: bool,
 }
 
 impl ParsedChunk {
@@ -48,7 +52,11 @@ impl ParsedChunk {
     /// The line of every edge in its file, from 1.
     pub(crate) fn edge_lines(&self) -> impl Iterator<Item = u64> {
         let (mut line, mut counted) = (self.origin.line, 0);
-        self.names.chunks_exact(2).map(move |names| {
+        self.names.chunks_exact(2).enumerate().map(move |(row, names)| {
+            if self.is_table {
+                // Exact as long as no row was left out.
+                return self.origin.line + row as u64;
+            }
             let at = names[0].offset.min(names[1].offset) as usize;
             line += memchr::memchr_iter(b'\n', &self.text[counted..at]).count() as u64;
             counted = at;
@@ -77,6 +85,8 @@ pub(super) struct Task {
     pub(super) begin: Origin,
     pub(super) path: PathBuf,
     pub(super) input: Option<Input>,
+    /// If it is a table.
+    pub(super) table: Option<TableFormat>,
 }
 
 /// The thread's state.
@@ -85,9 +95,13 @@ pub(super) struct Reader {
     pub(super) chunk_bytes: usize,
     pub(super) workers: usize,
     pub(super) to_parsers: Sender<Message>,
-    pub(super) recycled: Receiver<Vec<u8>>,
+    pub(super) recycled: Receiver<ParsedChunk>,
     /// Bytes of the files read to their end.
     pub(super) done_bytes: u64,
+    /// The table that `-` stands for.
+    pub(super) stream: Option<TableStream>,
+    /// Whether the first bad row of a table ends the work.
+    pub(super) stop: bool,
 }
 
 /// The caller has gone.
@@ -97,13 +111,18 @@ impl Reader {
     /// Reads all files; the channel closes after [`Message::End`] or [`Message::Failed`].
     pub(super) fn run(mut self, tasks: Vec<Task>) {
         for task in tasks {
-            let opened = match task.input {
-                Some(input) => Ok(input),
-                None => Input::open(&self.files, &task.path, self.workers),
-            };
-            let result = match opened {
-                Ok(input) => self.read_file(task.begin, input),
-                Err(error) => Ok(Err(error)),
+            let result = match task.table {
+                Some(_) => self.read_table(task),
+                None => {
+                    let opened = match task.input {
+                        Some(input) => Ok(input),
+                        None => Input::open(&self.files, &task.path, self.workers),
+                    };
+                    match opened {
+                        Ok(input) => self.read_file(task.begin, input),
+                        Err(error) => Ok(Err(error)),
+                    }
+                }
             };
             match result {
                 Err(Gone) => return,
@@ -116,6 +135,26 @@ impl Reader {
             }
         }
         let _ = self.to_parsers.send(Message::End(self.done_bytes));
+    }
+
+    fn read_table(&mut self, task: Task) -> std::result::Result<Result<()>, Gone> {
+        let Task { begin, path, input, table } = task;
+        let own = self.files.entry(&path).map_or(0, |entry| entry.bytes);
+        let table = TableTask {
+            format: table.expect("it is a table"),
+            stop: self.stop,
+            chunk_bytes: self.chunk_bytes,
+            workers: self.workers,
+            bytes: (self.done_bytes, own),
+        };
+        let (files, stream) = (self.files.clone(), self.stream.clone());
+        let read = table.read(&files, &path, input, begin, stream.as_ref(), self);
+        self.done_bytes += own;
+        match read {
+            Ok(true) => Ok(Ok(())),
+            Ok(false) => Err(Gone),
+            Err(error) => Ok(Err(error)),
+        }
     }
 
     /// Comes to the place, whose text is to be read next. Sends chunks of nothing on the way, for the caller
@@ -267,12 +306,22 @@ impl Reader {
     /// A buffer for a chunk that begins with `carried` bytes.
     fn buffer(&self, carried: usize) -> Vec<u8> {
         let wanted = self.chunk_bytes.max(carried);
-        let mut buffer = self.recycled.try_recv().unwrap_or_default();
+        let mut buffer = self.recycled.try_recv().map(|chunk| chunk.text).unwrap_or_default();
         if buffer.len() > 2 * (wanted + PADDING) {
             buffer = Vec::new();
         }
         grow(&mut buffer, wanted);
         buffer
+    }
+}
+
+impl Taker for Reader {
+    fn take(&mut self, chunk: ParsedChunk) -> bool {
+        self.send(chunk).is_ok()
+    }
+
+    fn spare(&mut self) -> ParsedChunk {
+        self.recycled.try_recv().unwrap_or_default()
     }
 }
 

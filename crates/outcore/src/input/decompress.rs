@@ -197,12 +197,11 @@ impl Decoder {
 
 /// Formats that are recognised in order to say what to do.
 fn other_format(magic: &[u8]) -> Option<(&'static str, &'static str)> {
-    let table: [(&[u8], _, _); 5] = [
+    let table: [(&[u8], _, _); 4] = [
         (b"\xfd7zXZ\0", "compressed with xz", "pipe it in: `xz -dc FILE | outcore ... -`"),
         (b"BZh", "compressed with bzip2", "pipe it in: `bzip2 -dc FILE | outcore ... -`"),
         (b"PK\x03\x04", "a zip archive", "pipe it in: `unzip -p FILE | outcore ... -`"),
         (b"\x04\x22\x4d\x18", "compressed with lz4", "pipe it in: `lz4 -dc FILE | outcore ... -`"),
-        (b"PAR1", "a Parquet file", "write its edges as tab-separated text first"),
     ];
     // `BZh` may begin a name; a bzip2 file goes on with the level and the digits of pi.
     table

@@ -83,21 +83,31 @@ impl Problem {
                 let plural = if found == 1 { "" } else { "s" };
                 format!("line has {found} column{plural}, but the {role} is column {column}")
             }
-            Self::EmptySource => format!("{} has no name", format.layout.rows.roles()[0]),
-            Self::EmptyTarget => format!("{} has no name", format.layout.rows.roles()[1]),
-            Self::CommunityNotNumber => "community is not a number".into(),
-            Self::EmptyNode => "node has no name".into(),
-            Self::NameTooLong => "name is longer than 64 KiB".into(),
-            Self::EmptyWeight => "weight is empty".into(),
-            Self::WeightNotNumber => "weight is not a number".into(),
-            Self::WeightNegative => "weight is negative".into(),
-            Self::WeightInfinite => "weight is infinite".into(),
-            Self::WeightNan => "weight is NaN".into(),
-            Self::DistanceZero => "distance is zero, and has no reciprocal".into(),
-            Self::OpenQuote => "quote is not closed on its line".into(),
-            Self::TextAfterQuote => "text follows the closing quote".into(),
-            Self::LineTooLong => "line is longer than 1 MiB".into(),
+            other => other.reason_of_value(format.layout.rows),
         }
+    }
+
+    /// The same for what is wrong with a value, wherever it stands.
+    pub(super) fn reason_of_value(self, rows: Rows) -> String {
+        let [source, target] = rows.roles();
+        let reason = match self {
+            Self::EmptySource => return format!("{source} has no name"),
+            Self::EmptyTarget => return format!("{target} has no name"),
+            Self::MissingColumn(_) => "a column is missing",
+            Self::CommunityNotNumber => "community is not a number",
+            Self::EmptyNode => "node has no name",
+            Self::NameTooLong => "name is longer than 64 KiB",
+            Self::EmptyWeight => "weight is empty",
+            Self::WeightNotNumber => "weight is not a number",
+            Self::WeightNegative => "weight is negative",
+            Self::WeightInfinite => "weight is infinite",
+            Self::WeightNan => "weight is NaN",
+            Self::DistanceZero => "distance is zero, and has no reciprocal",
+            Self::OpenQuote => "quote is not closed on its line",
+            Self::TextAfterQuote => "text follows the closing quote",
+            Self::LineTooLong => "line is longer than 1 MiB",
+        };
+        reason.into()
     }
 
     /// What was expected, for the mark under the line.
@@ -107,21 +117,27 @@ impl Problem {
             Self::MissingColumn(_) => {
                 format!("expected {} columns", format.layout.last_column() + 1)
             }
-            Self::EmptySource | Self::EmptyTarget | Self::EmptyNode => "expected a name".into(),
-            Self::NameTooLong => "names have at most 65,536 bytes".into(),
-            Self::EmptyWeight | Self::WeightNotNumber => "expected a number".into(),
-            Self::CommunityNotNumber => {
-                "expected a whole number, as `outcore cluster` writes".into()
-            }
-            Self::WeightNegative | Self::WeightInfinite | Self::WeightNan => {
-                "weights are finite and at least 0".into()
-            }
-            Self::DistanceZero => "`--weight-transform reciprocal` is for numbers above 0".into(),
-            Self::OpenQuote => "a quoted field cannot hold a line break".into(),
             Self::TextAfterQuote => {
                 format!("expected a {} or the line end", format.layout.delimiter.name())
             }
-            Self::LineTooLong => "expected a line end within 1 MiB".into(),
+            other => other.expected_value().into(),
+        }
+    }
+
+    /// The same for a value, wherever it stands.
+    pub(super) fn expected_value(self) -> &'static str {
+        match self {
+            Self::EmptySource | Self::EmptyTarget | Self::EmptyNode => "expected a name",
+            Self::NameTooLong => "names have at most 65,536 bytes",
+            Self::EmptyWeight | Self::WeightNotNumber => "expected a number",
+            Self::CommunityNotNumber => "expected a whole number, as `outcore cluster` writes",
+            Self::WeightNegative | Self::WeightInfinite | Self::WeightNan => {
+                "weights are finite and at least 0"
+            }
+            Self::DistanceZero => "`--weight-transform reciprocal` is for numbers above 0",
+            Self::OpenQuote => "a quoted field cannot hold a line break",
+            Self::LineTooLong => "expected a line end within 1 MiB",
+            Self::MissingColumn(_) | Self::TextAfterQuote => "expected the next column",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Edge lists as text, parsed on all cores: files in, names and weights out, in file order.
+//! Edge lists, parsed on all cores: text and tables in, names and weights out, in the order of the files.
 //!
 //! ```text
 //!  files --reading thread--> decompressed text, cut at line ends --rayon--> names, weights --> caller
@@ -6,6 +6,7 @@
 //!               `------------------------------- buffers come back ------------------------------'
 //! ```
 //!
+//! Tables (Parquet, Arrow) come as chunks that are parsed already: `table`.
 //! Lines are split by one byte or by runs of spaces; [`InputOptions`] says by which, or `format` finds
 //! out. What a name or a weight may be: `field`. Memory: [`BatchMemory::total_bytes`]. Cost: about
 //! 20 ns of one core for a line of two short names and a weight.
@@ -19,6 +20,7 @@ mod format;
 mod options;
 mod rejects;
 mod sample;
+mod table;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -29,6 +31,7 @@ pub use field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
 pub use options::{BatchMemory, Column, Delimiter, Header, InputOptions, OnBadLine, Rows};
 pub(crate) use options::{contradicts_ignore_weights, has_no_weights};
 pub use sample::{InputSample, sample};
+pub use table::TableStream;
 pub use transform::WeightTransform;
 
 use crate::error::{Error, ErrorKind, Place, Result};
@@ -40,9 +43,10 @@ use fault::Origin;
 use format::Format;
 use rejects::Rejects;
 use std::path::{Path, PathBuf};
+use table::TableFormat;
 
 /// A name of an edge: its fingerprint, and where its bytes are in the chunk's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NameRef {
     /// Stands for the name.
     pub fingerprint: Fingerprint,
@@ -124,18 +128,47 @@ impl InputSoFar {
 /// One file as found when the reader was opened.
 struct FileFormat {
     path: PathBuf,
-    /// `None` if the file holds no line but comments and blank ones.
-    format: Option<Format>,
+    form: Form,
     is_compressed: bool,
     window_bytes: u64,
 }
 
+/// What a file is.
+enum Form {
+    /// No line but comments and blank ones.
+    Nothing,
+    Text(Format),
+    Table(TableFormat),
+}
+
 impl FileFormat {
-    fn has_edges(&self) -> bool {
-        self.format.as_ref().is_some_and(|format| !format.is_node_list)
+    /// Whether its edges have weights; `None` if it has no edges.
+    fn weights(&self) -> Option<bool> {
+        match &self.form {
+            Form::Text(format) if !format.is_node_list => Some(format.layout.weight.is_some()),
+            Form::Table(format) => Some(format.is_weighted()),
+            _ => None,
+        }
+    }
+
+    fn text(&self) -> Option<&Format> {
+        match &self.form {
+            Form::Text(format) => Some(format),
+            _ => None,
+        }
+    }
+
+    fn describe(&self) -> String {
+        match &self.form {
+            Form::Nothing => "nothing but comments".into(),
+            Form::Text(format) => format.describe(),
+            Form::Table(format) => format.describe(),
+        }
     }
 }
 
+/// A chunk of a table is a part of one of text.
+const PARTS_OF_CHUNK: usize = 4;
 /// Bytes of a file from which its format is found.
 const FIRST_BLOCK: usize = 64 << 10;
 /// The first edge has to begin within these.
@@ -150,7 +183,7 @@ pub struct EdgeReader {
     done_bytes: u64,
     chunks_per_batch: usize,
     chunks: Receiver<Message>,
-    recycle: Sender<Vec<u8>>,
+    recycle: Sender<ParsedChunk>,
     rejects: Option<Rejects>,
     summary: InputSummary,
     /// Where the next batch begins, if that is known.
@@ -207,6 +240,8 @@ impl EdgeReader {
             to_parsers,
             recycled,
             done_bytes: before.unwrap_or(0),
+            stream: options.stream.clone(),
+            stop: options.on_bad_line == OnBadLine::Stop,
         };
         // Never joined: it may wait for a pipe that nobody writes to. It ends with the channel.
         std::thread::spawn(move || reader.run(tasks));
@@ -291,7 +326,12 @@ impl EdgeReader {
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         for mut chunk in batch.chunks.drain(..) {
             // Full means that the reading thread has buffers enough.
-            let _ = self.recycle.try_send(std::mem::take(&mut chunk.text));
+            if chunk.is_table {
+                let _ = self.recycle.try_send(chunk);
+                continue;
+            }
+            let text = std::mem::take(&mut chunk.text);
+            let _ = self.recycle.try_send(ParsedChunk { text, ..ParsedChunk::default() });
             batch.spare.push(chunk);
         }
         let failure = self.receive(batch);
@@ -309,9 +349,15 @@ impl EdgeReader {
 
     /// Receives up to a batch of chunks; gives the error that came after them.
     fn receive(&mut self, batch: &mut Batch) -> Option<Error> {
-        while batch.chunks.len() < self.chunks_per_batch && !self.ended {
+        let mut room = PARTS_OF_CHUNK * self.chunks_per_batch;
+        while room > 0 && !self.ended {
             match self.chunks.recv() {
+                Ok(Message::Chunk(chunk)) if chunk.is_table => {
+                    room -= 1;
+                    batch.chunks.push(chunk);
+                }
                 Ok(Message::Chunk(chunk)) => {
+                    room = room.saturating_sub(PARTS_OF_CHUNK);
                     let spare = batch.spare.pop().unwrap_or_default();
                     let ParsedChunk { mut names, mut weights, mut faults, .. } = spare;
                     names.clear();
@@ -341,8 +387,7 @@ impl EdgeReader {
     fn account(&mut self, chunk: &mut ParsedChunk) -> Result<()> {
         let file = &self.formats[chunk.origin.file];
         let (mut line, mut counted) = (chunk.origin.line, 0);
-        for fault in &chunk.faults {
-            let format = file.format.as_ref().expect("only lines of a format can be bad");
+        for (number, fault) in chunk.faults.iter().enumerate() {
             let (start, end) = (fault.line_start as usize, fault.line_end as usize);
             // Counted from one bad line to the next, or many of them would cost their square.
             line += memchr::memchr_iter(b'\n', &chunk.text[counted..start]).count() as u64;
@@ -351,12 +396,26 @@ impl EdgeReader {
             if !is_first && self.rejects.is_none() {
                 break;
             }
-            let origin = (&chunk.origin, line);
-            let place = fault::place(fault, &chunk.text, origin, &file.path, format);
-            if self.stop {
-                return Err(fault::error(fault, &chunk.text, place, format));
-            }
-            let reason = fault.problem.reason(format);
+            let text = &chunk.text;
+            let (place, reason) = match &file.form {
+                Form::Nothing => unreachable!("only lines of a format can be bad"),
+                Form::Text(format) => {
+                    let place =
+                        fault::place(fault, text, (&chunk.origin, line), &file.path, format);
+                    if self.stop {
+                        return Err(fault::error(fault, text, place, format));
+                    }
+                    (place, fault.problem.reason(format))
+                }
+                Form::Table(format) => {
+                    let at = chunk.cells[number];
+                    let place = format.place(fault, text, at, &file.path);
+                    if self.stop {
+                        return Err(format.error(fault, at, place));
+                    }
+                    (place, format.reason(fault.problem))
+                }
+            };
             if let Some(rejects) = &mut self.rejects {
                 let kind = fault.problem.kind().name();
                 rejects.push(&place, kind, &reason, &chunk.text[start..end])?;
@@ -394,7 +453,7 @@ impl EdgeReader {
 fn parse_all(chunks: &mut [ParsedChunk], formats: &[FileFormat], weighted: bool, stop: bool) {
     use rayon::prelude::*;
     chunks.par_iter_mut().for_each(|chunk| {
-        let Some(format) = &formats[chunk.origin.file].format else { return };
+        let Form::Text(format) = &formats[chunk.origin.file].form else { return };
         let lines = chunk.lines as usize;
         let skipped = format.preamble_bytes.saturating_sub(chunk.origin.byte);
         let from = skipped.min(chunk.used as u64) as usize;
@@ -421,29 +480,74 @@ fn open_files(
     let mut formats = Vec::with_capacity(options.paths.len() + 1);
     let mut tasks = Vec::with_capacity(options.paths.len() + 1);
     for (file, path) in options.all_paths().enumerate() {
-        let keep = file == 0 || !files.is_regular(path);
-        let mut input = Input::open(files, path, if keep { workers } else { 0 })?;
-        let format = detect_next(&mut input, options, &formats)?;
-        formats.push(format);
         let begin = Origin { file, byte: 0, line: 1 };
-        tasks.push(Task { begin, path: path.clone(), input: keep.then_some(input) });
+        let (path, mut input) = (path.clone(), None);
+        let format = match options.stream.as_ref().filter(|_| path == Path::new("-")) {
+            Some(stream) => of_stream(stream, options)?,
+            None => {
+                let keep = file == 0 || !files.is_regular(&path);
+                let mut opened = Input::open(files, &path, if keep { workers } else { 0 })?;
+                let format = detect_next(files, &mut opened, options, &formats, workers)?;
+                input = keep.then_some(opened);
+                format
+            }
+        };
+        let table = match &format.form {
+            Form::Table(table) => Some(table.clone()),
+            _ => None,
+        };
+        formats.push(format);
+        tasks.push(Task { begin, path, input, table });
     }
+    refuse_for_tables(&formats, options)?;
     Ok((formats, tasks))
+}
+
+fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat> {
+    let form = Form::Table(TableFormat::of_stream(stream, options)?);
+    let path = PathBuf::from(table::STREAM_NAME);
+    Ok(FileFormat { path, form, is_compressed: false, window_bytes: 0 })
+}
+
+/// Options that say how lines are split mean nothing where there are none; none is ignored in silence.
+fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<()> {
+    let Some(table) = formats.first().filter(|file| matches!(file.form, Form::Table(_))) else {
+        return Ok(());
+    };
+    let given = [
+        (options.delimiter.is_some(), "--delimiter"),
+        (options.header != Header::Auto, "--header"),
+    ];
+    match given.into_iter().find(|(is_given, _)| *is_given) {
+        Some((_, option)) if formats.iter().all(|file| file.text().is_none()) => {
+            let path = table.path.display();
+            let message = format!("`{option}` is for text, but `{path}` is a table");
+            Err(Error::new(ErrorKind::Usage, message).hint("leave it out"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Finds the format of the file after those of `before`.
 fn detect_next(
+    files: &Files,
     input: &mut Input,
     options: &InputOptions,
     before: &[FileFormat],
+    workers: usize,
 ) -> Result<FileFormat> {
     let path = options.all_paths().nth(before.len()).expect("there is a file to open");
     if before.len() < options.paths.len() {
+        if let Some(table) = TableFormat::detect(files, path, input, options, workers)? {
+            let (path, is_compressed) = (path.clone(), input.is_compressed());
+            let window_bytes = table.held_bytes();
+            return Ok(FileFormat { path, form: Form::Table(table), is_compressed, window_bytes });
+        }
         return detect(input, path, |block, is_whole| {
             format::detect(block, is_whole, path, options)
         });
     }
-    let of_edges = before.iter().find_map(|file| file.format.as_ref());
+    let of_edges = before.iter().find_map(FileFormat::text);
     let delimiter = options.delimiter.or(of_edges.map(|format| format.layout.delimiter));
     let delimiter = delimiter.unwrap_or(Delimiter::Byte(b'\t'));
     detect(input, path, |block, is_whole| {
@@ -463,12 +567,8 @@ fn detect(
         let (block, is_whole) = input.peek(wanted)?;
         let format = look(block, is_whole)?;
         if format.is_some() || is_whole {
-            return Ok(FileFormat {
-                path: path.to_path_buf(),
-                format,
-                is_compressed,
-                window_bytes,
-            });
+            let (path, form) = (path.to_path_buf(), format.map_or(Form::Nothing, Form::Text));
+            return Ok(FileFormat { path, form, is_compressed, window_bytes });
         }
         if wanted >= FIRST_BLOCK_LIMIT {
             let message = "has nothing in its first 4 MiB but comments or one long line";
@@ -481,9 +581,7 @@ fn detect(
 
 /// Whether the files have weights; an error if only some do, or if none is there to be transformed.
 fn common_weights(formats: &[FileFormat], options: &InputOptions) -> Result<bool> {
-    let mut known = formats.iter().filter(|file| file.has_edges()).filter_map(|file| {
-        file.format.as_ref().map(|format| (&file.path, format.layout.weight.is_some()))
-    });
+    let mut known = formats.iter().filter_map(|file| Some((&file.path, file.weights()?)));
     let Some((first, weighted)) = known.next() else { return Ok(false) };
     let Some((other, _)) = known.find(|&(_, other)| other != weighted) else {
         let is_missing = !weighted && options.weight_transform != WeightTransform::None;
@@ -500,9 +598,9 @@ fn common_weights(formats: &[FileFormat], options: &InputOptions) -> Result<bool
 
 /// The first file with edges, if they have no weights.
 fn unweighted(formats: &[FileFormat]) -> Option<&Path> {
-    let file = formats.iter().find(|file| file.has_edges())?;
-    let is_weighted = file.format.as_ref().is_some_and(|format| format.layout.weight.is_some());
-    (!is_weighted).then_some(&file.path)
+    let (path, is_weighted) =
+        formats.iter().find_map(|file| Some((&file.path, file.weights()?)))?;
+    (!is_weighted).then_some(path)
 }
 
 /// Length of all files, if they are regular ones.
@@ -517,7 +615,7 @@ fn total_bytes<'p>(files: &Files, mut paths: impl Iterator<Item = &'p PathBuf>) 
 fn describe(formats: &[FileFormat]) -> Vec<String> {
     let mut kinds: Vec<(String, &Path, usize)> = Vec::new();
     for file in formats {
-        let text = file.format.as_ref().map_or("nothing but comments".into(), Format::describe);
+        let text = file.describe();
         match kinds.iter_mut().find(|kind| kind.0 == text) {
             Some(kind) => kind.2 += 1,
             None => kinds.push((text, &file.path, 1)),

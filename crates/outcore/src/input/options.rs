@@ -1,7 +1,7 @@
 //! What the user says about the input.
 
 use super::chunks::{BYTES_PER_LINE, LINE_LIMIT};
-use super::{NameRef, WeightTransform, fault::Fault};
+use super::{NameRef, TableStream, WeightTransform, fault::Fault};
 use crate::error::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
@@ -98,8 +98,10 @@ pub enum OnBadLine {
 /// What to read and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputOptions {
-    /// The files, in order; `-` is standard input.
+    /// The files, in order; `-` is standard input, or `stream` if there is one.
     pub paths: Vec<PathBuf>,
+    /// A table in memory that `-` stands for.
+    pub stream: Option<TableStream>,
     /// A list of nodes to keep even where no edge has them: a name at the beginning of each line, read
     /// after the edges as these are, but without a header. Names that the edges do not have come after
     /// those that they have, in the order of the list.
@@ -129,6 +131,7 @@ impl Default for InputOptions {
     fn default() -> Self {
         Self {
             paths: Vec::new(),
+            stream: None,
             nodes: None,
             columns: None,
             delimiter: None,

@@ -1,7 +1,7 @@
 //! A look at the input without reading it: how many edges there will be, and how many nodes.
 //!
 //! A few MiB are parsed: of plain files in pieces spread evenly over all of them, of compressed
-//! files from their beginnings. A pipe is refused, for what is read of it cannot be read again.
+//! files and Arrow files from their beginnings, of Parquet files rows spread over them. A pipe is refused, for what is read of it cannot be read again.
 //! The number of nodes is bounded from both sides: at least Chao's estimate from the names seen
 //! once and twice (Chao, 1984), at most what the sample has for its size. In files grouped by
 //! source, as search results are, the rate of new sources says more than both.
@@ -9,9 +9,10 @@
 use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::decompress::Input;
 use super::fault::Origin;
+use super::table::TableFormat;
 use super::text::{self, PADDING};
 use super::{
-    Fingerprint, InputOptions, common_weights, describe, detect_next, total_bytes, unweighted,
+    Fingerprint, Form, InputOptions, common_weights, describe, detect_next, total_bytes, unweighted,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Mode};
@@ -22,6 +23,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of text in one piece.
 const PIECE_BYTES: usize = 256 << 10;
+/// Rows of a table in one piece.
+const PIECE_ROWS: u64 = 8192;
 /// Pieces of all files together, and so at most 4 MiB.
 const PIECES: u64 = 16;
 
@@ -161,12 +164,19 @@ pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
     let mut is_whole = true;
     for path in options.all_paths() {
         let mut input = Input::open(files, path, 0)?;
-        let file = detect_next(&mut input, options, &formats)?;
+        let file = detect_next(files, &mut input, options, &formats, 1)?;
         let text_bytes = &mut text_bytes[usize::from(formats.len() == options.paths.len())];
         let bytes = files.entry(path)?.bytes;
         // Every file gets its share, but the first ones get something at least.
         let share = (bytes as u128 * u128::from(PIECES) / u128::from(total.max(1))) as u64;
         let wanted = if tally.pieces < PIECES { share.max(1) } else { share };
+        if let Form::Table(table) = &file.form {
+            let (bytes, is_all) = table_pieces(files, path, table, wanted, &mut tally)?;
+            *text_bytes += bytes;
+            is_whole &= is_all;
+            formats.push(file);
+            continue;
+        }
         let pieces = if input.is_compressed() {
             let (pieces, ratio) = first_piece(&mut input, wanted)?;
             is_whole &= ratio.is_none();
@@ -180,7 +190,7 @@ pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
             pieces
         };
         for piece in pieces {
-            if let Some(format) = &file.format {
+            if let Form::Text(format) = &file.form {
                 tally.add(piece, format);
             }
         }
@@ -254,6 +264,40 @@ fn spread_pieces(
     Ok((found, pieces == 0 && bytes == 0))
 }
 
+/// Rows of a table, spread evenly if it has a number of rows to go by: gives how many bytes of text all of it
+/// would be, and whether the sample is all of it.
+fn table_pieces(
+    files: &Files,
+    path: &Path,
+    table: &TableFormat,
+    pieces: u64,
+    tally: &mut Tally,
+) -> Result<(f64, bool)> {
+    let (pieces, bytes) = (pieces.clamp(1, PIECES), files.entry(path)?.bytes);
+    let starts = match table.row_count {
+        Some(rows) if rows > pieces * PIECE_ROWS => {
+            let last = rows - PIECE_ROWS;
+            (0..pieces).map(|piece| last / (pieces - 1).max(1) * piece).collect()
+        }
+        _ => vec![0],
+    };
+    let wanted = if starts.len() == 1 { pieces * PIECE_ROWS } else { PIECE_ROWS };
+    let (mut rows, mut text_bytes, mut consumed) = (0, 0u64, 0);
+    for start in starts {
+        for chunk in table.first_rows(files, path, bytes, start, wanted)? {
+            rows += chunk.lines;
+            consumed = chunk.done_bytes;
+            text_bytes += tally.add_rows(&chunk);
+        }
+    }
+    let all = match table.row_count {
+        Some(all) => all as f64,
+        None if rows < wanted => rows as f64,
+        None => rows as f64 * bytes as f64 / consumed.max(1) as f64,
+    };
+    Ok((text_bytes as f64 * all / rows.max(1) as f64, all == rows as f64))
+}
+
 /// Cuts the last line off unless it ends the file.
 fn whole_lines(mut text: Vec<u8>, start: u64, is_whole: bool) -> Piece {
     if !is_whole {
@@ -312,6 +356,21 @@ impl Tally {
         }
         text::parse(&mut chunk, &format.layout, from, false);
         self.bytes += used as u64;
+        self.count(&chunk);
+    }
+
+    /// Adds rows of a table; gives how long they would be as text.
+    fn add_rows(&mut self, chunk: &ParsedChunk) -> u64 {
+        let names: u64 = chunk.names.iter().map(|name| u64::from(name.bytes) + 1).sum();
+        // A usual weight, such as `0.123`.
+        let bytes = names + 6 * chunk.weights.len() as u64;
+        self.pieces += 1;
+        self.bytes += bytes;
+        self.count(chunk);
+        bytes
+    }
+
+    fn count(&mut self, chunk: &ParsedChunk) {
         self.edges += chunk.edge_count() as u64;
         self.bad_lines += chunk.faults.len() as u64;
         self.weigh(&chunk.weights);

@@ -497,7 +497,7 @@ pub(super) fn general_line(
 }
 
 /// Whether a field is a whole number of at most 15 digits, written without leading zeros.
-fn is_short_number(field: &[u8]) -> bool {
+pub(super) fn is_short_number(field: &[u8]) -> bool {
     let digits = field.len() <= SHORT_NAME_BYTES && field.iter().all(u8::is_ascii_digit);
     digits && (field.len() == 1 || field.first().is_some_and(|&digit| digit != b'0'))
 }

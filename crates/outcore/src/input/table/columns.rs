@@ -1,0 +1,429 @@
+//! Columns of names and weights to what text is parsed to, column by column.
+//!
+//! Whole numbers become their digits, so that a graph has the same names whatever it was read from. A row that
+//! is no edge is written out behind the names, for the message about it. A name that follows itself, as in
+//! tables grouped by source, is taken once.
+
+use super::super::NameRef;
+use super::super::chunks::ParsedChunk;
+use super::super::fault::{Fault, Problem};
+use super::super::field::{Fingerprint, NAME_LIMIT};
+use super::super::options::Rows;
+use super::super::text::{PADDING, is_short_number};
+use super::super::transform::WeightTransform;
+use super::Cell;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowDictionaryKeyType, ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array, BinaryArray, BinaryViewArray, DictionaryArray, LargeBinaryArray, LargeStringArray,
+    PrimitiveArray, RecordBatch, StringArray, StringViewArray,
+};
+use arrow_schema::DataType;
+use std::ops::Range;
+
+/// Whether names may be of this type.
+pub(super) fn is_name(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_name(values),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => true,
+        other => other.is_integer(),
+    }
+}
+
+/// Whether weights may be of this type.
+pub(super) fn is_weight(kind: &DataType) -> bool {
+    kind.is_integer() || kind.is_floating()
+}
+
+/// Most digits of a whole number, and its sign.
+const DIGITS: usize = 20;
+
+/// The columns of a batch.
+pub(super) struct Columns<'a> {
+    names: [&'a dyn Array; 2],
+    weights: Option<&'a dyn Array>,
+    transform: WeightTransform,
+    rows: Rows,
+}
+
+impl<'a> Columns<'a> {
+    /// Those of source, target and, if there is a third, weight.
+    pub(super) fn of(batch: &'a RecordBatch, transform: WeightTransform, rows: Rows) -> Self {
+        let columns = batch.columns();
+        let weights = columns.get(2).map(AsRef::as_ref);
+        Self { names: [columns[0].as_ref(), columns[1].as_ref()], weights, transform, rows }
+    }
+
+    /// How many rows from `from` on, at most `most` and at least one, have names of at most `bytes` together.
+    pub(super) fn rows_within(&self, from: usize, most: usize, bytes: usize) -> usize {
+        let mut count = most;
+        while count > 1 {
+            let rows = from..from + count;
+            let sum: usize = self.names.iter().map(|names| bytes_of(*names, rows.clone())).sum();
+            if sum <= bytes {
+                break;
+            }
+            count /= 2;
+        }
+        count
+    }
+
+    /// Parses `rows` into `chunk`, whose place is set. With `stop`, the first bad row ends the work.
+    pub(super) fn parse(&self, rows: Range<usize>, stop: bool, chunk: &mut ParsedChunk) {
+        let count = rows.len();
+        chunk.text.clear();
+        chunk.names.clear();
+        chunk.names.resize(2 * count, NameRef::default());
+        chunk.weights.clear();
+        let mut bad: Vec<(usize, usize, Problem)> = Vec::new();
+        for (part, names) in self.names.into_iter().enumerate() {
+            let is_number = part == 1 && self.rows == Rows::NumberedMemberships;
+            let mut into = Names { part, is_number, chunk, bad: &mut bad, last: None };
+            into.take(names, rows.clone());
+        }
+        if let Some(weights) = self.weights {
+            self.parse_weights(weights, rows.clone(), &mut chunk.weights, &mut bad);
+        }
+        if !bad.is_empty() {
+            self.leave_out(bad, rows.start, stop, chunk);
+        }
+        chunk.used = chunk.text.len();
+        chunk.text.resize(chunk.used + PADDING, 0);
+    }
+
+    fn parse_weights(
+        &self,
+        weights: &dyn Array,
+        rows: Range<usize>,
+        into: &mut Vec<u32>,
+        bad: &mut Vec<(usize, usize, Problem)>,
+    ) {
+        let (first, nulls) = (rows.start, weights.nulls());
+        let mut take = |at: usize, value: f64| {
+            let is_null = nulls.is_some_and(|nulls| nulls.is_null(first + at));
+            let code =
+                if is_null { Err(Problem::EmptyWeight) } else { code(self.transform, value) };
+            into.push(code.unwrap_or_default());
+            if let Err(problem) = code {
+                bad.push((at, 2, problem));
+            }
+        };
+        for_each_number(weights, rows, &mut take);
+    }
+
+    /// Takes the rows out that are no edges, and writes each out with its first fault.
+    fn leave_out(
+        &self,
+        mut bad: Vec<(usize, usize, Problem)>,
+        first: usize,
+        stop: bool,
+        chunk: &mut ParsedChunk,
+    ) {
+        bad.sort_by_key(|&(row, part, _)| (row, part));
+        bad.dedup_by_key(|&mut (row, _, _)| row);
+        let end = if stop { bad[0].0 } else { chunk.names.len() / 2 };
+        if stop {
+            bad.truncate(1);
+        }
+        let mut left_out = bad.iter().map(|&(row, _, _)| row).peekable();
+        let mut kept = 0;
+        for row in 0..end {
+            if left_out.next_if_eq(&row).is_some() {
+                continue;
+            }
+            chunk.names.copy_within(2 * row..2 * row + 2, 2 * kept);
+            if let Some(&weight) = chunk.weights.get(row) {
+                chunk.weights[kept] = weight;
+            }
+            kept += 1;
+        }
+        chunk.names.truncate(2 * kept);
+        chunk.weights.truncate(kept);
+        for (row, part, problem) in bad {
+            let cell = Cell { row: chunk.origin.line + row as u64, part };
+            let fault = self.write_out(first + row, part, problem, &mut chunk.text);
+            chunk.faults.push(fault);
+            chunk.cells.push(cell);
+        }
+    }
+
+    /// Appends a row as a line, of which `part` is at fault.
+    fn write_out(&self, row: usize, part: usize, problem: Problem, text: &mut Vec<u8>) -> Fault {
+        let line_start = text.len() as u32;
+        let (mut start, mut end) = (line_start, line_start);
+        for (at, column) in self.names.into_iter().chain(self.weights).enumerate() {
+            if at > 0 {
+                text.push(b'\t');
+            }
+            let from = text.len() as u32;
+            write_value(column, row, text);
+            text.truncate(from as usize + NAME_LIMIT);
+            if at == part {
+                (start, end) = (from, text.len() as u32);
+            }
+        }
+        Fault { problem, line_start, line_end: text.len() as u32, start, end }
+    }
+}
+
+/// The weight's code.
+fn code(transform: WeightTransform, value: f64) -> Result<u32, Problem> {
+    match value {
+        value if value.is_nan() => Err(Problem::WeightNan),
+        value if value < 0.0 => Err(Problem::WeightNegative),
+        value if value.is_infinite() => Err(Problem::WeightInfinite),
+        // Not minus 0.
+        value => transform.code(value.abs()),
+    }
+}
+
+/// Where the names of a column go.
+struct Names<'a> {
+    part: usize,
+    /// Whether they have to be short whole numbers.
+    is_number: bool,
+    chunk: &'a mut ParsedChunk,
+    bad: &'a mut Vec<(usize, usize, Problem)>,
+    /// The one before, and where its bytes are.
+    last: Option<NameRef>,
+}
+
+impl Names<'_> {
+    fn take(&mut self, column: &dyn Array, rows: Range<usize>) {
+        if let Some(nulls) = column.nulls().filter(|nulls| nulls.null_count() > 0) {
+            for (at, row) in rows.enumerate() {
+                match nulls.is_null(row) {
+                    true => self.refuse(at, Problem::EmptySource),
+                    false => self.take_valid(at, column, row..row + 1),
+                }
+            }
+            return;
+        }
+        self.take_valid(0, column, rows);
+    }
+
+    /// Takes the names of `rows`, none of which is null, for the rows of the chunk from `at` on.
+    fn take_valid(&mut self, at: usize, column: &dyn Array, rows: Range<usize>) {
+        for_each_name(column, rows, at, &mut |at, name| self.push(at, name));
+    }
+
+    #[inline]
+    fn push(&mut self, at: usize, name: &[u8]) {
+        if let Some(last) = self.last
+            && self.chunk.text[last.offset as usize..][..last.bytes as usize] == *name
+        {
+            self.chunk.names[2 * at + self.part] = last;
+            return;
+        }
+        if name.is_empty() {
+            return self.refuse(at, Problem::EmptySource);
+        }
+        if name.len() > NAME_LIMIT {
+            return self.refuse(at, Problem::NameTooLong);
+        }
+        if self.is_number && !is_short_number(name) {
+            return self.refuse(at, Problem::CommunityNotNumber);
+        }
+        let text = &mut self.chunk.text;
+        let offset = text.len() as u32;
+        text.extend_from_slice(name);
+        let name = NameRef { fingerprint: Fingerprint::of(name), offset, bytes: name.len() as u32 };
+        self.chunk.names[2 * at + self.part] = name;
+        self.last = Some(name);
+    }
+
+    fn refuse(&mut self, at: usize, problem: Problem) {
+        let problem = match problem {
+            Problem::EmptySource if self.part == 1 => Problem::EmptyTarget,
+            other => other,
+        };
+        self.bad.push((at, self.part, problem));
+    }
+}
+
+/// Bytes of the names in `rows`.
+fn bytes_of(column: &dyn Array, rows: Range<usize>) -> usize {
+    match column.data_type() {
+        DataType::Utf8 | DataType::Binary => {
+            let offsets = match column.data_type() {
+                DataType::Utf8 => column.as_string::<i32>().value_offsets(),
+                _ => column.as_binary::<i32>().value_offsets(),
+            };
+            (offsets[rows.end] - offsets[rows.start]) as usize
+        }
+        DataType::LargeUtf8 | DataType::LargeBinary => {
+            let offsets = match column.data_type() {
+                DataType::LargeUtf8 => column.as_string::<i64>().value_offsets(),
+                _ => column.as_binary::<i64>().value_offsets(),
+            };
+            (offsets[rows.end] - offsets[rows.start]) as usize
+        }
+        kind if kind.is_integer() => DIGITS * rows.len(),
+        _ => {
+            let mut sum = 0;
+            for_each_name(column, rows, 0, &mut |_, name| sum += name.len());
+            sum
+        }
+    }
+}
+
+/// Calls `take` with the bytes of each name of `rows`, counted from `at`; nulls are whatever lies there.
+fn for_each_name(
+    column: &dyn Array,
+    rows: Range<usize>,
+    at: usize,
+    take: &mut impl FnMut(usize, &[u8]),
+) {
+    fn each<'a>(
+        rows: Range<usize>,
+        at: usize,
+        take: &mut impl FnMut(usize, &[u8]),
+        value: impl Fn(usize) -> &'a [u8],
+    ) {
+        for (at, row) in (at..).zip(rows) {
+            take(at, value(row));
+        }
+    }
+    match column.data_type() {
+        DataType::Utf8 => {
+            let names: &StringArray = column.as_string();
+            each(rows, at, take, |row| names.value(row).as_bytes());
+        }
+        DataType::LargeUtf8 => {
+            let names: &LargeStringArray = column.as_string();
+            each(rows, at, take, |row| names.value(row).as_bytes());
+        }
+        DataType::Utf8View => {
+            let names: &StringViewArray = column.as_string_view();
+            each(rows, at, take, |row| names.value(row).as_bytes());
+        }
+        DataType::Binary => {
+            let names: &BinaryArray = column.as_binary();
+            each(rows, at, take, |row| names.value(row));
+        }
+        DataType::LargeBinary => {
+            let names: &LargeBinaryArray = column.as_binary();
+            each(rows, at, take, |row| names.value(row));
+        }
+        DataType::BinaryView => {
+            let names: &BinaryViewArray = column.as_binary_view();
+            each(rows, at, take, |row| names.value(row));
+        }
+        DataType::Dictionary(key, _) => for_each_of_dictionary(column, key, rows, at, take),
+        DataType::Int8 => each_integer(column.as_primitive::<Int8Type>(), rows, at, take),
+        DataType::Int16 => each_integer(column.as_primitive::<Int16Type>(), rows, at, take),
+        DataType::Int32 => each_integer(column.as_primitive::<Int32Type>(), rows, at, take),
+        DataType::Int64 => each_integer(column.as_primitive::<Int64Type>(), rows, at, take),
+        DataType::UInt8 => each_integer(column.as_primitive::<UInt8Type>(), rows, at, take),
+        DataType::UInt16 => each_integer(column.as_primitive::<UInt16Type>(), rows, at, take),
+        DataType::UInt32 => each_integer(column.as_primitive::<UInt32Type>(), rows, at, take),
+        DataType::UInt64 => each_integer(column.as_primitive::<UInt64Type>(), rows, at, take),
+        other => unreachable!("no names are of type {other}"),
+    }
+}
+
+fn each_integer<T>(
+    numbers: &PrimitiveArray<T>,
+    rows: Range<usize>,
+    at: usize,
+    take: &mut impl FnMut(usize, &[u8]),
+) where
+    T: ArrowPrimitiveType<Native: itoa::Integer>,
+{
+    let mut digits = itoa::Buffer::new();
+    for (at, &number) in (at..).zip(&numbers.values()[rows]) {
+        take(at, digits.format(number).as_bytes());
+    }
+}
+
+fn for_each_of_dictionary(
+    column: &dyn Array,
+    key: &DataType,
+    rows: Range<usize>,
+    at: usize,
+    take: &mut impl FnMut(usize, &[u8]),
+) {
+    fn each<K: ArrowDictionaryKeyType>(
+        names: &DictionaryArray<K>,
+        rows: Range<usize>,
+        at: usize,
+        take: &mut dyn FnMut(usize, &[u8]),
+    ) {
+        let values = names.values();
+        for (at, row) in (at..).zip(rows) {
+            match names.key(row) {
+                Some(value) if !values.is_null(value) => {
+                    // Without this, dictionaries of dictionaries would be types without end.
+                    let mut take: &mut dyn FnMut(usize, &[u8]) = take;
+                    one_name(values, value, at, &mut take);
+                }
+                _ => take(at, &[]),
+            }
+        }
+    }
+    let take: &mut dyn FnMut(usize, &[u8]) = take;
+    match key {
+        DataType::Int8 => each(column.as_dictionary::<Int8Type>(), rows, at, take),
+        DataType::Int16 => each(column.as_dictionary::<Int16Type>(), rows, at, take),
+        DataType::Int32 => each(column.as_dictionary::<Int32Type>(), rows, at, take),
+        DataType::Int64 => each(column.as_dictionary::<Int64Type>(), rows, at, take),
+        DataType::UInt8 => each(column.as_dictionary::<UInt8Type>(), rows, at, take),
+        DataType::UInt16 => each(column.as_dictionary::<UInt16Type>(), rows, at, take),
+        DataType::UInt32 => each(column.as_dictionary::<UInt32Type>(), rows, at, take),
+        _ => each(column.as_dictionary::<UInt64Type>(), rows, at, take),
+    }
+}
+
+/// One name of a dictionary.
+fn one_name(values: &dyn Array, row: usize, at: usize, take: &mut &mut dyn FnMut(usize, &[u8])) {
+    match values.data_type() {
+        DataType::Utf8 => take(at, values.as_string::<i32>().value(row).as_bytes()),
+        DataType::LargeUtf8 => take(at, values.as_string::<i64>().value(row).as_bytes()),
+        _ => for_each_name(values, row..row + 1, at, take),
+    }
+}
+
+/// Calls `take` with each number of `rows`, counted from 0; nulls are whatever lies there.
+fn for_each_number(column: &dyn Array, rows: Range<usize>, take: &mut impl FnMut(usize, f64)) {
+    fn each<T: ArrowPrimitiveType>(
+        numbers: &PrimitiveArray<T>,
+        rows: Range<usize>,
+        take: &mut impl FnMut(usize, f64),
+        value: impl Fn(T::Native) -> f64,
+    ) {
+        for (at, &number) in numbers.values()[rows].iter().enumerate() {
+            take(at, value(number));
+        }
+    }
+    match column.data_type() {
+        DataType::Float16 => each(column.as_primitive::<Float16Type>(), rows, take, f64::from),
+        DataType::Float32 => each(column.as_primitive::<Float32Type>(), rows, take, f64::from),
+        DataType::Float64 => each(column.as_primitive::<Float64Type>(), rows, take, |n| n),
+        DataType::Int8 => each(column.as_primitive::<Int8Type>(), rows, take, f64::from),
+        DataType::Int16 => each(column.as_primitive::<Int16Type>(), rows, take, f64::from),
+        DataType::Int32 => each(column.as_primitive::<Int32Type>(), rows, take, f64::from),
+        DataType::Int64 => each(column.as_primitive::<Int64Type>(), rows, take, |n| n as f64),
+        DataType::UInt8 => each(column.as_primitive::<UInt8Type>(), rows, take, f64::from),
+        DataType::UInt16 => each(column.as_primitive::<UInt16Type>(), rows, take, f64::from),
+        DataType::UInt32 => each(column.as_primitive::<UInt32Type>(), rows, take, f64::from),
+        DataType::UInt64 => each(column.as_primitive::<UInt64Type>(), rows, take, |n| n as f64),
+        other => unreachable!("no weights are of type {other}"),
+    }
+}
+
+/// Appends a value as text.
+fn write_value(column: &dyn Array, row: usize, text: &mut Vec<u8>) {
+    if column.is_null(row) {
+        text.extend_from_slice(b"null");
+    } else if column.data_type().is_floating() {
+        for_each_number(column, row..row + 1, &mut |_, number| {
+            text.extend_from_slice(number.to_string().as_bytes());
+        });
+    } else {
+        for_each_name(column, row..row + 1, 0, &mut |_, name| text.extend_from_slice(name));
+    }
+}

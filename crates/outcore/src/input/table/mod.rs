@@ -1,0 +1,515 @@
+//! Tables to the chunks that text becomes: Parquet and Arrow IPC files, Arrow streams of the caller.
+//!
+//! ```text
+//!  Parquet --row groups side by side, page by page--.
+//!  Arrow IPC --message by message-------------------+--> columns of some rows --> names, weights
+//!  a stream in memory ------------------------------'
+//! ```
+//!
+//! The formats are decoded by the libraries of Apache Arrow; what a table's columns mean, how much of it
+//! is in memory, and what happens to rows that are no edge is decided here. A place in a table is a row,
+//! from 1, and a column. Memory: that of [`chunks`](super::chunks), and what [`TableFormat::held_bytes`]
+//! says. Cost: about 20 ns of one core for a row of two short names and a weight.
+
+mod columns;
+mod ipc;
+mod parquet;
+
+use super::chunks::ParsedChunk;
+use super::decompress::Input;
+use super::fault::{Fault, Origin, Problem, escape};
+use super::format::bad_input;
+use super::options::{Column, InputOptions, Rows};
+use super::transform::WeightTransform;
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::io::Files;
+use crate::units::format_count;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::Schema;
+use columns::Columns;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Most rows of a chunk: what is made of them is as much as of a chunk of text that is four times its size.
+const ROW_BYTES: usize = 80;
+
+/// A table that the caller has in memory, or makes as it is read, batch by batch. It can be read once.
+#[derive(Clone)]
+pub struct TableStream(Arc<Mutex<Option<Box<dyn RecordBatchReader + Send>>>>);
+
+impl TableStream {
+    /// A stream of `batches`.
+    pub fn new(batches: Box<dyn RecordBatchReader + Send>) -> Self {
+        Self(Arc::new(Mutex::new(Some(batches))))
+    }
+
+    fn schema(&self) -> Option<Arc<Schema>> {
+        let stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stream.as_ref().map(|batches| batches.schema())
+    }
+
+    fn take(&self) -> Option<Box<dyn RecordBatchReader + Send>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for TableStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TableStream")
+    }
+}
+
+impl PartialEq for TableStream {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for TableStream {}
+
+/// What a table is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Parquet,
+    ArrowIpc,
+    Stream,
+}
+
+/// A place in a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cell {
+    /// From 1.
+    pub(super) row: u64,
+    /// 0 for the source, 1 for the target, 2 for the weight.
+    pub(super) part: usize,
+}
+
+/// A table, and what its columns are for.
+#[derive(Debug, Clone)]
+pub(crate) struct TableFormat {
+    kind: Kind,
+    /// Columns from 0: source, target and, if there is one, weight; and their names.
+    columns: Vec<(usize, String)>,
+    transform: WeightTransform,
+    rows: Rows,
+    /// Most memory that decoding holds beside chunks.
+    held_bytes: u64,
+    /// Edges, if the file says.
+    pub(super) row_count: Option<u64>,
+}
+
+impl TableFormat {
+    /// What `path` is by its first bytes, if it is a table.
+    ///
+    /// # Errors
+    /// `BadInput` for a damaged file, or if its columns cannot be used.
+    pub(super) fn detect(
+        files: &Files,
+        path: &Path,
+        input: &mut Input,
+        options: &InputOptions,
+        workers: usize,
+    ) -> Result<Option<Self>> {
+        let is_compressed = input.is_compressed();
+        let (head, _) = input.peek(ipc::MAGIC.len())?;
+        if head.starts_with(parquet::MAGIC) {
+            if is_compressed || !files.is_regular(path) {
+                let message = "is Parquet, which is read from its end: it must be a file, not \
+                               compressed as a whole";
+                return Err(
+                    bad_input(path, message).hint("write it to a file, or unpack it, first")
+                );
+            }
+            let opened = parquet::ParquetFile::open(files, path)?;
+            let mut format = Self::of(Kind::Parquet, &opened.schema(), path, options)?;
+            format.held_bytes = opened.held_bytes(&format.projection(), workers)?;
+            format.row_count = Some(opened.row_count());
+            return Ok(Some(format));
+        }
+        if !ipc::is_ipc(head) {
+            return Ok(None);
+        }
+        let schema = ipc::peek_schema(input, path)?;
+        let mut format = Self::of(Kind::ArrowIpc, &schema, path, options)?;
+        format.held_bytes = match files.is_regular(path) && !is_compressed {
+            true => ipc::largest_message(files, path)?.max(1 << 20),
+            false => ipc::MESSAGE_LIMIT,
+        };
+        Ok(Some(format))
+    }
+
+    /// The format of a stream.
+    pub(super) fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<Self> {
+        let path = Path::new(STREAM_NAME);
+        let read = || Error::new(ErrorKind::Usage, "the table can be read only once, and has been");
+        let schema = stream.schema().ok_or_else(read)?;
+        Self::of(Kind::Stream, &schema, path, options)
+    }
+
+    fn of(kind: Kind, schema: &Schema, path: &Path, options: &InputOptions) -> Result<Self> {
+        let columns = choose_columns(schema, path, options)?;
+        Ok(Self {
+            kind,
+            columns,
+            transform: options.weight_transform,
+            rows: options.rows,
+            held_bytes: 0,
+            row_count: None,
+        })
+    }
+
+    /// Whether rows have weights.
+    pub(super) fn is_weighted(&self) -> bool {
+        self.columns.len() == 3
+    }
+
+    /// Most memory that decoding holds beside chunks.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    /// How it is read, in one line for people.
+    pub(super) fn describe(&self) -> String {
+        let kind = match self.kind {
+            Kind::Parquet => "Parquet",
+            Kind::ArrowIpc => "Arrow IPC",
+            Kind::Stream => "Arrow",
+        };
+        let [source, target] = [&self.columns[0].1, &self.columns[1].1];
+        let mut text = format!("{kind}, names in columns `{source}` and `{target}`, ");
+        match self.columns.get(2) {
+            Some((_, weight)) => text += &format!("weight in column `{weight}`"),
+            None => text += "no weights",
+        }
+        if self.is_weighted() && self.transform != WeightTransform::None {
+            text += &format!(" as `{}`", self.transform.name());
+        }
+        text
+    }
+
+    /// The columns that are read, in the order of source, target, weight.
+    fn projection(&self) -> Vec<usize> {
+        self.columns.iter().map(|(at, _)| *at).collect()
+    }
+
+    /// About `count` rows from `start` on.
+    pub(super) fn first_rows(
+        &self,
+        files: &Files,
+        path: &Path,
+        bytes: u64,
+        start: u64,
+        count: u64,
+    ) -> Result<Vec<ParsedChunk>> {
+        let task = TableTask {
+            format: self.clone(),
+            stop: false,
+            chunk_bytes: SAMPLED_CHUNK_BYTES,
+            workers: 1,
+            bytes: (0, bytes),
+        };
+        let begin = Origin { file: 0, byte: start, line: start + 1 };
+        let mut sample = Sample { chunks: Vec::new(), left: count };
+        task.read(files, path, None, begin, None, &mut sample)?;
+        Ok(sample.chunks)
+    }
+
+    /// What is wrong with a row, in one clause.
+    pub(super) fn reason(&self, problem: Problem) -> String {
+        match problem {
+            Problem::EmptyWeight => "weight is null".into(),
+            other => other.reason_of_value(self.rows),
+        }
+    }
+
+    /// The place of a bad row; `text` is that of its chunk, where the row is written out.
+    pub(super) fn place(&self, fault: &Fault, text: &[u8], at: Cell, path: &Path) -> Place {
+        let mut shown = String::new();
+        escape(&text[fault.line_start as usize..fault.start as usize], &mut shown);
+        let start = shown.len();
+        escape(&text[fault.start as usize..fault.end as usize], &mut shown);
+        let end = shown.len();
+        escape(&text[fault.end as usize..fault.line_end as usize], &mut shown);
+        Place {
+            path: path.to_path_buf(),
+            line: at.row,
+            column: self.columns[at.part].0 as u64 + 1,
+            byte: 0,
+            text: shown,
+            span: (start, end),
+            expected: fault.problem.expected_value().into(),
+        }
+    }
+
+    /// The error for a bad row, whose place is known.
+    pub(super) fn error(&self, fault: &Fault, at: Cell, place: Place) -> Error {
+        let (row, name) = (format_count(at.row), &self.columns[at.part].1);
+        let error = Error::new(fault.problem.kind(), self.reason(fault.problem))
+            .at(place)
+            .note(format!("row {row} of the table, column `{name}`"));
+        if self.rows != Rows::Edges {
+            return error.hint("rows are a node and its community: correct this one, or remove it");
+        }
+        let skip = "`--on-bad-line skip` to go on without this row";
+        let of_weight = fault.problem.kind() == ErrorKind::BadWeight;
+        if of_weight && self.transform == WeightTransform::None {
+            return error.hint(format!("use `--ignore-weights`, or {skip}"));
+        }
+        error.hint(format!("use {skip}"))
+    }
+}
+
+/// What a stream of the caller is called in messages.
+pub(super) const STREAM_NAME: &str = "the table";
+
+/// An error of a library about a file.
+fn damaged(path: &Path, what: impl fmt::Display) -> Error {
+    let what = what.to_string();
+    let what = what.lines().next().unwrap_or("it cannot be decoded");
+    bad_input(path, &format!("cannot be read as a table: {what}"))
+        .hint("write the file again; if this repeats, the program that wrote it may be at fault")
+}
+
+/// Runs `decode`, whose panic over damaged data is an error about the file.
+fn caught<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode));
+    result.unwrap_or_else(|_| Err(damaged(path, "its data contradict each other")))
+}
+
+/// Source, target and weight: as `--columns` says; else columns of these names; else the first two, and the
+/// third if it is a number (the twelfth, in a table of search results).
+fn choose_columns(
+    schema: &Schema,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<Vec<(usize, String)>> {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let mut chosen: Vec<usize> = match &options.columns {
+        Some(columns) => {
+            let found = columns.iter().map(|column| find(column, &names, path));
+            found.collect::<Result<_>>()?
+        }
+        None => usual_columns(schema, options.rows),
+    };
+    if chosen.len() < 2 {
+        let message = format!("has {} columns, but an edge needs two", names.len());
+        return Err(bad_input(path, &message).hint("use `--columns SOURCE,TARGET[,WEIGHT]`"));
+    }
+    if options.ignore_weights || options.rows != Rows::Edges {
+        chosen.truncate(2);
+    }
+    for (part, &at) in chosen.iter().enumerate() {
+        let kind = schema.field(at).data_type();
+        let (is_usable, wanted) = match part {
+            2 => (columns::is_weight(kind), "a weight is a number"),
+            _ => (columns::is_name(kind), "names are text or whole numbers"),
+        };
+        if !is_usable {
+            let message = format!("column `{}` is {kind}, but {wanted}", names[at]);
+            return Err(Error::new(
+                ErrorKind::BadInput,
+                format!("`{}`: {message}", path.display()),
+            )
+            .hint("use `--columns SOURCE,TARGET[,WEIGHT]` to name others, or change its type"));
+        }
+    }
+    Ok(chosen.into_iter().map(|at| (at, names[at].to_owned())).collect())
+}
+
+fn find(column: &Column, names: &[&str], path: &Path) -> Result<usize> {
+    let found = match column {
+        Column::Number(number) => Some(*number as usize - 1).filter(|&at| at < names.len()),
+        Column::Name(name) => names.iter().position(|found| found == name),
+    };
+    let wanted = match column {
+        Column::Number(number) => format!("{number}"),
+        Column::Name(name) => format!("`{name}`"),
+    };
+    found.ok_or_else(|| {
+        let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
+        bad_input(path, &format!("has no column {wanted}"))
+            .note(format!("its columns are {}", shown.join(", ")))
+            .hint("use `--columns` with names of these, or their numbers from 1")
+    })
+}
+
+fn usual_columns(schema: &Schema, rows: Rows) -> Vec<usize> {
+    let at = |name: &str| schema.fields().iter().position(|field| field.name() == name);
+    let is_number = |at: usize| columns::is_weight(schema.field(at).data_type());
+    let count = schema.fields().len();
+    let [first, second] = rows.roles();
+    let mut chosen = match (at(first), at(second)) {
+        (Some(source), Some(target)) => vec![source, target],
+        _ => (0..count.min(2)).collect(),
+    };
+    let is_blast = count == 12 && (2..12).all(is_number);
+    let weight = match (at("weight"), is_blast) {
+        (Some(weight), _) => Some(weight),
+        (None, true) => Some(11),
+        (None, false) => Some(2).filter(|&third| third < count),
+    };
+    chosen.extend(weight.filter(|&at| !chosen.contains(&at) && is_number(at)));
+    chosen
+}
+
+/// What takes chunks; `false` if nobody wants more.
+pub(super) trait Taker {
+    /// Takes the next.
+    fn take(&mut self, chunk: ParsedChunk) -> bool;
+    /// A chunk to be filled.
+    fn spare(&mut self) -> ParsedChunk;
+}
+
+/// Chunks of a sample.
+const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
+
+/// Takes chunks until they have rows enough.
+struct Sample {
+    chunks: Vec<ParsedChunk>,
+    left: u64,
+}
+
+impl Taker for Sample {
+    fn take(&mut self, chunk: ParsedChunk) -> bool {
+        self.left = self.left.saturating_sub(chunk.lines);
+        self.chunks.push(chunk);
+        self.left > 0
+    }
+
+    fn spare(&mut self) -> ParsedChunk {
+        ParsedChunk::default()
+    }
+}
+
+/// How a table is read.
+pub(super) struct TableTask {
+    pub(super) format: TableFormat,
+    pub(super) stop: bool,
+    /// Bytes of a chunk of text.
+    pub(super) chunk_bytes: usize,
+    pub(super) workers: usize,
+    /// Bytes of the files before it, and its own.
+    pub(super) bytes: (u64, u64),
+}
+
+impl TableTask {
+    /// Reads the table of `path` from row `begin` on (`begin.byte` counts rows, too); gives `false` if nobody
+    /// wants more.
+    pub(super) fn read(
+        self,
+        files: &Files,
+        path: &Path,
+        input: Option<Input>,
+        begin: Origin,
+        stream: Option<&TableStream>,
+        taker: &mut (dyn Taker + Send),
+    ) -> Result<bool> {
+        match self.format.kind {
+            Kind::Parquet => parquet::read(&self, files, path, begin, taker),
+            Kind::ArrowIpc => {
+                let input = match input {
+                    Some(input) => input,
+                    None => Input::open(files, path, self.workers)?,
+                };
+                let (projection, limit) = (self.format.projection(), self.format.held_bytes);
+                let batches = ipc::IpcReader::new(input, path, projection, limit)?;
+                self.read_batches(batches, begin, taker)
+            }
+            Kind::Stream => {
+                let batches = stream.and_then(TableStream::take).expect("it was looked at");
+                let batches = StreamBatches { batches, projection: self.format.projection() };
+                self.read_batches(batches, begin, taker)
+            }
+        }
+    }
+
+    fn read_batches(
+        &self,
+        mut batches: impl Batches,
+        begin: Origin,
+        taker: &mut (dyn Taker + Send),
+    ) -> Result<bool> {
+        let mut row = 0;
+        loop {
+            let Some(batch) = batches.next()? else { return Ok(true) };
+            let rows = batch.num_rows() as u64;
+            let skipped = begin.byte.saturating_sub(row).min(rows);
+            let done = self.bytes.0 + batches.consumed();
+            let from = Origin { byte: row + skipped, line: row + skipped + 1, ..begin };
+            let wanted = batch.slice(skipped as usize, (rows - skipped) as usize);
+            if !self.convert(&wanted, from, done, taker)? {
+                return Ok(false);
+            }
+            row += rows;
+        }
+    }
+
+    /// Hands over `batch`, which has the columns that are read in their order, chunk by chunk.
+    fn convert(
+        &self,
+        batch: &RecordBatch,
+        origin: Origin,
+        done_bytes: u64,
+        taker: &mut (dyn Taker + Send),
+    ) -> Result<bool> {
+        let columns = Columns::of(batch, self.format.transform, self.format.rows);
+        let rows = batch.num_rows();
+        let mut at = 0;
+        while at < rows {
+            let most = (self.chunk_bytes / ROW_BYTES).max(1).min(rows - at);
+            let count = columns.rows_within(at, most, self.chunk_bytes / 4);
+            let mut chunk = taker.spare();
+            let place = |row: usize| Origin {
+                byte: origin.byte + row as u64,
+                line: origin.line + row as u64,
+                ..origin
+            };
+            (chunk.origin, chunk.next) = (place(at), Some(place(at + count)));
+            (chunk.lines, chunk.done_bytes) = (count as u64, done_bytes);
+            (chunk.is_table, chunk.is_node_list) = (true, false);
+            chunk.faults.clear();
+            chunk.cells.clear();
+            columns.parse(at..at + count, self.stop, &mut chunk);
+            if !taker.take(chunk) {
+                return Ok(false);
+            }
+            at += count;
+        }
+        Ok(true)
+    }
+}
+
+/// Batches of a table's columns, in their order.
+trait Batches {
+    fn next(&mut self) -> Result<Option<RecordBatch>>;
+    /// Bytes of the file that were used.
+    fn consumed(&self) -> u64;
+}
+
+/// Batches of a stream of the caller.
+struct StreamBatches {
+    batches: Box<dyn RecordBatchReader + Send>,
+    projection: Vec<usize>,
+}
+
+impl Batches for StreamBatches {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let path = Path::new(STREAM_NAME);
+        let (batches, projection) = (&mut self.batches, &self.projection);
+        caught(path, || match batches.next() {
+            None => Ok(None),
+            Some(Ok(batch)) => {
+                batch.project(projection).map(Some).map_err(|error| damaged(path, error))
+            }
+            Some(Err(error)) => {
+                let message = format!("the table cannot be read any further: {error}");
+                Err(Error::new(ErrorKind::BadInput, message))
+            }
+        })
+    }
+
+    fn consumed(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,419 @@
+//! Parquet: row groups decoded side by side by threads of their own, page by page, handed over in their order.
+//!
+//! A page is the least that can be decoded, so pages decide about memory. How long they are stands before each
+//! of them; a page that is longer than was planned for is an error before it is read. Decoded by the library
+//! `parquet`. Format: <https://parquet.apache.org/docs/file-format/>.
+
+use super::super::chunks::ParsedChunk;
+use super::super::fault::Origin;
+use super::{TableTask, Taker, caught, damaged};
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::{Files, Mode, StoredFile};
+use crate::units::format_bytes;
+use arrow_array::RecordBatchReader;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::column::page::PageReader;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::serialized_reader::SerializedPageReader;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How a file begins and ends.
+pub(super) const MAGIC: &[u8] = b"PAR1";
+/// Rows decoded at a time.
+const BATCH_ROWS: usize = 8192;
+/// Chunks of a thread that wait for their turn.
+const WAITING: usize = 8;
+/// The least that is planned for a page.
+const PAGE_BYTES_MIN: u64 = 256 << 10;
+/// Pages of a column that are in memory at the same time: packed, unpacked, its dictionary, and the one
+/// before, which a batch still refers to.
+const PAGES_HELD: u64 = 4;
+/// Most bytes before a page of which its length is read.
+const HEADER_BYTES: usize = 1 << 10;
+
+/// The bytes of a file as the library asks for them, which watches the length of pages.
+#[derive(Clone)]
+struct Pages {
+    file: Arc<StoredFile>,
+    bytes: u64,
+    /// Longest page so far, packed or not.
+    longest: Arc<AtomicU64>,
+    /// Longest page that there may be.
+    limit: u64,
+    /// What went wrong that is not the library's to say.
+    failure: Arc<Mutex<Option<Error>>>,
+}
+
+impl Pages {
+    fn open(files: &Files, path: &Path) -> Result<Self> {
+        let file = files.open(path, Mode::Read)?;
+        let bytes = file.bytes()?;
+        Ok(Self {
+            file: Arc::new(file),
+            bytes,
+            longest: Arc::default(),
+            limit: u64::MAX,
+            failure: Arc::default(),
+        })
+    }
+
+    /// Remembers `error`, and gives one for the library.
+    fn fail(&self, error: Error) -> ParquetError {
+        let text = error.to_string();
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        ParquetError::General(text)
+    }
+
+    /// The error that the library met: ours, or its own about the data.
+    fn error(&self, error: impl std::fmt::Display) -> Error {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        failure.unwrap_or_else(|| damaged(self.file.path(), error))
+    }
+
+    /// Looks at what stands before a page: a structure of Thrift whose first three fields are numbers, the
+    /// kind of the page and its two lengths. What is no such thing is left to the library.
+    fn watch(&self, head: &[u8]) -> std::result::Result<(), ParquetError> {
+        let mut at = 0;
+        let mut fields = [0i64; 3];
+        for field in &mut fields {
+            // One field further, and a number of 32 bits.
+            if head.get(at) != Some(&0x15) {
+                return Ok(());
+            }
+            at += 1;
+            let (mut value, mut shift) = (0u64, 0);
+            while let Some(&byte) = head.get(at) {
+                at += 1;
+                value |= u64::from(byte & 0x7F) << shift;
+                shift += 7;
+                if byte < 0x80 || shift > 28 {
+                    break;
+                }
+            }
+            *field = (value >> 1) as i64 ^ -((value & 1) as i64);
+        }
+        let longest = fields[1].max(fields[2]).max(0) as u64;
+        self.longest.fetch_max(longest, Relaxed);
+        if longest <= self.limit {
+            return Ok(());
+        }
+        let (path, found) = (self.file.path().display(), format_bytes(longest));
+        let limit = format_bytes(self.limit);
+        let message = format!("`{path}` has a page of {found}, but the largest were {limit}");
+        Err(self.fail(
+            Error::new(ErrorKind::BadInput, message).hint("write it again with smaller pages"),
+        ))
+    }
+}
+
+impl Length for Pages {
+    fn len(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl ChunkReader for Pages {
+    type T = BufReader<PagesFrom>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        let from = PagesFrom { pages: self.clone(), at: start };
+        let mut reader = BufReader::with_capacity(HEADER_BYTES, from);
+        let head = reader.fill_buf().map_err(ParquetError::from)?;
+        self.watch(head)?;
+        Ok(reader)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<bytes::Bytes> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.bytes) {
+            return Err(ParquetError::EOF("it ends too early".into()));
+        }
+        let mut into = vec![0; length];
+        match self.file.read_at(start, &mut into) {
+            Ok(found) if found == length => Ok(into.into()),
+            Ok(_) => Err(ParquetError::EOF("it ends too early".into())),
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+}
+
+/// Reads from a byte on.
+struct PagesFrom {
+    pages: Pages,
+    at: u64,
+}
+
+impl Read for PagesFrom {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        match self.pages.file.read_at(self.at, into) {
+            Ok(count) => {
+                self.at += count as u64;
+                Ok(count)
+            }
+            Err(error) => Err(std::io::Error::other(self.pages.fail(error))),
+        }
+    }
+}
+
+/// A file whose description was read.
+pub(super) struct ParquetFile {
+    pages: Pages,
+    metadata: ArrowReaderMetadata,
+}
+
+impl ParquetFile {
+    /// Reads the description of a file.
+    pub(super) fn open(files: &Files, path: &Path) -> Result<Self> {
+        let pages = Pages::open(files, path)?;
+        // What a program of Arrow stored of its own types is no matter here.
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let metadata = caught(path, || {
+            let load = |options| ArrowReaderMetadata::load(&pages, options);
+            let metadata = load(options.clone()).map_err(|error| pages.error(error))?;
+            let options = options.with_schema(views(metadata.schema()));
+            ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)
+                .map_err(|error| pages.error(error))
+        })?;
+        Ok(Self { pages, metadata })
+    }
+
+    pub(super) fn schema(&self) -> SchemaRef {
+        self.metadata.schema().clone()
+    }
+
+    /// Rows of all groups.
+    pub(super) fn row_count(&self) -> u64 {
+        self.groups().iter().sum()
+    }
+
+    /// Rows of each group.
+    fn groups(&self) -> Vec<u64> {
+        let groups = self.metadata.metadata().row_groups();
+        groups.iter().map(|group| group.num_rows().max(0) as u64).collect()
+    }
+
+    fn mask(&self, projection: &[usize]) -> ProjectionMask {
+        ProjectionMask::roots(self.metadata.parquet_schema(), projection.iter().copied())
+    }
+
+    /// The longest page of the largest chunk of each column of `projection`.
+    fn page_bytes(&self, projection: &[usize]) -> Result<u64> {
+        let pages = Pages { longest: Arc::default(), ..self.pages.clone() };
+        let mask = self.mask(projection);
+        let groups = self.metadata.metadata().row_groups();
+        let columns = self.metadata.parquet_schema().num_columns();
+        for column in (0..columns).filter(|&column| mask.leaf_included(column)) {
+            let largest =
+                groups.iter().max_by_key(|group| group.column(column).uncompressed_size());
+            let Some(group) = largest else { continue };
+            let rows = group.num_rows().max(0) as usize;
+            caught(pages.file.path(), || {
+                let chunk = group.column(column);
+                let mut reader =
+                    SerializedPageReader::new(Arc::new(pages.clone()), chunk, rows, None)
+                        .map_err(|error| pages.error(error))?;
+                while reader.peek_next_page().map_err(|error| pages.error(error))?.is_some() {
+                    reader.skip_next_page().map_err(|error| pages.error(error))?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(pages.longest.load(Relaxed).max(PAGE_BYTES_MIN))
+    }
+
+    /// Memory of one thread, when pages are as long as `page_bytes` says.
+    fn worker_bytes(page_bytes: u64, columns: usize) -> u64 {
+        PAGES_HELD * page_limit(page_bytes) * columns as u64
+    }
+
+    /// The most memory that decoding needs.
+    pub(super) fn held_bytes(&self, projection: &[usize], workers: usize) -> Result<u64> {
+        let page_bytes = self.page_bytes(projection)?;
+        let described = self.metadata.metadata().memory_size() as u64;
+        let workers = worker_count(page_bytes, workers, self.groups().len()) as u64;
+        Ok(described + workers * Self::worker_bytes(page_bytes, projection.len()))
+    }
+
+    /// Batches of one group from a row of it on.
+    fn batches(
+        &self,
+        group: usize,
+        skipped: u64,
+        projection: &[usize],
+    ) -> Result<impl RecordBatchReader + use<>> {
+        let metadata = self.metadata.clone();
+        ParquetRecordBatchReaderBuilder::new_with_metadata(self.pages.clone(), metadata)
+            .with_row_groups(vec![group])
+            .with_projection(self.mask(projection))
+            .with_batch_size(BATCH_ROWS)
+            .with_offset(skipped as usize)
+            .build()
+            .map_err(|error| self.pages.error(error))
+    }
+}
+
+/// Pages may be a little longer than those that were looked at.
+fn page_limit(page_bytes: u64) -> u64 {
+    page_bytes + page_bytes / 2
+}
+
+/// Threads that decode: fewer where pages are long.
+fn worker_count(page_bytes: u64, workers: usize, groups: usize) -> usize {
+    let long_pages = (page_limit(page_bytes) / (4 << 20)) as usize;
+    (workers / (1 + long_pages)).clamp(1, groups.max(1))
+}
+
+/// Text as views, which refer to pages instead of copying them.
+fn views(schema: &Schema) -> SchemaRef {
+    let as_view = |field: &Arc<Field>| match field.data_type() {
+        DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        DataType::Binary => Arc::new(field.as_ref().clone().with_data_type(DataType::BinaryView)),
+        _ => field.clone(),
+    };
+    let fields: Vec<Arc<Field>> = schema.fields().iter().map(as_view).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// What a thread that decodes sends.
+enum Made {
+    Chunk(ParsedChunk),
+    GroupEnd,
+    Failed(Error),
+}
+
+/// Reads the file from row `begin.byte` on.
+pub(super) fn read(
+    task: &TableTask,
+    files: &Files,
+    path: &Path,
+    begin: Origin,
+    taker: &mut (dyn Taker + Send),
+) -> Result<bool> {
+    let mut file = ParquetFile::open(files, path)?;
+    let projection = task.format.projection();
+    let page_bytes = file.page_bytes(&projection)?;
+    file.pages.limit = page_limit(page_bytes);
+    let rows = file.groups();
+    let workers = worker_count(page_bytes, task.workers, rows.len());
+    let decoder =
+        Decoder { task, file: &file, path: path.to_path_buf(), projection, rows: &rows, begin };
+    std::thread::scope(|scope| {
+        let (recycle, recycled) = bounded(2 * WAITING * workers);
+        let channels: Vec<Receiver<Made>> = (0..workers)
+            .map(|worker| {
+                let (to_reader, from_worker) = bounded(WAITING);
+                let (decoder, recycled) = (&decoder, recycled.clone());
+                scope.spawn(move || {
+                    let mut sender = Worker { to_reader, recycled };
+                    decoder.run(worker, workers, &mut sender);
+                });
+                from_worker
+            })
+            .collect();
+        for group in 0..rows.len() {
+            loop {
+                match channels[group % workers].recv() {
+                    Ok(Made::Chunk(chunk)) => {
+                        if !taker.take(chunk) {
+                            return Ok(false);
+                        }
+                        let _ = recycle.try_send(taker.spare());
+                    }
+                    Ok(Made::GroupEnd) => break,
+                    Ok(Made::Failed(error)) => return Err(error),
+                    Err(_) => return Err(damaged(path, "a thread that reads it has ended")),
+                }
+            }
+        }
+        Ok(true)
+    })
+}
+
+struct Decoder<'a> {
+    task: &'a TableTask,
+    file: &'a ParquetFile,
+    path: PathBuf,
+    projection: Vec<usize>,
+    rows: &'a [u64],
+    begin: Origin,
+}
+
+impl Decoder<'_> {
+    /// Decodes every so many-th group. Ends early if nobody listens.
+    fn run(&self, worker: usize, workers: usize, sender: &mut Worker) {
+        let mut first_row = 0;
+        for (group, &rows) in self.rows.iter().enumerate() {
+            if group % workers == worker {
+                let made = caught(&self.path, || self.decode(group, first_row, sender));
+                let sent = match made {
+                    Ok(false) => return,
+                    Ok(true) => sender.to_reader.send(Made::GroupEnd),
+                    Err(error) => sender.to_reader.send(Made::Failed(error)),
+                };
+                if sent.is_err() {
+                    return;
+                }
+            }
+            first_row += rows;
+        }
+    }
+
+    fn decode(&self, group: usize, first_row: u64, sender: &mut Worker) -> Result<bool> {
+        let rows = self.rows[group];
+        let skipped = self.begin.byte.saturating_sub(first_row).min(rows);
+        if skipped == rows {
+            return Ok(true);
+        }
+        let total: u64 = self.rows.iter().sum();
+        let mut row = first_row + skipped;
+        let batches = self.file.batches(group, skipped, &self.projection)?;
+        let order = order_of(&self.projection);
+        for batch in batches {
+            let batch = batch.map_err(|error| self.file.pages.error(error))?;
+            let batch = batch.project(&order).map_err(|error| self.file.pages.error(error))?;
+            let origin = Origin { byte: row, line: row + 1, ..self.begin };
+            row += batch.num_rows() as u64;
+            let (before, own) = self.task.bytes;
+            let share = row as f64 / total as f64;
+            let done = before + (own as f64 * share.min(1.0)) as u64;
+            if !self.task.convert(&batch, origin, done, sender)? {
+                return Ok(false);
+            }
+        }
+        if row != first_row + rows {
+            let message = format!("row group {group} has other rows than it says");
+            return Err(damaged(&self.path, message));
+        }
+        Ok(true)
+    }
+}
+
+/// The library gives columns in the order of the file: where those of `projection` are among them.
+fn order_of(projection: &[usize]) -> Vec<usize> {
+    let before = |at: usize| projection.iter().filter(|&&other| other < at).count();
+    projection.iter().map(|&at| before(at)).collect()
+}
+
+/// A thread that decodes, as its chunks see it.
+struct Worker {
+    to_reader: Sender<Made>,
+    recycled: Receiver<ParsedChunk>,
+}
+
+impl Taker for Worker {
+    fn take(&mut self, chunk: ParsedChunk) -> bool {
+        self.to_reader.send(Made::Chunk(chunk)).is_ok()
+    }
+
+    fn spare(&mut self) -> ParsedChunk {
+        self.recycled.try_recv().unwrap_or_default()
+    }
+}

@@ -1,0 +1,288 @@
+//! Tables are read as text is: the same graph, the same bad rows, whatever holds them.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+mod common;
+#[path = "common/tables.rs"]
+mod tables;
+
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use common::{MIB, files_of, options, storage_of};
+use outcore::input::{Column, InputOptions, OnBadLine, TableStream};
+use outcore::io::sim::Sim;
+use outcore::job::{self, JobOptions};
+use outcore::progress::Silent;
+use outcore::{Error, ErrorKind, Result};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use tables::{Names, Row, arrow, parquet, table, text};
+
+const GRAPH: &str = "/out/graph";
+
+/// What a job leaves: the files of the graph, without the manifest, which tells of times.
+fn built(sim: &Sim, options: &JobOptions) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let files = files_of(sim);
+    job::build(&files, options, Path::new(GRAPH), &Silent)?;
+    let entries = files.list(Path::new(GRAPH))?;
+    Ok(entries
+        .into_iter()
+        .map(|entry| (entry.path.clone(), files.read(&entry.path).unwrap()))
+        .collect())
+}
+
+fn of_text(
+    rows: &[Row],
+    weighted: bool,
+    change: impl Fn(&mut InputOptions),
+) -> Vec<(PathBuf, Vec<u8>)> {
+    let sim = storage_of(&text(rows, weighted));
+    let mut options = options(2, 256 * MIB);
+    change(&mut options.input);
+    built(&sim, &options).unwrap()
+}
+
+fn of_file(
+    bytes: &[u8],
+    threads: usize,
+    change: impl Fn(&mut InputOptions),
+) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let sim = Sim::new();
+    sim.put("/in/edges.table", bytes);
+    let mut options = options(threads, 256 * MIB);
+    options.input.paths = vec!["/in/edges.table".into()];
+    change(&mut options.input);
+    built(&sim, &options)
+}
+
+fn of_stream(
+    batches: Vec<RecordBatch>,
+    change: impl Fn(&mut InputOptions),
+) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let mut options = options(2, 256 * MIB);
+    options.input.paths = vec!["-".into()];
+    options.input.stream = Some(stream(batches));
+    change(&mut options.input);
+    built(&Sim::new(), &options)
+}
+
+fn stream(batches: Vec<RecordBatch>) -> TableStream {
+    let schema = batches[0].schema();
+    let batches: Box<dyn RecordBatchReader + Send> =
+        Box::new(RecordBatchIterator::new(batches.into_iter().map(Ok), schema));
+    TableStream::new(batches)
+}
+
+fn edges(count: usize, nodes: u64, seed: u64) -> Vec<Row> {
+    let mut state = seed;
+    let mut next = |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let edge = |_| {
+        (Some(next(nodes).to_string()), Some(next(nodes).to_string()), Some(next(50) as f64 / 4.0))
+    };
+    (0..count).map(edge).collect()
+}
+
+const KINDS: [Names; 6] =
+    [Names::Text, Names::LargeText, Names::Views, Names::Binary, Names::Dictionary, Names::Numbers];
+
+#[test]
+fn a_graph_is_the_same_from_whatever_it_was_read() {
+    let rows = edges(30_000, 4000, 1);
+    for weighted in [false, true] {
+        let expected = of_text(&rows, weighted, |_| ());
+        for kind in KINDS {
+            let table = table(&rows, kind, weighted);
+            let same = |found: Result<Vec<_>>, what: &str| {
+                let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert!(found == expected, "{what} of {kind:?}, weighted: {weighted}");
+            };
+            for groups in [700, 30_000] {
+                for threads in [1, 3] {
+                    same(of_file(&parquet(&table, groups), threads, |_| ()), "Parquet");
+                }
+            }
+            for (stream, packed) in [(false, false), (false, true), (true, false), (true, true)] {
+                // A dictionary cannot be replaced in a file.
+                let rows = if kind == Names::Dictionary && !stream { 30_000 } else { 1234 };
+                same(of_file(&arrow(&table, rows, stream, packed), 2, |_| ()), "Arrow IPC");
+            }
+            let batches =
+                vec![table.slice(0, 1), table.slice(1, 20_000), table.slice(20_001, 9_999)];
+            same(of_stream(batches, |_| ()), "a stream");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+
+    /// Names of any length, nulls, weights that are none.
+    #[test]
+    fn rows_that_are_no_edges_are_left_out_as_lines_are(
+        rows in proptest::collection::vec((name(), name(), weight()), 1..60),
+        kind in prop::sample::select(vec![Names::Text, Names::Views, Names::Binary, Names::Dictionary]),
+        group in 1usize..40,
+    ) {
+        // A file needs one edge at least, and its first lines tell what the columns are.
+        let good = || (Some("first".to_owned()), Some("second".to_owned()), Some(1.5));
+        let rows = [(0..4).map(|_| good()).collect(), rows].concat();
+        let skip = |input: &mut InputOptions| {
+            input.on_bad_line = OnBadLine::Skip;
+            input.columns = Some([1, 2, 3].map(Column::Number).to_vec());
+        };
+        let expected = of_text(&rows, true, skip);
+        let table = table(&rows, kind, true);
+        prop_assert!(of_file(&parquet(&table, group), 2, skip).unwrap() == expected);
+        prop_assert!(of_file(&arrow(&table, group, true, false), 2, skip).unwrap() == expected);
+        prop_assert!(of_stream(vec![table], skip).unwrap() == expected);
+    }
+}
+
+fn name() -> impl Strategy<Value = Option<String>> {
+    prop_oneof![
+        1 => Just(None),
+        1 => Just(Some(String::new())),
+        8 => "[a-c]{1,3}".prop_map(Some),
+        3 => "[a-z#é]{14,18}x".prop_map(|name| Some(format!("x{name}"))),
+        1 => (65_530usize..65_545).prop_map(|bytes| Some("n".repeat(bytes))),
+    ]
+}
+
+fn weight() -> impl Strategy<Value = Option<f64>> {
+    prop_oneof![
+        1 => Just(None),
+        1 => prop::sample::select(vec![-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY]).prop_map(Some),
+        1 => prop::sample::select(vec![0.0, 1e-300, 1e300, 5e-324]).prop_map(Some),
+        6 => (0u32..1000).prop_map(|weight| Some(f64::from(weight) / 8.0)),
+    ]
+}
+
+fn error_of(bytes: &[u8]) -> Error {
+    of_file(bytes, 2, |_| ()).unwrap_err()
+}
+
+#[test]
+fn the_earliest_bad_row_is_named() {
+    let mut rows = edges(20_000, 300, 5);
+    rows[17_000].2 = Some(-1.0);
+    rows[12_345].1 = None;
+    rows[12_345].2 = None;
+    rows[19_999].0 = None;
+    let table = table(&rows, Names::Text, true);
+    let files = [parquet(&table, 1000), parquet(&table, 50_000), arrow(&table, 777, true, false)];
+    for bytes in files {
+        let error = error_of(&bytes);
+        assert_eq!(error.kind(), ErrorKind::EmptyName);
+        let place = error.place().unwrap();
+        assert_eq!((place.line, place.column), (12_346, 2));
+        assert_eq!(&place.text[place.span.0..place.span.1], "null");
+        assert_eq!(error.notes(), ["row 12,346 of the table, column `target`"]);
+    }
+}
+
+#[test]
+fn damage_is_an_error_and_never_an_end_of_the_process() {
+    let table = table(&edges(3000, 100, 9), Names::Dictionary, true);
+    let files = [
+        parquet(&table, 500),
+        arrow(&table, 3000, false, false),
+        arrow(&table, 3000, false, true),
+        arrow(&table, 100, true, true),
+    ];
+    for (kind, bytes) in files.into_iter().enumerate() {
+        let whole = of_file(&bytes, 2, |_| ()).unwrap();
+        for cut in (0..bytes.len()).step_by(bytes.len() / 37) {
+            match of_file(&bytes[..cut], 2, |_| ()) {
+                // A stream may end between two batches, and what is left of a file is a stream.
+                Ok(_) => assert_ne!(kind, 0, "cut at {cut}"),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::BadInput, "{kind}, {cut}: {error}")
+                }
+            }
+        }
+        for flip in (0..bytes.len()).step_by(bytes.len() / 300) {
+            let mut bytes = bytes.clone();
+            bytes[flip] ^= 0x41;
+            // Data without checksums may be other data; what it says of itself must hold.
+            if let Err(error) = of_file(&bytes, 2, |_| ()) {
+                let kinds = [
+                    ErrorKind::BadInput,
+                    ErrorKind::BadWeight,
+                    ErrorKind::EmptyName,
+                    ErrorKind::MissingColumn,
+                    ErrorKind::BadQuote,
+                ];
+                assert!(
+                    kinds.contains(&error.kind()),
+                    "{kind}, {flip}: {:?} {error}",
+                    error.kind()
+                );
+            }
+        }
+        assert!(!whole.is_empty());
+    }
+}
+
+#[test]
+fn columns_are_found_by_name_and_by_number() {
+    use arrow_array::{ArrayRef, Float64Array, Int32Array, StringArray};
+    use std::sync::Arc;
+    let column = |array: ArrayRef| array;
+    let names = |names: [&str; 3]| column(Arc::new(StringArray::from(names.to_vec())));
+    let columns = [
+        ("id", column(Arc::new(Int32Array::from(vec![7, 8, 9])))),
+        ("weight", column(Arc::new(Float64Array::from(vec![1.0, 2.0, 3.0])))),
+        ("target", names(["b", "c", "a"])),
+        ("source", names(["a", "b", "c"])),
+    ];
+    let table = RecordBatch::try_from_iter(columns).unwrap();
+    let expected = of_text(
+        &[("a", "b", 1.0), ("b", "c", 2.0), ("c", "a", 3.0)]
+            .map(|(a, b, w)| (Some(a.to_owned()), Some(b.to_owned()), Some(w))),
+        true,
+        |_| (),
+    );
+    let bytes = parquet(&table, 10);
+    assert!(of_file(&bytes, 1, |_| ()).unwrap() == expected);
+    let by = |columns: &[&str]| {
+        let columns: Vec<Column> = columns
+            .iter()
+            .map(|text| text.parse().map_or_else(|_| Column::Name((*text).into()), Column::Number))
+            .collect();
+        of_file(&bytes, 1, |input| input.columns = Some(columns.clone()))
+    };
+    assert!(by(&["source", "target", "weight"]).unwrap() == expected);
+    assert!(by(&["4", "3", "2"]).unwrap() == expected);
+    assert!(by(&["source", "3", "id"]).is_ok());
+    for (columns, message) in [
+        (["source", "goal"], "has no column `goal`"),
+        (["5", "1"], "has no column 5"),
+        (["weight", "source"], "column `weight` is Float64, but names are text or whole numbers"),
+    ] {
+        let error = by(&columns).unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+    }
+    let error = by(&["1", "3", "source"]).unwrap_err();
+    assert!(error.to_string().contains("but a weight is a number"), "{error}");
+}
+
+#[test]
+fn a_stream_is_read_once_and_its_errors_are_told() {
+    let table = table(&edges(10, 5, 1), Names::Text, true);
+    let once = stream(vec![table.clone()]);
+    let take = |stream: &TableStream| {
+        of_stream(vec![table.clone()], |input| input.stream = Some(stream.clone()))
+    };
+    assert!(take(&once).is_ok());
+    assert!(take(&once).unwrap_err().to_string().contains("only once"));
+    let failing =
+        vec![Ok(table.clone()), Err(arrow_schema::ArrowError::ComputeError("no more".into()))];
+    let failing = TableStream::new(Box::new(RecordBatchIterator::new(failing, table.schema())));
+    let error = take(&failing).unwrap_err();
+    assert!(
+        error.to_string().contains("the table cannot be read any further: Compute error: no more"),
+        "{error}"
+    );
+}
