@@ -2,13 +2,17 @@
 
 use crate::args::{Generate, GenerateModel, Names, Order, threads};
 use crate::jobs::kept;
-use crate::progress::Terminal;
 use outcore::Result;
 use outcore::generate as engine;
 use outcore::io::Files;
-use outcore::units::format_bytes;
+use outcore::progress::Observer;
 
-pub(crate) fn generate(files: &Files, arguments: &Generate, terminal: &Terminal) -> Result<()> {
+/// Gives the bytes written.
+pub(crate) fn generate(
+    files: &Files,
+    arguments: &Generate,
+    observer: &dyn Observer,
+) -> Result<u64> {
     let (model, format, truth) = match &arguments.model {
         GenerateModel::Planted(planted) => {
             let model = engine::Planted {
@@ -40,8 +44,7 @@ pub(crate) fn generate(files: &Files, arguments: &Generate, terminal: &Terminal)
         seed: format.seed,
         threads: threads(format.threads),
     };
-    let made = engine::generate(files, &options, &format.output, truth, terminal)
+    let made = engine::generate(files, &options, &format.output, truth, observer)
         .map_err(|error| kept(error, &format.output))?;
-    terminal.done(&[format!("{} written", format_bytes(made.write_bytes))]);
-    Ok(())
+    Ok(made.write_bytes)
 }

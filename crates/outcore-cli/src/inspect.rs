@@ -2,11 +2,10 @@
 
 use crate::args::Inspect;
 use crate::jobs::json;
-use crate::print;
-use crate::progress::Terminal;
 use outcore::graph::Graph;
 use outcore::io::{DiskProfile, Figure, Files, Mode, TransferProfile};
 use outcore::job::{InputFile, Manifest};
+use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_count};
 use outcore::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -45,7 +44,12 @@ struct Description<'a> {
     verified: bool,
 }
 
-pub(crate) fn inspect(files: &Files, arguments: &Inspect, terminal: &Terminal) -> Result<()> {
+/// What is described, as text or as JSON.
+pub(crate) fn inspect(
+    files: &Files,
+    arguments: &Inspect,
+    observer: &dyn Observer,
+) -> Result<String> {
     let path = &arguments.path;
     files.entry(path)?;
     if files.is_regular(path) && begins_with_a_brace(files, path)? {
@@ -63,7 +67,7 @@ pub(crate) fn inspect(files: &Files, arguments: &Inspect, terminal: &Terminal) -
     }
     let graph = Graph::open(files, path)?;
     if arguments.verify {
-        graph.verify(terminal)?;
+        graph.verify(observer)?;
     }
     let description = Description {
         schema: 1,
@@ -82,12 +86,12 @@ pub(crate) fn inspect(files: &Files, arguments: &Inspect, terminal: &Terminal) -
         verified: arguments.verify,
     };
     if arguments.json {
-        return print(json(&description)?.as_bytes());
+        return json(&description);
     }
-    print(table(&description).as_bytes())
+    Ok(table(&description))
 }
 
-fn inspect_work_directory(manifest: &Manifest, arguments: &Inspect) -> Result<()> {
+fn inspect_work_directory(manifest: &Manifest, arguments: &Inspect) -> Result<String> {
     let path = &arguments.path;
     if arguments.verify {
         let message = format!("`--verify` is for graphs, but `{}` is not one", path.display());
@@ -97,9 +101,9 @@ fn inspect_work_directory(manifest: &Manifest, arguments: &Inspect) -> Result<()
     if arguments.json {
         let kind = "work-directory";
         let description = WorkDirectory { schema: 1, kind, path, is_running, manifest };
-        return print(json(&description)?.as_bytes());
+        return json(&description);
     }
-    print(work_table(path, manifest, is_running).as_bytes())
+    Ok(work_table(path, manifest, is_running))
 }
 
 fn work_table(path: &Path, manifest: &Manifest, is_running: bool) -> String {
@@ -141,7 +145,7 @@ fn begins_with_a_brace(files: &Files, path: &Path) -> Result<bool> {
     Ok(files.open(path, Mode::Read)?.read_at(0, &mut first)? == 1 && first == *b"{")
 }
 
-fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<()> {
+fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<String> {
     if arguments.verify {
         let message =
             format!("`--verify` is for graphs, but `{}` is a file", arguments.path.display());
@@ -149,7 +153,7 @@ fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<()> {
     }
     let profile = DiskProfile::load(files, &arguments.path)?;
     if arguments.json {
-        return print(json(&profile)?.as_bytes());
+        return json(&profile);
     }
     let unknown = || "unknown".to_owned();
     let device = profile.valid_if.device.as_ref();
@@ -177,7 +181,7 @@ fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<()> {
             row(name, &format_bytes(figure.value as u64));
         }
     }
-    print(text.as_bytes())
+    Ok(text)
 }
 
 /// `1.00 MiB x 4, direct, 3.2 GiB/s (measured)`.

@@ -6,15 +6,22 @@ use crate::progress::Terminal;
 use crate::{input, print, profile};
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::graph::Duplicates;
+use outcore::input::TableStream;
 use outcore::io::Files;
 use outcore::job::{self, GivenSize, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Limits, Plan};
 use outcore::present::{LevelForm, PresentOptions, Small};
+use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
 use std::path::{Path, PathBuf};
 
-pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Terminal) -> Result<()> {
+pub(crate) fn cluster(
+    files: &Files,
+    arguments: &args::Cluster,
+    stream: Option<TableStream>,
+    observer: &dyn Observer,
+) -> Result<Report> {
     let inputs = input::expand(files, &arguments.inputs)?;
     check_report(files, arguments.report.as_deref(), &inputs, &arguments.output)?;
     let source = match inputs.as_slice() {
@@ -28,7 +35,7 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
             }
         }
         _ => {
-            let options = job_options(
+            let mut options = job_options(
                 files,
                 inputs,
                 &arguments.input,
@@ -36,6 +43,7 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
                 &arguments.output,
                 arguments.restart,
             )?;
+            options.input.stream = stream;
             Source::Edges(Box::new(options))
         }
     };
@@ -49,26 +57,34 @@ pub(crate) fn cluster(files: &Files, arguments: &args::Cluster, terminal: &Termi
         Source::Graph { path, .. } => path,
     };
     let profile = arguments.resources.profile.as_deref();
-    let files = &profile::tuned(files, profile, work_dir, terminal)?;
+    let files = &profile::tuned(files, profile, work_dir, observer)?;
     let (present, output) = (present_options(arguments), &arguments.output);
-    let report = job::cluster_and_present(files, &source, &options, &present, output, terminal)
+    let report = job::cluster_and_present(files, &source, &options, &present, output, observer)
         .map_err(|error| kept(error, output))?;
-    finish(files, &report, arguments.report.as_deref(), terminal)
+    write_report(files, &report, arguments.report.as_deref())?;
+    Ok(report)
 }
 
-pub(crate) fn build(files: &Files, arguments: &args::Build, terminal: &Terminal) -> Result<()> {
+pub(crate) fn build(
+    files: &Files,
+    arguments: &args::Build,
+    stream: Option<TableStream>,
+    observer: &dyn Observer,
+) -> Result<Report> {
     let inputs = input::expand(files, &arguments.edges)?;
     let args::Build { input, resources, output, restart, .. } = arguments;
-    let options = job_options(files, inputs, input, resources, output, *restart)?;
+    let mut options = job_options(files, inputs, input, resources, output, *restart)?;
+    options.input.stream = stream;
     check_report(files, arguments.report.as_deref(), &options.input.paths, output)?;
     let profile = arguments.resources.profile.as_deref();
-    let files = &profile::tuned(files, profile, &options.work_dir, terminal)?;
-    let report = job::build(files, &options, &arguments.output, terminal)
+    let files = &profile::tuned(files, profile, &options.work_dir, observer)?;
+    let report = job::build(files, &options, &arguments.output, observer)
         .map_err(|error| kept(error, &arguments.output))?;
-    finish(files, &report, arguments.report.as_deref(), terminal)
+    write_report(files, &report, arguments.report.as_deref())?;
+    Ok(report)
 }
 
-pub(crate) fn plan(files: &Files, arguments: &args::Plan, terminal: &Terminal) -> Result<()> {
+pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observer) -> Result<Plan> {
     let args::Plan { input, method, labels, resources, .. } = arguments;
     let clustering = match arguments.build {
         true => None,
@@ -78,24 +94,28 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, terminal: &Terminal) -
         }
     };
     let work_dir = work_dir(files, resources, Path::new("-"));
-    let files = &profile::tuned(files, resources.profile.as_deref(), &work_dir, terminal)?;
-    let plan = match arguments.edge_count {
+    let files = &profile::tuned(files, resources.profile.as_deref(), &work_dir, observer)?;
+    match arguments.edge_count {
         Some(edge_count) => {
             let size = given_size(arguments, edge_count)?;
-            job::plan_given(&size, limits(resources), clustering.as_ref(), files.tuning())?
+            job::plan_given(&size, limits(resources), clustering.as_ref(), files.tuning())
         }
         None => {
             let inputs = input::expand(files, &arguments.inputs)?;
             let options = job_options(files, inputs, input, resources, Path::new("-"), false)?;
-            job::plan(files, &options, clustering.as_ref())?
+            job::plan(files, &options, clustering.as_ref())
         }
-    };
-    if arguments.json {
-        return print(json(&plan)?.as_bytes());
     }
-    let free = files.free_bytes(&work_dir);
-    let method = clustering.map(|_| method.method.name());
-    print(plan_table(&plan, method, &work_dir, free).as_bytes())
+}
+
+/// The plan as the command prints it.
+pub(crate) fn plan_text(files: &Files, arguments: &args::Plan, plan: &Plan) -> Result<String> {
+    if arguments.json {
+        return json(plan);
+    }
+    let work_dir = work_dir(files, &arguments.resources, Path::new("-"));
+    let method = (!arguments.build).then(|| arguments.method.method.name());
+    Ok(plan_table(plan, method, &work_dir, files.free_bytes(&work_dir)))
 }
 
 /// The size that a plan is asked for; nothing that it does not depend on is ignored in silence.
@@ -301,18 +321,21 @@ fn check_report(
     output::check(files, path)
 }
 
-fn finish(files: &Files, report: &Report, path: Option<&Path>, terminal: &Terminal) -> Result<()> {
+fn write_report(files: &Files, report: &Report, path: Option<&Path>) -> Result<()> {
     match path {
-        Some(path) if path == Path::new("-") => print(json(report)?.as_bytes())?,
-        Some(path) => files.write(path, json(report)?.as_bytes())?,
-        None => {}
+        Some(path) if path == Path::new("-") => print(json(report)?.as_bytes()),
+        Some(path) => files.write(path, json(report)?.as_bytes()),
+        None => Ok(()),
     }
+}
+
+/// The last line of a job.
+pub(crate) fn done(report: &Report, terminal: &Terminal) {
     let peak = report.peak_memory_bytes.map(|peak| {
         let limit = format_bytes(report.limits.memory_bytes);
         format!("peak memory {}, limit {limit}", format_bytes(peak))
     });
     terminal.done(peak.as_slice());
-    Ok(())
 }
 
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String> {

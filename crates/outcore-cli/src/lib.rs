@@ -17,10 +17,12 @@ mod progress;
 mod render;
 mod score;
 mod signals;
+pub mod surface;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use outcore::io::Files;
+use outcore::units::format_bytes;
 use outcore::{Error, ErrorKind, Result};
 use progress::Terminal;
 use std::ffi::OsString;
@@ -65,24 +67,34 @@ fn execute(cli: &Cli, terminal: &Terminal, signals: &signals::Signals) -> Result
     match &cli.command {
         Command::Cluster(arguments) => {
             signals.catch()?;
-            jobs::cluster(&files, arguments, terminal)
+            let report = jobs::cluster(&files, arguments, None, terminal)?;
+            jobs::done(&report, terminal);
+            Ok(())
         }
         Command::Build(arguments) => {
             signals.catch()?;
-            jobs::build(&files, arguments, terminal)
+            let report = jobs::build(&files, arguments, None, terminal)?;
+            jobs::done(&report, terminal);
+            Ok(())
         }
-        Command::Plan(arguments) => jobs::plan(&files, arguments, terminal),
+        Command::Plan(arguments) => {
+            let plan = jobs::plan(&files, arguments, terminal)?;
+            print(jobs::plan_text(&files, arguments, &plan)?.as_bytes())
+        }
         Command::Score(arguments) => {
             signals.catch()?;
-            score::score(&files, arguments, terminal)
+            let report = score::score(&files, arguments, terminal)?;
+            score::tell(&report, arguments, terminal)
         }
         Command::Inspect(arguments) => {
             signals.catch()?;
-            inspect::inspect(&files, arguments, terminal)
+            print(inspect::inspect(&files, arguments, terminal)?.as_bytes())
         }
         Command::Generate(arguments) => {
             signals.catch()?;
-            generate::generate(&files, arguments, terminal)
+            let bytes = generate::generate(&files, arguments, terminal)?;
+            terminal.done(&[format!("{} written", format_bytes(bytes))]);
+            Ok(())
         }
         Command::Lab(arguments) => {
             signals.catch()?;

@@ -7,18 +7,27 @@ use crate::progress::Terminal;
 use crate::{print, profile};
 use outcore::io::Files;
 use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport, Unnamed};
+use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_count, format_counted};
 use outcore::{Error, ErrorKind, Result};
 
-pub(crate) fn score(files: &Files, arguments: &Score, terminal: &Terminal) -> Result<()> {
+pub(crate) fn score(
+    files: &Files,
+    arguments: &Score,
+    observer: &dyn Observer,
+) -> Result<ScoreReport> {
     let options = options(files, arguments)?;
     let profile = arguments.resources.profile.as_deref();
-    let files = &profile::tuned(files, profile, &options.graph, terminal)?;
-    let report = job::score(files, &options, terminal)?;
-    let text = if arguments.json { json(&report)? } else { table(&report) };
+    let files = &profile::tuned(files, profile, &options.graph, observer)?;
+    job::score(files, &options, observer)
+}
+
+/// Prints the score, and tells that the job is done.
+pub(crate) fn tell(report: &ScoreReport, arguments: &Score, terminal: &Terminal) -> Result<()> {
+    let text = if arguments.json { json(report)? } else { table(report) };
     print(text.as_bytes())?;
     let peak = report.peak_memory_bytes.map(|peak| {
-        let limit = format_bytes(options.limits.memory_bytes);
+        let limit = format_bytes(limits(&arguments.resources).memory_bytes);
         format!("peak memory {}, limit {limit}", format_bytes(peak))
     });
     terminal.done(peak.as_slice());

@@ -19,6 +19,8 @@ pub(crate) enum Problem {
     /// In a list of nodes.
     EmptyNode,
     NameTooLong,
+    /// In a table; no line of text can hold such a name.
+    LineEndInName,
     EmptyWeight,
     WeightNotNumber,
     WeightNegative,
@@ -71,7 +73,9 @@ impl Problem {
             | Self::WeightNan
             | Self::DistanceZero => ErrorKind::BadWeight,
             Self::OpenQuote | Self::TextAfterQuote => ErrorKind::BadQuote,
-            Self::LineTooLong | Self::CommunityNotNumber => ErrorKind::BadInput,
+            Self::LineTooLong | Self::LineEndInName | Self::CommunityNotNumber => {
+                ErrorKind::BadInput
+            }
         }
     }
 
@@ -97,6 +101,7 @@ impl Problem {
             Self::CommunityNotNumber => "community is not a number",
             Self::EmptyNode => "node has no name",
             Self::NameTooLong => "name is longer than 64 KiB",
+            Self::LineEndInName => "name has a line end in it",
             Self::EmptyWeight => "weight is empty",
             Self::WeightNotNumber => "weight is not a number",
             Self::WeightNegative => "weight is negative",
@@ -129,6 +134,7 @@ impl Problem {
         match self {
             Self::EmptySource | Self::EmptyTarget | Self::EmptyNode => "expected a name",
             Self::NameTooLong => "names have at most 65,536 bytes",
+            Self::LineEndInName => "names are on one line",
             Self::EmptyWeight | Self::WeightNotNumber => "expected a number",
             Self::CommunityNotNumber => "expected a whole number, as `outcore cluster` writes",
             Self::WeightNegative | Self::WeightInfinite | Self::WeightNan => {

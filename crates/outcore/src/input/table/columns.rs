@@ -225,6 +225,9 @@ impl Names<'_> {
         if name.len() > NAME_LIMIT {
             return self.refuse(at, Problem::NameTooLong);
         }
+        if memchr::memchr(b'\n', name).is_some() {
+            return self.refuse(at, Problem::LineEndInName);
+        }
         if self.is_number && !is_short_number(name) {
             return self.refuse(at, Problem::CommunityNotNumber);
         }

@@ -1,0 +1,118 @@
+//! The commands for a surface that is no terminal: the arguments of the command line in, data out.
+//!
+//! So options have one home, `args`, with their names, defaults and checks; what another language adds is how
+//! they are written there.
+
+use crate::args::{Cli, Command};
+use crate::jobs::json;
+use crate::progress::Terminal;
+use crate::signals::Signals;
+use crate::{generate, inspect, jobs, score};
+use clap::{ArgAction, CommandFactory, Parser};
+use outcore::input::TableStream;
+use outcore::io::Files;
+use outcore::progress::{Event, Observer};
+use outcore::{Error, ErrorKind, Result};
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+
+/// Runs `outcore ARGS` and gives its report, plan, score or description as JSON. Edges that are `-` are those
+/// of `stream`, if there is one. What the terminal shows is what `--quiet` and `--progress` say; `listener`
+/// hears of everything, and may stop the job.
+///
+/// # Errors
+/// Those of the command; `Usage` for arguments that it would not take.
+pub fn call(
+    args: impl IntoIterator<Item = OsString>,
+    stream: Option<TableStream>,
+    listener: &dyn Observer,
+) -> Result<String> {
+    let program = std::iter::once(OsString::from("outcore"));
+    let cli = Cli::try_parse_from(program.chain(args)).map_err(|error| usage(&error))?;
+    cli.messages.color.write_global();
+    let terminal = Terminal::new(&cli.messages, Signals::default());
+    let (files, both) = (Files::default(), Both { terminal: &terminal, listener });
+    match &cli.command {
+        Command::Cluster(arguments) => {
+            let report = jobs::cluster(&files, arguments, stream, &both)?;
+            jobs::done(&report, &terminal);
+            json(&report)
+        }
+        Command::Build(arguments) => {
+            let report = jobs::build(&files, arguments, stream, &both)?;
+            jobs::done(&report, &terminal);
+            json(&report)
+        }
+        Command::Plan(arguments) => json(&jobs::plan(&files, arguments, &both)?),
+        Command::Score(arguments) => json(&score::score(&files, arguments, &both)?),
+        Command::Inspect(arguments) => inspect::inspect(&files, arguments, &both),
+        Command::Generate(arguments) => {
+            generate::generate(&files, arguments, &both).map(|bytes| bytes.to_string())
+        }
+        _ => Err(Error::new(ErrorKind::Usage, "this command is for a terminal")),
+    }
+}
+
+/// What clap has to say, in one sentence and a hint.
+fn usage(error: &clap::Error) -> Error {
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let message = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let error = Error::new(ErrorKind::Usage, message);
+    match lines.find_map(|line| line.strip_prefix("tip: ").or(line.strip_prefix("[possible"))) {
+        Some(hint) => error.hint(hint.trim_start_matches(" values: ").trim_end_matches(']')),
+        None => error,
+    }
+}
+
+/// The terminal, and whoever calls.
+struct Both<'a> {
+    terminal: &'a Terminal,
+    listener: &'a dyn Observer,
+}
+
+impl Observer for Both<'_> {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        // Nothing stops the terminal here: signals are the caller's.
+        let _ = self.terminal.event(event.clone());
+        self.listener.event(event)
+    }
+}
+
+/// An option of a command, as `--help` has it.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct OptionHelp {
+    /// Without the dashes, or of a value without an option.
+    pub name: String,
+    /// The value that stands in its place, if it is given none.
+    pub default: Option<String>,
+    /// The only values it takes, if they are few.
+    pub values: Vec<String>,
+    /// Whether it takes a value.
+    pub takes_value: bool,
+    /// Whether it takes several, between commas.
+    pub takes_list: bool,
+    /// What it is for.
+    pub help: String,
+}
+
+/// The options of a command, and of all commands, in the order of `--help`.
+pub fn options(command: &str) -> Vec<OptionHelp> {
+    let mut cli = Cli::command();
+    cli.build();
+    let Some(command) = cli.find_subcommand(command) else { return Vec::new() };
+    let described = command.get_arguments().filter(|arg| arg.get_id() != "help").map(|arg| OptionHelp {
+        name: arg.get_long().map_or_else(|| arg.get_id().to_string(), str::to_owned),
+        default: arg.get_default_values().first().map(|value| value.to_string_lossy().into()),
+        values: match arg.get_action() {
+            ArgAction::Set | ArgAction::Append => {
+                arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect()
+            }
+            _ => Vec::new(),
+        },
+        takes_value: matches!(arg.get_action(), ArgAction::Set | ArgAction::Append),
+        takes_list: arg.get_value_delimiter().is_some(),
+        help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
+    });
+    described.collect()
+}

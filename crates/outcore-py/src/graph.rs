@@ -1,0 +1,159 @@
+//! A graph on disk, as Python looks into it: block by block, name by name.
+
+use crate::detached;
+use crate::tables::Batches;
+use arrow_array::builder::StringBuilder;
+use arrow_array::{Int64Array, RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use outcore::graph::{ArcScratch, BlockScan, Graph, NameScan};
+use outcore::io::Files;
+use outcore::weight::Weight;
+use outcore::{Error, ErrorKind, Result};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Names and weights.
+type Neighbors = Vec<(Vec<u8>, f64)>;
+
+/// Blocks read ahead of the one that is looked at.
+const READ_AHEAD: usize = 2;
+
+/// A graph made by `outcore build`.
+#[pyclass(module = "outcore._outcore", frozen)]
+pub(crate) struct GraphFile {
+    graph: Graph,
+}
+
+#[pymethods]
+impl GraphFile {
+    #[new]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let graph = detached(py, || Graph::open(&Files::default(), &path))?;
+        Ok(Self { graph })
+    }
+
+    #[getter]
+    fn node_count(&self) -> u64 {
+        self.graph.node_count()
+    }
+
+    #[getter]
+    fn edge_count(&self) -> u64 {
+        self.graph.edge_count()
+    }
+
+    #[getter]
+    fn weight_total(&self) -> f64 {
+        self.graph.weight_total() / if self.graph.is_directed() { 1.0 } else { 2.0 }
+    }
+
+    #[getter]
+    fn is_directed(&self) -> bool {
+        self.graph.is_directed()
+    }
+
+    #[getter]
+    fn is_weighted(&self) -> bool {
+        self.graph.is_weighted()
+    }
+
+    /// The neighbors of a node and the weights of its edges. Reads the names up to that of the node, one
+    /// block of the graph, and a block of names for each neighbor.
+    fn neighbors(&self, py: Python<'_>, name: Vec<u8>) -> PyResult<Option<Neighbors>> {
+        detached(py, || {
+            let Some(node) = self.index_of(&name)? else { return Ok(None) };
+            let blocks = self.graph.blocks();
+            let at = blocks.partition_point(|block| u64::from(block.first_node) <= node) - 1;
+            let block = self.graph.read_block(at)?;
+            let local = (node - u64::from(block.first_node())) as usize;
+            let mut found = Vec::new();
+            let loop_weight = block.self_loop(local);
+            if loop_weight > 0.0 {
+                found.push((node as u32, loop_weight));
+            }
+            block.for_each_segment(local, &mut ArcScratch::default(), |targets, codes| {
+                let weight = |at: usize| codes.get(at).map_or(1.0, |&code| Weight::from_code(code).value());
+                found.extend(targets.iter().enumerate().map(|(at, &target)| (target, weight(at))));
+            })?;
+            let names = self.graph.open_names()?;
+            found.into_iter().map(|(node, weight)| Ok((names.name(node)?, weight))).collect::<Result<_>>()
+                .map(Some)
+        })
+    }
+
+    /// The degree of every node as batches with the columns `node` and `degree`.
+    fn degrees(&self, py: Python<'_>) -> PyResult<Batches> {
+        let reader = detached(py, || Degrees::open(&self.graph))?;
+        Ok(Batches::new(reader))
+    }
+
+    /// Reads all of it and compares checksums.
+    fn verify(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.graph.verify(&outcore::progress::Silent))
+    }
+}
+
+impl GraphFile {
+    fn index_of(&self, name: &[u8]) -> Result<Option<u64>> {
+        let mut names = self.graph.names()?;
+        let mut index = 0;
+        while let Some(found) = names.next_name()? {
+            if found == name {
+                return Ok(Some(index));
+            }
+            index += 1;
+        }
+        Ok(None)
+    }
+}
+
+/// Names and degrees, block by block.
+struct Degrees {
+    blocks: BlockScan,
+    names: NameScan,
+    schema: SchemaRef,
+}
+
+impl Degrees {
+    fn open(graph: &Graph) -> Result<Self> {
+        let fields = vec![
+            Field::new("node", DataType::Utf8, false),
+            Field::new("degree", DataType::Int64, false),
+        ];
+        let blocks = graph.scan(0..graph.blocks().len(), READ_AHEAD);
+        Ok(Self { blocks, names: graph.names()?, schema: Arc::new(Schema::new(fields)) })
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(block) = self.blocks.next()? else { return Ok(None) };
+        let mut names = StringBuilder::new();
+        for _ in 0..block.node_count() {
+            let name = self.names.next_name()?.unwrap_or_default();
+            let text = std::str::from_utf8(name).map_err(|_| {
+                Error::new(ErrorKind::BadInput, format!("a name is no UTF-8: {}", name.escape_ascii()))
+            })?;
+            names.append_value(text);
+        }
+        let degrees: Int64Array =
+            (0..block.node_count()).map(|local| Some(block.degree(local) as i64)).collect();
+        let columns = vec![Arc::new(names.finish()) as _, Arc::new(degrees) as _];
+        RecordBatch::try_new(self.schema.clone(), columns)
+            .map(Some)
+            .map_err(|error| Error::new(ErrorKind::BadInput, error.to_string()))
+    }
+}
+
+impl Iterator for Degrees {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().map_err(|error| ArrowError::ExternalError(Box::new(error))).transpose()
+    }
+}
+
+impl RecordBatchReader for Degrees {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}

@@ -1,0 +1,70 @@
+//! `outcore._outcore`: the command's functions for Python. Options are turned into the command's arguments in
+//! Python, so they have one home; here are calls without the interpreter's lock, tables on their way in and out,
+//! and errors on their way up. What users see is `python/outcore`.
+
+mod edges;
+mod errors;
+mod graph;
+mod relay;
+mod tables;
+
+use outcore::Result;
+use outcore::progress::Observer;
+use pyo3::prelude::*;
+use pyo3::types::PyAny;
+use relay::Relay;
+use std::ffi::OsString;
+
+/// Runs the command in this process, with its output to the terminal; gives its exit status.
+#[pyfunction]
+fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    py.detach(|| outcore_cli::status(args))
+}
+
+/// Runs `outcore ARGS` and gives its report as JSON. Edges that are `-` come from `table`, which has
+/// `__arrow_c_stream__`. `listener` is called with (event, stage or text, done, total, unit).
+#[pyfunction]
+#[pyo3(signature = (args, table=None, listener=None))]
+fn call(
+    py: Python<'_>,
+    args: Vec<OsString>,
+    table: Option<&Bound<'_, PyAny>>,
+    listener: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let stream = table.map(tables::import).transpose()?;
+    let work = |observer: &dyn Observer| outcore_cli::surface::call(args, stream, observer);
+    Relay::drive(py, listener, work)
+}
+
+/// The options of a command as JSON, as its `--help` has them.
+#[pyfunction]
+fn options(command: &str) -> PyResult<String> {
+    serde_json::to_string(&outcore_cli::surface::options(command))
+        .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
+}
+
+/// Runs `work` without the interpreter's lock; an error becomes an exception.
+fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    py.detach(work).map_err(|error| errors::raised(py, &error))
+}
+
+#[pymodule(gil_used = false)]
+mod _outcore {
+    #[pymodule_export]
+    use super::edges::{Failure, edge_batches};
+    #[pymodule_export]
+    use super::graph::GraphFile;
+    #[pymodule_export]
+    use super::tables::{Batches, Numbers, read_communities, read_labels};
+    #[pymodule_export]
+    use super::{call, options, run};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // The allocator would keep memory that ended threads have freed.
+        outcore::io::share_freed_memory();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

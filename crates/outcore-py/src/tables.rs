@@ -1,0 +1,224 @@
+//! Tables on their way in and out, by the C stream interface of Arrow, which copies nothing
+//! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
+
+use crate::detached;
+use arrow_array::builder::StringBuilder;
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use outcore::input::{
+    Batch, BatchMemory, EdgeReader, InputOptions, NameRef, ParsedChunk, Rows, TableStream,
+};
+use outcore::io::Files;
+use outcore::{Error, ErrorKind, Result};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyAny, PyCapsule, PyDict};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The stream of an object with `__arrow_c_stream__`, for the engine.
+pub(crate) fn import(table: &Bound<'_, PyAny>) -> PyResult<TableStream> {
+    stream_of(table).map(TableStream::new)
+}
+
+/// The stream of an object with `__arrow_c_stream__`.
+pub(crate) fn stream_of(table: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchReader + Send>> {
+    let capsule = table.call_method0("__arrow_c_stream__")?;
+    let capsule = capsule
+        .cast_into::<PyCapsule>()
+        .map_err(|_| PyTypeError::new_err("`__arrow_c_stream__` gave no capsule"))?;
+    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    let stream = pointer.cast::<FFI_ArrowArrayStream>().as_ptr();
+    // SAFETY: a capsule of this name holds a stream of the C interface, by its specification; the reader
+    // moves the stream out and leaves one that is released, so the capsule's destructor frees nothing twice.
+    #[expect(unsafe_code, reason = "the C interface has no safe one")]
+    let reader = unsafe { RecordBatchStreamReader::from_raw(stream) };
+    let reader = reader.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(Box::new(reader))
+}
+
+/// Batches that are made as they are asked for; to be read once.
+#[pyclass(module = "outcore._outcore", frozen)]
+pub(crate) struct Batches {
+    reader: Mutex<Option<Box<dyn RecordBatchReader + Send>>>,
+}
+
+impl Batches {
+    pub(crate) fn new(reader: impl RecordBatchReader + Send + 'static) -> Self {
+        Self { reader: Mutex::new(Some(Box::new(reader))) }
+    }
+}
+
+#[pymethods]
+impl Batches {
+    /// The stream, as Arrow's C interface has it.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // What is asked for is a wish, which a producer may leave unfulfilled.
+        let _ = requested_schema;
+        let reader = self
+            .reader
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+            .ok_or_else(|| PyValueError::new_err("these batches have been read already"))?;
+        let stream = FFI_ArrowArrayStream::new(reader);
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
+
+/// The communities in a file as batches with the columns `node` and `community`.
+#[pyfunction]
+pub(crate) fn read_communities(
+    py: Python<'_>,
+    path: PathBuf,
+    comment: Vec<u8>,
+    integers: bool,
+) -> PyResult<Batches> {
+    let reader = detached(py, || Communities::open(path, comment, integers))?;
+    Ok(Batches::new(reader))
+}
+
+/// The communities in a file, in its order, as one array for numpy: 8 bytes a node.
+#[pyfunction]
+pub(crate) fn read_labels(py: Python<'_>, path: PathBuf, comment: Vec<u8>) -> PyResult<Numbers> {
+    let numbers = detached(py, || {
+        let mut reader = Communities::open(path, comment, false)?;
+        let mut numbers = Vec::new();
+        while let Some(chunk) = reader.next_chunk()? {
+            numbers.extend(chunk.names.chunks_exact(2).map(|pair| number(&chunk, &pair[1])));
+        }
+        numbers.shrink_to_fit();
+        Ok(numbers)
+    })?;
+    Ok(Numbers { numbers })
+}
+
+/// Numbers that numpy takes as they lie in memory.
+#[pyclass(module = "outcore._outcore", frozen)]
+pub(crate) struct Numbers {
+    numbers: Vec<i64>,
+}
+
+#[pymethods]
+impl Numbers {
+    /// The array interface of numpy; what it describes lives as long as this object.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", (self.numbers.len(),))?;
+        interface.set_item("typestr", if cfg!(target_endian = "little") { "<i8" } else { ">i8" })?;
+        interface.set_item("data", (self.numbers.as_ptr() as usize, true))?;
+        Ok(interface)
+    }
+
+    fn __len__(&self) -> usize {
+        self.numbers.len()
+    }
+}
+
+/// Reads a file of communities, on threads of its own.
+struct Communities {
+    reader: EdgeReader,
+    batch: Batch,
+    /// Chunks of the batch that were taken.
+    taken: usize,
+    schema: SchemaRef,
+    integers: bool,
+    path: PathBuf,
+}
+
+impl Communities {
+    fn open(path: PathBuf, comment: Vec<u8>, integers: bool) -> Result<Self> {
+        let options = InputOptions {
+            paths: vec![path.clone()],
+            comment,
+            rows: Rows::NumberedMemberships,
+            ..InputOptions::default()
+        };
+        let memory = BatchMemory { chunk_bytes: 1 << 20, chunks: 4 };
+        let reader = EdgeReader::open(&Files::default(), &options, memory)?;
+        let node = if integers { DataType::Int64 } else { DataType::Utf8 };
+        let fields =
+            vec![Field::new("node", node, false), Field::new("community", DataType::Int64, false)];
+        let schema = Arc::new(Schema::new(fields));
+        Ok(Self { reader, batch: Batch::default(), taken: 0, schema, integers, path })
+    }
+
+    fn next_chunk(&mut self) -> Result<Option<ParsedChunk>> {
+        while self.taken == self.batch.chunks.len() {
+            self.taken = 0;
+            if !self.reader.next_batch(&mut self.batch)? {
+                return Ok(None);
+            }
+        }
+        self.taken += 1;
+        Ok(Some(std::mem::take(&mut self.batch.chunks[self.taken - 1])))
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(chunk) = self.next_chunk()? else { return Ok(None) };
+        let pairs = || chunk.names.chunks_exact(2);
+        let nodes: ArrayRef = match self.integers {
+            true => {
+                let numbers = pairs().map(|pair| self.integer(&chunk, &pair[0]));
+                Arc::new(numbers.collect::<Result<Int64Array>>()?)
+            }
+            false => {
+                let bytes = pairs().map(|pair| pair[0].bytes as usize).sum();
+                let mut names = StringBuilder::with_capacity(chunk.names.len() / 2, bytes);
+                for pair in pairs() {
+                    names.append_value(self.text(chunk.name(&pair[0]))?);
+                }
+                Arc::new(names.finish())
+            }
+        };
+        let communities: Int64Array = pairs().map(|pair| Some(number(&chunk, &pair[1]))).collect();
+        RecordBatch::try_new(self.schema.clone(), vec![nodes, Arc::new(communities)])
+            .map(Some)
+            .map_err(|error| Error::new(ErrorKind::BadInput, error.to_string()))
+    }
+
+    fn text<'n>(&self, name: &'n [u8]) -> Result<&'n str> {
+        std::str::from_utf8(name).map_err(|_| {
+            let (path, name) = (self.path.display(), name.escape_ascii());
+            let message = format!("`{path}` has a name that is no UTF-8: {name}");
+            Error::new(ErrorKind::BadInput, message)
+                .hint("read the file as bytes, or convert the input: `iconv -t UTF-8`")
+        })
+    }
+
+    fn integer(&self, chunk: &ParsedChunk, name: &NameRef) -> Result<Option<i64>> {
+        let text = self.text(chunk.name(name))?;
+        text.parse().map(Some).map_err(|_| {
+            let message = format!("`{}` has a name that is no number: {text}", self.path.display());
+            Error::new(ErrorKind::BadInput, message)
+        })
+    }
+}
+
+/// A community's number; the reader has checked that it is one.
+fn number(chunk: &ParsedChunk, name: &NameRef) -> i64 {
+    chunk.name(name).iter().fold(0, |number, digit| 10 * number + i64::from(digit - b'0'))
+}
+
+impl Iterator for Communities {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.next_batch();
+        batch.map_err(|error| ArrowError::ExternalError(Box::new(error))).transpose()
+    }
+}
+
+impl RecordBatchReader for Communities {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}

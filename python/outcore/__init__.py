@@ -1,0 +1,50 @@
+"""Communities in graphs larger than memory, on one machine, inside a memory limit.
+
+>>> import outcore
+>>> outcore.cluster("tests/graphs/karate.tsv", method="modularity", seed=1)
+<Communities: 34 nodes in 4 communities, modularity 0.42>
+"""
+
+from outcore._api import build, cluster, plan, score
+from outcore._communities import Communities
+from outcore._estimator import Clusterer
+from outcore._graph import Graph, open_graph
+from outcore._outcore import __version__
+from outcore._progress import Progress
+from outcore._report import Plan, Report, Score
+from outcore.errors import (
+    CorruptFileError,
+    DiskFullError,
+    Error,
+    FileError,
+    InputError,
+    Interrupted,
+    MemoryTooSmallError,
+    OutcoreWarning,
+    UsageError,
+)
+
+__all__ = [
+    "Clusterer",
+    "Communities",
+    "CorruptFileError",
+    "DiskFullError",
+    "Error",
+    "FileError",
+    "Graph",
+    "InputError",
+    "Interrupted",
+    "MemoryTooSmallError",
+    "OutcoreWarning",
+    "Plan",
+    "Progress",
+    "Report",
+    "Score",
+    "UsageError",
+    "__version__",
+    "build",
+    "cluster",
+    "open_graph",
+    "plan",
+    "score",
+]

@@ -1,0 +1,56 @@
+"""Keywords to the arguments of the command, and a call of the engine."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from outcore import _outcore
+from outcore._progress import ProgressOption, listen
+from outcore._sources import Edges
+
+
+def arguments(options: Mapping[str, Any]) -> list[str]:
+    """Write keywords as the command's options; those that are None or False are left out."""
+    found = []
+    for keyword, value in options.items():
+        option = "--" + keyword.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            found.append(option)
+        else:
+            found.append(f"{option}={text(value)}")
+    return found
+
+
+def text(value: object) -> str:
+    """Write a value as the command takes it."""
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    if isinstance(value, Sequence):
+        return ",".join(text(part) for part in value)
+    return str(value)
+
+
+def call(
+    command: list[str],
+    edges: Edges | None,
+    options: Mapping[str, Any],
+    progress: ProgressOption,
+) -> dict[str, Any]:
+    """Run a command of the engine and give its report."""
+    shown, listener = listen(progress)
+    inputs = ["--", *edges.paths] if edges else []
+    table = edges.table if edges else None
+    try:
+        answer = _outcore.call([*command, *arguments(options), *shown, *inputs], table, listener)
+    except Exception as error:
+        raised = edges.failure.take() if edges and edges.failure else None
+        if raised is None:
+            raise
+        raise raised from error
+    report: dict[str, Any] = json.loads(answer)
+    return report

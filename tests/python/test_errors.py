@@ -1,0 +1,130 @@
+"""Errors have a place and say what to write, in the words of Python."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import outcore
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from outcore.errors import as_keywords
+
+
+def test_a_bad_line_has_its_place() -> None:
+    Path("edges.tsv").write_text("a\tb\t1\nb\tc\tmany\n")
+    with pytest.raises(outcore.InputError) as raised:
+        outcore.cluster("edges.tsv")
+    error = raised.value
+    assert (error.kind, error.path, error.line, error.column, error.byte) == (
+        "bad-weight",
+        "edges.tsv",
+        2,
+        5,
+        10,
+    )
+    assert error.hint and 'on_bad_line="skip"' in error.hint
+    assert isinstance(error, ValueError)
+    assert str(error).startswith("edges.tsv:2:5: weight is not a number\n")
+
+
+def test_a_bad_row_has_its_place() -> None:
+    table = pa.table({"a": ["x", "y", None], "b": [1, 2, 3], "w": [1.0, 2.0, 3.0]})
+    with pytest.raises(outcore.InputError) as raised:
+        outcore.cluster(table)
+    assert (raised.value.path, raised.value.line, raised.value.column) == ("the table", 3, 1)
+    with pytest.warns(outcore.OutcoreWarning, match="skipped 1 of 3 lines"):
+        assert outcore.cluster(table, on_bad_line="skip", method="components").node_count == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "what"),
+    [
+        ({"memory": "1MiB"}, outcore.MemoryTooSmallError, 'memory="'),
+        ({"method": "cpm"}, outcore.UsageError, "needs `resolution`"),
+        ({"method": "leiden"}, outcore.UsageError, "invalid value 'leiden'"),
+        ({"threads": 0}, outcore.UsageError, "0"),
+        ({"columns": ("a", "b")}, outcore.InputError, "no column"),
+        ({"output": "missing/c.tsv"}, outcore.FileError, "no directory"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, object], error: type[Exception], what: str, karate: Path) -> None:
+    with pytest.raises(error) as raised:
+        outcore.cluster(karate, **options)  # type: ignore[arg-type]
+    assert what in str(raised.value)
+
+
+def test_files_that_are_none() -> None:
+    with pytest.raises(outcore.FileError) as raised:
+        outcore.cluster("nothing.tsv")
+    assert isinstance(raised.value, OSError)
+    assert raised.value.errno == 2
+    Path("not.graph").mkdir()
+    with pytest.raises(outcore.Error):
+        outcore.open_graph("not.graph")
+
+
+def files() -> list[tuple[str, bytes]]:
+    table = pa.table({"source": ["a", "b", "c"] * 500, "target": range(1500), "weight": [0.5] * 1500})
+    pa.parquet.write_table(table, "t.parquet", row_group_size=400)
+    pa.feather.write_feather(table, "t.arrow", compression="zstd")
+    return [(name, Path(name).read_bytes()) for name in ("t.parquet", "t.arrow")]
+
+
+def test_damaged_files_are_errors() -> None:
+    for name, whole in files():
+        for at in range(1, len(whole), len(whole) // 60):
+            Path("cut").write_bytes(whole[:at])
+            flipped = bytearray(whole)
+            flipped[at] ^= 0xFF
+            Path("flipped").write_bytes(flipped)
+            for path in ("cut", "flipped"):
+                try:
+                    outcore.cluster(path, method="components", output="c.tsv")
+                except (outcore.InputError, outcore.UsageError) as error:
+                    assert path in str(error), (name, at)
+
+
+def test_hints_are_in_the_words_of_python() -> None:
+    assert as_keywords("use `--memory 2GiB`") == 'use `memory="2GiB"`'
+    assert as_keywords("`--on-bad-line skip` or `--restart`") == '`on_bad_line="skip"` or `restart`'
+    assert as_keywords("`--min-weight 0.5`") == "`min_weight=0.5`"
+
+
+INTERRUPTED = """
+import os, signal, threading, outcore
+def interrupt(progress):
+    if progress.stage == "cluster":
+        os.kill(os.getpid(), signal.SIGINT)
+try:
+    outcore.cluster("edges.tsv", output="c.tsv", progress=interrupt)
+except outcore.Interrupted as error:
+    print("interrupted", isinstance(error, KeyboardInterrupt), error.kept is not None)
+"""
+
+
+def test_ctrl_c_leaves_what_the_next_call_goes_on_from() -> None:
+    lines = (f"{i}\t{i * 7919 % 50_000}\t{i % 9 + 1}\n" for i in range(300_000))
+    Path("edges.tsv").write_text("".join(lines))
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["interrupted", "True", "True"], done.stderr
+    assert not Path("c.tsv").exists()
+    assert outcore.cluster("edges.tsv", output="c.tsv").report["resumed"]
+    expected = Path("c.tsv").read_bytes()
+    outcore.cluster("edges.tsv", output="d.tsv")
+    assert Path("d.tsv").read_bytes() == expected
+
+
+def test_the_command_comes_with_the_package(karate: Path) -> None:
+    command = Path(sys.executable).parent / "outcore"
+    done = subprocess.run([command, "cluster", karate, "-o", "-", "-q"], capture_output=True, text=True, check=True)
+    assert done.stdout == Path(outcore.cluster(karate).path).read_text()
+    failed = subprocess.run([command, "cluster", "nothing", "-o", "-"], capture_output=True, text=True)
+    assert failed.returncode == 1 and "nothing" in failed.stderr
+    if os.name == "posix":
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

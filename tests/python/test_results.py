@@ -1,0 +1,115 @@
+"""What a result gives, and that nothing is left over."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import numpy as np
+import outcore
+import polars as pl
+import pyarrow as pa
+import pytest
+from conftest import Edge, write_text
+
+
+def test_a_result_is_a_table(karate: Path) -> None:
+    communities = outcore.cluster(karate, method="modularity")
+    lines = Path(communities.path).read_text().splitlines()
+    pairs = [(node, int(number)) for node, number in (line.split("\t") for line in lines)]
+    assert list(communities) == pairs
+    table = pa.table(communities)
+    assert table.schema == pa.schema([("node", pa.string()), ("community", pa.int64())]).set(
+        0, pa.field("node", pa.string(), False)
+    ).set(1, pa.field("community", pa.int64(), False))
+    assert list(zip(*table.to_pydict().values(), strict=True)) == pairs
+    assert list(communities.to_pandas().itertuples(index=False, name=None)) == pairs
+    assert communities.to_polars().rows() == pairs == pl.DataFrame(communities).rows()
+    assert communities.labels.tolist() == [number for _, number in pairs]
+    assert not communities.labels.flags.owndata
+    sizes = communities.sizes()
+    assert sizes.sum() == len(pairs) == communities.node_count == 34
+    assert np.all(np.diff(sizes) <= 0)
+    assert len(sizes) == len(communities) == communities.community_count
+    assert communities["0"] == dict(pairs)["0"]
+    assert communities.members(0) == [node for node, number in pairs if number == 0]
+    with pytest.raises(KeyError):
+        communities["nobody"]
+    assert "34" in communities._repr_html_()
+
+
+def test_a_file_that_nobody_named_goes_with_its_result(karate: Path, own_directory: Path) -> None:
+    communities = outcore.cluster(karate)
+    assert Path(communities.path).exists()
+    communities.write("kept.tsv")
+    del communities
+    gc.collect()
+    assert [path.name for path in own_directory.iterdir()] == ["kept.tsv"]
+
+
+def test_an_output_stays(karate: Path, own_directory: Path) -> None:
+    communities = outcore.cluster(karate, output="communities.tsv")
+    del communities
+    gc.collect()
+    assert [path.name for path in own_directory.iterdir()] == ["communities.tsv"]
+
+
+def test_names_of_any_kind_come_back(own_directory: Path) -> None:
+    names = ['"quoted"', "tab\tinside", "carriage\rreturn", "é", "x" * 300]
+    communities = outcore.cluster([(name, names[0]) for name in names], method="components", self_loops="keep")
+    assert sorted(communities.to_arrow().column("node").to_pylist()) == sorted(names)
+    assert sorted(node for node, _ in communities) == sorted(names)
+
+
+def test_a_graph_is_looked_into(edges: list[Edge], own_directory: Path) -> None:
+    graph = outcore.build(write_text(edges, Path("edges.tsv")), "edges.graph")
+    neighbors: dict[str, dict[str, float]] = {}
+    for source, target, weight in edges:
+        for one, other in ((source, target), (target, source)):
+            of_one = neighbors.setdefault(one, {})
+            of_one[other] = of_one.get(other, 0) + weight
+    assert graph.node_count == len(neighbors)
+    assert graph.edge_count == sum(map(len, neighbors.values())) / 2
+    assert graph.weight_total == pytest.approx(sum(weight for _, _, weight in edges))
+    assert graph.is_weighted and not graph.is_directed
+    for node in ("0", "77", edges[-1][0]):
+        assert graph.neighbors(node) == pytest.approx(neighbors[node])
+    degrees = pa.table(graph.degrees()).to_pydict()
+    assert dict(zip(*degrees.values(), strict=True)) == {node: len(of) for node, of in neighbors.items()}
+    with pytest.raises(KeyError):
+        graph.neighbors("nobody")
+    graph.verify()
+    communities = outcore.cluster(graph, output="c.tsv")
+    assert list(communities) == list(outcore.cluster("edges.tsv"))
+    score = outcore.score(graph, communities, against=communities)
+    assert score.against.agreement.nmi == 1.0
+    assert score.quality.modularity == pytest.approx(communities.report.communities.modularity, abs=1e-6)
+    opened = outcore.open_graph("edges.graph")
+    assert repr(opened) == repr(graph)
+
+
+def test_a_plan_is_told_and_kept(karate: Path) -> None:
+    plan = outcore.plan(karate, memory="64MiB")
+    assert plan.input.edge_count == 78
+    assert plan.time.total_seconds() < 10
+    assert "read" in plan._repr_html_()
+    assert plan.memory_bytes_min <= 64 << 20
+    with pytest.raises(AttributeError, match="there is no `nothing`"):
+        _ = plan.nothing
+
+
+def test_progress_is_told(edges: list[Edge]) -> None:
+    told: list[outcore.Progress] = []
+    communities = outcore.cluster(write_text(edges, Path("edges.tsv")), progress=told.append)
+    stages = [progress.stage for progress in told if progress.is_done]
+    assert stages == [stage["stage"] for stage in communities.report["stages"]]
+    assert "read" in communities.report._repr_html_()
+
+
+def test_an_exception_of_progress_stops_the_job(edges: list[Edge], own_directory: Path) -> None:
+    def stop(progress: outcore.Progress) -> None:
+        raise LookupError(progress.stage)
+
+    with pytest.raises(LookupError, match="read"):
+        outcore.cluster(write_text(edges, Path("edges.tsv")), output="c.tsv", progress=stop)
+    assert not Path("c.tsv").exists()

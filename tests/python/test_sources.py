@@ -1,0 +1,172 @@
+"""The same graph gives the same communities, whatever it comes from."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import igraph
+import networkx
+import numpy as np
+import outcore
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+import scipy.sparse
+from conftest import Edge, write_text
+
+
+def table_of(edges: list[Edge]) -> pa.Table:
+    source, target, weight = zip(*edges, strict=True)
+    return pa.table({"source": source, "target": target, "weight": weight})
+
+
+def integers_of(edges: list[Edge]) -> pa.Table:
+    source, target, weight = zip(*edges, strict=True)
+    return pa.table({"source": [int(n) for n in source], "target": [int(n) for n in target], "weight": weight})
+
+
+def parquet(edges: list[Edge]) -> str:
+    pa.parquet.write_table(table_of(edges), "edges.parquet", row_group_size=3000)
+    return "edges.parquet"
+
+
+def several(edges: list[Edge]) -> str:
+    Path("parts").mkdir()
+    for part in range(4):
+        of_part = table_of(edges[part * 5000 : (part + 1) * 5000])
+        pa.parquet.write_table(of_part, f"parts/{part}.parquet")
+    return "parts/*.parquet"
+
+
+def arrow(edges: list[Edge]) -> str:
+    pa.feather.write_feather(table_of(edges), "edges.arrow", compression="lz4")
+    return "edges.arrow"
+
+
+def gzipped(edges: list[Edge]) -> Path:
+    text = write_text(edges, Path("edges.tsv")).read_bytes()
+    Path("edges.tsv.gz").write_bytes(gzip.compress(text))
+    return Path("edges.tsv.gz")
+
+
+def batches(edges: list[Edge]) -> Iterator[pa.RecordBatch]:
+    yield from table_of(edges).to_batches(max_chunksize=777)
+
+
+SOURCES: dict[str, Callable[[list[Edge]], Any]] = {
+    "text": lambda edges: write_text(edges, Path("edges.tsv")),
+    "gzip": gzipped,
+    "a list of paths": lambda edges: [
+        write_text(edges[:9000], Path("a.tsv")),
+        write_text(edges[9000:], Path("b.tsv")),
+    ],
+    "Parquet": parquet,
+    "a pattern": several,
+    "Arrow file": arrow,
+    "Arrow table": table_of,
+    "Arrow reader": lambda edges: pa.RecordBatchReader.from_batches(table_of(edges).schema, batches(edges)),
+    "Arrow integers": integers_of,
+    "Arrow dictionary": lambda edges: table_of(edges).set_column(
+        0, "source", table_of(edges).column(0).dictionary_encode()
+    ),
+    "batches": batches,
+    "pandas": lambda edges: table_of(edges).to_pandas(),
+    "pandas integers": lambda edges: integers_of(edges).to_pandas(),
+    "polars": lambda edges: pl.DataFrame(table_of(edges)),
+    "tuples": iter,
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_communities_do_not_depend_on_the_source(name: str, edges: list[Edge]) -> None:
+    expected = outcore.cluster(write_text(edges, Path("expected.tsv")))
+    found = outcore.cluster(SOURCES[name](edges))
+    assert Path(found.path).read_bytes() == Path(expected.path).read_bytes()
+
+
+def groups(communities: outcore.Communities) -> set[frozenset[str]]:
+    """Communities as sets: where a source has an order of its own, numbers may differ."""
+    found: dict[int, set[str]] = {}
+    for node, community in communities:
+        found.setdefault(community, set()).add(node)
+    return {frozenset(group) for group in found.values()}
+
+
+def simple(edges: list[Edge]) -> list[Edge]:
+    """Edges without repetitions, in the order of a matrix, so that nodes appear in the same order."""
+    found = {}
+    for source, target, weight in edges:
+        low, high = sorted((int(source), int(target)))
+        found[low, high] = weight
+    return [(str(low), str(high), found[low, high]) for low, high in sorted(found)]
+
+
+def matrix(edges: list[Edge], kind: str, symmetric: bool) -> Any:
+    rows, columns, weights = zip(*((int(a), int(b), w) for a, b, w in edges), strict=True)
+    upper = scipy.sparse.coo_array((weights, (rows, columns)), shape=(2000, 2000))
+    return (upper + upper.T if symmetric else upper).asformat(kind)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("kind", ["coo", "csr"])
+def test_matrices_are_graphs(kind: str, symmetric: bool, edges: list[Edge]) -> None:
+    edges = simple(edges)
+    expected = outcore.cluster(write_text(edges, Path("expected.tsv")))
+    found = outcore.cluster(matrix(edges, kind, symmetric))
+    assert Path(found.path).read_bytes() == Path(expected.path).read_bytes()
+    assert found.to_arrow().schema.field("node").type == pa.int64()
+
+
+def test_graphs_of_other_libraries_go_in_and_come_back(edges: list[Edge]) -> None:
+    edges = simple(edges)
+    expected = groups(outcore.cluster(write_text(edges, Path("expected.tsv")), method="components"))
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from((int(a), int(b), w) for a, b, w in edges)
+    graph.add_node(7000)
+    found = outcore.cluster(graph, method="components")
+    assert groups(found) == expected | {frozenset({"7000"})}
+    sets = found.to_networkx(graph)
+    assert networkx.community.is_partition(graph, sets)
+    assert sets[0] == max(networkx.connected_components(graph), key=len)
+
+    of_igraph = igraph.Graph.TupleList(edges, edge_attrs=["weight"])
+    found = outcore.cluster(of_igraph, method="components")
+    assert groups(found) == expected
+    clustering = found.to_igraph(of_igraph)
+    assert sorted(map(len, clustering)) == sorted(map(len, of_igraph.connected_components()))
+
+
+def test_labels_are_in_the_order_of_rows(edges: list[Edge]) -> None:
+    both = matrix(simple(edges), "csr", True)
+    labels = outcore.Clusterer(method="components").fit_predict(both)
+    count, expected = scipy.sparse.csgraph.connected_components(both)
+    assert len(set(zip(labels.tolist(), expected.tolist(), strict=True))) == count == labels.max() + 1
+
+
+def test_columns_of_frames_are_chosen_by_name(edges: list[Edge]) -> None:
+    frame = pd.DataFrame(edges, columns=["a", "b", "w"])
+    frame.insert(0, "date", "today")
+    expected = outcore.cluster(write_text(edges, Path("expected.tsv")))
+    found = outcore.cluster(frame, columns=("a", "b", "w"))
+    assert np.array_equal(found.labels, expected.labels)
+
+
+def test_what_holds_no_edges_is_refused() -> None:
+    for nothing in (3, [], [1, 2], [("a",)], object(), iter([])):
+        with pytest.raises(outcore.UsageError, match="nothing that edges are read from"):
+            outcore.cluster(nothing)
+
+
+def test_an_exception_of_an_iterator_is_raised_as_it_is(edges: list[Edge]) -> None:
+    def failing() -> Iterator[Edge]:
+        yield from edges * 20
+        raise LookupError("no more edges")
+
+    with pytest.raises(LookupError, match="no more edges"):
+        outcore.cluster(failing())

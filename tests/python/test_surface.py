@@ -1,0 +1,113 @@
+"""Python has the command's options, with their names, defaults and values; stubs and types are true."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import outcore
+import pytest
+from outcore import _outcore
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Options of the command that Python has in another way: results are objects, progress is a keyword.
+ELSEWHERE = {
+    "cluster": {"inputs", "report", "levels", "quiet", "verbose", "progress", "color"},
+    "build": {"edges", "report", "quiet", "verbose", "progress", "color"},
+    "plan": {
+        "inputs",
+        "json",
+        "build",
+        "levels",
+        "edges",
+        "name-bytes",
+        "weighted",
+        "quiet",
+        "verbose",
+        "progress",
+        "color",
+    },
+    "score": {"graph", "communities", "json", "quiet", "verbose", "progress", "color"},
+}
+#: Keywords that are no options of the command.
+OWN = {"edges", "graph", "communities", "progress"}
+
+
+def options(command: str) -> dict[str, dict[str, typing.Any]]:
+    found = {option["name"]: option for option in json.loads(_outcore.options(command))}
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("command", ["cluster", "build", "score"])
+def test_every_option_is_a_keyword(command: str) -> None:
+    function = getattr(outcore, command)
+    keywords = inspect.signature(function).parameters
+    of_command = {name.replace("-", "_") for name in options(command) if name not in ELSEWHERE[command]}
+    assert set(keywords) - OWN == of_command
+
+
+@pytest.mark.parametrize("command", ["cluster", "build", "plan", "score"])
+def test_keywords_have_the_options_defaults_and_values(command: str) -> None:
+    function = getattr(outcore, command)
+    hints = typing.get_type_hints(function)
+    known = options(command)
+    for name, keyword in inspect.signature(function).parameters.items():
+        option = known.get(name.replace("_", "-"))
+        if option is None or name in OWN:
+            assert name in OWN, name
+            continue
+        if keyword.default is inspect.Parameter.empty or keyword.default is None:
+            continue
+        if keyword.default is False:
+            assert not option["takes_value"]
+            continue
+        default = option["default"]
+        assert str(keyword.default).removesuffix(".0") == default, name
+        values = typing.get_args(hints[name])
+        if option["values"] and isinstance(keyword.default, str):
+            assert list(values) == option["values"], name
+
+
+def test_the_stub_is_that_of_the_module() -> None:
+    tree = ast.parse((ROOT / "python/outcore/_outcore.pyi").read_text())
+    stub = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    real = {name: value for name, value in vars(_outcore).items() if not name.startswith("__")}
+    assert set(stub) == set(real)
+    for name, value in real.items():
+        node = stub[name]
+        if isinstance(node, ast.FunctionDef):
+            assert [argument.arg for argument in node.args.args] == list(inspect.signature(value).parameters)
+            continue
+        methods = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+        public = {method for method in vars(value) if not method.startswith("__")}
+        assert {method for method in methods if not method.startswith("__")} == public, name
+        assert all(hasattr(value, method) for method in methods), name
+
+
+def test_types_and_style() -> None:
+    for command in (
+        ["mypy"],
+        ["ruff", "check", "python", "tests/python"],
+        ["ruff", "format", "--check", "python", "tests/python"],
+    ):
+        done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    import doctest
+    import importlib
+
+    monkeypatch.chdir(ROOT)
+    tried = 0
+    for module in ("outcore", "outcore._api", "outcore._estimator", "outcore.errors"):
+        result = doctest.testmod(importlib.import_module(module))
+        assert result.failed == 0, module
+        tried += result.attempted
+    assert tried > 10
