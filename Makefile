@@ -2,8 +2,9 @@
 GRAPH = tests/graphs/string-yeast-physical.txt.gz
 OUTCORE = $(or $(CARGO_TARGET_DIR),target)/release/outcore
 CARGO = cargo
+VENV = .venv
 
-.PHONY: help setup demo check test test-long bench ci build clean
+.PHONY: help setup demo check test test-rust test-python test-long python bench ci build clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -24,8 +25,18 @@ check: ## Format, lints, documentation, order in the sources, licenses
 	$(CARGO) xtask tidy
 	$(CARGO) xtask licenses
 
-test: check ## Everything: the checks and all tests
+test: check test-rust test-python ## Everything: the checks and all tests
+
+test-rust:
 	$(CARGO) test --workspace --locked
+
+test-python: python
+	$(VENV)/bin/python -m pytest
+
+python: ## Build the Python package into .venv, with what its tests need
+	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --upgrade 'maturin>=1.16,<2'
+	. $(VENV)/bin/activate && maturin develop --locked --profile dev --extras test
 
 test-long: ## A fault, a crash and a flipped bit at every single place: minutes
 	$(CARGO) test --locked -p outcore --test faults -- --ignored --nocapture
@@ -43,4 +54,4 @@ build:
 
 clean: ## Remove everything built
 	$(CARGO) clean
-	rm -rf demo
+	rm -rf demo $(VENV) python/outcore/*.so

@@ -111,3 +111,10 @@ def test_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
         assert result.failed == 0, module
         tried += result.attempted
     assert tried > 10
+
+
+def test_the_readme_is_true(monkeypatch: pytest.MonkeyPatch, own_directory: Path) -> None:
+    text = (ROOT / "README.md").read_text()
+    example = text.split("```python\n")[1].split("```")[0]
+    (own_directory / "tests").symlink_to(ROOT / "tests")
+    exec(compile(example, "README.md", "exec"), {})

@@ -101,18 +101,21 @@ pub fn options(command: &str) -> Vec<OptionHelp> {
     let mut cli = Cli::command();
     cli.build();
     let Some(command) = cli.find_subcommand(command) else { return Vec::new() };
-    let described = command.get_arguments().filter(|arg| arg.get_id() != "help").map(|arg| OptionHelp {
-        name: arg.get_long().map_or_else(|| arg.get_id().to_string(), str::to_owned),
-        default: arg.get_default_values().first().map(|value| value.to_string_lossy().into()),
-        values: match arg.get_action() {
-            ArgAction::Set | ArgAction::Append => {
-                arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect()
-            }
-            _ => Vec::new(),
-        },
-        takes_value: matches!(arg.get_action(), ArgAction::Set | ArgAction::Append),
-        takes_list: arg.get_value_delimiter().is_some(),
-        help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
-    });
+    let described =
+        command.get_arguments().filter(|arg| arg.get_id() != "help").map(|arg| OptionHelp {
+            name: arg.get_long().map_or_else(|| arg.get_id().to_string(), str::to_owned),
+            default: arg.get_default_values().first().map(|value| value.to_string_lossy().into()),
+            values: match arg.get_action() {
+                ArgAction::Set | ArgAction::Append => arg
+                    .get_possible_values()
+                    .iter()
+                    .map(|value| value.get_name().to_owned())
+                    .collect(),
+                _ => Vec::new(),
+            },
+            takes_value: matches!(arg.get_action(), ArgAction::Set | ArgAction::Append),
+            takes_list: arg.get_value_delimiter().is_some(),
+            help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
+        });
     described.collect()
 }

@@ -2,7 +2,9 @@
 //! generators.
 
 use crate::tables::{Batches, stream_of};
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchReader, StringArray};
+use arrow_array::{
+    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchReader, StringArray,
+};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -72,8 +74,11 @@ impl EdgeBatches {
 }
 
 fn batch_of(tuple: &Bound<'_, PyTuple>) -> PyResult<RecordBatch> {
-    let (sources, targets, weights): (Bound<'_, PyAny>, Bound<'_, PyAny>, Option<Bound<'_, PyAny>>) =
-        tuple.extract()?;
+    let (sources, targets, weights): (
+        Bound<'_, PyAny>,
+        Bound<'_, PyAny>,
+        Option<Bound<'_, PyAny>>,
+    ) = tuple.extract()?;
     let mut columns = vec![("source", names(&sources)?), ("target", names(&targets)?)];
     if let Some(weights) = weights {
         let weights = weights.cast::<PyBytes>().map_err(|_| wrong())?;
@@ -98,7 +103,9 @@ fn chunks(bytes: &[u8]) -> PyResult<impl Iterator<Item = [u8; 8]>> {
 }
 
 fn wrong() -> PyErr {
-    PyTypeError::new_err("a batch is (sources, targets, weights or None), or has `__arrow_c_stream__`")
+    PyTypeError::new_err(
+        "a batch is (sources, targets, weights or None), or has `__arrow_c_stream__`",
+    )
 }
 
 impl Iterator for EdgeBatches {

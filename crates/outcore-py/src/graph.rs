@@ -73,11 +73,15 @@ impl GraphFile {
                 found.push((node as u32, loop_weight));
             }
             block.for_each_segment(local, &mut ArcScratch::default(), |targets, codes| {
-                let weight = |at: usize| codes.get(at).map_or(1.0, |&code| Weight::from_code(code).value());
+                let weight =
+                    |at: usize| codes.get(at).map_or(1.0, |&code| Weight::from_code(code).value());
                 found.extend(targets.iter().enumerate().map(|(at, &target)| (target, weight(at))));
             })?;
             let names = self.graph.open_names()?;
-            found.into_iter().map(|(node, weight)| Ok((names.name(node)?, weight))).collect::<Result<_>>()
+            found
+                .into_iter()
+                .map(|(node, weight)| Ok((names.name(node)?, weight)))
+                .collect::<Result<_>>()
                 .map(Some)
         })
     }
@@ -131,7 +135,10 @@ impl Degrees {
         for _ in 0..block.node_count() {
             let name = self.names.next_name()?.unwrap_or_default();
             let text = std::str::from_utf8(name).map_err(|_| {
-                Error::new(ErrorKind::BadInput, format!("a name is no UTF-8: {}", name.escape_ascii()))
+                Error::new(
+                    ErrorKind::BadInput,
+                    format!("a name is no UTF-8: {}", name.escape_ascii()),
+                )
             })?;
             names.append_value(text);
         }

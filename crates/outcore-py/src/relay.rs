@@ -52,7 +52,8 @@ impl Relay {
         work: impl FnOnce(&dyn Observer) -> Result<T> + Send,
     ) -> PyResult<T> {
         let (sender, receiver) = sync_channel(WAITING);
-        let relay = Self { stop: AtomicBool::new(false), sender, advanced: Mutex::new(Instant::now()) };
+        let relay =
+            Self { stop: AtomicBool::new(false), sender, advanced: Mutex::new(Instant::now()) };
         let (done, stopped_by) = py.detach(move || {
             std::thread::scope(|scope| {
                 let relay = &relay;
@@ -85,11 +86,7 @@ impl Relay {
     }
 
     /// Calls back until the job has ended; gives the exception that stopped it.
-    fn listen(
-        &self,
-        receiver: &Receiver<Message>,
-        listener: Option<&Py<PyAny>>,
-    ) -> Option<PyErr> {
+    fn listen(&self, receiver: &Receiver<Message>, listener: Option<&Py<PyAny>>) -> Option<PyErr> {
         let mut stopped_by = None;
         let mut check = |outcome: PyResult<()>| {
             if let Err(raised) = outcome {

@@ -113,7 +113,8 @@ impl Numbers {
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
         interface.set_item("shape", (self.numbers.len(),))?;
-        interface.set_item("typestr", if cfg!(target_endian = "little") { "<i8" } else { ">i8" })?;
+        interface
+            .set_item("typestr", if cfg!(target_endian = "little") { "<i8" } else { ">i8" })?;
         interface.set_item("data", (self.numbers.as_ptr() as usize, true))?;
         Ok(interface)
     }

@@ -1,4 +1,4 @@
-//! Bytes of a file, decompressed: plain, gzip of any number of members, BGZF, zstd.
+//! Bytes of a file, decompressed: plain, gzip of any number of members, BGZF, zstd, bzip2, xz.
 //!
 //! A plain file is read straight into the caller's buffer. Others are read 256 KiB at a time and
 //! inflated on the reading thread; BGZF (`bgzip`), whose blocks say how long they are, on several
@@ -147,6 +147,8 @@ pub(super) enum Decoder {
     Gzip(GzipReader),
     Bgzf(Box<BgzfReader>),
     Zstd(Box<zstd::stream::read::Decoder<'static, Source>>),
+    Bzip2(Box<bzip2::bufread::MultiBzDecoder<Source>>),
+    Xz(Box<liblzma::bufread::XzDecoder<Source>>),
 }
 
 impl Decoder {
@@ -165,6 +167,23 @@ impl Decoder {
                 let decoder = zstd::stream::read::Decoder::with_buffer(source).map_err(wrong)?;
                 Ok(Self::Zstd(Box::new(decoder)))
             }
+            // `BZh` may begin a name; a bzip2 file goes on with the level and the digits of pi, or, if
+            // it is empty, of its root.
+            [b'B', b'Z', b'h', _, b'1', b'A', b'Y', b'&', b'S', b'Y', ..]
+            | [b'B', b'Z', b'h', _, 0x17, b'r', b'E', b'8', b'P', 0x90, ..] => {
+                Ok(Self::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(source))))
+            }
+            _ if magic.starts_with(XZ_MAGIC) => {
+                // A later block that needs more memory than the first is an error.
+                let limit = xz_window(magic).unwrap_or(XZ_WINDOW) + XZ_OTHER_BYTES;
+                let stream = liblzma::stream::Stream::new_stream_decoder(
+                    limit,
+                    liblzma::stream::CONCATENATED,
+                );
+                let stream = stream.map_err(|error| wrong(error.into()))?;
+                let decoder = liblzma::bufread::XzDecoder::new_stream(source, stream);
+                Ok(Self::Xz(Box::new(decoder)))
+            }
             _ => match other_format(magic) {
                 Some((name, hint)) => {
                     Err(bad_input(&path, &format!("is {name}, not text")).hint(hint))
@@ -182,6 +201,8 @@ impl Decoder {
         match self {
             Self::Plain(source) => source.read(into),
             Self::Zstd(decoder) => decoder.read(into),
+            Self::Bzip2(decoder) => decoder.read(into),
+            Self::Xz(decoder) => decoder.read(into),
             Self::Gzip(reader) => reader.read(into),
             Self::Bgzf(reader) => match reader.read(into)? {
                 bgzf::Step::Read(count) => Ok(count),
@@ -197,18 +218,53 @@ impl Decoder {
 
 /// Formats that are recognised in order to say what to do.
 fn other_format(magic: &[u8]) -> Option<(&'static str, &'static str)> {
-    let table: [(&[u8], _, _); 4] = [
-        (b"\xfd7zXZ\0", "compressed with xz", "pipe it in: `xz -dc FILE | outcore ... -`"),
-        (b"BZh", "compressed with bzip2", "pipe it in: `bzip2 -dc FILE | outcore ... -`"),
+    let table: [(&[u8], _, _); 2] = [
         (b"PK\x03\x04", "a zip archive", "pipe it in: `unzip -p FILE | outcore ... -`"),
         (b"\x04\x22\x4d\x18", "compressed with lz4", "pipe it in: `lz4 -dc FILE | outcore ... -`"),
     ];
-    // `BZh` may begin a name; a bzip2 file goes on with the level and the digits of pi.
     table
         .into_iter()
         .find(|(start, ..)| magic.starts_with(start))
-        .filter(|(start, ..)| *start != b"BZh" || magic.get(4..10) == Some(b"1AY&SY"))
         .map(|(_, name, hint)| (name, hint))
+}
+
+const XZ_MAGIC: &[u8] = b"\xfd7zXZ\0";
+/// What a decoder of xz needs beside its window.
+const XZ_OTHER_BYTES: u64 = 1 << 20;
+/// The window of the largest preset, where the file hides its own.
+const XZ_WINDOW: u64 = 64 << 20;
+
+/// The window of the first block of an xz file (The .xz File Format, 1.2.1, 3.1 and 5.3.1).
+fn xz_window(file: &[u8]) -> Option<u64> {
+    let block = file.strip_prefix(XZ_MAGIC)?.get(6..)?;
+    let flags = *block.get(1)?;
+    let mut at = 2;
+    let mut number = || {
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let byte = *block.get(at)?;
+            at += 1;
+            value |= u64::from(byte & 0x7F) << shift;
+            shift += 7;
+            if byte < 0x80 || shift > 56 {
+                return Some((value, at));
+            }
+        }
+    };
+    for _ in 0..(flags & 0xC0).count_ones() {
+        number()?;
+    }
+    for _ in 0..=flags & 3 {
+        let (filter, (bytes, properties)) = (number()?.0, number()?);
+        if filter == 0x21 {
+            let bits = u32::from(*block.get(properties)?).min(39);
+            return Some(u64::from(2 | bits & 1) << (bits / 2 + 11));
+        }
+        for _ in 0..bytes {
+            number()?;
+        }
+    }
+    None
 }
 
 /// The window of a zstd frame (RFC 8878, 3.1.1.1).
@@ -321,7 +377,9 @@ impl Input {
             position: position.clone(),
         };
         let magic = source.peek(MAGIC_BYTES).map_err(|error| failure(path, &position, error))?;
-        let window_bytes = zstd_window(magic).unwrap_or(0);
+        let window_bytes = zstd_window(magic)
+            .or_else(|| magic.starts_with(XZ_MAGIC).then(|| xz_window(magic).unwrap_or(XZ_WINDOW)))
+            .unwrap_or(0);
         let decoder = Decoder::new(source, workers)?;
         let (path, head) = (path.to_path_buf(), Vec::new());
         Ok(Self { decoder, path, position, head, head_at: 0, window_bytes })
@@ -331,7 +389,7 @@ impl Input {
         self.decoder.is_compressed()
     }
 
-    /// Bytes of text that the first zstd frame needs to be remembered, if it is one.
+    /// Bytes of text that the first frame of zstd, or the first block of xz, needs to be remembered.
     pub(super) fn window_bytes(&self) -> u64 {
         self.window_bytes
     }
@@ -396,6 +454,16 @@ impl Input {
 mod tests {
     use super::*;
     use std::io::Write;
+
+    #[test]
+    fn windows_of_xz_files_are_known() {
+        for (preset, window) in [(0, 256 << 10), (6, 8 << 20), (9, 64 << 20)] {
+            let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), preset);
+            encoder.write_all(b"a\tb\n").unwrap();
+            assert_eq!(xz_window(&encoder.finish().unwrap()), Some(window));
+        }
+        assert_eq!(xz_window(b"a\tb"), None);
+    }
 
     #[test]
     fn windows_of_zstd_frames_are_known() {

@@ -232,7 +232,7 @@ impl EdgeReader {
         }
         let before = total_bytes(files, options.all_paths().take(begin.file));
         let (to_parsers, chunks) = bounded(memory.chunks);
-        let (recycle, recycled) = bounded(2 * memory.chunks + 2);
+        let (recycle, recycled) = bounded(PARTS_OF_CHUNK * (2 * memory.chunks + 2));
         let reader = Reader {
             files: files.clone(),
             chunk_bytes: memory.chunk_bytes,

@@ -363,8 +363,8 @@ fn options_that_cannot_be_used_are_refused() {
         options.ignore_weights = true;
         options.weight_transform = WeightTransform::Log;
     });
-    let error = read(&[b"\xfd7zXZ\0...."], plain, TINY).unwrap_err();
-    assert_eq!(error.message(), "`file0` is compressed with xz, not text");
+    let error = read(&[b"PK\x03\x04...."], plain, TINY).unwrap_err();
+    assert_eq!(error.message(), "`file0` is a zip archive, not text");
     assert!(read(&[b"\xff\xfea\0\t\0"], plain, TINY).is_err());
 }
 
@@ -381,6 +381,24 @@ fn zstd(parts: &[&[u8]]) -> Vec<u8> {
     let pack = |part: &&[u8]| {
         let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
         encoder.include_checksum(true).unwrap();
+        encoder.write_all(part).unwrap();
+        encoder.finish().unwrap()
+    };
+    parts.iter().flat_map(pack).collect()
+}
+
+fn bzip2(parts: &[&[u8]]) -> Vec<u8> {
+    let pack = |part: &&[u8]| {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::new(9));
+        encoder.write_all(part).unwrap();
+        encoder.finish().unwrap()
+    };
+    parts.iter().flat_map(pack).collect()
+}
+
+fn xz(parts: &[&[u8]]) -> Vec<u8> {
+    let pack = |part: &&[u8]| {
+        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 1);
         encoder.write_all(part).unwrap();
         encoder.finish().unwrap()
     };
@@ -423,6 +441,8 @@ fn compressed_files_give_the_same_edges() {
         gzip(&[a, b"", b]),
         padded,
         zstd(&[a, b]),
+        bzip2(&[a, b]),
+        xz(&[a, b]),
         bgzf(text.as_bytes(), 60_000),
         bgzf(text.as_bytes(), 777),
         [bgzf(a, 5000), bgzf(b, 5000)].concat(),
@@ -437,13 +457,15 @@ fn compressed_files_give_the_same_edges() {
 #[test]
 fn compressed_files_cut_anywhere_or_damaged_are_errors() {
     let text = many_lines(60);
-    for (name, packed) in [
-        ("gzip", gzip(&[text.as_bytes()])),
-        ("zstd", zstd(&[text.as_bytes()])),
-        ("bgzf", bgzf(text.as_bytes(), 500)),
+    for (name, magic, packed) in [
+        ("gzip", 4, gzip(&[text.as_bytes()])),
+        ("zstd", 4, zstd(&[text.as_bytes()])),
+        ("bzip2", 10, bzip2(&[text.as_bytes()])),
+        ("xz", 6, xz(&[text.as_bytes()])),
+        ("bgzf", 4, bgzf(text.as_bytes(), 500)),
     ] {
         // Less than a magic number is text.
-        for len in 4..packed.len() {
+        for len in magic..packed.len() {
             let error = read(&[&packed[..len]], plain, LARGE).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::BadCompression, "{name} cut at {len}: {error}");
             assert!(error.message().contains("file0") && error.notes()[0].contains("byte"));
@@ -654,7 +676,7 @@ proptest! {
     fn chunks_of_any_size_and_compression_agree(
         lines in proptest::collection::vec(line(b'\t'), 0..60),
         chunk_bytes in 16..400usize,
-        kind in 0..4,
+        kind in 0..6,
     ) {
         let text = lines.concat();
         // Marks of the byte order and comments of Matrix Market mean something only here.
@@ -664,6 +686,8 @@ proptest! {
             0 => text.clone(),
             1 => gzip(&[&text[..text.len() / 2], &text[text.len() / 2..]]),
             2 => zstd(&[&text]),
+            3 => bzip2(&[&text[..text.len() / 2], &text[text.len() / 2..]]),
+            4 => xz(&[&text[..text.len() / 2], &text[text.len() / 2..]]),
             _ => bgzf(&text, 100),
         };
         let change = |options: &mut InputOptions| {

@@ -7,7 +7,9 @@
 use super::super::NameRef;
 use super::super::chunks::ParsedChunk;
 use super::super::fault::{Fault, Problem};
-use super::super::field::{Fingerprint, NAME_LIMIT};
+use super::super::field::{
+    Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES, first_equal, short_fingerprint, splat, words,
+};
 use super::super::options::Rows;
 use super::super::text::{PADDING, is_short_number};
 use super::super::transform::WeightTransform;
@@ -21,6 +23,7 @@ use arrow_array::{
     Array, BinaryArray, BinaryViewArray, DictionaryArray, LargeBinaryArray, LargeStringArray,
     PrimitiveArray, RecordBatch, StringArray, StringViewArray,
 };
+use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use std::ops::Range;
 
@@ -74,25 +77,28 @@ impl<'a> Columns<'a> {
 
     /// Parses `rows` into `chunk`, whose place is set. With `stop`, the first bad row ends the work.
     pub(super) fn parse(&self, rows: Range<usize>, stop: bool, chunk: &mut ParsedChunk) {
-        let count = rows.len();
-        chunk.text.clear();
-        chunk.names.clear();
-        chunk.names.resize(2 * count, NameRef::default());
+        // What is there already is written over.
+        chunk.names.resize(2 * rows.len(), NameRef::default());
         chunk.weights.clear();
         let mut bad: Vec<(usize, usize, Problem)> = Vec::new();
+        let mut end = 0;
         for (part, names) in self.names.into_iter().enumerate() {
             let is_number = part == 1 && self.rows == Rows::NumberedMemberships;
-            let mut into = Names { part, is_number, chunk, bad: &mut bad, last: None };
-            into.take(names, rows.clone());
+            let (text, last) = (&mut chunk.text, NameRef::default());
+            let into = &mut chunk.names;
+            let mut into = Names { part, is_number, text, end, into, bad: &mut bad, last };
+            Names::take(&mut into, names, rows.clone());
+            end = into.end;
         }
         if let Some(weights) = self.weights {
             self.parse_weights(weights, rows.clone(), &mut chunk.weights, &mut bad);
         }
+        chunk.used = end;
         if !bad.is_empty() {
+            chunk.text.truncate(end);
             self.leave_out(bad, rows.start, stop, chunk);
+            chunk.used = chunk.text.len();
         }
-        chunk.used = chunk.text.len();
-        chunk.text.resize(chunk.used + PADDING, 0);
     }
 
     fn parse_weights(
@@ -186,10 +192,13 @@ struct Names<'a> {
     part: usize,
     /// Whether they have to be short whole numbers.
     is_number: bool,
-    chunk: &'a mut ParsedChunk,
+    /// Names, up to `end`; more is there, for words to be loaded.
+    text: &'a mut Vec<u8>,
+    end: usize,
+    into: &'a mut [NameRef],
     bad: &'a mut Vec<(usize, usize, Problem)>,
-    /// The one before, and where its bytes are.
-    last: Option<NameRef>,
+    /// The one before.
+    last: NameRef,
 }
 
 impl Names<'_> {
@@ -198,45 +207,76 @@ impl Names<'_> {
             for (at, row) in rows.enumerate() {
                 match nulls.is_null(row) {
                     true => self.refuse(at, Problem::EmptySource),
-                    false => self.take_valid(at, column, row..row + 1),
+                    false => for_each_name(column, row..row + 1, at, self),
                 }
             }
             return;
         }
-        self.take_valid(0, column, rows);
+        match column.data_type() {
+            DataType::Utf8 => {
+                let names = column.as_string::<i32>();
+                self.take_all(names.value_data(), &names.value_offsets()[rows.start..=rows.end]);
+            }
+            DataType::LargeUtf8 => {
+                let names = column.as_string::<i64>();
+                self.take_all(names.value_data(), &names.value_offsets()[rows.start..=rows.end]);
+            }
+            _ => for_each_name(column, rows, 0, self),
+        }
     }
 
-    /// Takes the names of `rows`, none of which is null, for the rows of the chunk from `at` on.
-    fn take_valid(&mut self, at: usize, column: &dyn Array, rows: Range<usize>) {
-        for_each_name(column, rows, at, &mut |at, name| self.push(at, name));
+    /// Takes names that lie one behind the other.
+    fn take_all<O: ArrowNativeType>(&mut self, values: &[u8], offsets: &[O]) {
+        let place = |at: usize| offsets[at].as_usize();
+        let (first, last) = (place(0), place(offsets.len() - 1));
+        let from = self.end;
+        self.make_room(last - first);
+        self.text[from..from + last - first].copy_from_slice(&values[first..last]);
+        for at in 0..offsets.len() - 1 {
+            self.end = from + place(at) - first;
+            self.place(at, place(at + 1) - place(at));
+        }
+        self.end = from + last - first;
     }
 
+    fn make_room(&mut self, bytes: usize) {
+        let wanted = self.end + bytes + PADDING;
+        if self.text.len() < wanted {
+            self.text.resize(wanted + wanted / 2, 0);
+        }
+    }
+
+    /// Takes the name of `bytes` bytes at the end of the text; gives whether it is new.
     #[inline]
-    fn push(&mut self, at: usize, name: &[u8]) {
-        if let Some(last) = self.last
-            && self.chunk.text[last.offset as usize..][..last.bytes as usize] == *name
-        {
-            self.chunk.names[2 * at + self.part] = last;
-            return;
+    fn place(&mut self, at: usize, bytes: usize) -> bool {
+        if bytes == 0 || bytes > NAME_LIMIT {
+            let is_empty = bytes == 0;
+            self.refuse(at, if is_empty { Problem::EmptySource } else { Problem::NameTooLong });
+            return false;
         }
-        if name.is_empty() {
-            return self.refuse(at, Problem::EmptySource);
+        let fingerprint = match bytes <= SHORT_NAME_BYTES {
+            true => {
+                let (low, high) = words(self.text, self.end);
+                short_fingerprint(low, high, bytes)
+            }
+            false => Fingerprint::of_long(&self.text[self.end..self.end + bytes]),
+        };
+        if fingerprint == self.last.fingerprint {
+            self.into[2 * at + self.part] = self.last;
+            return false;
         }
-        if name.len() > NAME_LIMIT {
-            return self.refuse(at, Problem::NameTooLong);
-        }
-        if memchr::memchr(b'\n', name).is_some() {
-            return self.refuse(at, Problem::LineEndInName);
+        let name = &self.text[self.end..self.end + bytes];
+        if has_line_end(fingerprint, name) {
+            self.refuse(at, Problem::LineEndInName);
+            return false;
         }
         if self.is_number && !is_short_number(name) {
-            return self.refuse(at, Problem::CommunityNotNumber);
+            self.refuse(at, Problem::CommunityNotNumber);
+            return false;
         }
-        let text = &mut self.chunk.text;
-        let offset = text.len() as u32;
-        text.extend_from_slice(name);
-        let name = NameRef { fingerprint: Fingerprint::of(name), offset, bytes: name.len() as u32 };
-        self.chunk.names[2 * at + self.part] = name;
-        self.last = Some(name);
+        self.last = NameRef { fingerprint, offset: self.end as u32, bytes: bytes as u32 };
+        self.into[2 * at + self.part] = self.last;
+        true
     }
 
     fn refuse(&mut self, at: usize, problem: Problem) {
@@ -245,6 +285,47 @@ impl Names<'_> {
             other => other,
         };
         self.bad.push((at, self.part, problem));
+    }
+}
+
+impl Take for Names<'_> {
+    #[inline]
+    fn take(&mut self, at: usize, name: &[u8]) {
+        let bytes = name.len();
+        if bytes <= NAME_LIMIT {
+            self.make_room(bytes);
+            self.text[self.end..self.end + bytes].copy_from_slice(name);
+        }
+        if self.place(at, bytes) {
+            self.end += bytes;
+        }
+    }
+}
+
+/// Whether a name has a line end in it; its fingerprint is most of the answer.
+#[inline]
+fn has_line_end(fingerprint: Fingerprint, name: &[u8]) -> bool {
+    const LINE_ENDS: u64 = splat(b'\n');
+    match fingerprint.is_exact() {
+        // The highest byte is the length.
+        true => {
+            let high = fingerprint.high << 8;
+            first_equal(fingerprint.low, LINE_ENDS) | first_equal(high, LINE_ENDS) != 0
+        }
+        false => memchr::memchr(b'\n', name).is_some(),
+    }
+}
+
+/// What takes names.
+trait Take {
+    /// Takes the name of a row.
+    fn take(&mut self, at: usize, name: &[u8]);
+}
+
+impl<F: FnMut(usize, &[u8])> Take for F {
+    #[inline]
+    fn take(&mut self, at: usize, name: &[u8]) {
+        self(at, name);
     }
 }
 
@@ -268,27 +349,22 @@ fn bytes_of(column: &dyn Array, rows: Range<usize>) -> usize {
         kind if kind.is_integer() => DIGITS * rows.len(),
         _ => {
             let mut sum = 0;
-            for_each_name(column, rows, 0, &mut |_, name| sum += name.len());
+            for_each_name(column, rows, 0, &mut |_, name: &[u8]| sum += name.len());
             sum
         }
     }
 }
 
 /// Calls `take` with the bytes of each name of `rows`, counted from `at`; nulls are whatever lies there.
-fn for_each_name(
-    column: &dyn Array,
-    rows: Range<usize>,
-    at: usize,
-    take: &mut impl FnMut(usize, &[u8]),
-) {
+fn for_each_name(column: &dyn Array, rows: Range<usize>, at: usize, take: &mut impl Take) {
     fn each<'a>(
         rows: Range<usize>,
         at: usize,
-        take: &mut impl FnMut(usize, &[u8]),
+        take: &mut impl Take,
         value: impl Fn(usize) -> &'a [u8],
     ) {
         for (at, row) in (at..).zip(rows) {
-            take(at, value(row));
+            take.take(at, value(row));
         }
     }
     match column.data_type() {
@@ -329,17 +405,13 @@ fn for_each_name(
     }
 }
 
-fn each_integer<T>(
-    numbers: &PrimitiveArray<T>,
-    rows: Range<usize>,
-    at: usize,
-    take: &mut impl FnMut(usize, &[u8]),
-) where
+fn each_integer<T>(numbers: &PrimitiveArray<T>, rows: Range<usize>, at: usize, take: &mut impl Take)
+where
     T: ArrowPrimitiveType<Native: itoa::Integer>,
 {
     let mut digits = itoa::Buffer::new();
     for (at, &number) in (at..).zip(&numbers.values()[rows]) {
-        take(at, digits.format(number).as_bytes());
+        take.take(at, digits.format(number).as_bytes());
     }
 }
 
@@ -348,7 +420,7 @@ fn for_each_of_dictionary(
     key: &DataType,
     rows: Range<usize>,
     at: usize,
-    take: &mut impl FnMut(usize, &[u8]),
+    take: &mut impl Take,
 ) {
     fn each<K: ArrowDictionaryKeyType>(
         names: &DictionaryArray<K>,
@@ -368,7 +440,7 @@ fn for_each_of_dictionary(
             }
         }
     }
-    let take: &mut dyn FnMut(usize, &[u8]) = take;
+    let take: &mut dyn FnMut(usize, &[u8]) = &mut |at, name: &[u8]| take.take(at, name);
     match key {
         DataType::Int8 => each(column.as_dictionary::<Int8Type>(), rows, at, take),
         DataType::Int16 => each(column.as_dictionary::<Int16Type>(), rows, at, take),
@@ -427,6 +499,8 @@ fn write_value(column: &dyn Array, row: usize, text: &mut Vec<u8>) {
             text.extend_from_slice(number.to_string().as_bytes());
         });
     } else {
-        for_each_name(column, row..row + 1, 0, &mut |_, name| text.extend_from_slice(name));
+        for_each_name(column, row..row + 1, 0, &mut |_, name: &[u8]| {
+            text.extend_from_slice(name);
+        });
     }
 }

@@ -215,19 +215,13 @@ impl IpcReader {
         Ok(reader)
     }
 
-    /// Reads exactly so many bytes, without making room for more than there are.
+    /// Reads exactly so many bytes, of which there may be fewer: that many were planned for.
     fn read(&mut self, bytes: usize) -> Result<Vec<u8>> {
-        const STEP: usize = 1 << 20;
-        let mut into = Vec::new();
-        while into.len() < bytes {
-            let from = into.len();
-            into.resize((from + from.max(STEP)).min(bytes), 0);
-            let mut at = from;
-            while at < into.len() {
-                match self.input.read(&mut into[at..])? {
-                    0 => return Err(damaged(&self.path, "it ends too early")),
-                    count => at += count,
-                }
+        let (mut into, mut at) = (vec![0; bytes], 0);
+        while at < bytes {
+            match self.input.read(&mut into[at..])? {
+                0 => return Err(damaged(&self.path, "it ends too early")),
+                count => at += count,
             }
         }
         Ok(into)
