@@ -84,7 +84,8 @@ def cluster(
         `scipy.sparse` matrix, a networkx or igraph graph, or an iterable of tables or of
         ``(source, target)`` or ``(source, target, weight)``. Streams are read once, and not held in memory.
     output : path, optional
-        Where to write ``node<TAB>community``. Without it a directory beside the temporary files is used, which
+        Where to write ``node<TAB>community``, or a table if the name ends in ``.parquet``, ``.arrow`` or ``.jsonl``.
+        Without it a directory beside the temporary files is used, which
         is removed with the result.
     method : str
         How to find communities: by the fewest bits that describe a random walk, by modularity, by the constant

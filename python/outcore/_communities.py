@@ -1,4 +1,4 @@
-"""Communities: a file on disk, read when something of it is asked for."""
+"""Communities: a file on disk, text or a table, read when something of it is asked for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Communities"]
 
 
 class Communities:
-    """The communities of a graph's nodes, as a file of ``node<TAB>community``.
+    """The communities of a graph's nodes, as a file of ``node<TAB>community`` or a table with these columns.
 
     Nodes are in the order of their first appearance in the input, communities are numbers from 0, the largest
     first. It is a table for whatever reads Arrow: ``pyarrow.table(communities)``, ``polars.DataFrame(communities)``.
@@ -98,8 +98,9 @@ class Communities:
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
         """Go through the nodes with their communities, in order."""
-        with open(self.path, "rb") as lines:
-            yield from map(_pair, _records(lines))
+        for pairs in _outcore.read_pairs(self.path, b""):
+            for name, community in pairs:
+                yield name.decode("utf-8", "surrogateescape"), community
 
     def __getitem__(self, node: object) -> int:
         """Give the community of a node; goes through the file up to it.
@@ -161,21 +162,3 @@ class Communities:
             ["file", self.path],
         ]
         return table(["communities", ""], rows)
-
-
-def _records(lines: Any) -> Iterator[bytes]:
-    """Give the lines of a file; a quoted name may have line ends in it."""
-    record = b""
-    for line in lines:
-        record += line
-        if record.startswith(b'"') and record.count(b'"') % 2:
-            continue
-        yield record.rstrip(b"\n")
-        record = b""
-
-
-def _pair(record: bytes) -> tuple[str, int]:
-    name, community = record.rsplit(b"\t", 1)
-    if name.startswith(b'"'):
-        name = name[1:-1].replace(b'""', b'"')
-    return name.decode("utf-8", "surrogateescape"), int(community)

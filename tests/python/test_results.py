@@ -54,6 +54,15 @@ def test_an_output_stays(karate: Path, own_directory: Path) -> None:
     assert [path.name for path in own_directory.iterdir()] == ["communities.tsv"]
 
 
+@pytest.mark.parametrize("name", ["c.parquet", "c.arrow"])
+def test_results_that_are_tables_are_read_as_text_is(name: str, karate: Path) -> None:
+    expected = outcore.cluster(karate)
+    found = outcore.cluster(karate, output=name)
+    assert list(found) == list(expected)
+    assert found.to_pandas().equals(expected.to_pandas())
+    assert found.labels.tolist() == expected.labels.tolist()
+
+
 def test_names_of_any_kind_come_back(own_directory: Path) -> None:
     names = ['"quoted"', "tab\tinside", "carriage\rreturn", "é", "x" * 300]
     communities = outcore.cluster([(name, names[0]) for name in names], method="components", self_loops="keep")

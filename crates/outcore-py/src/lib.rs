@@ -55,7 +55,7 @@ mod _outcore {
     #[pymodule_export]
     use super::graph::GraphFile;
     #[pymodule_export]
-    use super::tables::{Batches, Numbers, read_communities, read_labels};
+    use super::tables::{Batches, Numbers, Pairs, read_communities, read_labels, read_pairs};
     #[pymodule_export]
     use super::{call, options, run};
 

@@ -99,6 +99,36 @@ pub(crate) fn read_labels(py: Python<'_>, path: PathBuf, comment: Vec<u8>) -> Py
     Ok(Numbers { numbers })
 }
 
+/// The communities in a file, in its order, as an iterator over lists of (name, community).
+#[pyfunction]
+pub(crate) fn read_pairs(py: Python<'_>, path: PathBuf, comment: Vec<u8>) -> PyResult<Pairs> {
+    let reader = detached(py, || Communities::open(path, comment, false))?;
+    Ok(Pairs { reader: Mutex::new(reader) })
+}
+
+/// Names and communities, chunk by chunk.
+#[pyclass(module = "outcore._outcore", frozen)]
+pub(crate) struct Pairs {
+    reader: Mutex<Communities>,
+}
+
+#[pymethods]
+impl Pairs {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Vec<(Vec<u8>, i64)>>> {
+        let chunk = detached(py, || {
+            self.reader.lock().unwrap_or_else(PoisonError::into_inner).next_chunk()
+        })?;
+        Ok(chunk.map(|chunk| {
+            let pairs = chunk.names.chunks_exact(2);
+            pairs.map(|pair| (chunk.name(&pair[0]).to_vec(), number(&chunk, &pair[1]))).collect()
+        }))
+    }
+}
+
 /// Numbers that numpy takes as they lie in memory.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct Numbers {

@@ -7,9 +7,11 @@ mod tables;
 
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use common::{MIB, files_of, options, storage_of};
+use outcore::cluster::ClusterOptions;
 use outcore::input::{Column, InputOptions, OnBadLine, TableStream};
 use outcore::io::sim::Sim;
-use outcore::job::{self, JobOptions};
+use outcore::job::{self, JobOptions, Source};
+use outcore::present::{LevelForm, PresentOptions};
 use outcore::progress::Silent;
 use outcore::{Error, ErrorKind, Result};
 use proptest::prelude::*;
@@ -285,4 +287,79 @@ fn a_stream_is_read_once_and_its_errors_are_told() {
         error.to_string().contains("the table cannot be read any further: Compute error: no more"),
         "{error}"
     );
+}
+
+/// What a job writes to a file of this name.
+fn written(name: &str, levels: Option<LevelForm>) -> Vec<u8> {
+    let sim = storage_of(&text(&edges(3000, 400, 11), true));
+    let (files, path) = (files_of(&sim), Path::new("/out").join(name));
+    let clustering = ClusterOptions { levels: levels.is_some(), ..ClusterOptions::default() };
+    let present =
+        PresentOptions { levels: levels.unwrap_or_default(), ..PresentOptions::default() };
+    let source = Source::Edges(Box::new(options(2, 256 * MIB)));
+    job::cluster_and_present(&files, &source, &clustering, &present, &path, &Silent).unwrap();
+    files.read(&path).unwrap()
+}
+
+/// Rows of a table as lines of text.
+fn lines(
+    batches: impl Iterator<Item = std::result::Result<RecordBatch, arrow_schema::ArrowError>>,
+) -> String {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    let mut text = String::new();
+    for batch in batches {
+        let batch = batch.unwrap();
+        for row in 0..batch.num_rows() {
+            let cells = batch.columns().iter().filter(|column| column.is_valid(row));
+            let cells: Vec<String> = cells
+                .map(|column| match column.data_type() {
+                    arrow_schema::DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
+                    _ => column.as_primitive::<Int64Type>().value(row).to_string(),
+                })
+                .collect();
+            text += &(cells.join("\t") + "\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn results_are_written_as_tables_with_the_same_rows() {
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    for levels in [None, Some(LevelForm::Columns), Some(LevelForm::Tree)] {
+        let mut expected = String::from_utf8(written("c.tsv", levels)).unwrap();
+        if levels == Some(LevelForm::Tree) {
+            // A table has the community as a column, too.
+            expected = expected
+                .lines()
+                .map(|line| {
+                    let (node, path) = line.split_once('\t').unwrap();
+                    let community = path.split(':').next().unwrap();
+                    format!("{node}\t{community}\t{path}\n")
+                })
+                .collect();
+        }
+        let parquet = bytes::Bytes::from(written("c.parquet", levels));
+        let parquet = ParquetRecordBatchReaderBuilder::try_new(parquet).unwrap().build().unwrap();
+        assert_eq!(lines(parquet), expected, "{levels:?}");
+        let arrow = std::io::Cursor::new(written("c.arrow", levels));
+        let arrow = arrow_ipc::reader::FileReader::try_new(arrow, None).unwrap();
+        assert_eq!(lines(arrow), expected, "{levels:?}");
+        let json = String::from_utf8(written("c.jsonl", levels)).unwrap();
+        let mut found = String::new();
+        for line in json.lines() {
+            let row: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_str(line).unwrap();
+            let mut names: Vec<&String> = row.keys().filter(|name| *name != "node").collect();
+            names.sort();
+            let cells = names.iter().map(|name| row[*name].to_string().replace('"', ""));
+            found += &format!(
+                "{}\t{}\n",
+                row["node"].as_str().unwrap(),
+                cells.collect::<Vec<_>>().join("\t")
+            );
+        }
+        assert_eq!(found, expected, "{levels:?}");
+    }
 }

@@ -292,6 +292,7 @@ impl Job<'_> {
                     Some(lines) => lines.next(groups),
                     None => Ok(()),
                 },
+                group_count: levels.as_ref().map_or(0, |levels| levels.group_counts().len()),
             };
             let separator = levels.as_ref().map_or(b'\t', Levels::separator);
             let bytes = write_paths(job.files, each, nodes, separator, output, job.observer)?;

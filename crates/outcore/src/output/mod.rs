@@ -1,5 +1,5 @@
 //! Communities as text: `node<TAB>community`, one line a node, through large buffers; groups inside the
-//! community may follow, coarsest first.
+//! community may follow, coarsest first. Files that end in `.parquet`, `.arrow` or `.jsonl` are [tables](table).
 //!
 //! The file appears under its name only when it is complete. Standard output (`-`), pipes and
 //! devices have no name to give at the end, so these are written as a stream.
@@ -8,11 +8,14 @@
 //! quote) is written as a quoted field: in double quotes, with double quotes inside it doubled. Such
 //! names can only come from quoted input, which is read back in the same way.
 
+mod table;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Writer};
 use crate::progress::{Event, Observer, Stage, tell};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use table::{Format, TableWriter};
 
 /// Bytes handed over at a time.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -195,6 +198,40 @@ impl LineWriter {
     }
 }
 
+/// What nodes are written to.
+enum Rows {
+    Text(CommunityWriter),
+    Table(Box<TableWriter>),
+}
+
+impl Rows {
+    /// By what the name of `path` ends in; for nodes with so many groups, in columns if `separator` is a tab.
+    fn create(files: &Files, path: &Path, groups: usize, separator: u8) -> Result<Self> {
+        match Format::of(path) {
+            Some(format) => {
+                let table = TableWriter::create(files, path, format, groups, separator != b'\t');
+                Ok(Self::Table(Box::new(table?)))
+            }
+            None => CommunityWriter::create(files, path).map(Self::Text),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, name: &[u8], community: u64, separator: u8, groups: &[u32]) -> Result<()> {
+        match self {
+            Self::Text(writer) => writer.push_path(name, community, separator, groups),
+            Self::Table(writer) => writer.push(name, community, groups),
+        }
+    }
+
+    fn finish(self) -> Result<u64> {
+        match self {
+            Self::Text(writer) => writer.finish(),
+            Self::Table(writer) => writer.finish(),
+        }
+    }
+}
+
 /// Writes one line a node, in the order of the calls.
 pub struct CommunityWriter {
     lines: LineWriter,
@@ -339,7 +376,8 @@ pub fn write_numbers(
 ) -> Result<u64> {
     let mut nodes = 0..node_count;
     let number = || Ok(nodes.next().and_then(&number));
-    let nodes = Nodes { count: node_count as u64, number, groups: |_: &mut Vec<u32>| Ok(()) };
+    let (count, groups) = (node_count as u64, |_: &mut Vec<u32>| Ok(()));
+    let nodes = Nodes { count, number, groups, group_count: 0 };
     write_paths(files, for_each_name, nodes, b'\t', output, observer)
 }
 
@@ -351,6 +389,8 @@ pub(crate) struct Nodes<N, G> {
     pub(crate) number: N,
     /// Puts the groups of the next node into an empty list; called for each node in order.
     pub(crate) groups: G,
+    /// How many a node has at most.
+    pub(crate) group_count: usize,
 }
 
 /// As [`write_numbers`], with the groups inside communities, each after a `separator`.
@@ -365,15 +405,16 @@ pub(crate) fn write_paths(
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<u64> {
-    let Nodes { count: total, number: mut next_number, groups: mut next_groups } = nodes;
+    let Nodes { count: total, number: mut next_number, groups: mut next_groups, group_count } =
+        nodes;
     tell(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
-    let mut writer = CommunityWriter::create(files, output)?;
+    let mut writer = Rows::create(files, output, group_count, separator)?;
     let (mut done, mut groups) = (0u64, Vec::new());
     for_each_name(&mut |name| {
         groups.clear();
         next_groups(&mut groups)?;
         if let Some(number) = next_number()? {
-            writer.push_path(name, number, separator, &groups)?;
+            writer.push(name, number, separator, &groups)?;
         }
         done += 1;
         if done.is_multiple_of(REPORT_NODES) {
