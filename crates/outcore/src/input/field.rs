@@ -38,10 +38,44 @@ impl Fingerprint {
         if name.len() > SHORT_NAME_BYTES {
             return Self::of_long(name);
         }
-        let mut bytes = [0; 16];
-        bytes[..name.len()].copy_from_slice(name);
-        let whole = u128::from_le_bytes(bytes);
-        Self { low: whole as u64, high: (whole >> 64) as u64 | (name.len() as u64) << 56 }
+        let bits = 8 * name.len() as u32;
+        // Two loads, which overlap where the name is no power of two long.
+        let (low, high) = match (name.first_chunk(), name.last_chunk()) {
+            (Some(first), Some(last)) => {
+                let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+                (first, if bits > 64 { last >> (128 - bits) } else { 0 })
+            }
+            _ => match (name.first_chunk(), name.last_chunk()) {
+                (Some(first), Some(last)) => {
+                    let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+                    (u64::from(first) | u64::from(last) << (bits - 32), 0)
+                }
+                _ => (name.iter().rev().fold(0, |low, &byte| low << 8 | u64::from(byte)), 0),
+            },
+        };
+        Self { low, high: high | (name.len() as u64) << 56 }
+    }
+
+    /// The fingerprint of a number's digits, for those of at most 15, and the digits themselves.
+    #[inline]
+    pub(super) fn of_number(number: u64) -> Option<(Self, [u8; 16], usize)> {
+        const HALF: u64 = 100_000_000;
+        if number >= 1_000_000_000_000_000 {
+            return None;
+        }
+        let (whole, len) = match number < HALF {
+            true => {
+                let (digits, len) = without_zeros(digits(number));
+                (u128::from(digits), len)
+            }
+            false => {
+                let (first, len) = without_zeros(digits(number / HALF));
+                let rest = digits(number % HALF) | ZEROS;
+                (u128::from(first) | u128::from(rest) << (8 * len), len + 8)
+            }
+        };
+        let high = (whole >> 64) as u64 | (len as u64) << 56;
+        Some((Self { low: whole as u64, high }, whole.to_le_bytes(), len))
     }
 
     pub(super) fn of_long(name: &[u8]) -> Self {
@@ -69,6 +103,25 @@ const ZEROS: u64 = 0x3030_3030_3030_3030;
 #[inline(always)]
 pub(super) const fn splat(byte: u8) -> u64 {
     byte as u64 * LOW_BITS
+}
+
+/// The eight digits of a number below 10^8, a byte each, the first one lowest: halves, quarters and eighths
+/// side by side in one word.
+#[inline(always)]
+const fn digits(number: u64) -> u64 {
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007F_0000_007F;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000F_000F_000F_000F;
+    tens | ((twos - 10 * tens) << 8)
+}
+
+/// Digits as text, without the zeros before the first other one, and how many there are.
+#[inline(always)]
+const fn without_zeros(digits: u64) -> (u64, usize) {
+    // The last one stays, if it is 0 as well.
+    let zeros = (digits | 1 << 56).trailing_zeros() / 8;
+    ((digits | ZEROS) >> (8 * zeros), 8 - zeros as usize)
 }
 
 /// Marks bytes of `word` that equal the pattern's; only the lowest mark is certain.
@@ -322,6 +375,30 @@ mod tests {
         }
         assert_eq!(weight_code(b"\xff"), Err(Problem::WeightNotNumber));
         assert!(short("0.541").is_some() && short("1000000").is_some() && short(".").is_none());
+    }
+
+    #[test]
+    fn numbers_have_the_fingerprints_of_their_digits() {
+        let mut numbers: Vec<u64> = (0..2000).chain(999_000..1_001_000).collect();
+        for power in 0..16 {
+            let power = 10u64.pow(power);
+            numbers.extend([power - 1, power, power + 1, power * 7 / 3, power / 9 * 8]);
+        }
+        let mut state = 1u64;
+        numbers.extend((0..100_000).map(|at| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> (at % 50 + 14)
+        }));
+        for number in numbers {
+            let text = number.to_string();
+            match Fingerprint::of_number(number) {
+                None => assert!(text.len() > SHORT_NAME_BYTES, "{number}"),
+                Some((fingerprint, digits, len)) => {
+                    assert_eq!(&digits[..len], text.as_bytes());
+                    assert_eq!(fingerprint, Fingerprint::of(text.as_bytes()), "{number}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ use fault::Origin;
 use format::Format;
 use rejects::Rejects;
 use std::path::{Path, PathBuf};
-use table::TableFormat;
+use table::{Room, TableFormat};
 
 /// A name of an edge: its fingerprint, and where its bytes are in the chunk's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -216,7 +216,8 @@ impl EdgeReader {
         options.check()?;
         let memory = memory.clamped();
         let workers = rayon::current_num_threads();
-        let (formats, mut tasks) = open_files(files, options, workers)?;
+        let room = Room { workers, bytes: memory.total_bytes(1, workers) };
+        let (formats, mut tasks) = open_files(files, options, room)?;
         let weighted = common_weights(&formats, options)?;
         let rejects = match (&options.rejects, so_far.and_then(|so_far| so_far.rejects)) {
             (Some(path), Some(kept)) => Some(Rejects::reopen(files, path, kept)?),
@@ -475,7 +476,7 @@ fn parse_all(chunks: &mut [ParsedChunk], formats: &[FileFormat], weighted: bool,
 fn open_files(
     files: &Files,
     options: &InputOptions,
-    workers: usize,
+    room: Room,
 ) -> Result<(Vec<FileFormat>, Vec<Task>)> {
     let mut formats = Vec::with_capacity(options.paths.len() + 1);
     let mut tasks = Vec::with_capacity(options.paths.len() + 1);
@@ -486,8 +487,8 @@ fn open_files(
             Some(stream) => of_stream(stream, options)?,
             None => {
                 let keep = file == 0 || !files.is_regular(&path);
-                let mut opened = Input::open(files, &path, if keep { workers } else { 0 })?;
-                let format = detect_next(files, &mut opened, options, &formats, workers)?;
+                let mut opened = Input::open(files, &path, if keep { room.workers } else { 0 })?;
+                let format = detect_next(files, &mut opened, options, &formats, room)?;
                 input = keep.then_some(opened);
                 format
             }
@@ -534,11 +535,11 @@ fn detect_next(
     input: &mut Input,
     options: &InputOptions,
     before: &[FileFormat],
-    workers: usize,
+    room: Room,
 ) -> Result<FileFormat> {
     let path = options.all_paths().nth(before.len()).expect("there is a file to open");
     if before.len() < options.paths.len() {
-        if let Some(table) = TableFormat::detect(files, path, input, options, workers)? {
+        if let Some(table) = TableFormat::detect(files, path, input, options, room)? {
             let (path, is_compressed) = (path.clone(), input.is_compressed());
             let window_bytes = table.held_bytes();
             return Ok(FileFormat { path, form: Form::Table(table), is_compressed, window_bytes });

@@ -9,7 +9,7 @@
 use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::decompress::Input;
 use super::fault::Origin;
-use super::table::TableFormat;
+use super::table::{Room, TableFormat};
 use super::text::{self, PADDING};
 use super::{
     Fingerprint, Form, InputOptions, common_weights, describe, detect_next, total_bytes, unweighted,
@@ -164,7 +164,8 @@ pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
     let mut is_whole = true;
     for path in options.all_paths() {
         let mut input = Input::open(files, path, 0)?;
-        let file = detect_next(files, &mut input, options, &formats, 1)?;
+        let file =
+            detect_next(files, &mut input, options, &formats, Room { workers: 1, bytes: 0 })?;
         let text_bytes = &mut text_bytes[usize::from(formats.len() == options.paths.len())];
         let bytes = files.entry(path)?.bytes;
         // Every file gets its share, but the first ones get something at least.

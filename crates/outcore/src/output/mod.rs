@@ -200,7 +200,7 @@ impl LineWriter {
 
 /// What nodes are written to.
 enum Rows {
-    Text(CommunityWriter),
+    Text(Box<CommunityWriter>),
     Table(Box<TableWriter>),
 }
 
@@ -212,7 +212,7 @@ impl Rows {
                 let table = TableWriter::create(files, path, format, groups, separator != b'\t');
                 Ok(Self::Table(Box::new(table?)))
             }
-            None => CommunityWriter::create(files, path).map(Self::Text),
+            None => CommunityWriter::create(files, path).map(|writer| Self::Text(Box::new(writer))),
         }
     }
 

@@ -246,37 +246,53 @@ impl Names<'_> {
         }
     }
 
-    /// Takes the name of `bytes` bytes at the end of the text; gives whether it is new.
+    /// Takes the name of `bytes` bytes at the end of the text, where it is already.
     #[inline]
-    fn place(&mut self, at: usize, bytes: usize) -> bool {
-        if bytes == 0 || bytes > NAME_LIMIT {
-            let is_empty = bytes == 0;
-            self.refuse(at, if is_empty { Problem::EmptySource } else { Problem::NameTooLong });
-            return false;
-        }
-        let fingerprint = match bytes <= SHORT_NAME_BYTES {
-            true => {
+    fn place(&mut self, at: usize, bytes: usize) {
+        let fingerprint = match bytes {
+            0 => return self.refuse(at, Problem::EmptySource),
+            1..=SHORT_NAME_BYTES => {
                 let (low, high) = words(self.text, self.end);
                 short_fingerprint(low, high, bytes)
             }
-            false => Fingerprint::of_long(&self.text[self.end..self.end + bytes]),
+            _ => Fingerprint::of_long(&self.text[self.end..self.end + bytes]),
         };
-        if fingerprint == self.last.fingerprint {
+        if !self.repeats(at, fingerprint) {
+            let name = &self.text[self.end..self.end + bytes];
+            match self.problem(fingerprint, name) {
+                Some(problem) => self.refuse(at, problem),
+                None => self.found(at, fingerprint, bytes),
+            }
+        }
+    }
+
+    /// Whether the name is the one before; it is taken then.
+    #[inline]
+    fn repeats(&mut self, at: usize, fingerprint: Fingerprint) -> bool {
+        let is_same = fingerprint == self.last.fingerprint;
+        if is_same {
             self.into[2 * at + self.part] = self.last;
-            return false;
         }
-        let name = &self.text[self.end..self.end + bytes];
+        is_same
+    }
+
+    /// What is wrong with a name that is not empty.
+    #[inline]
+    fn problem(&self, fingerprint: Fingerprint, name: &[u8]) -> Option<Problem> {
+        if name.len() > NAME_LIMIT {
+            return Some(Problem::NameTooLong);
+        }
         if has_line_end(fingerprint, name) {
-            self.refuse(at, Problem::LineEndInName);
-            return false;
+            return Some(Problem::LineEndInName);
         }
-        if self.is_number && !is_short_number(name) {
-            self.refuse(at, Problem::CommunityNotNumber);
-            return false;
-        }
+        (self.is_number && !is_short_number(name)).then_some(Problem::CommunityNotNumber)
+    }
+
+    /// Takes a name that is at the end of the text.
+    #[inline]
+    fn found(&mut self, at: usize, fingerprint: Fingerprint, bytes: usize) {
         self.last = NameRef { fingerprint, offset: self.end as u32, bytes: bytes as u32 };
         self.into[2 * at + self.part] = self.last;
-        true
     }
 
     fn refuse(&mut self, at: usize, problem: Problem) {
@@ -291,14 +307,34 @@ impl Names<'_> {
 impl Take for Names<'_> {
     #[inline]
     fn take(&mut self, at: usize, name: &[u8]) {
-        let bytes = name.len();
-        if bytes <= NAME_LIMIT {
-            self.make_room(bytes);
-            self.text[self.end..self.end + bytes].copy_from_slice(name);
+        if name.is_empty() {
+            return self.refuse(at, Problem::EmptySource);
         }
-        if self.place(at, bytes) {
+        let fingerprint = Fingerprint::of(name);
+        if self.repeats(at, fingerprint) {
+            return;
+        }
+        if let Some(problem) = self.problem(fingerprint, name) {
+            return self.refuse(at, problem);
+        }
+        self.make_room(name.len());
+        self.text[self.end..self.end + name.len()].copy_from_slice(name);
+        self.found(at, fingerprint, name.len());
+        self.end += name.len();
+    }
+
+    #[inline]
+    fn take_number(&mut self, at: usize, number: u64) -> bool {
+        let Some((fingerprint, digits, bytes)) = Fingerprint::of_number(number) else {
+            return false;
+        };
+        if !self.repeats(at, fingerprint) {
+            self.make_room(digits.len());
+            self.text[self.end..self.end + digits.len()].copy_from_slice(&digits);
+            self.found(at, fingerprint, bytes);
             self.end += bytes;
         }
+        true
     }
 }
 
@@ -320,6 +356,12 @@ fn has_line_end(fingerprint: Fingerprint, name: &[u8]) -> bool {
 trait Take {
     /// Takes the name of a row.
     fn take(&mut self, at: usize, name: &[u8]);
+
+    /// Takes a number's digits, if that is done better than by [`take`](Self::take).
+    #[inline]
+    fn take_number(&mut self, _at: usize, _number: u64) -> bool {
+        false
+    }
 }
 
 impl<F: FnMut(usize, &[u8])> Take for F {
@@ -407,11 +449,13 @@ fn for_each_name(column: &dyn Array, rows: Range<usize>, at: usize, take: &mut i
 
 fn each_integer<T>(numbers: &PrimitiveArray<T>, rows: Range<usize>, at: usize, take: &mut impl Take)
 where
-    T: ArrowPrimitiveType<Native: itoa::Integer>,
+    T: ArrowPrimitiveType<Native: itoa::Integer + TryInto<u64>>,
 {
     let mut digits = itoa::Buffer::new();
     for (at, &number) in (at..).zip(&numbers.values()[rows]) {
-        take.take(at, digits.format(number).as_bytes());
+        if !number.try_into().is_ok_and(|number| take.take_number(at, number)) {
+            take.take(at, digits.format(number).as_bytes());
+        }
     }
 }
 

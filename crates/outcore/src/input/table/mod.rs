@@ -76,6 +76,15 @@ enum Kind {
     Stream,
 }
 
+/// What there is for decoding.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// Most threads.
+    pub(super) workers: usize,
+    /// Memory for more than one of them.
+    pub(super) bytes: u64,
+}
+
 /// A place in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cell {
@@ -95,6 +104,8 @@ pub(crate) struct TableFormat {
     rows: Rows,
     /// Most memory that decoding holds beside chunks.
     held_bytes: u64,
+    /// Of Parquet.
+    plan: Option<parquet::Plan>,
     /// Edges, if the file says.
     pub(super) row_count: Option<u64>,
 }
@@ -109,7 +120,7 @@ impl TableFormat {
         path: &Path,
         input: &mut Input,
         options: &InputOptions,
-        workers: usize,
+        room: Room,
     ) -> Result<Option<Self>> {
         let is_compressed = input.is_compressed();
         let (head, _) = input.peek(ipc::MAGIC.len())?;
@@ -123,7 +134,8 @@ impl TableFormat {
             }
             let opened = parquet::ParquetFile::open(files, path)?;
             let mut format = Self::of(Kind::Parquet, &opened.schema(), path, options)?;
-            format.held_bytes = opened.held_bytes(&format.projection(), workers)?;
+            let plan = opened.plan(&format.projection(), room.workers, room.bytes)?;
+            (format.plan, format.held_bytes) = (Some(plan), plan.held_bytes);
             format.row_count = Some(opened.row_count());
             return Ok(Some(format));
         }
@@ -155,6 +167,7 @@ impl TableFormat {
             transform: options.weight_transform,
             rows: options.rows,
             held_bytes: 0,
+            plan: None,
             row_count: None,
         })
     }
@@ -406,7 +419,10 @@ impl TableTask {
         taker: &mut (dyn Taker + Send),
     ) -> Result<bool> {
         match self.format.kind {
-            Kind::Parquet => parquet::read(&self, files, path, begin, taker),
+            Kind::Parquet => {
+                let plan = self.format.plan.expect("it was made when the file was looked at");
+                parquet::read(&self, files, path, begin, plan, taker)
+            }
             Kind::ArrowIpc => {
                 let input = match input {
                     Some(input) => input,

@@ -34,9 +34,9 @@ const BATCH_ROWS: usize = 8192;
 const WAITING: usize = 8;
 /// The least that is planned for a page.
 const PAGE_BYTES_MIN: u64 = 256 << 10;
-/// Pages of a column that are in memory at the same time: packed, unpacked, its dictionary, and the one
-/// before, which a batch still refers to.
-const PAGES_HELD: u64 = 4;
+/// Pages of a column that are in memory at the same time: its dictionary, the one that is decoded, and the one
+/// before, which a batch still refers to. One more of them all is being unpacked.
+const PAGES_HELD: u64 = 3;
 /// Most bytes before a page of which its length is read.
 const HEADER_BYTES: usize = 1 << 10;
 
@@ -163,6 +163,15 @@ impl Read for PagesFrom {
     }
 }
 
+/// How a file is decoded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan {
+    workers: usize,
+    page_limit: u64,
+    /// The most memory that it needs.
+    pub(super) held_bytes: u64,
+}
+
 /// A file whose description was read.
 pub(super) struct ParquetFile {
     pages: Pages,
@@ -229,17 +238,17 @@ impl ParquetFile {
         Ok(pages.longest.load(Relaxed).max(PAGE_BYTES_MIN))
     }
 
-    /// Memory of one thread, when pages are as long as `page_bytes` says.
-    fn worker_bytes(page_bytes: u64, columns: usize) -> u64 {
-        PAGES_HELD * page_limit(page_bytes) * columns as u64
-    }
-
-    /// The most memory that decoding needs.
-    pub(super) fn held_bytes(&self, projection: &[usize], workers: usize) -> Result<u64> {
+    /// How to decode with at most so many threads, if there is so much room for them; one has to have it.
+    pub(super) fn plan(&self, projection: &[usize], workers: usize, room: u64) -> Result<Plan> {
+        // Pages may be a little longer than those that are looked at.
         let page_bytes = self.page_bytes(projection)?;
+        let page_limit = page_bytes + page_bytes / 4;
+        let worker_bytes = (PAGES_HELD * projection.len() as u64 + 1) * page_limit;
+        let most = workers.min(self.groups().len()).max(1);
+        let workers = ((room / worker_bytes) as usize).clamp(1, most);
         let described = self.metadata.metadata().memory_size() as u64;
-        let workers = worker_count(page_bytes, workers, self.groups().len()) as u64;
-        Ok(described + workers * Self::worker_bytes(page_bytes, projection.len()))
+        let held_bytes = described + workers as u64 * worker_bytes;
+        Ok(Plan { workers, page_limit, held_bytes })
     }
 
     /// Batches of one group from a row of it on.
@@ -258,17 +267,6 @@ impl ParquetFile {
             .build()
             .map_err(|error| self.pages.error(error))
     }
-}
-
-/// Pages may be a little longer than those that were looked at.
-fn page_limit(page_bytes: u64) -> u64 {
-    page_bytes + page_bytes / 2
-}
-
-/// Threads that decode: fewer where pages are long.
-fn worker_count(page_bytes: u64, workers: usize, groups: usize) -> usize {
-    let long_pages = (page_limit(page_bytes) / (4 << 20)) as usize;
-    (workers / (1 + long_pages)).clamp(1, groups.max(1))
 }
 
 /// Text as views, which refer to pages instead of copying them.
@@ -295,14 +293,13 @@ pub(super) fn read(
     files: &Files,
     path: &Path,
     begin: Origin,
+    plan: Plan,
     taker: &mut (dyn Taker + Send),
 ) -> Result<bool> {
     let mut file = ParquetFile::open(files, path)?;
     let projection = task.format.projection();
-    let page_bytes = file.page_bytes(&projection)?;
-    file.pages.limit = page_limit(page_bytes);
-    let rows = file.groups();
-    let workers = worker_count(page_bytes, task.workers, rows.len());
+    file.pages.limit = plan.page_limit;
+    let (rows, workers) = (file.groups(), plan.workers);
     let decoder =
         Decoder { task, file: &file, path: path.to_path_buf(), projection, rows: &rows, begin };
     std::thread::scope(|scope| {
