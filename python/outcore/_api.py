@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -171,7 +172,14 @@ def _cluster(
         owned = _own_directory(source, options)
         os.makedirs(owned, exist_ok=True)
         output = os.path.join(owned, "communities.tsv")
-    report = Report(call(["cluster", f"--output={os.fspath(output)}"], source, options, progress))
+    try:
+        report = Report(call(["cluster", f"--output={os.fspath(output)}"], source, options, progress))
+    except BaseException:
+        if owned is not None:
+            # Unless something was kept in it.
+            with contextlib.suppress(OSError):
+                os.rmdir(owned)
+        raise
     communities = Communities(output, report, integers=source.integers)
     if owned is not None:
         weakref.finalize(communities, shutil.rmtree, owned, ignore_errors=True)

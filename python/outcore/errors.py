@@ -38,7 +38,7 @@ class _Facts:
     path : str or None
         The file it is about, where there is a place in it.
     line, column, byte : int or None
-        The place: line and character from 1, byte from 0; of a table the row and the column, from 1.
+        The place: line and character from 1, byte from 0; of a table the row and the column, and byte 0.
     text : str or None
         The line or row, cut short around the fault.
     hint : str or None

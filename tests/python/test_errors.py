@@ -62,6 +62,7 @@ def test_options_that_cannot_be(options: dict[str, object], error: type[Exceptio
 def test_files_that_are_none() -> None:
     with pytest.raises(outcore.FileError) as raised:
         outcore.cluster("nothing.tsv")
+    assert not list(Path().iterdir())
     assert isinstance(raised.value, OSError)
     assert raised.value.errno == 2
     Path("not.graph").mkdir()

@@ -106,7 +106,10 @@ pub(crate) fn read_pairs(py: Python<'_>, path: PathBuf, comment: Vec<u8>) -> PyR
     Ok(Pairs { reader: Mutex::new(reader) })
 }
 
-/// Names and communities, chunk by chunk.
+/// Names and communities.
+type Members = Vec<(Vec<u8>, i64)>;
+
+/// The same, chunk by chunk.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct Pairs {
     reader: Mutex<Communities>,
@@ -118,7 +121,7 @@ impl Pairs {
         slf
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Vec<(Vec<u8>, i64)>>> {
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Members>> {
         let chunk = detached(py, || {
             self.reader.lock().unwrap_or_else(PoisonError::into_inner).next_chunk()
         })?;
