@@ -18,6 +18,8 @@ mod fault;
 mod field;
 mod format;
 mod options;
+#[cfg(test)]
+mod packed;
 mod rejects;
 mod sample;
 mod table;

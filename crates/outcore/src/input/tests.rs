@@ -1,5 +1,6 @@
 //! The promises of the input, on simulated files.
 
+use super::packed::{bgzf, bzip2, gzip, xz, zstd};
 use super::*;
 use crate::io::sim::{Fault as Failure, Sim};
 use crate::weight::Weight;
@@ -366,62 +367,6 @@ fn options_that_cannot_be_used_are_refused() {
     let error = read(&[b"PK\x03\x04...."], plain, TINY).unwrap_err();
     assert_eq!(error.message(), "`file0` is a zip archive, not text");
     assert!(read(&[b"\xff\xfea\0\t\0"], plain, TINY).is_err());
-}
-
-fn gzip(parts: &[&[u8]]) -> Vec<u8> {
-    let pack = |part: &&[u8]| {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
-        encoder.write_all(part).unwrap();
-        encoder.finish().unwrap()
-    };
-    parts.iter().flat_map(pack).collect()
-}
-
-fn zstd(parts: &[&[u8]]) -> Vec<u8> {
-    let pack = |part: &&[u8]| {
-        let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
-        encoder.include_checksum(true).unwrap();
-        encoder.write_all(part).unwrap();
-        encoder.finish().unwrap()
-    };
-    parts.iter().flat_map(pack).collect()
-}
-
-fn bzip2(parts: &[&[u8]]) -> Vec<u8> {
-    let pack = |part: &&[u8]| {
-        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::new(9));
-        encoder.write_all(part).unwrap();
-        encoder.finish().unwrap()
-    };
-    parts.iter().flat_map(pack).collect()
-}
-
-fn xz(parts: &[&[u8]]) -> Vec<u8> {
-    let pack = |part: &&[u8]| {
-        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 1);
-        encoder.write_all(part).unwrap();
-        encoder.finish().unwrap()
-    };
-    parts.iter().flat_map(pack).collect()
-}
-
-/// Blocks of `block` bytes as `bgzip` writes them, with the empty block at the end.
-fn bgzf(text: &[u8], block: usize) -> Vec<u8> {
-    let mut out = Vec::new();
-    for part in text.chunks(block).chain([&b""[..]]) {
-        let mut encoder =
-            flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::new(6));
-        encoder.write_all(part).unwrap();
-        let data = encoder.finish().unwrap();
-        out.extend([0x1F, 0x8B, 8, 4, 0, 0, 0, 0, 0, 0xFF, 6, 0, b'B', b'C', 2, 0]);
-        out.extend((data.len() as u16 + 25).to_le_bytes());
-        out.extend(&data);
-        let mut crc = flate2::Crc::new();
-        crc.update(part);
-        out.extend(crc.sum().to_le_bytes());
-        out.extend((part.len() as u32).to_le_bytes());
-    }
-    out
 }
 
 fn many_lines(count: usize) -> String {
