@@ -3,9 +3,12 @@
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -584,6 +587,8 @@ fn the_examples_of_the_readme_run() {
         .collect();
     zip(directory.path(), "hits.m8.gz", hits.as_bytes());
     zip(directory.path(), "edges.tsv.gz", edges.as_bytes());
+    std::fs::create_dir(directory.path().join("edges")).unwrap();
+    std::fs::write(directory.path().join("edges/0.parquet"), parquet(&edges)).unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_outcore")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
     let lines: Vec<&str> = block.lines().filter(|line| !line.is_empty()).collect();
@@ -600,6 +605,22 @@ fn the_examples_of_the_readme_run() {
     }
     let communities = std::fs::read_to_string(directory.path().join("communities.tsv")).unwrap();
     assert_eq!(communities.lines().count(), 2000);
+}
+
+/// Lines of edges as a table with the columns that the README has.
+fn parquet(edges: &str) -> Vec<u8> {
+    let column = |at: usize| edges.lines().map(move |line| line.split('\t').nth(at).unwrap());
+    let names = |at| Arc::new(StringArray::from_iter_values(column(at)));
+    let weights = column(2).map(|weight| weight.parse::<f64>().unwrap());
+    let columns: [(&str, ArrayRef); 3] = [
+        ("from", names(0)),
+        ("to", names(1)),
+        ("strength", Arc::new(Float64Array::from_iter_values(weights))),
+    ];
+    let table = RecordBatch::try_from_iter(columns).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), table.schema(), None).unwrap();
+    writer.write(&table).unwrap();
+    writer.into_inner().unwrap()
 }
 
 fn zip(directory: &Path, name: &str, bytes: &[u8]) {
