@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -180,9 +181,15 @@ def _cluster(
             with contextlib.suppress(OSError):
                 os.rmdir(owned)
         raise
-    communities = Communities(output, report, integers=source.integers)
-    if owned is not None:
-        weakref.finalize(communities, shutil.rmtree, owned, ignore_errors=True)
+    if owned is None:
+        return Communities(output, report, integers=source.integers)
+    # The same call may be made again while this result is in use.
+    own = tempfile.mkdtemp(prefix=".outcore-", dir=os.path.dirname(owned))
+    path = os.path.join(own, "communities.tsv")
+    os.replace(output, path)
+    os.rmdir(owned)
+    communities = Communities(path, report, integers=source.integers)
+    weakref.finalize(communities, shutil.rmtree, own, ignore_errors=True)
     return communities
 
 

@@ -1,7 +1,7 @@
 """Whatever people keep edges in, as arguments of the command or as a stream of batches.
 
-A stream is never held as a whole: matrices and graphs of other libraries are handed over in batches of
-`BATCH_EDGES` edges, tables of Arrow without a copy.
+Nothing is turned into another form as a whole: tables of Arrow are streamed without a copy, iterables, matrices and
+graphs of other libraries handed over in batches of `BATCH_EDGES` edges. A matrix is copied to see whether it is symmetric.
 """
 
 from __future__ import annotations

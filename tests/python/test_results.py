@@ -47,6 +47,21 @@ def test_a_file_that_nobody_named_goes_with_its_result(karate: Path, own_directo
     assert [path.name for path in own_directory.iterdir()] == ["kept.tsv"]
 
 
+def test_the_same_call_again_leaves_the_result_of_the_first(karate: Path, own_directory: Path) -> None:
+    first, second = outcore.cluster(karate), outcore.cluster(karate)
+    expected = list(first)
+    del first
+    gc.collect()
+    assert list(second) == expected
+    # As in a cell that is run again: the old result goes when the new one is there.
+    second = outcore.cluster(karate)
+    gc.collect()
+    assert list(second) == expected
+    del second
+    gc.collect()
+    assert not list(own_directory.iterdir())
+
+
 def test_an_output_stays(karate: Path, own_directory: Path) -> None:
     communities = outcore.cluster(karate, output="communities.tsv")
     del communities
