@@ -1,7 +1,8 @@
 """Whatever people keep edges in, as arguments of the command or as a stream of batches.
 
 Nothing is turned into another form as a whole: tables of Arrow are streamed without a copy, iterables, matrices and
-graphs of other libraries handed over in batches of `BATCH_EDGES` edges. A matrix is copied to see whether it is symmetric.
+graphs of other libraries handed over in batches of `BATCH_EDGES` edges. A matrix is copied to see whether it is
+symmetric.
 """
 
 from __future__ import annotations
