@@ -213,6 +213,8 @@ impl Names<'_> {
             return;
         }
         match column.data_type() {
+            // A name alone may be of any length: it is not copied before that is known.
+            _ if rows.len() == 1 => for_each_name(column, rows, 0, self),
             DataType::Utf8 => {
                 let names = column.as_string::<i32>();
                 self.take_all(names.value_data(), &names.value_offsets()[rows.start..=rows.end]);

@@ -25,6 +25,8 @@ const CONTINUATION: [u8; 4] = [0xFF; 4];
 const DESCRIPTION_LIMIT: usize = 64 << 20;
 /// Most bytes of a message of a stream, for nobody can look at its messages beforehand.
 pub(super) const MESSAGE_LIMIT: u64 = 64 << 20;
+/// More than any memory, for lengths that are lies.
+const NOBODY_HAS: u64 = 1 << 50;
 /// Messages of a stream in a file that are looked at beforehand.
 const LOOKED_AT: usize = 64;
 
@@ -75,7 +77,8 @@ pub(super) fn largest_message(files: &Files, path: &Path) -> Result<u64> {
     let mut scan = Scan::open(files, path)?;
     let (dictionaries, largest) = scan.first_messages()?;
     let (of_all_dictionaries, of_all) = scan.footer()?.unwrap_or((0, 0));
-    Ok(dictionaries.max(of_all_dictionaries) + 2 * largest.max(of_all))
+    let largest = largest.max(of_all).saturating_mul(2);
+    Ok(dictionaries.max(of_all_dictionaries).saturating_add(largest).min(NOBODY_HAS))
 }
 
 /// A look at the messages of a file.
@@ -119,7 +122,9 @@ impl Scan {
                 self.ratio = self.ratio.max(unpacked as f64 / body as f64);
             }
             match message.header_type() {
-                MessageHeader::DictionaryBatch => dictionaries += unpacked + body,
+                MessageHeader::DictionaryBatch => {
+                    dictionaries = unpacked.saturating_add(body).saturating_add(dictionaries);
+                }
                 _ => largest = largest.max(unpacked.max(body)),
             }
             at = body_at + body;
@@ -131,6 +136,10 @@ impl Scan {
     fn unpacked(&self, message: &Message<'_>, body_at: u64) -> Result<u64> {
         let mut sum = 0u64;
         for (offset, length) in packed_buffers(message) {
+            if offset > self.bytes {
+                // It is refused where it is read.
+                continue;
+            }
             if let Some(prefix) = self.read(body_at + offset, length.min(8) as usize)?.first_chunk()
             {
                 sum = sum.saturating_add(unpacked_bytes(*prefix, length));
@@ -187,6 +196,8 @@ pub(super) struct IpcReader {
     dictionaries: HashMap<i64, ArrayRef>,
     description: Vec<u8>,
     limit: u64,
+    /// Whether it is a file, whose last message is followed by a mark; streams may just end.
+    is_file: bool,
 }
 
 impl IpcReader {
@@ -206,6 +217,7 @@ impl IpcReader {
             dictionaries: HashMap::new(),
             description: Vec::new(),
             limit,
+            is_file: start > 0,
         };
         reader.read(start)?;
         if !reader.read_description()? {
@@ -233,7 +245,7 @@ impl IpcReader {
         let mut filled = 0;
         while filled < prefix.len() {
             match self.input.read(&mut prefix[filled..])? {
-                0 if filled == 0 => return Ok(false),
+                0 if filled == 0 && !self.is_file => return Ok(false),
                 0 => return Err(damaged(&self.path, "it ends too early")),
                 count => filled += count,
             }

@@ -200,7 +200,7 @@ impl ParquetFile {
 
     /// Rows of all groups.
     pub(super) fn row_count(&self) -> u64 {
-        self.groups().iter().sum()
+        self.groups().iter().fold(0, |sum, rows| rows.saturating_add(sum))
     }
 
     /// Rows of each group.
@@ -359,7 +359,7 @@ impl Decoder<'_> {
                     return;
                 }
             }
-            first_row += rows;
+            first_row = rows.saturating_add(first_row);
         }
     }
 
@@ -369,7 +369,7 @@ impl Decoder<'_> {
         if skipped == rows {
             return Ok(true);
         }
-        let total: u64 = self.rows.iter().sum();
+        let total = self.file.row_count();
         let mut row = first_row + skipped;
         let batches = self.file.batches(group, skipped, &self.projection)?;
         let order = order_of(&self.projection);
@@ -385,7 +385,7 @@ impl Decoder<'_> {
                 return Ok(false);
             }
         }
-        if row != first_row + rows {
+        if row - first_row != rows {
             let message = format!("row group {group} has other rows than it says");
             return Err(damaged(&self.path, message));
         }
