@@ -311,6 +311,10 @@ pub(crate) enum Names {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Input options")]
 pub(crate) struct Input {
+    /// How edges are written: `lines` is an edge a line or a row of a table; `metis` a line of neighbors for
+    /// each node; `mcl` a matrix of mcl. `auto` knows a matrix by how it begins, METIS by .metis and .graph
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = EdgeFormat::Auto)]
+    pub(crate) format: EdgeFormat,
     /// Columns of the source, the target and the weight, by name or number from 1 [default: 1,2
     /// and, if there is one, 3]
     #[arg(long, value_name = "SOURCE,TARGET[,WEIGHT]", value_delimiter = ',', num_args = 1)]
@@ -366,6 +370,14 @@ pub(crate) struct Input {
     /// New ones follow the nodes of the edges
     #[arg(long, value_name = "FILE")]
     pub(crate) nodes: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EdgeFormat {
+    Auto,
+    Lines,
+    Metis,
+    Mcl,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,7 +1,9 @@
 //! Where the edges are and how they are written: arguments to the engine's options.
 
 use crate::args::{self, Input};
-use outcore::input::{Column, Delimiter, Header, InputOptions, OnBadLine, Rows, WeightTransform};
+use outcore::input::{
+    Column, Delimiter, EdgeFormat, Header, InputOptions, OnBadLine, Rows, WeightTransform,
+};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -15,6 +17,13 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
         paths,
         stream: None,
         nodes: input.nodes.clone(),
+        format: match input.format {
+            args::EdgeFormat::Auto => EdgeFormat::Auto,
+            args::EdgeFormat::Lines => EdgeFormat::Lines,
+            args::EdgeFormat::Metis => EdgeFormat::Metis,
+            args::EdgeFormat::Mcl => EdgeFormat::Mcl,
+        },
+        directed: input.directed,
         columns: input.columns.as_ref().map(|columns| columns.iter().map(|c| column(c)).collect()),
         delimiter: input.delimiter.map(|delimiter| match delimiter {
             args::Delimiter::Byte(byte) => Delimiter::Byte(byte),
@@ -70,6 +79,7 @@ pub(crate) fn refuse_for_graph(input: &Input, is_matched: bool, graph: &Path) ->
 /// The first option that says how the lines of edge lists are read, or which edges count.
 pub(crate) fn given_for_lines(input: &Input) -> Option<&'static str> {
     let given = [
+        (input.format != args::EdgeFormat::Auto, "--format"),
         (input.columns.is_some(), "--columns"),
         (input.delimiter.is_some(), "--delimiter"),
         (input.comment.is_some(), "--comment"),

@@ -164,7 +164,6 @@ fn job_options(
 ) -> Result<JobOptions> {
     Ok(JobOptions {
         input: input::options(inputs, input)?,
-        directed: input.directed,
         duplicates: match input.duplicates {
             args::Duplicates::Sum => Duplicates::Sum,
             args::Duplicates::Max => Duplicates::Max,

@@ -205,7 +205,7 @@ fn build_without_name(sim: &Sim, options: &JobOptions) -> String {
 fn a_graph_that_another_job_put_in_the_place_is_not_taken_over() {
     let mine = options(2, 128 * MIB);
     let mut others = mine.clone();
-    (others.work_dir, others.directed) = ("/other".into(), true);
+    (others.work_dir, others.input.directed) = ("/other".into(), true);
     let expected = |options| {
         let sim = few();
         build(&sim, options, &Silent).unwrap();
@@ -352,7 +352,7 @@ fn what_is_not_the_same_begins_anew_and_says_why() {
         (|sim, _| sim.put(INPUT, b"a b\n"), "`/in/edges.tsv` has changed since"),
         // The same length and the same bytes, but written again.
         (|sim, _| sim.put(INPUT, &sim.get(INPUT).unwrap()), "`/in/edges.tsv` has changed since"),
-        (|_, options| options.directed = true, "what is there was read with other options"),
+        (|_, options| options.input.directed = true, "what is there was read with other options"),
         (
             |sim, options| {
                 sim.put("/in/more.tsv", b"a b\n");

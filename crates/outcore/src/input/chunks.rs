@@ -3,15 +3,16 @@
 //! A chunk has at most `chunk_bytes` of text, or one longer line, and at most one line for 16
 //! bytes of `chunk_bytes`, which bounds what is made of it. Buffers come back to be used again.
 
-use super::NameRef;
 use super::decompress::Input;
 use super::fault::{Fault, Origin};
+use super::lists::{ListFormat, ListTask};
 use super::table::{Cell, TableFormat, TableStream, TableTask, Taker};
 use super::text::PADDING;
+use super::{Form, NameRef};
 use crate::error::{Error, Result};
 use crate::io::Files;
 use crossbeam_channel::{Receiver, Sender};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Longest line, its end included.
 pub(crate) const LINE_LIMIT: usize = 1 << 20;
@@ -37,9 +38,10 @@ pub struct ParsedChunk {
     pub(super) lines: u64,
     pub(super) done_bytes: u64,
     pub(super) faults: Vec<Fault>,
-    /// Where the faults are, in a table; there is nothing left to parse of that.
+    /// Where the faults are, in a table.
     pub(super) cells: Vec<Cell>,
-    pub(super) is_table: bool,
+    /// Whether there is nothing left to parse: rows of a table, or adjacency lists.
+    pub(super) is_parsed: bool,
 }
 
 impl ParsedChunk {
@@ -53,7 +55,7 @@ impl ParsedChunk {
     pub(crate) fn edge_lines(&self) -> impl Iterator<Item = u64> {
         let (mut line, mut counted) = (self.origin.line, 0);
         self.names.chunks_exact(2).enumerate().map(move |(row, names)| {
-            if self.is_table {
+            if self.is_parsed {
                 // Exact as long as no row was left out.
                 return self.origin.line + row as u64;
             }
@@ -85,8 +87,7 @@ pub(super) struct Task {
     pub(super) begin: Origin,
     pub(super) path: PathBuf,
     pub(super) input: Option<Input>,
-    /// If it is a table.
-    pub(super) table: Option<TableFormat>,
+    pub(super) form: Form,
 }
 
 /// The thread's state.
@@ -111,18 +112,14 @@ impl Reader {
     /// Reads all files; the channel closes after [`Message::End`] or [`Message::Failed`].
     pub(super) fn run(mut self, tasks: Vec<Task>) {
         for task in tasks {
-            let result = match task.table {
-                Some(_) => self.read_table(task),
-                None => {
-                    let opened = match task.input {
-                        Some(input) => Ok(input),
-                        None => Input::open(&self.files, &task.path, self.workers),
-                    };
-                    match opened {
-                        Ok(input) => self.read_file(task.begin, input),
-                        Err(error) => Ok(Err(error)),
-                    }
-                }
+            let Task { begin, path, input, form } = task;
+            let result = match form {
+                Form::Table(format) => self.read_table(format, begin, &path, input),
+                Form::Lists(format) => self.read_lists(format, begin, &path, input),
+                _ => match self.opened(&path, input) {
+                    Ok(input) => self.read_file(begin, input),
+                    Err(error) => Ok(Err(error)),
+                },
             };
             match result {
                 Err(Gone) => return,
@@ -137,22 +134,52 @@ impl Reader {
         let _ = self.to_parsers.send(Message::End(self.done_bytes));
     }
 
-    fn read_table(&mut self, task: Task) -> std::result::Result<Result<()>, Gone> {
-        let Task { begin, path, input, table } = task;
-        let own = self.files.entry(&path).map_or(0, |entry| entry.bytes);
+    fn opened(&self, path: &Path, input: Option<Input>) -> Result<Input> {
+        input.map_or_else(|| Input::open(&self.files, path, self.workers), Ok)
+    }
+
+    fn read_table(
+        &mut self,
+        format: TableFormat,
+        begin: Origin,
+        path: &Path,
+        input: Option<Input>,
+    ) -> std::result::Result<Result<()>, Gone> {
+        let own = self.files.entry(path).map_or(0, |entry| entry.bytes);
         let table = TableTask {
-            format: table.expect("it is a table"),
+            format,
             stop: self.stop,
             chunk_bytes: self.chunk_bytes,
             workers: self.workers,
             bytes: (self.done_bytes, own),
         };
         let (files, stream) = (self.files.clone(), self.stream.clone());
-        let read = table.read(&files, &path, input, begin, stream.as_ref(), self);
+        let read = table.read(&files, path, input, begin, stream.as_ref(), self);
         self.done_bytes += own;
-        match read {
-            Ok(true) => Ok(Ok(())),
-            Ok(false) => Err(Gone),
+        read.map_or_else(
+            |error| Ok(Err(error)),
+            |is_wanted| is_wanted.then_some(Ok(())).ok_or(Gone),
+        )
+    }
+
+    fn read_lists(
+        &mut self,
+        format: ListFormat,
+        begin: Origin,
+        path: &Path,
+        input: Option<Input>,
+    ) -> std::result::Result<Result<()>, Gone> {
+        let input = match self.opened(path, input) {
+            Ok(input) => input,
+            Err(error) => return Ok(Err(error)),
+        };
+        let (file, chunk_bytes, done_bytes) = (begin.file, self.chunk_bytes, self.done_bytes);
+        match (ListTask { format, file, chunk_bytes, done_bytes }).read(path, input, self) {
+            Ok(read) if !read.is_whole => Err(Gone),
+            Ok(read) => {
+                self.done_bytes += read.consumed;
+                Ok(Ok(()))
+            }
             Err(error) => Ok(Err(error)),
         }
     }

@@ -6,7 +6,8 @@
 //!               `------------------------------- buffers come back ------------------------------'
 //! ```
 //!
-//! Tables (Parquet, Arrow) come as chunks that are parsed already: `table`.
+//! Tables (Parquet, Arrow) and adjacency lists (METIS, mcl) come as chunks that are parsed already: `table`,
+//! `lists`.
 //! Lines are split by one byte or by runs of spaces; [`InputOptions`] says by which, or `format` finds
 //! out. What a name or a weight may be: `field`. Memory: [`BatchMemory::total_bytes`]. Cost: about
 //! 20 ns of one core for a line of two short names and a weight.
@@ -17,6 +18,7 @@ mod decompress;
 mod fault;
 mod field;
 mod format;
+mod lists;
 mod options;
 #[cfg(test)]
 mod packed;
@@ -30,7 +32,9 @@ mod transform;
 
 pub use chunks::ParsedChunk;
 pub use field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
-pub use options::{BatchMemory, Column, Delimiter, Header, InputOptions, OnBadLine, Rows};
+pub use options::{
+    BatchMemory, Column, Delimiter, EdgeFormat, Header, InputOptions, OnBadLine, Rows,
+};
 pub(crate) use options::{contradicts_ignore_weights, has_no_weights};
 pub use sample::{InputSample, sample};
 pub use table::TableStream;
@@ -43,6 +47,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use decompress::Input;
 use fault::Origin;
 use format::Format;
+use lists::ListFormat;
 use rejects::Rejects;
 use std::path::{Path, PathBuf};
 use table::{Room, TableFormat};
@@ -136,11 +141,13 @@ struct FileFormat {
 }
 
 /// What a file is.
+#[derive(Clone)]
 enum Form {
     /// No line but comments and blank ones.
     Nothing,
     Text(Format),
     Table(TableFormat),
+    Lists(ListFormat),
 }
 
 impl FileFormat {
@@ -149,6 +156,7 @@ impl FileFormat {
         match &self.form {
             Form::Text(format) if !format.is_node_list => Some(format.layout.weight.is_some()),
             Form::Table(format) => Some(format.is_weighted()),
+            Form::Lists(format) => Some(format.is_weighted()),
             _ => None,
         }
     }
@@ -165,6 +173,7 @@ impl FileFormat {
             Form::Nothing => "nothing but comments".into(),
             Form::Text(format) => format.describe(),
             Form::Table(format) => format.describe(),
+            Form::Lists(format) => format.describe(),
         }
     }
 }
@@ -269,7 +278,9 @@ impl EdgeReader {
 
     /// Whether another reader can go on from here.
     pub(crate) fn can_keep(&self) -> bool {
-        self.next.is_some() && self.rejects.as_ref().is_none_or(Rejects::is_file)
+        // What is known of a list's other half would be lost.
+        let has_lists = self.formats.iter().any(|file| matches!(file.form, Form::Lists(_)));
+        self.next.is_some() && !has_lists && self.rejects.as_ref().is_none_or(Rejects::is_file)
     }
 
     /// How far it is, for another reader to go on from, where [`EdgeReader::can_keep`] says so; the rejects
@@ -329,7 +340,7 @@ impl EdgeReader {
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         for mut chunk in batch.chunks.drain(..) {
             // Full means that the reading thread has buffers enough.
-            if chunk.is_table {
+            if chunk.is_parsed {
                 let _ = self.recycle.try_send(chunk);
                 continue;
             }
@@ -355,7 +366,7 @@ impl EdgeReader {
         let mut room = PARTS_OF_CHUNK * self.chunks_per_batch;
         while room > 0 && !self.ended {
             match self.chunks.recv() {
-                Ok(Message::Chunk(chunk)) if chunk.is_table => {
+                Ok(Message::Chunk(chunk)) if chunk.is_parsed => {
                     room -= 1;
                     batch.chunks.push(chunk);
                 }
@@ -401,7 +412,7 @@ impl EdgeReader {
             }
             let text = &chunk.text;
             let (place, reason) = match &file.form {
-                Form::Nothing => unreachable!("only lines of a format can be bad"),
+                Form::Nothing | Form::Lists(_) => unreachable!("none has bad lines"),
                 Form::Text(format) => {
                     let place =
                         fault::place(fault, text, (&chunk.origin, line), &file.path, format);
@@ -495,18 +506,18 @@ fn open_files(
                 format
             }
         };
-        let table = match &format.form {
-            Form::Table(table) => Some(table.clone()),
-            _ => None,
-        };
+        tasks.push(Task { begin, path, input, form: format.form.clone() });
         formats.push(format);
-        tasks.push(Task { begin, path, input, table });
     }
     refuse_for_tables(&formats, options)?;
     Ok((formats, tasks))
 }
 
 fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat> {
+    if !options.format.may_be_table() {
+        let message = "`--format` says that edges are adjacency lists, but they are a table";
+        return Err(Error::new(ErrorKind::Usage, message).hint("leave it out"));
+    }
     let form = Form::Table(TableFormat::of_stream(stream, options)?);
     let path = PathBuf::from(table::STREAM_NAME);
     Ok(FileFormat { path, form, is_compressed: false, window_bytes: 0 })
@@ -514,21 +525,24 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat>
 
 /// Options that say how lines are split mean nothing where there are none; none is ignored in silence.
 fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<()> {
-    let Some(table) = formats.first().filter(|file| matches!(file.form, Form::Table(_))) else {
-        return Ok(());
-    };
     let given = [
-        (options.delimiter.is_some(), "--delimiter"),
-        (options.header != Header::Auto, "--header"),
+        (options.delimiter.is_some(), "--delimiter", true),
+        (options.header != Header::Auto, "--header", true),
+        (options.columns.is_some(), "--columns", false),
     ];
-    match given.into_iter().find(|(is_given, _)| *is_given) {
-        Some((_, option)) if formats.iter().all(|file| file.text().is_none()) => {
-            let path = table.path.display();
-            let message = format!("`{option}` is for text, but `{path}` is a table");
-            Err(Error::new(ErrorKind::Usage, message).hint("leave it out"))
-        }
-        _ => Ok(()),
-    }
+    let is_of = |file: &FileFormat, of_tables: bool| match file.form {
+        Form::Nothing | Form::Text(_) => true,
+        Form::Table(_) => !of_tables,
+        Form::Lists(_) => false,
+    };
+    let useless = given.into_iter().find(|&(is_given, _, of_tables)| {
+        is_given && !formats.is_empty() && !formats.iter().any(|file| is_of(file, of_tables))
+    });
+    let Some((_, option, _)) = useless else { return Ok(()) };
+    let file = &formats[0];
+    let (path, kind) = (file.path.display(), file.describe());
+    let message = format!("`{option}` says how lines are split, but `{path}` is {kind}");
+    Err(Error::new(ErrorKind::Usage, message).hint("leave it out"))
 }
 
 /// Finds the format of the file after those of `before`.
@@ -541,10 +555,17 @@ fn detect_next(
 ) -> Result<FileFormat> {
     let path = options.all_paths().nth(before.len()).expect("there is a file to open");
     if before.len() < options.paths.len() {
-        if let Some(table) = TableFormat::detect(files, path, input, options, room)? {
+        let is_asked = options.format.may_be_table();
+        let table = is_asked.then(|| TableFormat::detect(files, path, input, options, room));
+        if let Some(table) = table.transpose()?.flatten() {
             let (path, is_compressed) = (path.clone(), input.is_compressed());
             let window_bytes = table.held_bytes();
             return Ok(FileFormat { path, form: Form::Table(table), is_compressed, window_bytes });
+        }
+        if let Some(lists) = ListFormat::detect(path, input, options)? {
+            let (path, is_compressed) = (path.clone(), input.is_compressed());
+            let (form, window_bytes) = (Form::Lists(lists), input.window_bytes());
+            return Ok(FileFormat { path, form, is_compressed, window_bytes });
         }
         return detect(input, path, |block, is_whole| {
             format::detect(block, is_whole, path, options)

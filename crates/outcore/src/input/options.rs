@@ -51,6 +51,27 @@ impl Delimiter {
     }
 }
 
+/// How edges are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EdgeFormat {
+    /// As matrices of mcl where a file begins so, as METIS graphs where its name ends in `.metis` or `.graph`, as
+    /// lines or tables else.
+    #[default]
+    Auto,
+    /// An edge a line, or a row of a table.
+    Lines,
+    /// A METIS graph: a header, then the neighbors of a node a line.
+    Metis,
+    /// A matrix of mcl.
+    Mcl,
+}
+
+impl EdgeFormat {
+    pub(super) fn may_be_table(self) -> bool {
+        matches!(self, Self::Auto | Self::Lines)
+    }
+}
+
 /// Whether the first line names the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Header {
@@ -106,6 +127,10 @@ pub struct InputOptions {
     /// after the edges as these are, but without a header. Names that the edges do not have come after
     /// those that they have, in the order of the list.
     pub nodes: Option<PathBuf>,
+    /// How edges are written.
+    pub format: EdgeFormat,
+    /// Whether edges have a direction. Adjacency lists tell each edge twice if they have none.
+    pub directed: bool,
     /// Columns of source, target and, if there is a third, weight; found if not given.
     pub columns: Option<Vec<Column>>,
     /// What separates columns; found if not given.
@@ -133,6 +158,8 @@ impl Default for InputOptions {
             paths: Vec::new(),
             stream: None,
             nodes: None,
+            format: EdgeFormat::Auto,
+            directed: false,
             columns: None,
             delimiter: None,
             comment: b"#".to_vec(),

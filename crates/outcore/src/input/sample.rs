@@ -178,6 +178,16 @@ pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
             formats.push(file);
             continue;
         }
+        if let Form::Lists(lists) = &file.form {
+            let wanted = wanted.clamp(1, PIECES) * PIECE_ROWS;
+            let (chunks, all) = lists.first_edges(files, path, bytes, wanted)?;
+            let edges: u64 = chunks.iter().map(|chunk| chunk.lines).sum();
+            let sampled: u64 = chunks.iter().map(|chunk| tally.add_rows(chunk)).sum();
+            *text_bytes += sampled as f64 * all / edges.max(1) as f64;
+            is_whole &= all == edges as f64;
+            formats.push(file);
+            continue;
+        }
         let pieces = if input.is_compressed() {
             let (pieces, ratio) = first_piece(&mut input, wanted)?;
             is_whole &= ratio.is_none();

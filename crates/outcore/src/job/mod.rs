@@ -53,8 +53,6 @@ use std::time::Instant;
 pub struct JobOptions {
     /// Where the edges are and how they are written.
     pub input: InputOptions,
-    /// Whether edges have a direction.
-    pub directed: bool,
     /// What repeated edges become.
     pub duplicates: Duplicates,
     /// Whether edges from a node to itself are kept.
@@ -79,7 +77,6 @@ impl JobOptions {
     pub fn new(input: InputOptions, limits: Limits, work_dir: PathBuf) -> Self {
         Self {
             input,
-            directed: false,
             duplicates: Duplicates::Sum,
             keep_loops: true,
             min_weight: None,

@@ -488,7 +488,7 @@ where
 
     /// Hands the arcs of all chunks to the sorter, in the order of the input.
     fn emit(&mut self, chunks: &[ParsedChunk]) -> Result<Fate> {
-        let arcs_an_edge = if self.options.directed { 1 } else { 2 };
+        let arcs_an_edge = if self.options.input.directed { 1 } else { 2 };
         let lens: Vec<usize> =
             self.indexes[..chunks.len()].iter().map(|i| i.len() / 2 * arcs_an_edge).collect();
         let (options, thresholds, indexes) = (self.options, self.thresholds, &self.indexes);
@@ -621,7 +621,7 @@ fn put_arcs<R: From<ArcRecord>>(
         }
         out[filled] = ArcRecord { source: target, target: source, weight }.into();
         filled += 1;
-        if !options.directed && source != target {
+        if !options.input.directed && source != target {
             out[filled] = ArcRecord { source, target, weight }.into();
             filled += 1;
         }
@@ -643,7 +643,7 @@ fn merge<R: Record + Into<ArcRecord>>(
     tell(job.observer, Event::Begin { stage: Stage::Merge, total: Some(total), unit: "arcs" })?;
     let graph_options = GraphOptions {
         node_count,
-        directed: options.directed,
+        directed: options.input.directed,
         duplicates: options.duplicates,
         keep_loops: options.keep_loops,
     };

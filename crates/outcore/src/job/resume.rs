@@ -47,17 +47,9 @@ pub struct MadeOf {
 
 impl MadeOf {
     pub(super) fn new(files: &Files, options: &JobOptions) -> Self {
-        let JobOptions {
-            input,
-            directed,
-            duplicates,
-            keep_loops,
-            min_weight,
-            max_weight,
-            normalize,
-            ..
-        } = options;
-        let rules = (directed, duplicates, keep_loops, min_weight, max_weight, normalize);
+        let JobOptions { input, duplicates, keep_loops, min_weight, max_weight, normalize, .. } =
+            options;
+        let rules = (duplicates, keep_loops, min_weight, max_weight, normalize);
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             options: format!("{input:?}, {rules:?}"),

@@ -223,7 +223,7 @@ impl TableFormat {
             bytes: (0, bytes),
         };
         let begin = Origin { file: 0, byte: start, line: start + 1 };
-        let mut sample = Sample { chunks: Vec::new(), left: count };
+        let mut sample = Sample::of(count);
         task.read(files, path, None, begin, None, &mut sample)?;
         Ok(sample.chunks)
     }
@@ -375,12 +375,19 @@ pub(super) trait Taker {
 }
 
 /// Chunks of a sample.
-const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
+pub(super) const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
 
 /// Takes chunks until they have rows enough.
-struct Sample {
-    chunks: Vec<ParsedChunk>,
+pub(super) struct Sample {
+    pub(super) chunks: Vec<ParsedChunk>,
     left: u64,
+}
+
+impl Sample {
+    /// A sample of about `rows`.
+    pub(super) fn of(rows: u64) -> Self {
+        Self { chunks: Vec::new(), left: rows }
+    }
 }
 
 impl Taker for Sample {
@@ -483,7 +490,7 @@ impl TableTask {
             };
             (chunk.origin, chunk.next) = (place(at), Some(place(at + count)));
             (chunk.lines, chunk.done_bytes) = (count as u64, done_bytes);
-            (chunk.is_table, chunk.is_node_list) = (true, false);
+            (chunk.is_parsed, chunk.is_node_list) = (true, false);
             chunk.faults.clear();
             chunk.cells.clear();
             columns.parse(at..at + count, self.stop, &mut chunk);

@@ -1,0 +1,132 @@
+//! Matrices of mcl, as `mcxload` writes them: after `(mclmatrix` and `begin` a node, its entries `node:weight` and
+//! `$`, node after node. The manual page `mcxio` of mcl 22-282. What is left out has the weight 1; a node that
+//! the matrix leaves out is none of the graph. Matrices in mcl's binary form are not read.
+
+use super::super::decompress::Input;
+use super::words::{Next, Words, whole_number};
+use super::{Edges, WeightText};
+use crate::error::Result;
+
+/// Bytes in which a matrix has to begin.
+const HEAD_BYTES: usize = 4096;
+const SECTION_ENDS: &str = "expected the section to end with `)`";
+
+/// Whether a file begins as a matrix does, after comments.
+pub(super) fn is_matrix(input: &mut Input) -> Result<bool> {
+    let (head, _) = input.peek(HEAD_BYTES)?;
+    let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
+    Ok(first.is_some_and(|line| line.starts_with(b"(mclheader") || line.starts_with(b"(mclmatrix")))
+}
+
+/// Reads a matrix; `false` if nobody wants more.
+pub(super) fn read(words: &mut Words, edges: &mut Edges<'_>) -> Result<bool> {
+    let mut nodes = None;
+    loop {
+        if !next_word(words)? {
+            return Err(words.error("file has no matrix", "expected `(mclmatrix`"));
+        }
+        match words.word() {
+            b"(mclheader" => nodes = read_header(words)?,
+            b"(mclmatrix" => break,
+            word if word.starts_with(b"(mcl") => {
+                // Domains: numbers of nodes may have gaps, and be larger.
+                while !is_end(words, b")")? {}
+                nodes = None;
+            }
+            _ => {
+                return Err(words.error("no section of a matrix begins here", "expected `(mcl...`"));
+            }
+        }
+    }
+    if !next_word(words)? || words.word() != b"begin" {
+        return Err(words.error("matrix does not begin", "expected `begin`"));
+    }
+    while !is_end(words, b")")? {
+        let Some((node, _)) = entry(words.word()) else {
+            return Err(words.error("node is not a number", "expected a whole number, or `)`"));
+        };
+        check(words, node, nodes)?;
+        edges.begin(node);
+        let mut is_alone = true;
+        while !is_end(words, b"$")? {
+            let Some((target, weight)) = entry(words.word()) else {
+                let expected = "expected `NUMBER` or `NUMBER:WEIGHT`, or `$`";
+                return Err(words.error("entry of the matrix cannot be read", expected));
+            };
+            check(words, target, nodes)?;
+            if !edges.push(words, target, weight)? {
+                return Ok(false);
+            }
+            is_alone = false;
+        }
+        if is_alone && !edges.push_alone(words) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The number of nodes, if the header tells it.
+fn read_header(words: &mut Words) -> Result<Option<u64>> {
+    let mut nodes = None;
+    while !is_end(words, b")")? {
+        let is_type = words.word() == b"mcltype";
+        if !is_type && words.word() != b"dimensions" || is_end(words, b")")? {
+            continue;
+        }
+        if is_type && words.word() != b"matrix" {
+            return Err(words.error("file is no matrix of a graph", "expected `matrix`"));
+        } else if !is_type {
+            let mut sides = words.word().split(|&byte| byte == b'x').map(whole_number);
+            let (rows, columns) = (sides.next().flatten(), sides.next().flatten());
+            if rows.is_none() || rows != columns {
+                let expected = "a graph has as many rows as columns";
+                return Err(words.error("matrix is not square", expected));
+            }
+            nodes = rows;
+        }
+    }
+    Ok(nodes)
+}
+
+fn check(words: &Words, node: u64, nodes: Option<u64>) -> Result<()> {
+    match nodes {
+        Some(nodes) if node >= nodes => {
+            let expected = format!("numbers of nodes are below {nodes}");
+            Err(words.error("there is no such node", &expected))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `NUMBER` or `NUMBER:WEIGHT`: the number, and the weight if there is one.
+fn entry(word: &[u8]) -> Option<(u64, Option<WeightText<'_>>)> {
+    match memchr::memchr(b':', word) {
+        None => whole_number(word).map(|number| (number, None)),
+        Some(at) => {
+            let weight = WeightText { text: &word[at + 1..], from: at + 1 };
+            whole_number(&word[..at]).map(|number| (number, Some(weight)))
+        }
+    }
+}
+
+/// Goes on to the next word, and tells whether it is `end`; that the file ends is an error.
+fn is_end(words: &mut Words, end: &[u8]) -> Result<bool> {
+    if !next_word(words)? {
+        return Err(words.error("file ends too early", SECTION_ENDS));
+    }
+    Ok(words.word() == end)
+}
+
+/// Goes on to the next word that is no comment.
+fn next_word(words: &mut Words) -> Result<bool> {
+    loop {
+        match words.next()? {
+            Next::End => return Ok(false),
+            Next::LineEnd => {}
+            Next::Word if words.word().starts_with(b"#") => words.skip_line()?,
+            Next::Word => return Ok(true),
+        }
+    }
+}

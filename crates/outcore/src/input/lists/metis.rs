@@ -1,0 +1,201 @@
+//! METIS graphs: a header `nodes edges [format [weights of a node]]`, then a line for each node with its
+//! neighbors, numbered from 1. Lines that begin with `%` are comments; a blank one is a node without neighbors.
+//! The manual of METIS 5.1, section 4.1.1; also the form of the tenth DIMACS challenge, KaHIP and METIS tools.
+
+use super::super::decompress::Input;
+use super::super::format::bad_input;
+use super::words::{Next, Words, whole_number};
+use super::{Edges, WeightText};
+use crate::error::{Error, ErrorKind, Result};
+use crate::units::format_count;
+use std::path::Path;
+
+/// Bytes in which the header has to be.
+const HEADER_LIMIT: usize = 1 << 20;
+
+/// The first line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) nodes: u64,
+    pub(super) edges: u64,
+    /// Whether neighbors are followed by the weight of their edge.
+    pub(super) has_weights: bool,
+    /// Numbers of a node before its neighbors: its size and weights.
+    skipped: u64,
+}
+
+/// Whether a file of this name is a METIS graph, also if it is compressed.
+pub(super) fn is_name(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let packed = [".gz", ".bgz", ".zst", ".bz2", ".xz"];
+    let name = packed.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    name.ends_with(".metis") || name.ends_with(".graph")
+}
+
+/// The header, without reading anything.
+pub(super) fn peek_header(input: &mut Input, path: &Path) -> Result<Header> {
+    let mut wanted = 4096;
+    loop {
+        let (head, is_whole) = input.peek(wanted)?;
+        let mut lines = head.split_inclusive(|&byte| byte == b'\n');
+        let line = lines.find(|line| !is_comment(line) && !line.trim_ascii().is_empty());
+        match line {
+            Some(line) if is_whole || line.ends_with(b"\n") => {
+                return parse_header(line).ok_or_else(|| {
+                    let line = String::from_utf8_lossy(&line[..line.len().min(60)]);
+                    let message = format!(
+                        "is read as a METIS graph, but `{}` is no header of one",
+                        line.trim().escape_default()
+                    );
+                    bad_input(path, &message)
+                        .note("it begins with the numbers of nodes and of edges, and perhaps 001 for weights")
+                        .hint("use `--format lines` if every line is an edge")
+                });
+            }
+            None if is_whole => {
+                return Err(bad_input(path, "is read as a METIS graph, but has no line")
+                    .hint("check the file"));
+            }
+            _ if wanted >= HEADER_LIMIT => {
+                let message = "is read as a METIS graph, but has no header in its first MiB";
+                return Err(
+                    bad_input(path, message).hint("use `--format lines` if every line is an edge")
+                );
+            }
+            _ => wanted *= 4,
+        }
+    }
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    line.first() == Some(&b'%')
+}
+
+fn parse_header(line: &[u8]) -> Option<Header> {
+    let words: Vec<&[u8]> =
+        line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty()).collect();
+    if !(2..=4).contains(&words.len()) {
+        return None;
+    }
+    let format = words.get(2).copied().unwrap_or(b"0");
+    let is_flags = format.len() <= 3 && format.iter().all(|flag| matches!(flag, b'0' | b'1'));
+    let flag = |at: usize| format.iter().rev().nth(at) == Some(&b'1');
+    let weights = match words.get(3) {
+        None => u64::from(flag(1)),
+        Some(word) => whole_number(word).filter(|_| flag(1))?,
+    };
+    is_flags.then_some(Header {
+        nodes: whole_number(words[0])?,
+        edges: whole_number(words[1])?,
+        has_weights: flag(0),
+        skipped: weights + u64::from(flag(2)),
+    })
+}
+
+/// Reads the lines behind the header; `false` if nobody wants more.
+pub(super) fn read(words: &mut Words, edges: &mut Edges<'_>, header: Header) -> Result<bool> {
+    skip_header(words)?;
+    for node in 1..=header.nodes {
+        edges.begin(node);
+        match read_line(words, edges, header)? {
+            Line::Node => {}
+            Line::Unwanted => return Ok(false),
+            Line::Missing => {
+                let [found, wanted] = [node - 1, header.nodes].map(format_count);
+                let message = format!("file ends after {found} of {wanted} nodes");
+                return Err(words.error(&message, "expected the neighbors of the next node"));
+            }
+        }
+    }
+    // What follows may be blank lines and comments.
+    loop {
+        match words.next()? {
+            Next::End => break,
+            Next::LineEnd => {}
+            Next::Word if words.word().starts_with(b"%") => words.skip_line()?,
+            Next::Word => {
+                let message =
+                    format!("line follows those of all {} nodes", format_count(header.nodes));
+                return Err(words.error(&message, "expected the end of the file"));
+            }
+        }
+    }
+    check_count(words, edges, header)?;
+    Ok(true)
+}
+
+/// The header has been looked at.
+fn skip_header(words: &mut Words) -> Result<()> {
+    loop {
+        match words.next()? {
+            Next::LineEnd => {}
+            Next::End => return Ok(()),
+            Next::Word if words.word().starts_with(b"%") => words.skip_line()?,
+            Next::Word => {
+                words.skip_line()?;
+                words.next()?;
+                return Ok(());
+            }
+        }
+    }
+}
+
+enum Line {
+    Node,
+    Unwanted,
+    /// There is none.
+    Missing,
+}
+
+fn read_line(words: &mut Words, edges: &mut Edges<'_>, header: Header) -> Result<Line> {
+    let mut next = words.next()?;
+    while next == Next::Word && words.word().starts_with(b"%") {
+        words.skip_line()?;
+        words.next()?;
+        next = words.next()?;
+    }
+    if next == Next::End {
+        return Ok(Line::Missing);
+    }
+    for _ in 0..header.skipped {
+        if next != Next::Word || words.number().is_none() {
+            return Err(words.error("node has no weight", "expected a whole number"));
+        }
+        next = words.next()?;
+    }
+    let mut is_alone = true;
+    while next == Next::Word {
+        let neighbor = words.number().filter(|number| (1..=header.nodes).contains(number));
+        let Some(neighbor) = neighbor else {
+            let message = "neighbor is not the number of a node";
+            return Err(words.error(message, &format!("expected 1 to {}", header.nodes)));
+        };
+        if header.has_weights && words.next()? != Next::Word {
+            return Err(words.error("weight is missing", "expected a number"));
+        }
+        let weight = header.has_weights.then(|| WeightText { text: words.word(), from: 0 });
+        if !edges.push(words, neighbor, weight)? {
+            return Ok(Line::Unwanted);
+        }
+        is_alone = false;
+        next = words.next()?;
+    }
+    let is_wanted = !is_alone || edges.push_alone(words);
+    Ok(if is_wanted { Line::Node } else { Line::Unwanted })
+}
+
+/// Compares the number of edges with the header's, which counts loops or does not; with directions it may tell
+/// edges or arcs.
+fn check_count(words: &Words, edges: &Edges<'_>, header: Header) -> Result<()> {
+    let both = &edges.both;
+    let most = both.first + both.loops;
+    let is_right = (both.first..=most).contains(&header.edges);
+    if edges.task.format.directed || both.first != both.second || is_right {
+        return Ok(());
+    }
+    let [found, told] = [most, header.edges].map(format_count);
+    let path = words.path().display();
+    let message = format!("`{path}`: its header tells {told} edges, but its lists have {found}");
+    Err(Error::new(ErrorKind::BadInput, message)
+        .hint("correct the second number of its header, or write the file again"))
+}

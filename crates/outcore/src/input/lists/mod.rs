@@ -1,0 +1,347 @@
+//! Adjacency lists to the chunks that text becomes: METIS graphs, and matrices of mcl.
+//!
+//! Both tell the neighbors of one node after the other, so an edge without direction is told twice, by each
+//! of its nodes. It is taken where its first node, by number, tells it; what is told the other way only has to
+//! be the same edges: both sides are counted and hashed, and a difference is an error, for half an edge would
+//! be lost or doubled in silence. With directions every entry is an arc. A node without neighbors gets a
+//! loop of weight 0, which is none, so that it is a node.
+//!
+//! A line may be as long as a file, so words are read one by one, on the reading thread: about 20 ns each.
+//! Memory: that of [`chunks`](super::chunks), and 64 KiB. Such a file is one whole, in which a wrong word
+//! changes what all others mean, so it is never skipped; nor does a job go on in the middle of it.
+
+mod mcl;
+mod metis;
+mod words;
+
+use super::NameRef;
+use super::chunks::ParsedChunk;
+use super::decompress::Input;
+use super::fault::Origin;
+use super::field::{self, Fingerprint};
+use super::options::{EdgeFormat, InputOptions, Rows};
+use super::table::{SAMPLED_CHUNK_BYTES, Sample, Taker};
+use super::transform::WeightTransform;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::Files;
+use crate::units::format_count;
+use std::path::Path;
+use words::Words;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Most rows of a chunk: what is made of them is as much as of a chunk of text that is four times its size.
+const ROW_BYTES: usize = 80;
+
+/// A file of adjacency lists.
+#[derive(Debug, Clone)]
+pub(crate) struct ListFormat {
+    kind: Kind,
+    directed: bool,
+    ignore_weights: bool,
+    transform: WeightTransform,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Metis(metis::Header),
+    Mcl,
+}
+
+impl ListFormat {
+    /// What `path` is, if it holds adjacency lists: as `--format` says; else a matrix of mcl by how it begins, a
+    /// METIS graph by its name.
+    ///
+    /// # Errors
+    /// `BadInput` for a header that cannot be read.
+    pub(super) fn detect(
+        path: &Path,
+        input: &mut Input,
+        options: &InputOptions,
+    ) -> Result<Option<Self>> {
+        if options.rows != Rows::Edges {
+            return Ok(None);
+        }
+        let kind = match options.format {
+            EdgeFormat::Lines => return Ok(None),
+            EdgeFormat::Mcl => Kind::Mcl,
+            EdgeFormat::Metis => Kind::Metis(metis::peek_header(input, path)?),
+            EdgeFormat::Auto if mcl::is_matrix(input)? => Kind::Mcl,
+            EdgeFormat::Auto if metis::is_name(path) => {
+                Kind::Metis(metis::peek_header(input, path)?)
+            }
+            EdgeFormat::Auto => return Ok(None),
+        };
+        Ok(Some(Self {
+            kind,
+            directed: options.directed,
+            ignore_weights: options.ignore_weights,
+            transform: options.weight_transform,
+        }))
+    }
+
+    /// Whether edges have weights: always, since nodes without neighbors need one.
+    pub(super) fn is_weighted(&self) -> bool {
+        !self.ignore_weights
+    }
+
+    /// How it is read, in one line for people.
+    pub(super) fn describe(&self) -> String {
+        let (name, has_weights) = match self.kind {
+            Kind::Metis(header) => ("a METIS graph", header.has_weights),
+            Kind::Mcl => ("a matrix of mcl", true),
+        };
+        let entries = if self.directed { "every entry an arc" } else { "every edge told twice" };
+        let weights = match (has_weights && !self.ignore_weights, self.transform) {
+            (false, _) => "no weights".into(),
+            (true, WeightTransform::None) => "with weights".into(),
+            (true, transform) => format!("with weights as `{}`", transform.name()),
+        };
+        format!("{name}, nodes by number, {entries}, {weights}")
+    }
+
+    /// About `count` edges from the beginning of a file of `bytes`, and how many there are in all.
+    pub(super) fn first_edges(
+        &self,
+        files: &Files,
+        path: &Path,
+        bytes: u64,
+        count: u64,
+    ) -> Result<(Vec<ParsedChunk>, f64)> {
+        let mut sample = Sample::of(count);
+        let task = ListTask {
+            format: self.clone(),
+            file: 0,
+            chunk_bytes: SAMPLED_CHUNK_BYTES,
+            done_bytes: 0,
+        };
+        let read = task.read(path, Input::open(files, path, 1)?, &mut sample)?;
+        let edges: u64 = sample.chunks.iter().map(|chunk| chunk.lines).sum();
+        if read.is_whole {
+            return Ok((sample.chunks, edges as f64));
+        }
+        let all = match self.kind {
+            Kind::Metis(header) if self.directed => 2.0 * header.edges as f64,
+            Kind::Metis(header) => header.edges as f64,
+            Kind::Mcl => {
+                let entries = read.entries as f64 * bytes as f64 / read.consumed.max(1) as f64;
+                if self.directed { entries } else { entries / 2.0 }
+            }
+        };
+        Ok((sample.chunks, all.max(edges as f64)))
+    }
+}
+
+/// How a file is read.
+pub(super) struct ListTask {
+    pub(super) format: ListFormat,
+    /// Index of the file.
+    pub(super) file: usize,
+    /// Bytes of a chunk of text.
+    pub(super) chunk_bytes: usize,
+    /// Bytes of the files before it.
+    pub(super) done_bytes: u64,
+}
+
+impl ListTask {
+    /// Reads the file to its end, or until nobody wants more.
+    ///
+    /// # Errors
+    /// `BadInput`, `BadWeight` with the place; `Io` and `BadCompression` with the path.
+    pub(super) fn read(
+        &self,
+        path: &Path,
+        input: Input,
+        taker: &mut (dyn Taker + Send),
+    ) -> Result<Read> {
+        let mut words = Words::new(input, path);
+        let mut edges = Edges::new(self, taker);
+        let is_whole = match self.format.kind {
+            Kind::Metis(header) => metis::read(&mut words, &mut edges, header)?,
+            Kind::Mcl => mcl::read(&mut words, &mut edges)?,
+        };
+        let is_whole = is_whole && edges.hand_over(words.consumed());
+        if is_whole && !self.format.directed {
+            edges.both.check(path)?;
+        }
+        Ok(Read { is_whole, entries: edges.entries, consumed: words.consumed() })
+    }
+}
+
+/// A weight, and where it begins in its word.
+#[derive(Clone, Copy)]
+struct WeightText<'a> {
+    text: &'a [u8],
+    from: usize,
+}
+
+/// What was read.
+pub(super) struct Read {
+    /// Whether all of it was wanted.
+    pub(super) is_whole: bool,
+    entries: u64,
+    /// Bytes of the file, as it is stored.
+    pub(super) consumed: u64,
+}
+
+/// Where the entries of lists become edges.
+struct Edges<'a> {
+    task: &'a ListTask,
+    taker: &'a mut (dyn Taker + Send),
+    chunk: ParsedChunk,
+    most_edges: usize,
+    /// The node whose neighbors are told, and its name in the chunk once it is there.
+    node: u64,
+    node_name: Option<NameRef>,
+    entries: u64,
+    both: Both,
+}
+
+impl<'a> Edges<'a> {
+    fn new(task: &'a ListTask, taker: &'a mut (dyn Taker + Send)) -> Self {
+        let chunk = cleared(taker.spare(), task.file);
+        Self {
+            task,
+            taker,
+            chunk,
+            most_edges: (task.chunk_bytes / ROW_BYTES).max(1),
+            node: 0,
+            node_name: None,
+            entries: 0,
+            both: Both::default(),
+        }
+    }
+
+    /// Begins with the neighbors of `node`.
+    fn begin(&mut self, node: u64) {
+        (self.node, self.node_name) = (node, None);
+    }
+
+    /// Adds an entry, whose weight is 1 if none is told. Gives `false` if nobody wants more.
+    fn push(&mut self, words: &Words, target: u64, weight: Option<WeightText<'_>>) -> Result<bool> {
+        let format = &self.task.format;
+        let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));
+        let code = field::weight_value(text)
+            .and_then(|value| format.transform.code(value))
+            .map_err(|problem| words.error_of(problem, from))?;
+        self.entries += 1;
+        if format.directed || self.both.is_to_be_taken(self.node, target, code) {
+            return Ok(self.add(target, code, words.consumed()));
+        }
+        Ok(true)
+    }
+
+    /// Ends the list of a node that has no neighbors.
+    fn push_alone(&mut self, words: &Words) -> bool {
+        self.add(self.node, 0, words.consumed())
+    }
+
+    fn add(&mut self, target: u64, code: u32, consumed: u64) -> bool {
+        let source = match self.node_name {
+            Some(name) => name,
+            None => *self.node_name.insert(name_of(self.node, &mut self.chunk.text)),
+        };
+        let target = match target == self.node {
+            true => source,
+            false => name_of(target, &mut self.chunk.text),
+        };
+        self.chunk.names.extend_from_slice(&[source, target]);
+        if !self.task.format.ignore_weights {
+            self.chunk.weights.push(code);
+        }
+        self.chunk.names.len() < 2 * self.most_edges || self.hand_over(consumed)
+    }
+
+    /// Hands the chunk over, if there is anything in it.
+    fn hand_over(&mut self, consumed: u64) -> bool {
+        if self.chunk.names.is_empty() {
+            return true;
+        }
+        self.node_name = None;
+        let spare = cleared(self.taker.spare(), self.task.file);
+        let mut chunk = std::mem::replace(&mut self.chunk, spare);
+        chunk.lines = chunk.names.len() as u64 / 2;
+        chunk.used = chunk.text.len();
+        chunk.done_bytes = self.task.done_bytes + consumed;
+        self.taker.take(chunk)
+    }
+}
+
+/// A chunk for the edges of a file, with nothing in it.
+fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
+    let ParsedChunk { text, names, weights, faults, cells, .. } = &mut chunk;
+    text.clear();
+    names.clear();
+    weights.clear();
+    faults.clear();
+    cells.clear();
+    chunk.origin = Origin { file, byte: 0, line: 1 };
+    (chunk.next, chunk.is_parsed, chunk.is_node_list) = (None, true, false);
+    chunk
+}
+
+/// Appends the digits of a number.
+fn name_of(number: u64, text: &mut Vec<u8>) -> NameRef {
+    let offset = text.len() as u32;
+    let fingerprint = match Fingerprint::of_number(number) {
+        Some((fingerprint, digits, len)) => {
+            text.extend_from_slice(&digits[..len]);
+            fingerprint
+        }
+        None => {
+            text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+            Fingerprint::of(&text[offset as usize..])
+        }
+    };
+    NameRef { fingerprint, offset, bytes: text.len() as u32 - offset }
+}
+
+/// What both nodes of an edge tell of it.
+#[derive(Debug, Default)]
+struct Both {
+    first: u64,
+    second: u64,
+    loops: u64,
+    /// Hashes of what first nodes tell, less those of what second ones do.
+    difference: u64,
+}
+
+impl Both {
+    /// Whether `node` is the one of an edge to `other` that it is taken from.
+    #[inline]
+    fn is_to_be_taken(&mut self, node: u64, other: u64, code: u32) -> bool {
+        if node == other {
+            self.loops += 1;
+            return true;
+        }
+        let is_first = node < other;
+        let mut edge = [0; 20];
+        edge[..8].copy_from_slice(&node.min(other).to_le_bytes());
+        edge[8..16].copy_from_slice(&node.max(other).to_le_bytes());
+        edge[16..].copy_from_slice(&code.to_le_bytes());
+        let hash = xxh3_64(&edge);
+        if is_first {
+            self.first += 1;
+            self.difference = self.difference.wrapping_add(hash);
+        } else {
+            self.second += 1;
+            self.difference = self.difference.wrapping_sub(hash);
+        }
+        is_first
+    }
+
+    /// # Errors
+    /// `BadInput` unless both tell the same.
+    fn check(&self, path: &Path) -> Result<()> {
+        if self.first == self.second && self.difference == 0 {
+            return Ok(());
+        }
+        let path = path.display();
+        let message = format!("`{path}`: some edges are not told alike by their two nodes");
+        let [first, second] = [self.first, self.second].map(format_count);
+        Err(Error::new(ErrorKind::BadInput, message)
+            .note(format!(
+                "its lists name {first} neighbors of larger numbers and {second} of smaller ones"
+            ))
+            .hint("use `--directed` to read every entry as an arc, or write each edge into the lists of both its nodes, with the same weight"))
+    }
+}

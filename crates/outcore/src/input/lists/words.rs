@@ -1,0 +1,192 @@
+//! Words of a text of any size, and where they are.
+
+use super::super::decompress::Input;
+use super::super::fault::{Problem, escape};
+use super::super::options::Rows;
+use crate::error::{Error, ErrorKind, Place, Result};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+const BUFFER_BYTES: usize = 64 << 10;
+/// Longest word.
+const WORD_LIMIT: usize = 128;
+
+/// What comes next in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A word: [`Words::word`] has it.
+    Word,
+    LineEnd,
+    End,
+}
+
+/// Reads a text word by word.
+pub(super) struct Words {
+    input: Input,
+    path: PathBuf,
+    buffer: Vec<u8>,
+    /// Byte of the text where the buffer begins.
+    start: u64,
+    at: usize,
+    filled: usize,
+    ended: bool,
+    word: Range<usize>,
+    line: u64,
+    line_start: u64,
+    /// Of the last word: its line, the byte at which that begins, and its own.
+    begins: [u64; 3],
+}
+
+impl Words {
+    pub(super) fn new(input: Input, path: &Path) -> Self {
+        Self {
+            input,
+            path: path.to_path_buf(),
+            buffer: vec![0; BUFFER_BYTES],
+            start: 0,
+            at: 0,
+            filled: 0,
+            ended: false,
+            word: 0..0,
+            line: 1,
+            line_start: 0,
+            begins: [1, 0, 0],
+        }
+    }
+
+    /// The word that was read last.
+    pub(super) fn word(&self) -> &[u8] {
+        &self.buffer[self.word.clone()]
+    }
+
+    /// Bytes of the file, as it is stored, used so far.
+    pub(super) fn consumed(&self) -> u64 {
+        self.input.consumed()
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Goes on to the next word, or to the end of its line.
+    pub(super) fn next(&mut self) -> Result<Next> {
+        loop {
+            if self.filled - self.at <= WORD_LIMIT && !self.ended {
+                self.fill()?;
+            }
+            let byte = self.buffer[..self.filled].get(self.at).copied();
+            if byte.is_some_and(is_blank) {
+                self.at += 1;
+                continue;
+            }
+            self.word = self.at..self.at;
+            self.begins = [self.line, self.line_start, self.start + self.at as u64];
+            match byte {
+                None => return Ok(Next::End),
+                Some(b'\n') => {
+                    self.at += 1;
+                    self.line += 1;
+                    self.line_start = self.start + self.at as u64;
+                    return Ok(Next::LineEnd);
+                }
+                Some(_) => break,
+            }
+        }
+        let rest = &self.buffer[self.at..self.filled];
+        let end = rest.iter().position(|&byte| is_blank(byte) || byte == b'\n');
+        let bytes = end.unwrap_or(rest.len());
+        self.word = self.at..self.at + bytes.min(WORD_LIMIT);
+        if bytes > WORD_LIMIT {
+            return Err(self.error("word is too long", "expected a number"));
+        }
+        self.at += bytes;
+        Ok(Next::Word)
+    }
+
+    /// Goes on to the end of the line.
+    pub(super) fn skip_line(&mut self) -> Result<()> {
+        loop {
+            if self.at == self.filled {
+                self.fill()?;
+                if self.at == self.filled {
+                    return Ok(());
+                }
+            }
+            match memchr::memchr(b'\n', &self.buffer[self.at..self.filled]) {
+                None => self.at = self.filled,
+                Some(len) => {
+                    self.at += len;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        self.buffer.copy_within(self.at..self.filled, 0);
+        self.start += self.at as u64;
+        self.filled -= self.at;
+        self.at = 0;
+        while self.filled < self.buffer.len() {
+            match self.input.read(&mut self.buffer[self.filled..])? {
+                0 => {
+                    self.ended = true;
+                    break;
+                }
+                count => self.filled += count,
+            }
+        }
+        Ok(())
+    }
+
+    /// The word as a whole number.
+    pub(super) fn number(&self) -> Option<u64> {
+        whole_number(self.word())
+    }
+
+    /// The error about the word that was read last.
+    pub(super) fn error(&self, message: &str, expected: &str) -> Error {
+        Error::new(ErrorKind::BadInput, message)
+            .at(self.place(0, expected))
+            .hint("write the file again, or use `--format lines` if every line is an edge")
+    }
+
+    /// The error about a weight that begins `from` bytes after the word that was read last.
+    pub(super) fn error_of(&self, problem: Problem, from: usize) -> Error {
+        let place = self.place(from, problem.expected_value());
+        Error::new(problem.kind(), problem.reason_of_value(Rows::Edges))
+            .at(place)
+            .hint("use `--ignore-weights`, or correct it")
+    }
+
+    /// Where the last word is, from its byte `from` on; only the word itself is shown.
+    fn place(&self, from: usize, expected: &str) -> Place {
+        let [line, line_start, byte] = self.begins;
+        let byte = byte + from as u64;
+        let mut text = String::new();
+        escape(&self.word()[..from], &mut text);
+        let start = text.len();
+        escape(&self.word()[from..], &mut text);
+        Place {
+            path: self.path.clone(),
+            line,
+            column: byte - line_start + 1,
+            byte,
+            span: (start, text.len()),
+            text,
+            expected: expected.into(),
+        }
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t' || byte == b'\r'
+}
+
+/// A whole number of at most 19 digits.
+pub(super) fn whole_number(word: &[u8]) -> Option<u64> {
+    if word.is_empty() || word.len() > 19 || !word.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(word.iter().fold(0, |value, &digit| value * 10 + u64::from(digit - b'0')))
+}
