@@ -39,6 +39,7 @@ def cluster(
     max_sweeps: int | None = None,
     tolerance: float | None = None,
     converge: bool = False,
+    format: Literal["auto", "lines", "metis", "mcl"] = "auto",
     columns: Columns | None = None,
     delimiter: str | None = None,
     comment: str | None = None,
@@ -100,6 +101,9 @@ def cluster(
         Let no community have more nodes.
     cycles, max_sweeps, tolerance, converge
         When to stop.
+    format : {"auto", "lines", "metis", "mcl"}
+        How edges are written: an edge a line or row, as a METIS graph, or as a matrix of mcl. What is not told is
+        found: a matrix by how it begins, a METIS graph by a name that ends in ``.metis`` or ``.graph``.
     columns : sequence, optional
         Source, target and, if there is one, weight: by name or number from 1. Else the first two, and the third
         if it is a number; of a table those named `source`, `target` and `weight`.
@@ -204,6 +208,7 @@ def _own_directory(source: Edges, options: Mapping[str, Any]) -> str:
 def _without_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out what says how edges are read, where it says nothing: a graph has been read."""
     defaults = {
+        "format": "auto",
         "header": "auto",
         "on_bad_line": "stop",
         "duplicates": "sum",
@@ -218,6 +223,7 @@ def build(
     edges: EdgeSource,
     output: StrPath,
     *,
+    format: Literal["auto", "lines", "metis", "mcl"] = "auto",
     columns: Columns | None = None,
     delimiter: str | None = None,
     comment: str | None = None,
@@ -248,8 +254,8 @@ def build(
         As for :func:`cluster`.
     output : path
         Where to write the graph, a directory; it must not exist yet.
-    columns, delimiter, comment, header, on_bad_line, rejects, duplicates, self_loops, directed, ignore_weights, \
-weight_transform, min_weight, max_weight, normalize, nodes, memory, threads, work_dir, profile, restart, progress
+    format, columns, delimiter, comment, header, on_bad_line, rejects, duplicates, self_loops, directed, \
+ignore_weights, weight_transform, min_weight, max_weight, normalize, nodes, memory, threads, work_dir, profile, restart, progress
         As for :func:`cluster`.
 
     Returns
@@ -281,6 +287,7 @@ def plan(
     edges: EdgeSource,
     *,
     method: Method = "map-equation",
+    format: Literal["auto", "lines", "metis", "mcl"] = "auto",
     columns: Columns | None = None,
     delimiter: str | None = None,
     comment: str | None = None,
@@ -301,7 +308,7 @@ def plan(
     ----------
     edges : path or paths
         Edge lists in files; a few MiB of them are read.
-    method, columns, delimiter, comment, header, on_bad_line, directed, ignore_weights, min_weight, nodes, memory, \
+    method, format, columns, delimiter, comment, header, on_bad_line, directed, ignore_weights, min_weight, nodes, memory, \
 threads, work_dir, profile
         As for :func:`cluster`.
 

@@ -17,7 +17,7 @@ from outcore import _outcore
 ROOT = Path(__file__).resolve().parents[2]
 #: Options of the command that Python has in another way: results are objects, progress is a keyword.
 ELSEWHERE = {
-    "cluster": {"inputs", "report", "levels", "quiet", "verbose", "progress", "color"},
+    "cluster": {"inputs", "report", "levels", "rows", "member-weights", "quiet", "verbose", "progress", "color"},
     "build": {"edges", "report", "quiet", "verbose", "progress", "color"},
     "plan": {
         "inputs",

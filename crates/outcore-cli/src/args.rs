@@ -531,6 +531,20 @@ pub(crate) struct Present {
     /// `node<TAB>3:0:5`, each number counted from 0 inside the one before it
     #[arg(long, value_enum, value_name = "FORM")]
     pub(crate) levels: Option<LevelForm>,
+    /// What a row is: `node` and its community; `community`, all its nodes with tabs between them, as mcl
+    /// writes; `pair` of the node that stands for a community and each node of it, as MMseqs2 writes
+    #[arg(long, value_enum, value_name = "ROW", default_value_t = RowForm::Node)]
+    pub(crate) rows: RowForm,
+    /// Also write the weight of each node's edges inside its community, in a column of its own
+    #[arg(long)]
+    pub(crate) member_weights: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowForm {
+    Node,
+    Community,
+    Pair,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

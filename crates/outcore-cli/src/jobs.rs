@@ -10,7 +10,7 @@ use outcore::input::TableStream;
 use outcore::io::Files;
 use outcore::job::{self, GivenSize, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Limits, Plan};
-use outcore::present::{LevelForm, PresentOptions, Small};
+use outcore::present::{LevelForm, PresentOptions, RowForm, Small};
 use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
@@ -305,6 +305,12 @@ fn present_options(arguments: &args::Cluster) -> PresentOptions {
             Some(args::LevelForm::Tree) => LevelForm::Tree,
             Some(args::LevelForm::Columns) | None => LevelForm::Columns,
         },
+        rows: match present.rows {
+            args::RowForm::Node => RowForm::Nodes,
+            args::RowForm::Community => RowForm::Communities,
+            args::RowForm::Pair => RowForm::Pairs,
+        },
+        member_weights: present.member_weights,
     }
 }
 

@@ -307,7 +307,8 @@ fn the_format_may_be_told() {
 #[test]
 fn options_of_lines_are_refused_for_lists() {
     let lists = b"3 2\n2\n1 3\n2\n";
-    let cases: [(&str, fn(&mut InputOptions)); 3] = [
+    type Change = fn(&mut InputOptions);
+    let cases: [(&str, Change); 3] = [
         ("--delimiter", |input| input.delimiter = Some(Delimiter::Spaces)),
         ("--header", |input| input.header = Header::No),
         ("--columns", |input| input.columns = Some(vec![Column::Number(1), Column::Number(2)])),

@@ -12,9 +12,10 @@ use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::plan::Limits;
-use outcore::present::{PresentOptions, Small};
+use outcore::present::{LevelForm, PresentOptions, RowForm, Small};
 use outcore::progress::{Observer, Silent};
 use outcore::{ErrorKind, Result};
+use std::collections::BTreeMap;
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
 use stop::StopAt;
@@ -109,6 +110,115 @@ fn a_result_matched_with_itself_is_the_same() {
     let again = PresentOptions { earlier: Some(OUTPUT.into()), ..plain };
     cluster(&sim, options(2, 128 * MIB), &again, &Silent).unwrap();
     assert_eq!(sim.get(OUTPUT).unwrap(), expected);
+}
+
+/// What each row of a text is.
+fn rows(sim: &Sim, path: &str) -> Vec<Vec<String>> {
+    let text = String::from_utf8(sim.get(path).unwrap()).unwrap();
+    text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+}
+
+/// Weights inside communities by the definition: of edges whose ends are together.
+fn inside(sim: &Sim, communities: &BTreeMap<String, String>) -> BTreeMap<String, f64> {
+    let mut weights: BTreeMap<String, f64> = communities.keys().map(|k| (k.clone(), 0.0)).collect();
+    for edge in rows(sim, "/in/edges.tsv") {
+        let (source, target) = (&edge[0], &edge[1]);
+        let is_inside = communities.contains_key(source)
+            && communities.get(source) == communities.get(target)
+            && source != target;
+        for end in [source, target].into_iter().filter(|_| is_inside) {
+            *weights.get_mut(end).unwrap() += edge[2].parse::<f64>().unwrap();
+        }
+    }
+    weights
+}
+
+#[test]
+fn rows_are_nodes_communities_or_pairs_of_the_same_result() {
+    for small in [Small::Drop, Small::Singletons] {
+        let told = |rows, member_weights, memory| {
+            let sim = storage();
+            let present = PresentOptions { rows, member_weights, ..present(6, small) };
+            let options = JobOptions { keep_loops: false, ..options(2, memory * MIB) };
+            cluster(&sim, options, &present, &Silent).unwrap();
+            let written = sim.get(OUTPUT).unwrap();
+            (sim, written)
+        };
+        let (sim, plain) = told(RowForm::Nodes, false, 256);
+        let nodes = rows(&sim, OUTPUT);
+        let of_node: BTreeMap<String, String> =
+            nodes.iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+        let inside = inside(&sim, &of_node);
+        let is_inside =
+            |name: &str, weight: &str| (weight.parse::<f64>().unwrap() - inside[name]).abs() < 1e-3;
+
+        let (weighed, _) = told(RowForm::Nodes, true, 256);
+        let weighed = rows(&weighed, OUTPUT);
+        let without: String =
+            weighed.iter().map(|row| format!("{}\t{}\n", row[0], row[1])).collect();
+        assert_eq!(without.as_bytes(), plain);
+        for row in &weighed {
+            assert!(is_inside(&row[0], &row[2]), "{row:?}: {}", inside[&row[0]]);
+        }
+
+        let mut members: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        for row in &nodes {
+            members.entry(row[1].parse().unwrap()).or_default().push(row[0].clone());
+        }
+        let (lines, _) = told(RowForm::Communities, false, 96);
+        assert_eq!(rows(&lines, OUTPUT), members.values().cloned().collect::<Vec<_>>());
+
+        let (pairs, _) = told(RowForm::Pairs, true, 96);
+        let leaders: BTreeMap<u64, String> = rows(&pairs, REPRESENTATIVES)
+            .into_iter()
+            .map(|row| (row[0].parse().unwrap(), row[1].clone()))
+            .collect();
+        let expected: Vec<[String; 2]> = members
+            .iter()
+            .flat_map(|(number, names)| {
+                let leader = &leaders[number];
+                let others = names.iter().filter(move |name| *name != leader);
+                std::iter::once(leader).chain(others).map(|name| [leader.clone(), name.clone()])
+            })
+            .collect();
+        let found = rows(&pairs, OUTPUT);
+        assert!(found.iter().all(|row| is_inside(&row[1], &row[2])));
+        assert_eq!(
+            found.iter().map(|row| [&row[0], &row[1]]).collect::<Vec<_>>(),
+            expected.iter().map(|pair| [&pair[0], &pair[1]]).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn rows_that_have_no_place_for_what_is_asked_are_refused_before_the_work() {
+    let plain = PresentOptions::default();
+    let cases = [
+        (RowForm::Communities, true, false, OUTPUT, "no place for `--member-weights`"),
+        (RowForm::Pairs, false, true, OUTPUT, "`--levels` and `--rows` cannot be written"),
+        (RowForm::Nodes, true, true, OUTPUT, "`--levels` and `--member-weights` cannot be"),
+        (
+            RowForm::Pairs,
+            false,
+            false,
+            "/out/c.parquet",
+            "is a table, which has a row for each node",
+        ),
+    ];
+    for (rows, member_weights, levels, output, message) in cases {
+        let sim = storage();
+        let present =
+            PresentOptions { rows, member_weights, levels: LevelForm::Columns, ..plain.clone() };
+        let source = Source::Edges(Box::new(options(2, 128 * MIB)));
+        let clustering = ClusterOptions { levels, ..ClusterOptions::default() };
+        let (files, output) = (files_of(&sim), Path::new(output));
+        let done =
+            job::cluster_and_present(&files, &source, &clustering, &present, output, &Silent);
+        let error = done.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.message().contains(message), "{error}");
+        assert!(error.hint_text().is_some());
+    }
 }
 
 #[test]

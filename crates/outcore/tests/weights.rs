@@ -242,12 +242,14 @@ fn dividing_by_self_scores_is_what_dividing_the_input_is() {
     for duplicates in [Duplicates::Max, Duplicates::Min, Duplicates::First, Duplicates::Sum] {
         for directed in [false, true] {
             let expected = storage_of(&text(&divided));
-            build(&expected, &JobOptions { duplicates, directed, ..options() }).unwrap();
+            let mut plain = JobOptions { duplicates, ..options() };
+            plain.input.directed = directed;
+            build(&expected, &plain).unwrap();
             let normalize = Normalize::SelfScore;
             for (threads, memory) in [(1, 96), (3, 700)] {
                 let limits = Limits { memory_bytes: memory * MIB, threads };
                 let sim = storage_of(&text(&hits));
-                let options = JobOptions { duplicates, directed, normalize, limits, ..options() };
+                let options = JobOptions { normalize, limits, ..plain.clone() };
                 let report = build(&sim, &options).unwrap();
                 let arcs = Path::new(GRAPH).join("arcs");
                 assert_eq!(sim.get(&arcs), expected.get(&arcs), "{duplicates:?} {directed}");

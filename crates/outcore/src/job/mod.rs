@@ -291,10 +291,10 @@ impl<'a> Job<'a> {
             if at == 0 {
                 self.report.communities = Some(report);
             }
-            if let Some(path) = telling.representatives.get(at) {
-                self.represent(graph, &told, path, scratch)?;
-            }
-            self.write(graph, &told, levels, &telling.outputs[at], scratch)?;
+            let (present, path) = (telling.options, telling.representatives.get(at));
+            let inside = self.look_inside(graph, &told, present, path, scratch)?;
+            let output = (present.rows, telling.outputs[at].as_path());
+            self.write(graph, (&told, &inside), levels, output, scratch)?;
         }
         Ok(())
     }

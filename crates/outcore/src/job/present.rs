@@ -10,8 +10,8 @@ use crate::membership::{self, MembershipOptions};
 use crate::output::{self, Nodes, write_paths};
 use crate::plan::Limits;
 use crate::present::{
-    Earlier, Levels, PresentOptions, Presented, Workbench, divide, match_numbers, memory_bytes_for,
-    write_representatives,
+    Earlier, Inside, Levels, PresentOptions, Presented, RowForm, Workbench, divide, match_numbers,
+    memory_bytes_for, write_members, write_representatives,
 };
 use crate::progress::{Event, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
@@ -46,6 +46,7 @@ impl<'a> Telling<'a> {
     /// Refuses files that cannot be read or written, before the work.
     pub(super) fn check(&self, files: &Files, source: &Source) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        self.check_rows()?;
         let mut written = self.outputs.iter().chain(&self.representatives);
         written.try_for_each(|path| output::check(files, path))?;
         self.check_written(files, source)?;
@@ -59,6 +60,35 @@ impl<'a> Telling<'a> {
                 usage("standard input (`-`) can be read only once".into())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses rows that cannot be written as is asked.
+    fn check_rows(&self) -> Result<()> {
+        let PresentOptions { rows, member_weights, .. } = *self.options;
+        let refuse = |message: &str, hint: &str| {
+            Err(Error::new(ErrorKind::Usage, message.to_owned()).hint(hint.to_owned()))
+        };
+        if rows == RowForm::Communities && member_weights {
+            return refuse(
+                "`--rows community` has no place for `--member-weights`",
+                "use `--rows pair`, or leave `--rows` out",
+            );
+        }
+        if self.levels && (rows != RowForm::Nodes || member_weights) {
+            let option = if member_weights { "--member-weights" } else { "--rows" };
+            return refuse(
+                &format!("`--levels` and `{option}` cannot be written to one file"),
+                "leave one of them out",
+            );
+        }
+        let table = self.outputs.iter().find(|path| output::is_table(path));
+        match table.filter(|_| rows != RowForm::Nodes) {
+            None => Ok(()),
+            Some(path) => refuse(
+                &format!("`{}` is a table, which has a row for each node", path.display()),
+                "leave `--rows` out, or use another name, such as one that ends in .tsv",
+            ),
         }
     }
 
@@ -106,7 +136,7 @@ impl Job<'_> {
     ) -> Result<(Presented, Option<PresentReport>)> {
         let options = telling.options;
         let Communities { labels, sizes, .. } = found;
-        let labels = match earlier.is_some() || !telling.representatives.is_empty() {
+        let labels = match earlier.is_some() || options.looks_inside() {
             // What is looked up is held; that there is room for it was checked before.
             true => Labels::Memory(labels.into_memory(self.files)?),
             false => labels,
@@ -135,7 +165,7 @@ impl Job<'_> {
     /// Refuses what will not fit when the communities are found.
     fn check_memory(&self, graph: &Graph, telling: &Telling<'_>, earlier: u64) -> Result<()> {
         let present = telling.options;
-        if present.earlier.is_none() && present.representatives.is_none() {
+        if present.earlier.is_none() && !present.looks_inside() {
             return Ok(());
         }
         let Limits { memory_bytes, threads } = self.limits;
@@ -145,7 +175,12 @@ impl Job<'_> {
             return Ok(());
         }
         let given = format_bytes(memory_bytes);
-        let option = if present.earlier.is_some() { "--match" } else { "--representatives" };
+        let option = match present {
+            PresentOptions { earlier: Some(_), .. } => "--match",
+            PresentOptions { representatives: Some(_), .. } => "--representatives",
+            PresentOptions { member_weights: true, .. } => "--member-weights",
+            _ => "--rows pair",
+        };
         let message = format!("{given} are too little memory for `{option}`");
         let nodes = format_counted(graph.node_count(), "node", "nodes");
         Err(Error::new(ErrorKind::MemoryTooSmall, message)
@@ -216,20 +251,34 @@ impl Job<'_> {
         })
     }
 
-    pub(super) fn represent(
+    /// Finds what weighs inside communities, if that is told, and writes who stands for them to `path`.
+    pub(super) fn look_inside(
         &mut self,
         graph: &Graph,
         presented: &Presented,
-        path: &Path,
+        options: &PresentOptions,
+        path: Option<&PathBuf>,
         scratch: &Scratch,
-    ) -> Result<()> {
+    ) -> Result<Inside> {
+        if !options.looks_inside() {
+            return Ok(Inside::default());
+        }
         self.stage(Stage::Represent, |job| {
             let total = Some(graph.arc_count());
             tell(job.observer, Event::Begin { stage: Stage::Represent, total, unit: "arcs" })?;
-            let bytes = Workbench::representatives_bytes(presented);
+            let weights = u64::from(options.member_weights) * 8 * presented.node_count();
+            let bytes = Workbench::representatives_bytes(presented) + weights;
             let budget = job.sort_budget(bytes, Workbench::BUDGET_MIN);
-            let bytes = write_representatives(&job.bench(scratch, budget), graph, presented, path)?;
-            Ok(((), format!("{} written", format_bytes(bytes))))
+            let bench = &job.bench(scratch, budget);
+            let inside = Inside::of(bench, graph, presented, options.member_weights)?;
+            let summary = match path {
+                None => "weights inside communities".to_owned(),
+                Some(path) => {
+                    let bytes = write_representatives(bench, graph, presented, &inside, path)?;
+                    format!("{} written", format_bytes(bytes))
+                }
+            };
+            Ok((inside, summary))
         })
     }
 
@@ -263,15 +312,25 @@ impl Job<'_> {
         })
     }
 
+    /// Writes a result as it is told.
     pub(super) fn write(
         &mut self,
         graph: &Graph,
-        presented: &Presented,
+        (presented, inside): (&Presented, &Inside),
         levels: Option<Levels>,
-        output: &Path,
+        (rows, output): (RowForm, &Path),
         scratch: &Scratch,
     ) -> Result<()> {
         self.stage(Stage::Write, |job| {
+            if rows != RowForm::Nodes {
+                let total = Some(presented.node_count());
+                tell(job.observer, Event::Begin { stage: Stage::Write, total, unit: "nodes" })?;
+                let budget = job.sort_budget(0, Workbench::BUDGET_MIN);
+                let bench = &job.bench(scratch, budget);
+                let bytes = write_members(bench, graph, presented, inside, rows, output)?;
+                let written = format!("{} written", format_bytes(bytes));
+                return Ok(((), format!("{written}{}", left_out(presented))));
+            }
             let mut names = graph.names()?;
             let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
                 while let Some(name) = names.next_name()? {
@@ -288,6 +347,7 @@ impl Job<'_> {
             let nodes = Nodes {
                 count: presented.node_count(),
                 number: || numbers.next_number(),
+                weights: &inside.weights,
                 groups: |groups: &mut Vec<u32>| match &mut lines {
                     Some(lines) => lines.next(groups),
                     None => Ok(()),

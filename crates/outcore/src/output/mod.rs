@@ -172,6 +172,29 @@ impl LineWriter {
         self.bytes(&[b'.', digit(rest / 100), digit(rest / 10), digit(rest)])
     }
 
+    /// Appends a sum of weights with six digits, as many as weights have.
+    pub fn weight(&mut self, weight: f64) -> &mut Self {
+        let rounded = six_digits(weight);
+        // A vector takes whatever is written.
+        let _ = match rounded == 0.0 || (1e-5..1e15).contains(&rounded) {
+            true => write!(self.buffer, "{rounded}"),
+            false => write!(self.buffer, "{rounded:e}"),
+        };
+        self
+    }
+
+    /// Appends a name, quoted if it would break the table.
+    #[inline]
+    fn name(&mut self, name: &[u8]) -> &mut Self {
+        put_name(name, &mut self.buffer);
+        self
+    }
+
+    /// Hands over what there is of a long line.
+    fn relieve(&mut self) -> Result<()> {
+        if self.buffer.len() < LINES_BYTES { Ok(()) } else { self.hand_over() }
+    }
+
     /// Ends the line.
     ///
     /// # Errors
@@ -179,7 +202,7 @@ impl LineWriter {
     #[inline]
     pub fn end(&mut self) -> Result<()> {
         self.buffer.push(b'\n');
-        if self.buffer.len() < LINES_BYTES { Ok(()) } else { self.hand_over() }
+        self.relieve()
     }
 
     fn hand_over(&mut self) -> Result<()> {
@@ -198,6 +221,26 @@ impl LineWriter {
     }
 }
 
+/// What is written of a node.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    name: &'a [u8],
+    community: u64,
+    /// Of its edges inside its community.
+    weight: Option<f64>,
+    /// The groups inside the community.
+    groups: &'a [u32],
+}
+
+/// What all nodes have.
+#[derive(Clone, Copy)]
+struct Shape {
+    has_weights: bool,
+    groups: usize,
+    /// Whether community and groups are one text.
+    is_path: bool,
+}
+
 /// What nodes are written to.
 enum Rows {
     Text(Box<CommunityWriter>),
@@ -206,10 +249,10 @@ enum Rows {
 
 impl Rows {
     /// By what the name of `path` ends in; for nodes with so many groups, in columns if `separator` is a tab.
-    fn create(files: &Files, path: &Path, groups: usize, separator: u8) -> Result<Self> {
+    fn create(files: &Files, path: &Path, shape: Shape) -> Result<Self> {
         match Format::of(path) {
             Some(format) => {
-                let table = TableWriter::create(files, path, format, groups, separator != b'\t');
+                let table = TableWriter::create(files, path, format, shape);
                 Ok(Self::Table(Box::new(table?)))
             }
             None => CommunityWriter::create(files, path).map(|writer| Self::Text(Box::new(writer))),
@@ -217,10 +260,10 @@ impl Rows {
     }
 
     #[inline]
-    fn push(&mut self, name: &[u8], community: u64, separator: u8, groups: &[u32]) -> Result<()> {
+    fn push(&mut self, row: Row<'_>, separator: u8) -> Result<()> {
         match self {
-            Self::Text(writer) => writer.push_path(name, community, separator, groups),
-            Self::Table(writer) => writer.push(name, community, groups),
+            Self::Text(writer) => writer.push_row(row, separator),
+            Self::Table(writer) => writer.push(row),
         }
     }
 
@@ -261,22 +304,18 @@ impl CommunityWriter {
     /// `Io` or `DiskFull` with the path.
     #[inline]
     pub fn push_number(&mut self, name: &[u8], community: u64) -> Result<()> {
-        self.push_path(name, community, b'\t', &[])
+        self.push_row(Row { name, community, weight: None, groups: &[] }, b'\t')
     }
 
     /// Adds a node with its community and the groups inside it, each after a `separator`.
     #[inline]
-    fn push_path(
-        &mut self,
-        name: &[u8],
-        community: u64,
-        separator: u8,
-        groups: &[u32],
-    ) -> Result<()> {
-        put_name(name, &mut self.lines.buffer);
-        self.lines.bytes(b"\t").number(community);
-        for &group in groups {
+    fn push_row(&mut self, row: Row<'_>, separator: u8) -> Result<()> {
+        self.lines.name(row.name).bytes(b"\t").number(row.community);
+        for &group in row.groups {
             self.lines.bytes(&[separator]).number(u64::from(group));
+        }
+        if let Some(weight) = row.weight {
+            self.lines.bytes(b"\t").weight(weight);
         }
         self.lines.end()
     }
@@ -309,9 +348,7 @@ impl RepresentativeWriter {
     /// # Errors
     /// `Io` or `DiskFull` with the path.
     pub fn push(&mut self, community: u64, name: &[u8], size: u64) -> Result<()> {
-        self.lines.number(community).bytes(b"\t");
-        put_name(name, &mut self.lines.buffer);
-        self.lines.bytes(b"\t").number(size).end()
+        self.lines.number(community).bytes(b"\t").name(name).bytes(b"\t").number(size).end()
     }
 
     /// Writes the rest and gives the file its name. Gives its length in bytes.
@@ -321,6 +358,73 @@ impl RepresentativeWriter {
     pub fn finish(self) -> Result<u64> {
         self.lines.finish()
     }
+}
+
+/// Writes nodes community by community: a line for each community, or pairs of its first node and each.
+pub struct MemberWriter {
+    lines: LineWriter,
+    is_pairs: bool,
+    community: Option<u64>,
+    /// The name of its first node, as it is written.
+    first: Vec<u8>,
+}
+
+impl MemberWriter {
+    /// Starts `path`; `-` is standard output.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub fn create(files: &Files, path: &Path, is_pairs: bool) -> Result<Self> {
+        let lines = LineWriter::create(files, path)?;
+        Ok(Self { lines, is_pairs, community: None, first: Vec::new() })
+    }
+
+    /// Adds a node; those of a community follow one another. The weight is written in pairs.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    pub fn push(&mut self, community: u64, name: &[u8], weight: Option<f64>) -> Result<()> {
+        let before = self.community.replace(community);
+        let is_first = before != Some(community);
+        if !self.is_pairs {
+            if is_first && before.is_some() {
+                self.lines.end()?;
+            } else if !is_first {
+                self.lines.bytes(b"\t");
+            }
+            return self.lines.name(name).relieve();
+        }
+        if is_first {
+            self.first.clear();
+            put_name(name, &mut self.first);
+        }
+        self.lines.bytes(&self.first).bytes(b"\t").name(name);
+        if let Some(weight) = weight {
+            self.lines.bytes(b"\t").weight(weight);
+        }
+        self.lines.end()
+    }
+
+    /// Writes the rest and gives the file its name. Gives its length in bytes.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    pub fn finish(mut self) -> Result<u64> {
+        if !self.is_pairs && self.community.is_some() {
+            self.lines.end()?;
+        }
+        self.lines.finish()
+    }
+}
+
+/// Whether `path` asks for a table by its name.
+pub(crate) fn is_table(path: &Path) -> bool {
+    Format::of(path).is_some()
+}
+
+/// A number with six digits.
+fn six_digits(number: f64) -> f64 {
+    format!("{number:.5e}").parse().unwrap_or(number)
 }
 
 #[inline]
@@ -377,16 +481,18 @@ pub fn write_numbers(
     let mut nodes = 0..node_count;
     let number = || Ok(nodes.next().and_then(&number));
     let (count, groups) = (node_count as u64, |_: &mut Vec<u32>| Ok(()));
-    let nodes = Nodes { count, number, groups, group_count: 0 };
+    let nodes = Nodes { count, number, weights: &[], groups, group_count: 0 };
     write_paths(files, for_each_name, nodes, b'\t', output, observer)
 }
 
 /// What is written of nodes.
-pub(crate) struct Nodes<N, G> {
+pub(crate) struct Nodes<'a, N, G> {
     /// How many there are.
     pub(crate) count: u64,
     /// The number of the next node's community; nodes without one are left out.
     pub(crate) number: N,
+    /// The weight of each node's edges inside its community; empty if it is not written.
+    pub(crate) weights: &'a [f64],
     /// Puts the groups of the next node into an empty list; called for each node in order.
     pub(crate) groups: G,
     /// How many a node has at most.
@@ -400,21 +506,27 @@ pub(crate) struct Nodes<N, G> {
 pub(crate) fn write_paths(
     files: &Files,
     for_each_name: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
-    nodes: Nodes<impl FnMut() -> Result<Option<u64>>, impl FnMut(&mut Vec<u32>) -> Result<()>>,
+    nodes: Nodes<'_, impl FnMut() -> Result<Option<u64>>, impl FnMut(&mut Vec<u32>) -> Result<()>>,
     separator: u8,
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<u64> {
-    let Nodes { count: total, number: mut next_number, groups: mut next_groups, group_count } =
+    let Nodes { count: total, number: mut next_number, weights, groups: mut next_groups, .. } =
         nodes;
+    let shape = Shape {
+        has_weights: !weights.is_empty(),
+        groups: nodes.group_count,
+        is_path: separator != b'\t',
+    };
     tell(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
-    let mut writer = Rows::create(files, output, group_count, separator)?;
+    let mut writer = Rows::create(files, output, shape)?;
     let (mut done, mut groups) = (0u64, Vec::new());
     for_each_name(&mut |name| {
         groups.clear();
         next_groups(&mut groups)?;
         if let Some(number) = next_number()? {
-            writer.push(name, number, separator, &groups)?;
+            let weight = weights.get(done as usize).copied();
+            writer.push(Row { name, community: number, weight, groups: &groups }, separator)?;
         }
         done += 1;
         if done.is_multiple_of(REPORT_NODES) {
@@ -488,6 +600,52 @@ mod tests {
         }
         lines.finish().unwrap();
         assert_eq!(files.read(Path::new("numbers")).unwrap(), expected.as_bytes());
+    }
+
+    #[test]
+    fn weights_have_six_digits() {
+        let files = Files::new(Arc::new(Sim::default()));
+        let mut lines = LineWriter::create(&files, Path::new("weights")).unwrap();
+        for weight in [0.0, 0.1 + 0.2, 3.0, 1e6 / 3.0, 123_456_789.0, 2e-7, 1e300, 1e14] {
+            lines.weight(weight).end().unwrap();
+        }
+        lines.finish().unwrap();
+        let text = b"0\n0.3\n3\n333333\n123457000\n2e-7\n1e300\n100000000000000\n";
+        assert_eq!(files.read(Path::new("weights")).unwrap(), text);
+    }
+
+    #[test]
+    fn members_are_lines_or_pairs() {
+        let files = Files::new(Arc::new(Sim::default()));
+        let path = Path::new("members");
+        let members: [(u64, &[u8]); 4] = [(0, b"a"), (0, b"\"b"), (7, b"c\td"), (7, b"e")];
+        for (is_pairs, text) in [
+            (false, &b"a\t\"\"\"b\"\n\"c\td\"\te\n"[..]),
+            (true, b"a\ta\t2\na\t\"\"\"b\"\t2\n\"c\td\"\t\"c\td\"\t2\n\"c\td\"\te\t2\n"),
+        ] {
+            let mut writer = MemberWriter::create(&files, path, is_pairs).unwrap();
+            for (community, name) in members {
+                writer.push(community, name, is_pairs.then_some(2.0)).unwrap();
+            }
+            writer.finish().unwrap();
+            assert_eq!(files.read(path).unwrap(), text);
+        }
+        MemberWriter::create(&files, path, false).unwrap().finish().unwrap();
+        assert_eq!(files.read(path).unwrap(), b"");
+    }
+
+    #[test]
+    fn a_line_longer_than_all_buffers_is_whole() {
+        let files = Files::new(Arc::new(Sim::default()));
+        let mut writer = MemberWriter::create(&files, Path::new("members"), false).unwrap();
+        let mut expected = String::new();
+        for node in 0..400_000 {
+            let name = format!("n{node}");
+            writer.push(0, name.as_bytes(), None).unwrap();
+            expected += &format!("{}{name}", if node > 0 { "\t" } else { "" });
+        }
+        writer.finish().unwrap();
+        assert_eq!(files.read(Path::new("members")).unwrap(), (expected + "\n").as_bytes());
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Communities as a table: Parquet, Arrow IPC or JSON lines, by what the file's name ends in.
 //!
-//! Columns are `node`, `community` and, with levels, `group1`, `group2` and so on, or `path`. Rows are collected
+//! Columns are `node`, `community` and, if they are written, `weight`, `group1`, `group2` and so on, or `path`. Rows are collected
 //! and written some thousands at a time, so memory does not grow with the graph: about 10 MiB. Encoded by the
 //! libraries of Apache Arrow.
 
-use super::Sink;
+use super::{Row, Shape, Sink, six_digits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
-use arrow_array::builder::{Int64Builder, StringBuilder};
+use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -101,6 +101,7 @@ pub(super) struct TableWriter {
     schema: SchemaRef,
     nodes: StringBuilder,
     communities: Int64Builder,
+    weights: Option<Float64Builder>,
     groups: Vec<Int64Builder>,
     /// Community and groups as one text, instead of columns.
     paths: Option<StringBuilder>,
@@ -109,20 +110,18 @@ pub(super) struct TableWriter {
 }
 
 impl TableWriter {
-    /// Starts `path` for rows with `group_count` groups, in columns or, if `is_path`, as one text.
-    pub(super) fn create(
-        files: &Files,
-        path: &Path,
-        format: Format,
-        group_count: usize,
-        is_path: bool,
-    ) -> Result<Self> {
+    /// Starts `path`.
+    pub(super) fn create(files: &Files, path: &Path, format: Format, shape: Shape) -> Result<Self> {
+        let Shape { has_weights, groups, is_path } = shape;
         let shared = Shared::new(Sink::create(files, path)?);
         let mut fields = vec![
             Field::new("node", DataType::Utf8, false),
             Field::new("community", DataType::Int64, false),
         ];
-        let columns = if is_path { 0 } else { group_count };
+        if has_weights {
+            fields.push(Field::new("weight", DataType::Float64, false));
+        }
+        let columns = if is_path { 0 } else { groups };
         fields.extend((1..=columns).map(|at| {
             // A group may have no groups inside.
             Field::new(format!("group{at}"), DataType::Int64, true)
@@ -139,6 +138,7 @@ impl TableWriter {
             schema,
             nodes: StringBuilder::new(),
             communities: Int64Builder::new(),
+            weights: has_weights.then(Float64Builder::new),
             groups: (0..columns).map(|_| Int64Builder::new()).collect(),
             paths: is_path.then(StringBuilder::new),
             rows: 0,
@@ -169,7 +169,9 @@ impl TableWriter {
     }
 
     /// Adds a node.
-    pub(super) fn push(&mut self, name: &[u8], community: u64, groups: &[u32]) -> Result<()> {
+    pub(super) fn push(&mut self, row: Row<'_>) -> Result<()> {
+        let Row { name, community, groups, .. } = row;
+        let weight = row.weight.map(six_digits);
         let name = std::str::from_utf8(name).map_err(|_| {
             let (path, name) = (self.path.display(), name.escape_ascii());
             let message = format!("`{path}` cannot hold the name `{name}`, which is no UTF-8");
@@ -177,10 +179,13 @@ impl TableWriter {
                 .hint("write text, which takes any bytes: use a name that ends in .tsv")
         })?;
         if matches!(self.encoder, Encoder::JsonLines) {
-            self.push_line(name, community, groups);
+            self.push_line(name, community, weight, groups);
         } else {
             self.nodes.append_value(name);
             self.communities.append_value(community as i64);
+            if let Some(weights) = &mut self.weights {
+                weights.append_value(weight.unwrap_or(0.0));
+            }
             for (at, column) in self.groups.iter_mut().enumerate() {
                 column.append_option(groups.get(at).map(|&group| i64::from(group)));
             }
@@ -192,12 +197,16 @@ impl TableWriter {
         if self.rows == BATCH_ROWS { self.hand_over() } else { Ok(()) }
     }
 
-    fn push_line(&mut self, name: &str, community: u64, groups: &[u32]) {
+    fn push_line(&mut self, name: &str, community: u64, weight: Option<f64>, groups: &[u32]) {
         // A vector takes whatever is written.
         let out = &mut self.lines;
         out.extend_from_slice(b"{\"node\":");
         let _ = serde_json::to_writer(&mut *out, name);
         let _ = write!(out, ",\"community\":{community}");
+        if let Some(weight) = weight {
+            let _ = write!(out, ",\"weight\":");
+            let _ = serde_json::to_writer(&mut *out, &weight);
+        }
         if self.paths.is_some() {
             let _ = write!(out, ",\"path\":\"{}\"", path_of(community, groups));
         } else {
@@ -219,6 +228,7 @@ impl TableWriter {
             encoder => {
                 let mut columns: Vec<ArrayRef> =
                     vec![Arc::new(self.nodes.finish()), Arc::new(self.communities.finish())];
+                columns.extend(self.weights.iter_mut().map(|all| Arc::new(all.finish()) as _));
                 columns.extend(self.groups.iter_mut().map(|groups| Arc::new(groups.finish()) as _));
                 columns.extend(self.paths.iter_mut().map(|paths| Arc::new(paths.finish()) as _));
                 let batch = RecordBatch::try_new(self.schema.clone(), columns)

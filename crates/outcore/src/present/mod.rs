@@ -25,7 +25,7 @@ mod tests;
 pub use earlier::Earlier;
 pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
-pub(crate) use representatives::write_representatives;
+pub(crate) use representatives::{Inside, write_members, write_representatives};
 
 use crate::cluster::{ClusterMemory, Grouping, LabelScan, Labels, Method, SizeCount};
 use crate::error::Result;
@@ -57,6 +57,18 @@ pub enum LevelForm {
     Tree,
 }
 
+/// What a row of the result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RowForm {
+    /// A node and its community.
+    #[default]
+    Nodes,
+    /// All nodes of a community, with tabs between them, as mcl writes; in order of the numbers.
+    Communities,
+    /// The node that stands for a community and a node of it, itself first, as MMseqs2 writes.
+    Pairs,
+}
+
 /// How communities are told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresentOptions {
@@ -72,6 +84,17 @@ pub struct PresentOptions {
     pub representatives: Option<PathBuf>,
     /// How levels are written, if they are kept.
     pub levels: LevelForm,
+    /// What a row is.
+    pub rows: RowForm,
+    /// Whether the weight of each node's edges inside its community is written.
+    pub member_weights: bool,
+}
+
+impl PresentOptions {
+    /// Whether the graph is scanned for what weighs inside communities; labels are looked up for that.
+    pub fn looks_inside(&self) -> bool {
+        self.representatives.is_some() || self.rows == RowForm::Pairs || self.member_weights
+    }
 }
 
 impl Default for PresentOptions {
@@ -83,6 +106,8 @@ impl Default for PresentOptions {
             comment: b"#".to_vec(),
             representatives: None,
             levels: LevelForm::default(),
+            rows: RowForm::default(),
+            member_weights: false,
         }
     }
 }
@@ -251,13 +276,15 @@ pub fn memory_bytes_for(
     let labels = result_count * 4 * nodes + matched * 8 * nodes;
     let sorts = Sorter::<SharedNode>::BUDGET_MIN + Sorter::<Overlap>::BUDGET_MIN;
     let matching = matched * (matching::earlier_bytes(earlier_count) + sorts);
-    let representatives = match options.representatives {
-        None => 0,
-        Some(_) => {
+    let representatives = match options.looks_inside() {
+        false => 0,
+        true => {
             let scan = ClusterMemory::of(graph, Method::LabelPropagation, threads);
             let scan = scan.scratch_bytes + scan.block_bytes;
             // At most every second node stands for others.
-            scan.max(Sorter::<NamePiece>::BUDGET_MIN) + representatives::LABEL_BYTES * nodes / 2
+            let weights = u64::from(options.member_weights) * 8 * nodes;
+            let strongest = representatives::LABEL_BYTES * nodes / 2;
+            scan.max(Sorter::<NamePiece>::BUDGET_MIN) + strongest + weights
         }
     };
     let levels = u64::from(levels) * (Grouping::BYTES_A_NODE - 4) * nodes;

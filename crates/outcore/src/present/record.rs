@@ -120,13 +120,15 @@ impl Record for Overlap {
     }
 }
 
-/// A piece of the name of a community's representative.
+/// A piece of the name of a node, by its community.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct NamePiece {
     /// The community's.
     pub(super) number: u64,
-    /// The community's.
-    pub(super) size: u32,
+    /// Where the node comes in its community.
+    pub(super) order: u32,
+    /// What is written of it: a size, or the bits of a weight.
+    pub(super) value: u64,
     /// Which piece, from 0.
     pub(super) part: u16,
     /// Bytes that are used.
@@ -137,30 +139,33 @@ pub(super) struct NamePiece {
 
 impl Record for NamePiece {
     type Key = u128;
-    type Rank = u128;
-    const LAST_RANK: u128 = u128::MAX;
+    type Rank = (u128, u32);
+    const LAST_RANK: (u128, u32) = (u128::MAX, u32::MAX);
     const WORDS: usize = 2;
 
     fn key(&self) -> u128 {
-        u128::from(self.number) << 16 | u128::from(self.part)
+        u128::from(self.radix(0)) << 64 | u128::from(self.radix(1))
     }
 
-    fn rank(&self, run: u32) -> u128 {
-        self.key() << 32 | u128::from(run)
+    fn rank(&self, run: u32) -> (u128, u32) {
+        (self.key(), run)
     }
 
-    fn run_of(rank: u128) -> u32 {
-        rank as u32
+    fn run_of(rank: (u128, u32)) -> u32 {
+        rank.1
     }
 
     fn radix(&self, word: usize) -> u64 {
-        if word == 0 { self.number } else { u64::from(self.part) }
+        let place = u64::from(self.order) << 16 | u64::from(self.part);
+        if word == 0 { self.number } else { place }
     }
 
     fn encode(records: &[Self], out: &mut Vec<u8>) {
         for record in records {
             put_varint(record.number, out);
-            put_varint(u64::from(record.size), out);
+            put_varint(u64::from(record.order), out);
+            // The bits of most weights end with zeros.
+            put_varint(record.value.swap_bytes(), out);
             put_varint(u64::from(record.part), out);
             out.push(record.len << 1 | u8::from(record.is_last));
             out.extend_from_slice(&record.bytes[..usize::from(record.len)]);
@@ -171,7 +176,8 @@ impl Record for NamePiece {
         let mut at = 0;
         for _ in 0..count {
             let number = get_varint(bytes, &mut at)?;
-            let size = get_varint(bytes, &mut at)?.try_into().ok()?;
+            let order = get_varint(bytes, &mut at)?.try_into().ok()?;
+            let value = get_varint(bytes, &mut at)?.swap_bytes();
             let part = get_varint(bytes, &mut at)?.try_into().ok()?;
             let mark = *bytes.get(at)?;
             let (len, is_last) = (mark >> 1, mark & 1 == 1);
@@ -179,7 +185,7 @@ impl Record for NamePiece {
             let found = bytes.get(at + 1..at + 1 + usize::from(len))?;
             piece.get_mut(..found.len())?.copy_from_slice(found);
             at += 1 + usize::from(len);
-            out.push(Self { number, size, part, len, is_last, bytes: piece });
+            out.push(Self { number, order, value, part, len, is_last, bytes: piece });
         }
         (at == bytes.len()).then_some(())
     }

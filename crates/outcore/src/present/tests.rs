@@ -226,7 +226,8 @@ fn name(node: u32) -> String {
 fn representatives(files: &Files, graph: &Graph, presented: &Presented) -> String {
     let bench = bench(files, Workbench::BUDGET_MIN);
     let path = Path::new("representatives");
-    let bytes = write_representatives(&bench, graph, presented, path).unwrap();
+    let inside = Inside::of(&bench, graph, presented, false).unwrap();
+    let bytes = write_representatives(&bench, graph, presented, &inside, path).unwrap();
     let text = files.read(path).unwrap();
     assert_eq!(text.len() as u64, bytes);
     String::from_utf8(text).unwrap()
@@ -308,7 +309,9 @@ proptest! {
             let len = (len % 17) as u8;
             let mut bytes = [0; NAME_PIECE_BYTES];
             bytes[..usize::from(len)].fill(size as u8);
-            NamePiece { number, size, part: part as u16, len, is_last: part % 2 == 0, bytes }
+            let value = u64::from(size) << 32 | number & 7;
+            let (order, is_last) = (part / 3, part % 2 == 0);
+            NamePiece { number, order, value, part: part as u16, len, is_last, bytes }
         };
         let pieces: Vec<NamePiece> = numbers.iter().map(piece).collect();
         returns(&overlaps, cut)?;
