@@ -255,7 +255,8 @@ def build(
     output : path
         Where to write the graph, a directory; it must not exist yet.
     format, columns, delimiter, comment, header, on_bad_line, rejects, duplicates, self_loops, directed, \
-ignore_weights, weight_transform, min_weight, max_weight, normalize, nodes, memory, threads, work_dir, profile, restart, progress
+ignore_weights, weight_transform, min_weight, max_weight, normalize, nodes, memory, threads, work_dir, profile, \
+restart, progress
         As for :func:`cluster`.
 
     Returns
@@ -308,8 +309,8 @@ def plan(
     ----------
     edges : path or paths
         Edge lists in files; a few MiB of them are read.
-    method, format, columns, delimiter, comment, header, on_bad_line, directed, ignore_weights, min_weight, nodes, memory, \
-threads, work_dir, profile
+    method, format, columns, delimiter, comment, header, on_bad_line, directed, ignore_weights, min_weight, nodes, \
+memory, threads, work_dir, profile
         As for :func:`cluster`.
 
     Returns

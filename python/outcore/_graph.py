@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from outcore import _outcore
@@ -21,6 +22,21 @@ class _Degrees:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Give the columns `node` and `degree`, block by block."""
         return self._graph.degrees().__arrow_c_stream__(requested_schema)
+
+
+class _Subgraph:
+    """Edges among some nodes as a table; each reading goes through the graph."""
+
+    def __init__(self, graph: _outcore.GraphFile, names: set[bytes]) -> None:
+        self._graph = graph
+        self._names = names
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the columns `source`, `target` and `weight`."""
+        edges, missing = self._graph.subgraph(self._names)
+        if edges is None:
+            raise KeyError(os.fsdecode(missing or b""))
+        return edges.__arrow_c_stream__(requested_schema)
 
 
 class Graph:
@@ -81,6 +97,34 @@ class Graph:
         if found is None:
             raise KeyError(node)
         return {os.fsdecode(name): weight for name, weight in found}
+
+    def subgraph(self, nodes: Iterable[object]) -> _Subgraph:
+        """Give the edges among some nodes as a table for Arrow, with the columns `source`, `target` and `weight`.
+
+        It is a source of edges itself: cluster it, build a graph of it, or make a pandas table of it. A node that has
+        no edge to another of them is a loop of weight 0. Reading it reads all names of the graph, and the blocks that
+        have such nodes; the names of the nodes asked for are held.
+
+        Parameters
+        ----------
+        nodes : iterable
+            Names, such as ``communities.members(3)``.
+
+        Raises
+        ------
+        KeyError
+            When it is read, if there is no such node.
+
+        Examples
+        --------
+        >>> import outcore, tempfile, os
+        >>> graph = outcore.build("tests/graphs/karate.tsv", os.path.join(tempfile.mkdtemp(), "karate.graph"))
+        >>> communities = outcore.cluster(graph, method="modularity")
+        >>> inside = graph.subgraph(communities.members(0))
+        >>> len(outcore.cluster(inside, method="modularity"))
+        2
+        """
+        return _Subgraph(self._file, {os.fsencode(str(node)) for node in nodes})
 
     def degrees(self) -> _Degrees:
         """Give the degree of every node as a table for Arrow, with the columns `node` and `degree`."""

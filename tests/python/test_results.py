@@ -137,3 +137,28 @@ def test_an_exception_of_progress_stops_the_job(edges: list[Edge], own_directory
     with pytest.raises(LookupError, match="read"):
         outcore.cluster(write_text(edges, Path("edges.tsv")), output="c.tsv", progress=stop)
     assert not Path("c.tsv").exists()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_subgraph_is_the_edges_among_its_nodes(tmp_path: Path, directed: bool) -> None:
+    random = np.random.default_rng(3)
+    edges = {
+        (f"n{a}", f"n{b}"): float(w) for a, b, w in random.integers(1, 40, (300, 3)) if a < b or (directed and a != b)
+    }
+    rows = [(source, target, weight) for (source, target), weight in edges.items()]
+    graph = outcore.build(rows, tmp_path / "graph", directed=directed)
+    wanted = {f"n{number}" for number in range(1, 40, 3)} & {name for edge in edges for name in edge}
+    found = pa.table(graph.subgraph(wanted)).to_pylist()
+    inside = {edge: weight for edge, weight in edges.items() if wanted.issuperset(edge)}
+    ends = {(row["source"], row["target"]) for row in found}
+    if not directed:
+        ends = {(min(edge), max(edge)) for edge in ends}
+        inside = {(min(edge), max(edge)): weight for edge, weight in inside.items()}
+    alone = wanted - {name for edge in inside for name in edge}
+    assert ends == set(inside) | {(name, name) for name in alone}
+    assert len(found) == len(ends)
+    assert sum(row["weight"] for row in found) == pytest.approx(sum(inside.values()))
+    with pytest.raises(KeyError, match="nobody"):
+        pa.table(graph.subgraph(["n1", "nobody"]))
+    communities = outcore.cluster(graph.subgraph(wanted), directed=directed, method="components")
+    assert {name for name, _ in communities} == wanted

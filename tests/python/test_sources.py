@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+import scipy.io
 import scipy.sparse
 from conftest import Edge, write_text
 
@@ -121,6 +122,46 @@ def test_matrices_are_graphs(kind: str, symmetric: bool, edges: list[Edge]) -> N
     found = outcore.cluster(matrix(edges, kind, symmetric))
     assert Path(found.path).read_bytes() == Path(expected.path).read_bytes()
     assert found.to_arrow().schema.field("node").type == pa.int64()
+
+
+def test_matrix_market_is_a_graph(edges: list[Edge]) -> None:
+    edges = simple(edges)
+    counted = [(str(int(source) + 1), str(int(target) + 1), weight) for source, target, weight in edges]
+    text = write_text(counted, Path("expected.tsv"))
+    scipy.io.mmwrite("upper.mtx", matrix(edges, "coo", False).tocsr(), precision=17)
+    assert Path(outcore.cluster("upper.mtx").path).read_bytes() == Path(outcore.cluster(text).path).read_bytes()
+    # It has the entries of the other half, so nodes are in another order.
+    scipy.io.mmwrite("whole.mtx", matrix(edges, "coo", True), precision=17)
+    assert "symmetric" in Path("whole.mtx").read_text().partition("\n")[0]
+    found = outcore.cluster("whole.mtx", method="components")
+    assert groups(found) == groups(outcore.cluster(text, method="components"))
+
+
+def test_adjacency_lists_are_graphs(edges: list[Edge]) -> None:
+    edges = simple(edges)
+    count = 1 + max(int(name) for edge in edges for name in edge[:2])
+    nodes: list[dict[int, float]] = [{} for _ in range(count)]
+    for source, target, weight in edges:
+        nodes[int(source)][int(target)] = nodes[int(target)][int(source)] = weight
+    lists = [sorted(neighbors.items()) for neighbors in nodes]
+    metis = [" ".join(f"{other + 1} {weight!r}" for other, weight in neighbors) for neighbors in lists]
+    mcl = [" ".join(f"{other}:{weight!r}" for other, weight in neighbors) for neighbors in lists]
+    Path("g.metis").write_text("\n".join([f"{count} {len(edges)} 001", *metis, ""]))
+    columns = "".join(f"{node} {entries} $\n" for node, entries in enumerate(mcl))
+    Path("g.mci").write_text(
+        f"(mclheader\nmcltype matrix\ndimensions {count}x{count}\n)\n(mclmatrix\nbegin\n{columns})\n"
+    )
+    for path, first in (("g.metis", 1), ("g.mci", 0)):
+        # The same in lines: a node without neighbors is a loop of weight 0.
+        text = [
+            f"{node + first}\t{other + first}\t{weight!r}\n"
+            for node, neighbors in enumerate(lists)
+            for other, weight in ([pair for pair in neighbors if pair[0] >= node] if neighbors else [(node, 0.0)])
+        ]
+        Path("expected.tsv").write_text("".join(text))
+        expected = Path(outcore.cluster("expected.tsv").path).read_bytes()
+        assert Path(outcore.cluster(path).path).read_bytes() == expected
+        assert Path(outcore.cluster(path, format="mcl" if first == 0 else "metis").path).read_bytes() == expected
 
 
 def test_graphs_of_other_libraries_go_in_and_come_back(edges: list[Edge]) -> None:

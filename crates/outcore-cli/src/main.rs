@@ -2,5 +2,6 @@
 
 fn main() -> std::process::ExitCode {
     outcore::io::share_freed_memory();
+    outcore::input::hush_decoders();
     outcore_cli::run(std::env::args_os())
 }

@@ -2,14 +2,15 @@
 
 use crate::detached;
 use crate::tables::Batches;
-use arrow_array::builder::StringBuilder;
-use arrow_array::{Int64Array, RecordBatch, RecordBatchReader};
+use arrow_array::builder::{Float64Builder, StringBuilder};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use outcore::graph::{ArcScratch, BlockScan, Graph, NameScan};
 use outcore::io::Files;
 use outcore::weight::Weight;
 use outcore::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ const READ_AHEAD: usize = 2;
 /// A graph made by `outcore build`.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct GraphFile {
-    graph: Graph,
+    graph: Arc<Graph>,
 }
 
 #[pymethods]
@@ -30,7 +31,7 @@ impl GraphFile {
     #[new]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let graph = detached(py, || Graph::open(&Files::default(), &path))?;
-        Ok(Self { graph })
+        Ok(Self { graph: Arc::new(graph) })
     }
 
     #[getter]
@@ -86,6 +87,23 @@ impl GraphFile {
         })
     }
 
+    /// The edges among the nodes of these names as batches with the columns `source`, `target` and `weight`; a
+    /// node without any is a loop of weight 0. Or the name that no node has. Reads all names, and the blocks
+    /// of the graph that have such nodes; holds the names.
+    fn subgraph(
+        &self,
+        py: Python<'_>,
+        names: HashSet<Vec<u8>>,
+    ) -> PyResult<(Option<Batches>, Option<Vec<u8>>)> {
+        detached(py, || {
+            let nodes = match self.indexes_of(names)? {
+                Ok(nodes) => nodes,
+                Err(missing) => return Ok((None, Some(missing))),
+            };
+            Ok((Some(Batches::new(Subgraph::new(self.graph.clone(), nodes))), None))
+        })
+    }
+
     /// The degree of every node as batches with the columns `node` and `degree`.
     fn degrees(&self, py: Python<'_>) -> PyResult<Batches> {
         let reader = detached(py, || Degrees::open(&self.graph))?;
@@ -112,6 +130,121 @@ impl GraphFile {
     }
 }
 
+/// Nodes with their names, in order.
+type Nodes = BTreeMap<u32, String>;
+
+impl GraphFile {
+    /// The nodes of these names; or one that no node has.
+    fn indexes_of(
+        &self,
+        mut wanted: HashSet<Vec<u8>>,
+    ) -> Result<std::result::Result<Nodes, Vec<u8>>> {
+        let mut names = self.graph.names()?;
+        let mut nodes = Nodes::new();
+        for index in 0u32.. {
+            if wanted.is_empty() {
+                break;
+            }
+            let Some(name) = names.next_name()? else { break };
+            if wanted.remove(name) {
+                nodes.insert(index, text_of(name)?.to_owned());
+            }
+        }
+        Ok(wanted.into_iter().min().map_or(Ok(nodes), Err))
+    }
+}
+
+fn text_of(name: &[u8]) -> Result<&str> {
+    std::str::from_utf8(name).map_err(|_| {
+        let message = format!("a name is no UTF-8: {}", name.escape_ascii());
+        Error::new(ErrorKind::BadInput, message)
+    })
+}
+
+/// Edges among some nodes, block by block.
+struct Subgraph {
+    graph: Arc<Graph>,
+    nodes: Nodes,
+    /// The next node.
+    next: u32,
+    schema: SchemaRef,
+}
+
+impl Subgraph {
+    fn new(graph: Arc<Graph>, nodes: Nodes) -> Self {
+        let fields = vec![
+            Field::new("source", DataType::Utf8, false),
+            Field::new("target", DataType::Utf8, false),
+            Field::new("weight", DataType::Float64, false),
+        ];
+        Self { graph, nodes, next: 0, schema: Arc::new(Schema::new(fields)) }
+    }
+
+    /// The edges of the next block that has any of the nodes. Arcs of directed graphs are stored at the node
+    /// that they point to.
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let Some((&first, _)) = self.nodes.range(self.next..).next() else { return Ok(None) };
+        let blocks = self.graph.blocks();
+        let at = blocks.partition_point(|block| block.first_node <= first) - 1;
+        let block = self.graph.read_block(at)?;
+        let end = block.first_node() + block.node_count() as u32;
+        let mut rows = (StringBuilder::new(), StringBuilder::new(), Float64Builder::new());
+        let mut push = |source: &str, target: &str, weight| {
+            rows.0.append_value(source);
+            rows.1.append_value(target);
+            rows.2.append_value(weight);
+        };
+        let mut arcs = ArcScratch::default();
+        for (&node, name) in self.nodes.range(self.next..end) {
+            let local = (node - block.first_node()) as usize;
+            let loop_weight = block.self_loop(local);
+            let mut is_alone = loop_weight == 0.0;
+            if !is_alone {
+                push(name, name, loop_weight);
+            }
+            block.for_each_segment(local, &mut arcs, |targets, codes| {
+                for (at, target) in targets.iter().enumerate() {
+                    let Some(other) = self.nodes.get(target) else { continue };
+                    is_alone = false;
+                    let weight = codes.get(at).map_or(1.0, |&code| Weight::from_code(code).value());
+                    if self.graph.is_directed() {
+                        push(other, name, weight);
+                    } else if node < *target {
+                        push(name, other, weight);
+                    }
+                }
+            })?;
+            if is_alone {
+                push(name, name, 0.0);
+            }
+        }
+        self.next = end;
+        let (mut sources, mut targets, mut weights) = rows;
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(sources.finish()),
+            Arc::new(targets.finish()),
+            Arc::new(weights.finish()),
+        ];
+        RecordBatch::try_new(self.schema.clone(), columns)
+            .map(Some)
+            .map_err(|error| Error::new(ErrorKind::BadInput, error.to_string()))
+    }
+}
+
+impl Iterator for Subgraph {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().map_err(|error| ArrowError::ExternalError(Box::new(error))).transpose()
+    }
+}
+
+impl RecordBatchReader for Subgraph {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
+
 /// Names and degrees, block by block.
 struct Degrees {
     blocks: BlockScan,
@@ -134,13 +267,7 @@ impl Degrees {
         let mut names = StringBuilder::new();
         for _ in 0..block.node_count() {
             let name = self.names.next_name()?.unwrap_or_default();
-            let text = std::str::from_utf8(name).map_err(|_| {
-                Error::new(
-                    ErrorKind::BadInput,
-                    format!("a name is no UTF-8: {}", name.escape_ascii()),
-                )
-            })?;
-            names.append_value(text);
+            names.append_value(text_of(name)?);
         }
         let degrees: Int64Array =
             (0..block.node_count()).map(|local| Some(block.degree(local) as i64)).collect();

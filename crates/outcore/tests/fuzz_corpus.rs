@@ -14,6 +14,8 @@ mod input;
 mod manifest;
 #[path = "../../../fuzz/checks/profile.rs"]
 mod profile;
+#[path = "../../../fuzz/checks/table.rs"]
+mod table;
 #[path = "../../../fuzz/checks/text.rs"]
 mod text;
 
@@ -141,6 +143,12 @@ fn compressed_text_is_the_text_or_an_error() {
 #[test]
 fn any_manifest_lets_the_next_job_work_or_is_refused() {
     replay("manifest", 10, manifest::check);
+}
+
+#[test]
+fn any_table_and_any_list_is_edges_or_an_error() {
+    outcore::input::hush_decoders();
+    replay("table", 60, table::check);
 }
 
 #[test]

@@ -357,3 +357,59 @@ fn a_plan_samples_lists() {
         assert!(!sample.is_whole);
     }
 }
+
+#[test]
+fn matrix_market_files_are_held_to_what_they_say() {
+    const BANNER: &str = "%%MatrixMarket matrix coordinate real general\n% c\n";
+    let read = |text: &str| built("/in/a.mtx", text.as_bytes(), |_| {}).map(drop);
+    read(&format!("{BANNER}3 3 2\n1 2 .5\n2 3 1\n")).unwrap();
+    for (text, message) in [
+        (format!("{BANNER}3 3 3\n1 2 .5\n2 3 1\n"), "tells 3 entries, but has 2"),
+        (format!("{BANNER}3 3 1\n1 2 .5\n2 3 1\n"), "tells 1 entries, but has 2"),
+        (format!("{BANNER}3 4 2\n1 2 .5\n2 3 1\n"), "has 3 rows and 4 columns"),
+        (format!("{BANNER}3 3\n1 2 .5\n"), "tells no size: `3 3`"),
+        (
+            BANNER.replace("coordinate", "array") + "2 2\n1\n2\n",
+            "holds `matrix array real`, which is no list of edges",
+        ),
+        (
+            BANNER.replace("real", "complex") + "2 2 1\n1 2 1 0\n",
+            "holds `matrix coordinate complex`, which is no list of edges",
+        ),
+        (
+            "%%MatrixMarket matrix\n2 2 1\n1 2 1\n".into(),
+            "begins with half of a Matrix Market banner",
+        ),
+    ] {
+        let error = read(&text).unwrap_err();
+        assert_eq!(error.message(), format!("`/in/a.mtx` {message}"));
+        assert!(error.hint_text().is_some());
+    }
+    let symmetric = BANNER.replace("general", "symmetric") + "3 3 2\n2 1 .5\n3 2 1\n";
+    read(&symmetric).unwrap();
+    let directed = built("/in/a.mtx", symmetric.as_bytes(), |input| input.directed = true);
+    assert_eq!(directed.unwrap_err().kind(), ErrorKind::Usage);
+    let wide = format!("{BANNER}3 4 2\n1 2 .5\n2 3 1\n");
+    let as_lines = |input: &mut InputOptions| {
+        (input.format, input.header) = (EdgeFormat::Lines, Header::Yes);
+    };
+    let expected = built("/in/edges.tsv", b"1\t2\t.5\n2\t3\t1\n", |_| {}).unwrap();
+    assert_eq!(built("/in/a.mtx", wide.as_bytes(), as_lines).unwrap(), expected);
+}
+
+#[test]
+fn each_of_several_matrices_is_counted() {
+    let matrix = |entries: u64| {
+        format!("%%MatrixMarket matrix coordinate pattern general\n3 3 {entries}\n1 2\n2 3\n")
+    };
+    for (first, second, is_right) in [(2, 2, true), (3, 2, false), (2, 3, false)] {
+        let sim = Sim::new();
+        sim.put("/in/a.mtx", matrix(first).as_bytes());
+        sim.put("/in/b.mtx", matrix(second).as_bytes());
+        sim.put("/in/c.tsv", b"1\t2\n");
+        let done = built_in(&sim, "/in/a.mtx", 2, 96 * MIB, |input| {
+            input.paths = vec!["/in/a.mtx".into(), "/in/b.mtx".into(), "/in/c.tsv".into()];
+        });
+        assert_eq!(done.is_ok(), is_right, "{first} {second}");
+    }
+}

@@ -15,6 +15,7 @@
 //! (KONECT, Matrix Market) as long as the comment prefix is the default `#`.
 
 use super::fault::escape;
+use super::matrix_market;
 use super::text::Fields;
 use super::{Column, Delimiter, Header, InputOptions, Rows, WeightTransform};
 use crate::error::{Error, ErrorKind, Result};
@@ -109,7 +110,8 @@ pub(crate) struct Format {
     pub(crate) preamble_lines: u64,
     delimiter_line: Option<u64>,
     is_blast: bool,
-    is_matrix_market: bool,
+    /// How many edges a Matrix Market file says that it has.
+    pub(crate) matrix_entries: Option<u64>,
     /// Whether lines are nodes, not edges.
     pub(crate) is_node_list: bool,
 }
@@ -134,7 +136,7 @@ impl Format {
         }
         if self.is_blast {
             text += " (a BLAST table)";
-        } else if self.is_matrix_market {
+        } else if self.matrix_entries.is_some() {
             text += " (Matrix Market)";
         } else if self.has_header {
             text += ", after a header";
@@ -159,7 +161,6 @@ struct Sample<'a> {
     first_start: usize,
     first_end: usize,
     lines_before: u64,
-    is_matrix_market: bool,
 }
 
 /// Finds the format from a file's first bytes; `None` if they hold no line but comments and blank
@@ -173,6 +174,9 @@ pub(crate) fn detect(
     refuse_utf16(block, path)?;
     let sample = sample(block, is_whole, options);
     let Some(&first) = sample.lines.first() else { return Ok(None) };
+    let is_matrix = matrix_market::is_matrix(block, path, options)?;
+    let has_size = is_matrix && options.header != Header::No;
+    let matrix_entries = has_size.then(|| matrix_market::entries(first, path)).transpose()?;
     let body = if sample.lines.len() > 1 && options.header != Header::No {
         &sample.lines[1..]
     } else {
@@ -204,9 +208,7 @@ pub(crate) fn detect(
     let has_header = match options.header {
         Header::Yes => true,
         Header::No => false,
-        Header::Auto => {
-            by_name || sample.is_matrix_market || is_header(&layout, first, &sample.lines[1..])
-        }
+        Header::Auto => by_name || is_matrix || is_header(&layout, first, &sample.lines[1..]),
     };
     if options.ignore_weights {
         layout.weight = None;
@@ -218,7 +220,7 @@ pub(crate) fn detect(
         preamble_lines: sample.lines_before + u64::from(has_header),
         delimiter_line: options.delimiter.is_none().then_some(sample.lines_before + 1),
         is_blast,
-        is_matrix_market: sample.is_matrix_market,
+        matrix_entries,
         is_node_list: false,
     }))
 }
@@ -244,7 +246,7 @@ pub(crate) fn detect_nodes(
         preamble_lines: sample.lines_before,
         delimiter_line: None,
         is_blast: false,
-        is_matrix_market: false,
+        matrix_entries: None,
         is_node_list: true,
     }))
 }
@@ -264,16 +266,11 @@ pub(crate) fn bad_input(path: &Path, message: &str) -> Error {
 /// Collects data lines; the last one of a block that goes on is left out, for it may be cut.
 fn sample<'a>(block: &'a [u8], is_whole: bool, options: &InputOptions) -> Sample<'a> {
     let mut at = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    const MATRIX_MARKET: &[u8] = b"%%matrixmarket";
-    let is_matrix_market = block[at..]
-        .get(..MATRIX_MARKET.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(MATRIX_MARKET));
     let mut sample = Sample {
         lines: Vec::new(),
         first_start: block.len(),
         first_end: block.len(),
         lines_before: 0,
-        is_matrix_market,
     };
     while at < block.len() && sample.lines.len() < SAMPLED_LINES {
         let stop = memchr::memchr(b'\n', &block[at..]).map(|len| at + len);

@@ -19,6 +19,7 @@ mod fault;
 mod field;
 mod format;
 mod lists;
+mod matrix_market;
 mod options;
 #[cfg(test)]
 mod packed;
@@ -37,7 +38,7 @@ pub use options::{
 };
 pub(crate) use options::{contradicts_ignore_weights, has_no_weights};
 pub use sample::{InputSample, sample};
-pub use table::TableStream;
+pub use table::{TableStream, hush_decoders};
 pub use transform::WeightTransform;
 
 use crate::error::{Error, ErrorKind, Place, Result};
@@ -82,7 +83,7 @@ impl Batch {
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct InputSummary {
-    /// Lines, comments and blank ones included.
+    /// Lines, comments and blank ones included; rows of tables, edges of adjacency lists.
     pub lines: u64,
     /// Edges, those of weight 0 included.
     pub edges: u64,
@@ -204,6 +205,8 @@ pub struct EdgeReader {
     ended: bool,
     /// What `done_bytes` is after the last chunk.
     end_bytes: Option<u64>,
+    /// Lines of the file at hand that are edges or no edges, if it was read from its beginning.
+    lines_of_file: Option<(usize, u64)>,
 }
 
 impl EdgeReader {
@@ -273,6 +276,7 @@ impl EdgeReader {
             next: None,
             ended: false,
             end_bytes: None,
+            lines_of_file: None,
         })
     }
 
@@ -355,6 +359,9 @@ impl EdgeReader {
             self.account(chunk)?;
         }
         self.done_bytes = self.end_bytes.unwrap_or(self.done_bytes);
+        if self.end_bytes.is_some() {
+            self.check_lines_of_file()?;
+        }
         match failure {
             Some(error) => Err(error),
             None => Ok(!batch.chunks.is_empty()),
@@ -397,8 +404,22 @@ impl EdgeReader {
         None
     }
 
+    /// Compares the lines of a file that has been read with how many it says that it has.
+    fn check_lines_of_file(&mut self) -> Result<()> {
+        let Some((file, found)) = self.lines_of_file.take() else { return Ok(()) };
+        let file = &self.formats[file];
+        match file.text().and_then(|format| format.matrix_entries) {
+            Some(told) if told != found => Err(matrix_market::other_count(&file.path, told, found)),
+            _ => Ok(()),
+        }
+    }
+
     /// Counts a parsed chunk, and tells or stores its bad lines.
     fn account(&mut self, chunk: &mut ParsedChunk) -> Result<()> {
+        if chunk.origin.byte == 0 && !chunk.is_parsed {
+            self.check_lines_of_file()?;
+            self.lines_of_file = Some((chunk.origin.file, 0));
+        }
         let file = &self.formats[chunk.origin.file];
         let (mut line, mut counted) = (chunk.origin.line, 0);
         for (number, fault) in chunk.faults.iter().enumerate() {
@@ -446,6 +467,9 @@ impl EdgeReader {
             self.summary.listed_nodes += chunk.names.len() as u64;
         }
         self.summary.skipped_lines += chunk.faults.len() as u64;
+        if let Some((_, lines)) = &mut self.lines_of_file {
+            *lines += (chunk.edge_count() + chunk.faults.len()) as u64;
+        }
         self.summary.zero_weight_edges +=
             chunk.weights.iter().filter(|&&weight| weight == 0).count() as u64;
         Ok(())

@@ -284,9 +284,27 @@ fn damaged(path: &Path, what: impl fmt::Display) -> Error {
         .hint("write the file again; if this repeats, the program that wrote it may be at fault")
 }
 
+thread_local! {
+    /// Whether a library decodes on this thread.
+    static DECODES: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Keeps panics of the libraries that decode tables from being told on standard error: over damaged data they
+/// are errors about the file. For the surfaces, since a process has one such hook.
+pub fn hush_decoders() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !DECODES.get() {
+            tell(panic);
+        }
+    }));
+}
+
 /// Runs `decode`, whose panic over damaged data is an error about the file.
 fn caught<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+    DECODES.set(true);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode));
+    DECODES.set(false);
     result.unwrap_or_else(|_| Err(damaged(path, "its data contradict each other")))
 }
 

@@ -1,0 +1,12 @@
+//! `cargo +nightly fuzz run table -- -detect_leaks=0`: the thread that reads a file may outlive its reader
+//! for a moment. What must hold stands in `checks/table.rs`. Panics of the libraries over damaged data are
+//! caught and become errors, so only those of the engine end the search.
+#![no_main]
+
+#[path = "../checks/table.rs"]
+mod check;
+
+libfuzzer_sys::fuzz_target!(
+    init: outcore::input::hush_decoders(),
+    |bytes: &[u8]| check::check(bytes)
+);
