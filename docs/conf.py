@@ -43,6 +43,7 @@ ELSEWHERE = {
     "project/architecture": ROOT / "ARCHITECTURE.md",
     "project/changelog": ROOT / "CHANGELOG.md",
     "project/evals": ROOT / "evals/README.md",
+    "project/graphs": ROOT / "tests/graphs/README.md",
 }
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
