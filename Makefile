@@ -39,7 +39,7 @@ python: ## Build the Python package into .venv, with what its tests need
 	. $(VENV)/bin/activate && maturin develop --locked --profile dev --extras test,docs
 
 docs: python ## Build the documentation site: docs/_build/index.html
-	$(VENV)/bin/python -m sphinx -q -W -n --keep-going docs docs/_build
+	$(VENV)/bin/python -m sphinx -q -E -a -W -n --keep-going docs docs/_build
 
 test-long: ## A fault, a crash and a flipped bit at every single place: minutes
 	$(CARGO) test --locked -p outcore --test faults -- --ignored --nocapture

@@ -26,6 +26,8 @@ version = release = outcore.__version__
 html_title = f"outcore {release}"
 html_theme = "furo"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["page.css"]
 html_show_copyright = False
 exclude_patterns = ["_build"]
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
