@@ -1,8 +1,9 @@
-"""Every block of the documentation runs, in the order of its page and with the output it shows; the site has no warning.
+"""Every block of the documentation runs, in the order of its page and with the output it shows; the site has no fault.
 
-A fence says what it holds. `sh` must end well; after each `$` of `console` stands what is printed, where times and memory
-may differ; `python` is executed, and `pycon` compared. `[..]` in an output stands for anything in a line, a line `...`
-for any lines. Before a fence, `<!-- fails: 3 -->` tells another exit status, `<!-- not run: why -->` that it is not run.
+A fence says what it holds. `sh` must end well; after each `$` of `console` stands what is printed, where times and
+memory may differ; `python` is executed, and `pycon` compared. `[..]` in an output stands for anything in a line, a line
+`...` for any lines. Before a fence `<!-- fails: 3 -->` tells another exit status, and
+`<!-- not run: why -->` that it is not run.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from typing import Any, NamedTuple
 
 import outcore
 import pytest
-
 from conftest import planted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -278,7 +278,10 @@ def test_the_reference_has_every_name_of_the_package() -> None:
 
 
 def fields(value: object, name: str = "") -> set[str]:
-    """Give the names of all fields, such as `stages[].seconds`; those of `propagation` and `results` are not told apart."""
+    """Give the names of all fields, such as `stages[].seconds`; `propagation` and `results` are not looked into."""
+    if value is None and "." not in name:
+        # A part of the job that there was not.
+        return set()
     if isinstance(value, dict) and not name.endswith("propagation"):
         parts = [fields(part, f"{name}.{key}" if name else key) for key, part in value.items()]
         return set().union(*parts)
