@@ -4,7 +4,7 @@ OUTCORE = $(or $(CARGO_TARGET_DIR),target)/release/outcore
 CARGO = cargo
 VENV = .venv
 
-.PHONY: help setup demo check test test-rust test-python test-long python bench ci build clean
+.PHONY: help setup demo check test test-rust test-python test-long python docs bench ci build clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -36,7 +36,10 @@ test-python: python
 python: ## Build the Python package into .venv, with what its tests need
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'maturin>=1.16,<2'
-	. $(VENV)/bin/activate && maturin develop --locked --profile dev --extras test
+	. $(VENV)/bin/activate && maturin develop --locked --profile dev --extras test,docs
+
+docs: python ## Build the documentation site: docs/_build/index.html
+	$(VENV)/bin/python -m sphinx -q -E -a -W -n --keep-going docs docs/_build
 
 test-long: ## A fault, a crash and a flipped bit at every single place: minutes
 	$(CARGO) test --locked -p outcore --test faults -- --ignored --nocapture
@@ -54,4 +57,4 @@ build:
 
 clean: ## Remove everything built
 	$(CARGO) clean
-	rm -rf demo $(VENV) python/outcore/*.so
+	rm -rf demo docs/_build $(VENV) python/outcore/*.so

@@ -1,0 +1,326 @@
+"""Every block of the documentation runs, in the order of its page and with the output it shows; the site has no fault.
+
+A fence says what it holds. `sh` must end well; after each `$` of `console` stands what is printed, where times and
+memory may differ; `python` is executed, and `pycon` compared. `[..]` in an output stands for anything in a line, a line
+`...` for any lines. Before a fence `<!-- fails: 3 -->` tells another exit status, and
+`<!-- not run: why -->` that it is not run.
+"""
+
+from __future__ import annotations
+
+import doctest
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import outcore
+import pytest
+from conftest import planted
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+RUN = {"sh", "console", "python", "pycon"}
+SHOWN = {"text", "json", "{toctree}", "{outcore-help}", "{eval-rst}"}
+#: Blocks that are not run; a new one must be counted here.
+NOT_RUN = 1
+
+
+class Block(NamedTuple):
+    """What stands in a fence."""
+
+    line: int
+    language: str
+    text: str
+    status: int
+    is_run: bool
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Give the blocks of a page; a fence that says nothing of itself is an error."""
+    lines = page.read_text().splitlines()
+    opened = None
+    before = ""
+    for number, line in enumerate(lines, 1):
+        if opened is None and line.lstrip().startswith(("```", "~~~", ":::")):
+            language = line.removeprefix("```").split(" ")[0]
+            assert language in RUN | SHOWN, f"{page}:{number}: `{line}` is no fence that is run or known to be shown"
+            opened = number, language
+        elif opened is not None and line == "```":
+            first, language = opened
+            text = "".join(f"{part}\n" for part in lines[first : number - 1])
+            status = re.fullmatch(r"<!-- fails: (\d+) -->", before)
+            reason = re.fullmatch(r"<!-- not run: .+ -->", before)
+            assert status or reason or not before.startswith("<!--"), f"{page}:{first}: `{before}` is no known comment"
+            is_run = language in RUN and reason is None
+            yield Block(first, language, text, int(status[1]) if status else 0, is_run)
+            opened, before = None, ""
+        elif opened is None and line.strip():
+            before = line.strip()
+    assert opened is None, f"{page}:{opened}: this fence has no end"
+
+
+class Runner:
+    """Runs the blocks of one page in one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.names: dict[str, Any] = {"__name__": "page"}
+
+    def run(self, page: Path, block: Block) -> None:
+        place = f"{page.relative_to(ROOT)}:{block.line}"
+        if block.language == "sh":
+            status, told = self.shell(block.text)
+            assert status == block.status, f"{place}: status {status}\n{told}"
+        elif block.language == "console":
+            for command, expected in commands(block.text):
+                status, told = self.shell(command)
+                assert status == block.status, f"{place}: `{command}`: status {status}\n{told}"
+                assert is_as(expected, told), f"{place}: `{command}` prints\n{told}"
+        elif block.language == "python":
+            exec(compile("\n" * block.line + block.text, str(page), "exec"), self.names)
+        else:
+            test = doctest.DocTestParser().get_doctest(block.text, self.names, place, str(page), block.line)
+            assert test.examples, f"{place}: no example"
+            told_all: list[str] = []
+            doctest.DocTestRunner(checker=Checker(), verbose=False).run(test, out=told_all.append, clear_globs=False)
+            self.names.update(test.globs)
+            assert not told_all, "".join(told_all)
+
+    def shell(self, script: str) -> tuple[int, str]:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=self.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+        )
+        return done.returncode, done.stdout
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """Give each command of a console with what it prints."""
+    found: list[list[str]] = []
+    for line in text.splitlines(keepends=True):
+        if line.startswith("$ "):
+            found.append([line[2:], ""])
+        elif line.startswith("> ") and not found[-1][1]:
+            found[-1][0] += line[2:]
+        else:
+            found[-1][1] += line
+    return [(command, expected) for command, expected in found]
+
+
+def is_as(expected: str, told: str) -> bool:
+    """Whether an output is the one expected, but for times, memory and what is left open."""
+    return are_as(plain(expected).splitlines(), plain(told).splitlines())
+
+
+def are_as(expected: list[str], told: list[str]) -> bool:
+    """Whether lines are those expected; a line `...` stands for any lines up to the first that follows it."""
+    at = 0
+    for number, line in enumerate(expected):
+        if line == "...":
+            rest = expected[number + 1 :]
+            return not rest or any(are_as(rest, told[later:]) for later in range(at, len(told)))
+        pattern = re.escape(line).replace(re.escape("[..]"), ".*")
+        if at == len(told) or re.fullmatch(pattern, told[at]) is None:
+            return False
+        at += 1
+    return at == len(told)
+
+
+def plain(text: str) -> str:
+    """Leave out what is different each time."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    text = re.sub(r" +(?:\d+h )?(?:\d+m )?\d+(?:\.\d+)?s$", " [..]", text, flags=re.M)
+    text = re.sub(r"^done in .*", "done in [..]", text, flags=re.M)
+    return "".join(f"{line.rstrip()}\n" for line in text.strip("\n").splitlines())
+
+
+class Checker(doctest.OutputChecker):
+    """Compares as consoles are compared."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        return is_as(want, got)
+
+
+@pytest.fixture
+def runner(own_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
+    """A directory like the root of the repository, and the package's own command."""
+    (own_directory / "tests").symlink_to(ROOT / "tests")
+    bin_directory = own_directory / ".bin"
+    bin_directory.mkdir()
+    command = bin_directory / "outcore"
+    command.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c 'from outcore._command import main; main()' \"$@\"\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin_directory}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(own_directory / ".config"))
+    monkeypatch.delenv("CLICOLOR_FORCE", raising=False)
+    return Runner(own_directory)
+
+
+def similarities(directory: Path) -> None:
+    """Put `hits.m8.gz` and `genes.tsv` there: a real table where there is one, else one of the same form."""
+    real = Path(os.environ.get("OUTCORE_GRAPHS", "/nowhere")) / "orthobench.m8.gz"
+    table = directory / "hits.m8.gz"
+    if real.exists():
+        shutil.copy(real, table)
+    else:
+        made = "".join(
+            f"{a}\t{b}\t71.4\t320\t91\t2\t1\t320\t4\t322\t1e-90\t{score:.0f}\n"
+            for source, target, weight in planted(600, 6000)
+            for a, b, score in [
+                (f"g{source}", f"g{target}", 60 + 20 * weight),
+                (f"g{target}", f"g{source}", 61 + 20 * weight),
+                (f"g{source}", f"g{source}", 700),
+                (f"g{target}", f"g{target}", 720),
+            ]
+        )
+        table.write_bytes(gzip.compress(made.encode(), 1))
+    with gzip.open(table, "rt") as lines:
+        genes = dict.fromkeys(line.split("\t", 1)[0] for line in lines)
+    species = ("fly", "human", "yeast")
+    rows = "".join(f"{gene}\t{species[at % 3]}\n" for at, gene in enumerate(genes))
+    (directory / "genes.tsv").write_text("gene\tspecies\n" + rows)
+
+
+PREPARED = {"guides/sequences.md": similarities}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_block_of_a_page_runs(page: Path, runner: Runner) -> None:
+    prepare = PREPARED.get(str(page.relative_to(DOCS)))
+    if prepare:
+        prepare(runner.directory)
+    for block in blocks(page):
+        if block.is_run:
+            runner.run(page, block)
+
+
+def test_few_blocks_are_not_run() -> None:
+    left_out = [
+        f"{page.relative_to(ROOT)}:{block.line}"
+        for page in PAGES
+        for block in blocks(page)
+        if block.language in RUN and not block.is_run
+    ]
+    assert len(left_out) == NOT_RUN, left_out
+
+
+def test_the_runner_sees_what_is_wrong(runner: Runner, tmp_path: Path) -> None:
+    page = ROOT / "docs/index.md"
+    for language, text in [
+        ("sh", "false | true\n"),
+        ("console", "$ echo one\ntwo\n"),
+        ("console", "$ printf 'one\\ntwo\\n'\none\n"),
+        ("console", "$ outcore cluster tests/graphs/karate.tsv -o c.tsv -q --seed none\n"),
+        ("python", "import outcore\nassert not outcore.__all__\n"),
+        ("pycon", ">>> 1 + 1\n3\n"),
+    ]:
+        with pytest.raises(AssertionError):
+            runner.run(page, Block(1, language, text, 0, True))
+    runner.run(page, Block(1, "console", "$ printf 'a 1\\nb\\nc\\n'\na [..]\n...\nc\n", 0, True))
+    for text in ["```\nls\n```\n", "  ```sh\nls\n```\n", "<!-- not run -->\n```sh\nls\n```\n", "```sh\nls\n"]:
+        (tmp_path / "page.md").write_text(text)
+        with pytest.raises(AssertionError):
+            list(blocks(tmp_path / "page.md"))
+
+
+def helped(runner: Runner, command: str = "") -> set[str]:
+    """Give all commands, as `outcore --help` lists them."""
+    _, told = runner.shell(f"outcore {command} --help")
+    listed = re.search(r"^(?:Commands|Models):\n((?: +.*\n)+)", told, flags=re.M)
+    names = re.findall(r"^  ([a-z][a-z-]*) ", listed[1], flags=re.M) if listed else []
+    found = {command} if command else set()
+    for name in names:
+        if name != "help":
+            found |= helped(runner, f"{command} {name}".strip())
+    return found
+
+
+def test_the_reference_has_every_command(runner: Runner) -> None:
+    text = (DOCS / "reference/command.md").read_text()
+    shown = {name.strip() for name in re.findall(r"^```\{outcore-help\}(.*)$", text, flags=re.M)}
+    assert shown == helped(runner) | {""}
+
+
+def cells(page: str, column: int = 0) -> list[str]:
+    """Give what stands in backticks in a column of a page's tables."""
+    rows = [line for line in (DOCS / page).read_text().splitlines() if line.startswith("| `")]
+    return [name for row in rows for name in re.findall(r"`([^`]+)`", row.split(" | ")[column].strip("| "))]
+
+
+def test_the_reference_has_every_error_and_exception() -> None:
+    source = (ROOT / "crates/outcore/src/error.rs").read_text()
+    kinds = set(re.findall(r'Self::\w+ => "([a-z-]+)"', source))
+    assert len(kinds) > 10
+    assert set(cells("reference/errors.md")) == kinds
+    for kind, name in zip(cells("reference/errors.md"), cells("reference/errors.md", 2), strict=True):
+        made = outcore.errors._made({"kind": kind, "message": ""})
+        assert type(made).__name__ == name, kind
+
+
+def test_the_reference_has_every_name_of_the_package() -> None:
+    text = (DOCS / "reference/python.md").read_text()
+    shown = set(re.findall(r"^\.\. auto\w+:: outcore\.(\w+)$", text, flags=re.M))
+    assert shown == set(outcore.__all__) - {"__version__"}
+
+
+def fields(value: object, name: str = "") -> set[str]:
+    """Give the names of all fields, such as `stages[].seconds`; `propagation` and `results` are not looked into."""
+    if value is None and "." not in name:
+        # A part of the job that there was not.
+        return set()
+    if isinstance(value, dict) and not name.endswith("propagation"):
+        parts = [fields(part, f"{name}.{key}" if name else key) for key, part in value.items()]
+        return set().union(*parts)
+    if isinstance(value, list) and value and isinstance(value[0], dict) and name != "results":
+        return set().union(*(fields(part, f"{name}[]") for part in value))
+    return {name}
+
+
+def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runner) -> None:
+    status, told = runner.shell(
+        "cp tests/graphs/karate.tsv . && outcore build karate.tsv -o karate.graph -q\n"
+        "outcore build tests/graphs/string-yeast-physical.txt.gz -o yeast.graph -q"
+    )
+    assert status == 0, told
+    found: set[str] = set()
+    for options in [
+        "karate.tsv --method map-equation --levels tree",
+        "karate.tsv --method modularity --resolution 0.5,1 --min-size 3 --match tests/graphs/karate.truth.tsv",
+        "karate.tsv --method label-propagation --max-size 9",
+        "yeast.graph --method label-propagation --attenuation 0.1 --min-weight 500",
+    ]:
+        status, told = runner.shell(f"outcore cluster {options} -o c.tsv -q --report r.json")
+        assert status == 0, told
+        found |= fields(json.loads(Path("r.json").read_text()))
+    for command in [
+        "plan karate.tsv --json",
+        "score karate.graph tests/graphs/karate.truth.tsv --against tests/graphs/karate.truth.tsv --json -q",
+    ]:
+        status, told = runner.shell(f"outcore {command}")
+        assert status == 0, told
+        found |= fields(json.loads(told))
+    assert set(cells("reference/fields.md")) == found
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    for package in ("sphinx", "myst_parser", "furo", "numpydoc"):
+        pytest.importorskip(package)
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "--keep-going", str(DOCS), str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for page in PAGES:
+        assert (tmp_path / "site" / page.relative_to(DOCS).with_suffix(".html")).exists()
