@@ -102,8 +102,8 @@ class Graph:
         """Give the edges among some nodes as a table for Arrow, with the columns `source`, `target` and `weight`.
 
         It is a source of edges itself: cluster it, build a graph of it, or make a pandas table of it. A node that has
-        no edge to another of them is a loop of weight 0. Reading it reads all names of the graph, and the blocks that
-        have such nodes; the names of the nodes asked for are held.
+        no edge to another of them, or with directions from another, is a loop of weight 0. Reading it reads all names
+        of the graph, and the blocks that have such nodes; the names of the nodes asked for are held.
 
         Parameters
         ----------
