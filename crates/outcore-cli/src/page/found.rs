@@ -1,6 +1,7 @@
 //! What was found: sizes, quality, and several results side by side.
 
 use super::{Found, Section, graph, percent};
+use outcore::cluster::Method;
 use outcore::job::{CommunitiesReport, PresentReport, Report};
 use outcore::present::Small;
 use outcore::units::{format_count, format_counted};
@@ -90,7 +91,8 @@ pub(super) fn sizes(report: &Report, all: &[Found<'_>]) -> Section {
     }
     let count = first.community_count;
     let columns = graph::columns(&first.sizes, count, "size", "community", "communities");
-    let around = Around { x: "nodes of a community", y: "communities", legend: &[] };
+    let around =
+        Around { x: "nodes of a community", y: "communities", logarithmic: true, legend: &[] };
     let rows: Vec<BarRow> = (1..)
         .zip(&first.largest_sizes)
         .map(|(rank, &size)| {
@@ -131,7 +133,11 @@ fn size_lines(all: &[Found<'_>]) -> Option<chart::Drawing> {
         });
         Series { name: found.name.clone(), points: points.collect() }
     });
-    let axes = Axes { x: "nodes of a community, by powers of two", y: "communities" };
+    let axes = Axes {
+        x: "nodes of a community, by powers of two",
+        y: "communities, logarithmic",
+        logarithmic: true,
+    };
     chart::lines("Communities by size", &series.collect::<Vec<_>>(), axes)
 }
 
@@ -183,7 +189,12 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
         ("arcs visited by sweeps", |found| format_count(found.visited_arc_count)),
         ("levels above the graph", |found| format_count(found.level_count)),
         ("cycles over the levels", |found| format_count(found.cycle_count)),
-        ("converged", |found| if found.converged { "yes".into() } else { "no".into() }),
+        ("converged: few enough nodes changed", |found| match (found.method, found.converged) {
+            (Method::LabelPropagation, true) => "yes".into(),
+            (Method::LabelPropagation, false) => "no".into(),
+            // The others end by rules of their own.
+            _ => String::new(),
+        }),
     ];
     let rows = measures.iter().filter_map(|(name, of)| {
         let values: Vec<String> = all.iter().map(|found| of(found.communities)).collect();

@@ -23,7 +23,7 @@ pub(super) fn degrees(graph: &GraphSummary) -> Section {
     }
     let columns = columns(&graph.degrees, nodes, "degree", "node", "nodes");
     let x = if graph.is_directed { "edges that leave a node" } else { "edges of a node" };
-    let around = Around { x, y: "nodes", legend: &[] };
+    let around = Around { x, y: "nodes", logarithmic: true, legend: &[] };
     let what = if graph.is_directed { "edges leave them" } else { "edges they have" };
     let what = format!(
         "Nodes by how many {what}, loops not counted; a column reaches up to the next number."
@@ -95,7 +95,7 @@ pub(super) fn weights(graph: &GraphSummary) -> Section {
         return section.say("", words);
     }
     let columns = weight_columns(&graph.weights, ends, edges);
-    let around = Around { x: "weight", y: "edges", legend: &[] };
+    let around = Around { x: "weight", y: "edges", logarithmic: false, legend: &[] };
     section
         .say("", "Edges by weight as the graph has it, transformed and added up, loops not counted; a column reaches up to the next number.")
         .charts(chart::columns("Weights of the edges", &columns, around))

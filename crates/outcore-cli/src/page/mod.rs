@@ -168,7 +168,9 @@ fn percent(part: u64, whole: u64) -> String {
     let share = 100.0 * part as f64 / whole as f64;
     match share {
         share if share > 0.0 && share < 0.1 => format!("{share:.3} %"),
-        share if share > 99.9 && part < whole => format!("{share:.3} %"),
+        share if share > 99.9 && part < whole => {
+            format!("{:.3} %", (1000.0 * share).floor() / 1000.0)
+        }
         share => format!("{share:.1} %"),
     }
 }

@@ -75,7 +75,7 @@ fn drawing(found: &Found<'_>) -> Option<Drawing> {
         false => String::new(),
     };
     let legend = if has_levels { legend.as_slice() } else { &[] };
-    let around = Around { x: "sweep", y: "nodes that moved, %", legend };
+    let around = Around { x: "sweep", y: "nodes that moved, %", logarithmic: false, legend };
     chart::columns(&format!("Nodes that moved{of}{beyond}"), &columns, around)
 }
 

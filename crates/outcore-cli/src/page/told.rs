@@ -45,17 +45,12 @@ pub(super) fn summary(report: &Report) -> String {
         let counts = match report.results.as_slice() {
             [] => format_counted(found.community_count, "community", "communities"),
             all => {
-                let each = all.iter().map(|result| {
-                    let found = &result.communities;
-                    format!("{} ({})", format_count(found.community_count), parameter(found))
-                });
+                let each =
+                    all.iter().map(|result| format_count(result.communities.community_count));
                 format!("{} communities", each.collect::<Vec<_>>().join(", "))
             }
         };
-        let with = match report.results.is_empty() {
-            true => settings(found),
-            false => format!("seed {}", found.seed),
-        };
+        let with = options(report, found);
         text += &format!(" The method {} ({with}) found {counts}.", method(found.method));
     }
     let time = format_seconds(report.seconds);
@@ -96,38 +91,48 @@ pub(super) fn method(method: Method) -> &'static str {
 
 /// What tells a result from the others of its job.
 pub(super) fn parameter(found: &CommunitiesReport) -> String {
-    match (found.resolution, &found.propagation) {
-        (Some(resolution), _) => format!("resolution {resolution}"),
-        (None, Some(options)) => match options.attenuation.as_slice() {
-            [attenuation] => format!("attenuation {attenuation}"),
-            _ => "attenuation 0".into(),
-        },
-        (None, None) => "attenuation 0".into(),
+    let (name, value) = value(found);
+    format!("{name} {value}")
+}
+
+/// The option that may have several values.
+fn value(found: &CommunitiesReport) -> (&'static str, f64) {
+    let attenuation = found.propagation.iter().flat_map(|options| &options.attenuation);
+    match found.resolution {
+        Some(resolution) => ("resolution", resolution),
+        None => ("attenuation", attenuation.copied().next().unwrap_or(0.0)),
     }
 }
 
-/// The options of a result that matter to it.
-pub(super) fn settings(found: &CommunitiesReport) -> String {
+/// The options of a job's results that matter to them.
+pub(super) fn options(report: &Report, first: &CommunitiesReport) -> String {
+    let (name, only) = value(first);
+    let values: Vec<String> =
+        report.results.iter().map(|result| value(&result.communities).1.to_string()).collect();
     let mut all = Vec::new();
-    all.extend(found.resolution.map(|resolution| format!("resolution {resolution}")));
-    all.extend(
-        found.max_size.map(|most| format!("at most {} nodes each", format_count(most.into()))),
-    );
-    if found.min_weight > 0.0 {
-        all.push(format!("without edges lighter than {}", found.min_weight));
+    if !values.is_empty() {
+        all.push(format!("{name} {}", values.join(", ")));
+    } else if only != 0.0 {
+        all.push(format!("{name} {only}"));
     }
-    all.extend(found.propagation.iter().flat_map(changed));
-    all.push(format!("seed {}", found.seed));
+    let most = first.max_size.map(|most| format_count(most.into()));
+    all.extend(most.map(|most| format!("at most {most} nodes each")));
+    if first.min_weight > 0.0 {
+        all.push(format!("without edges lighter than {}", first.min_weight));
+    }
+    all.extend(first.propagation.iter().flat_map(changed));
+    all.push(format!("seed {}", first.seed));
     all.join(", ")
 }
 
-/// Options of label propagation that are not as they are by default.
+/// Options of label propagation that are not as they are by default, but for the attenuation.
 fn changed(options: &PropagationOptions) -> Vec<String> {
     let fields = |options: &PropagationOptions| serde_json::to_value(options).unwrap_or_default();
     let (given, usual) = (fields(options), fields(&PropagationOptions::default()));
     let Some(given) = given.as_object() else { return Vec::new() };
-    let differs = given.iter().filter(|(name, value)| usual.get(name.as_str()) != Some(value));
-    differs
+    let differs = |name: &str, value| name != "attenuation" && usual.get(name) != Some(value);
+    let differing = given.iter().filter(|(name, value)| differs(name.as_str(), *value));
+    differing
         .map(|(name, value)| {
             let value = value.to_string();
             format!("{} {}", name.replace('_', " "), value.trim_matches(['[', ']', '"']))

@@ -19,41 +19,54 @@ pub(super) fn stages(report: &Report) -> Section {
         }
         None => format!("{} in all", format_seconds(took)),
     };
-    let has_plan = foretold.is_some();
     let section = Section::new("stages", "Stages", short);
-    let section = match has_plan {
-        true => section.say("", "What each stage took; in grey what the plan foretold from a sample of the input, before the work."),
-        false => section.say("", "What each stage took. Nothing was foretold: plans are made of edge lists in files."),
+    let section = match foretold {
+        Some(_) => section.say(
+            "",
+            "What each stage took; in grey what the plan foretold from a sample of the input, before the work.",
+        ),
+        None => section.say(
+            "",
+            "What each stage took. Nothing was foretold: plans are made of edge lists in files.",
+        ),
     };
+    let columns: Vec<&Column> =
+        COLUMNS.iter().filter(|(name, _)| foretold.is_some() || *name != FORETOLD).collect();
+    let headings: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let rows = report.stages.iter().map(|stage| columns.iter().map(|(_, of)| of(stage)).collect());
     section
-        .table(
-            &["stage", "what", "time", "foretold", "read", "foretold", "written", "foretold", "memory so far", "foretold"],
-            report.stages.iter().map(cells).collect(),
-            &[1],
+        .table(&headings, rows.collect(), &[headings.len() - 1])
+        .say(
+            "faint",
+            "Memory so far is the most that the process had had when the stage ended, in this stage or one before.",
         )
-        .say("faint", "Memory so far is the most that the process had had when the stage ended; what is foretold is for the stage alone, without the program itself.")
         .small(charts(report))
+}
+
+/// A column of the table of stages.
+type Column = (&'static str, fn(&StageReport) -> String);
+
+const FORETOLD: &str = "foretold";
+const COLUMNS: [Column; 10] = [
+    ("stage", |stage| stage.stage.name().into()),
+    ("time", |stage| format_seconds(stage.seconds)),
+    (FORETOLD, |stage| stage.predicted_seconds.map(format_seconds).unwrap_or_default()),
+    ("memory so far", |stage| if_known(stage.peak_memory_bytes)),
+    (FORETOLD, |stage| if_known(stage.predicted_memory_bytes)),
+    ("read", |stage| format_bytes(stage.read_bytes)),
+    (FORETOLD, |stage| if_known(stage.predicted_read_bytes)),
+    ("written", |stage| format_bytes(stage.write_bytes)),
+    (FORETOLD, |stage| if_known(stage.predicted_write_bytes)),
+    ("what", |stage| stage.summary.clone()),
+];
+
+fn if_known(bytes: Option<u64>) -> String {
+    bytes.map(format_bytes).unwrap_or_default()
 }
 
 fn foretold_seconds(report: &Report) -> Option<f64> {
     let all = report.stages.iter().filter_map(|stage| stage.predicted_seconds);
     all.reduce(|sum, seconds| sum + seconds)
-}
-
-fn cells(stage: &StageReport) -> Vec<String> {
-    let bytes = |bytes: Option<u64>| bytes.map(format_bytes).unwrap_or_default();
-    vec![
-        stage.stage.name().into(),
-        stage.summary.clone(),
-        format_seconds(stage.seconds),
-        stage.predicted_seconds.map(format_seconds).unwrap_or_default(),
-        format_bytes(stage.read_bytes),
-        bytes(stage.predicted_read_bytes),
-        format_bytes(stage.write_bytes),
-        bytes(stage.predicted_write_bytes),
-        bytes(stage.peak_memory_bytes),
-        bytes(stage.predicted_memory_bytes),
-    ]
 }
 
 /// Time, memory and bytes: what was, above what was foretold.
@@ -185,7 +198,7 @@ pub(super) fn job(report: &Report) -> Section {
     }
     if let Some(found) = &report.communities {
         facts.push(("method", told::method(found.method).into()));
-        facts.push(("options", told::settings(found)));
+        facts.push(("options", told::options(report, found)));
     }
     let short = format!("{} of {}", report.job.name(), told::names(&report.inputs));
     Section::new("job", "The job", short).facts(&facts)

@@ -23,6 +23,8 @@ pub struct Around<'a> {
     pub x: &'a str,
     /// Above it.
     pub y: &'a str,
+    /// Whether the upright axis is logarithmic in any case; else only if it takes that to see the low ones.
+    pub logarithmic: bool,
     /// Classes and what they mean.
     pub legend: &'a [(String, String)],
 }
@@ -33,8 +35,7 @@ const GAP: f64 = 9.0;
 /// Columns are not wider.
 const WIDEST: f64 = 64.0;
 
-/// The chart of `columns`; `None` if none has a height. The axis is logarithmic if it takes one to see the
-/// low ones.
+/// The chart of `columns`; `None` if none has a height.
 pub(super) fn columns(
     title: &str,
     columns: &[Upright],
@@ -51,7 +52,7 @@ pub(super) fn columns(
         Layout::Wide => (layout.width() - 12.0, 250.0),
         Layout::Narrow => (layout.width() - 10.0, 210.0),
     };
-    let is_logarithmic = high > 30.0 * low;
+    let is_logarithmic = around.logarithmic || high > 30.0 * low;
     let y = match is_logarithmic {
         true => Scale::logarithmic(low / 2.0, high, bottom, top),
         false => Scale::linear(high, bottom, top),

@@ -37,6 +37,8 @@ pub struct Axes<'a> {
     pub x: &'a str,
     /// Above it.
     pub y: &'a str,
+    /// Whether the upright axis is logarithmic in any case; else only if it takes that to see the low points.
+    pub logarithmic: bool,
 }
 
 struct Plot {
@@ -58,7 +60,7 @@ pub(super) fn lines(
     layout: Layout,
 ) -> Option<String> {
     let (series, level) = split(rows, column);
-    draw(title, &series, &level, Axes { x, y: column.heading() }, layout)
+    draw(title, &series, &level, Axes { x, y: column.heading(), logarithmic: false }, layout)
 }
 
 /// The chart of `series`, and of levels with their names; `None` if there is no point.
@@ -69,7 +71,7 @@ pub(super) fn draw(
     axes: Axes<'_>,
     layout: Layout,
 ) -> Option<String> {
-    let plot = Plot::new(layout, series, level)?;
+    let plot = Plot::new(layout, series, level, axes.logarithmic)?;
     let legend = if layout == Layout::Narrow { series.len() as f64 * 18.0 } else { 0.0 };
     let mut svg = open(title, layout, plot.bottom + 42.0 + legend);
     plot.grid(&mut svg, series, axes.x.contains("byte") || axes.x.contains("transfer"));
@@ -116,7 +118,12 @@ fn split(rows: &[&Row], column: Column) -> (Vec<Series>, Vec<(String, Interval)>
 }
 
 impl Plot {
-    fn new(layout: Layout, series: &[Series], level: &[(String, Interval)]) -> Option<Self> {
+    fn new(
+        layout: Layout,
+        series: &[Series],
+        level: &[(String, Interval)],
+        logarithmic: bool,
+    ) -> Option<Self> {
         let points = || series.iter().flat_map(|each| &each.points);
         let (x_low, x_high) = extent(&points().map(|point| point.x).collect::<Vec<_>>());
         if x_low > x_high {
@@ -130,7 +137,7 @@ impl Plot {
             Layout::Wide => (layout.width() - 170.0, 330.0),
             Layout::Narrow => (layout.width() - 12.0, 250.0),
         };
-        let y = match y_low > 0.0 && y_high > 30.0 * y_low {
+        let y = match y_low > 0.0 && (logarithmic || y_high > 30.0 * y_low) {
             true => Scale::logarithmic(y_low, y_high, bottom, top),
             false => Scale::linear(y_high, bottom, top),
         };

@@ -182,7 +182,9 @@ impl<'a> Job<'a> {
             write_bytes: counters.write_bytes() - written,
             predicted_write_bytes: foretold.map(|row| row.write_bytes),
             peak_memory_bytes: peak_memory_bytes(),
-            predicted_memory_bytes: foretold.map(|row| row.memory_bytes),
+            predicted_memory_bytes: foretold
+                .zip(plan)
+                .map(|(row, plan)| row.memory_bytes + plan.program_bytes),
             summary,
         };
         tell(self.observer, Event::End { summary: &row.summary })?;

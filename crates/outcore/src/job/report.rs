@@ -35,7 +35,7 @@ pub struct StageReport {
     /// The most memory that the process had had when the stage ended, this stage and those before it;
     /// `None` where the system does not tell.
     pub peak_memory_bytes: Option<u64>,
-    /// Memory that the plan foretold for the stage, what the program itself takes not counted.
+    /// Memory that the plan foretold for the stage, with what the program itself takes.
     pub predicted_memory_bytes: Option<u64>,
     /// The stage in one phrase.
     pub summary: String,
