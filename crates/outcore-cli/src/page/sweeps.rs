@@ -29,7 +29,8 @@ pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Section {
         "",
         "The share of the nodes that each sweep moved to another community, sweep by sweep. With several \
          levels, the nodes of a level are groups of the one below; refining sweeps move nodes among groups \
-         inside communities.",
+         inside communities. A consensus sweeps in several runs, of which the last is over what the others \
+         agree on.",
     );
     for found in all {
         let CommunitiesReport { sweeps, sweep_count, .. } = found.communities;
@@ -55,18 +56,26 @@ pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Section {
 
 fn drawing(found: &Found<'_>) -> Option<Drawing> {
     let all = &found.communities.sweeps;
+    let has_runs = all.iter().any(|sweep| sweep.run > 0);
     let has_levels = all.iter().any(|sweep| sweep.level > 0 || sweep.refines);
-    let columns: Vec<Upright> = (1..)
-        .zip(all.iter().take(DRAWN_MAX))
-        .map(|(number, sweep)| column(number, sweep))
-        .collect();
-    let mut levels: Vec<u64> = all.iter().map(|sweep| sweep.level).collect();
-    levels.sort_unstable();
-    levels.dedup();
-    let name = |level: u64| if level == 0 { "the graph".into() } else { format!("level {level}") };
+    // Colors tell what there are several of; runs have no levels.
+    let part = |sweep: &Sweep| if has_runs { sweep.run.into() } else { sweep.level };
+    let drawn = (1..).zip(all.iter().take(DRAWN_MAX));
+    let columns: Vec<Upright> =
+        drawn.map(|(number, sweep)| column(number, sweep, part(sweep))).collect();
+    let mut parts: Vec<u64> = all.iter().map(part).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    let name = |part: u64| match part {
+        run if has_runs => format!("run {run}"),
+        0 => "the graph".into(),
+        level => format!("level {level}"),
+    };
     let mut legend: Vec<(String, String)> =
-        levels.into_iter().take(COLORS as usize).map(|level| (color(level), name(level))).collect();
-    legend.push(("f0 lighter".into(), "refining".into()));
+        parts.into_iter().take(COLORS as usize).map(|part| (color(part), name(part))).collect();
+    if has_levels {
+        legend.push(("f0 lighter".into(), "refining".into()));
+    }
     let of = if found.name.is_empty() { String::new() } else { format!(", {}", found.name) };
     let beyond = match all.len() > DRAWN_MAX {
         true => {
@@ -74,22 +83,22 @@ fn drawing(found: &Found<'_>) -> Option<Drawing> {
         }
         false => String::new(),
     };
-    let legend = if has_levels { legend.as_slice() } else { &[] };
+    let legend = if has_levels || has_runs { legend.as_slice() } else { &[] };
     let around = Around { x: "sweep", y: "nodes that moved, %", logarithmic: false, legend };
     chart::columns(&format!("Nodes that moved{of}{beyond}"), &columns, around)
 }
 
-fn color(level: u64) -> String {
-    format!("f{}", level % COLORS)
+fn color(part: u64) -> String {
+    format!("f{}", part % COLORS)
 }
 
-fn column(number: usize, sweep: &Sweep) -> Upright {
+fn column(number: usize, sweep: &Sweep, part: u64) -> Upright {
     let &Sweep { run, level, refines, node_count, moved_count, .. } = sweep;
     let lighter = if refines { " lighter" } else { "" };
     let of_run = if run > 0 { format!(", run {run}") } else { String::new() };
     let refining = if refines { ", refining" } else { "" };
     Upright {
-        class: format!("{}{lighter}", color(level)),
+        class: format!("{}{lighter}", color(part)),
         value: 100.0 * moved_count as f64 / node_count.max(1) as f64,
         label: number.to_string(),
         told: format!(

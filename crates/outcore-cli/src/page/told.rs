@@ -134,8 +134,11 @@ fn changed(options: &PropagationOptions) -> Vec<String> {
     let differing = given.iter().filter(|(name, value)| differs(name.as_str(), *value));
     differing
         .map(|(name, value)| {
-            let value = value.to_string();
-            format!("{} {}", name.replace('_', " "), value.trim_matches(['[', ']', '"']))
+            let value = match value.as_str() {
+                Some(text) => text.to_owned(),
+                None => value.to_string().replace(['"', '[', ']', '{', '}'], "").replace(':', " "),
+            };
+            format!("{} {}", name.replace('_', " "), value.replace(',', ", "))
         })
         .collect()
 }
