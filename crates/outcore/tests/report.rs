@@ -44,7 +44,7 @@ fn cluster_graph(sim: &Sim, clustering: &ClusterOptions, threads: usize) -> Repo
     job::cluster(&files_of(sim), &source, clustering, Path::new(OUTPUT), &Silent).unwrap()
 }
 
-/// What is in bins, counted one by one; `doubles` is whether a bin holds a value.
+/// Whether the bins are those of the values, counted one by one.
 fn counted<T: PartialOrd + Copy>(
     bins: &[Bin<T>],
     values: &[T],
@@ -66,9 +66,10 @@ fn is_graph_of(summary: &GraphSummary, edges: &[Edge], is_directed: bool) -> boo
     let mut arcs: BTreeMap<(u32, u32), Vec<Weight>> = BTreeMap::new();
     for &(a, b, weight) in edges.iter().filter(|(a, b, _)| a != b) {
         let mut add = |ends| arcs.entry(ends).or_default().push(Weight::new(weight));
-        add((a, b));
+        // A directed edge is an arc of the node that it points to.
+        add((b, a));
         if !is_directed {
-            add((b, a));
+            add((a, b));
         }
     }
     let degree = |node: &u32| arcs.keys().filter(|(source, _)| source == node).count() as u64;

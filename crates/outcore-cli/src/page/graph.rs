@@ -14,7 +14,7 @@ pub(super) fn degrees(graph: &GraphSummary) -> Section {
     let nodes = graph.node_count;
     let mean = graph.arc_count as f64 / nodes.max(1) as f64;
     let most = format_count(graph.max_degree);
-    let kind = if graph.is_directed { "edges that leave it" } else { "edges" };
+    let kind = if graph.is_directed { "edges that point to it" } else { "edges" };
     let short =
         format!("a node has {} {kind} in the mean, and {most} at most", magnitude(round(mean)));
     let section = Section::new("degrees", "Degrees", short);
@@ -22,9 +22,9 @@ pub(super) fn degrees(graph: &GraphSummary) -> Section {
         return section.say("faint", UNKNOWN);
     }
     let columns = columns(&graph.degrees, nodes, "degree", "node", "nodes");
-    let x = if graph.is_directed { "edges that leave a node" } else { "edges of a node" };
+    let x = if graph.is_directed { "edges that point to a node" } else { "edges of a node" };
     let around = Around { x, y: "nodes", logarithmic: true, legend: &[] };
-    let what = if graph.is_directed { "edges leave them" } else { "edges they have" };
+    let what = if graph.is_directed { "edges point to them" } else { "edges they have" };
     let what = format!(
         "Nodes by how many {what}, loops not counted; a column reaches up to the next number."
     );

@@ -95,8 +95,8 @@ pub struct GraphSummary {
     pub duplicates: Duplicates,
     /// Whether loops were kept.
     pub loops_kept: bool,
-    /// Nodes by degree, that is the arcs that leave them, loops not counted. Empty for a graph that was
-    /// written before this was counted.
+    /// Nodes by degree: the arcs that stand at them, loops not counted. Jobs put directed edges to the node
+    /// that they point to. Empty for a graph that was written before this was counted.
     pub degrees: Vec<Bin<u64>>,
     /// Arcs by weight, loops not counted. Empty as `degrees` is.
     pub weights: Vec<Bin<f64>>,
