@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{run, stderr};
+use common::{listed, run, stderr};
 use std::fmt::Write;
 use std::path::Path;
 use tempfile::TempDir;
@@ -246,4 +246,5 @@ fn a_page_is_an_output_as_any_other() {
     assert!(!output.status.success() && !path.join("c.tsv").exists());
     let html = page(path, &["cluster", "edges.tsv", "-o", "c.tsv"]);
     assert!(html.ends_with("</body>\n</html>\n"));
+    assert_eq!(listed(path).len(), 3, "edges, communities, page");
 }

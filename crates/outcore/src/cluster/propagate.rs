@@ -317,7 +317,7 @@ impl Job<'_> {
             before.scans += source.scans();
             advanced
         };
-        before.add(consensus.runs.into(), &outcomes[0].history);
+        before.add(consensus.runs, &outcomes[0].history);
         outcomes[0].history = before;
         let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
         let mut found = self.finish_all::<S>(&mut source, outcomes, held.as_ref())?;
