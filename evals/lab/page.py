@@ -1,4 +1,4 @@
-"""Opens pages of the laboratory and reports of jobs in a browser, wide and narrow, light and dark, and on paper (bar L7).
+"""Opens pages of the laboratory and reports of jobs in a browser: wide, narrow, light, dark and on paper (bar L7).
 
 Passes if nothing is said on the console, nothing is fetched, every chart is there and has a size, every link leads
 somewhere, and the body does not scroll sideways. Writes screenshots for people to look at.
@@ -70,13 +70,14 @@ def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None
         if (name, scheme) == ("wide", "light"):
             page.pdf(path=folder / f"{page_path.stem}.pdf", format="A4", print_background=True)
     page.close()
-    print(f"{page_path.name}, {name} {scheme}: {seen['charts']} charts, smallest text {seen['smallest'] or 0:.1f} px, {len(found)} faults")
-    return [f"{page_path.name}, {name} {scheme}: {fault}" for fault in found]
+    of = f"{page_path.name}, {name} {scheme}"
+    print(f"{of}: {seen['charts']} charts, smallest text {seen['smallest'] or 0:.1f} px, {len(found)} faults")
+    return [f"{of}: {fault}" for fault in found]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pages", type=Path, nargs="+", help="what `outcore lab ... --html` or `--report FILE.html` wrote")
+    parser.add_argument("pages", type=Path, nargs="+", help="what `--html` of the lab or `--report` wrote")
     parser.add_argument("--screenshots", type=Path, metavar="FOLDER", help="where to put screenshots and a PDF")
     arguments = parser.parse_args()
     try:

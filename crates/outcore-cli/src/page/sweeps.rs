@@ -36,11 +36,11 @@ pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Section {
         let CommunitiesReport { sweeps, sweep_count, .. } = found.communities;
         let untold = sweep_count.saturating_sub(sweeps.len() as u64);
         if untold > 0 {
-            let sweeps = format_counted(untold, "sweep is", "sweeps are");
-            let of =
-                if found.name.is_empty() { String::new() } else { format!(" at {}", found.name) };
-            section =
-                section.say("warning", &format!("Of {sweeps} not known what they moved{of}."));
+            let told = format_counted(sweeps.len() as u64, "sweep is", "sweeps are");
+            let untold = format_count(untold);
+            let text =
+                format!("The first {told} told; what the other {untold} moved was not kept.");
+            section = section.say("warning", &text);
         }
     }
     let drawings = all.iter().filter_map(drawing);

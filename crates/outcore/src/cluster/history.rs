@@ -85,3 +85,24 @@ impl History {
         other.told.iter().for_each(|&sweep| self.tell(Sweep { run, ..sweep }));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_sweeps_are_counted_and_the_first_are_told() {
+        let mut history = History::default();
+        let most = SWEEPS_TOLD as u64;
+        for moved in 0..most + 5 {
+            history.learn(&Swept { moved, arcs: 2 }, 9, 0.0);
+        }
+        assert_eq!((u64::from(history.sweeps), history.arcs), (most + 5, 2 * (most + 5)));
+        assert_eq!((history.told.len() as u64, history.last_moved), (most, most + 4));
+        assert_eq!(history.told.last().map(|sweep| sweep.moved_count), Some(most - 1));
+        let mut consensus = History::default();
+        (0..2).for_each(|run| consensus.add(run, &history));
+        assert_eq!(u64::from(consensus.sweeps), 2 * (most + 5));
+        assert_eq!(consensus.told, history.told);
+    }
+}

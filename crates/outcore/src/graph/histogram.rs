@@ -5,7 +5,8 @@
 use crate::weight::Weight;
 use std::collections::BTreeMap;
 
-/// How many have a value of at least so much, and less than twice that; a bin at 0 holds nothing else.
+/// How many have a value of at least so much, and less than twice that; what is below all other bins, as zeros
+/// are, is in one at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Bin<T> {
     /// The least value: 0 or a power of two.
