@@ -174,22 +174,20 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
     };
     type Measure = (&'static str, fn(&CommunitiesReport) -> String);
     let measures: [Measure; 12] = [
-        ("modularity, at resolution 1", |found| format!("{:.6}", found.modularity)),
-        ("coverage: share of the weight inside communities", |found| {
-            format!("{:.6}", found.coverage)
-        }),
+        ("modularity", |found| format!("{:.6}", found.modularity)),
+        ("coverage", |found| format!("{:.6}", found.coverage)),
         ("code length in bits", |found| {
             found.code_length.map(|bits| format!("{bits:.6}")).unwrap_or_default()
         }),
         ("communities", |found| format_count(found.community_count)),
         ("communities of one node", |found| format_count(found.singleton_count)),
-        ("cut because they were not connected", |found| format_count(found.split_count)),
+        ("cut, as not connected", |found| format_count(found.split_count)),
         ("sweeps", |found| format_count(found.sweep_count)),
-        ("times that the edges were read", |found| format_count(found.scan_count)),
+        ("readings of the edges", |found| format_count(found.scan_count)),
         ("arcs visited by sweeps", |found| format_count(found.visited_arc_count)),
         ("levels above the graph", |found| format_count(found.level_count)),
         ("cycles over the levels", |found| format_count(found.cycle_count)),
-        ("converged: few enough nodes changed", |found| match (found.method, found.converged) {
+        ("converged", |found| match (found.method, found.converged) {
             (Method::LabelPropagation, true) => "yes".into(),
             (Method::LabelPropagation, false) => "no".into(),
             // The others end by rules of their own.
@@ -204,5 +202,7 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
     let names =
         all.iter().map(|found| if found.name.is_empty() { "value" } else { found.name.as_str() });
     let headings: Vec<&str> = std::iter::once("measure").chain(names).collect();
-    Section::new("quality", "Quality", short).table(&headings, rows.collect(), &[])
+    Section::new("quality", "Quality", short)
+        .say("", "Modularity is that of resolution 1; coverage is the share of the weight inside communities.")
+        .table(&headings, rows.collect(), &[])
 }

@@ -115,19 +115,21 @@ const HEADINGS: [&str; 6] =
 /// Sweeps of one kind that follow each other, in one row.
 fn rows(all: &[Sweep]) -> Vec<Vec<String>> {
     let kind = |sweep: &Sweep| (sweep.run, sweep.cycle, sweep.level, sweep.refines);
+    let has_runs = all.iter().any(|sweep| sweep.run > 0);
     let mut number = 1;
     let mut rows = Vec::new();
     for part in all.chunk_by(|a, b| kind(a) == kind(b)) {
         let (first, last) = (part[0], part[part.len() - 1]);
         let end = number + part.len() - 1;
         let sweeps = if end > number { format!("{number} to {end}") } else { number.to_string() };
+        let run = if has_runs { format!(", run {}", first.run) } else { String::new() };
         let moved = |sweep: Sweep| {
             let share = percent(sweep.moved_count, sweep.node_count);
             format!("{} ({share})", format_count(sweep.moved_count))
         };
         let refining = if first.refines { ", refining" } else { "" };
         rows.push(vec![
-            sweeps,
+            sweeps + &run,
             format!("{}{refining}", first.level),
             first.cycle.to_string(),
             format_count(first.node_count),
