@@ -1,10 +1,11 @@
-"""Opens the laboratory's page in a browser, wide and narrow, light and dark, and on paper (bar L7).
+"""Opens pages of the laboratory and reports of jobs in a browser: wide, narrow, light, dark and on paper (bar L7).
 
-Passes if nothing is said on the console, nothing is fetched, every chart is there and has a size, and the body does not
-scroll sideways. Writes screenshots for people to look at.
+Passes if nothing is said on the console, nothing is fetched, every chart is there and has a size, every link leads
+somewhere, and the body does not scroll sideways. Writes screenshots for people to look at.
 
     outcore lab all --quick --html page.html
-    python3 evals/lab/page.py page.html [--screenshots FOLDER]
+    outcore cluster edges.tsv -o communities.tsv --report report.html
+    python3 evals/lab/page.py page.html report.html [--screenshots FOLDER]
 
 A page with every kind of chart and names that hold markup: `OUTCORE_LAB_PAGE=page.html cargo test -p outcore-lab`.
 
@@ -14,6 +15,7 @@ Needs `pip install playwright` and Chromium (`apt-get install chromium`, or `pla
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shutil
 import sys
@@ -38,6 +40,8 @@ LOOK = """() => {
     charts: shown.filter(svg => svg.getBoundingClientRect().height > 40).length,
     smallest: Math.min(...texts),
     outside,
+    lost: [...document.querySelectorAll('a')].map(link => link.getAttribute('href'))
+      .filter(to => !to.startsWith('#') || !document.getElementById(to.slice(1))),
     overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
   };
 }"""
@@ -60,18 +64,20 @@ def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None
     if seen["charts"] and seen["smallest"] < SMALLEST_TEXT:
         found.append(f"text of {seen['smallest']:.1f} pixels in a chart")
     found += [f"text leaves its chart: {text!r}" for text in seen["outside"]]
+    found += [f"a link leads nowhere: {link!r}" for link in seen["lost"]]
     if folder:
-        page.screenshot(path=folder / f"{name}-{scheme}.png", full_page=True)
+        page.screenshot(path=folder / f"{page_path.stem}-{name}-{scheme}.png", full_page=True)
         if (name, scheme) == ("wide", "light"):
-            page.pdf(path=folder / "paper.pdf", format="A4", print_background=True)
+            page.pdf(path=folder / f"{page_path.stem}.pdf", format="A4", print_background=True)
     page.close()
-    print(f"{name} {scheme}: {seen['charts']} charts, smallest text {seen['smallest'] or 0:.1f} px, {len(found)} faults")
-    return [f"{name} {scheme}: {fault}" for fault in found]
+    of = f"{page_path.name}, {name} {scheme}"
+    print(f"{of}: {seen['charts']} charts, smallest text {seen['smallest'] or 0:.1f} px, {len(found)} faults")
+    return [f"{of}: {fault}" for fault in found]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("page", type=Path, help="what `outcore lab ... --html` wrote")
+    parser.add_argument("pages", type=Path, nargs="+", help="what `--html` of the lab or `--report` wrote")
     parser.add_argument("--screenshots", type=Path, metavar="FOLDER", help="where to put screenshots and a PDF")
     arguments = parser.parse_args()
     try:
@@ -86,9 +92,8 @@ def main() -> int:
     with sync_playwright() as playwright:
         # A container often runs as root, where Chromium has no sandbox; the page is a local file.
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name in WIDTHS:
-            for scheme in ("light", "dark"):
-                found += faults(browser, arguments.page, name, scheme, arguments.screenshots)
+        for page_path, name, scheme in itertools.product(arguments.pages, WIDTHS, ("light", "dark")):
+            found += faults(browser, page_path, name, scheme, arguments.screenshots)
         browser.close()
     for fault in found:
         print(f"FAULT {fault}", file=sys.stderr)

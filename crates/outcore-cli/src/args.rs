@@ -79,7 +79,7 @@ pub(crate) struct Cluster {
     /// .arrow or .jsonl makes it a table
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Also write what was done, as JSON
+    /// Also write what was done, as JSON; as a page to look at if the name ends in .html
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// Begin anew where the same command was stopped; without it, the job goes on from what
@@ -106,7 +106,7 @@ pub(crate) struct Build {
     /// Where to write the graph; it must not exist yet
     #[arg(short, long, value_name = "GRAPH")]
     pub(crate) output: PathBuf,
-    /// Also write what was done, as JSON
+    /// Also write what was done, as JSON; as a page to look at if the name ends in .html
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// Begin anew where the same command was stopped; without it, the job goes on from what

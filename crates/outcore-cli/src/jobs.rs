@@ -3,7 +3,7 @@
 use crate::args::{self, Input, Resources};
 use crate::labels::Labels;
 use crate::progress::Terminal;
-use crate::{input, print, profile};
+use crate::{input, page, print, profile};
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::graph::Duplicates;
 use outcore::input::TableStream;
@@ -327,8 +327,10 @@ fn check_report(
 }
 
 fn write_report(files: &Files, report: &Report, path: Option<&Path>) -> Result<()> {
+    let is_page = |path: &Path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("html"));
     match path {
         Some(path) if path == Path::new("-") => print(json(report)?.as_bytes()),
+        Some(path) if is_page(path) => files.write(path, page::html(report)?.as_bytes()),
         Some(path) => files.write(path, json(report)?.as_bytes()),
         None => Ok(()),
     }

@@ -12,6 +12,7 @@ mod jobs;
 mod lab;
 mod labels;
 mod memory;
+mod page;
 mod profile;
 mod progress;
 mod render;

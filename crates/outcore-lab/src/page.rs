@@ -2,7 +2,7 @@
 //! on paper. It carries the JSON of its reports, so that it can be read again.
 
 use crate::Effort;
-use crate::chart::{charts, escape};
+use crate::chart::{Drawing, charts, escape};
 use crate::report::{Experiment, LabReport};
 use crate::rounds::AGAIN;
 use crate::table::{Table, tables, three};
@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("page.css");
 
-/// What comes before the JSON.
-const OPENING: &str = "<script type=\"application/json\" id=\"outcore-lab\">";
+/// The name of the JSON.
+const DATA: &str = "outcore-lab";
 
 const METHOD: &str = "Every row was measured in several rounds; in each round all methods of an \
 experiment ran once, in random order, each from a file state that was proved before it (warm: all of \
@@ -22,27 +22,49 @@ round: its ratio to itself is what noise alone does.";
 
 /// The JSON in a page.
 pub(crate) fn data(page: &str) -> Option<&str> {
-    let (_, after) = page.split_once(OPENING)?;
+    let (_, after) = page.split_once(&opening(DATA))?;
     Some(after.split_once("</script>")?.0)
 }
 
-/// All reports as one page.
-pub fn html(reports: &[LabReport]) -> String {
-    let mut page = format!(
+/// What comes before JSON.
+fn opening(name: &str) -> String {
+    format!("<script type=\"application/json\" id=\"{name}\">")
+}
+
+/// A page of this look around `body`, which is HTML, with JSON inside that has a `name`.
+pub fn document(title: &str, body: &str, name: &str, json: &str) -> String {
+    let (title, opening) = (escape(title), opening(name));
+    // `<` would end the element or begin a comment; in JSON it stands in strings only.
+    let json = json.replace('<', "\\u003c");
+    format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" \
          content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
-         <title>outcore laboratory: file I/O</title>\n<link rel=\"icon\" href=\"data:,\">\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n"
+         <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n{body}{opening}{json}</script>\n</body>\n</html>\n"
+    )
+}
+
+/// A chart with its title.
+pub fn figure(page: &mut String, drawing: &Drawing) {
+    let _ = writeln!(
+        page,
+        "<figure><figcaption>{}</figcaption>{}{}</figure>",
+        escape(&drawing.title),
+        drawing.wide,
+        drawing.narrow
     );
+}
+
+/// All reports as one page.
+pub fn html(reports: &[LabReport]) -> String {
+    let mut body = String::new();
     for (number, each) in reports.iter().enumerate() {
-        report(&mut page, number, each);
+        report(&mut body, number, each);
     }
     let json = serde_json::to_string(reports).unwrap_or_else(|_| "[]".into());
-    // `<` would end the element or begin a comment; in JSON it stands in strings only.
-    let _ = write!(page, "{OPENING}{}</script>\n</body>\n</html>\n", json.replace('<', "\\u003c"));
-    page
+    document("outcore laboratory: file I/O", &body, DATA, &json)
 }
 
 fn report(page: &mut String, number: usize, report: &LabReport) {
@@ -108,28 +130,22 @@ fn experiment(page: &mut String, number: usize, experiment: &Experiment) {
     if !experiment.finding.is_empty() {
         let _ = writeln!(page, "<p class=\"finding\">{}</p>", escape(&experiment.finding));
     }
-    for drawing in charts(experiment) {
-        let _ = writeln!(
-            page,
-            "<figure><figcaption>{}</figcaption>{}{}</figure>",
-            escape(&drawing.title),
-            drawing.wide,
-            drawing.narrow
-        );
-    }
-    tables(experiment).iter().for_each(|each| table(page, each));
+    charts(experiment).iter().for_each(|drawing| figure(page, drawing));
+    // Beside the name, the state is in words.
+    tables(experiment).iter().for_each(|each| table(page, each, &[1]));
     remarks(page, experiment);
     page.push_str("</section>\n");
 }
 
-fn table(page: &mut String, table: &Table) {
+/// A table whose first column is in words, and those of `words` too; the others are numbers.
+pub fn table(page: &mut String, table: &Table, words: &[usize]) {
     page.push_str("<div class=\"scroll\" tabindex=\"0\"><table>\n");
     if !table.group.is_empty() {
         let _ = writeln!(page, "<caption>{}</caption>", escape(&table.group));
     }
     page.push_str("<thead><tr>");
     for (column, heading) in table.headings.iter().enumerate() {
-        let class = if column == 1 { " class=\"words\"" } else { "" };
+        let class = class_of(column, words);
         let _ = write!(page, "<th scope=\"col\"{class}>{}</th>", escape(heading));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
@@ -137,12 +153,16 @@ fn table(page: &mut String, table: &Table) {
         let is_again = cells.first().is_some_and(|name| name == AGAIN);
         page.push_str(if is_again { "<tr class=\"muted\">" } else { "<tr>" });
         for (column, cell) in cells.iter().enumerate() {
-            let class = if column == 1 { " class=\"words\"" } else { "" };
+            let class = class_of(column, words);
             let _ = write!(page, "<td{class}>{}</td>", escape(cell));
         }
         page.push_str("</tr>\n");
     }
     page.push_str("</tbody></table></div>\n");
+}
+
+fn class_of(column: usize, words: &[usize]) -> &'static str {
+    if words.contains(&column) { " class=\"words\"" } else { "" }
 }
 
 fn remarks(page: &mut String, experiment: &Experiment) {

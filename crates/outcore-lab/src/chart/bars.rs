@@ -1,4 +1,4 @@
-//! A bar for each row, and a span of quantiles for each row.
+//! Bars for each row, and a span of quantiles for each row.
 
 use super::{Layout, Scale, cut, escape, extent, line, open, text, upright_grid};
 use crate::report::Row;
@@ -6,6 +6,41 @@ use crate::rounds::AGAIN;
 use crate::statistics::Interval;
 use crate::table::{Column, three};
 use std::fmt::Write as _;
+
+/// Rows are so much higher for each bar beyond the first, and the bars of such rows as thick.
+const MORE: f64 = 12.0;
+const THIN: f64 = 10.0;
+
+/// A row of bars below each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BarRow {
+    /// What stands before them.
+    pub name: String,
+    /// From the top down.
+    pub bars: Vec<Bar>,
+}
+
+/// A bar.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// Its class in the style sheet.
+    pub class: &'static str,
+    /// Where it ends.
+    pub value: f64,
+    /// Its interval, if it has one.
+    pub whisker: Option<(f64, f64)>,
+    /// What stands behind it.
+    pub text: String,
+    /// What is told of it where the pointer rests.
+    pub told: String,
+}
+
+impl Bar {
+    /// The least and the largest value that is drawn.
+    fn ends(&self) -> (f64, f64) {
+        self.whisker.unwrap_or((self.value, self.value))
+    }
+}
 
 /// Where rows and axis are.
 struct Frame {
@@ -18,8 +53,8 @@ struct Frame {
 }
 
 impl Frame {
-    fn new(layout: Layout, names: &[String]) -> Self {
-        let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64;
+    fn new<'n>(layout: Layout, names: impl Iterator<Item = &'n str>) -> Self {
+        let longest = longest(names);
         match layout {
             Layout::Wide => {
                 let left = (longest * 6.9 + 14.0).clamp(90.0, 300.0);
@@ -41,6 +76,13 @@ impl Frame {
                 top: 4.0,
             },
         }
+    }
+
+    /// The same for rows of so many bars, with room for what stands behind them.
+    fn of_bars<'t>(self, count: usize, texts: impl Iterator<Item = &'t str>) -> Self {
+        let right = self.right.min(self.layout.width() - 8.0 - 6.4 * longest(texts));
+        let step = self.step + MORE * count.saturating_sub(1) as f64;
+        Self { right, step, ..self }
     }
 
     /// The same with room for a figure above each bar.
@@ -95,57 +137,84 @@ pub(super) fn intervals(
     let drawn: Vec<(&Row, Interval)> =
         rows.iter().filter_map(|row| Some((*row, finite(column.interval(row)?)?))).collect();
     let rows: Vec<&Row> = drawn.iter().map(|(row, _)| *row).collect();
-    let names = names(&rows);
-    let frame = Frame::new(layout, &names);
-    let (low, _) = extent(&drawn.iter().map(|(_, at)| at.low).collect::<Vec<_>>());
-    let (_, high) = extent(&drawn.iter().map(|(_, at)| at.high).collect::<Vec<_>>());
-    if drawn.is_empty() {
-        return None;
-    }
-    let scale = match logarithmic && low > 0.0 {
-        true => Scale::logarithmic(low / 1.5, high, frame.left, frame.right),
-        false => Scale::linear(high, frame.left, frame.right),
-    };
-    let bottom = frame.bottom(drawn.len());
-    let mut svg = open(title, layout, bottom + 38.0);
-    upright_grid(&mut svg, &scale, frame.top, bottom);
-    for (number, ((row, at), name)) in drawn.iter().zip(&names).enumerate() {
-        frame.name(&mut svg, number, name);
+    let rows = drawn.iter().zip(names(&rows)).enumerate().map(|(number, ((row, at), name))| {
         let class = match (number, row.name.as_str()) {
             (_, AGAIN) => "bar again",
             (0, _) => "bar first",
             _ => "bar",
         };
-        bar(&mut svg, class, &scale, frame.middle(number), at, name);
-    }
-    let axis = if logarithmic { ", logarithmic" } else { "" };
+        let told =
+            format!("{name}: {} ({} to {})", three(at.median), three(at.low), three(at.high));
+        let (value, whisker, text) = (at.median, Some((at.low, at.high)), three(at.median));
+        BarRow { name, bars: vec![Bar { class, value, whisker, text, told }] }
+    });
+    let rows: Vec<BarRow> = rows.collect();
     let whiskers = match layout {
-        Layout::Wide => "whiskers: 95 % intervals of the median",
-        Layout::Narrow => "whiskers: 95 %",
+        Layout::Wide => "; whiskers: 95 % intervals of the median",
+        Layout::Narrow => "; whiskers: 95 %",
     };
-    let words = format!("{}{axis}; {whiskers}", column.heading());
-    text(&mut svg, frame.left, bottom + 32.0, "axis", &words);
+    let axis = if logarithmic { ", logarithmic" } else { "" };
+    bars(title, &rows, &format!("{}{axis}{whiskers}", column.heading()), logarithmic, layout)
+}
+
+/// The chart of `rows`, with `words` below its axis; `None` if there are none.
+pub(super) fn bars(
+    title: &str,
+    rows: &[BarRow],
+    words: &str,
+    logarithmic: bool,
+    layout: Layout,
+) -> Option<String> {
+    let all = || rows.iter().flat_map(|row| &row.bars);
+    let most = rows.iter().map(|row| row.bars.len()).max()?;
+    let frame = Frame::new(layout, rows.iter().map(|row| row.name.as_str()))
+        .of_bars(most, all().map(|bar| bar.text.as_str()));
+    let (low, _) = extent(&all().map(|bar| bar.ends().0).collect::<Vec<_>>());
+    let (_, high) = extent(&all().map(|bar| bar.ends().1).collect::<Vec<_>>());
+    let scale = match logarithmic && low > 0.0 {
+        true => Scale::logarithmic(low / 1.5, high, frame.left, frame.right),
+        false => Scale::linear(high, frame.left, frame.right),
+    };
+    let bottom = frame.bottom(rows.len());
+    let mut svg = open(title, layout, bottom + 38.0);
+    upright_grid(&mut svg, &scale, frame.top, bottom);
+    let thickness = if most > 1 { THIN } else { 15.0 };
+    for (number, row) in rows.iter().enumerate() {
+        frame.name(&mut svg, number, &row.name);
+        for (below, each) in row.bars.iter().enumerate() {
+            bar(&mut svg, &scale, frame.middle(number) + MORE * below as f64, thickness, each);
+        }
+    }
+    text(&mut svg, frame.left, bottom + 32.0, "axis", words);
     Some(svg + "</svg>")
 }
 
-fn bar(svg: &mut String, class: &str, scale: &Scale, y: f64, at: &Interval, name: &str) {
-    let (begin, end) = (scale.at(0.0), scale.at(at.median));
-    let (low, high) = (scale.at(at.low), scale.at(at.high));
-    let told = format!("{name}: {} ({} to {})", three(at.median), three(at.low), three(at.high));
+fn bar(svg: &mut String, scale: &Scale, y: f64, thickness: f64, bar: &Bar) {
+    let (begin, end) = (scale.at(0.0), scale.at(bar.value));
     let _ = write!(
         svg,
-        "<g><title>{}</title><rect class=\"{class}\" x=\"{begin:.1}\" y=\"{:.1}\" \
-         width=\"{:.1}\" height=\"15\" rx=\"2\"/>",
-        escape(&told),
-        y - 7.5,
+        "<g><title>{}</title><rect class=\"{}\" x=\"{begin:.1}\" y=\"{:.1}\" \
+         width=\"{:.1}\" height=\"{thickness}\" rx=\"2\"/>",
+        escape(&bar.told),
+        bar.class,
+        y - thickness / 2.0,
         (end - begin).max(1.0),
     );
-    line(svg, "whisker", (low, y), (high, y));
-    for x in [low, high] {
-        line(svg, "whisker", (x, y - 4.0), (x, y + 4.0));
+    let mut right = end;
+    if let Some((low, high)) = bar.whisker {
+        let (low, high) = (scale.at(low), scale.at(high));
+        right = end.max(high);
+        line(svg, "whisker", (low, y), (high, y));
+        for x in [low, high] {
+            line(svg, "whisker", (x, y - 4.0), (x, y + 4.0));
+        }
     }
-    text(svg, high.max(end) + 6.0, y + 4.0, "value", &three(at.median));
+    text(svg, right + 6.0, y + 4.0, "value", &bar.text);
     svg.push_str("</g>");
+}
+
+fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> f64 {
+    texts.map(|text| text.chars().count()).max().unwrap_or(0) as f64
 }
 
 fn finite(interval: Interval) -> Option<Interval> {
@@ -167,7 +236,7 @@ pub(super) fn quantiles(title: &str, rows: &[&Row], layout: Layout) -> Option<St
     }
     let rows: Vec<&Row> = drawn.iter().map(|(row, _)| *row).collect();
     let names = names(&rows);
-    let frame = Frame::new(layout, &names).roomy();
+    let frame = Frame::new(layout, names.iter().map(String::as_str)).roomy();
     let all: Vec<f64> =
         drawn.iter().flat_map(|(_, at)| at.clone()).map(|value| value.max(1e-3)).collect();
     let (low, high) = extent(&all);

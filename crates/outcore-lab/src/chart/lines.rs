@@ -10,9 +10,35 @@ use std::fmt::Write as _;
 /// Lines have as many colors; further ones take turns.
 const COLORS: usize = 8;
 
-struct Series {
-    name: String,
-    points: Vec<(f64, Interval)>,
+/// A line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// What stands at its end.
+    pub name: String,
+    /// From left to right.
+    pub points: Vec<Point>,
+}
+
+/// A place on a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// How far to the right, above 0.
+    pub x: f64,
+    /// How high, as what is known of it.
+    pub at: Interval,
+    /// What is told of it where the pointer rests.
+    pub told: String,
+}
+
+/// What the axes of lines are.
+#[derive(Debug, Clone, Copy)]
+pub struct Axes<'a> {
+    /// Below the chart.
+    pub x: &'a str,
+    /// Above it.
+    pub y: &'a str,
+    /// Whether the upright axis is logarithmic in any case; else only if it takes that to see the low points.
+    pub logarithmic: bool,
 }
 
 struct Plot {
@@ -34,11 +60,22 @@ pub(super) fn lines(
     layout: Layout,
 ) -> Option<String> {
     let (series, level) = split(rows, column);
-    let plot = Plot::new(layout, &series, &level)?;
+    draw(title, &series, &level, Axes { x, y: column.heading(), logarithmic: false }, layout)
+}
+
+/// The chart of `series`, and of levels with their names; `None` if there is no point.
+pub(super) fn draw(
+    title: &str,
+    series: &[Series],
+    level: &[(String, Interval)],
+    axes: Axes<'_>,
+    layout: Layout,
+) -> Option<String> {
+    let plot = Plot::new(layout, series, level, axes.logarithmic)?;
     let legend = if layout == Layout::Narrow { series.len() as f64 * 18.0 } else { 0.0 };
     let mut svg = open(title, layout, plot.bottom + 42.0 + legend);
-    plot.grid(&mut svg, &series, x.contains("byte") || x.contains("size"));
-    for (name, at) in &level {
+    plot.grid(&mut svg, series, axes.x.contains("byte") || axes.x.contains("transfer"));
+    for (name, at) in level {
         let y = plot.y.at(at.median);
         line(&mut svg, "level", (plot.left, y), (plot.right, y));
         let below = if y < plot.top + 16.0 { 14.0 } else { -4.0 };
@@ -47,9 +84,9 @@ pub(super) fn lines(
     for (number, each) in series.iter().enumerate() {
         plot.series(&mut svg, number % COLORS, each);
     }
-    plot.names(&mut svg, &series);
-    text(&mut svg, plot.left, plot.top - 10.0, "axis", column.heading());
-    text(&mut svg, plot.right, plot.bottom + 34.0, "axis end", x);
+    plot.names(&mut svg, series);
+    text(&mut svg, plot.left, plot.top - 10.0, "axis", axes.y);
+    text(&mut svg, plot.right, plot.bottom + 34.0, "axis end", axes.x);
     Some(svg + "</svg>")
 }
 
@@ -64,28 +101,35 @@ fn split(rows: &[&Row], column: Column) -> (Vec<Series>, Vec<(String, Interval)>
         match &row.point {
             None => level.push((row.name.clone(), at)),
             Some((name, x)) if *x > 0.0 => {
+                let told = format!("{name}, {}: {}", size_text(*x), three(at.median));
+                let point = Point { x: *x, at, told };
                 match series.iter_mut().find(|each| each.name == *name) {
-                    Some(each) => each.points.push((*x, at)),
-                    None => series.push(Series { name: name.clone(), points: vec![(*x, at)] }),
+                    Some(each) => each.points.push(point),
+                    None => series.push(Series { name: name.clone(), points: vec![point] }),
                 }
             }
             Some(_) => {}
         }
     }
     for each in &mut series {
-        each.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        each.points.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
     (series, level)
 }
 
 impl Plot {
-    fn new(layout: Layout, series: &[Series], level: &[(String, Interval)]) -> Option<Self> {
+    fn new(
+        layout: Layout,
+        series: &[Series],
+        level: &[(String, Interval)],
+        logarithmic: bool,
+    ) -> Option<Self> {
         let points = || series.iter().flat_map(|each| &each.points);
-        let (x_low, x_high) = extent(&points().map(|(x, _)| *x).collect::<Vec<_>>());
+        let (x_low, x_high) = extent(&points().map(|point| point.x).collect::<Vec<_>>());
         if x_low > x_high {
             return None;
         }
-        let all = || points().map(|(_, at)| at).chain(level.iter().map(|(_, at)| at));
+        let all = || points().map(|point| &point.at).chain(level.iter().map(|(_, at)| at));
         let (y_low, _) = extent(&all().map(|at| at.low).collect::<Vec<_>>());
         let (_, y_high) = extent(&all().map(|at| at.high).collect::<Vec<_>>());
         let (left, top) = (52.0, 28.0);
@@ -93,7 +137,7 @@ impl Plot {
             Layout::Wide => (layout.width() - 170.0, 330.0),
             Layout::Narrow => (layout.width() - 12.0, 250.0),
         };
-        let y = match y_low > 0.0 && y_high > 30.0 * y_low {
+        let y = match y_low > 0.0 && (logarithmic || y_high > 30.0 * y_low) {
             true => Scale::logarithmic(y_low, y_high, bottom, top),
             false => Scale::linear(y_high, bottom, top),
         };
@@ -108,7 +152,7 @@ impl Plot {
             text(svg, self.left - 6.0, y + 4.0, "tick end", &scale::short(tick));
         }
         let mut sizes: Vec<f64> =
-            series.iter().flat_map(|each| each.points.iter().map(|(x, _)| *x)).collect();
+            series.iter().flat_map(|each| each.points.iter().map(|point| point.x)).collect();
         sizes.sort_by(f64::total_cmp);
         sizes.dedup();
         let room = if self.layout == Layout::Wide { 46.0 } else { 40.0 };
@@ -127,25 +171,24 @@ impl Plot {
 
     fn series(&self, svg: &mut String, color: usize, series: &Series) {
         let place = |x: f64, y: f64| format!("{:.1},{:.1}", self.x.at(x), self.y.at(y));
-        let upper = series.points.iter().map(|(x, at)| place(*x, at.high));
-        let lower = series.points.iter().rev().map(|(x, at)| place(*x, at.low));
+        let upper = series.points.iter().map(|point| place(point.x, point.at.high));
+        let lower = series.points.iter().rev().map(|point| place(point.x, point.at.low));
         let ribbon = upper.chain(lower).collect::<Vec<_>>().join(" ");
         let middle: Vec<String> =
-            series.points.iter().map(|(x, at)| place(*x, at.median)).collect();
+            series.points.iter().map(|point| place(point.x, point.at.median)).collect();
         let _ = write!(
             svg,
             "<polygon class=\"ribbon f{color}\" points=\"{ribbon}\"/>\
              <polyline class=\"line c{color}\" points=\"{}\"/>",
             middle.join(" ")
         );
-        for (x, at) in &series.points {
-            let told = format!("{}, {}: {}", series.name, size_text(*x), three(at.median));
+        for point in &series.points {
             let _ = write!(
                 svg,
                 "<circle class=\"f{color}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"><title>{}</title></circle>",
-                self.x.at(*x),
-                self.y.at(at.median),
-                escape(&told)
+                self.x.at(point.x),
+                self.y.at(point.at.median),
+                escape(&point.told)
             );
         }
     }
@@ -161,7 +204,8 @@ impl Plot {
             }
             return;
         }
-        let end = |each: &Series| each.points.last().map_or(0.0, |(_, at)| self.y.at(at.median));
+        let end =
+            |each: &Series| each.points.last().map_or(0.0, |point| self.y.at(point.at.median));
         let mut order: Vec<usize> = (0..series.len()).collect();
         order.sort_by(|a, b| end(&series[*a]).total_cmp(&end(&series[*b])));
         // From the top down each name keeps its distance; what that pushes out is pushed back up.
@@ -177,7 +221,7 @@ impl Plot {
         }
         for (&number, place) in order.iter().zip(&places) {
             let each = &series[number];
-            let from = each.points.last().map_or(self.right, |(x, _)| self.x.at(*x));
+            let from = each.points.last().map_or(self.right, |point| self.x.at(point.x));
             let class = format!("leader c{}", number % COLORS);
             line(svg, &class, (from + 4.0, end(each)), (self.right + 10.0, *place));
             let class = format!("label t{}", number % COLORS);

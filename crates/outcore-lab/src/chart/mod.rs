@@ -1,15 +1,19 @@
-//! Charts as SVG: bars with intervals, lines over sizes, quantiles of single operations.
+//! Charts as SVG: bars with intervals, lines over sizes, columns, quantiles of single operations.
 //!
 //! Each is drawn twice, for a wide and for a narrow page, so that text keeps its size. Colors are
 //! classes of the page's style sheet.
 
 mod bars;
+mod columns;
 mod lines;
 mod scale;
 
 use crate::report::{Chart, Experiment, Row};
 use crate::rounds::AGAIN;
 use crate::table::Column;
+pub use bars::{Bar, BarRow};
+pub use columns::{Around, Upright};
+pub use lines::{Axes, Point, Series};
 use scale::Scale;
 use std::fmt::Write as _;
 
@@ -75,6 +79,21 @@ pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
         drawings.extend(drawing(&title, |layout| bars::quantiles(&title, &timed, layout)));
     }
     drawings
+}
+
+/// Rows of bars, with `words` below the axis; `None` if there are none.
+pub fn bars(title: &str, rows: &[BarRow], words: &str, logarithmic: bool) -> Option<Drawing> {
+    drawing(title, |layout| bars::bars(title, rows, words, logarithmic, layout))
+}
+
+/// Columns; `None` if none has a height.
+pub fn columns(title: &str, columns: &[Upright], around: Around<'_>) -> Option<Drawing> {
+    drawing(title, |layout| columns::columns(title, columns, around, layout))
+}
+
+/// Lines; `None` if there is no point.
+pub fn lines(title: &str, series: &[Series], axes: Axes<'_>) -> Option<Drawing> {
+    drawing(title, |layout| lines::draw(title, series, &[], axes, layout))
 }
 
 fn drawing(title: &str, draw: impl Fn(Layout) -> Option<String>) -> Option<Drawing> {
@@ -147,7 +166,7 @@ fn cut(words: &str, most: usize) -> String {
 
 /// Text for HTML and SVG, in elements and in quoted attributes. Control characters have no place in
 /// either.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for mark in text.chars() {
         match mark {

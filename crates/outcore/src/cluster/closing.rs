@@ -5,12 +5,13 @@ use super::bits::Bits;
 use super::cache::BlockSource;
 use super::connect::{Closing, Pieces, block_sums, split_count};
 use super::hierarchy::Grouping;
+use super::history::History;
 use super::logarithm::plogp;
 use super::number::{SizeCount, number};
 use super::parallel::PerThread;
 use super::table::Sum;
 use super::tally::Tally;
-use super::{Communities, History, Job, Labels, Method};
+use super::{Communities, Job, Labels, Method};
 use crate::error::Result;
 use crate::progress::{Event, tell};
 
@@ -163,6 +164,7 @@ impl Numbered {
             scans: scans + self.history.scans,
             cycles: self.history.cycles,
             levels: self.history.levels,
+            sweeps_told: self.history.told,
             converged: self.history.converged,
             last_moved: self.history.last_moved,
             arcs_visited: self.history.arcs,

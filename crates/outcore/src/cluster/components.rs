@@ -59,6 +59,7 @@ impl Job<'_> {
             scans: source.scans(),
             cycles: 0,
             levels: 0,
+            sweeps_told: Vec::new(),
             converged: true,
             last_moved: 0,
             arcs_visited: 0,

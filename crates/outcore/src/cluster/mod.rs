@@ -22,6 +22,7 @@ mod cost;
 mod groups;
 mod hash;
 mod hierarchy;
+mod history;
 mod intervals;
 mod label_propagation;
 mod labels;
@@ -59,6 +60,7 @@ mod votes;
 pub(crate) use cache::BlockSource;
 pub(crate) use connect::{Pieces, split_count};
 pub use hierarchy::Grouping;
+pub use history::{SWEEPS_TOLD, Sweep};
 pub use labels::{LabelScan, Labels};
 pub use memory::ClusterMemory;
 pub use number::SizeCount;
@@ -258,6 +260,8 @@ pub struct Communities {
     pub cycles: u32,
     /// Levels above the graph.
     pub levels: u64,
+    /// The first of the sweeps, [`SWEEPS_TOLD`] at most, those of an earlier process among them.
+    pub sweeps_told: Vec<Sweep>,
     /// Whether the sweeps ended because few enough nodes changed.
     pub converged: bool,
     /// Nodes that changed in the last sweep.
@@ -384,21 +388,6 @@ fn cluster_within(
     };
     tell(observer, Event::End { summary: &summary(&all) })?;
     Ok(all)
-}
-
-/// How the sweeps went.
-#[derive(Debug, Clone, Copy, Default, serde::Serialize, serde::Deserialize)]
-struct History {
-    sweeps: u32,
-    /// Those of an earlier process.
-    resumed_sweeps: u32,
-    cycles: u32,
-    levels: u64,
-    converged: bool,
-    last_moved: u64,
-    arcs: u64,
-    /// Scans beside those of the last source of blocks.
-    scans: u64,
 }
 
 #[derive(Clone, Copy)]

@@ -15,6 +15,7 @@ use super::bits::Bits;
 use super::cache::BlockSource;
 use super::cap::Capped;
 use super::closing::Outcome;
+use super::history::History;
 use super::label_propagation::InsideWeight;
 use super::memory::ClusterMemory;
 use super::options::{AttenuationRule, Consensus, PropagationOptions, Seeding};
@@ -23,7 +24,7 @@ use super::start::{FirstLabels, Given, Start};
 use super::sweep::{Nodes, Swept, Workshop, sweep_block};
 use super::table::Sum;
 use super::votes::{Ballot, Rules, Votes};
-use super::{ClusterOptions, Communities, History, Job, Method, SWEEPS};
+use super::{ClusterOptions, Communities, Job, Method, SWEEPS};
 use crate::error::Result;
 use crate::graph::{Block, Graph, SEGMENT_ARCS};
 use crate::io::reserve_large_pages;
@@ -303,7 +304,7 @@ impl Job<'_> {
         let (runs, held) = self.advance::<S>(&mut source, &sets, start, Some(saves))?;
         let mut before = History { scans: source.scans(), ..History::default() };
         drop(source);
-        runs.iter().for_each(|run| before.add(&run.history));
+        (0..).zip(&runs).for_each(|(run, outcome)| before.add(run, &outcome.history));
         let again = Start::again(runs[0].labels.clone(), held, self.most());
         let labelings = runs.into_iter().map(|run| run.labels).collect();
         let (mut outcomes, held) = {
@@ -316,7 +317,8 @@ impl Job<'_> {
             before.scans += source.scans();
             advanced
         };
-        outcomes[0].history.add(&before);
+        before.add(consensus.runs, &outcomes[0].history);
+        outcomes[0].history = before;
         let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
         let mut found = self.finish_all::<S>(&mut source, outcomes, held.as_ref())?;
         Ok(found.remove(0))
@@ -416,7 +418,8 @@ impl Job<'_> {
         mut saves: Option<&mut Saves>,
     ) -> Result<Vec<History>> {
         let directed = self.graph.is_directed();
-        let nodes = self.graph.node_count() as f64;
+        let count = self.graph.node_count();
+        let nodes = count as f64;
         let enough = self.options.tolerance * nodes;
         let mut workshop = Workshop::<S>::new(
             self.graph.max_degree(),
@@ -461,7 +464,7 @@ impl Job<'_> {
                 },
             )?;
             let moving = histories.iter_mut().zip(&swept).zip(&going).filter(|(_, going)| **going);
-            moving.for_each(|((history, swept), _)| history.learn(swept, number, enough));
+            moving.for_each(|((history, swept), _)| history.learn(swept, count, enough));
             let moved = swept.iter().map(|swept| swept.moved).sum();
             let text =
                 format!("sweep {number}: {} changed", format_counted(moved, "node", "nodes"));
@@ -475,28 +478,6 @@ impl Job<'_> {
             }
         }
         Ok(sweeping.histories)
-    }
-}
-
-impl History {
-    /// Goes on from sweeps of an earlier process.
-    pub(super) fn resume(&mut self) {
-        self.resumed_sweeps = self.sweeps;
-    }
-
-    pub(super) fn learn(&mut self, swept: &Swept, number: u32, enough: f64) {
-        self.sweeps = number;
-        self.arcs += swept.arcs;
-        self.last_moved = swept.moved;
-        self.converged = swept.moved == 0 || swept.moved as f64 <= enough;
-    }
-
-    /// Adds what was done before.
-    fn add(&mut self, other: &Self) {
-        self.sweeps += other.sweeps;
-        self.resumed_sweeps += other.resumed_sweeps;
-        self.arcs += other.arcs;
-        self.scans += other.scans;
     }
 }
 

@@ -3,6 +3,7 @@
 use super::cache::BlockSource;
 use super::closing::Outcome;
 use super::hash::mix;
+use super::history::History;
 use super::oracle::Oracle;
 use super::*;
 use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter};

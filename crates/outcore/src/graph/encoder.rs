@@ -2,6 +2,7 @@
 
 use super::Limits;
 use super::codec::{ArcEncoder, Scale, put_list};
+use super::histogram::Histograms;
 use super::index::{IndexedWriter, Sealed};
 use super::writer::RawBlock;
 use crate::error::Result;
@@ -27,7 +28,15 @@ pub(super) struct Totals {
     pub(super) weight_total: f64,
     pub(super) max_degree: u64,
     pub(super) is_weighted: bool,
+    pub(super) histograms: Histograms,
     pub(super) sealed: Sealed,
+}
+
+impl Totals {
+    fn add_degree(&mut self, degree: u64) {
+        self.max_degree = self.max_degree.max(degree);
+        self.histograms.add_degree(degree);
+    }
 }
 
 /// A hub whose segments are being written.
@@ -58,6 +67,7 @@ impl Encoder {
             weight_total: 0.0,
             max_degree: 0,
             is_weighted: false,
+            histograms: Histograms::default(),
             sealed: Sealed { bytes: 0, checksum: 0 },
         };
         Self {
@@ -91,7 +101,7 @@ impl Encoder {
                 arcs.put(first_node + local as u32, targets, codes, &mut self.body);
             }
             self.lengths.push((self.body.len() - start) as u32);
-            self.totals.max_degree = self.totals.max_degree.max(u64::from(degree));
+            self.totals.add_degree(degree.into());
         }
         self.head.clear();
         self.head.push(scale.scheme().to_byte());
@@ -129,7 +139,7 @@ impl Encoder {
         hub.arc_count += raw.targets.len() as u64;
         hub.loop_code = hub.loop_code.or(raw.loops.first().map(|&(_, code)| code));
         if is_last {
-            self.totals.max_degree = self.totals.max_degree.max(hub.arc_count);
+            self.totals.add_degree(hub.arc_count);
             let mut directory =
                 vec![u8::from(hub.is_weighted), u8::from(hub.loop_code.is_some()), 0, 0];
             directory.extend(hub.loop_code.unwrap_or(0).to_le_bytes());
@@ -148,10 +158,16 @@ impl Encoder {
         totals.arc_count += raw.targets.len() as u64;
         totals.loop_count += raw.loops.len() as u64;
         let is_other = |code: u32| code != Weight::ONE.code();
-        totals.is_weighted |= raw.loops.iter().any(|&(_, code)| is_other(code))
-            || raw.weights.iter().any(|&code| is_other(code));
+        let differs = raw.weights.iter().any(|&code| is_other(code));
+        totals.is_weighted |= differs || raw.loops.iter().any(|&(_, code)| is_other(code));
+        if !differs {
+            totals.histograms.add_ones(raw.weights.len() as u64);
+        }
         for &code in &raw.weights {
             totals.weight_total += Weight::from_code(code).value();
+            if differs {
+                totals.histograms.add_weight(code);
+            }
         }
     }
 

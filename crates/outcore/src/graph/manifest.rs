@@ -2,17 +2,19 @@
 
 use super::Limits;
 use super::encoder::Totals;
+use super::histogram::{degree_bins, weight_bins};
 use super::index::{Sealed, VERSION};
 use super::writer::{Duplicates, GraphOptions, GraphSummary};
 use crate::error::{Error, Result};
 use crate::io::Files;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 const FORMAT: &str = "outcore-graph";
 /// More than any manifest takes.
-const BYTES_MAX: u64 = 64 << 10;
+const BYTES_MAX: u64 = 256 << 10;
 
 /// What every version has.
 #[derive(Deserialize)]
@@ -44,6 +46,12 @@ pub(super) struct Manifest {
     pub(super) segment_arcs: u64,
     arcs_bytes: u64,
     arcs_checksum: String,
+    /// Nodes by the least degree of their bin. Older graphs have none of these counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) degrees: BTreeMap<u64, u64>,
+    /// Arcs by the power of two that their weight is at least.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) weight_powers: BTreeMap<i32, u64>,
     pub(super) checksum: String,
 }
 
@@ -77,6 +85,8 @@ impl Manifest {
             segment_arcs: limits.segment_arcs as u64,
             arcs_bytes: totals.sealed.bytes,
             arcs_checksum: format!("{:016x}", totals.sealed.checksum),
+            degrees: totals.histograms.degrees(),
+            weight_powers: totals.histograms.weights(),
             checksum: String::new(),
         };
         manifest.checksum = manifest.own_checksum();
@@ -105,6 +115,12 @@ impl Manifest {
             combined_count: self.combined_count,
             weight_total: self.weight_total,
             max_degree: self.max_degree,
+            is_directed: self.directed,
+            is_weighted: self.weighted,
+            duplicates: self.duplicates,
+            loops_kept: self.loops_kept,
+            degrees: degree_bins(&self.degrees),
+            weights: weight_bins(&self.weight_powers),
             bytes,
         }
     }

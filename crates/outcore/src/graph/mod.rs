@@ -23,6 +23,7 @@ mod arc;
 mod block;
 mod codec;
 mod encoder;
+mod histogram;
 mod index;
 mod manifest;
 mod names;
@@ -36,6 +37,7 @@ mod writer;
 
 pub use arc::InputOrder;
 pub use block::{ArcScratch, Block, SEGMENT_ARCS};
+pub use histogram::{Bin, bins};
 pub use index::BlockEntry;
 pub use names::{NameScan, Names, NamesSummary, NamesWriter};
 pub use reader::{BlockScan, Graph};

@@ -8,6 +8,7 @@ use super::index::{BlockEntry, read_index};
 use super::manifest::Manifest;
 use super::names::{NameScan, Names};
 use super::view::View;
+use super::writer::GraphSummary;
 use super::{ARCS_MAGIC, BLOCK_NODES, arcs_path, manifest_path, names_path};
 use crate::error::{Error, Result};
 use crate::io::{Files, Mode, ReadAhead, StoredFile};
@@ -66,6 +67,8 @@ pub struct Graph {
     directory: PathBuf,
     manifest: Manifest,
     shared: Arc<Shared>,
+    /// Bytes of `arcs` and `graph.json`.
+    arc_bytes: u64,
     bytes_on_disk: u64,
 }
 
@@ -109,9 +112,14 @@ impl Graph {
             block_arcs: manifest.block_arcs,
             view: None,
         });
-        let bytes_on_disk = manifest_bytes + sealed.bytes + names;
+        let arc_bytes = manifest_bytes + sealed.bytes;
+        let bytes_on_disk = arc_bytes + names;
         let directory = directory.to_path_buf();
-        Ok(Self { files: files.clone(), directory, manifest, shared, bytes_on_disk })
+        Ok(Self { files: files.clone(), directory, manifest, shared, arc_bytes, bytes_on_disk })
+    }
+
+    pub(super) fn manifest(&self) -> &Manifest {
+        &self.manifest
     }
 
     pub(super) fn shared(&self) -> &Arc<Shared> {
@@ -136,6 +144,11 @@ impl Graph {
     /// Where it lies.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// What its writer told of it; a view changes nothing of that.
+    pub fn summary(&self) -> GraphSummary {
+        self.manifest.summary(self.arc_bytes)
     }
 
     /// Nodes.

@@ -56,6 +56,32 @@ fn write_names(files: &Files, names: &[Vec<u8>], block_bytes: usize) -> Result<N
     writer.finish()
 }
 
+/// Whether the bins of degrees and weights are those of `arcs`, counted one by one.
+fn is_distributed(summary: &GraphSummary, arcs: &[(u32, u32, u32)]) -> bool {
+    let degree = |node: u32| arcs.iter().filter(|arc| arc.0 == node).count() as u64;
+    let degrees: Vec<u64> = (0..summary.node_count as u32).map(degree).collect();
+    let holds = |bin: &Bin<u64>, degree: u64| match bin.at_least {
+        0 => degree == 0,
+        least => (least..2 * least).contains(&degree),
+    };
+    let weighs = |bin: &Bin<f64>, code: u32| {
+        let weight = Weight::from_code(code).value();
+        // Twice the largest power is infinite.
+        (bin.at_least..2.0 * bin.at_least).contains(&weight)
+            || bin.at_least == 0.0 && weight < f64::MIN_POSITIVE
+    };
+    let are_right = summary.degrees.iter().all(|bin| {
+        bin.count > 0 && bin.count == degrees.iter().filter(|&&d| holds(bin, d)).count() as u64
+    });
+    are_right
+        && summary.degrees.iter().map(|bin| bin.count).sum::<u64>() == summary.node_count
+        && summary.weights.iter().map(|bin| bin.count).sum::<u64>() == summary.arc_count
+        && summary.weights.iter().all(|bin| {
+            bin.count > 0
+                && bin.count == arcs.iter().filter(|arc| weighs(bin, arc.2)).count() as u64
+        })
+}
+
 /// Reads and verifies everything, and checks what blocks say of themselves.
 fn read(files: &Files) -> Result<Content> {
     let graph = Graph::open(files, Path::new(PATH))?;
@@ -197,6 +223,8 @@ proptest! {
         prop_assert_eq!(summary.combined_count, (arcs.len() - kept) as u64);
         prop_assert_eq!(summary.weight_total, total.min(f64::MAX));
         prop_assert_eq!(summary.bytes, graph.bytes_on_disk());
+        prop_assert_eq!(&graph.summary(), &summary);
+        prop_assert!(is_distributed(&summary, &expected.arcs));
         let is_other = |weight: f64| weight != 1.0;
         let is_weighted = expected.arcs.iter().any(|arc| is_other(Weight::from_code(arc.2).value()))
             || expected.loops.iter().any(|&(_, weight)| is_other(weight));

@@ -2,6 +2,7 @@
 
 use super::arcs_path;
 use super::block::{ArcScratch, Block};
+use super::histogram::Histograms;
 use super::reader::Graph;
 use crate::error::{Error, Result};
 use crate::progress::{Event, Observer, Stage, tell};
@@ -19,6 +20,7 @@ struct Sums {
     max_degree: u64,
     weight_total: f64,
     is_weighted: bool,
+    histograms: Histograms,
     /// Sum over arcs up minus sum over arcs down of a hash of the edge: 0 if all come in pairs.
     balance: u64,
 }
@@ -65,6 +67,13 @@ impl Graph {
         Error::corrupt(&arcs_path(self.directory()), message)
     }
 
+    /// Whether degrees and weights are those that `graph.json` counts, if it does.
+    fn is_distributed_as(&self, found: &Histograms) -> bool {
+        let counted = self.manifest();
+        let has_none = counted.degrees.is_empty() && counted.weight_powers.is_empty();
+        has_none || counted.degrees == found.degrees() && counted.weight_powers == found.weights()
+    }
+
     fn compare(&self, sums: &Sums) -> Result<()> {
         let edges = if self.is_directed() { sums.arc_count } else { sums.arc_count / 2 };
         let is_same = sums.arc_count == self.arc_count()
@@ -72,7 +81,8 @@ impl Graph {
             && sums.loop_count == self.loop_count()
             && sums.max_degree == self.max_degree()
             && sums.weight_total.min(f64::MAX) == self.weight_total()
-            && sums.is_weighted == self.is_weighted();
+            && sums.is_weighted == self.is_weighted()
+            && self.is_distributed_as(&sums.histograms);
         if !is_same {
             return Err(self.corrupt("its arcs contradict the counts in `graph.json`"));
         }
@@ -98,6 +108,7 @@ impl Sums {
                     previous = Some(target);
                     self.is_weighted |= code != one;
                     self.weight_total += Weight::from_code(code).value();
+                    self.histograms.add_weight(code);
                     self.balance = self.balance.wrapping_add(signed_hash(node, target, code));
                 }
             })?;
@@ -106,6 +117,7 @@ impl Sums {
             }
             self.arc_count += count;
             self.max_degree = self.max_degree.max(count);
+            self.histograms.add_degree(count);
         }
         for &(local, code) in block.loops() {
             if !is_weight(code) {

@@ -11,6 +11,7 @@
 //! outgrows a block is handed over as it comes, and becomes a hub block.
 
 use super::encoder::{Encoder, Totals, Work};
+use super::histogram::Bin;
 use super::index::{IndexedWriter, too_many_nodes};
 use super::manifest::Manifest;
 use super::{ARCS_MAGIC, Limits, arcs_path, manifest_path};
@@ -67,7 +68,7 @@ pub struct GraphOptions {
     pub keep_loops: bool,
 }
 
-/// What [`GraphWriter::finish`] wrote.
+/// What [`GraphWriter::finish`] wrote, or [`Graph::summary`](super::Graph::summary) found.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct GraphSummary {
     /// Nodes.
@@ -86,6 +87,19 @@ pub struct GraphSummary {
     pub weight_total: f64,
     /// The most arcs of a node, loops not counted.
     pub max_degree: u64,
+    /// Whether an arc may lack its opposite.
+    pub is_directed: bool,
+    /// Whether any weight is not 1.
+    pub is_weighted: bool,
+    /// What became of arcs with the same source and target.
+    pub duplicates: Duplicates,
+    /// Whether loops were kept.
+    pub loops_kept: bool,
+    /// Nodes by degree: the arcs that stand at them, loops not counted. Jobs put directed edges to the node
+    /// that they point to. Empty for a graph that was written before this was counted.
+    pub degrees: Vec<Bin<u64>>,
+    /// Arcs by weight, loops not counted. Empty as `degrees` is.
+    pub weights: Vec<Bin<f64>>,
     /// Bytes of `arcs` and `graph.json`.
     pub bytes: u64,
 }

@@ -44,6 +44,7 @@ use crate::plan::{Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
 use present::Telling;
+use report::Warned;
 use resume::{GRAPH, Left, bytes_in};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -177,6 +178,10 @@ impl<'a> Job<'a> {
             predicted_read_bytes: foretold.map(|row| row.read_bytes),
             write_bytes: counters.write_bytes() - written,
             predicted_write_bytes: foretold.map(|row| row.write_bytes),
+            peak_memory_bytes: peak_memory_bytes(),
+            predicted_memory_bytes: foretold
+                .zip(plan)
+                .map(|(row, plan)| row.memory_bytes + plan.program_bytes),
             summary,
         };
         tell(self.observer, Event::End { summary: &row.summary })?;
@@ -202,7 +207,13 @@ impl<'a> Job<'a> {
         manifest.write(self.files, directory)
     }
 
-    fn finish(mut self) -> Report {
+    fn finish(mut self, rejects: Option<&Path>) -> Report {
+        self.report.rejects = rejects.map(|path| path.display().to_string());
+        if let Some((manifest, _)) = self.manifest.take() {
+            self.report.job = manifest.job;
+            self.report.inputs = manifest.inputs.into_iter().map(|input| input.path).collect();
+            self.report.output = manifest.result;
+        }
         self.report.seconds = self.start.elapsed().as_secs_f64();
         self.report.peak_memory_bytes = peak_memory_bytes();
         self.report.read_bytes = self.files.counters().read_bytes();
@@ -272,6 +283,7 @@ impl<'a> Job<'a> {
         telling: &Telling<'_>,
         scratch: &Scratch,
     ) -> Result<()> {
+        self.report.graph.get_or_insert_with(|| graph.summary());
         let earlier = self.read_earlier(graph, telling, scratch)?;
         let given = self.read_given(graph, &options.propagation, scratch.path())?;
         let all = self.find(graph, options, given, scratch)?;
@@ -386,16 +398,18 @@ pub fn build(
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
     }
-    in_pool(options.limits, || {
-        let mut job = Job::new(files, observer, options.limits);
+    let heard = &Warned::new(observer);
+    let built = in_pool(options.limits, || {
+        let mut job = Job::new(files, heard, options.limits);
         let (inputs, part) = (options.input.all_paths(), &part_of(graph));
         let _place = hold_place(files, &options.work_dir, graph)?;
         let (scratch, left) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
         let built = job.build(options, left, &scratch, part);
         let built = built.and_then(|()| files.publish_new(part, graph));
         job.end(scratch, options, part, built)?;
-        Ok(job.finish())
-    })
+        Ok(job.finish(options.input.rejects.as_deref()))
+    })?;
+    Ok(Report { warnings: heard.texts(), ..built })
 }
 
 /// Removes the temporary files of a job that was killed when its graph had just got its name.
@@ -466,20 +480,21 @@ pub fn cluster_and_present(
     let telling = &Telling::new(files, options, present, output)?;
     telling.check(files, source)?;
     given::check(files, &options.propagation)?;
-    match source {
+    let heard = &Warned::new(observer);
+    let done = match source {
         Source::Graph { path, limits, work_dir, restart } => {
             limits.check()?;
             let files = &limits.tuned(files);
             let graph = Graph::open(files, path)?;
             in_pool(*limits, || {
-                let mut job = Job::new(files, observer, *limits);
+                let mut job = Job::new(files, heard, *limits);
                 let inputs = std::iter::once(path).chain(options.propagation.files());
                 let inputs = inputs.chain(&present.earlier);
                 let kept: &[&str] = if *restart { &[] } else { &[SAVED] };
                 let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output, kept)?;
                 let done = job.cluster(&graph, options, telling, &scratch);
                 job.end_sweeps(scratch, output, done)?;
-                Ok(job.finish())
+                Ok(job.finish(None))
             })
         }
         Source::Edges(edges) => in_pool(edges.limits, || {
@@ -487,7 +502,7 @@ pub fn cluster_and_present(
             telling.check_lines(files)?;
             given::check_lines(files, &options.propagation)?;
             let files = &edges.limits.tuned(files);
-            let mut job = Job::new(files, observer, edges.limits);
+            let mut job = Job::new(files, heard, edges.limits);
             job.clustering = Some(options);
             let inputs = edges.input.all_paths().chain(options.propagation.files());
             let inputs = inputs.chain(&present.earlier);
@@ -500,7 +515,8 @@ pub fn cluster_and_present(
                 job.cluster(&graph, options, telling, &scratch)
             });
             job.end(scratch, edges, &directory, done)?;
-            Ok(job.finish())
+            Ok(job.finish(edges.input.rejects.as_deref()))
         }),
-    }
+    }?;
+    Ok(Report { warnings: heard.texts(), ..done })
 }

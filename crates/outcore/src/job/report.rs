@@ -1,11 +1,19 @@
 //! What a job did, as data for `--report` and other surfaces.
 
-use crate::cluster::{ClusterOptions, Communities, Method, PropagationOptions};
-use crate::graph::{Graph, GraphSummary};
+use super::JobKind;
+use crate::cluster::{ClusterOptions, Communities, Method, PropagationOptions, Sweep};
+use crate::graph::{Bin, Graph, GraphSummary, bins};
 use crate::plan::Limits;
 use crate::present::Small;
-use crate::progress::Stage;
+use crate::progress::{Event, Observer, Stage};
 use crate::sort::SortSummary;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+
+/// The largest communities whose sizes are told one by one.
+const LARGEST_TOLD: usize = 10;
+/// The most warnings that are told again.
+const WARNINGS_TOLD: usize = 100;
 
 /// One stage as it went.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -24,6 +32,11 @@ pub struct StageReport {
     pub write_bytes: u64,
     /// Bytes written, as the plan foretold.
     pub predicted_write_bytes: Option<u64>,
+    /// The most memory that the process had had when the stage ended, this stage and those before it;
+    /// `None` where the system does not tell.
+    pub peak_memory_bytes: Option<u64>,
+    /// Memory that the plan foretold for the stage, with what the program itself takes.
+    pub predicted_memory_bytes: Option<u64>,
     /// The stage in one phrase.
     pub summary: String,
 }
@@ -84,6 +97,10 @@ pub struct CommunitiesReport {
     pub largest_size: u64,
     /// Their share of all nodes.
     pub largest_share: f64,
+    /// The sizes of the ten largest, largest first.
+    pub largest_sizes: Vec<u64>,
+    /// Communities by their size.
+    pub sizes: Vec<Bin<u64>>,
     /// Communities that were cut because they were not connected.
     pub split_count: u64,
     /// Modularity (Newman 2004), with resolution 1.
@@ -95,6 +112,8 @@ pub struct CommunitiesReport {
     pub code_length: Option<f64>,
     /// Sweeps over the graph.
     pub sweep_count: u64,
+    /// What each of them moved: the first 4,096 if there are more.
+    pub sweeps: Vec<Sweep>,
     /// Times that the edges were read, all sweeps among them.
     pub scan_count: u64,
     /// Cycles over several levels; 0 where the method has none.
@@ -135,6 +154,8 @@ impl CommunitiesReport {
             singleton_count: found.singleton_count,
             largest_size: found.largest,
             largest_share: found.largest as f64 / graph.node_count().max(1) as f64,
+            largest_sizes: largest(found),
+            sizes: bins(found.sizes.iter().rev().map(|s| (u64::from(s.size), s.count))),
             split_count: found.split_count,
             modularity: found.modularity,
             coverage: found.coverage,
@@ -145,10 +166,20 @@ impl CommunitiesReport {
             level_count: found.levels,
             group_counts: None,
             sweep_count: u64::from(found.sweeps),
+            sweeps: found.sweeps_told.clone(),
             visited_arc_count: found.arcs_visited,
             presented: None,
         }
     }
+}
+
+/// The sizes of the largest communities, one by one.
+fn largest(found: &Communities) -> Vec<u64> {
+    let each = found.sizes.iter().flat_map(|s| {
+        let count = usize::try_from(s.count).unwrap_or(usize::MAX).min(LARGEST_TOLD);
+        std::iter::repeat_n(u64::from(s.size), count)
+    });
+    each.take(LARGEST_TOLD).collect()
 }
 
 /// How the result was presented.
@@ -190,6 +221,16 @@ pub struct Report {
     pub schema: u32,
     /// Version of the engine.
     pub version: &'static str,
+    /// What the job made.
+    pub job: JobKind,
+    /// What it was made of: files as they were named, those of the labels it began with too.
+    pub inputs: Vec<String>,
+    /// Where the result is: the graph, or the file of communities.
+    pub output: String,
+    /// Where lines that were skipped are kept, if they are.
+    pub rejects: Option<String>,
+    /// What the user was warned of; the first hundred of it.
+    pub warnings: Vec<String>,
     /// The limits.
     pub limits: Limits,
     /// Whether the job has gone on from what an earlier one had left.
@@ -200,7 +241,7 @@ pub struct Report {
     pub input: Option<InputReport>,
     /// The sort, when there was one.
     pub sort: Option<SortSummary>,
-    /// The graph, when the job wrote one.
+    /// The graph that the job wrote or read.
     pub graph: Option<GraphSummary>,
     /// The communities, when the job found any.
     pub communities: Option<CommunitiesReport>,
@@ -222,6 +263,11 @@ impl Report {
         Self {
             schema: 1,
             version: env!("CARGO_PKG_VERSION"),
+            job: JobKind::Other,
+            inputs: Vec::new(),
+            output: String::new(),
+            rejects: None,
+            warnings: Vec::new(),
             limits,
             resumed: false,
             stages: Vec::new(),
@@ -235,5 +281,33 @@ impl Report {
             write_bytes: 0,
             peak_memory_bytes: None,
         }
+    }
+}
+
+/// Passes everything on, and keeps what the user is warned of.
+pub(super) struct Warned<'a> {
+    observer: &'a dyn Observer,
+    texts: Mutex<Vec<String>>,
+}
+
+impl<'a> Warned<'a> {
+    pub(super) fn new(observer: &'a dyn Observer) -> Self {
+        Self { observer, texts: Mutex::default() }
+    }
+
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Observer for Warned<'_> {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        if let Event::Warning { text } = event {
+            let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+            if texts.len() < WARNINGS_TOLD {
+                texts.push(text.to_owned());
+            }
+        }
+        self.observer.event(event)
     }
 }

@@ -7,10 +7,11 @@
 //! read twice, and written where it changes.
 
 use super::super::connect::{Closing, Joining, NodeSums, Pieces, block_sums};
+use super::super::history::History;
 use super::super::parallel::{PerThread, for_ranges};
 use super::super::table::Sum;
 use super::super::tally::Totals;
-use super::super::{Communities, History, Labels};
+use super::super::{Communities, Labels};
 use super::column::{Column, Words, chunks};
 use super::number::{Numbering, expected_inside};
 use super::scope::{Interval, Placed, Ranked, Scope};
@@ -113,6 +114,7 @@ impl Run<'_, '_, '_> {
             scans: self.scans,
             cycles: 0,
             levels: 0,
+            sweeps_told: history.told,
             converged: history.converged,
             last_moved: history.last_moved,
             arcs_visited: history.arcs,

@@ -27,6 +27,7 @@ mod tests;
 use super::bits::Bits;
 use super::cache::BlockSource;
 use super::hash::LEAD;
+use super::history::History;
 use super::label_propagation::InsideWeight;
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory};
 use super::objective::Objective;
@@ -38,7 +39,7 @@ use super::seeding::{Stars, seed_block};
 use super::sweep::{NodeLabels, Nodes, Swept, Workshop, sweep_block};
 use super::table::Sum;
 use super::votes::{Rules, Votes};
-use super::{ClusterOptions, Communities, History, Job, Method};
+use super::{ClusterOptions, Communities, Job, Method};
 use crate::error::{Error, Result};
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::io::{Files, reserve_large_pages};
@@ -236,7 +237,9 @@ impl<'a> Run<'_, 'a, '_> {
         for _ in 0..4 {
             others += from.parts(|_, _: &[u8]| Ok(()))?;
         }
-        let [mut history] = sweeping.histories[..] else { return Err(from.damaged()) };
+        let Ok([mut history]) = <[History; 1]>::try_from(sweeping.histories) else {
+            return Err(from.damaged());
+        };
         history.resume();
         if count != nodes || others > 0 {
             return Err(from.damaged());
@@ -250,12 +253,12 @@ impl<'a> Run<'_, 'a, '_> {
     fn save(
         &self,
         labels: &Column,
-        history: History,
+        history: &History,
         active: &Bits,
         saves: &mut Saves,
     ) -> Result<()> {
         let (number, scans) = (history.sweeps, self.scans);
-        let sweeping = Sweeping { number, histories: vec![history], scans };
+        let sweeping = Sweeping { number, histories: vec![history.clone()], scans };
         let nodes = self.job.graph.node_count();
         saves.save(&sweeping, Vec::new(), self.job.observer, |to| {
             to.begin_array(nodes)?;
@@ -315,12 +318,12 @@ impl<'a> Run<'_, 'a, '_> {
                 }
             }
             self.scans += 1;
-            history.learn(&swept, number, enough);
+            history.learn(&swept, count, enough);
             let moved = format_counted(swept.moved, "node", "nodes");
             let text = format!("sweep {number}: {moved} changed");
             tell(observer, Event::Detail { text: &text })?;
             if saves.is_due() {
-                self.save(labels, history, &active, saves)?;
+                self.save(labels, &history, &active, saves)?;
             }
         }
         Ok(history)

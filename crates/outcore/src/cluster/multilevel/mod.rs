@@ -28,13 +28,14 @@ use super::contract::{Contracted, Division, Place, contract};
 use super::groups::{Groups, Start, first_groups};
 use super::hash::{LEAD, LEVEL, REFINE, mix};
 use super::hierarchy::Hierarchy;
+use super::history::{History, Sweep};
 use super::memory::Fit;
 use super::objective::{Objective, Sums, Within};
 use super::saves::{Saves, remove};
 use super::sweep::{Nodes, Workshop, sweep};
 use super::table::Sum;
 use super::votes::Rules;
-use super::{ClusterMemory, History, Job};
+use super::{ClusterMemory, Job};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::give_back_freed;
@@ -97,11 +98,14 @@ struct Progress {
     moved: u64,
     first_moved: u64,
     active: Bits,
+    /// Whether nodes move among groups inside communities.
+    refines: bool,
 }
 
 impl Progress {
     fn new(node_count: usize) -> Self {
-        Self { done: 0, moved: 0, first_moved: 0, active: Bits::new(node_count, true) }
+        let active = Bits::new(node_count, true);
+        Self { done: 0, moved: 0, first_moved: 0, active, refines: false }
     }
 }
 
@@ -347,13 +351,13 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             shuffled: true,
             rules: Rules::default(),
         };
-        self.history.sweeps += 1;
-        let (graph, number, before) = (level.graph(), self.history.sweeps, self.history.arcs);
+        let (graph, number, before) = (level.graph(), self.history.sweeps + 1, self.history.arcs);
         let tick = |arcs| tell(self.job.observer, Event::Advance { done: before + arcs });
         let swept = sweep(graph, level.source, &mut nodes, workshop, number, tick)?;
         let objective = nodes.objective;
-        self.history.arcs += swept.arcs;
-        self.history.last_moved = swept.moved;
+        let (node_count, refines) = (graph.node_count(), progress.refines);
+        let of_level = Sweep { level: level.number, node_count, refines, ..Sweep::default() };
+        self.history.count(&swept, of_level);
         progress.done += 1;
         progress.moved = swept.moved;
         if progress.done == 1 {
@@ -504,7 +508,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
         let classes: Vec<u32> = classes.into_iter().map(AtomicU32::into_inner).collect();
         let within = Within { objective: sums, classes: &classes };
-        let mut progress = Progress::new(groups.len());
+        let mut progress = Progress { refines: true, ..Progress::new(groups.len()) };
         if level.graph().is_weighted() {
             let mut workshop = self.workshop::<f64>(level);
             let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;

@@ -4,9 +4,10 @@
 //! are (to add them up again would round otherwise). Levels below are not needed any more, but for the
 //! groups that lead down. Small levels lie in memory, and are passed before long: nothing is saved there.
 
+use super::super::closing::Outcome;
 use super::super::hierarchy::Grouping;
+use super::super::history::History;
 use super::super::saves::StateReader;
-use super::super::{History, closing::Outcome};
 use super::{Bits, Level, Multilevel, Progress, State, Sums, Upper};
 use crate::error::Result;
 use crate::graph::Graph;
@@ -87,7 +88,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let directory = (!is_base).then(|| level.graph().directory());
         let groupings = self.hierarchy.groupings();
         let counters = Counters {
-            history: self.history,
+            history: self.history.clone(),
             scans,
             number: level.number,
             directory: directory.map(name_of),
@@ -123,7 +124,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     ) -> Result<Vec<u32>> {
         self.job.tell_going_on(counters.history.sweeps)?;
         let (directory, files) = (self.job.scratch, self.job.graph.files());
-        self.history = counters.history;
+        self.history = std::mem::take(&mut counters.history);
         self.history.resume();
         level.source.count_from(counters.scans);
         let groupings = std::mem::take(&mut counters.groupings).into_iter();
@@ -157,7 +158,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         from.labels(&mut labels)?;
         let &Counters { done, moved, first_moved, .. } = counters;
         let active = Bits::new(nodes, false);
-        let mut progress = Progress { done, moved, first_moved, active };
+        let mut progress = Progress { done, moved, first_moved, active, refines: false };
         from.bits(&mut progress.active)?;
         let counts = from.numbers::<u32>()?;
         let mut state = State { labels, sums: O::load(self.rule, from)? };
@@ -196,6 +197,6 @@ impl<O: Sums> Multilevel<'_, '_, O> {
 impl Found {
     fn new(found: &Outcome) -> Self {
         let groupings = found.groupings.iter().map(KeptGroups::new).collect();
-        Self { history: found.history, groupings }
+        Self { history: found.history.clone(), groupings }
     }
 }

@@ -1,0 +1,208 @@
+//! What was found: sizes, quality, and several results side by side.
+
+use super::{Found, Section, graph, percent};
+use outcore::cluster::Method;
+use outcore::job::{CommunitiesReport, PresentReport, Report};
+use outcore::present::Small;
+use outcore::units::{format_count, format_counted};
+use outcore_lab::chart::{self, Around, Axes, Bar, BarRow, Point, Series};
+use outcore_lab::statistics::Interval;
+
+/// All results in a table, and side by side in small charts.
+pub(super) fn results(all: &[Found<'_>]) -> Section {
+    let short =
+        format!("{} of the same graph", format_counted(all.len() as u64, "result", "results"));
+    let rows = all.iter().map(|found| {
+        let CommunitiesReport { community_count, singleton_count, largest_size, .. } =
+            *found.communities;
+        let &CommunitiesReport { modularity, coverage, sweep_count, .. } = found.communities;
+        vec![
+            found.name.clone(),
+            format_count(community_count),
+            format_count(singleton_count),
+            format_count(largest_size),
+            format!("{modularity:.4}"),
+            format!("{coverage:.4}"),
+            format_count(sweep_count),
+            found.output.to_owned(),
+        ]
+    });
+    let headings = [
+        "result",
+        "communities",
+        "of one node",
+        "largest",
+        "modularity",
+        "coverage",
+        "sweeps",
+        "file",
+    ];
+    let bars =
+        |title: &str, words: &str, text: fn(f64) -> String, of: fn(&CommunitiesReport) -> f64| {
+            let rows: Vec<BarRow> =
+                all.iter().map(|found| bar(&found.name, of(found.communities), text)).collect();
+            chart::bars(title, &rows, words, false)
+        };
+    let count = |value: f64| format_count(value as u64);
+    let share = |value: f64| format!("{value:.3}");
+    let charts = [
+        bars("Communities", "how many", count, |found| found.community_count as f64),
+        bars("Largest community", "nodes", count, |found| found.largest_size as f64),
+        // Modularity can be below 0, where bars do not reach.
+        bars("Modularity", "modularity", share, |found| found.modularity.max(0.0)),
+        bars("Coverage", "share of the weight inside", share, |found| found.coverage),
+    ];
+    Section::new("results", "Results", short)
+        .table(&headings, rows.collect(), &[7])
+        .small(charts.into_iter().flatten())
+}
+
+fn bar(name: &str, value: f64, text: fn(f64) -> String) -> BarRow {
+    let text = text(value);
+    let told = format!("{name}: {text}");
+    BarRow { name: name.into(), bars: vec![Bar { class: "bar", value, whisker: None, text, told }] }
+}
+
+/// The sizes of communities: of one result in columns, of several in lines.
+pub(super) fn sizes(report: &Report, all: &[Found<'_>]) -> Section {
+    let nodes = report.graph.as_ref().map_or(0, |graph| graph.node_count);
+    let first = all[0].communities;
+    let short = match all.len() {
+        1 => format!(
+            "the largest has {} ({}), and {} of one node",
+            format_counted(first.largest_size, "node", "nodes"),
+            percent(first.largest_size, nodes),
+            format_counted(first.singleton_count, "community is", "communities are"),
+        ),
+        _ => {
+            let largest: Vec<_> =
+                all.iter().map(|f| format_count(f.communities.largest_size)).collect();
+            format!("the largest have {} nodes", largest.join(", "))
+        }
+    };
+    let what = "Communities by their size, as they were found; both axes are logarithmic.";
+    let section = Section::new("sizes", "Community sizes", short).say("", what);
+    if all.len() > 1 {
+        return section.charts(size_lines(all)).table(
+            &["result", "the ten largest"],
+            all.iter().map(|found| vec![found.name.clone(), largest(found.communities)]).collect(),
+            &[1],
+        );
+    }
+    let count = first.community_count;
+    let columns = graph::columns(&first.sizes, count, "size", "community", "communities");
+    let around =
+        Around { x: "nodes of a community", y: "communities", logarithmic: true, legend: &[] };
+    let rows: Vec<BarRow> = (1..)
+        .zip(&first.largest_sizes)
+        .map(|(rank, &size)| {
+            let (name, text) = (format!("{rank}."), format_count(size));
+            let told = format!("{text} nodes, {}", percent(size, nodes));
+            BarRow {
+                name,
+                bars: vec![Bar { class: "bar", value: size as f64, whisker: None, text, told }],
+            }
+        })
+        .collect();
+    let charts = [
+        chart::columns("Communities by size", &columns, around),
+        chart::bars("The ten largest communities", &rows, "nodes", false),
+    ];
+    let section = section.small(charts.into_iter().flatten());
+    match &first.presented {
+        Some(presented) => section.say("", &presentation(presented)),
+        None => section,
+    }
+}
+
+fn largest(found: &CommunitiesReport) -> String {
+    found.largest_sizes.iter().map(|&size| format_count(size)).collect::<Vec<_>>().join(", ")
+}
+
+fn size_lines(all: &[Found<'_>]) -> Option<chart::Drawing> {
+    let series = all.iter().map(|found| {
+        let points = found.communities.sizes.iter().map(|bin| {
+            let count = bin.count as f64;
+            let counted = format_counted(bin.count, "community", "communities");
+            let from = format_count(bin.at_least);
+            Point {
+                x: bin.at_least as f64,
+                at: Interval { median: count, low: count, high: count },
+                told: format!("{}, {from} nodes or more: {counted}", found.name),
+            }
+        });
+        Series { name: found.name.clone(), points: points.collect() }
+    });
+    let axes = Axes {
+        x: "nodes of a community, by powers of two",
+        y: "communities, logarithmic",
+        logarithmic: true,
+    };
+    chart::lines("Communities by size", &series.collect::<Vec<_>>(), axes)
+}
+
+fn presentation(presented: &PresentReport) -> String {
+    let written =
+        format_counted(presented.written_community_count, "community is", "communities are");
+    let small = format_counted(presented.small_community_count, "community", "communities");
+    let fate = match presented.small {
+        Small::Drop => "left out",
+        Small::Singletons => "taken apart",
+    };
+    let mut text = format!(
+        "{written} in the output; {small} of fewer than {} nodes {fate}.",
+        presented.min_size
+    );
+    if let Some(kept) = presented.kept_number_count {
+        text +=
+            &format!(" {} the number of an earlier result.", format_counted(kept, "keeps", "keep"));
+    }
+    text
+}
+
+pub(super) fn quality(all: &[Found<'_>]) -> Section {
+    let first = all[0].communities;
+    let short = match (all.len(), first.code_length) {
+        (1, Some(bits)) => {
+            format!("modularity {:.4}, code length {bits:.4} bits", first.modularity)
+        }
+        (1, None) => format!("modularity {:.4}", first.modularity),
+        _ => {
+            let each = all.iter().map(|found| format!("{:.4}", found.communities.modularity));
+            format!("modularity {}", each.collect::<Vec<_>>().join(", "))
+        }
+    };
+    type Measure = (&'static str, fn(&CommunitiesReport) -> String);
+    let measures: [Measure; 12] = [
+        ("modularity", |found| format!("{:.6}", found.modularity)),
+        ("coverage", |found| format!("{:.6}", found.coverage)),
+        ("code length in bits", |found| {
+            found.code_length.map(|bits| format!("{bits:.6}")).unwrap_or_default()
+        }),
+        ("communities", |found| format_count(found.community_count)),
+        ("communities of one node", |found| format_count(found.singleton_count)),
+        ("cut, as not connected", |found| format_count(found.split_count)),
+        ("sweeps", |found| format_count(found.sweep_count)),
+        ("readings of the edges", |found| format_count(found.scan_count)),
+        ("arcs visited by sweeps", |found| format_count(found.visited_arc_count)),
+        ("levels above the graph", |found| format_count(found.level_count)),
+        ("cycles over the levels", |found| format_count(found.cycle_count)),
+        ("converged", |found| match (found.method, found.converged) {
+            (Method::LabelPropagation, true) => "yes".into(),
+            (Method::LabelPropagation, false) => "no".into(),
+            // The others end by rules of their own.
+            _ => String::new(),
+        }),
+    ];
+    let rows = measures.iter().filter_map(|(name, of)| {
+        let values: Vec<String> = all.iter().map(|found| of(found.communities)).collect();
+        let is_told = values.iter().any(|value| !value.is_empty());
+        is_told.then(|| std::iter::once((*name).to_owned()).chain(values).collect())
+    });
+    let names =
+        all.iter().map(|found| if found.name.is_empty() { "value" } else { found.name.as_str() });
+    let headings: Vec<&str> = std::iter::once("measure").chain(names).collect();
+    Section::new("quality", "Quality", short)
+        .say("", "Modularity is that of resolution 1; coverage is the share of the weight inside communities.")
+        .table(&headings, rows.collect(), &[])
+}

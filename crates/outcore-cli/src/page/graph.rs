@@ -1,0 +1,133 @@
+//! How degrees and weights are distributed.
+
+use super::{Section, magnitude, percent};
+use outcore::graph::{Bin, GraphSummary};
+use outcore::units::{format_count, format_counted};
+use outcore_lab::chart::{self, Around, Upright};
+
+/// More columns than these are joined.
+const COLUMNS_MAX: i32 = 40;
+const UNKNOWN: &str =
+    "The graph was written before this was counted: build it again to see it here.";
+
+pub(super) fn degrees(graph: &GraphSummary) -> Section {
+    let nodes = graph.node_count;
+    let mean = graph.arc_count as f64 / nodes.max(1) as f64;
+    let most = format_count(graph.max_degree);
+    let kind = if graph.is_directed { "edges that point to it" } else { "edges" };
+    let short =
+        format!("a node has {} {kind} in the mean, and {most} at most", magnitude(round(mean)));
+    let section = Section::new("degrees", "Degrees", short);
+    if graph.degrees.is_empty() {
+        return section.say("faint", UNKNOWN);
+    }
+    let columns = columns(&graph.degrees, nodes, "degree", "node", "nodes");
+    let x = if graph.is_directed { "edges that point to a node" } else { "edges of a node" };
+    let around = Around { x, y: "nodes", logarithmic: true, legend: &[] };
+    let what = if graph.is_directed { "edges point to them" } else { "edges they have" };
+    let what = format!(
+        "Nodes by how many {what}, loops not counted; a column reaches up to the next number."
+    );
+    let alone = graph.degrees.iter().find(|bin| bin.at_least == 0).map_or(0, |bin| bin.count);
+    let section = section.say("", &what);
+    let section = match alone {
+        0 => section,
+        _ => section
+            .say("", &format!("{} without any.", format_counted(alone, "node is", "nodes are"))),
+    };
+    section.charts(chart::columns("Degrees of the nodes", &columns, around))
+}
+
+fn round(value: f64) -> f64 {
+    if value < 100.0 { (value * 10.0).round() / 10.0 } else { value.round() }
+}
+
+/// Columns from the first bin to the last, those between without any too. Bins of 0 come first.
+pub(super) fn columns(
+    bins: &[Bin<u64>],
+    whole: u64,
+    what: &str,
+    one: &str,
+    many: &str,
+) -> Vec<Upright> {
+    let zeros = bins.iter().filter(|bin| bin.at_least == 0);
+    let powers = || bins.iter().filter_map(|bin| bin.at_least.checked_ilog2());
+    let (first, last) = (powers().min().unwrap_or(1), powers().max().unwrap_or(0));
+    let between = (first..=last).map(|power| {
+        let count = bins.iter().find(|bin| bin.at_least == 1 << power).map_or(0, |bin| bin.count);
+        (1u64 << power, count)
+    });
+    let all = zeros.map(|bin| (0, bin.count)).chain(between);
+    all.map(|(least, count)| {
+        let most = (2 * u128::from(least)).saturating_sub(1) as u64;
+        let range = match most.saturating_sub(least) {
+            0 => format_count(least),
+            _ => format!("{} to {}", format_count(least), format_count(most)),
+        };
+        let counted = format_counted(count, one, many);
+        Upright {
+            class: "bar".into(),
+            value: count as f64,
+            label: format_count(least),
+            told: format!("{what} {range}: {counted} ({})", percent(count, whole)),
+        }
+    })
+    .collect()
+}
+
+pub(super) fn weights(graph: &GraphSummary) -> Section {
+    // Both arcs of an edge without direction have its weight.
+    let ends = if graph.is_directed { 1 } else { 2 };
+    let edges = graph.edge_count;
+    let mean = graph.weight_total / graph.arc_count.max(1) as f64;
+    let short = match (graph.is_weighted, edges) {
+        (_, 0) => "there are no edges between nodes".into(),
+        (false, _) => "every edge has weight 1".to_owned(),
+        (true, _) => format!("{} in the mean", magnitude(mean)),
+    };
+    let section = Section::new("weights", "Weights", short);
+    if edges > 0 && graph.weights.is_empty() {
+        return section.say("faint", UNKNOWN);
+    }
+    if edges == 0 || !graph.is_weighted {
+        let words =
+            if edges == 0 { "No edge joins two nodes." } else { "Every edge has weight 1." };
+        return section.say("", words);
+    }
+    let columns = weight_columns(&graph.weights, ends, edges);
+    let around = Around { x: "weight", y: "edges", logarithmic: false, legend: &[] };
+    section
+        .say("", "Edges by weight as the graph has it, transformed and added up, loops not counted; a column reaches up to the next number.")
+        .charts(chart::columns("Weights of the edges", &columns, around))
+}
+
+/// Columns of as many powers of two as it takes to have few of them.
+fn weight_columns(bins: &[Bin<f64>], ends: u64, edges: u64) -> Vec<Upright> {
+    // What is below all powers stands with the least.
+    let power =
+        |bin: &Bin<f64>| if bin.at_least > 0.0 { bin.at_least.log2() as i32 } else { -1023 };
+    let first = bins.iter().map(power).min().unwrap_or(0);
+    let last = bins.iter().map(power).max().unwrap_or(0);
+    let width = (last - first) / COLUMNS_MAX + 1;
+    let first = first.div_euclid(width) * width;
+    let starts = (first..=last).step_by(width as usize);
+    starts
+        .map(|start| {
+            let inside = bins.iter().filter(|bin| (start..start + width).contains(&power(bin)));
+            let count = inside.map(|bin| bin.count).sum::<u64>() / ends;
+            let (low, high) = (2f64.powi(start), 2f64.powi(start + width));
+            let counted = format_counted(count, "edge", "edges");
+            let share = percent(count, edges);
+            Upright {
+                class: "bar".into(),
+                value: count as f64,
+                label: magnitude(low),
+                told: format!(
+                    "weight {} to {}: {counted} ({share})",
+                    magnitude(low),
+                    magnitude(high)
+                ),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,142 @@
+//! How the sweeps converged.
+
+use super::{Found, Section, percent};
+use outcore::cluster::Sweep;
+use outcore::job::{CommunitiesReport, Report};
+use outcore::units::{format_count, format_counted};
+use outcore_lab::chart::{self, Around, Drawing, Upright};
+
+/// More sweeps than these are not drawn.
+const DRAWN_MAX: usize = 200;
+/// The style sheet has as many colors.
+const COLORS: u64 = 8;
+
+pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Section {
+    let counts = all.iter().map(|found| found.communities.sweep_count);
+    let most = counts.max().unwrap_or(0);
+    let have_converged = all.iter().all(|found| found.communities.converged);
+    let short = match (most, have_converged) {
+        (0, _) => "the method needs no sweeps".to_owned(),
+        (_, true) => format!("{}, until few nodes moved", format_counted(most, "sweep", "sweeps")),
+        (_, false) => format_counted(most, "sweep", "sweeps"),
+    };
+    let mut section = Section::new("sweeps", "Convergence", short);
+    if most == 0 {
+        return section
+            .say("", "Components are found by going through the edges once: nothing converges.");
+    }
+    section = section.say(
+        "",
+        "The share of the nodes that each sweep moved to another community, sweep by sweep. With several \
+         levels, the nodes of a level are groups of the one below; refining sweeps move nodes among groups \
+         inside communities. A consensus sweeps in several runs, of which the last is over what the others \
+         agree on.",
+    );
+    for found in all {
+        let CommunitiesReport { sweeps, sweep_count, .. } = found.communities;
+        let untold = sweep_count.saturating_sub(sweeps.len() as u64);
+        if untold > 0 {
+            let told = format_counted(sweeps.len() as u64, "sweep is", "sweeps are");
+            let untold = format_count(untold);
+            let text =
+                format!("The first {told} told; what the other {untold} moved was not kept.");
+            section = section.say("warning", &text);
+        }
+    }
+    let drawings = all.iter().filter_map(drawing);
+    section = if all.len() > 1 { section.small(drawings) } else { section.charts(drawings) };
+    if report.resumed {
+        section = section.say("faint", "Sweeps of the run that was stopped are among them.");
+    }
+    match all {
+        [found] => section.table(&HEADINGS, rows(&found.communities.sweeps), &[0]),
+        _ => section,
+    }
+}
+
+fn drawing(found: &Found<'_>) -> Option<Drawing> {
+    let all = &found.communities.sweeps;
+    let has_runs = all.iter().any(|sweep| sweep.run > 0);
+    let has_levels = all.iter().any(|sweep| sweep.level > 0 || sweep.refines);
+    // Colors tell what there are several of; runs have no levels.
+    let part = |sweep: &Sweep| if has_runs { sweep.run.into() } else { sweep.level };
+    let drawn = (1..).zip(all.iter().take(DRAWN_MAX));
+    let columns: Vec<Upright> =
+        drawn.map(|(number, sweep)| column(number, sweep, part(sweep))).collect();
+    let mut parts: Vec<u64> = all.iter().map(part).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    let name = |part: u64| match part {
+        run if has_runs => format!("run {run}"),
+        0 => "the graph".into(),
+        level => format!("level {level}"),
+    };
+    let mut legend: Vec<(String, String)> =
+        parts.into_iter().take(COLORS as usize).map(|part| (color(part), name(part))).collect();
+    if has_levels {
+        legend.push(("f0 lighter".into(), "refining".into()));
+    }
+    let of = if found.name.is_empty() { String::new() } else { format!(", {}", found.name) };
+    let beyond = match all.len() > DRAWN_MAX {
+        true => {
+            format!(", the first {DRAWN_MAX} of {}", format_count(found.communities.sweep_count))
+        }
+        false => String::new(),
+    };
+    let legend = if has_levels || has_runs { legend.as_slice() } else { &[] };
+    let around = Around { x: "sweep", y: "nodes that moved, %", logarithmic: false, legend };
+    chart::columns(&format!("Nodes that moved{of}{beyond}"), &columns, around)
+}
+
+fn color(part: u64) -> String {
+    format!("f{}", part % COLORS)
+}
+
+fn column(number: usize, sweep: &Sweep, part: u64) -> Upright {
+    let &Sweep { run, level, refines, node_count, moved_count, .. } = sweep;
+    let lighter = if refines { " lighter" } else { "" };
+    let of_run = if run > 0 { format!(", run {run}") } else { String::new() };
+    let refining = if refines { ", refining" } else { "" };
+    Upright {
+        class: format!("{}{lighter}", color(part)),
+        value: 100.0 * moved_count as f64 / node_count.max(1) as f64,
+        label: number.to_string(),
+        told: format!(
+            "sweep {number}{of_run}, level {level}{refining}: {} of {}",
+            format_count(moved_count),
+            format_counted(node_count, "node", "nodes")
+        ),
+    }
+}
+
+const HEADINGS: [&str; 6] =
+    ["sweeps", "level", "cycle", "nodes", "moved in the first", "moved in the last"];
+
+/// Sweeps of one kind that follow each other, in one row.
+fn rows(all: &[Sweep]) -> Vec<Vec<String>> {
+    let kind = |sweep: &Sweep| (sweep.run, sweep.cycle, sweep.level, sweep.refines);
+    let has_runs = all.iter().any(|sweep| sweep.run > 0);
+    let mut number = 1;
+    let mut rows = Vec::new();
+    for part in all.chunk_by(|a, b| kind(a) == kind(b)) {
+        let (first, last) = (part[0], part[part.len() - 1]);
+        let end = number + part.len() - 1;
+        let sweeps = if end > number { format!("{number} to {end}") } else { number.to_string() };
+        let run = if has_runs { format!(", run {}", first.run) } else { String::new() };
+        let moved = |sweep: Sweep| {
+            let share = percent(sweep.moved_count, sweep.node_count);
+            format!("{} ({share})", format_count(sweep.moved_count))
+        };
+        let refining = if first.refines { ", refining" } else { "" };
+        rows.push(vec![
+            sweeps + &run,
+            format!("{}{refining}", first.level),
+            first.cycle.to_string(),
+            format_count(first.node_count),
+            moved(first),
+            moved(last),
+        ]);
+        number = end + 1;
+    }
+    rows
+}

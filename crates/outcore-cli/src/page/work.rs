@@ -1,0 +1,205 @@
+//! What was done: the stages beside what the plan foretold, the input, the job.
+
+use super::{Section, percent, told};
+use outcore::job::{InputReport, JobKind, Report, StageReport};
+use outcore::units::{format_bytes, format_count, format_counted, format_seconds};
+use outcore_lab::chart::{self, Bar, BarRow, Drawing};
+
+const MIB: f64 = (1 << 20) as f64;
+
+pub(super) fn stages(report: &Report) -> Section {
+    let (took, foretold) = (report.seconds, foretold_seconds(report));
+    let short = match foretold {
+        Some(seconds) => {
+            format!(
+                "{} in all, where {} were foretold",
+                format_seconds(took),
+                format_seconds(seconds)
+            )
+        }
+        None => format!("{} in all", format_seconds(took)),
+    };
+    let section = Section::new("stages", "Stages", short);
+    let section = match foretold {
+        Some(_) => section.say(
+            "",
+            "What each stage took; in grey what the plan foretold from a sample of the input, before the work.",
+        ),
+        None => section.say(
+            "",
+            "What each stage took. Nothing was foretold: plans are made of edge lists in files.",
+        ),
+    };
+    let columns: Vec<&Column> =
+        COLUMNS.iter().filter(|(name, _)| foretold.is_some() || *name != FORETOLD).collect();
+    let headings: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let rows = report.stages.iter().map(|stage| columns.iter().map(|(_, of)| of(stage)).collect());
+    section
+        .table(&headings, rows.collect(), &[headings.len() - 1])
+        .say(
+            "faint",
+            "Memory so far is the most that the process had had when the stage ended, in this stage or one before.",
+        )
+        .small(charts(report))
+}
+
+/// A column of the table of stages.
+type Column = (&'static str, fn(&StageReport) -> String);
+
+const FORETOLD: &str = "foretold";
+const COLUMNS: [Column; 10] = [
+    ("stage", |stage| stage.stage.name().into()),
+    ("time", |stage| format_seconds(stage.seconds)),
+    (FORETOLD, |stage| stage.predicted_seconds.map(format_seconds).unwrap_or_default()),
+    ("memory so far", |stage| if_known(stage.peak_memory_bytes)),
+    (FORETOLD, |stage| if_known(stage.predicted_memory_bytes)),
+    ("read", |stage| format_bytes(stage.read_bytes)),
+    (FORETOLD, |stage| if_known(stage.predicted_read_bytes)),
+    ("written", |stage| format_bytes(stage.write_bytes)),
+    (FORETOLD, |stage| if_known(stage.predicted_write_bytes)),
+    ("what", |stage| stage.summary.clone()),
+];
+
+fn if_known(bytes: Option<u64>) -> String {
+    bytes.map(format_bytes).unwrap_or_default()
+}
+
+fn foretold_seconds(report: &Report) -> Option<f64> {
+    let all = report.stages.iter().filter_map(|stage| stage.predicted_seconds);
+    all.reduce(|sum, seconds| sum + seconds)
+}
+
+/// Time, memory and bytes: what was, above what was foretold.
+fn charts(report: &Report) -> Vec<Drawing> {
+    let mebibytes = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64 / MIB);
+    let of_bytes = |value: f64| format_bytes((value * MIB) as u64);
+    let draw = |title: &str, words: &str, text: &dyn Fn(f64) -> String, of: Figures| {
+        let rows: Vec<BarRow> =
+            report.stages.iter().map(|stage| row(stage, of(stage), text)).collect();
+        chart::bars(title, &rows, words, false)
+    };
+    let time = |stage: &StageReport| (Some(stage.seconds), stage.predicted_seconds);
+    let memory = |stage: &StageReport| {
+        (mebibytes(stage.peak_memory_bytes), mebibytes(stage.predicted_memory_bytes))
+    };
+    let read = |stage: &StageReport| {
+        (mebibytes(Some(stage.read_bytes)), mebibytes(stage.predicted_read_bytes))
+    };
+    let written = |stage: &StageReport| {
+        (mebibytes(Some(stage.write_bytes)), mebibytes(stage.predicted_write_bytes))
+    };
+    let all = [
+        draw("Time of the stages", "seconds", &format_seconds, &time),
+        draw("Memory at the end of the stages", "MiB", &of_bytes, &memory),
+        draw("Bytes read", "MiB", &of_bytes, &read),
+        draw("Bytes written", "MiB", &of_bytes, &written),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// A figure as it was, and as it was foretold.
+type Figures<'a> = &'a dyn Fn(&StageReport) -> (Option<f64>, Option<f64>);
+
+fn row(
+    stage: &StageReport,
+    (was, foretold): (Option<f64>, Option<f64>),
+    text: &dyn Fn(f64) -> String,
+) -> BarRow {
+    let name = stage.stage.name();
+    let bar = |class, how: &str, value: f64| {
+        let text = text(value);
+        Bar { class, value, whisker: None, told: format!("{name}, {how}: {text}"), text }
+    };
+    let was = was.map(|value| bar("bar", "measured", value));
+    let foretold = foretold.map(|value| bar("bar first", "foretold", value));
+    BarRow { name: name.into(), bars: was.into_iter().chain(foretold).collect() }
+}
+
+/// The lines of the input, and those that are no edge of the graph.
+pub(super) fn input(report: &Report) -> Option<Section> {
+    let input = report.input.as_ref()?;
+    let short = match input.skipped_count {
+        0 => format!("{}, none of them bad", format_counted(input.line_count, "line", "lines")),
+        bad => format!(
+            "{} of {} bad and skipped",
+            format_count(bad),
+            format_counted(input.line_count, "line", "lines")
+        ),
+    };
+    let mut section = Section::new("input", "Input", short);
+    if input.skipped_count > 0 {
+        let kept = match &report.rejects {
+            Some(path) => format!("They are kept in {path}, with the reason for each."),
+            None => "They are kept nowhere: --rejects FILE keeps them.".into(),
+        };
+        let bad = format_counted(input.skipped_count, "line was", "lines were");
+        section = section.say("warning", &format!("{bad} bad and skipped. {kept}"));
+    }
+    let counted = counts(report, input);
+    let rows = counted.into_iter().filter(|(_, count)| *count > 0);
+    let share = |count| percent(count, input.line_count.max(count));
+    let rows = rows.map(|(name, count)| vec![name.into(), format_count(count), share(count)]);
+    section = section.table(&["lines", "how many", "of all"], rows.collect(), &[]);
+    let rows = nodes(input).into_iter().filter(|(_, count)| *count > 0);
+    let rows = rows.map(|(name, count)| vec![name.into(), format_count(count)]).collect();
+    section = section.table(&["nodes", "how many"], rows, &[]);
+    if !input.formats.is_empty() {
+        section = section.say("faint", &format!("Read as: {}.", input.formats.join("; ")));
+    }
+    Some(section)
+}
+
+fn counts(report: &Report, input: &InputReport) -> Vec<(&'static str, u64)> {
+    let graph = report.graph.as_ref();
+    vec![
+        ("lines", input.line_count),
+        ("with an edge", input.edge_count),
+        ("bad, skipped", input.skipped_count),
+        ("weight 0, left out", input.zero_weight_count),
+        ("lighter than wanted, left out", input.below_min_count),
+        ("heavier than wanted, left out", input.above_max_count),
+        ("scores of a node with itself", input.self_hit_count),
+        ("loops dropped", graph.map_or(0, |graph| graph.dropped_loop_count)),
+    ]
+}
+
+fn nodes(input: &InputReport) -> Vec<(&'static str, u64)> {
+    vec![
+        ("named in the list of nodes", input.listed_count),
+        ("named there alone", input.listed_only_count),
+        ("without a score with itself", input.no_self_hit_count),
+        ("whose names were numbered by way of the disk", input.names_on_disk_count),
+    ]
+}
+
+/// What the job was given.
+pub(super) fn job(report: &Report) -> Section {
+    let result = if report.job == JobKind::Build { "graph" } else { "communities" };
+    let outputs: Vec<String> = match report.results.as_slice() {
+        [] => vec![report.output.clone()],
+        all => all.iter().map(|result| result.output.clone()).collect(),
+    };
+    let mut facts = vec![("inputs", report.inputs.join(", ")), (result, outputs.join(", "))];
+    facts.extend(report.rejects.clone().map(|path| ("rejected lines", path)));
+    facts.push(("memory limit", format_bytes(report.limits.memory_bytes)));
+    facts.extend(report.peak_memory_bytes.map(|peak| ("peak memory", format_bytes(peak))));
+    facts.push(("threads", format_count(report.limits.threads as u64)));
+    facts.push(("read", format_bytes(report.read_bytes)));
+    facts.push(("written", format_bytes(report.write_bytes)));
+    if let Some(graph) = &report.graph {
+        let directed = if graph.is_directed { "directed" } else { "without direction" };
+        let weighted = if graph.is_weighted { "weighted" } else { "all of weight 1" };
+        facts.push(("edges", format!("{directed}, {weighted}")));
+        let word = serde_json::to_value(graph.duplicates).unwrap_or_default();
+        let combined = format_counted(graph.combined_count, "arc", "arcs");
+        let repeated = format!("{}; {combined} went into another", word.as_str().unwrap_or("?"));
+        facts.push(("repeated edges", repeated));
+        facts.push(("graph on disk", format_bytes(graph.bytes)));
+    }
+    if let Some(found) = &report.communities {
+        facts.push(("method", told::method(found.method).into()));
+        facts.push(("options", told::options(report, found)));
+    }
+    let short = format!("{} of {}", report.job.name(), told::names(&report.inputs));
+    Section::new("job", "The job", short).facts(&facts)
+}
