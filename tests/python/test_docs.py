@@ -302,6 +302,7 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
         "karate.tsv --method modularity --resolution 0.5,1 --min-size 3 --match tests/graphs/karate.truth.tsv",
         "karate.tsv --method label-propagation --max-size 9",
         "yeast.graph --method label-propagation --attenuation 0.1 --min-weight 500",
+        "karate.tsv --on-bad-line skip --rejects bad.tsv",
     ]:
         status, told = runner.shell(f"outcore cluster {options} -o c.tsv -q --report r.json")
         assert status == 0, told

@@ -135,7 +135,8 @@ proptest! {
         let mut first: Option<CommunitiesReport> = None;
         for (threads, memory) in [(1, 96), (2, 160), (5, 512)] {
             let sim = storage_of(&text(&edges));
-            let plain = JobOptions { directed, ..options(threads, memory * MIB) };
+            let mut plain = options(threads, memory * MIB);
+            plain.input.directed = directed;
             let built = job::build(&files_of(&sim), &plain, Path::new(GRAPH), &Silent).unwrap();
             prop_assert!(built.job == JobKind::Build && built.output == GRAPH);
             let graph = built.graph.unwrap();
@@ -181,6 +182,9 @@ fn each_of_several_results_is_told() {
         let report = cluster(&sim, options(2, 128 * MIB), &clustering, &Silent);
         assert!(report.results.len() > 1);
         for result in &report.results {
+            let attenuation = result.communities.propagation.as_ref().map(|p| &p.attenuation);
+            assert!(attenuation.is_none_or(|values| values.len() == 1), "{attenuation:?}");
+            assert_eq!(attenuation.is_some(), result.output.contains("0.4"));
             assert!(is_report_of(&result.communities, &sim, &result.output), "{result:?}");
         }
     }

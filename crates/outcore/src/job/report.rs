@@ -141,7 +141,9 @@ impl CommunitiesReport {
         found: &Communities,
     ) -> Self {
         let mut propagation = options.propagation.clone();
-        propagation.attenuation = propagation.attenuation.get(at).copied().into_iter().collect();
+        let all = &options.propagation.attenuation;
+        // Several resolutions share one.
+        propagation.attenuation = all.get(at).or(all.first()).copied().into_iter().collect();
         let is_plain = propagation == PropagationOptions::default();
         Self {
             method: options.method,
