@@ -310,7 +310,7 @@ impl EdgeReader {
     }
 
     /// Bytes that decompression remembers of the text, beyond what [`BatchMemory::total_bytes`] counts:
-    /// zstd files packed with `--long` or `--ultra` need up to 128 MiB.
+    /// zstd files packed with `--long` or `--ultra` need up to 128 MiB. And what is on its way from a server.
     pub fn window_bytes(&self) -> u64 {
         self.formats.iter().map(|file| file.window_bytes).max().unwrap_or(0)
     }
@@ -499,7 +499,8 @@ fn open_files(
             Form::Table(table) => Some(table.clone()),
             _ => None,
         };
-        formats.push(format);
+        let window_bytes = format.window_bytes + files.held_bytes(&path);
+        formats.push(FileFormat { window_bytes, ..format });
         tasks.push(Task { begin, path, input, table });
     }
     refuse_for_tables(&formats, options)?;
