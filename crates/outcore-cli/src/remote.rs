@@ -26,7 +26,9 @@ pub(crate) fn files(
     }
     let (lists, mut single) = read(command);
     let all = || lists.iter().flat_map(|list| list.iter()).chain(single.iter().map(|path| &**path));
-    if let Some(path) = all().find(|path| is_squeezed(path) && Files::default().entry(path).is_err()) {
+    if let Some(path) =
+        all().find(|path| is_squeezed(path) && Files::default().entry(path).is_err())
+    {
         let message = format!("`{}` is no file, nor an address", path.display());
         return Err(Error::new(ErrorKind::Usage, message)
             .hint("an address has two slashes: give it as text, not as a `pathlib.Path`"));

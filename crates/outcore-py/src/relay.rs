@@ -6,9 +6,9 @@ use outcore::progress::{Event, Observer};
 use outcore::{ErrorKind, Result};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a signal may wait for an answer.

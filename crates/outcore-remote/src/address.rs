@@ -35,7 +35,8 @@ pub(crate) fn is_pattern(key: &str) -> bool {
 /// Whether a path is an address that has lost one of its two slashes, as in a `pathlib.Path` of Python.
 pub fn is_squeezed(path: &Path) -> bool {
     let begin = path.as_os_str().as_encoded_bytes();
-    !is_address(path) && SCHEMES.iter().any(|scheme| begin.starts_with(&scheme.as_bytes()[..scheme.len() - 1]))
+    !is_address(path)
+        && SCHEMES.iter().any(|scheme| begin.starts_with(&scheme.as_bytes()[..scheme.len() - 1]))
 }
 
 /// The address of an object.
@@ -53,14 +54,18 @@ impl Address {
     /// Understands what the user wrote.
     pub(crate) fn parse(path: &Path) -> Result<Self> {
         let usage = |what: &str| {
-            Error::new(ErrorKind::Usage, format!("`{}` is no address of an object: {what}", shown(path)))
+            Error::new(
+                ErrorKind::Usage,
+                format!("`{}` is no address of an object: {what}", shown(path)),
+            )
         };
         let text = path.to_str().ok_or_else(|| usage("it is no Unicode"))?;
         let (scheme, rest) = text.split_once("://").ok_or_else(|| usage("it has no scheme"))?;
         if !scheme.eq_ignore_ascii_case("s3") {
             let url = reqwest::Url::parse(text).map_err(|error| usage(&error.to_string()))?;
             if url.path().contains('*') {
-                let message = format!("`{}` is a pattern, but web servers do not list files", shown(path));
+                let message =
+                    format!("`{}` is a pattern, but web servers do not list files", shown(path));
                 return Err(Error::new(ErrorKind::Usage, message)
                     .hint("name each file; a `*` that belongs to a name is written as `%2A`"));
             }
@@ -75,8 +80,9 @@ impl Address {
             return Err(usage("it has no name of a bucket").hint("write `s3://BUCKET/KEY`"));
         }
         if key.is_empty() || key.ends_with('/') {
-            return Err(usage("it names no object")
-                .hint("write `s3://BUCKET/KEY`, or a pattern such as `'s3://BUCKET/edges/*.parquet'`"));
+            return Err(usage("it names no object").hint(
+                "write `s3://BUCKET/KEY`, or a pattern such as `'s3://BUCKET/edges/*.parquet'`",
+            ));
         }
         Ok(Self::S3 { bucket: bucket.into(), key: key.into() })
     }
@@ -108,11 +114,15 @@ mod tests {
 
     #[test]
     fn files_are_no_addresses() {
-        for path in ["-", "s3:/bucket/key", "edges.tsv", "./https://host", "s3", "", "https:/host/x"] {
+        for path in
+            ["-", "s3:/bucket/key", "edges.tsv", "./https://host", "s3", "", "https:/host/x"]
+        {
             assert!(!is_address(Path::new(path)), "{path}");
         }
         assert!(is_address(Path::new("HTTPS://host/x")));
-        assert!(is_squeezed(Path::new("s3:/bucket/key")) && is_squeezed(Path::new("https:/host/x")));
+        assert!(
+            is_squeezed(Path::new("s3:/bucket/key")) && is_squeezed(Path::new("https:/host/x"))
+        );
         assert!(!is_squeezed(Path::new("s3://bucket/key")) && !is_squeezed(Path::new("a/s3:/b")));
     }
 
@@ -128,7 +138,10 @@ mod tests {
         assert!(refused("s3://bucket/edges/").contains("names no object"));
         assert!(refused("s3:///key").contains("no name of a bucket"));
         assert!(refused("s3://key:secret@bucket/x").contains("names a user"));
-        assert!(refused("https://u:secret@host/*.tsv?secret").contains("`https://host/*.tsv` is a pattern"));
+        assert!(
+            refused("https://u:secret@host/*.tsv?secret")
+                .contains("`https://host/*.tsv` is a pattern")
+        );
         assert!(refused("https://").contains("`https://` is no address"));
         assert!(Address::parse(Path::new("https://host/a?b=*")).is_ok());
     }

@@ -128,7 +128,8 @@ impl RemoteFile {
     fn ask(&self, range: Range<u64>) -> Arc<Piece> {
         let answer = Arc::new(Answer::default());
         let promise = Promise(answer.clone());
-        let (object, identity, wanted) = (self.object.clone(), self.identity.clone(), range.clone());
+        let (object, identity, wanted) =
+            (self.object.clone(), self.identity.clone(), range.clone());
         let task = self.waiting.start(async move {
             promise.0.set(object.fetch(&identity, wanted).await);
         });

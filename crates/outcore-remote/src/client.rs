@@ -42,7 +42,10 @@ impl Stores {
             max_retries,
             retry_timeout: Duration::from_secs(seconds),
         };
-        Ok(Self { look: Arc::new(build(patient(3, 15))?), read: Arc::new(build(patient(20, 180))?) })
+        Ok(Self {
+            look: Arc::new(build(patient(3, 15))?),
+            read: Arc::new(build(patient(20, 180))?),
+        })
     }
 }
 
@@ -106,7 +109,9 @@ impl Clients {
             let settings = self.settings.iter().filter(|(_, value)| !value.is_empty());
             settings.fold(builder, |builder, (key, value)| builder.with_config(*key, value)).build()
         })
-        .map_err(|error| unusable(&format!("s3://{bucket}"), &error).hint(crate::address::S3_SETTINGS))
+        .map_err(|error| {
+            unusable(&format!("s3://{bucket}"), &error).hint(crate::address::S3_SETTINGS)
+        })
     }
 }
 

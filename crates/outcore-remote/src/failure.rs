@@ -7,7 +7,11 @@ use outcore::{Error, ErrorKind};
 
 /// What to do where a server gives a file only as a whole.
 fn whole(name: &str) -> String {
-    format!("download it first, or pipe it in: `curl -L '{name}' | outcore ... -`")
+    let program = if name.starts_with("s3://") { ("aws s3 cp", " -") } else { ("curl -L", "") };
+    format!(
+        "download it first, or pipe it in: `{} '{name}'{} | outcore ... -`",
+        program.0, program.1
+    )
 }
 
 /// The error for an object that is another one than at the first look.
@@ -25,7 +29,8 @@ pub(crate) fn no_ranges(name: &str) -> Error {
 
 /// The error for an object of which a change would not be seen.
 pub(crate) fn no_identity(name: &str) -> Error {
-    let message = format!("cannot read `{name}`: its server does not say which version of it this is");
+    let message =
+        format!("cannot read `{name}`: its server does not say which version of it this is");
     Error::new(ErrorKind::Io, message)
         .note("neither `ETag` nor `Last-Modified` was in the answer, so a change would not be seen")
         .hint(whole(name))
@@ -49,14 +54,20 @@ pub(crate) fn of(name: &str, error: &StoreError) -> Error {
         }
         (_, StoreError::NotSupported { .. }) => no_ranges(name),
         (Some(status @ (404 | 410)), _) => {
-            let hint = if is_s3 { "check bucket, key, AWS_REGION and AWS_ENDPOINT_URL" } else { "check the address" };
+            let hint = if is_s3 {
+                "check bucket, key, AWS_REGION and AWS_ENDPOINT_URL"
+            } else {
+                "check the address"
+            };
             failed(format!("there is no such object{}", answer(status, error))).hint(hint)
         }
         (Some(status @ (401 | 403)), _) => {
             let hint = match is_s3 {
                 true => S3_SETTINGS,
-                false => "if it needs a user, write `https://USER:PASSWORD@HOST/...`; a signed address may \
-                          have expired",
+                false => {
+                    "if it needs a user, write `https://USER:PASSWORD@HOST/...`; a signed address may \
+                          have expired"
+                }
             };
             failed(format!("access is denied{}", answer(status, error))).hint(hint)
         }
@@ -67,21 +78,29 @@ pub(crate) fn of(name: &str, error: &StoreError) -> Error {
         (Some(status @ (408 | 429 | 500..)), _) => {
             failed(format!("the server cannot answer now{}", answer(status, error))).hint(again)
         }
+        (Some(416), _) => {
+            failed("it ends before its server says that it does".into()).hint(whole(name))
+        }
         (Some(status), _) => failed(format!("the server refuses{}", answer(status, error))),
-        (None, _) => of_transport(failed, error, again),
+        (None, _) => of_transport(name, failed, error, again),
     }
 }
 
 /// What went wrong before there was an answer, or inside of one.
-fn of_transport(failed: impl Fn(String) -> Error, error: &StoreError, again: &str) -> Error {
+fn of_transport(
+    name: &str,
+    failed: impl Fn(String) -> Error,
+    error: &StoreError,
+    again: &str,
+) -> Error {
     let reason = innermost(error);
     let has = |parts: &[&str]| parts.iter().any(|part| reason.contains(part));
     if has(&["redirect without LOCATION"]) {
-        return failed("the bucket is in another region".into()).hint("set AWS_REGION to its region");
+        return failed("the bucket is in another region".into())
+            .hint("set AWS_REGION to its region");
     }
-    if has(&["non-partial response"]) {
-        return failed("its server does not send parts of a file".into())
-            .hint("download it first: `aws s3 cp` or `curl -L`");
+    if has(&["non-partial response", "Content-Range", "Content-Length"]) {
+        return no_ranges(name);
     }
     if has(&["certificate", "UnknownIssuer", "corrupt message", "InvalidContentType"]) {
         return failed(format!("no secure connection: {reason}"))
@@ -106,7 +125,8 @@ fn is_of_credentials(error: &StoreError) -> bool {
 fn answer(status: u16, error: &StoreError) -> String {
     let text = error.to_string();
     let code = text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>"));
-    match code.map(|(code, _)| code).filter(|code| code.chars().all(|c| c.is_ascii_alphanumeric())) {
+    match code.map(|(code, _)| code).filter(|code| code.chars().all(|c| c.is_ascii_alphanumeric()))
+    {
         Some(code) => format!(" ({status} {code})"),
         None => format!(" ({status})"),
     }

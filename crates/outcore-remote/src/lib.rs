@@ -119,7 +119,8 @@ impl Remote {
             number += 1;
             path = PathBuf::from(format!("{name}#{number}"));
         }
-        let object = Object::new(path.display().to_string(), full, store, key, self.waiting.clone());
+        let object =
+            Object::new(path.display().to_string(), full, store, key, self.waiting.clone());
         table.insert(path.clone(), Arc::new(object));
         path
     }

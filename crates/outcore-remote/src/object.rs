@@ -172,7 +172,8 @@ async fn look(store: &dyn ObjectStore, key: &Key, name: &str) -> Result<Identity
 
 /// The error for a key that cannot be asked for.
 pub(crate) fn no_key(name: &str) -> Error {
-    let message = format!("`{name}` is no address of an object: a part of its key is empty, `.` or `..`");
+    let message =
+        format!("`{name}` is no address of an object: a part of its key is empty, `.` or `..`");
     Error::new(ErrorKind::Usage, message)
 }
 

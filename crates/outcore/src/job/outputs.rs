@@ -58,7 +58,9 @@ pub fn check_written<'a>(
     };
     if let Some((option, path)) = written.iter().find(|(_, path)| files.is_read_only(path)) {
         let message = format!("{option} is `{}`, which can only be read", path.display());
-        return Err(Error::new(ErrorKind::Usage, message).hint("write to a file, and copy it there"));
+        return Err(
+            Error::new(ErrorKind::Usage, message).hint("write to a file, and copy it there")
+        );
     }
     for input in read {
         if let Some((option, path)) = written.iter().find(|(_, path)| is_same(input, path)) {
