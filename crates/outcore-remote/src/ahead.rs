@@ -120,7 +120,7 @@ pub(crate) struct RemoteFile {
 
 impl RemoteFile {
     pub(crate) fn open(object: Arc<Object>, waiting: Arc<Waiting>) -> io::Result<Self> {
-        let identity = object.look()?;
+        let identity = object.look().map_err(io::Error::other)?;
         Ok(Self { object, identity, waiting, lanes: Mutex::default() })
     }
 

@@ -10,7 +10,8 @@ use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientOptions, HeaderMap, ObjectStore, RetryConfig};
 use outcore::{Error, ErrorKind, Result};
 use reqwest::redirect::Policy;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A server answers within this time, and never pauses for longer.
@@ -53,6 +54,8 @@ impl Stores {
 pub(crate) struct Clients {
     web: reqwest::Client,
     settings: Vec<(AmazonS3ConfigKey, String)>,
+    /// Of each bucket so far, so that connections are used again.
+    buckets: Mutex<BTreeMap<String, Stores>>,
 }
 
 impl Clients {
@@ -69,7 +72,7 @@ impl Clients {
             let name = name.strip_prefix("AWS_").map(|_| name.to_ascii_lowercase())?;
             Some((name.parse().ok()?, value))
         });
-        Ok(Self { web, settings: settings.collect() })
+        Ok(Self { web, settings: settings.collect(), buckets: Mutex::default() })
     }
 
     /// A store that has one object, at its root.
@@ -90,6 +93,16 @@ impl Clients {
 
     /// A store of the objects of a bucket.
     pub(crate) fn of_bucket(&self, bucket: &str) -> Result<Stores> {
+        let mut known = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stores) = known.get(bucket) {
+            return Ok(stores.clone());
+        }
+        let stores = self.new_bucket(bucket)?;
+        known.insert(bucket.to_owned(), stores.clone());
+        Ok(stores)
+    }
+
+    fn new_bucket(&self, bucket: &str) -> Result<Stores> {
         let is_endpoint = |key: &AmazonS3ConfigKey| {
             matches!(key, AmazonS3ConfigKey::Endpoint | AmazonS3ConfigKey::S3Endpoint)
         };

@@ -102,7 +102,13 @@ fn of_transport(
     if has(&["non-partial response", "Content-Range", "Content-Length"]) {
         return no_ranges(name);
     }
-    if has(&["certificate", "UnknownIssuer", "corrupt message", "InvalidContentType"]) {
+    if has(&[
+        "certificate",
+        "UnknownIssuer",
+        "corrupt message",
+        "InvalidContentType",
+        "tls handshake",
+    ]) {
         return failed(format!("no secure connection: {reason}"))
             .hint("check the address; SSL_CERT_FILE names a file of certificates to trust");
     }

@@ -69,36 +69,41 @@ impl Remote {
     }
 
     /// Takes an address as the user wrote it, and gives the names by which its object is read from now on;
-    /// several for a pattern (`s3://bucket/edges/*.parquet`), sorted.
+    /// several for a pattern (`s3://bucket/edges/*.parquet`), sorted. Looks at the object.
     ///
     /// # Errors
-    /// `Usage` for what is no address of an object, or a pattern that cannot be expanded; `Io` if nothing matches,
-    /// or the server cannot be asked.
+    /// `Usage` for what is no address of an object, or a pattern that cannot be expanded; `Io` if nothing is
+    /// there, or its server cannot be read from.
     pub fn admit(&self, path: &Path) -> Result<Vec<PathBuf>> {
         match Address::parse(path)? {
             Address::Http(url) => {
                 let name = shown(path);
                 let store = self.clients.of_url(&name, &url)?;
-                Ok(vec![self.insert(&name, url.as_str(), store, Key::ROOT)])
+                let (name, object) = self.insert(&name, url.as_str(), store, Key::ROOT);
+                object.look()?;
+                Ok(vec![name])
             }
             Address::S3 { bucket, key } => {
                 let store = self.clients.of_bucket(&bucket)?;
                 let object = |key: &str| {
                     let name = format!("s3://{bucket}/{key}");
                     let place = Key::parse(key).map_err(|_| object::no_key(&name))?;
-                    Ok(self.insert(&name, &name, store.clone(), place))
+                    Ok::<_, Error>(self.insert(&name, &name, store.clone(), place))
                 };
-                if !address::is_pattern(&key) {
-                    return Ok(vec![object(&key)?]);
-                }
                 // As with files: what is there by that name is no pattern.
-                let whole = object(&key)?;
-                if self.entry(&whole).is_ok() {
-                    return Ok(vec![whole]);
-                }
-                self.table().remove(&whole);
-                let keys = object::matching(&store.look, &bucket, &key, &self.waiting)?;
-                keys.iter().map(|key| object(key)).collect()
+                let (name, whole) = object(&key)?;
+                match whole.look() {
+                    Ok(_) => return Ok(vec![name]),
+                    Err(error) if !address::is_pattern(&key) => return Err(error),
+                    Err(_) => self.table().remove(&name),
+                };
+                let listed = object::matching(&store.look, &bucket, &key, &self.waiting)?;
+                let known = listed.into_iter().map(|listed| {
+                    let (name, object) = object(listed.location.as_ref())?;
+                    object.know(listed);
+                    Ok(name)
+                });
+                known.collect()
             }
         }
     }
@@ -109,20 +114,21 @@ impl Remote {
 
     /// Keeps an object under its name, or, if another has that, with a number behind it. Fragments (`#2`) are
     /// never sent, so that is no other object's address.
-    fn insert(&self, name: &str, full: &str, store: Stores, key: Key) -> PathBuf {
+    fn insert(&self, name: &str, full: &str, store: Stores, key: Key) -> (PathBuf, Arc<Object>) {
         let mut table = self.table();
         let (mut path, mut number) = (PathBuf::from(name), 1);
         while let Some(other) = table.get(&path) {
             if other.is_at(full) {
-                return path;
+                return (path, other.clone());
             }
             number += 1;
             path = PathBuf::from(format!("{name}#{number}"));
         }
         let object =
             Object::new(path.display().to_string(), full, store, key, self.waiting.clone());
-        table.insert(path.clone(), Arc::new(object));
-        path
+        let object = Arc::new(object);
+        table.insert(path.clone(), object.clone());
+        (path, object)
     }
 
     fn object(&self, path: &Path) -> io::Result<Arc<Object>> {
@@ -194,7 +200,7 @@ impl Storage for Remote {
             return self.disk.entry(path);
         }
         let object = self.object(path)?;
-        let identity = object.look()?;
+        let identity = object.look().map_err(io::Error::other)?;
         Ok(Entry {
             path: path.to_path_buf(),
             bytes: identity.bytes(),

@@ -7,9 +7,8 @@ use futures_util::{StreamExt, TryStreamExt};
 use object_store::path::Path as Key;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
 use outcore::{Error, ErrorKind, Result};
-use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How often the rest of an answer is asked for that ended too early, if the library did not do so itself.
@@ -30,9 +29,11 @@ impl Identity {
         self.0.e_tag.as_deref()
     }
 
-    /// When it was last written, in milliseconds since 1970; the library says 0 if it is not told.
+    /// When it was last written, in milliseconds since 1970, to the second, as answers tell it; the library
+    /// says 0 if it is not told.
     pub(crate) fn modified_ms(&self) -> Option<u64> {
-        u64::try_from(self.0.last_modified.timestamp_millis()).ok().filter(|&time| time > 0)
+        let seconds = u64::try_from(self.0.last_modified.timestamp()).ok();
+        seconds.filter(|&seconds| seconds > 0).map(|seconds| 1000 * seconds)
     }
 
     /// Options of a request for a range of this very object. Only a strong tag can be a condition.
@@ -55,9 +56,7 @@ impl Identity {
     /// The error if `now` is another object, for servers that do not heed conditions.
     fn check(&self, name: &str, now: &ObjectMeta) -> Result<()> {
         let now = Self(now.clone());
-        let known = |identity: &Self| {
-            (identity.bytes(), identity.tag().map(str::to_owned), identity.modified_ms())
-        };
+        let known = |of: &Self| (of.bytes(), of.tag().map(str::to_owned), of.modified_ms());
         if known(self) == known(&now) {
             return Ok(());
         }
@@ -74,7 +73,8 @@ pub(crate) struct Object {
     store: Stores,
     key: Key,
     waiting: Arc<Waiting>,
-    identity: Mutex<Option<Arc<Identity>>>,
+    /// What it is known by, or why that is not known, once it has been asked for.
+    identity: Mutex<Option<Result<Arc<Identity>>>>,
 }
 
 impl Object {
@@ -88,22 +88,32 @@ impl Object {
         Self { name, full: full.to_owned(), store, key, waiting, identity: Mutex::default() }
     }
 
+    /// Takes what a list has told, so that it need not be asked for.
+    pub(crate) fn know(&self, listed: ObjectMeta) {
+        *self.identity() = Some(Ok(Arc::new(Identity(listed))));
+    }
+
+    fn identity(&self) -> MutexGuard<'_, Option<Result<Arc<Identity>>>> {
+        self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether it is asked for by this address.
     pub(crate) fn is_at(&self, full: &str) -> bool {
         self.full == full
     }
 
     /// What it is known by, which is asked for once.
-    pub(crate) fn look(&self) -> io::Result<Arc<Identity>> {
-        let mut known = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(identity) = &*known {
-            return Ok(identity.clone());
+    pub(crate) fn look(&self) -> Result<Arc<Identity>> {
+        let mut known = self.identity();
+        if known.is_none() {
+            let (store, key, name) = (self.store.look.clone(), self.key.clone(), self.name.clone());
+            let found = self.waiting.wait(async move { look(&*store, &key, &name).await })?;
+            *known = Some(found.map(Arc::new));
         }
-        let (store, key, name) = (self.store.look.clone(), self.key.clone(), self.name.clone());
-        let found = self.waiting.wait(async move { look(&*store, &key, &name).await });
-        let identity = Arc::new(found.and_then(|found| found).map_err(io::Error::other)?);
-        *known = Some(identity.clone());
-        Ok(identity)
+        match known.as_ref().expect("it has been asked for") {
+            Ok(identity) => Ok(identity.clone()),
+            Err(error) => Err(again(error)),
+        }
     }
 
     /// Fetches a range of the object as it is known.
@@ -132,6 +142,13 @@ impl Object {
             repeats += 1;
         }
     }
+}
+
+/// An error once more.
+fn again(error: &Error) -> Error {
+    let told = Error::new(error.kind(), error.message());
+    let told = error.notes().iter().fold(told, |told, note| told.note(note));
+    error.hint_text().map(str::to_owned).into_iter().fold(told, Error::hint)
 }
 
 /// Appends what an answer brings, until it is more than was expected.
@@ -177,13 +194,13 @@ pub(crate) fn no_key(name: &str) -> Error {
     Error::new(ErrorKind::Usage, message)
 }
 
-/// The keys of a bucket that match a pattern, sorted. As with files, `*` and `?` stand for no `/`, `**` does.
+/// The objects of a bucket whose keys match a pattern, sorted. As with files, `*` and `?` stand for no `/`, `**` does.
 pub(crate) fn matching(
     store: &Arc<dyn ObjectStore>,
     bucket: &str,
     pattern: &str,
     waiting: &Waiting,
-) -> Result<Vec<String>> {
+) -> Result<Vec<ObjectMeta>> {
     let name = format!("s3://{bucket}/{pattern}");
     let compiled = glob::Pattern::new(pattern).map_err(|error| {
         Error::new(ErrorKind::Usage, format!("`{name}` is not a pattern: {}", error.msg))
@@ -199,14 +216,12 @@ pub(crate) fn matching(
             false => store.list(Some(&prefix)).try_collect().await,
         }
     })?;
-    let listed: Vec<ObjectMeta> = listed.map_err(|error| failure::of(&name, &error))?;
+    let mut listed: Vec<ObjectMeta> = listed.map_err(|error| failure::of(&name, &error))?;
     let options = glob::MatchOptions { require_literal_separator: true, ..Default::default() };
-    let keys = listed.iter().map(|meta| meta.location.as_ref());
-    let mut keys: Vec<String> =
-        keys.filter(|key| compiled.matches_with(key, options)).map(str::to_owned).collect();
-    if keys.is_empty() {
+    listed.retain(|meta| compiled.matches_with(meta.location.as_ref(), options));
+    if listed.is_empty() {
         return Err(Error::new(ErrorKind::Io, format!("no object matches `{name}`")));
     }
-    keys.sort();
-    Ok(keys)
+    listed.sort_by(|a, b| a.location.cmp(&b.location));
+    Ok(listed)
 }

@@ -54,7 +54,7 @@ pub(crate) struct Server {
 
 struct State {
     content: Vec<u8>,
-    fault: Fault,
+    fault: Mutex<Fault>,
     requests: AtomicU64,
     ended: AtomicBool,
     /// First lines and headers of the requests.
@@ -75,7 +75,7 @@ impl Server {
         let port = listener.local_addr().unwrap().port();
         let state = Arc::new(State {
             content: content.to_vec(),
-            fault,
+            fault: Mutex::new(fault),
             requests: AtomicU64::new(0),
             ended: AtomicBool::new(false),
             heard: Mutex::default(),
@@ -96,6 +96,11 @@ impl Server {
 
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}/{path}", self.port)
+    }
+
+    /// From now on it does this wrong.
+    pub(crate) fn set(&self, fault: Fault) {
+        *self.state.fault.lock().unwrap() = fault;
     }
 
     pub(crate) fn heard(&self) -> Vec<String> {
@@ -133,9 +138,10 @@ impl State {
                 found.eq_ignore_ascii_case(name).then_some(value)
             })
         };
+        let fault = *self.fault.lock().unwrap();
         let number = self.requests.fetch_add(1, Ordering::SeqCst);
         let is_later = number >= 3;
-        match self.fault {
+        match fault {
             Fault::Status(status) => return refuse(out, status),
             Fault::Busy => return refuse(out, 503),
             Fault::BusyAtFirst if number < 2 => return refuse(out, 503),
@@ -156,25 +162,25 @@ impl State {
             Fault::Slow => std::thread::sleep(Duration::from_millis(20)),
             _ => {}
         }
-        let (tag, content) = match self.fault {
+        let (tag, content) = match fault {
             Fault::Changes { .. } if is_later => ("\"second\"", &self.content),
             Fault::Weak => ("W/\"first\"", &self.content),
             _ => ("\"first\"", &self.content),
         };
-        let heeds = self.fault != Fault::Changes { heeds: false };
+        let heeds = fault != Fault::Changes { heeds: false };
         if heeds && header("if-match").is_some_and(|wanted| wanted != tag) {
             return refuse(out, 412);
         }
         let total = content.len() as u64;
-        let told = if self.fault == Fault::LongerThanItIs { total + 1000 } else { total };
+        let told = if fault == Fault::LongerThanItIs { total + 1000 } else { total };
         let mut headers = String::new();
-        if !matches!(self.fault, Fault::Anonymous | Fault::Untagged) {
+        if !matches!(fault, Fault::Anonymous | Fault::Untagged) {
             headers += &format!("ETag: {tag}\r\n");
         }
-        if self.fault != Fault::Anonymous {
+        if fault != Fault::Anonymous {
             headers += "Last-Modified: Wed, 21 Oct 2015 07:28:00 GMT\r\n";
         }
-        let range = header("range").filter(|_| self.fault != Fault::IgnoresRanges);
+        let range = header("range").filter(|_| fault != Fault::IgnoresRanges);
         let Some(range) = range else {
             write!(out, "HTTP/1.1 200 OK\r\n{headers}Content-Length: {total}\r\n\r\n")?;
             if !request[0].starts_with("HEAD") {
@@ -192,7 +198,7 @@ impl State {
         headers += &format!("Content-Range: bytes {first}-{last}/{told}\r\n");
         let is_fourth = body.len() > 1 && number % 4 == 3;
         let half = &body[..body.len() / 2];
-        let (told, sent) = match self.fault {
+        let (told, sent) = match fault {
             Fault::Short if is_fourth => (half, half),
             Fault::AlwaysShort if body.len() > 1 => (half, half),
             Fault::Drops if is_fourth => (body, half),
