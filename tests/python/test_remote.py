@@ -7,6 +7,8 @@ import http.server
 import json
 import os
 import ssl
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -214,3 +216,42 @@ def test_a_secure_server_is_trusted_by_its_certificate(
     finally:
         served.shutdown()
         served.server_close()
+
+
+INTERRUPTED = """
+import http.server, os, signal, sys, threading, time
+sys.path[:0] = {path!r}
+import outcore
+from test_remote import Ranges
+
+class Silent(Ranges):
+    content = b"a b\\n" * 1_000_000
+    asked = threading.Event()
+
+    def do_GET(self):
+        if self.headers["Range"] == "bytes=0-0":
+            return super().do_GET()
+        self.asked.set()
+        time.sleep(60)
+
+served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Silent)
+threading.Thread(target=served.serve_forever, daemon=True).start()
+
+def interrupt():
+    Silent.asked.wait()
+    time.sleep(0.3)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+begin = time.monotonic()
+try:
+    outcore.cluster(f"http://127.0.0.1:{{served.server_port}}/edges", progress=False)
+except outcore.Interrupted:
+    print("interrupted", time.monotonic() - begin < 10)
+"""
+
+
+def test_ctrl_c_ends_waiting_for_a_server() -> None:
+    program = INTERRUPTED.format(path=[os.path.dirname(__file__)])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+    assert done.stdout.split() == ["interrupted", "True"], done.stderr

@@ -253,3 +253,115 @@ impl File for RemoteFile {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Stores;
+    use object_store::memory::InMemory;
+    use object_store::path::Path as Key;
+    use object_store::{ObjectStore, PutOptions};
+    use outcore::ErrorKind;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    const BYTES: usize = 40 << 20;
+
+    fn content() -> Vec<u8> {
+        (0..BYTES as u64 / 8)
+            .flat_map(|word| (word.wrapping_mul(0x9E37_79B9_7F4A_7C15)).to_le_bytes())
+            .collect()
+    }
+
+    fn open(content: &[u8], stop: &'static AtomicBool) -> RemoteFile {
+        let waiting = Arc::new(Waiting::new(Box::new(|| stop.load(Ordering::SeqCst))).unwrap());
+        let (store, key) = (Arc::new(InMemory::new()), Key::from("object"));
+        let (into, place, bytes) = (store.clone(), key.clone(), content.to_vec());
+        let put = async move { into.put_opts(&place, bytes.into(), PutOptions::default()).await };
+        waiting.wait(put).unwrap().unwrap();
+        let store = Stores { look: store.clone(), read: store };
+        let object = Object::new("memory".into(), "memory", store, key, waiting.clone());
+        RemoteFile::open(Arc::new(object), waiting).unwrap()
+    }
+
+    fn held_bytes(file: &RemoteFile) -> u64 {
+        locked(&file.lanes).iter().map(Lane::held_bytes).sum()
+    }
+
+    /// Reads all of a range.
+    fn read(file: &RemoteFile, range: Range<u64>) -> Vec<u8> {
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        let mut at = 0;
+        while at < bytes.len() {
+            match file.read_at(range.start + at as u64, &mut bytes[at..]) {
+                Ok(0) => break,
+                Ok(count) => at += count,
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::Interrupted),
+            }
+        }
+        assert!(held_bytes(file) <= HELD_BYTES, "{}", held_bytes(file));
+        bytes
+    }
+
+    #[test]
+    fn any_order_of_reads_gives_the_bytes_within_the_memory() {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        let content = content();
+        let file = open(&content, &NEVER);
+        let mut at = 0;
+        for size in (1..).map(|k: usize| k * 7919 % 700_000) {
+            let end = (at + size).min(BYTES);
+            assert!(read(&file, at as u64..end as u64) == content[at..end]);
+            at = end;
+            if at == BYTES {
+                break;
+            }
+        }
+        for k in 0..200usize {
+            let at = k * 7_654_321 % (BYTES - 5000);
+            assert!(read(&file, at as u64..at as u64 + 5000) == content[at..at + 5000]);
+        }
+        assert_eq!(file.read_at(BYTES as u64, &mut [0]).unwrap(), 0);
+    }
+
+    /// As columns of groups are read: a short look before each page, by several threads.
+    #[test]
+    fn ranges_that_were_told_are_read_side_by_side() {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        let content = content();
+        let file = open(&content, &NEVER);
+        let (threads, columns) = (4, 3);
+        let share = (BYTES / (2 * threads * columns)) as u64;
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let (file, content) = (&file, &content);
+                scope.spawn(move || {
+                    for group in [thread, thread + threads] {
+                        let begins = (0..columns).map(|c| (group * columns + c) as u64 * share);
+                        let begins: Vec<u64> = begins.collect();
+                        begins.iter().for_each(|&begin| file.will_read(begin..begin + share));
+                        for page in 0..share.div_ceil(300_000) {
+                            for begin in &begins {
+                                let from = begin + page * 300_000;
+                                let to = (from + 300_000).min(begin + share);
+                                let look = from..(from + 1000).min(to);
+                                for range in [look.clone(), look.start + 17..to] {
+                                    let part = range.start as usize..range.end as usize;
+                                    assert!(read(file, range) == content[part]);
+                                }
+                            }
+                        }
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_stop_ends_the_waiting() {
+        static STOPPED: AtomicBool = AtomicBool::new(false);
+        let file = open(&[1; 100], &STOPPED);
+        STOPPED.store(true, Ordering::SeqCst);
+        let error = file.waiting.wait(std::future::pending::<()>()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted);
+    }
+}
