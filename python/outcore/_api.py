@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import weakref
@@ -82,8 +83,9 @@ def cluster(
     Parameters
     ----------
     edges : path, paths, Graph, table, matrix, graph or iterable
-        Edge lists (text, also compressed, Parquet, Arrow; patterns such as ``"edges/*.parquet"``), a
-        :class:`Graph`, whatever has ``__arrow_c_stream__`` (pyarrow, polars, pandas, DuckDB), a square
+        Edge lists (text, also compressed, Parquet, Arrow; patterns such as ``"edges/*.parquet"``; addresses such as
+        ``"s3://bucket/edges/*.parquet"`` and ``"https://host/edges.tsv.gz"``, as text), a :class:`Graph`, whatever
+        has ``__arrow_c_stream__`` (pyarrow, polars, pandas, DuckDB), a square
         `scipy.sparse` matrix, a networkx or igraph graph, or an iterable of tables or of
         ``(source, target)`` or ``(source, target, weight)``. Streams are read once, and not held in memory.
     output : path, optional
@@ -201,8 +203,16 @@ def _own_directory(source: Edges, options: Mapping[str, Any]) -> str:
     """Name the directory of a result that nobody named: the same call finds what it left when it was stopped."""
     parent = os.fspath(options.get("work_dir") or os.curdir)
     told = [arg for arg in arguments(options) if not arg.startswith(("--memory", "--threads", "--restart"))]
-    told += [os.path.abspath(path) if path != "-" else f"{os.getpid()}-{id(source.table)}" for path in source.paths]
+    told += [_place(path) if path != "-" else f"{os.getpid()}-{id(source.table)}" for path in source.paths]
     return os.path.join(parent, f".outcore-{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}")
+
+
+def _place(path: str) -> str:
+    """Say where a path is from every directory; of an address what stays the same when it is signed anew."""
+    address = re.match(r"(?i)(https?://)(?:[^/?#]*@)?([^?#]*)", path)
+    if address:
+        return address[1] + address[2]
+    return path if path.lower().startswith("s3://") else os.path.abspath(path)
 
 
 def _without_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -308,7 +318,7 @@ def plan(
     Parameters
     ----------
     edges : path or paths
-        Edge lists in files; a few MiB of them are read.
+        Edge lists in files or behind addresses; a few MiB of them are read.
     method, format, columns, delimiter, comment, header, on_bad_line, directed, ignore_weights, min_weight, nodes, \
 memory, threads, work_dir, profile
         As for :func:`cluster`.

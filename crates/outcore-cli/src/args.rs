@@ -71,8 +71,8 @@ Examples:
   outcore cluster web.graph -o tree.tsv --levels tree
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
 pub(crate) struct Cluster {
-    /// Edge lists (text, also compressed; Parquet and Arrow; globs; `-` for standard input), or one
-    /// graph made by `outcore build`
+    /// Edge lists (text, also compressed; Parquet and Arrow; globs; s3:// and https:// addresses;
+    /// `-` for standard input), or one graph made by `outcore build`
     #[arg(required = true, value_name = "EDGES|GRAPH")]
     pub(crate) inputs: Vec<PathBuf>,
     /// Where to write `node<TAB>community`; `-` for standard output. A name that ends in .parquet,
@@ -100,7 +100,8 @@ pub(crate) struct Cluster {
 
 #[derive(Debug, Args)]
 pub(crate) struct Build {
-    /// Edge lists (text, also compressed; Parquet and Arrow; globs; `-` for standard input)
+    /// Edge lists (text, also compressed; Parquet and Arrow; globs; s3:// and https:// addresses;
+    /// `-` for standard input)
     #[arg(required = true)]
     pub(crate) edges: Vec<PathBuf>,
     /// Where to write the graph; it must not exist yet
@@ -131,7 +132,7 @@ Examples:
   outcore plan --nodes 2e9 --edges 20e9 --memory 128GiB --threads 16"
 )]
 pub(crate) struct Plan {
-    /// Edge lists (text, also compressed; Parquet and Arrow; globs)
+    /// Edge lists (text, also compressed; Parquet and Arrow; globs; s3:// and https:// addresses)
     #[arg(required_unless_present = "edge_count", value_name = "EDGES")]
     pub(crate) inputs: Vec<PathBuf>,
     /// Plan for so many different edges and `--nodes` instead of an input

@@ -6,6 +6,7 @@ use outcore::input::{
 };
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
+use outcore_remote::is_address;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions> {
@@ -101,7 +102,9 @@ pub(crate) fn expand(files: &Files, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut expanded = Vec::new();
     for path in paths {
         let text = path.to_string_lossy();
-        if !text.contains(['*', '?', '[']) || files.entry(path).is_ok() {
+        // Patterns of addresses have been expanded.
+        let is_plain = is_address(path) || !text.contains(['*', '?', '[']);
+        if is_plain || files.entry(path).is_ok() {
             expanded.push(path.clone());
             continue;
         }

@@ -190,11 +190,11 @@ pub(crate) fn work_dir(files: &Files, resources: &Resources, output: &Path) -> P
     }
 }
 
-/// The directory of `output`, or the current one if that is no file.
+/// The directory of `output`, or the current one if that is no file of a disk.
 fn beside(files: &Files, output: &Path) -> PathBuf {
     let is_stream = files.entry(output).is_ok() && !files.is_regular(output);
     match output.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) if !is_stream => parent.to_path_buf(),
+        Some(parent) if !is_stream && !files.is_read_only(output) => parent.to_path_buf(),
         _ => PathBuf::from("."),
     }
 }

@@ -89,6 +89,11 @@ impl std::str::FromStr for MaxVisits {
 }
 
 impl Labels {
+    /// The files that are read.
+    pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        self.initial.iter_mut().chain(&mut self.fixed)
+    }
+
     /// Refuses options of label propagation for other methods; none is ignored in silence.
     pub(crate) fn refuse_for(&self, method: &Method) -> Result<()> {
         if method.method == MethodName::LabelPropagation {

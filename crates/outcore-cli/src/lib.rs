@@ -15,6 +15,7 @@ mod memory;
 mod page;
 mod profile;
 mod progress;
+mod remote;
 mod render;
 mod score;
 mod signals;
@@ -22,7 +23,6 @@ pub mod surface;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
-use outcore::io::Files;
 use outcore::units::format_bytes;
 use outcore::{Error, ErrorKind, Result};
 use progress::Terminal;
@@ -38,7 +38,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// As [`run`], with the exit status as a number; `outcore --help` lists what each one means.
 pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(args) {
+    let mut cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
             // Nobody is left to tell if standard error is closed.
@@ -49,7 +49,7 @@ pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
     cli.messages.color.write_global();
     let signals = signals::Signals::default();
     let terminal = Terminal::new(&cli.messages, signals.clone());
-    match execute(&cli, &terminal, &signals) {
+    match execute(&mut cli, &terminal, &signals) {
         Ok(()) => 0,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) if error.kind() == ErrorKind::Interrupted => {
@@ -63,8 +63,9 @@ pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-fn execute(cli: &Cli, terminal: &Terminal, signals: &signals::Signals) -> Result<()> {
-    let files = Files::default();
+fn execute(cli: &mut Cli, terminal: &Terminal, signals: &signals::Signals) -> Result<()> {
+    let stop = signals.clone();
+    let files = remote::files(&mut cli.command, move || stop.came())?;
     match &cli.command {
         Command::Cluster(arguments) => {
             signals.catch()?;

@@ -7,18 +7,20 @@ use crate::args::{Cli, Command};
 use crate::jobs::json;
 use crate::progress::Terminal;
 use crate::signals::Signals;
-use crate::{generate, inspect, jobs, score};
+use crate::{generate, inspect, jobs, remote, score};
 use clap::{ArgAction, CommandFactory, Parser};
 use outcore::input::TableStream;
-use outcore::io::Files;
 use outcore::progress::{Event, Observer};
 use outcore::{Error, ErrorKind, Result};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs `outcore ARGS` and gives its report, plan, score or description as JSON. Edges that are `-` are those
 /// of `stream`, if there is one. What the terminal shows is what `--quiet` and `--progress` say; `listener`
-/// hears of everything, and may stop the job.
+/// hears of everything, and may stop the job; `stop` does so while it waits for a server, and there is nothing
+/// to hear.
 ///
 /// # Errors
 /// Those of the command; `Usage` for arguments that it would not take.
@@ -26,12 +28,14 @@ pub fn call(
     args: impl IntoIterator<Item = OsString>,
     stream: Option<TableStream>,
     listener: &dyn Observer,
+    stop: Arc<AtomicBool>,
 ) -> Result<String> {
     let program = std::iter::once(OsString::from("outcore"));
-    let cli = Cli::try_parse_from(program.chain(args)).map_err(|error| usage(&error))?;
+    let mut cli = Cli::try_parse_from(program.chain(args)).map_err(|error| usage(&error))?;
     cli.messages.color.write_global();
     let terminal = Terminal::new(&cli.messages, Signals::default());
-    let (files, both) = (Files::default(), Both { terminal: &terminal, listener });
+    let files = remote::files(&mut cli.command, move || stop.load(Ordering::Relaxed))?;
+    let both = Both { terminal: &terminal, listener };
     match &cli.command {
         Command::Cluster(arguments) => {
             let report = jobs::cluster(&files, arguments, stream, &both)?;

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyAny;
 use relay::Relay;
 use std::ffi::OsString;
+use std::sync::Arc;
 
 /// Runs the command in this process, with its output to the terminal; gives its exit status.
 #[pyfunction]
@@ -32,8 +33,12 @@ fn call(
     listener: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let stream = table.map(tables::import).transpose()?;
-    let work = |observer: &dyn Observer| outcore_cli::surface::call(args, stream, observer);
-    Relay::drive(py, listener, work)
+    let stop = Arc::default();
+    let work = {
+        let stop = Arc::clone(&stop);
+        move |observer: &dyn Observer| outcore_cli::surface::call(args, stream, observer, stop)
+    };
+    Relay::drive(py, listener, stop, work)
 }
 
 /// The options of a command as JSON, as its `--help` has them.

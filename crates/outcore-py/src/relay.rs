@@ -6,10 +6,9 @@ use outcore::progress::{Event, Observer};
 use outcore::{ErrorKind, Result};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a signal may wait for an answer.
@@ -36,24 +35,25 @@ impl Drop for Ended<'_> {
 
 /// Hears what the engine tells and passes it on.
 pub(crate) struct Relay {
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
     sender: SyncSender<Message>,
     advanced: Mutex<Instant>,
 }
 
 impl Relay {
-    /// Runs `work` with an observer; calls `listener` with what that hears.
+    /// Runs `work` with an observer; calls `listener` with what that hears. `stop` is set when one of them
+    /// wishes to stop.
     ///
     /// # Errors
     /// The exception of the engine's error; that of the listener, or of a signal, if it stopped the job.
     pub(crate) fn drive<T: Send>(
         py: Python<'_>,
         listener: Option<Py<PyAny>>,
+        stop: Arc<AtomicBool>,
         work: impl FnOnce(&dyn Observer) -> Result<T> + Send,
     ) -> PyResult<T> {
         let (sender, receiver) = sync_channel(WAITING);
-        let relay =
-            Self { stop: AtomicBool::new(false), sender, advanced: Mutex::new(Instant::now()) };
+        let relay = Self { stop, sender, advanced: Mutex::new(Instant::now()) };
         let (done, stopped_by) = py.detach(move || {
             std::thread::scope(|scope| {
                 let relay = &relay;

@@ -125,8 +125,13 @@ impl Error {
         }))
     }
 
-    /// A failed operation on a file: `action` is a verb such as `read`.
+    /// A failed operation on a file: `action` is a verb such as `read`. A storage that knows more than the
+    /// operating system does gives an error of this type inside of `source`: that is the one to tell.
     pub fn io(action: &str, path: &Path, source: std::io::Error) -> Self {
+        let source = match source.downcast::<Self>() {
+            Ok(told) => return told,
+            Err(source) => source,
+        };
         let full = source.kind() == std::io::ErrorKind::StorageFull
             || source.kind() == std::io::ErrorKind::QuotaExceeded;
         let kind = if full { ErrorKind::DiskFull } else { ErrorKind::Io };

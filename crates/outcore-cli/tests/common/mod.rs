@@ -6,6 +6,8 @@ use std::process::{Command, Output, Stdio};
 pub(crate) fn outcore(directory: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_outcore"));
     command.current_dir(directory).args(args).stdin(Stdio::null());
+    // Servers of tests are not behind the proxy of the machine.
+    command.env("NO_PROXY", "127.0.0.1");
     command
 }
 

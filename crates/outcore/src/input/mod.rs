@@ -325,7 +325,7 @@ impl EdgeReader {
     }
 
     /// Bytes that decompression remembers of the text, beyond what [`BatchMemory::total_bytes`] counts:
-    /// zstd files packed with `--long` or `--ultra` need up to 128 MiB.
+    /// zstd files packed with `--long` or `--ultra` need up to 128 MiB. And what is on its way from a server.
     pub fn window_bytes(&self) -> u64 {
         self.formats.iter().map(|file| file.window_bytes).max().unwrap_or(0)
     }
@@ -530,8 +530,9 @@ fn open_files(
                 format
             }
         };
+        let window_bytes = format.window_bytes + files.held_bytes(&path);
         tasks.push(Task { begin, path, input, form: format.form.clone() });
-        formats.push(format);
+        formats.push(FileFormat { window_bytes, ..format });
     }
     refuse_for_tables(&formats, options)?;
     Ok((formats, tasks))

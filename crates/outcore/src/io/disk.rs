@@ -201,7 +201,7 @@ fn described(path: PathBuf, metadata: &fs::Metadata) -> Entry {
     let bytes = if is_directory { 0 } else { metadata.len() };
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified_ms = modified.map(|since| since.as_millis() as u64);
-    Entry { path, bytes, is_directory, modified_ms }
+    Entry { path, bytes, is_directory, modified_ms, tag: None }
 }
 
 #[cfg(unix)]

@@ -5,6 +5,7 @@ use super::scratch::MANIFEST;
 use super::{Device, Disk, Entry, File, Mode, Storage, Tuning};
 use crate::error::{Error, Result};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -237,6 +238,16 @@ impl Files {
         one == other || self.storage.is_same(one, other)
     }
 
+    /// Whether what is at `path` can only be read.
+    pub fn is_read_only(&self, path: &Path) -> bool {
+        self.storage.is_read_only(path)
+    }
+
+    /// Memory that reading it takes beside the reader's buffers.
+    pub(crate) fn held_bytes(&self, path: &Path) -> u64 {
+        self.storage.held_bytes(path)
+    }
+
     /// Bytes free for new files at an existing path, if the system tells.
     pub fn free_bytes(&self, path: &Path) -> Option<u64> {
         self.storage.free_bytes(path).ok()
@@ -299,6 +310,11 @@ impl StoredFile {
         }
         self.counters.add_read(done);
         Ok(done)
+    }
+
+    /// Says that this range will be read front to back.
+    pub(crate) fn will_read(&self, range: Range<u64>) {
+        self.file.will_read(range);
     }
 
     /// Fills `into` from `offset`.

@@ -39,6 +39,7 @@ pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub(crate) use words::{SCRATCH_HINT, WordReader, WordWriter};
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Positions, lengths and addresses of direct I/O are multiples of this.
@@ -82,6 +83,9 @@ pub struct Entry {
     pub is_directory: bool,
     /// When it was last written, in milliseconds since 1970, if the system tells.
     pub modified_ms: Option<u64>,
+    /// What tells its content from every other it has had, if there is such a thing: the tag of an object
+    /// on a server.
+    pub tag: Option<String>,
 }
 
 /// What files lie on, as far as the system tells.
@@ -167,6 +171,14 @@ pub trait Storage: Send + Sync {
             Err(_) => self.create_directory(path),
         }
     }
+    /// Whether it can only be read; yes for what lies on a server.
+    fn is_read_only(&self, _path: &Path) -> bool {
+        false
+    }
+    /// Memory that reading it takes beside the reader's buffers: what is on its way from a server.
+    fn held_bytes(&self, _path: &Path) -> u64 {
+        0
+    }
     /// Bytes free for new files at an existing path.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
     /// Locks a file, which is made if it is not there, against every other lock of it.
@@ -183,6 +195,8 @@ pub trait Storage: Send + Sync {
 pub trait File: Send + Sync {
     /// Reads at `offset`; 0 at the end of the file.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+    /// Says that this range will be read front to back, for it to be fetched ahead.
+    fn will_read(&self, _range: Range<u64>) {}
     /// Writes at `offset`, extending the file as needed.
     fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<usize>;
     /// Length in bytes.

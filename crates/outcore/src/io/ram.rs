@@ -86,7 +86,7 @@ impl Storage for Ram {
 
 fn entry_of(path: &Path, bytes: &Bytes) -> Entry {
     let bytes = locked(bytes).len() as u64;
-    Entry { path: path.to_path_buf(), bytes, is_directory: false, modified_ms: None }
+    Entry { path: path.to_path_buf(), bytes, is_directory: false, modified_ms: None, tag: None }
 }
 
 struct RamFile(Bytes);

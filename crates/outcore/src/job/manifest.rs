@@ -51,12 +51,15 @@ pub struct InputFile {
     /// When it was last written, in milliseconds since 1970, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified_ms: Option<u64>,
+    /// What a server tells its content by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
 }
 
 impl InputFile {
     /// Whether a change to it would be seen.
     pub(super) fn is_known(&self) -> bool {
-        self.bytes.is_some() && self.modified_ms.is_some()
+        self.bytes.is_some() && (self.modified_ms.is_some() || self.tag.is_some())
     }
 
     pub(super) fn new(files: &Files, path: &Path) -> Self {
@@ -64,7 +67,8 @@ impl InputFile {
         Self {
             path: path.display().to_string(),
             bytes: entry.as_ref().map(|entry| entry.bytes),
-            modified_ms: entry.and_then(|entry| entry.modified_ms),
+            modified_ms: entry.as_ref().and_then(|entry| entry.modified_ms),
+            tag: entry.and_then(|entry| entry.tag),
         }
     }
 }

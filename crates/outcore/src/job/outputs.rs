@@ -38,8 +38,8 @@ fn with_value(output: &Path, value: f64) -> PathBuf {
     output.with_file_name(name)
 }
 
-/// Refuses to write to a file that is read, or to one file for two reasons. Each of `written` goes with the
-/// option that names it.
+/// Refuses to write where that cannot be, to a file that is read, or to one file for two reasons. Each of
+/// `written` goes with the option that names it.
 ///
 /// # Errors
 /// `Usage`.
@@ -56,6 +56,12 @@ pub fn check_written<'a>(
     let is_same = |one: &Path, other: &Path| {
         one != Path::new("-") && files.is_regular(one) && files.is_same(one, other)
     };
+    if let Some((option, path)) = written.iter().find(|(_, path)| files.is_read_only(path)) {
+        let message = format!("{option} is `{}`, which can only be read", path.display());
+        return Err(
+            Error::new(ErrorKind::Usage, message).hint("write to a file, and copy it there")
+        );
+    }
     for input in read {
         if let Some((option, path)) = written.iter().find(|(_, path)| is_same(input, path)) {
             return usage(path, "an input", option);

@@ -584,7 +584,7 @@ fn nothing_left(summary: &InputSummary, fate: Fate, options: &JobOptions) -> Opt
 fn window_too_large(memory_bytes: u64, window_bytes: u64) -> Error {
     let message = format!("{} is too little memory for this input", format_bytes(memory_bytes));
     Error::new(ErrorKind::MemoryTooSmall, message)
-        .note(format!("to decompress it takes {}", format_bytes(window_bytes)))
+        .note(format!("to fetch and decompress it takes {}", format_bytes(window_bytes)))
         .hint(format!("use `--memory {}` or more", size_to_type(memory_bytes + window_bytes)))
 }
 

@@ -251,6 +251,16 @@ impl ParquetFile {
         Ok(Plan { workers, page_limit, held_bytes })
     }
 
+    /// Tells which bytes of the file will be wanted of a group.
+    fn will_read(&self, group: usize, projection: &[usize]) {
+        let mask = self.mask(projection);
+        let columns = self.metadata.metadata().row_group(group).columns();
+        for (_, column) in columns.iter().enumerate().filter(|&(at, _)| mask.leaf_included(at)) {
+            let (start, bytes) = column.byte_range();
+            self.pages.file.will_read(start..start.saturating_add(bytes));
+        }
+    }
+
     /// Batches of one group from a row of it on.
     fn batches(
         &self,
@@ -371,6 +381,7 @@ impl Decoder<'_> {
         }
         let total = self.file.row_count();
         let mut row = first_row + skipped;
+        self.file.will_read(group, &self.projection);
         let batches = self.file.batches(group, skipped, &self.projection)?;
         let order = order_of(&self.projection);
         for batch in batches {

@@ -277,12 +277,12 @@ impl Tree {
 }
 
 fn described(path: PathBuf, node: &Node) -> Entry {
-    match node {
-        Node::Directory(_) => Entry { path, bytes: 0, is_directory: true, modified_ms: None },
+    let (bytes, is_directory, modified_ms) = match node {
+        Node::Directory(_) => (0, true, None),
         Node::File(file) => {
             let content = locked(file);
-            let (bytes, modified_ms) = (content.bytes().len() as u64, Some(content.modified));
-            Entry { path, bytes, is_directory: false, modified_ms }
+            (content.bytes().len() as u64, false, Some(content.modified))
         }
-    }
+    };
+    Entry { path, bytes, is_directory, modified_ms, tag: None }
 }

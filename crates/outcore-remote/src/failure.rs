@@ -1,0 +1,159 @@
+//! What went wrong on a server or on the way to it, in words: the address as it may be told, what was found, and
+//! what to type. Nothing that a server says is passed on but a status and a code.
+
+use crate::address::S3_SETTINGS;
+use object_store::Error as StoreError;
+use outcore::{Error, ErrorKind};
+
+/// What to do where a server gives a file only as a whole.
+fn whole(name: &str) -> String {
+    let program = if name.starts_with("s3://") { ("aws s3 cp", " -") } else { ("curl -L", "") };
+    format!(
+        "download it first, or pipe it in: `{} '{name}'{} | outcore ... -`",
+        program.0, program.1
+    )
+}
+
+/// The error for an object that is another one than at the first look.
+pub(crate) fn changed(name: &str, before: &str, now: &str) -> Error {
+    Error::new(ErrorKind::InputChanged, format!("`{name}` has changed while it was read"))
+        .note(format!("it was {before}, and is {now} now"))
+        .hint("run the command again when nothing writes to it")
+}
+
+/// The error for a server that sends no ranges.
+pub(crate) fn no_ranges(name: &str) -> Error {
+    let message = format!("cannot read `{name}`: its server does not send parts of a file");
+    Error::new(ErrorKind::Io, message).hint(whole(name))
+}
+
+/// The error for an object of which a change would not be seen.
+pub(crate) fn no_identity(name: &str) -> Error {
+    let message =
+        format!("cannot read `{name}`: its server does not say which version of it this is");
+    Error::new(ErrorKind::Io, message)
+        .note("neither `ETag` nor `Last-Modified` was in the answer, so a change would not be seen")
+        .hint(whole(name))
+}
+
+/// The error for an answer of another length than was asked for.
+pub(crate) fn wrong_length(name: &str, expected: u64, found: u64) -> Error {
+    let message = format!("cannot read `{name}`: its server sends {found} bytes of {expected}");
+    Error::new(ErrorKind::Io, message)
+        .hint("the same command tries again; if this repeats, download the file first")
+}
+
+/// What the library met, for an object or a pattern.
+pub(crate) fn of(name: &str, error: &StoreError) -> Error {
+    let is_s3 = name.starts_with("s3://");
+    let failed = |what: String| Error::new(ErrorKind::Io, format!("cannot read `{name}`: {what}"));
+    let again = "the same command tries again, and goes on from what was kept";
+    match (status(error), error) {
+        (Some(412), _) | (_, StoreError::Precondition { .. }) => {
+            changed(name, "as at the first look", "another version")
+        }
+        (_, StoreError::NotSupported { .. }) => no_ranges(name),
+        (Some(status @ (404 | 410)), _) => {
+            let hint = if is_s3 {
+                "check bucket, key, AWS_REGION and AWS_ENDPOINT_URL"
+            } else {
+                "check the address"
+            };
+            failed(format!("there is no such object{}", answer(status, error))).hint(hint)
+        }
+        (Some(status @ (401 | 403)), _) => {
+            let hint = match is_s3 {
+                true => S3_SETTINGS,
+                false => {
+                    "if it needs a user, write `https://USER:PASSWORD@HOST/...`; a signed address may \
+                          have expired"
+                }
+            };
+            failed(format!("access is denied{}", answer(status, error))).hint(hint)
+        }
+        (Some(status @ 300..=399), _) => {
+            failed(format!("the server leads elsewhere{}", answer(status, error)))
+                .hint("check the address; for S3, AWS_REGION has to be that of the bucket")
+        }
+        (Some(status @ (408 | 429 | 500..)), _) => {
+            failed(format!("the server cannot answer now{}", answer(status, error))).hint(again)
+        }
+        (Some(416), _) => {
+            failed("it ends before its server says that it does".into()).hint(whole(name))
+        }
+        (Some(status), _) => failed(format!("the server refuses{}", answer(status, error))),
+        (None, _) => of_transport(name, failed, error, again),
+    }
+}
+
+/// What went wrong before there was an answer, or inside of one.
+fn of_transport(
+    name: &str,
+    failed: impl Fn(String) -> Error,
+    error: &StoreError,
+    again: &str,
+) -> Error {
+    let reason = innermost(error);
+    let has = |parts: &[&str]| parts.iter().any(|part| reason.contains(part));
+    if has(&["redirect without LOCATION"]) {
+        return failed("the bucket is in another region".into())
+            .hint("set AWS_REGION to its region");
+    }
+    if has(&["non-partial response", "Content-Range", "Content-Length"]) {
+        return no_ranges(name);
+    }
+    if has(&[
+        "certificate",
+        "UnknownIssuer",
+        "corrupt message",
+        "InvalidContentType",
+        "tls handshake",
+    ]) {
+        return failed(format!("no secure connection: {reason}"))
+            .hint("check the address; SSL_CERT_FILE names a file of certificates to trust");
+    }
+    if has(&["lookup address", "dns error", "nodename nor servname", "Name or service"]) {
+        return failed(format!("its host is not known: {reason}")).hint("check the address");
+    }
+    if has(&["169.254.169.254", "credentials", "metadata"]) || is_of_credentials(error) {
+        return failed("no credentials were found".into()).hint(S3_SETTINGS);
+    }
+    failed(reason).hint(again.to_owned())
+}
+
+/// Whether a request for credentials failed, rather than one for the object.
+fn is_of_credentials(error: &StoreError) -> bool {
+    let text = error.to_string();
+    text.contains("169.254.") || text.contains("CredentialProvider")
+}
+
+/// The status of the answer, and its code if that is one of S3's.
+fn answer(status: u16, error: &StoreError) -> String {
+    let text = error.to_string();
+    let code = text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>"));
+    match code.map(|(code, _)| code).filter(|code| code.chars().all(|c| c.is_ascii_alphanumeric()))
+    {
+        Some(code) => format!(" ({status} {code})"),
+        None => format!(" ({status})"),
+    }
+}
+
+/// The status of the answer, which the library tells in words alone.
+pub(crate) fn status(error: &StoreError) -> Option<u16> {
+    const BEGIN: &str = "Server returned non-2xx status code: ";
+    chain(error).find_map(|error| error.to_string().strip_prefix(BEGIN)?.get(..3)?.parse().ok())
+}
+
+fn chain<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
+}
+
+/// The reason behind all others: those before it may tell the address.
+pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let text = chain(error).last().map(ToString::to_string).unwrap_or_default();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
