@@ -114,10 +114,14 @@ def test_what_is_not_there_is_told(bucket: Any, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(outcore.FileError, match=r"there is no such object \(404") as raised:
         communities(f"s3://{BUCKET}/nothing.tsv")
     assert "AWS_REGION" in raised.value.hint
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     with pytest.raises(outcore.UsageError) as raised_too:
         communities(f"s3://{BUCKET}/nothing.tsv")
     assert "AWS_SECRET_ACCESS_KEY" in raised_too.value.hint
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    with pytest.raises(outcore.FileError, match="no credentials were found"):
+        communities(f"s3://{BUCKET}/nothing.tsv")
     with pytest.raises(outcore.UsageError, match="is no file, nor an address"):
         communities(Path("s3://bucket/edges.tsv"))
 

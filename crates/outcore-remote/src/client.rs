@@ -54,6 +54,8 @@ impl Stores {
 pub(crate) struct Clients {
     web: reqwest::Client,
     settings: Vec<(AmazonS3ConfigKey, String)>,
+    /// Whether the machine may be asked who it is, if nothing else says who asks.
+    asks_machine: bool,
     /// Of each bucket so far, so that connections are used again.
     buckets: Mutex<BTreeMap<String, Stores>>,
 }
@@ -68,11 +70,15 @@ impl Clients {
             Error::new(ErrorKind::Io, format!("cannot read the system's certificates: {error}"))
                 .hint("install `ca-certificates`, or name a file of them in SSL_CERT_FILE")
         })?;
+        let is_off = |(name, value): &(String, String)| {
+            name == "AWS_EC2_METADATA_DISABLED" && value.eq_ignore_ascii_case("true")
+        };
+        let asks_machine = !settings.iter().any(is_off);
         let settings = settings.into_iter().filter_map(|(name, value)| {
             let name = name.strip_prefix("AWS_").map(|_| name.to_ascii_lowercase())?;
             Some((name.parse().ok()?, value))
         });
-        Ok(Self { web, settings: settings.collect(), buckets: Mutex::default() })
+        Ok(Self { web, settings: settings.collect(), asks_machine, buckets: Mutex::default() })
     }
 
     /// A store that has one object, at its root.
@@ -102,7 +108,23 @@ impl Clients {
         Ok(stores)
     }
 
+    /// Whether there are settings that credentials come from, or that there need be none.
+    fn says_who_asks(&self) -> bool {
+        self.settings.iter().any(|(key, value)| match key {
+            AmazonS3ConfigKey::SkipSignature => value.eq_ignore_ascii_case("true"),
+            AmazonS3ConfigKey::AccessKeyId
+            | AmazonS3ConfigKey::SecretAccessKey
+            | AmazonS3ConfigKey::WebIdentityTokenFile
+            | AmazonS3ConfigKey::ContainerCredentialsRelativeUri
+            | AmazonS3ConfigKey::ContainerCredentialsFullUri => !value.is_empty(),
+            _ => false,
+        })
+    }
+
     fn new_bucket(&self, bucket: &str) -> Result<Stores> {
+        if !self.asks_machine && !self.says_who_asks() {
+            return Err(failure::no_credentials(&format!("s3://{bucket}")));
+        }
         let is_endpoint = |key: &AmazonS3ConfigKey| {
             matches!(key, AmazonS3ConfigKey::Endpoint | AmazonS3ConfigKey::S3Endpoint)
         };

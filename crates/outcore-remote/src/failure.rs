@@ -7,11 +7,11 @@ use outcore::{Error, ErrorKind};
 
 /// What to do where a server gives a file only as a whole.
 fn whole(name: &str) -> String {
-    let program = if name.starts_with("s3://") { ("aws s3 cp", " -") } else { ("curl -L", "") };
-    format!(
-        "download it first, or pipe it in: `{} '{name}'{} | outcore ... -`",
-        program.0, program.1
-    )
+    let fetch = match name.starts_with("s3://") {
+        true => format!("aws s3 cp '{name}' -"),
+        false => format!("curl -L '{name}'"),
+    };
+    format!("download it first, or pipe it in: `{fetch} | outcore ... -`")
 }
 
 /// The error for an object that is another one than at the first look.
@@ -48,6 +48,9 @@ pub(crate) fn of(name: &str, error: &StoreError) -> Error {
     let is_s3 = name.starts_with("s3://");
     let failed = |what: String| Error::new(ErrorKind::Io, format!("cannot read `{name}`: {what}"));
     let again = "the same command tries again, and goes on from what was kept";
+    if is_of_credentials(error) {
+        return no_credentials(name);
+    }
     match (status(error), error) {
         (Some(412), _) | (_, StoreError::Precondition { .. }) => {
             changed(name, "as at the first look", "another version")
@@ -65,8 +68,8 @@ pub(crate) fn of(name: &str, error: &StoreError) -> Error {
             let hint = match is_s3 {
                 true => S3_SETTINGS,
                 false => {
-                    "if it needs a user, write `https://USER:PASSWORD@HOST/...`; a signed address may \
-                          have expired"
+                    "if it needs a user, write `https://USER:PASSWORD@HOST/...`; a signed address \
+                     may have expired"
                 }
             };
             failed(format!("access is denied{}", answer(status, error))).hint(hint)
@@ -115,16 +118,22 @@ fn of_transport(
     if has(&["lookup address", "dns error", "nodename nor servname", "Name or service"]) {
         return failed(format!("its host is not known: {reason}")).hint("check the address");
     }
-    if has(&["169.254.169.254", "credentials", "metadata"]) || is_of_credentials(error) {
-        return failed("no credentials were found".into()).hint(S3_SETTINGS);
+    if has(&["it leads"]) {
+        return failed(format!("its server leads elsewhere: {reason}")).hint("check the address");
     }
     failed(reason).hint(again.to_owned())
 }
 
-/// Whether a request for credentials failed, rather than one for the object.
+/// Whether a request for credentials failed, rather than one for the object: those go to addresses of the
+/// machine's own network.
 fn is_of_credentials(error: &StoreError) -> bool {
-    let text = error.to_string();
-    text.contains("169.254.") || text.contains("CredentialProvider")
+    error.to_string().contains("://169.254.")
+}
+
+/// The error where nobody has said who asks.
+pub(crate) fn no_credentials(name: &str) -> Error {
+    Error::new(ErrorKind::Io, format!("cannot read `{name}`: no credentials were found"))
+        .hint(S3_SETTINGS)
 }
 
 /// The status of the answer, and its code if that is one of S3's.
@@ -156,4 +165,29 @@ pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut letters = text.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(name: &str, text: &'static str) -> String {
+        let error = of(name, &StoreError::Generic { store: "S3", source: text.into() });
+        assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+        error.message().to_owned()
+    }
+
+    #[test]
+    fn what_a_server_says_is_told_by_status_and_code() {
+        let name = "s3://bucket/key";
+        let answer = "Server returned non-2xx status code: 403 Forbidden: <Error><Code>SignatureDoesNotMatch\
+                      </Code><StringToSign>secret</StringToSign></Error>";
+        assert!(told(name, answer).ends_with("access is denied (403 SignatureDoesNotMatch)"));
+        let code = "Server returned non-2xx status code: 500 Error: <Code>a secret</Code>";
+        assert!(told(name, code).ends_with("the server cannot answer now (500)"));
+        let of_machine = "Error performing PUT http://169.254.169.254/latest/api/token: 403 secret";
+        assert!(told(name, of_machine).ends_with("no credentials were found"));
+        let region = "Received redirect without LOCATION, this normally indicates ...";
+        assert!(told(name, region).ends_with("the bucket is in another region"));
+    }
 }

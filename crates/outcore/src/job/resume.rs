@@ -10,8 +10,8 @@
 //!    sweeps/         what the clustering has come to (`cluster::saves`); it says itself of what it is
 //! ```
 //! Nothing is promised by a manifest before it has reached the disk, and nothing is removed that one still
-//! promises. The next job goes on if inputs (path, length, time of the last change), options of reading
-//! and version are the same; else it begins anew, and says why.
+//! promises. The next job goes on if inputs (path, length, time of the last change; on servers also their tags),
+//! options of reading and version are the same; else it begins anew, and says why.
 
 use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, ReadSoFar, scratch_name};
 use crate::cluster::{SAVED, STATE};
