@@ -73,6 +73,25 @@ fn stream(batches: Vec<RecordBatch>) -> TableStream {
     TableStream::new(batches)
 }
 
+/// Lengths of terabytes that a file invents are refused, and not asked of the memory.
+#[test]
+fn lengths_that_are_lies_are_refused() {
+    let rows = edges(1000, 50, 5);
+    for stream in [false, true] {
+        let mut file = arrow(&table(&rows, Names::Text, true), 1000, stream, true);
+        // The weights of all rows, as long as they are when they are unpacked.
+        let length = 8000u64.to_le_bytes();
+        let places: Vec<usize> =
+            (0..file.len() - 8).filter(|&at| file[at..at + 8] == length).collect();
+        assert!(!places.is_empty());
+        for at in places {
+            file[at..at + 8].copy_from_slice(&(1u64 << 46).to_le_bytes());
+        }
+        let error = of_file(&file, 2, |_| {}).unwrap_err();
+        assert!(error.hint_text().is_some(), "{error}");
+    }
+}
+
 fn edges(count: usize, nodes: u64, seed: u64) -> Vec<Row> {
     let mut state = seed;
     let mut next = |below: u64| {

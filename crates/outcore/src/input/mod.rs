@@ -194,6 +194,8 @@ pub struct EdgeReader {
     total_bytes: Option<u64>,
     done_bytes: u64,
     chunks_per_batch: usize,
+    /// What reads, until it is asked for the first time: who opens a reader may look at what it needs first.
+    waiting: Option<(Reader, Vec<Task>)>,
     chunks: Receiver<Message>,
     recycle: Sender<ParsedChunk>,
     rejects: Option<Rejects>,
@@ -210,7 +212,8 @@ pub struct EdgeReader {
 }
 
 impl EdgeReader {
-    /// Opens all files, finds their formats, and begins to read.
+    /// Opens all files and finds their formats. Reading begins with the first batch, so that what
+    /// [`EdgeReader::window_bytes`] asks for can be refused before.
     ///
     /// # Errors
     /// `Usage` for options that cannot be used, `Io` with the path, `BadCompression`, `BadInput` if
@@ -258,8 +261,6 @@ impl EdgeReader {
             stream: options.stream.clone(),
             stop: options.on_bad_line == OnBadLine::Stop,
         };
-        // Never joined: it may wait for a pipe that nobody writes to. It ends with the channel.
-        std::thread::spawn(move || reader.run(tasks));
         let summary = so_far.map(|so_far| so_far.summary.clone()).unwrap_or_default();
         Ok(Self {
             repeats: begin.byte > 0 && formats[begin.file].is_compressed,
@@ -269,6 +270,7 @@ impl EdgeReader {
             total_bytes: total_bytes(files, options.all_paths()),
             done_bytes: so_far.map_or(0, |so_far| so_far.done_bytes),
             chunks_per_batch: memory.chunks,
+            waiting: Some((reader, tasks)),
             chunks,
             recycle,
             rejects,
@@ -370,6 +372,10 @@ impl EdgeReader {
 
     /// Receives up to a batch of chunks; gives the error that came after them.
     fn receive(&mut self, batch: &mut Batch) -> Option<Error> {
+        if let Some((reader, tasks)) = self.waiting.take() {
+            // Never joined: it may wait for a pipe that nobody writes to. It ends with the channel.
+            std::thread::spawn(move || reader.run(tasks));
+        }
         let mut room = PARTS_OF_CHUNK * self.chunks_per_batch;
         while room > 0 && !self.ended {
             match self.chunks.recv() {
