@@ -407,8 +407,12 @@ fn each_of_several_matrices_is_counted() {
         sim.put("/in/a.mtx", matrix(first).as_bytes());
         sim.put("/in/b.mtx", matrix(second).as_bytes());
         sim.put("/in/c.tsv", b"1\t2\n");
+        sim.put("/in/d.metis", b"3 2\n2\n1 3\n2\n");
         let done = built_in(&sim, "/in/a.mtx", 2, 96 * MIB, |input| {
-            input.paths = vec!["/in/a.mtx".into(), "/in/b.mtx".into(), "/in/c.tsv".into()];
+            // Lists count for no matrix before them.
+            input.paths =
+                ["a.mtx", "d.metis", "b.mtx", "c.tsv"].map(|n| format!("/in/{n}").into()).to_vec();
+            input.ignore_weights = true;
         });
         assert_eq!(done.is_ok(), is_right, "{first} {second}");
     }

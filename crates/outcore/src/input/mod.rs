@@ -473,7 +473,9 @@ impl EdgeReader {
             self.summary.listed_nodes += chunk.names.len() as u64;
         }
         self.summary.skipped_lines += chunk.faults.len() as u64;
-        if let Some((_, lines)) = &mut self.lines_of_file {
+        if let Some((_, lines)) =
+            self.lines_of_file.as_mut().filter(|(file, _)| *file == chunk.origin.file)
+        {
             *lines += (chunk.edge_count() + chunk.faults.len()) as u64;
         }
         self.summary.zero_weight_edges +=
