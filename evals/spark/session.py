@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -28,9 +29,10 @@ from pyspark.sql import SparkSession
 KIB = 1 << 10
 SAMPLE_SECONDS = 0.25
 LOG_KEPT_BYTES = 4000
+MESSAGE_KEPT = 300
 # What Spark's handler of uncaught exceptions exits with when memory ran out.
 EXIT_JVM_OUT_OF_MEMORY = 52
-OUT_OF_MEMORY = ("OutOfMemoryError", "GC overhead limit", "Not enough memory", "UNABLE_TO_ACQUIRE_MEMORY")
+OUT_OF_MEMORY = re.compile(r"[\w.]*OutOfMemoryError.*|GC overhead limit.*|UNABLE_TO_ACQUIRE_MEMORY.*")
 
 Facts = dict[str, Any]
 
@@ -76,7 +78,7 @@ class Run:
         self._stage = name
         start = time.perf_counter()
         yield
-        self.facts["seconds"][name] = time.perf_counter() - start
+        self.facts["seconds"][name] = round(time.perf_counter() - start, 3)
 
     def finish(self) -> None:
         self._end({"ok": True}, 0)
@@ -84,13 +86,13 @@ class Run:
     def fail(self, error: BaseException) -> None:
         """Says why. A JVM that memory ran out of is sometimes gone before it can answer: then its log tells."""
         said = f"{error}\n{self._log_tail()}"
-        memory = _jvm_exit_code() == EXIT_JVM_OUT_OF_MEMORY or any(word in said for word in OUT_OF_MEMORY)
-        told = next((line for line in said.splitlines() if any(word in line for word in OUT_OF_MEMORY)), "")
+        memory = OUT_OF_MEMORY.search(said)
         # The exception of the JVM comes in the second line, after a colon.
-        cause = next((line for line in said.splitlines() if line.startswith(": ")), "")
-        first = told or cause or next(iter(str(error).splitlines()), type(error).__name__)
-        reason = "out of memory" if memory else "error"
-        self._end({"ok": False, "reason": reason, "message": first.lstrip(": ").strip()[:300]}, 1)
+        cause = memory or re.search(r"(?<=^: ).*|\A.+", said, re.MULTILINE)
+        out_of_memory = memory is not None or _jvm_exit_code() == EXIT_JVM_OUT_OF_MEMORY
+        message = type(error).__name__ if cause is None else cause[0]
+        reason = "out of memory" if out_of_memory else "error"
+        self._end({"ok": False, "reason": reason, "message": message[:MESSAGE_KEPT]}, 1)
 
     def _too_long(self) -> None:
         self._end({"ok": False, "reason": "time limit", "message": f"longer than {self._limit_seconds:g} s"}, 1)
