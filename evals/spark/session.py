@@ -220,6 +220,6 @@ def main(
             with run.stage("start"):
                 spark = start(engine, options, folder)
             job(spark, options, run)
-        except Exception as error:
+        except BaseException as error:
             run.fail(error)
         run.finish()
