@@ -1,11 +1,17 @@
-"""What all tests share: graphs, and a directory to be in."""
+"""What all tests share: graphs, a directory to be in, and Spark."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from spark_cluster import StandaloneCluster, environment, require_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 GRAPHS = Path(__file__).resolve().parents[1] / "graphs"
 
@@ -45,3 +51,38 @@ def edges() -> list[Edge]:
 def write_text(edges: list[Edge], path: Path) -> Path:
     path.write_text("".join(f"{source}\t{target}\t{weight}\n" for source, target, weight in edges))
     return path
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Spark in a JVM beside this process, with two threads; it listens on this machine alone."""
+    require_java()
+    from pyspark.sql import SparkSession
+
+    folder = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.local.dir": str(folder),
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment().items():
+            patch.setenv(name, value)
+        builder = SparkSession.builder.master("local[2]").appName("outcore tests")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        yield session
+        session.stop()
+
+
+@pytest.fixture
+def spark_cluster() -> Iterator[StandaloneCluster]:
+    """A cluster of two workers of one core, of this test's own: a test may kill its workers."""
+    with StandaloneCluster() as cluster:
+        yield cluster

@@ -1,0 +1,206 @@
+"""Label propagation on Spark: outcore beside GraphX, and the cost of a sweep as graphs grow (bars S3 and S5).
+
+    python3 evals/spark/run.py [--scale smoke|full] [--repeats N] [--part S3a,S3b,S5]
+    python3 evals/spark/table.py                                # evals/spark/README.md, from the results
+
+S3a: the same edges, the same number of sweeps, the same memory; whole processes, and the sweeps alone. S3b: a graph and
+ever more memory, until GraphX finishes: below that, outcore has to. GraphX runs as it is by default and with
+`MEMORY_AND_DISK`. Of both the heap is set; outcore's Python workers are outside of it, so that the memory of all
+processes is given too. S5: seconds, shuffled bytes and rounds per sweep from 10^5 to 10^7 edges.
+
+The graphs are planted communities with ten edges a node; an arc is an edge in one direction. Needs Java, PySpark and
+the package `outcore`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import shutil
+import statistics
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from harness import inputs, places, results, running
+from harness.inputs import Planted
+from harness.results import Result
+from harness.running import Command, Sample
+
+HERE = Path(__file__).resolve().parent
+SWEEPS = 5
+MASTER = "local[2]"
+EDGES_A_NODE = 10
+GRAPHX, GRAPHX_DISK, OUTCORE = "GraphX", "GraphX, memory and disk", "outcore"
+PROGRAMS = {
+    GRAPHX: ("graphx.py",),
+    GRAPHX_DISK: ("graphx.py", "--storage", "MEMORY_AND_DISK"),
+    OUTCORE: ("outcore_spark.py",),
+}
+
+COMPARED = {"full": 1_000_000, "smoke": 20_000}
+COMPARED_MEMORY = "4g"
+LADDER = {"full": 8_000_000, "smoke": 20_000}
+RUNGS = {"full": ("512m", "640m", "768m", "1g", "1536m", "2g", "3g", "4g", "6g"), "smoke": ("512m",)}
+SIZES = {"full": (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000), "smoke": (10_000, 30_000)}
+SIZES_MEMORY = "4g"
+LIMIT_SECONDS = 1800
+
+# How many times as fast as GraphX, whole processes and sweeps.
+SPEED_BAR = 1.0
+# Seconds per sweep and arc of the largest graph, by those of the graph with a tenth of its edges: above that size the
+# tasks take longer than their scheduling.
+GROWTH_BAR = 1.3
+
+
+def planted(edges: int) -> Planted:
+    return inputs.planted(edges // EDGES_A_NODE, edges, names="integer")
+
+
+def command(name: str, engine: str, graph: Planted, memory: str) -> Command:
+    """`name` is the engine's, and whatever else tells commands of a result apart."""
+    work = places.data_folder() / "spark" / "work"
+
+    def prepare() -> None:
+        places.fresh(work)
+        running.settle(graph.path)
+
+    program, *further = PROGRAMS[engine]
+    sizes = ["--steps", str(SWEEPS), "--master", MASTER, "--memory", memory]
+    places_and_limit = ["--work-dir", str(work), "--limit-seconds", str(LIMIT_SECONDS)]
+    argv = [sys.executable, str(HERE / program), str(graph.path), *sizes, *places_and_limit, *further]
+    # The program ends itself before, with its processes.
+    return Command(name, argv, [work], prepare, limit_seconds=LIMIT_SECONDS + 60)
+
+
+def new_result(part: str, scale: str, graphs: list[Planted], **facts: object) -> Result:
+    java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr.splitlines()[0]
+    versions = {"spark": importlib.metadata.version("pyspark"), "java": java, "master": MASTER, "sweeps": SWEEPS}
+    described = {"graphs": [graph.description for graph in graphs], **versions, **facts}
+    return Result("spark", part[:2], scale, described, part=part)
+
+
+def seconds_of_sweeps(sample: Sample) -> float:
+    """Of GraphX the whole propagation, which has no other part; of outcore what its report says."""
+    told = sample.json_line()
+    if told["engine"] == "graphx":
+        return float(told["seconds"]["propagation"])
+    return float(sum(sweep["seconds"] for sweep in told["sweeps"]))
+
+
+def median_of_sweeps(result: Result, name: str) -> float:
+    return statistics.median(seconds_of_sweeps(sample) for sample in result.samples[name] if sample.ok)
+
+
+def compare(scale: str, repeats: int) -> int:
+    """S3a."""
+    graph = planted(COMPARED[scale])
+    result = new_result("S3a", scale, [graph], memory=COMPARED_MEMORY)
+    result.measure([command(engine, engine, graph, COMPARED_MEMORY) for engine in (GRAPHX, OUTCORE)], repeats)
+    result.check_runs(GRAPHX, OUTCORE)
+    if any(result.summary(engine).failures for engine in (GRAPHX, OUTCORE)):
+        return result.finish()
+    done = {len(sample.json_line()["sweeps"]) for sample in result.samples[OUTCORE]}
+    result.check("outcore: fewest sweeps", min(done), SWEEPS, "==")
+    judged = scale == "full"
+    whole = result.summary(GRAPHX).median_seconds / result.summary(OUTCORE).median_seconds
+    result.check("whole process: GraphX / outcore", whole, SPEED_BAR, ">=", unit="x", judged=judged)
+    sweeps = {engine: median_of_sweeps(result, engine) for engine in (GRAPHX, OUTCORE)}
+    ratio = sweeps[GRAPHX] / sweeps[OUTCORE]
+    result.check("sweeps alone: GraphX / outcore", ratio, SPEED_BAR, ">=", unit="x", judged=judged)
+    for engine in (GRAPHX, OUTCORE):
+        told = [sample.json_line() for sample in result.samples[engine]]
+        row: dict[str, object] = {"engine": engine, "whole_seconds": result.summary(engine).median_seconds}
+        row |= {"sweep_seconds": sweeps[engine], "communities": told[0]["communities"]}
+        result.rows.append(row | {"peak_memory_bytes": max(one["peak_memory_bytes"] for one in told)})
+    return result.finish(OUTCORE)
+
+
+def climb(scale: str) -> int:
+    """S3b: upwards, until GraphX finishes in both of its settings. Each rung once."""
+    graph = planted(LADDER[scale])
+    result = new_result("S3b", scale, [graph], rungs=list(RUNGS[scale]), limit_seconds=LIMIT_SECONDS)
+    below: list[str] = []
+    for memory in RUNGS[scale]:
+        commands = {engine: command(f"{engine}, {memory}", engine, graph, memory) for engine in PROGRAMS}
+        result.measure(list(commands.values()), 1)
+        samples = {engine: result.samples[made.name][0] for engine, made in commands.items()}
+        result.rows += [rung(engine, memory, sample) for engine, sample in samples.items()]
+        if samples[OUTCORE].ok and not samples[GRAPHX].ok and not samples[GRAPHX_DISK].ok:
+            below.append(memory)
+        if samples[GRAPHX].ok and samples[GRAPHX_DISK].ok:
+            break
+    judged = scale == "full"
+    result.check("settings in which only outcore finishes", len(below), 1, ">=", judged=judged)
+    return result.finish()
+
+
+def rung(engine: str, memory: str, sample: Sample) -> dict[str, object]:
+    told = sample.json_line()
+    outcome = "finished" if sample.ok else f"{told.get('reason', 'killed')}, {told.get('stage', 'unknown stage')}"
+    row: dict[str, object] = {"memory": memory, "engine": engine, "outcome": outcome}
+    return row | {"seconds": sample.wall_seconds, "peak_memory_bytes": told.get("peak_memory_bytes")}
+
+
+def sweeps_by_size(scale: str, repeats: int) -> int:
+    """S5."""
+    graphs = [planted(edges) for edges in SIZES[scale]]
+    result = new_result("S5", scale, graphs, memory=SIZES_MEMORY)
+    names = {f"{graph.edges} edges": graph for graph in graphs}
+    result.measure([command(name, OUTCORE, graph, SIZES_MEMORY) for name, graph in names.items()], repeats)
+    result.check_runs(*names)
+    result.rows += [
+        sweep_costs(graph.edges, result.samples[name])
+        for name, graph in names.items()
+        if not result.summary(name).failures
+    ]
+    costs = {row["edges"]: float(str(row["seconds_per_million_arcs"])) for row in result.rows}
+    largest = SIZES[scale][-1]
+    if {largest, largest // 10} <= costs.keys():
+        growth = costs[largest] / costs[largest // 10]
+        result.check(f"time per sweep and arc, {largest} / {largest // 10} edges", growth, GROWTH_BAR, unit="x")
+    return result.finish()
+
+
+def sweep_costs(edges: int, samples: list[Sample]) -> dict[str, object]:
+    """Medians over the sweeps of all runs."""
+    sweeps = [sweep for sample in samples for sweep in sample.json_line()["sweeps"]]
+    middle = {
+        name: statistics.median(sweep[name] for sweep in sweeps) for name in ("seconds", "shuffle_bytes", "rounds")
+    }
+    row: dict[str, object] = {"edges": edges, "seconds_per_sweep": middle["seconds"]}
+    row["seconds_per_million_arcs"] = middle["seconds"] / (2 * edges / 1e6)
+    row |= {"shuffle_bytes_per_sweep": middle["shuffle_bytes"], "rounds_per_sweep": middle["rounds"]}
+    whole = statistics.median(sample.wall_seconds for sample in samples)
+    return row | {"shuffle_bytes_per_arc": middle["shuffle_bytes"] / (2 * edges), "whole_seconds": whole}
+
+
+PARTS = {"S3a": compare, "S3b": lambda scale, repeats: climb(scale), "S5": sweeps_by_size}
+
+
+def extend(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--part", type=partial(str.split, sep=","), default=list(PARTS), help=", ".join(PARTS))
+
+
+def main() -> int:
+    options = results.arguments("spark", "label propagation on Spark, beside GraphX and by size", extend=extend)
+    if unknown := set(options.part) - set(PARTS):
+        places.cannot_run(f"there is no part {', '.join(sorted(unknown))}: {', '.join(PARTS)}")
+    for module in ("pyspark", "outcore.spark"):
+        if importlib.util.find_spec(module.partition(".")[0]) is None or importlib.util.find_spec(module) is None:
+            places.cannot_run(f"{sys.executable} has no {module}")
+    if shutil.which("java") is None:
+        places.cannot_run("there is no java: install Java 17 or newer")
+    # The text, and what Spark shuffles and spills.
+    places.require_space(max(SIZES[options.scale][-1], LADDER[options.scale]) * 500)
+    worst = max(PARTS[part](options.scale, options.repeats) for part in options.part)
+    places.fresh(places.data_folder() / "spark")
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main())
