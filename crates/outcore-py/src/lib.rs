@@ -5,6 +5,7 @@
 mod edges;
 mod errors;
 mod graph;
+mod parts;
 mod relay;
 mod tables;
 
@@ -59,6 +60,10 @@ mod _outcore {
     use super::edges::{Failure, edge_batches};
     #[pymodule_export]
     use super::graph::GraphFile;
+    #[pymodule_export]
+    use super::parts::{
+        PyChunks, PyCutter, PyPart, chunk_degrees, cut_chunk, link_forest, write_part,
+    };
     #[pymodule_export]
     use super::tables::{Batches, Numbers, Pairs, read_communities, read_labels, read_pairs};
     #[pymodule_export]

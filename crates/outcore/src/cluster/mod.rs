@@ -39,6 +39,7 @@ mod oracle;
 #[cfg(test)]
 mod oracle_levels;
 mod parallel;
+pub mod parts;
 mod propagate;
 #[cfg(test)]
 mod propagation_tests;

@@ -53,13 +53,19 @@ impl<'a> Stars<'a> {
         let lead = Hash::new(seed);
         leads.fill(false);
         let mark = |nodes: std::ops::Range<usize>| {
-            nodes.filter(|&node| lead.of(node as u64, 0).is_multiple_of(4)).for_each(|node| {
+            nodes.filter(|&node| Self::is_leader(lead, node as u32)).for_each(|node| {
                 leads.set(node);
             });
             Ok(())
         };
         for_ranges(count, 1 << 16, mark).expect("marking does not fail");
         Self { leads, seed, least: 0.0 }
+    }
+
+    /// Whether a node is one of a quarter, by the hash of the seed.
+    #[inline]
+    pub(super) fn is_leader(lead: Hash, node: u32) -> bool {
+        lead.of(u64::from(node), 0).is_multiple_of(4)
     }
 
     /// The leader to which a node is tied most, of those that it `may` follow; between equals, the

@@ -22,6 +22,8 @@ pub(super) enum Work {
 
 /// Sums over all blocks.
 pub(super) struct Totals {
+    /// The node that comes before all others.
+    pub(super) first_node: u64,
     pub(super) node_count: u64,
     pub(super) arc_count: u64,
     pub(super) loop_count: u64,
@@ -59,8 +61,9 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub(super) fn new(file: IndexedWriter, limits: Limits) -> Self {
+    pub(super) fn new(file: IndexedWriter, limits: Limits, first_node: u64) -> Self {
         let totals = Totals {
+            first_node,
             node_count: 0,
             arc_count: 0,
             loop_count: 0,
@@ -71,7 +74,7 @@ impl Encoder {
             sealed: Sealed { bytes: 0, checksum: 0 },
         };
         Self {
-            file,
+            file: file.from_node(first_node),
             limits,
             totals,
             hub: None,
@@ -89,7 +92,7 @@ impl Encoder {
         let mut arcs = ArcEncoder::new(scale);
         self.lengths.clear();
         self.body.clear();
-        let first_node = (self.totals.node_count - raw.degrees.len() as u64) as u32;
+        let first_node = self.next_node().wrapping_sub(raw.degrees.len() as u32);
         let mut at = 0;
         for (local, &degree) in raw.degrees.iter().enumerate() {
             let start = self.body.len();
@@ -122,7 +125,7 @@ impl Encoder {
     /// Writes segments of a hub and gives the raw block back.
     pub(super) fn hub(&mut self, raw: RawBlock, is_last: bool) -> Result<RawBlock> {
         self.count(&raw, u64::from(is_last));
-        let node = (self.totals.node_count - u64::from(is_last)) as u32;
+        let node = self.next_node().wrapping_sub(is_last.into());
         let mut hub = self.hub.take().unwrap_or_default();
         let segment_arcs = self.limits.segment_arcs;
         let segments = raw.targets.chunks(segment_arcs).zip(raw.weights.chunks(segment_arcs));
@@ -150,6 +153,11 @@ impl Encoder {
             self.hub = Some(hub);
         }
         Ok(raw)
+    }
+
+    /// The node behind those counted so far; 0 behind the last that there can be.
+    fn next_node(&self) -> u32 {
+        (self.totals.first_node + self.totals.node_count) as u32
     }
 
     fn count(&mut self, raw: &RawBlock, node_count: u64) {

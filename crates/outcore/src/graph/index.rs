@@ -123,6 +123,11 @@ impl IndexedWriter {
         Self { writer, path, magic, entries, next_node: 0, block_offset: HEADER_BYTES as u64 }
     }
 
+    /// The same, for blocks whose first node is not 0.
+    pub(super) fn from_node(self, first_node: u64) -> Self {
+        Self { next_node: first_node, ..self }
+    }
+
     /// Keeps what was written for another process; `begun` is of a block that is not ended.
     pub(super) fn keep(&mut self, begun: &[u8]) -> Result<Sealed> {
         let bytes = self.writer.keep()?.bytes;
@@ -219,7 +224,8 @@ pub(super) fn read_index(file: &StoredFile, magic: [u8; 8]) -> Result<(Vec<Block
 }
 
 fn are_contiguous(entries: &[BlockEntry], index_offset: u64) -> bool {
-    let (mut node, mut offset) = (0u64, HEADER_BYTES as u64);
+    let first_node = entries.first().map_or(0, |entry| entry.first_node);
+    let (mut node, mut offset) = (u64::from(first_node), HEADER_BYTES as u64);
     for entry in entries {
         if u64::from(entry.first_node) != node || entry.offset != offset || entry.node_count == 0 {
             return false;

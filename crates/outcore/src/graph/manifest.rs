@@ -46,6 +46,9 @@ pub(super) struct Manifest {
     pub(super) segment_arcs: u64,
     arcs_bytes: u64,
     arcs_checksum: String,
+    /// Of a part of a larger graph: its first node there, and the nodes of that graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) part_of: Option<(u64, u64)>,
     /// Nodes by the least degree of their bin. Older graphs have none of these counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) degrees: BTreeMap<u64, u64>,
@@ -85,6 +88,8 @@ impl Manifest {
             segment_arcs: limits.segment_arcs as u64,
             arcs_bytes: totals.sealed.bytes,
             arcs_checksum: format!("{:016x}", totals.sealed.checksum),
+            part_of: (totals.node_count < options.node_count)
+                .then_some((totals.first_node, options.node_count)),
             degrees: totals.histograms.degrees(),
             weight_powers: totals.histograms.weights(),
             checksum: String::new(),

@@ -67,15 +67,19 @@ fn names_path(directory: &Path) -> PathBuf {
 
 /// What fixes the blocks.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
-    block_nodes: usize,
+pub(crate) struct Limits {
+    pub(crate) block_nodes: usize,
     /// A multiple of `segment_arcs`.
-    block_arcs: usize,
+    pub(crate) block_arcs: usize,
     segment_arcs: usize,
 }
 
 impl Limits {
-    fn of(node_count: u64) -> Self {
+    /// Blocks of a few nodes and arcs, for tests.
+    #[cfg(feature = "sim")]
+    pub(crate) const TINY: Self = Self { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };
+
+    pub(crate) fn of(node_count: u64) -> Self {
         let block_nodes = node_count.div_ceil(64).clamp(256, BLOCK_NODES) as usize;
         Self { block_nodes, block_arcs: BLOCK_ARCS, segment_arcs: SEGMENT_ARCS }
     }

@@ -21,6 +21,7 @@ use std::thread::JoinHandle;
 pub(super) struct Shared {
     pub(super) file: Arc<StoredFile>,
     pub(super) entries: Vec<BlockEntry>,
+    /// Targets are below this.
     pub(super) node_count: u64,
     pub(super) segment_arcs: usize,
     block_arcs: u64,
@@ -97,7 +98,10 @@ impl Graph {
         if !manifest.seals(sealed) {
             return Err(Error::corrupt(file.path(), "it belongs to another `graph.json`"));
         }
+        let (first_node, targets) = manifest.part_of.unwrap_or((0, node_count));
         let fits = node_count == manifest.node_count
+            && entries.first().is_none_or(|entry| u64::from(entry.first_node) == first_node)
+            && first_node.checked_add(node_count).is_some_and(|end| end <= targets)
             && arc_count == Some(manifest.arc_count)
             && (1..=SEGMENT_ARCS as u64).contains(&manifest.segment_arcs)
             && entries.iter().all(|entry| u64::from(entry.node_count) <= BLOCK_NODES);
@@ -107,7 +111,7 @@ impl Graph {
         let shared = Arc::new(Shared {
             file: Arc::new(file),
             entries,
-            node_count,
+            node_count: targets,
             segment_arcs: manifest.segment_arcs as usize,
             block_arcs: manifest.block_arcs,
             view: None,

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::io::Files;
 use crate::weight::Weight;
 use crossbeam_channel::{Receiver, Sender, bounded};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
@@ -53,6 +54,22 @@ pub enum Duplicates {
     Min,
     /// The one that came first.
     First,
+}
+
+impl Duplicates {
+    /// The weight of arcs so far, whose weights add up to `sum`, and one more; all as codes.
+    pub(crate) fn combine(self, so_far: u32, sum: &mut f64, code: u32) -> u32 {
+        match self {
+            Self::Sum => {
+                *sum += Weight::from_code(code).value();
+                Weight::new(sum.min(f64::MAX)).code()
+            }
+            // The order of codes is the order of weights.
+            Self::Max => so_far.max(code),
+            Self::Min => so_far.min(code),
+            Self::First => so_far,
+        }
+    }
 }
 
 /// What kind of graph to write.
@@ -131,6 +148,8 @@ pub struct GraphWriter {
     directory: PathBuf,
     options: GraphOptions,
     limits: Limits,
+    /// The nodes whose arcs come: all, or some of a larger graph.
+    nodes: Range<u64>,
     /// The record that equal ones may follow, and the sum of their weights.
     pending: Option<ArcRecord>,
     pending_sum: f64,
@@ -167,14 +186,28 @@ impl GraphWriter {
     /// As [`GraphWriter::create`].
     #[cfg(feature = "sim")]
     pub fn create_tiny(files: &Files, directory: &Path, options: &GraphOptions) -> Result<Self> {
-        let limits = Limits { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };
-        Self::create_with(files, directory, options, limits)
+        Self::create_with(files, directory, options, Limits::TINY)
     }
 
     pub(super) fn create_with(
         files: &Files,
         directory: &Path,
         options: &GraphOptions,
+        limits: Limits,
+    ) -> Result<Self> {
+        Self::create_part(files, directory, options, 0..options.node_count, limits)
+    }
+
+    /// As [`GraphWriter::create`], of the arcs that leave `nodes` alone. These must begin and end where
+    /// blocks of the whole graph do: then the blocks are the same.
+    ///
+    /// # Errors
+    /// As [`GraphWriter::create`].
+    pub(crate) fn create_part(
+        files: &Files,
+        directory: &Path,
+        options: &GraphOptions,
+        nodes: Range<u64>,
         limits: Limits,
     ) -> Result<Self> {
         assert!(limits.block_arcs.is_multiple_of(limits.segment_arcs));
@@ -186,8 +219,9 @@ impl GraphWriter {
         let (to_encoder, work) = bounded(1);
         let (give_back, empty) = bounded(2);
         give_back.send(RawBlock::default()).expect("the channel has room");
+        let first_node = nodes.start;
         let encoder = std::thread::spawn(move || {
-            let mut encoder = Encoder::new(file, limits);
+            let mut encoder = Encoder::new(file, limits, first_node);
             for work in work {
                 let mut raw = match work {
                     Work::Block(raw) => encoder.block(raw)?,
@@ -208,7 +242,8 @@ impl GraphWriter {
             pending: None,
             pending_sum: 0.0,
             raw: RawBlock::default(),
-            node: 0,
+            node: first_node,
+            nodes,
             node_start: 0,
             is_hub: false,
             dropped_loop_count: 0,
@@ -267,16 +302,8 @@ impl GraphWriter {
 
     fn combine(&mut self, mut pending: ArcRecord, arc: ArcRecord) {
         self.combined_count += 1;
-        pending.weight = match self.options.duplicates {
-            Duplicates::Sum => {
-                self.pending_sum += Weight::from_code(arc.weight).value();
-                Weight::new(self.pending_sum.min(f64::MAX)).code()
-            }
-            // The order of codes is the order of weights.
-            Duplicates::Max => pending.weight.max(arc.weight),
-            Duplicates::Min => pending.weight.min(arc.weight),
-            Duplicates::First => pending.weight,
-        };
+        let (rule, sum) = (self.options.duplicates, &mut self.pending_sum);
+        pending.weight = rule.combine(pending.weight, sum, arc.weight);
         self.pending = Some(pending);
     }
 
@@ -389,7 +416,7 @@ impl GraphWriter {
         if let Some(pending) = self.pending.take() {
             self.emit(pending)?;
         }
-        while self.node < self.options.node_count {
+        while self.node < self.nodes.end {
             self.end_node()?;
         }
         if !self.raw.degrees.is_empty() {
@@ -400,7 +427,8 @@ impl GraphWriter {
             Some(Ok(result)) if sent || result.is_err() => result?,
             _ => return Err(self.failure()),
         };
-        assert_eq!(totals.node_count, self.options.node_count, "nodes written and announced");
+        let announced = self.nodes.end - self.nodes.start;
+        assert_eq!(totals.node_count, announced, "nodes written and announced");
         let manifest = Manifest::new(
             &self.options,
             &self.limits,

@@ -24,6 +24,8 @@ mod scope;
 #[cfg(test)]
 mod tests;
 
+pub(super) use scope::Ranked;
+
 use super::bits::Bits;
 use super::cache::BlockSource;
 use super::hash::LEAD;
@@ -47,7 +49,7 @@ use crate::progress::{Event, tell};
 use crate::units::format_counted;
 use crate::weight::RELATIVE_TOLERANCE;
 use column::{CHUNK_NODES, Column, Words};
-use scope::{Interval, Neighbors, Placed, Ranked, Scope, Survey};
+use scope::{Interval, Neighbors, Placed, Scope, Survey};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 

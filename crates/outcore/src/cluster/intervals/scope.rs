@@ -22,7 +22,7 @@ const WORD_BITS: usize = u64::BITS as usize;
 const CHUNK_WORDS: usize = CHUNK_NODES as usize / WORD_BITS;
 
 /// A set of nodes that knows how many of them come before a node.
-pub(super) struct Ranked {
+pub(in super::super) struct Ranked {
     cells: Vec<Cell>,
     count: usize,
 }
@@ -51,12 +51,12 @@ impl Ranked {
     }
 
     /// The empty set.
-    pub(super) fn new(node_count: usize) -> Self {
+    pub(in super::super) fn new(node_count: usize) -> Self {
         Self { cells: vec![Cell::default(); node_count.div_ceil(WORD_BITS)], count: 0 }
     }
 
     /// Learns the members anew.
-    pub(super) fn refill(
+    pub(in super::super) fn refill(
         &mut self,
         fill: impl FnOnce(&mut Members<'_>) -> Result<()>,
     ) -> Result<()> {
@@ -75,13 +75,13 @@ impl Ranked {
         self.count
     }
 
-    pub(super) fn contains(&self, node: u32) -> bool {
+    pub(in super::super) fn contains(&self, node: u32) -> bool {
         self.cells[node as usize / WORD_BITS].word() >> (node as usize % WORD_BITS) & 1 == 1
     }
 
     /// How many members come before a node.
     #[inline]
-    pub(super) fn rank(&self, node: u32) -> usize {
+    pub(in super::super) fn rank(&self, node: u32) -> usize {
         let cell = self.cells[node as usize / WORD_BITS];
         let before = cell.word() & !(u64::MAX << (node as usize % WORD_BITS));
         cell.rank as usize + before.count_ones() as usize
@@ -112,10 +112,10 @@ fn words_of(nodes: Range<u64>) -> Range<usize> {
 }
 
 /// A set that is being filled.
-pub(super) struct Members<'a>(&'a mut [Cell]);
+pub(in super::super) struct Members<'a>(&'a mut [Cell]);
 
 impl Members<'_> {
-    pub(super) fn insert(&mut self, node: u32) {
+    pub(in super::super) fn insert(&mut self, node: u32) {
         let bit = node as usize % WORD_BITS;
         self.0[node as usize / WORD_BITS].bits[bit / 32] |= 1 << (bit % 32);
     }

@@ -1,0 +1,320 @@
+//! Parts of a graph for `outcore.spark`: `outcore::cluster::parts` with bytes in and out. Numbers of 32 bits and weights
+//! of 64 are little-endian, without gaps.
+
+use crate::detached;
+use outcore::cluster::parts::{
+    Chunks, Cutter, Labeled, Message, Part, PartWriter, Rounds, bytes_of, cut, degrees_of, forest,
+    numbers_of, on_one_thread,
+};
+use outcore::graph::Duplicates;
+use outcore::{Error, ErrorKind, Result};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+/// Bytes on their way to Python.
+pub(crate) struct Bytes(Vec<u8>);
+
+impl<'py> IntoPyObject<'py> for Bytes {
+    type Target = PyBytes;
+    type Output = Bound<'py, PyBytes>;
+    type Error = std::convert::Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> std::result::Result<Self::Output, Self::Error> {
+        Ok(PyBytes::new(py, &self.0))
+    }
+}
+
+type Messages = Vec<(u32, Bytes)>;
+/// Of own nodes; nodes outside; of these.
+type Labels<T> = (T, T, T);
+
+fn words(numbers: &[u32]) -> Bytes {
+    Bytes(bytes_of(numbers))
+}
+
+fn doubles(numbers: &[f64]) -> Bytes {
+    Bytes(numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+}
+
+fn pairs(pairs: &[[u32; 2]]) -> Bytes {
+    words(pairs.as_flattened())
+}
+
+fn pairs_of(bytes: &[u8]) -> Result<Vec<[u32; 2]>> {
+    Ok(numbers_of(bytes)?.as_chunks::<2>().0.to_vec())
+}
+
+fn sent(messages: Vec<Message>) -> Messages {
+    messages.into_iter().map(|Message { part, bytes }| (part, Bytes(bytes))).collect()
+}
+
+fn told(messages: Vec<(u32, PyBackedBytes)>) -> Vec<Message> {
+    let message = |(part, bytes): (u32, PyBackedBytes)| Message { part, bytes: bytes.to_vec() };
+    messages.into_iter().map(message).collect()
+}
+
+/// Packs sorted arcs into chunks.
+#[pyclass(module = "outcore._outcore", name = "Chunks")]
+pub(crate) struct PyChunks(Option<Chunks>);
+
+#[pymethods]
+impl PyChunks {
+    #[new]
+    fn new(py: Python<'_>, duplicates: &str, keep_loops: bool, min_weight: f64) -> PyResult<Self> {
+        detached(py, || {
+            let duplicates = match duplicates {
+                "sum" => Duplicates::Sum,
+                "max" => Duplicates::Max,
+                "min" => Duplicates::Min,
+                "first" => Duplicates::First,
+                _ => return Err(Error::new(ErrorKind::Usage, format!("no rule `{duplicates}`"))),
+            };
+            Ok(Self(Some(Chunks::new(duplicates, keep_loops, min_weight))))
+        })
+    }
+
+    /// Sources, targets and weights (none: all are 1); gives chunks.
+    #[pyo3(signature = (sources, targets, weights=None))]
+    fn push(
+        &mut self,
+        py: Python<'_>,
+        sources: &[u8],
+        targets: &[u8],
+        weights: Option<&[u8]>,
+    ) -> PyResult<Vec<Bytes>> {
+        let chunks = self.0.as_mut();
+        detached(py, || {
+            let (sources, targets) = (numbers_of(sources)?, numbers_of(targets)?);
+            let weight = |at: usize| match weights {
+                Some(weights) => weights.as_chunks::<8>().0.get(at).map(|w| f64::from_le_bytes(*w)),
+                None => Some(1.0),
+            };
+            let arcs = sources.into_iter().zip(targets).enumerate();
+            let arcs = arcs.map_while(|(at, (source, target))| Some((source, target, weight(at)?)));
+            let full = chunks.map_or(Ok(Vec::new()), |chunks| chunks.push(arcs))?;
+            Ok(full.into_iter().map(Bytes).collect())
+        })
+    }
+
+    /// The last chunk, the arcs that went into earlier ones, the loops that were dropped.
+    fn finish(&mut self) -> (Option<Bytes>, u64, u64) {
+        let (last, combined, dropped) = self.0.take().map_or((None, 0, 0), Chunks::finish);
+        (last.map(Bytes), combined, dropped)
+    }
+}
+
+/// The first node of a chunk, and degrees.
+#[pyfunction]
+pub(crate) fn chunk_degrees(py: Python<'_>, chunk: &[u8]) -> PyResult<(u32, Bytes)> {
+    detached(py, || degrees_of(chunk).map(|(first, degrees)| (first, words(&degrees))))
+}
+
+/// Finds where parts begin.
+#[pyclass(module = "outcore._outcore", name = "Cutter")]
+pub(crate) struct PyCutter {
+    cutter: Option<Cutter>,
+    node_count: u32,
+}
+
+#[pymethods]
+impl PyCutter {
+    #[new]
+    fn new(node_count: u32, part_arcs: u64) -> Self {
+        Self { cutter: Some(Cutter::new(node_count, part_arcs)), node_count }
+    }
+
+    /// Degrees of consecutive nodes.
+    fn add(&mut self, py: Python<'_>, first_node: u32, degrees: &[u8]) -> PyResult<()> {
+        let cutter = self.cutter.as_mut();
+        detached(py, || {
+            let degrees = numbers_of(degrees)?;
+            cutter.map_or(Ok(()), |cutter| cutter.add(first_node, &degrees))
+        })
+    }
+
+    /// The first nodes of all parts, and the number of nodes.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<Bytes> {
+        let (cutter, count) = (self.cutter.take(), self.node_count);
+        detached(py, || {
+            let bounds = cutter.map_or(Ok(Vec::new()), |cutter| cutter.finish(count))?;
+            Ok(words(&bounds))
+        })
+    }
+}
+
+/// Cuts a chunk at where parts begin.
+#[pyfunction]
+pub(crate) fn cut_chunk(py: Python<'_>, chunk: &[u8], bounds: &[u8]) -> PyResult<Messages> {
+    detached(py, || {
+        let cut = cut(chunk, &numbers_of(bounds)?)?;
+        Ok(cut.into_iter().map(|(part, chunk)| (part, Bytes(chunk))).collect())
+    })
+}
+
+/// Makes a part of its chunks.
+#[pyfunction]
+pub(crate) fn write_part(
+    py: Python<'_>,
+    first: u32,
+    end: u32,
+    node_count: u32,
+    chunks: Vec<PyBackedBytes>,
+) -> PyResult<Bytes> {
+    detached(py, || {
+        let mut writer = PartWriter::new(first..end, node_count)?;
+        chunks.into_iter().try_for_each(|chunk| writer.push(&chunk))?;
+        writer.finish().map(Bytes)
+    })
+}
+
+/// The forest of links between roots.
+#[pyfunction(name = "forest")]
+pub(crate) fn link_forest(py: Python<'_>, links: &[u8]) -> PyResult<Bytes> {
+    detached(py, || on_one_thread(|| Ok(pairs(&forest(pairs_of(links)?)))))
+}
+
+/// A part of a graph.
+#[pyclass(module = "outcore._outcore", name = "Part", frozen)]
+pub(crate) struct PyPart(Part);
+
+impl PyPart {
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Part) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        detached(py, || on_one_thread(|| work(&self.0)))
+    }
+
+    fn labeled(&self, (own, outside, around): Labels<&[u8]>) -> Result<Labeled> {
+        Labeled::new(&self.0, numbers_of(own)?, numbers_of(outside)?, numbers_of(around)?)
+    }
+}
+
+fn arrays(labels: Labeled) -> Labels<Bytes> {
+    let [own, outside, around] = labels.into_arrays();
+    (words(&own), words(&outside), words(&around))
+}
+
+#[pymethods]
+impl PyPart {
+    #[new]
+    fn new(py: Python<'_>, bytes: &[u8], bounds: &[u8], index: usize) -> PyResult<Self> {
+        detached(py, || Ok(Self(Part::open(bytes, numbers_of(bounds)?, index)?)))
+    }
+
+    /// First labels: what is kept, and messages.
+    fn begin(&self, py: Python<'_>, seed: u64) -> PyResult<(Bytes, Messages)> {
+        self.run(py, |part| {
+            let (rounds, messages) = Rounds::begin(part, seed)?;
+            Ok((Bytes(rounds.to_bytes()), sent(messages)))
+        })
+    }
+
+    /// A round of a sweep: what is kept, messages, and nodes moved, arcs looked at, parts after it told.
+    fn round(
+        &self,
+        py: Python<'_>,
+        kept: &[u8],
+        seed: u64,
+        sweep: u32,
+        messages: Vec<(u32, PyBackedBytes)>,
+    ) -> PyResult<(Bytes, Messages, (u64, u64, u64))> {
+        self.run(py, |part| {
+            let mut rounds = Rounds::from_bytes(kept, part)?;
+            let (messages, did) = rounds.round(part, seed, sweep, told(messages))?;
+            Ok((Bytes(rounds.to_bytes()), sent(messages), (did.moved, did.arcs, did.later)))
+        })
+    }
+
+    /// Labels in the end.
+    fn finish(
+        &self,
+        py: Python<'_>,
+        kept: &[u8],
+        messages: Vec<(u32, PyBackedBytes)>,
+    ) -> PyResult<Labels<Bytes>> {
+        self.run(py, |part| {
+            Ok(arrays(Rounds::from_bytes(kept, part)?.finish(part, told(messages))?))
+        })
+    }
+
+    /// The same label for all.
+    fn alike(&self, py: Python<'_>) -> PyResult<Labels<Bytes>> {
+        self.run(py, |part| Ok(arrays(Labeled::alike(part)?)))
+    }
+
+    /// Roots of pieces, and messages.
+    fn roots(&self, py: Python<'_>, labels: Labels<&[u8]>) -> PyResult<(Bytes, Messages)> {
+        self.run(py, |part| {
+            let (roots, messages) = part.roots(&self.labeled(labels)?)?;
+            Ok((words(&roots), sent(messages)))
+        })
+    }
+
+    /// Links between roots.
+    fn links(
+        &self,
+        py: Python<'_>,
+        labels: Labels<&[u8]>,
+        roots: &[u8],
+        messages: Vec<(u32, PyBackedBytes)>,
+    ) -> PyResult<Bytes> {
+        self.run(py, |part| {
+            let labels = self.labeled(labels)?;
+            Ok(pairs(&part.links(&labels, &numbers_of(roots)?, told(messages))?))
+        })
+    }
+
+    /// Roots in the end; and of each: root, label, nodes, strength, weight inside.
+    fn settle(
+        &self,
+        py: Python<'_>,
+        labels: Labels<&[u8]>,
+        roots: &[u8],
+        forest: &[u8],
+    ) -> PyResult<(Bytes, (Bytes, Bytes, Bytes, Bytes, Bytes))> {
+        self.run(py, |part| {
+            let (labels, forest) = (self.labeled(labels)?, pairs_of(forest)?);
+            let (roots, sums) = part.settle(&labels, numbers_of(roots)?, &forest)?;
+            let (strengths, insides) = (doubles(&sums.strengths), doubles(&sums.insides));
+            let counts = (words(&sums.roots), words(&sums.labels), words(&sums.counts));
+            Ok((words(&roots), (counts.0, counts.1, counts.2, strengths, insides)))
+        })
+    }
+
+    /// The final numbers of its nodes, by those of its roots, ascending.
+    fn rename(
+        &self,
+        py: Python<'_>,
+        roots: &[u8],
+        named: &[u8],
+        numbers: &[u8],
+    ) -> PyResult<Bytes> {
+        self.run(py, |part| {
+            let (named, numbers) = (numbers_of(named)?, numbers_of(numbers)?);
+            Ok(words(&part.rename(&numbers_of(roots)?, &named, &numbers)?))
+        })
+    }
+
+    /// Messages of numbers.
+    fn announce(&self, py: Python<'_>, numbers: &[u8]) -> PyResult<Messages> {
+        self.run(py, |part| Ok(sent(part.announce(&numbers_of(numbers)?)?)))
+    }
+
+    /// Edges between communities: smaller numbers, larger numbers, weights.
+    fn contract(
+        &self,
+        py: Python<'_>,
+        numbers: &[u8],
+        messages: Vec<(u32, PyBackedBytes)>,
+    ) -> PyResult<(Bytes, Bytes, Bytes)> {
+        self.run(py, |part| {
+            let edges = part.contract(numbers_of(numbers)?, told(messages))?;
+            let (pairs, weights): (Vec<[u32; 2]>, Vec<f64>) = edges.into_iter().unzip();
+            let (small, large): (Vec<u32>, Vec<u32>) = pairs.iter().map(|&[a, b]| (a, b)).unzip();
+            Ok((words(&small), words(&large), doubles(&weights)))
+        })
+    }
+}

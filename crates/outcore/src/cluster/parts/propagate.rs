@@ -1,0 +1,412 @@
+//! Label propagation over parts; see `parts` for why its result is the engine's.
+//!
+//! A sweep of a part begins from the labels of before the sweep, and from what parts before it have told of their
+//! moves: the new labels of neighbors, and which of its nodes they have made active. What parts after it tell counts
+//! from the next sweep on. A part that is told something new of a part before it sweeps again; so it keeps its labels
+//! of before the sweep, what it was told, and a checksum of what it has sent.
+
+use super::super::bits::Bits;
+use super::super::hash::{Hash, LEAD};
+use super::super::label_propagation::InsideWeight;
+use super::super::parallel::PerThread;
+use super::super::seeding::{Stars, seed_block};
+use super::super::sweep::{LARGE_DEGREE, MOST_LABELS, NodeLabels, Nodes, Workshop, sweep_block};
+use super::super::table::Sum;
+use super::super::votes::Rules;
+use super::words::{Words, put, put_bytes};
+use super::{Labeled, Message, Part, Places, damaged};
+use crate::error::Result;
+use crate::graph::ArcScratch;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What a part did in a round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Nodes that have moved in the sweep.
+    pub moved: u64,
+    /// Arcs looked at in this round.
+    pub arcs: u64,
+    /// Parts after it that were told something new: while there are any, another round follows.
+    pub later: u64,
+}
+
+/// Labels of a part while they are propagated.
+#[derive(Debug, Default)]
+pub struct Rounds {
+    /// The sweep that `moved` is of; 0 are the first labels.
+    sweep: u32,
+    /// Of the part's own nodes, before the sweep: their labels, and a bit each whether they are active.
+    labels: Vec<u32>,
+    active: Vec<u32>,
+    /// Nodes outside, ascending, and their labels before the sweep.
+    outside: Vec<u32>,
+    around: Vec<u32>,
+    /// Nodes that the sweep has moved, their new labels, and who is active after it.
+    moved: Vec<u32>,
+    moved_to: Vec<u32>,
+    active_after: Vec<u32>,
+    /// Of what was sent in this sweep: checksums by part.
+    sent: BTreeMap<u32, u64>,
+    /// What was told in this sweep, by part.
+    inbox: BTreeMap<u32, Vec<u8>>,
+}
+
+/// Labels that a part tells another: of nodes, and who becomes active.
+#[derive(Default)]
+struct Moves {
+    nodes: Vec<u32>,
+    labels: Vec<u32>,
+    active: Vec<u32>,
+}
+
+impl Moves {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        [&self.nodes, &self.labels, &self.active].iter().for_each(|words| put(words, &mut out));
+        out
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut from = Words(bytes);
+        let nodes = from.next()?;
+        let labels = from.exactly(nodes.len())?;
+        Ok(Self { nodes, labels, active: from.next()? })
+    }
+}
+
+/// The labels that a part sees.
+struct Seen<'a> {
+    first: u32,
+    own: &'a [AtomicU32],
+    places: &'a Places,
+    around: &'a [AtomicU32],
+}
+
+impl NodeLabels for Seen<'_> {
+    #[inline]
+    fn at(&self, node: u32) -> &AtomicU32 {
+        match self.own.get(node.wrapping_sub(self.first) as usize) {
+            Some(label) => label,
+            None => &self.around[self.places.of(node)],
+        }
+    }
+}
+
+fn atomic(words: &[u32]) -> Vec<AtomicU32> {
+    words.iter().copied().map(AtomicU32::new).collect()
+}
+
+fn bit_words(count: usize, is_set: impl Fn(usize) -> bool) -> Vec<u32> {
+    let mut words = vec![0; count.div_ceil(32)];
+    (0..count).filter(|&at| is_set(at)).for_each(|at| words[at / 32] |= 1 << (at % 32));
+    words
+}
+
+fn is_set(words: &[u32], at: usize) -> bool {
+    words[at / 32] >> (at % 32) & 1 == 1
+}
+
+impl Rounds {
+    /// What is kept until the next round.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put(&[self.sweep], &mut out);
+        let arrays = [
+            &self.labels,
+            &self.active,
+            &self.outside,
+            &self.around,
+            &self.moved,
+            &self.moved_to,
+            &self.active_after,
+        ];
+        arrays.iter().for_each(|words| put(words, &mut out));
+        let sent =
+            self.sent.iter().flat_map(|(&part, &sum)| [part, sum as u32, (sum >> 32) as u32]);
+        put(&sent.collect::<Vec<_>>(), &mut out);
+        for (&part, bytes) in &self.inbox {
+            put(&[part], &mut out);
+            put_bytes(bytes, &mut out);
+        }
+        out.extend(xxh3_64(&out).to_le_bytes());
+        out
+    }
+
+    /// What was kept of a part.
+    ///
+    /// # Errors
+    /// `CorruptFile`.
+    pub fn from_bytes(bytes: &[u8], part: &Part) -> Result<Self> {
+        let sealed = bytes.split_last_chunk::<8>();
+        let sealed = sealed.filter(|(bytes, sum)| xxh3_64(bytes).to_le_bytes() == **sum);
+        let (bytes, _) = sealed.ok_or_else(|| damaged("the checksum of labels is wrong"))?;
+        let mut from = Words(bytes);
+        let count = part.nodes().len();
+        let sweep = from.exactly(1)?[0];
+        let labels = from.exactly(count)?;
+        let active = from.exactly(count.div_ceil(32))?;
+        let outside = from.next()?;
+        let around = from.exactly(outside.len())?;
+        let moved = from.next()?;
+        let moved_to = from.exactly(moved.len())?;
+        let active_after = from.exactly(count.div_ceil(32))?;
+        let sent = from.next()?;
+        let sent = sent.as_chunks::<3>().0.iter();
+        let sent = sent.map(|&[part, low, high]| (part, u64::from(low) | u64::from(high) << 32));
+        let sent = sent.collect();
+        let mut inbox = BTreeMap::new();
+        while !from.is_empty() {
+            inbox.insert(from.exactly(1)?[0], from.bytes()?.to_vec());
+        }
+        Ok(Self {
+            sweep,
+            labels,
+            active,
+            outside,
+            around,
+            moved,
+            moved_to,
+            active_after,
+            sent,
+            inbox,
+        })
+    }
+
+    /// First labels: stars around a quarter of the nodes. They count as the moves of a sweep 0.
+    ///
+    /// # Errors
+    /// `CorruptFile`.
+    pub fn begin(part: &Part, seed: u64) -> Result<(Self, Vec<Message>)> {
+        let nodes = part.nodes();
+        let outside = part.outside()?;
+        let labels: Vec<u32> = nodes.clone().collect();
+        let active_after = bit_words(labels.len(), |_| true);
+        let own = atomic(&labels);
+        let first = first_labels(part, seed, &own, &outside)?;
+        let (moved, moved_to) = first.into_iter().unzip();
+        let active = vec![0; active_after.len()];
+        let (sent, inbox) = (BTreeMap::new(), BTreeMap::new());
+        let around = outside.clone();
+        let mut rounds = Self {
+            sweep: 0,
+            labels,
+            active,
+            outside,
+            around,
+            moved,
+            moved_to,
+            active_after,
+            sent,
+            inbox,
+        };
+        let (messages, _) = rounds.send(part, &[])?;
+        Ok((rounds, messages))
+    }
+
+    /// One round of a sweep, with what other parts have sent since the last round. The first round of a sweep goes
+    /// on from what the sweep before has led to; the others only sweep again if they must.
+    ///
+    /// # Errors
+    /// `CorruptFile`.
+    pub fn round(
+        &mut self,
+        part: &Part,
+        seed: u64,
+        sweep: u32,
+        messages: Vec<Message>,
+    ) -> Result<(Vec<Message>, Told)> {
+        let has_earlier = self.hear(messages).any(|from| (from as usize) < part.index);
+        let is_first = sweep != self.sweep;
+        if is_first {
+            self.commit(part)?;
+            self.sweep = sweep;
+        }
+        let (mut messages, mut told) = (Vec::new(), Told::default());
+        if is_first || has_earlier {
+            let (arcs, activated) = match part.graph.is_weighted() {
+                true => self.sweep::<f64>(part, seed)?,
+                false => self.sweep::<u32>(part, seed)?,
+            };
+            told.arcs = arcs;
+            (messages, told.later) = self.send(part, &activated)?;
+        }
+        told.moved = self.moved.len() as u64;
+        Ok((messages, told))
+    }
+
+    /// The labels in the end.
+    ///
+    /// # Errors
+    /// `CorruptFile`.
+    pub fn finish(mut self, part: &Part, messages: Vec<Message>) -> Result<Labeled> {
+        self.hear(messages).for_each(drop);
+        self.commit(part)?;
+        Labeled::new(part, self.labels, self.outside, self.around)
+    }
+
+    /// Keeps what is told; gives by which parts.
+    fn hear(&mut self, messages: Vec<Message>) -> impl Iterator<Item = u32> {
+        let mut from = Vec::with_capacity(messages.len());
+        for Message { part, bytes } in messages {
+            from.push(part);
+            self.inbox.insert(part, bytes);
+        }
+        from.into_iter()
+    }
+
+    /// Makes the moves of the sweep the labels before the next one.
+    fn commit(&mut self, part: &Part) -> Result<()> {
+        let first = part.nodes().start;
+        for (&node, &label) in self.moved.iter().zip(&self.moved_to) {
+            self.labels[(node - first) as usize] = label;
+        }
+        self.active = std::mem::take(&mut self.active_after);
+        let mut around = atomic(&self.around);
+        let places = Places::new(&self.outside, part.node_count())?;
+        for (from, bytes) in std::mem::take(&mut self.inbox) {
+            let moves = Moves::from_bytes(&bytes)?;
+            tell(&moves, &places, &around, part)?;
+            if from as usize > part.index {
+                let own = moves.active.iter().map(|&node| (node - first) as usize);
+                own.for_each(|at| self.active[at / 32] |= 1 << (at % 32));
+            }
+        }
+        self.around = around.iter_mut().map(|label| *label.get_mut()).collect();
+        self.sent.clear();
+        Ok(())
+    }
+
+    /// Sweeps the part from the labels before the sweep, and what parts before it have told. Gives the arcs looked
+    /// at, and the nodes outside that became active.
+    fn sweep<S: Sum>(&mut self, part: &Part, seed: u64) -> Result<(u64, Vec<u32>)> {
+        let own_nodes = part.nodes();
+        let first = own_nodes.start;
+        let (own, around) = (atomic(&self.labels), atomic(&self.around));
+        let places = Places::new(&self.outside, part.node_count())?;
+        let active = Bits::new(part.node_count() as usize, false);
+        let is_active = |node: &u32| is_set(&self.active, (node - first) as usize);
+        own_nodes.clone().filter(is_active).for_each(|node| _ = active.set(node as usize));
+        for bytes in self.inbox.range(..part.index as u32).map(|(_, bytes)| bytes) {
+            let moves = Moves::from_bytes(bytes)?;
+            tell(&moves, &places, &around, part)?;
+            moves.active.iter().for_each(|&node| _ = active.set(node as usize));
+        }
+        let labels = Seen { first, own: &own, places: &places, around: &around };
+        let mut nodes = Nodes {
+            labels: &labels,
+            active: &active,
+            changes: Vec::new(),
+            counts: &[],
+            seed,
+            objective: InsideWeight,
+            shuffled: false,
+            rules: Rules::default(),
+        };
+        let mut workshop = Workshop::<S>::new(part.graph.max_degree(), LARGE_DEGREE, MOST_LABELS);
+        let mut arcs = 0;
+        part.for_blocks(
+            |nodes| active.any(nodes),
+            |block| {
+                arcs += sweep_block(block, false, &mut nodes, &mut workshop, self.sweep)?.arcs;
+                Ok(())
+            },
+        )?;
+        let new = own_nodes.zip(&own).zip(&self.labels);
+        let new = new.map(|((node, label), &before)| (node, label.load(Relaxed), before));
+        (self.moved, self.moved_to) = new
+            .filter(|(_, label, before)| label != before)
+            .map(|(n, label, _)| (n, label))
+            .unzip();
+        self.active_after = bit_words(own.len(), |at| active.get(first as usize + at));
+        let outside = self.outside.iter().copied();
+        Ok((arcs, outside.filter(|&node| active.get(node as usize)).collect()))
+    }
+
+    /// What each part is to be told anew, and how many of them come later.
+    fn send(&mut self, part: &Part, activated: &[u32]) -> Result<(Vec<Message>, u64)> {
+        let first = part.nodes().start;
+        let mut moves: BTreeMap<u32, Moves> = BTreeMap::new();
+        let mut new = self.labels.clone();
+        let mut moved = bit_words(new.len(), |_| false);
+        for (&node, &label) in self.moved.iter().zip(&self.moved_to) {
+            let at = (node - first) as usize;
+            new[at] = label;
+            moved[at / 32] |= 1 << (at % 32);
+        }
+        part.for_owners(
+            |node| is_set(&moved, (node - first) as usize),
+            |node, to, _| {
+                if to != part.index {
+                    let moves = moves.entry(to as u32).or_default();
+                    // The arcs of a hub come in several segments.
+                    if moves.nodes.last() != Some(&node) {
+                        moves.nodes.push(node);
+                        moves.labels.push(new[(node - first) as usize]);
+                    }
+                }
+            },
+        )?;
+        for &node in activated {
+            moves.entry(part.owner(node) as u32).or_default().active.push(node);
+        }
+        // Who was told something that no longer holds is told so.
+        self.sent.keys().for_each(|&to| _ = moves.entry(to).or_default());
+        let (mut messages, mut later) = (Vec::new(), 0);
+        for (to, moves) in moves {
+            let bytes = moves.to_bytes();
+            let sum = xxh3_64(&bytes);
+            if self.sent.insert(to, sum) != Some(sum) {
+                later += u64::from(to as usize > part.index);
+                messages.push(Message { part: to, bytes });
+            }
+        }
+        Ok((messages, later))
+    }
+}
+
+/// Enters labels that are told.
+fn tell(moves: &Moves, places: &Places, around: &[AtomicU32], part: &Part) -> Result<()> {
+    let own = part.nodes();
+    let count = part.node_count();
+    let fits = moves.nodes.iter().all(|&node| node < count && places.contains(node))
+        && moves.labels.iter().all(|&label| label < count)
+        && moves.active.iter().all(|node| own.contains(node));
+    if !fits {
+        return Err(damaged("a message is about other nodes"));
+    }
+    for (&node, &label) in moves.nodes.iter().zip(&moves.labels) {
+        around[places.of(node)].store(label, Relaxed);
+    }
+    Ok(())
+}
+
+/// The nodes whose first label is that of a leader.
+fn first_labels(
+    part: &Part,
+    seed: u64,
+    own: &[AtomicU32],
+    outside: &[u32],
+) -> Result<Vec<(u32, u32)>> {
+    let nodes = part.nodes();
+    let leads = Bits::new(part.node_count() as usize, false);
+    let seed = seed ^ LEAD;
+    let lead = Hash::new(seed);
+    let all = nodes.clone().chain(outside.iter().copied());
+    all.filter(|&node| Stars::is_leader(lead, node)).for_each(|node| _ = leads.set(node as usize));
+    let stars = Stars { leads: &leads, seed, least: 0.0 };
+    let scratch = PerThread::new(ArcScratch::default);
+    // First labels depend on who leads alone: no label outside is looked at.
+    let places = Places::new(&[], part.node_count())?;
+    let labels = Seen { first: nodes.start, own, places: &places, around: &[] };
+    part.for_blocks(
+        |_| true,
+        |block| match part.graph.is_weighted() {
+            true => seed_block::<f64>(block, stars, &labels, &scratch),
+            false => seed_block::<u32>(block, stars, &labels, &scratch),
+        },
+    )?;
+    let labeled = nodes.zip(own).map(|(node, label)| (node, label.load(Relaxed)));
+    Ok(labeled.filter(|(node, label)| node != label).collect())
+}

@@ -1,0 +1,289 @@
+//! Parts that exchange messages give what the engine gives for the whole graph.
+
+use super::super::tests::{Edges, PLENTY, POOLS, one, scratch, some_edges};
+use super::super::{ClusterOptions, Communities, Given, Method, cluster_from};
+use super::*;
+use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, Limits};
+use crate::progress::Silent;
+use crate::weight::Weight;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// A graph in parts, and the same as a whole.
+struct Divided {
+    bounds: Vec<u32>,
+    parts: Vec<Part>,
+    whole: Graph,
+}
+
+type Inboxes = Vec<Vec<Message>>;
+
+impl Divided {
+    /// Blocks of a few nodes, parts of some blocks, and chunks from sorted pieces of some arcs.
+    fn new(edges: &Edges, part_arcs: u64, piece: usize) -> Self {
+        let arcs: Vec<(u32, u32, f64)> = edges
+            .arcs()
+            .into_iter()
+            .map(|((source, target), code)| (source, target, Weight::from_code(code).value()))
+            .collect();
+        let mut chunks = Vec::new();
+        for piece in arcs.chunks(piece) {
+            let mut packer = Chunks::new(Duplicates::Max, true, 0.0);
+            // Repeated ones are one.
+            let twice = piece.iter().flat_map(|&arc| [arc; 2]);
+            chunks.extend(packer.push(twice).unwrap());
+            chunks.extend(packer.finish().0);
+        }
+        let limits = Limits::TINY;
+        let mut cutter = Cutter::with(limits, part_arcs);
+        for chunk in &chunks {
+            let (first, degrees) = degrees_of(chunk).unwrap();
+            cutter.add(first, &degrees).unwrap();
+        }
+        let bounds = cutter.finish(edges.node_count).unwrap();
+        let mut cuts: Vec<Vec<Vec<u8>>> = vec![Vec::new(); bounds.len() - 1];
+        for chunk in &chunks {
+            cut(chunk, &bounds).unwrap().into_iter().for_each(|(p, c)| cuts[p as usize].push(c));
+        }
+        let parts = cuts.iter().enumerate().map(|(index, chunks)| {
+            let nodes = bounds[index]..bounds[index + 1];
+            let mut writer = PartWriter::with(nodes, edges.node_count, limits).unwrap();
+            chunks.iter().for_each(|chunk| writer.push(chunk).unwrap());
+            Part::open(&writer.finish().unwrap(), bounds.clone(), index).unwrap()
+        });
+        let parts = parts.collect();
+        Self { parts, whole: whole(edges), bounds }
+    }
+
+    fn inboxes(&self) -> Inboxes {
+        self.parts.iter().map(|_| Vec::new()).collect()
+    }
+
+    /// Delivers what each part has sent.
+    fn deliver(&self, sent: Vec<Vec<Message>>) -> Inboxes {
+        let mut inboxes = self.inboxes();
+        for (from, messages) in sent.into_iter().enumerate() {
+            for Message { part, bytes } in messages {
+                inboxes[part as usize].push(Message { part: from as u32, bytes });
+            }
+        }
+        inboxes
+    }
+
+    /// Sweeps until at most `enough` nodes move: the labels of each part and around it, the nodes moved in each
+    /// sweep, and the most rounds of a sweep.
+    fn propagate(&self, seed: u64, enough: f64, most: u32) -> (Vec<Labeled>, Vec<u64>, usize) {
+        let (mut states, sent): (Vec<Rounds>, Vec<_>) =
+            self.parts.iter().map(|part| Rounds::begin(part, seed).unwrap()).unzip();
+        let mut inboxes = self.deliver(sent);
+        let (mut moves, mut most_rounds) = (Vec::new(), 0);
+        for sweep in 1..=most {
+            let mut rounds = 0;
+            let moved = loop {
+                rounds += 1;
+                let (mut sent, mut moved, mut later) = (Vec::new(), 0, 0);
+                for ((part, state), inbox) in self.parts.iter().zip(&mut states).zip(inboxes) {
+                    // As it is kept between rounds.
+                    let bytes = state.to_bytes();
+                    *state = Rounds::from_bytes(&bytes, part).unwrap();
+                    assert_eq!(state.to_bytes(), bytes);
+                    let (messages, told) = state.round(part, seed, sweep, inbox).unwrap();
+                    sent.push(messages);
+                    moved += told.moved;
+                    later += told.later;
+                }
+                inboxes = self.deliver(sent);
+                if later == 0 {
+                    break moved;
+                }
+            };
+            most_rounds = most_rounds.max(rounds);
+            moves.push(moved);
+            if moved == 0 || moved as f64 <= enough {
+                break;
+            }
+        }
+        let ends = self.parts.iter().zip(states).zip(inboxes);
+        let labels = ends.map(|((part, state), inbox)| {
+            let [own, outside, around] = state.finish(part, inbox).unwrap().into_arrays();
+            Labeled::new(part, own, outside, around).unwrap()
+        });
+        (labels.collect(), moves, most_rounds)
+    }
+
+    /// Numbers by node, communities with several pieces, modularity, and the edges between communities.
+    fn close(&self, labels: &[Labeled]) -> (Vec<u32>, u64, f64, BTreeMap<[u32; 2], f64>) {
+        let (roots, sent): (Vec<Vec<u32>>, Vec<_>) =
+            self.parts.iter().zip(labels).map(|(part, l)| part.roots(l).unwrap()).unzip();
+        let inboxes = self.deliver(sent);
+        let mut links = Vec::new();
+        for (((part, labels), roots), inbox) in
+            self.parts.iter().zip(labels).zip(&roots).zip(inboxes)
+        {
+            links.extend(part.links(labels, roots, inbox).unwrap());
+        }
+        let half = links.split_off(links.len() / 2);
+        let forest = forest([forest(links), forest(half)].concat());
+        let mut communities: BTreeMap<u32, (u32, u32, f64, f64)> = BTreeMap::new();
+        let mut settled = Vec::new();
+        for ((part, labels), roots) in self.parts.iter().zip(labels).zip(roots) {
+            let own: Vec<_> =
+                forest.iter().filter(|[n, _]| part.nodes().contains(n)).copied().collect();
+            let (roots, sums) = part.settle(labels, roots, &own).unwrap();
+            for at in 0..sums.roots.len() {
+                let sum =
+                    communities.entry(sums.roots[at]).or_insert((sums.labels[at], 0, 0.0, 0.0));
+                assert_eq!(sum.0, sums.labels[at], "one label in a piece");
+                sum.1 += sums.counts[at];
+                sum.2 += sums.strengths[at];
+                sum.3 += sums.insides[at];
+            }
+            settled.push(roots);
+        }
+        let mut ranked: Vec<(u32, u32)> = communities.iter().map(|(&r, sum)| (r, sum.1)).collect();
+        ranked.sort_by_key(|&(root, count)| (std::cmp::Reverse(count), root));
+        let number: BTreeMap<u32, u32> =
+            ranked.iter().zip(0..).map(|(&(r, _), n)| (r, n)).collect();
+        let mut by_label: BTreeMap<u32, u64> = BTreeMap::new();
+        communities.values().for_each(|sum| *by_label.entry(sum.0).or_default() += 1);
+        let split = by_label.values().filter(|&&count| count > 1).count() as u64;
+        let total: f64 = communities.values().map(|sum| sum.2).sum();
+        let share = |sum: &(u32, u32, f64, f64)| sum.3 / total - (sum.2 / total).powi(2);
+        let modularity = if total > 0.0 { communities.values().map(share).sum() } else { 0.0 };
+        let numbers: Vec<Vec<u32>> =
+            settled.iter().map(|roots| roots.iter().map(|root| number[root]).collect()).collect();
+        let sent = self.parts.iter().zip(&numbers).map(|(p, n)| p.announce(n).unwrap()).collect();
+        let mut between = BTreeMap::new();
+        for ((part, own), inbox) in self.parts.iter().zip(&numbers).zip(self.deliver(sent)) {
+            for (pair, weight) in part.contract(own.clone(), inbox).unwrap() {
+                *between.entry(pair).or_default() += weight;
+            }
+        }
+        (numbers.concat(), split, modularity, between)
+    }
+}
+
+fn whole(edges: &Edges) -> Graph {
+    let files = Files::new(Arc::new(Ram::default()));
+    let options = GraphOptions {
+        node_count: edges.node_count.into(),
+        directed: false,
+        duplicates: Duplicates::Max,
+        keep_loops: true,
+    };
+    let mut writer = GraphWriter::create_tiny(&files, Path::new("graph"), &options).unwrap();
+    let records = edges.arcs().into_iter();
+    let records = records.map(|((source, target), weight)| ArcRecord { source, target, weight });
+    writer.push(&records.collect::<Vec<_>>()).unwrap();
+    writer.finish().unwrap();
+    Graph::open(&files, Path::new("graph")).unwrap()
+}
+
+fn engine(graph: &Graph, options: &ClusterOptions) -> Communities {
+    let given = Given::default();
+    POOLS[0].install(|| one(cluster_from(graph, options, given, PLENTY, scratch(), &Silent)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn parts_give_what_the_whole_gives(
+        edges in some_edges(),
+        seed in 0..1000u64,
+        part_arcs in prop_oneof![Just(1u64), 10..60u64, 500..5000u64],
+        piece in prop_oneof![1..20usize, Just(1 << 20)],
+        tolerance in prop_oneof![Just(0.0), Just(0.001)],
+        max_sweeps in prop_oneof![3 => Just(None), 1 => (1..4u32).prop_map(Some)],
+    ) {
+        let edges = Edges { directed: false, ..edges };
+        let divided = Divided::new(&edges, part_arcs, piece);
+        let blocks: Vec<u32> = divided.whole.blocks().iter().map(|b| b.first_node).collect();
+        let mut of_parts = divided.parts.iter().flat_map(|p| p.graph.blocks()).map(|b| b.first_node);
+        prop_assert!(of_parts.by_ref().eq(blocks), "blocks of parts are those of the whole");
+        prop_assert!(part_arcs > 1 || divided.parts.len() == divided.whole.blocks().len());
+        let options = ClusterOptions {
+            method: Method::LabelPropagation, seed, tolerance, max_sweeps, ..ClusterOptions::default()
+        };
+        let expected = engine(&divided.whole, &options);
+        let enough = tolerance * f64::from(edges.node_count);
+        let (labels, moves, rounds) = divided.propagate(seed, enough, options.most_sweeps());
+        prop_assert_eq!(moves.len() as u32, expected.sweeps);
+        prop_assert_eq!(*moves.last().unwrap(), expected.last_moved);
+        prop_assert!(rounds <= divided.parts.len());
+        let (numbers, split, modularity, between) = divided.close(&labels);
+        prop_assert_eq!(&numbers[..], expected.labels());
+        prop_assert_eq!(split, expected.split_count);
+        prop_assert!((modularity - expected.modularity).abs() < 1e-9);
+        // The graph of communities has the weight of the graph.
+        let mut expected = BTreeMap::new();
+        for ((a, b), code) in edges.arcs().into_iter().filter(|((a, b), _)| a <= b) {
+            let (a, b) = (numbers[a as usize], numbers[b as usize]);
+            *expected.entry([a.min(b), a.max(b)]).or_insert(0.0) += Weight::from_code(code).value();
+        }
+        prop_assert_eq!(between.len(), expected.len());
+        for (pair, weight) in &expected {
+            prop_assert!((between[pair] / weight - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn parts_give_the_components(
+        edges in some_edges(),
+        part_arcs in prop_oneof![Just(1u64), 10..60u64],
+    ) {
+        let edges = Edges { directed: false, ..edges };
+        let divided = Divided::new(&edges, part_arcs, 50);
+        let options = ClusterOptions { method: Method::Components, ..ClusterOptions::default() };
+        let labels: Vec<_> = divided.parts.iter().map(|p| Labeled::alike(p).unwrap()).collect();
+        let (numbers, ..) = divided.close(&labels);
+        let expected = engine(&divided.whole, &options);
+        prop_assert_eq!(&numbers[..], expected.labels());
+    }
+
+    /// Bytes that are cut off or changed are an error, or other numbers.
+    #[test]
+    fn damage_is_an_error(edges in some_edges(), seed in any::<u64>(), at in any::<prop::sample::Index>()) {
+        let edges = Edges { directed: false, ..edges };
+        let divided = Divided::new(&edges, 20, 50);
+        let part = &divided.parts[0];
+        let (rounds, messages) = Rounds::begin(part, seed).unwrap();
+        let bytes = rounds.to_bytes();
+        prop_assert!(Rounds::from_bytes(&bytes[..at.index(bytes.len())], part).is_err());
+        let mut changed = bytes.clone();
+        changed[at.index(bytes.len())] ^= 1 << (seed % 8);
+        prop_assert!(Rounds::from_bytes(&changed, part).is_err());
+        for Message { bytes, .. } in messages {
+            let cut_off = vec![Message { part: 1, bytes: bytes[..at.index(bytes.len())].to_vec() }];
+            prop_assert!(rounds_of(part, seed).round(part, seed, 1, cut_off).is_err());
+        }
+    }
+}
+
+fn rounds_of(part: &Part, seed: u64) -> Rounds {
+    Rounds::begin(part, seed).unwrap().0
+}
+
+/// How many rounds a sweep takes in graphs with and without groups: far fewer than parts.
+#[test]
+fn rounds_are_fewer_than_parts() {
+    let groups = |nodes: u32| {
+        let edges = (0..nodes * 6).map(move |at| {
+            let hash = super::super::hash::mix(at.into());
+            let (node, near) = (at / 6, hash % 10 < 7);
+            let other = if near {
+                node / 40 * 40 + (hash >> 8) as u32 % 40
+            } else {
+                (hash >> 8) as u32 % nodes
+            };
+            (node, other.min(nodes - 1))
+        });
+        Edges::new(nodes, edges)
+    };
+    for nodes in [1000, 6000] {
+        let divided = Divided::new(&groups(nodes), 400, 1 << 20);
+        let (_, moves, rounds) = divided.propagate(1, 0.0, 100);
+        println!("{} parts, {rounds} rounds at most, {} sweeps", divided.parts.len(), moves.len());
+        assert!(rounds < divided.parts.len(), "{rounds}");
+    }
+}
