@@ -1,0 +1,204 @@
+"""From labels to numbered communities: connected pieces, sizes, modularity, and the graph of communities.
+
+Pieces are joined inside each part by the engine; how they go on in other parts is a forest of links between pieces, which
+is merged in a tree of tasks, the last of which holds 8 bytes for each piece that goes on in another part. All else is
+tables: one row for each community in each part.
+"""
+
+from __future__ import annotations
+
+import array
+import bisect
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyspark import RDD
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from outcore import _outcore
+from outcore.spark._index import numbered, ordered, to_bytes, to_column
+from outcore.spark._sweeps import Messages, Parts
+from outcore.spark._work import Work
+
+#: Forests that a task merges.
+_MERGED = 8
+_SUMS = ("root", "label", "count", "strength", "inside")
+_SUM_TYPES = (pa.uint32(), pa.uint32(), pa.uint32(), pa.float64(), pa.float64())
+
+
+def join_pieces(parts: Parts, *, labeled: bool) -> None:
+    """Find the connected pieces of labels, or of the graph. Parts keep labels and ``roots``, and are sent the forest."""
+
+    def roots(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+        labels = part.finish(kept["rounds"], sent) if labeled else part.alike()
+        roots, messages = part.roots(labels)
+        return {"own": labels[0], "outside": labels[1], "around": labels[2], "roots": roots}, messages, None
+
+    def links(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+        return {**kept, "links": part.links(_labels(kept), kept["roots"], sent)}, [], None
+
+    parts.run(roots)
+    parts.run(links)
+    parts.send(_merged(parts.kept_as("links"), parts.bounds))
+
+
+def _labels(kept: dict[str, bytes]) -> tuple[bytes, bytes, bytes]:
+    return kept["own"], kept["outside"], kept["around"]
+
+
+def _merged(forests: RDD[bytes], bounds: bytes) -> RDD[tuple[int, bytes]]:
+    """Merge forests, some at a time, and share the last one out to the parts that have its pieces."""
+
+    def merge(found: Iterator[bytes]) -> Iterator[bytes]:
+        yield _outcore.forest(b"".join(found))
+
+    while forests.getNumPartitions() > 1:
+        forests = forests.coalesce(-(-forests.getNumPartitions() // _MERGED)).mapPartitions(merge)
+
+    def share(forest: bytes) -> Iterator[tuple[int, bytes]]:
+        pairs = array.array("I", forest)
+        pieces, begins = pairs[::2], array.array("I", bounds)
+        places = [bisect.bisect_left(pieces, begin) for begin in begins]
+        for part, (begin, end) in enumerate(zip(places, places[1:], strict=False)):
+            if end > begin:
+                yield part, pairs[2 * begin : 2 * end].tobytes()
+
+    return forests.flatMap(share)
+
+
+def sums_of(work: Work, parts: Parts) -> DataFrame:
+    """Give what communities add up to in each part (part, root, label, count, strength, inside); parts keep ``roots``."""
+
+    def settle(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+        forest = b"".join(data for _, data in sent)
+        roots, sums = part.settle(_labels(kept), kept["roots"], forest)
+        return {"roots": roots, **dict(zip(_SUMS, sums, strict=True))}, [], None
+
+    parts.run(settle)
+    rows = parts.packed(_SUMS)
+    packed = work.spark.createDataFrame(rows, "part int, " + ", ".join(f"{name} binary" for name in _SUMS))
+    schema = "part int, root long, label long, count long, strength double, inside double"
+    return packed.mapInArrow(partial(_unpack, names=_SUMS, kinds=_SUM_TYPES), schema)
+
+
+def _unpack(
+    batches: Iterator[pa.RecordBatch], names: tuple[str, ...], kinds: tuple[pa.DataType, ...]
+) -> Iterator[pa.RecordBatch]:
+    """Turn rows of packed numbers into rows of numbers."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            columns = [to_column(row[name], kind) for name, kind in zip(names, kinds, strict=True)]
+            wide = [column.cast(pa.int64()) if column.type == pa.uint32() else column for column in columns]
+            part = pa.array([row["part"]] * len(wide[0]), pa.int32())
+            yield pa.RecordBatch.from_arrays([part, *wide], ["part", *names])
+
+
+def count(work: Work, sums: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
+    """Number communities as the engine does, and rate them; gives (label, root, count, strength, inside, number)."""
+    totals = [F.sum(name).alias(name) for name in ("count", "strength", "inside")]
+    whole = sums.groupBy("root").agg(F.first("label").alias("label"), *totals)
+    numbers, counts = numbered_by_size(work, "communities", whole)
+    return numbers, {**counts, **_quality(work.read("communities"))}
+
+
+def numbered_by_size(work: Work, name: str, whole: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
+    """Number communities: the largest is 0, among equals the one with the smallest node (root) is first."""
+    table = work.write(name, ordered(whole, [F.desc("count"), F.asc("root")]))
+    numbers, community_count = numbered(table, "number")
+    single = F.count_if(F.col("count") == 1).alias("singleton_count")
+    found = table.agg(single, F.max("count").alias("largest_size")).first()
+    assert found is not None, "a sum is a row"
+    return numbers, {"community_count": community_count, **found.asDict()}
+
+
+def _quality(table: DataFrame) -> dict[str, Any]:
+    found = table.agg(F.sum("strength").alias("strength"), F.sum("inside").alias("inside")).first()
+    assert found is not None, "a sum is a row"
+    split = table.groupBy("label").count().filter("count > 1").count()
+    total = found["strength"]
+    modularity = coverage = 0.0
+    if total > 0:
+        squares = table.agg(F.sum((F.col("strength") / total) ** 2)).first()
+        assert squares is not None, "a sum is a row"
+        coverage = found["inside"] / total
+        modularity = coverage - squares[0]
+    return {"split_count": split, "modularity": modularity, "coverage": coverage, "weight_total": total / 2}
+
+
+def rename(parts: Parts, sums: DataFrame, numbers: DataFrame) -> None:
+    """Tell parts the numbers of their communities; they keep ``numbers``, one for each node."""
+    named = sums.select("part", "root").join(numbers.select("root", "number"), "root")
+    packed = named.repartition(parts.count, "part").sortWithinPartitions("part", "root").mapInArrow(
+        _pack, "part int, root binary, number binary"
+    )
+    parts.send(packed.rdd.map(lambda row: (row["part"], bytes(row["root"]), bytes(row["number"]))).map(_joined))
+
+    def step(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+        told = [_halves(data) for _, data in sent]
+        told.sort(key=lambda halves: array.array("I", halves[0][:4])[0])
+        named, numbers = (b"".join(halves) for halves in zip(*told, strict=True))
+        return {"numbers": part.rename(kept["roots"], named, numbers)}, [], None
+
+    parts.run(step)
+
+
+def _joined(row: tuple[int, bytes, bytes]) -> tuple[int, bytes]:
+    return row[0], row[1] + row[2]
+
+
+def _halves(data: bytes) -> tuple[bytes, bytes]:
+    return data[: len(data) // 2], data[len(data) // 2 :]
+
+
+def _pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Turn sorted rows into one row of packed numbers for each part in a batch."""
+    for batch in batches:
+        owners = batch.column(batch.schema.get_field_index("part")).to_pylist()
+        roots = to_bytes(batch.column(batch.schema.get_field_index("root")), pa.uint32())
+        numbers = to_bytes(batch.column(batch.schema.get_field_index("number")), pa.uint32())
+        begins = [at for at, part in enumerate(owners) if at == 0 or owners[at - 1] != part]
+        spans = list(zip(begins, [*begins[1:], len(owners)], strict=True))
+        columns = [
+            pa.array([owners[begin] for begin, _ in spans], pa.int32()),
+            pa.array([roots[4 * begin : 4 * end] for begin, end in spans], pa.binary()),
+            pa.array([numbers[4 * begin : 4 * end] for begin, end in spans], pa.binary()),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, ["part", "root", "number"])
+
+
+def nodes_of(work: Work, parts: Parts) -> DataFrame:
+    """Give the community of each node (id, community)."""
+    packed = work.spark.createDataFrame(parts.packed(("numbers",)), "part int, numbers binary")
+    bounds = parts.bounds
+
+    def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                first, end = array.array("I", bounds)[row["part"] : row["part"] + 2]
+                numbers = to_column(row["numbers"], pa.uint32()).cast(pa.int64())
+                yield pa.RecordBatch.from_arrays([pa.array(range(first, end), pa.int64()), numbers], ["id", "community"])
+
+    return packed.mapInArrow(unpack, "id long, community long")
+
+
+def contracted(work: Work, parts: Parts) -> DataFrame:
+    """Give the graph of communities (source, target, weight): each pair once, the weight inside as a loop."""
+
+    def announce(part: _outcore.Part, kept: dict[str, bytes], _: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+        return kept, part.announce(kept["numbers"]), None
+
+    def contract(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+        edges = part.contract(kept["numbers"], sent)
+        return {**kept, **dict(zip(("source", "target", "weight"), edges, strict=True))}, [], None
+
+    parts.run(announce)
+    parts.run(contract)
+    names, kinds = ("source", "target", "weight"), (pa.uint32(), pa.uint32(), pa.float64())
+    packed = work.spark.createDataFrame(parts.packed(names), "part int, source binary, target binary, weight binary")
+    edges = packed.mapInArrow(
+        partial(_unpack, names=names, kinds=kinds), "part int, source long, target long, weight double"
+    )
+    return edges.groupBy("source", "target").agg(F.sum("weight").alias("weight"))

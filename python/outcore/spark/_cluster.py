@@ -1,0 +1,377 @@
+"""The verb: options, the stages in their order, and the result."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from outcore._progress import Progress, ProgressOption
+from outcore._report import Report
+from outcore.errors import _made
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Clustered", "cluster"]
+
+Method: TypeAlias = Literal["map-equation", "modularity", "label-propagation", "components"]
+#: Methods that the engine finishes, and the sweeps of label propagation that make its groups.
+_BY_ENGINE = ("map-equation", "modularity")
+_GROUP_SWEEPS = 1
+_CHOICES = {
+    "method": (*_BY_ENGINE, "label-propagation", "components"),
+    "duplicates": ("sum", "max", "min", "first"),
+    "self_loops": ("keep", "drop"),
+}
+#: Stages that nobody needs when the result is there.
+_PASSING = ("names", "parts", "sums", "communities", "coarse", "merged")
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """Communities found on Spark.
+
+    Attributes
+    ----------
+    communities : pyspark.sql.DataFrame
+        A row for each node, in the order in which nodes first appear in the edges: ``node``, of the type that nodes have
+        in the edges, and ``community``, a number; 0 is the largest. Read from the work directory when it is used.
+    report : Report
+        What was done and found.
+    """
+
+    communities: DataFrame
+    report: Report
+
+    def write(self, path: str, *, format: Literal["tsv", "parquet"] = "tsv", overwrite: bool = False) -> None:
+        """Write the communities as Spark writes: a directory of files whose order is that of their names.
+
+        Parameters
+        ----------
+        path : str
+            Where to, as Spark names it: ``hdfs://``, ``s3a://``, or a path that all workers have.
+        format : {"tsv", "parquet"}
+            Lines of ``node<TAB>community``, as the engine writes them, or a table.
+        overwrite : bool
+            Replace what is there.
+        """
+        writer = self.communities.write.mode("overwrite" if overwrite else "error")
+        if format == "parquet":
+            writer.parquet(path)
+        else:
+            nodes = self.communities.selectExpr("concat(node, '\\t', community) AS value")
+            nodes.write.mode("overwrite" if overwrite else "error").text(path)
+
+    def __repr__(self) -> str:
+        found = self.report["communities"]
+        counts = f"{self.report['graph']['node_count']:,} nodes in {found['community_count']:,} communities"
+        return f"<Clustered: {counts}, modularity {found['modularity']:.3g}>"
+
+
+def cluster(
+    edges: DataFrame,
+    *,
+    source: str = "source",
+    target: str = "target",
+    weight: str | None = None,
+    method: Method = "map-equation",
+    seed: int = 0,
+    resolution: float | None = None,
+    max_sweeps: int | None = None,
+    tolerance: float | None = None,
+    duplicates: Literal["sum", "max", "min", "first"] = "sum",
+    self_loops: Literal["keep", "drop"] = "drop",
+    min_weight: float | None = None,
+    memory: str | int = "50%",
+    work_dir: str | os.PathLike[str] | None = None,
+    parts: int | None = None,
+    save_every: float = 60.0,
+    restart: bool = False,
+    progress: ProgressOption = "auto",
+) -> Clustered:
+    """Find communities in a table of edges on a Spark cluster.
+
+    Label propagation and components give the communities of :func:`outcore.cluster` for the rows in the order of
+    ``edges.collect()``, whatever the cluster, its workers and the number of parts. The other methods divide the labor:
+    Spark contracts the graph to groups found by label propagation, and the engine finds communities of the groups on
+    the driver's machine. These are not those of the engine alone; the report says how good they are.
+
+    Parameters
+    ----------
+    edges : pyspark.sql.DataFrame
+        A row for each edge of an undirected graph. Each reading has to give the same rows in the same order, as it does
+        for files and tables.
+    source, target : str
+        Columns of the nodes: strings or integers.
+    weight : str, optional
+        Column of the weights: numbers that are not negative. Without it each edge weighs 1.
+    method : str
+        How to find communities; as for :func:`outcore.cluster`, without ``"cpm"``.
+    seed : int
+        Seed of every random choice.
+    resolution : float, optional
+        Larger values give smaller communities: modularity alone.
+    max_sweeps, tolerance
+        When to stop label propagation: after so many sweeps (30), or when at most this share of the nodes changes
+        (0.001).
+    duplicates, self_loops, min_weight
+        What becomes of edges and weights, as for :func:`outcore.cluster`.
+    memory : str or int
+        The engine's memory on the driver's machine, for methods that it finishes.
+    work_dir : str, optional
+        Where stages are kept: a directory that the driver and all workers reach (``hdfs://``, ``s3a://``, a shared
+        path), of this job alone. The same call goes on from there after a failure. With a local master a temporary
+        one is used if none is named.
+    parts : int, optional
+        About how many parts the graph is divided into: more let more tasks work at a time, and need more rounds. As
+        many as cores, or more if parts would have more than 8 million nodes and arcs.
+    save_every : float
+        Seconds between two savings of the sweeps: what is lost at most if the driver is.
+    restart : bool
+        Begin anew in a directory that has an earlier job.
+    progress : bool, "auto" or callable
+        As for :func:`outcore.cluster`.
+
+    Returns
+    -------
+    Clustered
+        The communities, as a table on Spark, and a report.
+
+    Raises
+    ------
+    outcore.InputError
+        For columns that are missing or of the wrong type, nodes that are null or empty, weights that are null, negative
+        or not finite, and tables without rows.
+    outcore.UsageError
+        For options that cannot be used, a missing PySpark or Java, and a work directory of another job.
+    """
+    spark = _session(edges)
+    options = _options(
+        method=method,
+        seed=seed,
+        resolution=resolution,
+        max_sweeps=max_sweeps,
+        tolerance=tolerance,
+        duplicates=duplicates,
+        self_loops=self_loops,
+        min_weight=min_weight,
+        parts=parts,
+    )
+    options |= {"is_weighted": weight is not None, "save_seconds": save_every}
+    job = {name: value for name, value in options.items() if name != "save_seconds"}
+    job |= {"source": source, "target": target, "weight": weight}
+    job |= {"columns": [f"{name} {kind}" for name, kind in edges.dtypes], "files": sorted(edges.inputFiles())}
+
+    from outcore.spark._index import Input
+    from outcore.spark._work import Work
+
+    columns = Input(source, target, weight)
+    rows = columns.rows(edges)
+    directory, temporary = _directory(spark, work_dir)
+    try:
+        work = Work(spark, directory, job, restart=restart)
+        found = _Job(work, options, _teller(progress), memory).run(rows, columns.node_type(edges))
+    except BaseException:
+        if temporary:
+            shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    if temporary:
+        weakref.finalize(found.communities, shutil.rmtree, temporary, ignore_errors=True)
+    return found
+
+
+class _Job:
+    """One call: each stage is made once, and found again after a failure."""
+
+    def __init__(self, work: Any, options: dict[str, Any], tell: Callable[[str, str, bool], None], memory: Any) -> None:
+        self.work, self.options, self.memory = work, options, memory
+        self._tell = tell
+        self._seconds: list[dict[str, Any]] = []
+
+    def _stage(self, name: str, make: Callable[[], Any]) -> Any:
+        begun = time.monotonic()
+        self._tell(name, "", False)
+        made = make()
+        self._seconds.append({"name": name, "seconds": time.monotonic() - begun})
+        self._tell(name, "", True)
+        return made
+
+    def run(self, rows: DataFrame, node_type: Any) -> Clustered:
+        work = self.work
+        if not work.has("result"):
+            facts = self._find(rows, node_type)
+            work.keep_facts("report", {"stages": self._seconds, **facts})
+            work.remove(*_PASSING)
+            work.remove_all("sweeps")
+        result = work.read("result").orderBy("id").select("node", "community")
+        return Clustered(result, Report(work.facts("report") or {}))
+
+    def _find(self, rows: DataFrame, node_type: Any) -> dict[str, Any]:
+        from outcore.spark import _index
+        from outcore.spark._sweeps import Parts
+
+        work, options = self.work, self.options
+        names = self._stage("number", lambda: _index.names_of(work, rows))
+        node_count = names.count()
+        if not work.has("parts"):
+            chunks = self._stage("sort", lambda: _index.chunks_of(work, rows, names, options))
+            bounds = _index.bounds_of(work, chunks, node_count, options["parts"])
+            self._stage("divide", lambda: _index.parts_of(work, chunks, bounds))
+            work.remove("chunks")
+        parts = Parts.of(work.read("parts"), _index.known_bounds(work))
+        try:
+            history, nodes, found = self._communities(parts, node_count)
+            result = names.join(nodes, "id").select("id", names["name"].cast(node_type).alias("node"), "community")
+            ordered = result.repartitionByRange("id").sortWithinPartitions("id")
+            self._stage("write", lambda: work.write("result", ordered))
+        finally:
+            parts.release()
+        return self._report(parts, node_count, history, found)
+
+    def _communities(self, parts: Any, node_count: int) -> tuple[dict[str, Any], DataFrame, dict[str, Any]]:
+        """Give the history of the sweeps, the community of each node, and what is known of all."""
+        from outcore.spark import _closing, _sweeps
+
+        work, options = self.work, self.options
+        history: dict[str, Any] = {"sweeps": [], "converged": True, "resumed_sweep_count": 0}
+        is_labeled = options["method"] != "components"
+
+        def tell(text: str) -> None:
+            self._tell("cluster", text, False)
+
+        if is_labeled:
+            history = self._stage("cluster", lambda: _sweeps.propagate(work, parts, options, node_count, tell))
+        self._stage("join", lambda: _closing.join_pieces(parts, labeled=is_labeled))
+        sums = work.write("sums", _closing.sums_of(work, parts))
+        numbers, found = self._stage("count", lambda: _closing.count(work, sums))
+        _closing.rename(parts, sums, numbers)
+        if options["method"] in _BY_ENGINE:
+            groups, found = self._stage("engine", lambda: self._by_engine(parts, numbers, found))
+            nodes = _closing.nodes_of(work, parts).withColumnRenamed("community", "number")
+            return history, nodes.join(groups, "number").select("id", "community"), found
+        return history, _closing.nodes_of(work, parts), found
+
+    def _by_engine(self, parts: Any, numbers: DataFrame, found: dict[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
+        """Let the engine find communities of communities: the final number of each, and what is known of all."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        import outcore
+        from outcore.spark import _closing
+
+        work, options = self.work, self.options
+        coarse = work.write("coarse", _closing.contracted(work, parts))
+        groups = outcore.cluster(
+            coarse.toArrow(),
+            columns=("source", "target", "weight"),
+            method=options["method"],
+            seed=options["seed"],
+            resolution=options["resolution"],
+            self_loops="keep",
+            memory=self.memory,
+            progress=False,
+        )
+        of_groups = {
+            "group_count": found["community_count"],
+            **{name: groups.report["communities"].get(name) for name in ("modularity", "coverage", "code_length")},
+        }
+        table = work.spark.createDataFrame(groups.to_arrow()).selectExpr("cast(node AS long) AS number", "community AS g")
+        # Communities without edges are none of the engine's.
+        whole = numbers.join(table, "number", "left").selectExpr("*", "coalesce(g, -1 - number) AS label")
+        merged = whole.groupBy("label").agg(F.min("root").alias("root"), F.sum("count").alias("count"))
+        numbered, counts = _closing.numbered_by_size(work, "merged", merged)
+        final = whole.select("number", "label").join(numbered.selectExpr("label", "number AS community"), "label")
+        return final.select("number", "community"), {**counts, **of_groups}
+
+    def _report(
+        self, parts: Any, node_count: int, history: dict[str, Any], found: dict[str, Any]
+    ) -> dict[str, Any]:
+        rows, arcs = self.work.facts("input"), self.work.facts("bounds")
+        return {
+            "input": rows,
+            "graph": {
+                "node_count": node_count,
+                "part_count": parts.count,
+                "combined_count": arcs["combined_count"] // 2,
+                "dropped_loop_count": arcs["dropped_loop_count"],
+                "weight_total": found.pop("weight_total", None),
+            },
+            "communities": {
+                "method": self.options["method"],
+                "seed": self.options["seed"],
+                **found,
+                "sweep_count": len(history["sweeps"]),
+                "resumed_sweep_count": history["resumed_sweep_count"],
+                "converged": history["converged"],
+            },
+            "sweeps": history["sweeps"],
+        }
+
+
+def _session(edges: DataFrame) -> SparkSession:
+    """Give the session of a table; refuse what is none."""
+    try:
+        from pyspark.sql import DataFrame
+    except ImportError as error:
+        raise _usage("PySpark is not installed", "pip install 'outcore[spark]'") from error
+    if not isinstance(edges, DataFrame):
+        raise _usage(f"edges are a table of Spark, not {type(edges).__name__}", "use `outcore.cluster` for others")
+    if not hasattr(edges, "_jdf"):
+        raise _usage(
+            "this session is one of Spark Connect, which has no resilient datasets",
+            "use a session of the cluster itself: `SparkSession.builder.master(...)`",
+        )
+    return edges.sparkSession
+
+
+def _usage(message: str, hint: str) -> BaseException:
+    return _made({"kind": "usage", "message": message, "hint": hint})
+
+
+def _options(**options: Any) -> dict[str, Any]:
+    """Check options, and fill in defaults."""
+    method = options["method"]
+    if method == "cpm":
+        raise _usage("`cpm` is not among the methods on Spark", "use `modularity`, or `outcore.cluster` on one machine")
+    for name, values in _CHOICES.items():
+        if options[name] not in values:
+            raise _usage(f"`{name}` is one of {', '.join(map(repr, values))}, not {options[name]!r}", "")
+    if options["resolution"] is not None and method != "modularity":
+        raise _usage(f"`resolution` is for `modularity`, not for `{method}`", "leave it out")
+    least = {"max_sweeps": 1, "parts": 1, "tolerance": 0, "min_weight": 0, "seed": 0}
+    for name, bound in least.items():
+        if options[name] is not None and not options[name] >= bound:
+            raise _usage(f"`{name}` is at least {bound}, not {options[name]}", "")
+    if method in _BY_ENGINE:
+        options["max_sweeps"] = _GROUP_SWEEPS if options["max_sweeps"] is None else options["max_sweeps"]
+    defaults = {"max_sweeps": 30, "tolerance": 0.001}
+    return options | {name: value for name, value in defaults.items() if options[name] is None}
+
+
+def _directory(spark: SparkSession, work_dir: str | os.PathLike[str] | None) -> tuple[str, str | None]:
+    """Give the work directory, and its path if it is temporary."""
+    if work_dir is not None:
+        directory = os.fspath(work_dir)
+        return (directory if "://" in directory else os.path.abspath(directory)), None
+    if not spark.sparkContext.master.startswith("local"):
+        raise _usage(
+            "on a cluster stages are kept in a directory that all workers reach",
+            "name one: `--work-dir hdfs:///tmp/outcore`, or `s3a://bucket/outcore`, or a shared path",
+        )
+    temporary = tempfile.mkdtemp(prefix="outcore-spark-")
+    return temporary, temporary
+
+
+def _teller(progress: ProgressOption) -> Callable[[str, str, bool], None]:
+    """Say who hears of stages: a function, the terminal, or nobody."""
+    if callable(progress):
+        return lambda stage, text, done: (progress(Progress(stage=stage, detail=text, is_done=done)), None)[1]
+    if progress is True or (progress == "auto" and sys.stderr is not None and sys.stderr.isatty()):
+        return lambda stage, text, done: None if done else print(f"{stage}: {text}" if text else stage, file=sys.stderr)
+    return lambda stage, text, done: None

@@ -1,0 +1,286 @@
+"""From a table of edges to numbered arcs in parts: joins and sorts of Spark, packing by the engine.
+
+Nodes are numbered in the order in which they first appear in the rows, source before target, as the engine numbers
+them, by two sorts that are spread over the cluster. Arcs are sorted by source and target together, so that those of
+a hub are spread over many tasks until they are packed; the joins that number them leave skew to Spark's adaptive execution.
+"""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+
+from outcore import _outcore
+from outcore.errors import _made
+from outcore.spark._work import Work
+
+#: Nodes and arcs of a part, if not told: about 30 MiB encoded.
+PART_ARCS = 8 << 20
+#: Rows that a task sorts at a time.
+_ROWS = 4 << 20
+#: Bytes of a part in a row.
+_PIECE_BYTES = 32 << 20
+#: More nodes cannot be numbered.
+_NODES_MAX = 4_290_000_000
+
+
+@dataclass(frozen=True)
+class Input:
+    """The columns of the edges: names, and whether they have a weight."""
+
+    source: str
+    target: str
+    weight: str | None
+
+    def rows(self, edges: DataFrame) -> DataFrame:
+        """Give source, target, weight, and a number that ascends with the rows."""
+        names = [self.source, self.target] + ([self.weight] if self.weight else [])
+        types = dict(zip(edges.columns, edges.schema.fields, strict=True))
+        for name in names:
+            if name not in types:
+                _refuse("missing-column", f"the edges have no column `{name}`", f"they have {_listed(edges.columns)}")
+        for name in names[:2]:
+            if not isinstance(types[name].dataType, (T.StringType, T.IntegralType)):
+                kind = types[name].dataType.simpleString()
+                _refuse("bad-input", f"nodes in column `{name}` are {kind}, not strings or integers", "cast them")
+        if self.weight and not isinstance(types[self.weight].dataType, T.NumericType):
+            kind = types[self.weight].dataType.simpleString()
+            _refuse("bad-weight", f"weights in column `{self.weight}` are {kind}, not numbers", "cast them")
+        weight = F.col(f"`{self.weight}`").cast("double") if self.weight else F.lit(1.0)
+        return edges.select(
+            F.col(f"`{self.source}`").cast("string").alias("source"),
+            F.col(f"`{self.target}`").cast("string").alias("target"),
+            weight.alias("weight"),
+            place_of(edges).alias("place"),
+        )
+
+    def node_type(self, edges: DataFrame) -> T.DataType:
+        """Give the type of nodes in the result: that of the columns if both have the same."""
+        types = {edges.schema[self.source].dataType, edges.schema[self.target].dataType}
+        return types.pop() if len(types) == 1 else T.StringType()
+
+
+#: A column that says where a row stands, if Spark does not read rows in the order of the input.
+PLACE = "__outcore_place"
+
+
+def place_of(edges: DataFrame) -> Column:
+    """Give the place of a row: that in the table, as ``edges.collect()`` has it."""
+    return F.col(PLACE) if PLACE in edges.columns else F.monotonically_increasing_id()
+
+
+def _refuse(kind: str, message: str, hint: str) -> None:
+    raise _made({"kind": kind, "message": message, "hint": hint})
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+_FAULTS: dict[str, tuple[str, Callable[[], Column], str]] = {
+    "nulls": ("empty-name", lambda: F.col("source").isNull() | F.col("target").isNull(), "a node that is null"),
+    "empty": ("empty-name", lambda: (F.col("source") == "") | (F.col("target") == ""), "a node without a name"),
+    "missing": ("bad-weight", lambda: F.col("weight").isNull(), "a weight that is null, or no number"),
+    "negative": ("bad-weight", lambda: F.col("weight") < 0, "a negative weight"),
+    "infinite": (
+        "bad-weight",
+        lambda: F.isnan("weight") | (F.col("weight") == float("inf")),
+        "a weight that is not finite",
+    ),
+}
+
+
+def names_of(work: Work, rows: DataFrame) -> DataFrame:
+    """Give all names with their numbers (name, id); refuse rows that are no edges.
+
+    One scan of the rows, two shuffles of names.
+    """
+    if not work.has("names"):
+        seen = Observation()
+        faults = [F.count_if(is_fault()).alias(name) for name, (_, is_fault, _) in _FAULTS.items()]
+        watched = rows.observe(seen, F.count(F.lit(1)).alias("rows"), *faults)
+        ends = F.array(
+            F.struct(F.col("source").alias("name"), (2 * F.col("place")).alias("place")),
+            F.struct(F.col("target").alias("name"), (2 * F.col("place") + 1).alias("place")),
+        )
+        named = watched.select(F.explode(ends).alias("end")).select("end.*")
+        first = named.groupBy("name").agg(F.min("place").alias("place"))
+        work.write("names", ordered(first, [F.col("place")]))
+        found: dict[str, int] = seen.get
+        _check(work, rows, found)
+        work.keep_facts("input", {"row_count": found["rows"]})
+    names, count = numbered(work.read("names"), "id")
+    if count > _NODES_MAX:
+        _refuse("too-many-nodes", f"there are {count:,} nodes, and {_NODES_MAX:,} can be numbered", "leave some out")
+    return names.select("name", "id")
+
+
+def _check(work: Work, rows: DataFrame, found: dict[str, int]) -> None:
+    wrong = [name for name in _FAULTS if found[name]]
+    if wrong or not found["rows"]:
+        work.remove("names")
+    if wrong:
+        kind, is_fault, what = _FAULTS[wrong[0]]
+        first = rows.filter(is_fault()).orderBy("place").select("source", "target", "weight").first()
+        count = found[wrong[0]]
+        of_rows = f"{count:,} of {found['rows']:,} rows {'has' if count == 1 else 'have'}"
+        text = "" if first is None else ", ".join(f"{name}={first[name]!r}" for name in first.asDict())
+        hint = "leave such rows out: `edges.dropna()`, or a filter"
+        raise _made({"kind": kind, "message": f"{of_rows} {what}", "text": text, "hint": hint})
+    if not found["rows"]:
+        _refuse("bad-input", "there are no edges", "look at what the table is read from")
+
+
+def ordered(frame: DataFrame, keys: list[Column]) -> DataFrame:
+    """Sort rows over the whole cluster, and say where each stands in its partition: see `numbered`."""
+    partitions = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+    spread = frame.repartitionByRange(partitions, *keys).sortWithinPartitions(*keys)
+    return spread.withColumn("rank", F.monotonically_increasing_id())
+
+
+def numbered(frame: DataFrame, name: str) -> tuple[DataFrame, int]:
+    """Number the rows of what `ordered` has sorted, once it is written; also gives how many they are."""
+    partition, within = F.shiftright("rank", 33).alias("partition"), F.col("rank").bitwiseAND((1 << 33) - 1)
+    counts = sorted((row["partition"], row["count"]) for row in frame.groupBy(partition).count().collect())
+    offsets, total = [], 0
+    for place, count in counts:
+        offsets.append((place, total))
+        total += count
+    table = frame.sparkSession.createDataFrame(offsets, "partition long, offset long")
+    joined = frame.withColumn("partition", F.shiftright("rank", 33)).join(F.broadcast(table), "partition")
+    return joined.withColumn(name, F.col("offset") + within).drop("partition", "offset", "rank"), total
+
+
+def chunks_of(work: Work, rows: DataFrame, names: DataFrame, rules: dict[str, Any]) -> DataFrame:
+    """Number, symmetrise, sort and combine the arcs, and pack them (partition, place, first_node, degrees, chunk)."""
+
+    def make() -> DataFrame:
+        first = names.select(F.col("name").alias("source"), F.col("id").alias("s"))
+        second = names.select(F.col("name").alias("target"), F.col("id").alias("t"))
+        edges = rows.join(first, "source").join(second, "target")
+        there, back = F.struct("s", "t"), F.struct(F.col("t").alias("s"), F.col("s").alias("t"))
+        both = F.when(F.col("s") == F.col("t"), F.array(there)).otherwise(F.array(there, back))
+        arcs = edges.select(F.explode(both).alias("arc"), "weight", "place").select("arc.*", "weight", "place")
+        facts = work.facts("input") or {}
+        tasks = max(work.spark.sparkContext.defaultParallelism, -(-2 * facts["row_count"] // _ROWS))
+        last = "place" if rules["duplicates"] == "first" else "weight"
+        spread = arcs.repartitionByRange(tasks, "s", "t").sortWithinPartitions("s", "t", last)
+        schema = "partition int, place int, first_node long, degrees binary, chunk binary, combined long, dropped long"
+        return spread.select("s", "t", "weight").mapInArrow(_packing(rules), schema)
+
+    return work.stage("chunks", make)
+
+
+def _packing(rules: dict[str, Any]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    duplicates, keeps_loops = rules["duplicates"], rules["self_loops"] == "keep"
+    min_weight, is_weighted = rules["min_weight"] or 0.0, rules["is_weighted"]
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        packer = _outcore.Chunks(duplicates, keeps_loops, min_weight)
+        partition, place = _task(), 0
+
+        def batch(chunks: list[bytes], combined: int = 0, dropped: int = 0) -> pa.RecordBatch:
+            nonlocal place
+            told = [_outcore.chunk_degrees(chunk) for chunk in chunks]
+            count = len(chunks)
+            columns = {
+                "partition": pa.array([partition] * count, pa.int32()),
+                "place": pa.array(range(place, place + count), pa.int32()),
+                "first_node": pa.array([first for first, _ in told], pa.int64()),
+                "degrees": pa.array([degrees for _, degrees in told], pa.binary()),
+                "chunk": pa.array(chunks, pa.binary()),
+                "combined": pa.array([combined] * count, pa.int64()),
+                "dropped": pa.array([dropped] * count, pa.int64()),
+            }
+            place += count
+            return pa.RecordBatch.from_pydict(columns)
+
+        for arcs in batches:
+            weights = to_bytes(arcs.column(2), pa.float64()) if is_weighted else None
+            full = packer.push(to_bytes(arcs.column(0), pa.uint32()), to_bytes(arcs.column(1), pa.uint32()), weights)
+            if full:
+                yield batch(full)
+        last, combined, dropped = packer.finish()
+        if last is not None:
+            yield batch([last], combined, dropped)
+
+    return pack
+
+
+def _task() -> int:
+    task = TaskContext.get()
+    assert task is not None, "this runs in a task"
+    return task.partitionId()
+
+
+def to_bytes(column: pa.Array, kind: pa.DataType) -> bytes:
+    """Give the values of a column without nulls, little-endian and without gaps."""
+    column = column.cast(kind)
+    width = kind.bit_width // 8
+    data = column.buffers()[1]
+    return data.slice(column.offset * width, len(column) * width).to_pybytes() if data else b""
+
+
+def to_column(data: bytes, kind: pa.DataType) -> pa.Array:
+    """Give such bytes as a column."""
+    return pa.Array.from_buffers(kind, len(data) * 8 // kind.bit_width, [None, pa.py_buffer(data)])
+
+
+def bounds_of(work: Work, chunks: DataFrame, node_count: int, parts: int | None) -> bytes:
+    """Choose where parts begin: 32-bit numbers, the last one that of the nodes. The driver goes through all degrees."""
+    facts = work.facts("bounds")
+    if facts is None:
+        arcs = 2 * (work.facts("input") or {})["row_count"] + node_count
+        most = arcs // parts if parts else min(PART_ARCS, arcs // work.spark.sparkContext.defaultParallelism)
+        cutter = _outcore.Cutter(node_count, max(1, most))
+        degrees = chunks.select("partition", "place", "first_node", "degrees").orderBy("partition", "place")
+        for row in degrees.toLocalIterator(prefetchPartitions=True):
+            cutter.add(row["first_node"], bytes(row["degrees"]))
+        totals = chunks.agg(F.sum("combined"), F.sum("dropped")).first() or (0, 0)
+        bounds = array.array("I", cutter.finish()).tolist()
+        facts = {"bounds": bounds, "combined_count": totals[0] or 0, "dropped_loop_count": totals[1] or 0}
+        work.keep_facts("bounds", facts)
+    return known_bounds(work)
+
+
+def known_bounds(work: Work) -> bytes:
+    """Give where parts begin, once that is chosen."""
+    return array.array("I", (work.facts("bounds") or {})["bounds"]).tobytes()
+
+
+def parts_of(work: Work, chunks: DataFrame, bounds: bytes) -> DataFrame:
+    """Bring the arcs of each part together, encoded as the engine has them (part, place, data)."""
+
+    def make() -> DataFrame:
+        pieces = chunks.select("partition", "place", "chunk").rdd
+        count = len(bounds) // 4 - 1
+
+        def cut(row: Any) -> list[tuple[int, tuple[int, int, bytes]]]:
+            cuts = _outcore.cut_chunk(bytes(row["chunk"]), bounds)
+            return [(part, (row["partition"], row["place"], piece)) for part, piece in cuts]
+
+        def encode(part: int, items: Iterator[tuple[int, tuple[int, int, bytes]]]) -> Iterator[tuple[int, int, bytes]]:
+            first, end = array.array("I", bounds)[part : part + 2]
+            cuts = [piece for _, piece in sorted(items, key=lambda item: item[1][:2])]
+            node_count = array.array("I", bounds)[-1]
+            data = _outcore.write_part(first, end, node_count, [piece for _, _, piece in cuts])
+            for place, begin in enumerate(range(0, len(data), _PIECE_BYTES)):
+                yield part, place, data[begin : begin + _PIECE_BYTES]
+
+        rows = pieces.flatMap(cut).partitionBy(count, own).mapPartitionsWithIndex(encode)
+        return work.spark.createDataFrame(rows, "part int, place int, data binary")
+
+    return work.stage("parts", make)
+
+
+def own(part: int) -> int:
+    """Say which partition a part is."""
+    return part

@@ -1,0 +1,121 @@
+"""The directory of a job on Spark: what each stage has made, so that a job that was stopped goes on from there.
+
+A stage is a Parquet table or a small JSON file. A table counts once Spark has written its ``_SUCCESS``. The file
+``job.json`` says which job the directory belongs to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from outcore.errors import _made
+
+
+class Work:
+    """Stages in a directory that the driver and all workers reach."""
+
+    def __init__(self, spark: SparkSession, directory: str, job: Mapping[str, Any], *, restart: bool) -> None:
+        self.spark = spark
+        self.directory = directory.rstrip("/")
+        self._java = spark._jvm
+        path = self._path("")
+        self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
+        if restart:
+            for name in self._names():
+                self.remove(name)
+        job = json.loads(json.dumps(job))
+        found = self.facts("job")
+        if found is None and self._names():
+            raise _made(
+                {
+                    "kind": "usage",
+                    "message": f"`{directory}` is not empty, and not of a job of outcore",
+                    "hint": "name a directory that does not exist yet",
+                }
+            )
+        if found is not None and found != job:
+            changed = sorted(name for name in job if found.get(name) != job[name])
+            raise _made(
+                {
+                    "kind": "usage",
+                    "message": f"`{directory}` belongs to another job: {', '.join(changed)} differ",
+                    "hint": "name another `--work-dir`, or begin anew with `--restart`",
+                }
+            )
+        if found is None:
+            self.keep_facts("job", job)
+
+    def path(self, name: str) -> str:
+        """Name the place of a stage."""
+        return f"{self.directory}/{name}" if name else self.directory
+
+    def _path(self, name: str) -> Any:
+        return self._java.org.apache.hadoop.fs.Path(self.path(name))
+
+    def _names(self) -> list[str]:
+        if not self._files.exists(self._path("")):
+            return []
+        return sorted(entry.getPath().getName() for entry in self._files.listStatus(self._path("")))
+
+    def has(self, name: str) -> bool:
+        """Say whether a table is complete."""
+        return bool(self._files.exists(self._path(f"{name}/_SUCCESS")))
+
+    def write(self, name: str, frame: DataFrame) -> DataFrame:
+        """Write a table and give what is written: nothing behind it is computed again."""
+        frame.write.mode("overwrite").parquet(self.path(name))
+        return self.read(name)
+
+    def read(self, name: str) -> DataFrame:
+        """Give a table that is complete."""
+        return self.spark.read.parquet(self.path(name))
+
+    def stage(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        """Give a table, made only if it is not there."""
+        return self.read(name) if self.has(name) else self.write(name, make())
+
+    def newest(self, prefix: str) -> int | None:
+        """Give the largest number of the complete tables ``prefix-NUMBER``."""
+        numbers = [name.removeprefix(f"{prefix}-") for name in self._names() if name.startswith(f"{prefix}-")]
+        complete = [int(number) for number in numbers if number.isdigit() and self.has(f"{prefix}-{number}")]
+        return max(complete, default=None)
+
+    def remove(self, *names: str) -> None:
+        """Remove stages; those that are not there are fine."""
+        for name in names:
+            self._files.delete(self._path(name), True)
+
+    def remove_all(self, prefix: str, *, but: int | None = None) -> None:
+        """Remove the tables ``prefix-NUMBER``, but one."""
+        for name in self._names():
+            if name.startswith(f"{prefix}-") and name != f"{prefix}-{but}":
+                self.remove(name)
+
+    def facts(self, name: str) -> dict[str, Any] | None:
+        """Give what was kept as JSON, if it was."""
+        path = self._path(f"{name}.json")
+        if not self._files.exists(path):
+            return None
+        stream = self._files.open(path)
+        try:
+            text = self._java.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+        finally:
+            stream.close()
+        facts: dict[str, Any] = json.loads(text)
+        return facts
+
+    def keep_facts(self, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep facts as JSON, whole or not at all."""
+        begun, path = self._path(f"_{name}.begun"), self._path(f"{name}.json")
+        stream = self._files.create(begun, True)
+        try:
+            stream.write(bytearray(json.dumps(facts).encode()))
+        finally:
+            stream.close()
+        self._files.delete(path, False)
+        self._files.rename(begun, path)
+        return dict(facts)
