@@ -240,6 +240,19 @@ impl PyPart {
         })
     }
 
+    /// Labels of nodes that are alike in both.
+    fn cross(
+        &self,
+        py: Python<'_>,
+        one: Labels<&[u8]>,
+        other: Labels<&[u8]>,
+    ) -> PyResult<Labels<Bytes>> {
+        self.run(py, |part| {
+            let (one, other) = (self.labeled(one)?, self.labeled(other)?);
+            Ok(arrays(Labeled::crossed(part, one, &other)?))
+        })
+    }
+
     /// The same label for all.
     fn alike(&self, py: Python<'_>) -> PyResult<Labels<Bytes>> {
         self.run(py, |part| Ok(arrays(Labeled::alike(part)?)))

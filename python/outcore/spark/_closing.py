@@ -1,8 +1,8 @@
 """From labels to numbered communities: connected pieces, sizes, modularity, and the graph of communities.
 
-Pieces are joined inside each part by the engine; how they go on in other parts is a forest of links between pieces, which
-is merged in a tree of tasks, the last of which holds 8 bytes for each piece that goes on in another part. All else is
-tables: one row for each community in each part.
+Pieces are joined inside each part by the engine; how they go on in other parts is a forest of links between pieces,
+which is merged in a tree of tasks, the last of which holds 24 bytes for each piece that goes on in another part. All
+else is tables: one row for each community in each part.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import array
 import bisect
 from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from outcore import _outcore
 from outcore.spark._index import numbered, ordered, to_bytes, to_column
-from outcore.spark._sweeps import Messages, Parts
+from outcore.spark._sweeps import Messages, Parts, crossed, labels_of
 from outcore.spark._work import Work
 
 #: Forests that a task merges.
@@ -30,23 +31,22 @@ _SUM_TYPES = (pa.uint32(), pa.uint32(), pa.uint32(), pa.float64(), pa.float64())
 
 
 def join_pieces(parts: Parts, *, labeled: bool) -> None:
-    """Find the connected pieces of labels, or of the graph. Parts keep labels and ``roots``, and are sent the forest."""
+    """Find the connected pieces of labels, or of the graph.
+
+    Parts keep labels and ``roots``, and are sent the forest.
+    """
 
     def roots(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
-        labels = part.finish(kept["rounds"], sent) if labeled else part.alike()
+        labels = crossed(part, kept, sent) if labeled else part.alike()
         roots, messages = part.roots(labels)
         return {"own": labels[0], "outside": labels[1], "around": labels[2], "roots": roots}, messages, None
 
     def links(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
-        return {**kept, "links": part.links(_labels(kept), kept["roots"], sent)}, [], None
+        return {**kept, "links": part.links(labels_of(kept), kept["roots"], sent)}, [], None
 
     parts.run(roots)
     parts.run(links)
     parts.send(_merged(parts.kept_as("links"), parts.bounds))
-
-
-def _labels(kept: dict[str, bytes]) -> tuple[bytes, bytes, bytes]:
-    return kept["own"], kept["outside"], kept["around"]
 
 
 def _merged(forests: RDD[bytes], bounds: bytes) -> RDD[tuple[int, bytes]]:
@@ -62,7 +62,7 @@ def _merged(forests: RDD[bytes], bounds: bytes) -> RDD[tuple[int, bytes]]:
         pairs = array.array("I", forest)
         pieces, begins = pairs[::2], array.array("I", bounds)
         places = [bisect.bisect_left(pieces, begin) for begin in begins]
-        for part, (begin, end) in enumerate(zip(places, places[1:], strict=False)):
+        for part, (begin, end) in enumerate(pairwise(places)):
             if end > begin:
                 yield part, pairs[2 * begin : 2 * end].tobytes()
 
@@ -70,11 +70,14 @@ def _merged(forests: RDD[bytes], bounds: bytes) -> RDD[tuple[int, bytes]]:
 
 
 def sums_of(work: Work, parts: Parts) -> DataFrame:
-    """Give what communities add up to in each part (part, root, label, count, strength, inside); parts keep ``roots``."""
+    """Give what communities add up to in each part (part, root, label, count, strength, inside).
+
+    Parts keep the final ``roots``.
+    """
 
     def settle(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
         forest = b"".join(data for _, data in sent)
-        roots, sums = part.settle(_labels(kept), kept["roots"], forest)
+        roots, sums = part.settle(labels_of(kept), kept["roots"], forest)
         return {"roots": roots, **dict(zip(_SUMS, sums, strict=True))}, [], None
 
     parts.run(settle)
@@ -96,12 +99,14 @@ def _unpack(
             yield pa.RecordBatch.from_arrays([part, *wide], ["part", *names])
 
 
-def count(work: Work, sums: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
+def count(work: Work, sums: DataFrame, *, labeled: bool) -> tuple[DataFrame, dict[str, Any]]:
     """Number communities as the engine does, and rate them; gives (label, root, count, strength, inside, number)."""
     totals = [F.sum(name).alias(name) for name in ("count", "strength", "inside")]
     whole = sums.groupBy("root").agg(F.first("label").alias("label"), *totals)
     numbers, counts = numbered_by_size(work, "communities", whole)
-    return numbers, {**counts, **_quality(work.read("communities"))}
+    table = work.read("communities")
+    split = table.groupBy("label").count().filter("count > 1").count() if labeled else 0
+    return numbers, {**counts, "split_count": split, **_quality(table)}
 
 
 def numbered_by_size(work: Work, name: str, whole: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
@@ -117,7 +122,6 @@ def numbered_by_size(work: Work, name: str, whole: DataFrame) -> tuple[DataFrame
 def _quality(table: DataFrame) -> dict[str, Any]:
     found = table.agg(F.sum("strength").alias("strength"), F.sum("inside").alias("inside")).first()
     assert found is not None, "a sum is a row"
-    split = table.groupBy("label").count().filter("count > 1").count()
     total = found["strength"]
     modularity = coverage = 0.0
     if total > 0:
@@ -125,14 +129,16 @@ def _quality(table: DataFrame) -> dict[str, Any]:
         assert squares is not None, "a sum is a row"
         coverage = found["inside"] / total
         modularity = coverage - squares[0]
-    return {"split_count": split, "modularity": modularity, "coverage": coverage, "weight_total": total / 2}
+    return {"modularity": modularity, "coverage": coverage, "weight_total": total / 2}
 
 
 def rename(parts: Parts, sums: DataFrame, numbers: DataFrame) -> None:
     """Tell parts the numbers of their communities; they keep ``numbers``, one for each node."""
     named = sums.select("part", "root").join(numbers.select("root", "number"), "root")
-    packed = named.repartition(parts.count, "part").sortWithinPartitions("part", "root").mapInArrow(
-        _pack, "part int, root binary, number binary"
+    packed = (
+        named.repartition(parts.count, "part")
+        .sortWithinPartitions("part", "root")
+        .mapInArrow(_pack, "part int, root binary, number binary")
     )
     parts.send(packed.rdd.map(lambda row: (row["part"], bytes(row["root"]), bytes(row["number"]))).map(_joined))
 
@@ -179,7 +185,9 @@ def nodes_of(work: Work, parts: Parts) -> DataFrame:
             for row in batch.to_pylist():
                 first, end = array.array("I", bounds)[row["part"] : row["part"] + 2]
                 numbers = to_column(row["numbers"], pa.uint32()).cast(pa.int64())
-                yield pa.RecordBatch.from_arrays([pa.array(range(first, end), pa.int64()), numbers], ["id", "community"])
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array(range(first, end), pa.int64()), numbers], ["id", "community"]
+                )
 
     return packed.mapInArrow(unpack, "id long, community long")
 

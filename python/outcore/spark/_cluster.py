@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["Clustered", "cluster"]
 
 Method: TypeAlias = Literal["map-equation", "modularity", "label-propagation", "components"]
-#: Methods that the engine finishes, and the sweeps of label propagation that make its groups.
+#: Methods that the engine finishes, and the runs of label propagation that have to agree on its groups ("core
+#: groups": Ovelgönne and Geyer-Schulz, "An Ensemble Learning Strategy for Graph Clustering", 2012).
 _BY_ENGINE = ("map-equation", "modularity")
+_GROUP_RUNS = 3
 _GROUP_SWEEPS = 1
 _CHOICES = {
     "method": (*_BY_ENGINE, "label-propagation", "components"),
@@ -41,8 +43,8 @@ class Clustered:
     Attributes
     ----------
     communities : pyspark.sql.DataFrame
-        A row for each node, in the order in which nodes first appear in the edges: ``node``, of the type that nodes have
-        in the edges, and ``community``, a number; 0 is the largest. Read from the work directory when it is used.
+        A row for each node, in the order in which nodes first appear in the edges: ``node``, of the type that nodes
+        have in the edges, and ``community``, a number; 0 is the largest. Read from the work directory when it is used.
     report : Report
         What was done and found.
     """
@@ -62,12 +64,13 @@ class Clustered:
         overwrite : bool
             Replace what is there.
         """
+        place = _place(self.communities.sparkSession, path)
         writer = self.communities.write.mode("overwrite" if overwrite else "error")
         if format == "parquet":
-            writer.parquet(path)
+            writer.parquet(place)
         else:
             nodes = self.communities.selectExpr("concat(node, '\\t', community) AS value")
-            nodes.write.mode("overwrite" if overwrite else "error").text(path)
+            nodes.write.mode("overwrite" if overwrite else "error").text(place)
 
     def __repr__(self) -> str:
         found = self.report["communities"]
@@ -100,8 +103,9 @@ def cluster(
 
     Label propagation and components give the communities of :func:`outcore.cluster` for the rows in the order of
     ``edges.collect()``, whatever the cluster, its workers and the number of parts. The other methods divide the labor:
-    Spark contracts the graph to groups found by label propagation, and the engine finds communities of the groups on
-    the driver's machine. These are not those of the engine alone; the report says how good they are.
+    Spark contracts the graph to groups that three short runs of label propagation agree on, and the engine finds
+    communities of the groups in the memory of the driver's machine. These are not those of the engine alone: the
+    guide says how much worse they may be, and the report what they are worth.
 
     Parameters
     ----------
@@ -119,8 +123,8 @@ def cluster(
     resolution : float, optional
         Larger values give smaller communities: modularity alone.
     max_sweeps, tolerance
-        When to stop label propagation: after so many sweeps (30), or when at most this share of the nodes changes
-        (0.001).
+        When to stop label propagation: after so many sweeps (30; 1 for methods that the engine finishes), or when at
+        most this share of the nodes changes (0.001).
     duplicates, self_loops, min_weight
         What becomes of edges and weights, as for :func:`outcore.cluster`.
     memory : str or int
@@ -172,6 +176,7 @@ def cluster(
     from outcore.spark._index import Input
     from outcore.spark._work import Work
 
+    _check_workers(spark)
     columns = Input(source, target, weight)
     rows = columns.rows(edges)
     directory, temporary = _directory(spark, work_dir)
@@ -210,6 +215,7 @@ class _Job:
             work.keep_facts("report", {"stages": self._seconds, **facts})
             work.remove(*_PASSING)
             work.remove_all("sweeps")
+            work.remove_all("history")
         result = work.read("result").orderBy("id").select("node", "community")
         return Clustered(result, Report(work.facts("report") or {}))
 
@@ -250,7 +256,7 @@ class _Job:
             history = self._stage("cluster", lambda: _sweeps.propagate(work, parts, options, node_count, tell))
         self._stage("join", lambda: _closing.join_pieces(parts, labeled=is_labeled))
         sums = work.write("sums", _closing.sums_of(work, parts))
-        numbers, found = self._stage("count", lambda: _closing.count(work, sums))
+        numbers, found = self._stage("count", lambda: _closing.count(work, sums, labeled=is_labeled))
         _closing.rename(parts, sums, numbers)
         if options["method"] in _BY_ENGINE:
             groups, found = self._stage("engine", lambda: self._by_engine(parts, numbers, found))
@@ -268,7 +274,7 @@ class _Job:
         work, options = self.work, self.options
         coarse = work.write("coarse", _closing.contracted(work, parts))
         groups = outcore.cluster(
-            coarse.toArrow(),
+            coarse.orderBy("source", "target").toArrow(),
             columns=("source", "target", "weight"),
             method=options["method"],
             seed=options["seed"],
@@ -279,19 +285,19 @@ class _Job:
         )
         of_groups = {
             "group_count": found["community_count"],
-            **{name: groups.report["communities"].get(name) for name in ("modularity", "coverage", "code_length")},
+            **{name: groups.report["communities"][name] for name in ("modularity", "coverage")},
         }
-        table = work.spark.createDataFrame(groups.to_arrow()).selectExpr("cast(node AS long) AS number", "community AS g")
+        table = work.spark.createDataFrame(groups.to_arrow())
+        table = table.selectExpr("cast(node AS long) AS number", "community AS g")
         # Communities without edges are none of the engine's.
-        whole = numbers.join(table, "number", "left").selectExpr("*", "coalesce(g, -1 - number) AS label")
-        merged = whole.groupBy("label").agg(F.min("root").alias("root"), F.sum("count").alias("count"))
+        columns = ("number", "root", "count", "coalesce(g, -1 - number) AS merged")
+        whole = numbers.join(table, "number", "left").selectExpr(*columns)
+        merged = whole.groupBy("merged").agg(F.min("root").alias("root"), F.sum("count").alias("count"))
         numbered, counts = _closing.numbered_by_size(work, "merged", merged)
-        final = whole.select("number", "label").join(numbered.selectExpr("label", "number AS community"), "label")
+        final = whole.select("number", "merged").join(numbered.selectExpr("merged", "number AS community"), "merged")
         return final.select("number", "community"), {**counts, **of_groups}
 
-    def _report(
-        self, parts: Any, node_count: int, history: dict[str, Any], found: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _report(self, parts: Any, node_count: int, history: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         rows, arcs = self.work.facts("input"), self.work.facts("bounds")
         return {
             "input": rows,
@@ -330,6 +336,30 @@ def _session(edges: DataFrame) -> SparkSession:
     return edges.sparkSession
 
 
+def _check_workers(spark: SparkSession) -> None:
+    """Refuse workers whose Python lacks this version of outcore."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        (found,) = spark.sparkContext.parallelize([0], 1).map(_version).collect()
+    except (Py4JError, PySparkException) as error:
+        if "No module named 'outcore'" not in str(error):
+            raise
+        found = "none"
+    if found != _version():
+        raise _usage(
+            f"the Python of the workers has outcore {found}, not {_version()}",
+            "install it on all machines, and name their Python: `PYSPARK_PYTHON`, or `spark.pyspark.python`",
+        )
+
+
+def _version(_: int = 0) -> str:
+    from outcore import _outcore
+
+    return _outcore.__version__
+
+
 def _usage(message: str, hint: str) -> BaseException:
     return _made({"kind": "usage", "message": message, "hint": hint})
 
@@ -348,8 +378,10 @@ def _options(**options: Any) -> dict[str, Any]:
     for name, bound in least.items():
         if options[name] is not None and not options[name] >= bound:
             raise _usage(f"`{name}` is at least {bound}, not {options[name]}", "")
+    options["runs"] = 1
     if method in _BY_ENGINE:
-        options["max_sweeps"] = _GROUP_SWEEPS if options["max_sweeps"] is None else options["max_sweeps"]
+        options["runs"] = _GROUP_RUNS
+        options["max_sweeps"] = options["max_sweeps"] or _GROUP_SWEEPS
     defaults = {"max_sweeps": 30, "tolerance": 0.001}
     return options | {name: value for name, value in defaults.items() if options[name] is None}
 
@@ -357,8 +389,7 @@ def _options(**options: Any) -> dict[str, Any]:
 def _directory(spark: SparkSession, work_dir: str | os.PathLike[str] | None) -> tuple[str, str | None]:
     """Give the work directory, and its path if it is temporary."""
     if work_dir is not None:
-        directory = os.fspath(work_dir)
-        return (directory if "://" in directory else os.path.abspath(directory)), None
+        return _place(spark, os.fspath(work_dir)), None
     if not spark.sparkContext.master.startswith("local"):
         raise _usage(
             "on a cluster stages are kept in a directory that all workers reach",
@@ -366,6 +397,12 @@ def _directory(spark: SparkSession, work_dir: str | os.PathLike[str] | None) -> 
         )
     temporary = tempfile.mkdtemp(prefix="outcore-spark-")
     return temporary, temporary
+
+
+def _place(spark: SparkSession, path: str) -> str:
+    """Name a place as Spark does; in this process's directory if Spark is on this machine."""
+    is_here = "://" not in path and spark.sparkContext.master.startswith("local")
+    return os.path.abspath(path) if is_here else path
 
 
 def _teller(progress: ProgressOption) -> Callable[[str, str, bool], None]:

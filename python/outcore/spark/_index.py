@@ -2,7 +2,8 @@
 
 Nodes are numbered in the order in which they first appear in the rows, source before target, as the engine numbers
 them, by two sorts that are spread over the cluster. Arcs are sorted by source and target together, so that those of
-a hub are spread over many tasks until they are packed; the joins that number them leave skew to Spark's adaptive execution.
+a hub are spread over many tasks until they are packed; skew in the joins that number them is left to Spark's adaptive
+execution.
 """
 
 from __future__ import annotations
@@ -114,7 +115,8 @@ def names_of(work: Work, rows: DataFrame) -> DataFrame:
         named = watched.select(F.explode(ends).alias("end")).select("end.*")
         first = named.groupBy("name").agg(F.min("place").alias("place"))
         work.write("names", ordered(first, [F.col("place")]))
-        found: dict[str, int] = seen.get
+        # Without rows there is nothing to see.
+        found: dict[str, int] = dict.fromkeys(["rows", *_FAULTS], 0) if work.read("names").isEmpty() else seen.get
         _check(work, rows, found)
         work.keep_facts("input", {"row_count": found["rows"]})
     names, count = numbered(work.read("names"), "id")

@@ -160,22 +160,54 @@ def _as_item(row: Any) -> Item:
 def propagate(
     work: Work, parts: Parts, options: Mapping[str, Any], node_count: int, tell: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Propagate labels until few enough nodes move; gives the history. Parts keep ``rounds`` then."""
+    """Propagate labels in one run or more, each until few enough nodes move; gives the history.
+
+    Parts keep ``rounds`` of the last run then, and the labels of those before it.
+    """
     history = _go_on(work, parts, options["seed"])
     saved, saved_at = len(history["sweeps"]), time.monotonic()
     enough = options["tolerance"] * node_count
-    while not history["converged"] and len(history["sweeps"]) < options["max_sweeps"]:
-        number = len(history["sweeps"]) + 1
-        swept = _sweep(parts, options["seed"], number)
+    while True:
+        run = history["run"]
+        number = 1 + sum(swept["run"] == run for swept in history["sweeps"])
+        if history["converged"] or number > options["max_sweeps"]:
+            if run + 1 == options["runs"]:
+                return history
+            _next_run(parts, options["seed"] + run + 1)
+            history |= {"run": run + 1, "converged": False}
+            continue
+        swept = {"run": run, **_sweep(parts, options["seed"] + run, number)}
         history["sweeps"].append(swept)
         moved = swept["moved_count"]
         history["converged"] = moved == 0 or moved <= enough
         tell(f"sweep {number}: {moved:,} nodes changed, {swept['rounds']} rounds")
-        is_due = time.monotonic() - saved_at >= options["save_seconds"] or number - saved >= _SWEEPS_UNSAVED
-        if is_due and not history["converged"]:
-            _save(work, parts, number, history)
-            saved, saved_at = number, time.monotonic()
-    return history
+        total = len(history["sweeps"])
+        is_due = time.monotonic() - saved_at >= options["save_seconds"] or total - saved >= _SWEEPS_UNSAVED
+        if is_due:
+            _save(work, parts, total, history)
+            saved, saved_at = total, time.monotonic()
+
+
+def _next_run(parts: Parts, seed: int) -> None:
+    """Keep the labels of a run, crossed with those of the runs before it, and begin another."""
+
+    def step(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+        own, outside, around = crossed(part, kept, sent)
+        rounds, sent = part.begin(seed)
+        return {"rounds": rounds, "own": own, "outside": outside, "around": around}, sent, None
+
+    parts.run(step)
+
+
+def crossed(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[bytes, bytes, bytes]:
+    """Give the labels of a run that has ended: nodes are alike that are alike in all runs."""
+    labels = part.finish(kept["rounds"], sent)
+    return part.cross(labels_of(kept), labels) if "own" in kept else labels
+
+
+def labels_of(kept: dict[str, bytes]) -> tuple[bytes, bytes, bytes]:
+    """Give labels of a part's nodes; of nodes outside, which are these; and theirs."""
+    return kept["own"], kept["outside"], kept["around"]
 
 
 def _sweep(parts: Parts, seed: int, number: int) -> dict[str, Any]:
@@ -183,7 +215,7 @@ def _sweep(parts: Parts, seed: int, number: int) -> dict[str, Any]:
 
     def step(part: _outcore.Part, kept: dict[str, bytes], messages: Messages) -> tuple[dict[str, bytes], Messages, Any]:
         rounds, sent, told = part.round(kept["rounds"], seed, number, messages)
-        return {"rounds": rounds}, sent, told
+        return {**kept, "rounds": rounds}, sent, told
 
     while True:
         rounds += 1
@@ -214,10 +246,11 @@ def _go_on(work: Work, parts: Parts, seed: int) -> dict[str, Any]:
         return {"rounds": rounds}, sent, None
 
     parts.run(begin)
-    return {"sweeps": [], "converged": False, "resumed_sweep_count": 0}
+    return {"run": 0, "sweeps": [], "converged": False, "resumed_sweep_count": 0}
 
 
 def _save(work: Work, parts: Parts, number: int, history: dict[str, Any]) -> None:
     work.keep_facts(f"history-{number}", history)
     parts.save(work, f"sweeps-{number}")
     work.remove_all("sweeps", but=number)
+    work.remove_all("history", but=number)

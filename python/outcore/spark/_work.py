@@ -24,11 +24,11 @@ class Work:
         self._java = spark._jvm
         path = self._path("")
         self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
-        if restart:
-            for name in self._names():
-                self.remove(name)
         job = json.loads(json.dumps(job))
         found = self.facts("job")
+        if restart and found is not None:
+            self.remove(*self._names())
+            found = None
         if found is None and self._names():
             raise _made(
                 {
@@ -90,10 +90,9 @@ class Work:
             self._files.delete(self._path(name), True)
 
     def remove_all(self, prefix: str, *, but: int | None = None) -> None:
-        """Remove the tables ``prefix-NUMBER``, but one."""
-        for name in self._names():
-            if name.startswith(f"{prefix}-") and name != f"{prefix}-{but}":
-                self.remove(name)
+        """Remove the stages ``prefix-NUMBER``, but those of one number."""
+        kept = f"{prefix}-{but}"
+        self.remove(*(name for name in self._names() if name.startswith(prefix) and name.split(".")[0] != kept))
 
     def facts(self, name: str) -> dict[str, Any] | None:
         """Give what was kept as JSON, if it was."""

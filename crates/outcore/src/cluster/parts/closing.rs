@@ -66,6 +66,25 @@ impl Labeled {
         [self.own, self.outside, self.around]
     }
 
+    /// A label for each pair of labels: nodes are alike that are alike in both. What they are called is known in
+    /// this part alone.
+    ///
+    /// # Errors
+    /// `CorruptFile` if these are labels of other nodes.
+    pub fn crossed(part: &Part, one: Self, other: &Self) -> Result<Self> {
+        let mut names: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut cross = |one: &[u32], other: &[u32]| -> Vec<u32> {
+            let mut name = |pair| {
+                let next = names.len() as u32;
+                *names.entry(pair).or_insert(next)
+            };
+            one.iter().zip(other).map(|(&one, &other)| name((one, other))).collect()
+        };
+        let own = cross(&one.own, &other.own);
+        let around = cross(&one.around, &other.around);
+        Self::new(part, own, one.outside, around)
+    }
+
     /// The same label for all.
     ///
     /// # Errors

@@ -1,0 +1,338 @@
+"""On Spark: the communities of the engine, whatever the parts, the cluster and the faults."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import outcore
+import outcore.spark
+import pyarrow as pa
+import pytest
+from conftest import GRAPHS, Edge, planted
+from pyspark.sql import DataFrame, SparkSession
+from spark_cluster import StandaloneCluster, environment, wait_until
+
+#: Small graphs with one label for most nodes are well known here.
+pytestmark = pytest.mark.filterwarnings("ignore::outcore.errors.OutcoreWarning")
+
+Rows = list[tuple[Any, ...]]
+
+
+def text(name: str, columns: int = 2) -> Rows:
+    data = (GRAPHS / name).read_bytes()
+    lines = (gzip.decompress(data) if name.endswith(".gz") else data).decode().splitlines()
+    fields = [line.split()[:columns] for line in lines if not line.startswith("#")]
+    if columns == 2:
+        return [tuple(field) for field in fields]
+    return [(source, target, float(weight)) for source, target, weight in fields[1:]]
+
+
+def star_of_cliques() -> Rows:
+    """A hub that is tied to all, cliques, loops, and a node that is alone with its loop."""
+    rows: Rows = []
+    for clique in range(300):
+        members = [f"c{clique}-{member}" for member in range(7)]
+        rows += [(a, b, 1.0) for at, a in enumerate(members) for b in members[:at]]
+        rows.append(("hub", members[clique % 7], 0.5))
+        rows.append((members[0], members[0], 2.0))
+    return [*rows, ("alone", "alone", 1.0), ("idle", "hub", 0.0)]
+
+
+def path() -> Rows:
+    return [(node, node + 1, 1.0) for node in range(3000)]
+
+
+GENERATED: dict[str, Callable[[], Rows]] = {
+    "karate": lambda: text("karate.tsv"),
+    "football": lambda: text("football.tsv"),
+    "yeast": lambda: text("string-yeast-physical.txt.gz", 3),
+    "planted": lambda: planted(2000, 20000),
+    "hub": star_of_cliques,
+    "path": path,
+}
+
+
+def frame_of(spark: SparkSession, rows: Rows) -> DataFrame:
+    columns = zip(*rows, strict=True)
+    table = pa.table(dict(zip(("source", "target", "weight"), columns, strict=False)))
+    return spark.createDataFrame(table).coalesce(1)
+
+
+def table_of(frame: DataFrame) -> Rows:
+    return [(row["node"], row["community"]) for row in frame.collect()]
+
+
+def engine(rows: Rows, **options: Any) -> outcore.Communities:
+    columns = dict(zip(("source", "target", "weight"), zip(*rows, strict=True), strict=False))
+    return outcore.cluster(pa.table(columns), progress=False, **options)
+
+
+def assert_same(found: outcore.spark.Clustered, expected: outcore.Communities) -> None:
+    nodes = expected.to_arrow()
+    assert table_of(found.communities) == list(
+        zip(nodes["node"].to_pylist(), nodes["community"].to_pylist(), strict=True)
+    )
+    mine, told = found.report["communities"], expected.report["communities"]
+    for name in ("community_count", "singleton_count", "largest_size", "split_count", "converged"):
+        assert mine[name] == told[name], name
+    for name in ("modularity", "coverage"):
+        assert mine[name] == pytest.approx(told[name], abs=1e-12), name
+    if "sweeps" in told:
+        moved = [sweep["moved_count"] for sweep in told["sweeps"]]
+        assert [sweep["moved_count"] for sweep in found.report["sweeps"]] == moved
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"), [("karate", 1), ("football", 1), ("yeast", 4), ("planted", 6), ("hub", 3), ("path", 3)]
+)
+def test_labels_are_those_of_the_engine(spark: SparkSession, name: str, parts: int) -> None:
+    rows = GENERATED[name]()
+    options: dict[str, Any] = {"method": "label-propagation", "seed": parts}
+    weight = "weight" if len(rows[0]) == 3 else None
+    found = outcore.spark.cluster(frame_of(spark, rows), weight=weight, parts=parts, **options)
+    assert_same(found, engine(rows, **options))
+    # A block has 256 nodes at least.
+    graph = found.report["graph"]
+    assert graph["part_count"] > parts // 2
+
+
+@pytest.mark.parametrize("name", ["hub", "path"])
+def test_components_are_those_of_the_engine(spark: SparkSession, name: str) -> None:
+    rows = GENERATED[name]()
+    found = outcore.spark.cluster(frame_of(spark, rows), weight="weight", parts=5, method="components")
+    assert_same(found, engine(rows, method="components"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"duplicates": "max", "tolerance": 0.0},
+        {"duplicates": "min", "self_loops": "keep", "min_weight": 0.5},
+        {"duplicates": "first", "max_sweeps": 2},
+    ],
+)
+def test_options_mean_the_same(spark: SparkSession, options: dict[str, Any]) -> None:
+    rows = planted(900, 12000, seed=3)
+    rows += [(source, source, 1.5) for source, _, _ in rows[::100]]
+    options |= {"method": "label-propagation", "seed": 7}
+    found = outcore.spark.cluster(frame_of(spark, rows), weight="weight", parts=4, **options)
+    assert_same(found, engine(rows, **options))
+
+
+def test_a_million_edges(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [(int(source), int(target)) for source, target, _ in planted(60_000, 1_000_000, seed=5)]
+    frame = frame_of(spark, rows)
+    frame.write.parquet(f"{tmp_path}/edges.parquet")
+    # Files in the order of their rows.
+    stored = spark.read.schema("source long, target long").parquet(f"{tmp_path}/edges.parquet")
+    found = outcore.spark.cluster(stored, method="label-propagation", parts=3, seed=2)
+    assert_same(found, engine(rows, method="label-propagation", seed=2))
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "share"),
+    [("football", "modularity", 0.9), ("yeast", "map-equation", 0.6), ("planted", "modularity", 0.98)],
+)
+def test_the_engine_finishes_what_spark_begins(spark: SparkSession, name: str, method: Any, share: float) -> None:
+    rows = GENERATED[name]()
+    weight = "weight" if len(rows[0]) == 3 else None
+    found = outcore.spark.cluster(frame_of(spark, rows), weight=weight, parts=3, method=method)
+    expected = engine(rows, method=method)
+    mine, told = found.report["communities"], expected.report["communities"]
+    of_nodes = dict(table_of(found.communities))
+    assert [*of_nodes] == expected.to_arrow()["node"].to_pylist()
+    sizes = [list(of_nodes.values()).count(number) for number in range(mine["community_count"])]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sum(sizes) == len(of_nodes)
+    # What is told is what the communities of nodes are worth.
+    Path("found.tsv").write_text("".join(f"{node}\t{number}\n" for node, number in of_nodes.items()))
+    columns = dict(zip(("source", "target", "weight"), zip(*rows, strict=True), strict=False))
+    graph = outcore.build(pa.table(columns), "whole.graph", progress=False)
+    score = outcore.score(graph, "found.tsv", progress=False)
+    assert mine["modularity"] == pytest.approx(score["quality"]["modularity"], abs=1e-6)
+    # What groups of label propagation cost, as the guide says.
+    assert mine["modularity"] > share * told["modularity"]
+
+
+def test_output_is_written_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    rows = text("karate.tsv")
+    expected = engine(rows, method="label-propagation")
+    found = outcore.spark.cluster(frame_of(spark, rows), method="label-propagation")
+    found.write(f"{tmp_path}/out")
+    files = sorted(Path("out").glob("part-*"))
+    assert b"".join(file.read_bytes() for file in files) == Path(expected.path).read_bytes()
+    found.write("out.parquet", format="parquet")
+    assert sorted(table_of(spark.read.parquet(f"{tmp_path}/out.parquet"))) == sorted(table_of(found.communities))
+
+
+def test_integers_stay_integers(spark: SparkSession) -> None:
+    found = outcore.spark.cluster(spark.createDataFrame([(7, 3), (3, 7)], "a int, b int"), source="a", target="b")
+    assert found.communities.schema["node"].dataType.simpleString() == "int"
+    assert table_of(found.communities) == [(7, 0), (3, 0)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "kind", "says"),
+    [
+        ([("a", "b", 1.0)], {"source": "from"}, "missing-column", "`source`, `target`, `weight`"),
+        ([("a", None, 1.0)], {}, "empty-name", "1 of 1 rows has a node that is null"),
+        ([("a", "b", 1.0), ("a", "", 1.0)], {}, "empty-name", "1 of 2 rows has a node without a name"),
+        ([("a", "b", None)], {"weight": "weight"}, "bad-weight", "null"),
+        ([("a", "b", 1.0), ("b", "c", -2.0), ("c", "d", -3.0)], {"weight": "weight"}, "bad-weight", "weight=-2.0"),
+        ([("a", "b", float("nan"))], {"weight": "weight"}, "bad-weight", "not finite"),
+        ([("a", "b", float("inf"))], {"weight": "weight"}, "bad-weight", "not finite"),
+        ([("a", "b", 1.0)], {"weight": "source"}, "bad-weight", "string"),
+        ([("a", "b", 1.0)], {"source": "weight"}, "bad-input", "not strings or integers"),
+        ([], {}, "bad-input", "no edges"),
+    ],
+)
+def test_bad_edges_are_refused(spark: SparkSession, rows: Rows, options: dict[str, Any], kind: str, says: str) -> None:
+    frame = spark.createDataFrame(rows, "source string, target string, weight double").coalesce(1)
+    with pytest.raises(outcore.InputError) as caught:
+        outcore.spark.cluster(frame, work_dir="work", **options)
+    assert caught.value.kind == kind
+    assert says in str(caught.value)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"method": "cpm"}, "modularity"),
+        ({"method": "louvain"}, "label-propagation"),
+        ({"resolution": 2.0}, "resolution"),
+        ({"max_sweeps": 0}, "max_sweeps"),
+        ({"parts": 0}, "parts"),
+        ({"tolerance": -1}, "tolerance"),
+        ({"duplicates": "mean"}, "first"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(spark: SparkSession, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(outcore.UsageError, match=says):
+        outcore.spark.cluster(frame_of(spark, [("a", "b")]), **options)
+
+
+def test_what_is_no_table_is_refused() -> None:
+    with pytest.raises(outcore.UsageError, match=r"outcore\.cluster"):
+        outcore.spark.cluster([("a", "b")])  # type: ignore[arg-type]
+
+
+def test_a_directory_belongs_to_one_job(spark: SparkSession) -> None:
+    frame = frame_of(spark, text("karate.tsv"))
+    first = outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
+    names = sorted(path.name for path in Path("work").iterdir() if not path.name.startswith("."))
+    assert names == ["bounds.json", "input.json", "job.json", "report.json", "result"]
+    again = outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
+    assert table_of(again.communities) == table_of(first.communities)
+    assert again.report.to_dict() == first.report.to_dict()
+    with pytest.raises(outcore.UsageError, match="belongs to another job: seed differ"):
+        outcore.spark.cluster(frame, method="label-propagation", seed=1, work_dir="work")
+    anew = outcore.spark.cluster(frame, method="label-propagation", seed=1, work_dir="work", restart=True)
+    assert anew.report["communities"]["seed"] == 1
+    Path("taken").mkdir()
+    Path("taken/thesis.txt").write_text("mine")
+    for restart in (False, True):
+        with pytest.raises(outcore.UsageError, match="not empty"):
+            outcore.spark.cluster(frame, work_dir="taken", restart=restart)
+    assert Path("taken/thesis.txt").read_text() == "mine"
+
+
+def test_progress_is_told(spark: SparkSession) -> None:
+    heard: list[outcore.Progress] = []
+    frame = frame_of(spark, text("karate.tsv"))
+    outcore.spark.cluster(frame, method="label-propagation", progress=heard.append)
+    assert {progress.stage for progress in heard} >= {"number", "sort", "cluster", "write"}
+    assert any("nodes changed" in progress.detail for progress in heard)
+
+
+#: A job of its own process: master, edges, work directory; prints what it is at, then the result.
+DRIVER = """
+    import json, sys
+    from pyspark.sql import SparkSession
+    import outcore.spark
+
+    master, edges, work_dir, output = sys.argv[1:]
+    spark = SparkSession.builder.master(master).appName("outcore").getOrCreate()
+    frame = spark.read.schema("source string, target string, weight double").csv(edges, sep="\\t")
+    found = outcore.spark.cluster(
+        frame, weight="weight", method="label-propagation", tolerance=0.0, parts=5, work_dir=work_dir, save_every=0.0,
+        progress=lambda progress: print(progress.stage, progress.detail, flush=True),
+    )
+    found.write(output)
+    print(json.dumps(found.report.to_dict()), flush=True)
+"""
+
+
+@pytest.fixture
+def driver(tmp_path: Path) -> Path:
+    script = tmp_path / "driver.py"
+    script.write_text(textwrap.dedent(DRIVER))
+    return script
+
+
+@pytest.fixture
+def edge_file(tmp_path: Path, edges: list[Edge]) -> Path:
+    file = tmp_path / "edges.tsv"
+    file.write_text("".join(f"{source}\t{target}\t{weight}\n" for source, target, weight in edges))
+    return file
+
+
+def assert_output(output: Path, edges: list[Edge]) -> None:
+    expected = engine(edges, method="label-propagation", tolerance=0.0)
+    found = b"".join(file.read_bytes() for file in sorted(output.glob("part-*")))
+    assert found == Path(expected.path).read_bytes()
+
+
+def read_until(pipe: Any, pattern: str) -> str:
+    lines = []
+    for line in pipe:
+        lines.append(line)
+        if re.search(pattern, line):
+            return str(line)
+    raise AssertionError(f"nothing like {pattern} in: {''.join(lines)}")
+
+
+def test_a_worker_that_dies_changes_nothing(
+    spark_cluster: StandaloneCluster, driver: Path, edge_file: Path, edges: list[Edge], tmp_path: Path
+) -> None:
+    job = spark_cluster.driver(driver.read_text(), edge_file, tmp_path / "work", tmp_path / "out")
+    out = job.process.stdout
+    read_until(out, "^cluster sweep 2")
+    assert all(spark_cluster.executors(worker) for worker in range(2)), "both workers work"
+    spark_cluster.kill_worker(0)
+    report = json.loads(read_until(out, "^{"))
+    assert job.process.wait(60) == 0, job.log_tail()
+    assert "Lost executor" in job.log.read_text()
+    assert report["communities"]["resumed_sweep_count"] == 0
+    assert_output(tmp_path / "out", edges)
+
+
+def test_a_driver_that_dies_goes_on(
+    driver: Path, edge_file: Path, edges: list[Edge], tmp_path: Path, spark: SparkSession
+) -> None:
+    arguments = [edge_file, tmp_path / "work", tmp_path / "out"]
+    command = [sys.executable, driver, "local[2]", *arguments]
+    shown = {"env": {**os.environ, **environment()}, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    first = subprocess.Popen(command, text=True, start_new_session=True, **shown)
+    try:
+        read_until(first.stdout, "^cluster sweep 3")
+    finally:
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait()
+    wait_until(lambda: not (tmp_path / "out").exists(), "the first job has written nothing", 5)
+    time.sleep(0.5)
+    again = subprocess.run(command, text=True, check=True, timeout=300, **shown)
+    report = json.loads(again.stdout.splitlines()[-1])
+    assert report["communities"]["resumed_sweep_count"] >= 2
+    assert_output(tmp_path / "out", edges)
