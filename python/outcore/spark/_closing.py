@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import array
 import bisect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -52,7 +52,7 @@ def join_pieces(parts: Parts, *, labeled: bool) -> None:
 def _merged(forests: RDD[bytes], bounds: bytes) -> RDD[tuple[int, bytes]]:
     """Merge forests, some at a time, and share the last one out to the parts that have its pieces."""
 
-    def merge(found: Iterator[bytes]) -> Iterator[bytes]:
+    def merge(found: Iterable[bytes]) -> Iterator[bytes]:
         yield _outcore.forest(b"".join(found))
 
     while forests.getNumPartitions() > 1:

@@ -390,7 +390,7 @@ def _directory(spark: SparkSession, work_dir: str | os.PathLike[str] | None) -> 
     """Give the work directory, and its path if it is temporary."""
     if work_dir is not None:
         return _place(spark, os.fspath(work_dir)), None
-    if not spark.sparkContext.master.startswith("local"):
+    if not _is_here(spark):
         raise _usage(
             "on a cluster stages are kept in a directory that all workers reach",
             "name one: `--work-dir hdfs:///tmp/outcore`, or `s3a://bucket/outcore`, or a shared path",
@@ -401,8 +401,12 @@ def _directory(spark: SparkSession, work_dir: str | os.PathLike[str] | None) -> 
 
 def _place(spark: SparkSession, path: str) -> str:
     """Name a place as Spark does; in this process's directory if Spark is on this machine."""
-    is_here = "://" not in path and spark.sparkContext.master.startswith("local")
-    return os.path.abspath(path) if is_here else path
+    return os.path.abspath(path) if "://" not in path and _is_here(spark) else path
+
+
+def _is_here(spark: SparkSession) -> bool:
+    """Say whether all of Spark is on this machine, in one process."""
+    return (spark.sparkContext.master or "").startswith("local")
 
 
 def _teller(progress: ProgressOption) -> Callable[[str, str, bool], None]:

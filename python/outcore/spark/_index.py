@@ -9,7 +9,7 @@ execution.
 from __future__ import annotations
 
 import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -269,7 +269,7 @@ def parts_of(work: Work, chunks: DataFrame, bounds: bytes) -> DataFrame:
             cuts = _outcore.cut_chunk(bytes(row["chunk"]), bounds)
             return [(part, (row["partition"], row["place"], piece)) for part, piece in cuts]
 
-        def encode(part: int, items: Iterator[tuple[int, tuple[int, int, bytes]]]) -> Iterator[tuple[int, int, bytes]]:
+        def encode(part: int, items: Iterable[tuple[int, tuple[int, int, bytes]]]) -> Iterator[tuple[int, int, bytes]]:
             first, end = array.array("I", bounds)[part : part + 2]
             cuts = [piece for _, piece in sorted(items, key=lambda item: item[1][:2])]
             node_count = array.array("I", bounds)[-1]

@@ -117,7 +117,7 @@ class Parts:
         """Give a row for each part: its number, and what it keeps under these names."""
         assert self.kept is not None, "a round has been run"
 
-        def row(part: int, items: Iterator[Item]) -> Iterator[tuple[Any, ...]]:
+        def row(part: int, items: Iterable[Item]) -> Iterator[tuple[Any, ...]]:
             kept = {key: data for _, (_, key, data) in items}
             yield (part, *(kept[name] for name in names))
 

@@ -21,9 +21,9 @@ class Work:
     def __init__(self, spark: SparkSession, directory: str, job: Mapping[str, Any], *, restart: bool) -> None:
         self.spark = spark
         self.directory = directory.rstrip("/")
-        self._java = spark._jvm
+        self._java: Any = spark._jvm
         path = self._path("")
-        self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
+        self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())
         job = json.loads(json.dumps(job))
         found = self.facts("job")
         if restart and found is not None:
