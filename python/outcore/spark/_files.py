@@ -53,6 +53,8 @@ class _Split:
     """A part of a file that one task reads."""
 
     file: int
+    #: As Spark tells it with each row.
+    path: str
     start: int
     #: The number of its first row within its task.
     first: int
@@ -104,7 +106,7 @@ def read(spark: SparkSession, inputs: Sequence[str], reading: Reading) -> Edges:
     for frame in frames:
         _look_at(frame, reading, numbers, splits, layouts)
     is_weighted = _common_weights(paths, layouts, frames)
-    places = _places(spark, paths, splits, layouts)
+    places = _places(spark, splits, layouts)
     edges = [
         _of_lines(_placed(frame, places), reading, is_weighted=is_weighted)
         if _is_text(frame)
@@ -147,14 +149,19 @@ def _matching(system: Any, pattern: Any) -> list[Any]:
 
 def _files_of(system: Any, status: Any) -> list[str]:
     if status.isFile():
-        return [str(status.getPath().toUri().toString())]
+        return [_plain(status.getPath().toUri().toString())]
     inside = sorted(system.listStatus(status.getPath()), key=lambda entry: str(entry.getPath().getName()))
     seen = [entry for entry in inside if not entry.getPath().getName().startswith(("_", "."))]
     for entry in seen:
         if not entry.isFile():
             path = status.getPath().toString()
             _refuse_use(f"`{path}` holds directories", f"use a pattern for the files in them: `{path}/*/*`")
-    return [str(entry.getPath().toUri().toString()) for entry in seen]
+    return [_plain(entry.getPath().toUri().toString()) for entry in seen]
+
+
+def _plain(address: str) -> str:
+    """Write an address without a host in one way: Hadoop has `file:/a` and `file:///a`."""
+    return re.sub("^([^:/]+):///", r"\1:/", address)
 
 
 def _check_names(paths: list[str]) -> None:
@@ -211,8 +218,8 @@ def _look_at(
     )
     refused = {}
     for row in rows.collect():
-        file = numbers[row["path"]]
-        splits.append(_Split(file, row["start"], row["first"], row["count"]))
+        file = numbers[_plain(row["path"])]
+        splits.append(_Split(file, row["path"], row["start"], row["first"], row["count"]))
         found = json.loads(row["layout"])
         if found and "kind" in found:
             refused[file] = found
@@ -271,7 +278,7 @@ def _is_text(frame: DataFrame) -> bool:
     return "value" in frame.columns
 
 
-def _places(spark: SparkSession, paths: list[str], splits: list[_Split], layouts: list[Layout | None]) -> DataFrame:
+def _places(spark: SparkSession, splits: list[_Split], layouts: list[Layout | None]) -> DataFrame:
     """Give a row for each split: what leads from the number of a row in its task to its number among all rows."""
     rows, before, before_file, file = [], 0, 0, -1
     for split in sorted(splits, key=lambda split: (split.file, split.start)):
@@ -280,7 +287,7 @@ def _places(spark: SparkSession, paths: list[str], splits: list[_Split], layouts
         layout = layouts[file] or _ROWS
         shift = before - split.first
         of_lines = (layout.delimiter, layout.source, layout.target, layout.weight, layout.preamble)
-        rows.append((paths[file], split.start, file, shift, before_file, *of_lines))
+        rows.append((split.path, split.start, file, shift, before_file, *of_lines))
         before += split.count
     schema = (
         "_path string, _start long, file int, _shift long, _before long, "
