@@ -70,8 +70,7 @@ Examples:
   outcore cluster web.graph -o communities.tsv --seed 7
   outcore cluster web.graph -o today.tsv --method label-propagation --initial before.tsv
   outcore cluster web.graph -o tree.tsv --levels tree
-  outcore cluster 's3a://bucket/edges/*.gz' -o s3a://bucket/communities --engine spark --master yarn \
-    --work-dir s3a://bucket/work
+  outcore cluster hdfs:///edges -o hdfs:///found --engine spark --work-dir hdfs:///work
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
 pub(crate) struct Cluster {
     /// Edge lists (text, also compressed; Parquet and Arrow; globs; s3:// and https:// addresses;
