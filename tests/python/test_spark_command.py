@@ -58,9 +58,14 @@ def as_text(rows: Rows, delimiter: str = "\t", end: str = "\n") -> str:
     return "".join(delimiter.join(row) + end for row in rows)
 
 
+def here(*names: str | Path) -> list[str]:
+    """Names for Spark, which stays in the directory in which it was started."""
+    return [str(Path.cwd() / name) for name in names]
+
+
 def read(spark: SparkSession, *inputs: str | Path, **reading: object) -> Rows:
     """What Spark reads, in the order of its places."""
-    edges = _files.read(spark, [str(path) for path in inputs], Reading(**reading))  # type: ignore[arg-type]
+    edges = _files.read(spark, here(*inputs), Reading(**reading))  # type: ignore[arg-type]
     names = ["source", "target", *(["weight"] if edges.is_weighted else [])]
     found = edges.frame.orderBy(_files.PLACE).select("problem", *names).collect()
     assert not [row for row in found if row["problem"]]
@@ -107,7 +112,7 @@ def test_communities_are_those_of_the_engine(small_splits: SparkSession, own_dir
         header = "from\tto\tscore\n" if seed % 2 else ""
         Path(names[-1]).write_text(header + as_text(some_rows(20 + 40 * (seed % 3), seed)))
     options = {"method": "label-propagation", "seed": 3}
-    edges = _files.read(small_splits, names, Reading())
+    edges = _files.read(small_splits, here(*names), Reading())
     found = edges.cluster(**options, progress=False)
     found.write(str(own_directory / "found"))
     outcore.cluster(names, **options, output="expected.tsv", progress=False)  # type: ignore[arg-type]
@@ -173,7 +178,7 @@ def test_errors_are_those_of_the_engine(spark: SparkSession, text: str, reading:
         outcore.cluster("edges.tsv", progress=False, **reading)  # type: ignore[arg-type]
     with pytest.raises(outcore.InputError) as found:
         options = Reading(**reading)  # type: ignore[arg-type]
-        _files.read(spark, ["edges.tsv"], options).cluster(method="components", progress=False)
+        _files.read(spark, here("edges.tsv"), options).cluster(method="components", progress=False)
     assert found.value.kind == expected.value.kind
     assert (found.value.line, found.value.column) == (expected.value.line, expected.value.column)
     if found.value.line is not None:
@@ -196,7 +201,7 @@ def test_errors_are_those_of_the_engine(spark: SparkSession, text: str, reading:
 def test_what_spark_does_not_read_is_an_error(spark: SparkSession, name: str, data: bytes, kind: str) -> None:
     Path(name).write_bytes(data)
     with pytest.raises(outcore.errors.Error) as error:
-        _files.read(spark, [name], Reading()).cluster(method="components", progress=False)
+        _files.read(spark, here(name), Reading()).cluster(method="components", progress=False)
     assert error.value.kind == kind
 
 
@@ -204,12 +209,12 @@ def test_inputs_that_cannot_be_are_errors(spark: SparkSession) -> None:
     Path("a.tsv").write_text("a\tb\n")
     Path("b.tsv").write_text("a\tb\t1\n")
     for inputs, kind in (
-        (["missing.tsv"], "io"),
-        (["x*.tsv"], "io"),
+        (here("missing.tsv"), "io"),
+        (here("x*.tsv"), "io"),
         (["nowhere://a.tsv"], "io"),
-        (["a.tsv", "./a.tsv"], "usage"),
-        (["a.tsv", "b.tsv"], "bad-input"),
-        (["table:a", "b.tsv"], "usage"),
+        (here("a.tsv", "../" + Path.cwd().name + "/a.tsv"), "usage"),
+        (here("a.tsv", "b.tsv"), "bad-input"),
+        (["table:a", *here("b.tsv")], "usage"),
         (["table:no_such_table"], "io"),
     ):
         with pytest.raises(outcore.errors.Error) as error:

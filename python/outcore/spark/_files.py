@@ -105,6 +105,8 @@ def read(spark: SparkSession, inputs: Sequence[str], reading: Reading) -> Edges:
     layouts: list[Layout | None] = [None] * len(paths)
     for frame in frames:
         _look_at(frame, reading, numbers, splits, layouts)
+    if not any(_has_edges(paths[split.file], layouts[split.file]) for split in splits):
+        raise _made({"kind": "bad-input", "message": "there are no edges", "hint": "look at what is in the files"})
     is_weighted = _common_weights(paths, layouts, frames)
     places = _places(spark, splits, layouts)
     edges = [
@@ -117,6 +119,11 @@ def read(spark: SparkSession, inputs: Sequence[str], reading: Reading) -> Edges:
     mark = zlib.crc32(json.dumps([paths, list(vars(reading).items())]).encode())
     frame = edges[0] if len(edges) == 1 else edges[0].unionByName(edges[1])
     return Edges(frame.withColumn(f"input_{mark:08x}", F.lit(0)), is_weighted, tuple(paths), tuple(layouts))
+
+
+def _has_edges(path: str, layout: Layout | None) -> bool:
+    """Whether a split with rows is of a table, or of a file of lines that are more than comments."""
+    return layout is not None or path.endswith(_TABLES)
 
 
 def _refuse_use(message: str, hint: str) -> None:
