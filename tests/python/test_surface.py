@@ -15,9 +15,24 @@ import pytest
 from outcore import _outcore
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Options of the command that Python has in another way: results are objects, progress is a keyword.
+#: Options of the command that Python has in another way: results are objects, progress is a keyword, Spark has a
+#: function of its own.
 ELSEWHERE = {
-    "cluster": {"inputs", "report", "levels", "rows", "member-weights", "quiet", "verbose", "progress", "color"},
+    "cluster": {
+        "inputs",
+        "report",
+        "levels",
+        "rows",
+        "member-weights",
+        "engine",
+        "master",
+        "parts",
+        "spark-conf",
+        "quiet",
+        "verbose",
+        "progress",
+        "color",
+    },
     "build": {"edges", "report", "quiet", "verbose", "progress", "color"},
     "plan": {
         "inputs",

@@ -5,6 +5,7 @@
 
 use crate::labels::Labels;
 use crate::memory::Memory;
+use crate::spark::Engine;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -69,6 +70,7 @@ Examples:
   outcore cluster web.graph -o communities.tsv --seed 7
   outcore cluster web.graph -o today.tsv --method label-propagation --initial before.tsv
   outcore cluster web.graph -o tree.tsv --levels tree
+  outcore cluster hdfs:///edges -o hdfs:///found --engine spark --work-dir hdfs:///work
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
 pub(crate) struct Cluster {
     /// Edge lists (text, also compressed; Parquet and Arrow; globs; s3:// and https:// addresses;
@@ -96,6 +98,8 @@ pub(crate) struct Cluster {
     pub(crate) present: Present,
     #[command(flatten)]
     pub(crate) resources: Resources,
+    #[command(flatten)]
+    pub(crate) engine: Engine,
 }
 
 #[derive(Debug, Args)]

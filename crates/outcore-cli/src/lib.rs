@@ -19,13 +19,15 @@ mod remote;
 mod render;
 mod score;
 mod signals;
+mod spark;
 pub mod surface;
 
 use args::{Cli, Command};
-use clap::{CommandFactory, Parser};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use outcore::units::format_bytes;
 use outcore::{Error, ErrorKind, Result};
 use progress::Terminal;
+use spark::EngineName;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -38,8 +40,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// As [`run`], with the exit status as a number; `outcore --help` lists what each one means.
 pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let mut cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+    let parsed = Cli::command().try_get_matches_from(args).and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut Cli::command()))?;
+        Ok((cli, matches))
+    });
+    let (mut cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => {
             // Nobody is left to tell if standard error is closed.
             let _ = error.print();
@@ -49,8 +55,8 @@ pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
     cli.messages.color.write_global();
     let signals = signals::Signals::default();
     let terminal = Terminal::new(&cli.messages, signals.clone());
-    match execute(&mut cli, &terminal, &signals) {
-        Ok(()) => 0,
+    match execute(&mut cli, &matches, &terminal, &signals) {
+        Ok(status) => status,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) if error.kind() == ErrorKind::Interrupted => {
             terminal.interrupted(&error);
@@ -63,7 +69,24 @@ pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-fn execute(cli: &mut Cli, terminal: &Terminal, signals: &signals::Signals) -> Result<()> {
+/// Runs the command here, or hands it over to Spark; gives the exit status.
+fn execute(
+    cli: &mut Cli,
+    matches: &ArgMatches,
+    terminal: &Terminal,
+    signals: &signals::Signals,
+) -> Result<u8> {
+    if let (Command::Cluster(arguments), Some((_, matches))) = (&cli.command, matches.subcommand())
+    {
+        if arguments.engine.engine == EngineName::Spark {
+            return spark::run(matches);
+        }
+        spark::refuse_without(&arguments.engine)?;
+    }
+    execute_here(cli, terminal, signals).map(|()| 0)
+}
+
+fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &signals::Signals) -> Result<()> {
     let stop = signals.clone();
     let files = remote::files(&mut cli.command, move || stop.came())?;
     match &cli.command {

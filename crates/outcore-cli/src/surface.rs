@@ -7,7 +7,7 @@ use crate::args::{Cli, Command};
 use crate::jobs::json;
 use crate::progress::Terminal;
 use crate::signals::Signals;
-use crate::{generate, inspect, jobs, remote, score};
+use crate::{generate, inspect, jobs, remote, score, spark};
 use clap::{ArgAction, CommandFactory, Parser};
 use outcore::input::TableStream;
 use outcore::progress::{Event, Observer};
@@ -32,6 +32,9 @@ pub fn call(
 ) -> Result<String> {
     let program = std::iter::once(OsString::from("outcore"));
     let mut cli = Cli::try_parse_from(program.chain(args)).map_err(|error| usage(&error))?;
+    if let Command::Cluster(arguments) = &cli.command {
+        spark::refuse_elsewhere(&arguments.engine)?;
+    }
     cli.messages.color.write_global();
     let terminal = Terminal::new(&cli.messages, Signals::default());
     let files = remote::files(&mut cli.command, move || stop.load(Ordering::Relaxed))?;

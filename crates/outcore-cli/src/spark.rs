@@ -1,0 +1,254 @@
+//! `cluster --engine spark`: the same job on Apache Spark.
+//!
+//! The Python package `outcore.spark` reads, clusters and writes there. This process hands over to it: its
+//! messages, its exit status and the signals it gets are those of the command.
+
+use crate::args::Cli;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, CommandFactory, ValueEnum};
+use outcore::{Error, ErrorKind, Result};
+use std::ffi::{OsStr, OsString};
+use std::process::{Command, Stdio};
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Engine options")]
+pub(crate) struct Engine {
+    /// What does the work: this program on this machine, or Apache Spark, which needs the Python package,
+    /// PySpark and Java. Spark writes a directory of files, as no single file can be written by many
+    /// machines; it reads lines, Parquet (*.parquet) and `table:NAME` of its catalog
+    #[arg(long, value_enum, value_name = "ENGINE", default_value_t = EngineName::Local)]
+    pub(crate) engine: EngineName,
+    /// spark: the cluster, such as spark://host:7077, yarn or local[4] [default: as Spark is configured]
+    #[arg(long, value_name = "URL")]
+    master: Option<String>,
+    /// spark: about how many parts the graph is divided into [default: one per core, more for a large
+    /// graph]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    parts: Option<u32>,
+    /// spark: a setting of Spark; may be given more than once
+    #[arg(long, value_name = "KEY=VALUE")]
+    spark_conf: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    Local,
+    Spark,
+}
+
+/// What `python -m outcore.spark` takes as well.
+const KNOWN: [&str; 26] = [
+    "output",
+    "report",
+    "restart",
+    "columns",
+    "delimiter",
+    "comment",
+    "header",
+    "duplicates",
+    "self-loops",
+    "ignore-weights",
+    "min-weight",
+    "method",
+    "seed",
+    "resolution",
+    "max-sweeps",
+    "tolerance",
+    "memory",
+    "work-dir",
+    "master",
+    "parts",
+    "spark-conf",
+    "quiet",
+    "verbose",
+    "progress",
+    "color",
+    "help",
+];
+
+/// The program of Python: `OUTCORE_PYTHON`, which the package sets to the Python that it is in.
+const PYTHON_VARIABLE: &str = "OUTCORE_PYTHON";
+
+/// Options of Spark mean nothing to the engine of this program; none is ignored in silence.
+pub(crate) fn refuse_without(engine: &Engine) -> Result<()> {
+    let given = [
+        (engine.master.is_some(), "--master"),
+        (engine.parts.is_some(), "--parts"),
+        (!engine.spark_conf.is_empty(), "--spark-conf"),
+    ];
+    match given.into_iter().find(|(is_given, _)| *is_given) {
+        None => Ok(()),
+        Some((_, option)) => {
+            let message = format!("`{option}` is for Spark");
+            Err(Error::new(ErrorKind::Usage, message).hint("add `--engine spark`"))
+        }
+    }
+}
+
+/// Where there is no terminal, another call does it.
+pub(crate) fn refuse_elsewhere(engine: &Engine) -> Result<()> {
+    match engine.engine {
+        EngineName::Local => refuse_without(engine),
+        EngineName::Spark => {
+            let message = "`--engine spark` is for a terminal";
+            Err(Error::new(ErrorKind::Usage, message).hint("call `outcore.spark.cluster`"))
+        }
+    }
+}
+
+/// Hands over to Python; gives its exit status where a process cannot become another one.
+///
+/// # Errors
+/// `Usage` for options that Spark does not know, and if Python or the package is missing.
+pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
+    let arguments = arguments(matches)?;
+    let python = std::env::var_os(PYTHON_VARIABLE).unwrap_or_else(|| "python3".into());
+    find_package(&python)?;
+    let mut command = Command::new(&python);
+    command.args(["-m", "outcore.spark"]).args(arguments);
+    become_it(command).map_err(|error| no_python(&python, &error))
+}
+
+#[cfg(unix)]
+fn become_it(mut command: Command) -> std::io::Result<u8> {
+    use std::os::unix::process::CommandExt;
+    Err(command.exec())
+}
+
+#[cfg(not(unix))]
+fn become_it(mut command: Command) -> std::io::Result<u8> {
+    Ok(command.status()?.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// The options that were typed, as Python takes them; those that say no more than the default are left out.
+fn arguments(matches: &ArgMatches) -> Result<Vec<OsString>> {
+    let mut cli = Cli::command();
+    cli.build();
+    let Some(cluster) = cli.find_subcommand("cluster") else { return Ok(Vec::new()) };
+    let is_typed = |arg: &&Arg| {
+        let id = arg.get_id().as_str();
+        id != "engine" && matches.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let (mut options, mut unknown) = (Vec::new(), Vec::new());
+    for arg in cluster.get_arguments().filter(is_typed) {
+        let Some(name) = arg.get_long() else { continue };
+        let values = typed(matches, arg);
+        if !KNOWN.contains(&name) {
+            if arg.get_default_values() != values {
+                unknown.push(format!("`--{name}`"));
+            }
+        } else if arg.get_action().takes_values() {
+            options.extend(values.into_iter().map(|value| option(name, &value)));
+        } else {
+            options.push(format!("--{name}").into());
+        }
+    }
+    if !unknown.is_empty() {
+        let are = if unknown.len() == 1 { "is" } else { "are" };
+        let message = format!("{} {are} not available with `--engine spark`", unknown.join(", "));
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("leave this out, or let one machine do it: `--engine local`"));
+    }
+    options.push("--".into());
+    options.extend(matches.get_raw("inputs").into_iter().flatten().map(OsStr::to_os_string));
+    Ok(options)
+}
+
+/// The values of an option: one for a list between commas, one for each time it was given.
+fn typed(matches: &ArgMatches, arg: &Arg) -> Vec<OsString> {
+    let values = matches.get_raw(arg.get_id().as_str()).into_iter().flatten();
+    match arg.get_value_delimiter() {
+        None => values.map(OsStr::to_os_string).collect(),
+        Some(delimiter) => {
+            let values: Vec<&OsStr> = values.collect();
+            vec![values.join(OsStr::new(&delimiter.to_string()))]
+        }
+    }
+}
+
+fn option(name: &str, value: &OsStr) -> OsString {
+    let mut option = OsString::from(format!("--{name}="));
+    option.push(value);
+    option
+}
+
+/// Says what to install, before Spark is started.
+fn find_package(python: &OsStr) -> Result<()> {
+    let found = Command::new(python)
+        .args(["-c", "import outcore.spark"])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| no_python(python, &error))?;
+    if found.status.success() {
+        return Ok(());
+    }
+    let python = python.display();
+    let message = format!("`{python}` has no package `outcore.spark`");
+    let error = Error::new(ErrorKind::Usage, message).hint(format!(
+        "install it: `{python} -m pip install 'outcore[spark]'`; or name another Python in {PYTHON_VARIABLE}"
+    ));
+    let said = String::from_utf8_lossy(&found.stderr);
+    Err(match said.lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(line) => error.note(line.trim()),
+        None => error,
+    })
+}
+
+fn no_python(python: &OsStr, error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Usage, format!("cannot start `{}`: {error}", python.display()))
+        .hint(format!("install Python 3.10 or newer, or name one in {PYTHON_VARIABLE}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passed(words: &str) -> std::result::Result<Vec<String>, String> {
+        let words = ["outcore", "cluster"].into_iter().chain(words.split(' '));
+        let matches = Cli::command().try_get_matches_from(words).unwrap();
+        let found = arguments(matches.subcommand_matches("cluster").unwrap());
+        found
+            .map(|options| options.iter().map(|text| text.to_string_lossy().into()).collect())
+            .map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn what_was_typed_is_passed_on() {
+        let typed = "a.tsv -o out --engine spark --columns 1,2,12 --restart --spark-conf a=1 -q \
+            --spark-conf b=2 --normalize none s3a://x/*.gz";
+        let expected = [
+            "--output=out",
+            "--restart",
+            "--columns=1,2,12",
+            "--spark-conf=a=1",
+            "--spark-conf=b=2",
+            "--quiet",
+            "--",
+            "a.tsv",
+            "s3a://x/*.gz",
+        ];
+        let mut found = passed(typed).unwrap();
+        assert_eq!(found.split_off(found.len() - 3), expected[6..]);
+        found.sort();
+        let mut options = expected[..6].to_vec();
+        options.sort_unstable();
+        assert_eq!(found, options);
+    }
+
+    #[test]
+    fn options_that_spark_has_not_are_all_told() {
+        let message = passed("a.tsv -o out --engine spark --threads 2 --levels tree --seed 3");
+        let expected = "`--levels`, `--threads` are not available with `--engine spark`";
+        assert_eq!(message, Err(expected.into()));
+    }
+
+    #[test]
+    fn every_known_option_is_one_of_the_command() {
+        let mut cli = Cli::command();
+        cli.build();
+        let cluster = cli.find_subcommand("cluster").unwrap();
+        for name in KNOWN {
+            assert!(cluster.get_arguments().any(|arg| arg.get_long() == Some(name)), "{name}");
+        }
+    }
+}

@@ -1,0 +1,369 @@
+"""`python -m outcore.spark`: what the command does for `outcore cluster --engine spark`.
+
+Options, messages and exit statuses are those of the command; see `outcore help cluster`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from outcore._progress import Progress
+from outcore.errors import Error, _made
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from outcore.spark import Clustered
+    from outcore.spark._layout import Reading
+
+#: What is neither of these failed: 1.
+_STATUSES = {"usage": 2, "memory-too-small": 4, "disk-too-small": 4, "disk-full": 4, "io": 1}
+_INTERRUPTED, _TERMINATED = 130, 143
+_DELIMITERS = {"tab": "\t", "\\t": "\t", "spaces": "spaces"}
+_JAVA_HINT = "install OpenJDK 17 or newer (Debian: `apt install openjdk-17-jre-headless`), or set JAVA_HOME"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; gives its exit status."""
+    options = _parser().parse_args(arguments)
+    terminal = _Terminal(options)
+    # What PySpark has to say of versions of pandas.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        _run(options, terminal)
+    except Error as error:
+        terminal.error(error)
+        return _STATUSES.get(error.kind, 3)
+    except KeyboardInterrupt:
+        kept = f"\n  = kept: what is complete in `{options.work_dir}`" if options.work_dir else ""
+        terminal.say(f"interrupted{kept}")
+        return _INTERRUPTED
+    except _Terminated:
+        terminal.say("interrupted")
+        return _TERMINATED
+    return 0
+
+
+class _Terminated(BaseException):
+    """SIGTERM came."""
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise _Terminated
+
+
+def _run(options: argparse.Namespace, terminal: _Terminal) -> None:
+    reading = _reading(options)
+    if options.min_weight is not None and options.ignore_weights:
+        message = "`--min-weight` is about weights, but `--ignore-weights` leaves none"
+        _refuse(message, "leave one of them out")
+    _check_output(options)
+    spark = _session(options)
+    try:
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+        from pyspark.errors import PySparkException
+
+        try:
+            found = _cluster(spark, options, reading, terminal)
+        except (Py4JJavaError, PySparkException) as error:
+            if options.verbose:
+                terminal.say(str(error))
+            raise _made({"kind": "io", "message": f"Spark failed: {_first_line(error)}", "hint": _MORE}) from error
+        terminal.done(found)
+    finally:
+        spark.stop()
+
+
+_MORE = "`--verbose` has all that Spark says"
+
+
+def _first_line(error: Exception) -> str:
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() or java.toString()) if java is not None else str(error)
+    return text.strip().splitlines()[0] if text.strip() else type(error).__name__
+
+
+def _cluster(spark: SparkSession, options: argparse.Namespace, reading: Reading, terminal: _Terminal) -> Clustered:
+    from outcore.spark import _files
+
+    _check_place(spark, options.output)
+    edges = _files.read(spark, options.inputs, reading)
+    if options.min_weight is not None and not edges.is_weighted:
+        message, hint = "the edges have no weights, but `--min-weight` is about weights", "leave it out"
+        raise _made({"kind": "bad-input", "message": message, "hint": hint})
+    found = edges.cluster(
+        method=options.method,
+        seed=options.seed,
+        resolution=options.resolution,
+        max_sweeps=options.max_sweeps,
+        tolerance=options.tolerance,
+        duplicates=options.duplicates,
+        self_loops=options.self_loops,
+        min_weight=options.min_weight,
+        memory=options.memory,
+        work_dir=options.work_dir,
+        parts=options.parts,
+        restart=options.restart,
+        progress=terminal.stage,
+    )
+    is_table = options.output.endswith(".parquet")
+    found.write(options.output, format="parquet" if is_table else "tsv", overwrite=True)
+    if options.report:
+        _write_report(found, options.report)
+    return found
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m outcore.spark",
+        description="Find communities in edge lists on Apache Spark. `outcore help cluster` tells more of the options.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("inputs", nargs="+", metavar="EDGES", help="lines (also .gz, .bz2, .zst), *.parquet, patterns, or table:NAME")
+    add(
+        "-o",
+        "--output",
+        required=True,
+        metavar="DIRECTORY",
+        help="where to write `node<TAB>community`: a directory "
+        "of files, for many machines write no single one; a table if the name ends in .parquet",
+    )
+    add("--report", metavar="FILE", help="also write what was done, as JSON, on this machine; - for standard output")
+    add("--master", metavar="URL", help="the cluster, such as spark://host:7077, yarn or local[4]")
+    add("--spark-conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark")
+    add("--parts", type=int, metavar="N", help="about how many parts the graph is divided into")
+    add("-w", "--work-dir", metavar="DIR", help="where stages are kept: a directory that all workers reach")
+    add("--restart", action="store_true", help="begin anew where the same command was stopped")
+    add("-m", "--memory", default="50%", metavar="SIZE|PERCENT", help="memory on this machine")
+    add("--columns", metavar="SOURCE,TARGET[,WEIGHT]", help="columns by name or number from 1")
+    add("--delimiter", metavar="TEXT", help="one character, `tab`, or `spaces`")
+    add("--comment", default="#", metavar="TEXT", help="skip lines that start with this")
+    add("--header", choices=("auto", "yes", "no"), default="auto", help="whether the first line names the columns")
+    add("--ignore-weights", action="store_true", help="give every edge the weight 1")
+    add("--duplicates", choices=("sum", "max", "min", "first"), default="sum", help="weight of a repeated edge")
+    add("--self-loops", choices=("keep", "drop"), default="drop", help="what becomes of loops")
+    add("--min-weight", type=float, metavar="W", help="drop edges of a smaller weight")
+    methods = ("map-equation", "modularity", "label-propagation", "components", "cpm")
+    add("--method", choices=methods, default="map-equation", help="how to find communities")
+    add("--seed", type=int, default=0, metavar="N", help="seed of every random choice")
+    add("--resolution", type=_single, metavar="X", help="larger values give smaller communities")
+    add("--max-sweeps", type=int, metavar="N", help="most sweeps")
+    add("--tolerance", type=float, metavar="SHARE", help="share of nodes that may still change")
+    add("-q", "--quiet", action="store_true", help="print errors only")
+    add("-v", "--verbose", action="store_true", help="also print what each stage is at")
+    add("--progress", choices=("auto", "always", "never"), default="auto", help="show progress")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="color messages")
+    return parser
+
+
+def _single(text: str) -> float:
+    if "," in text:
+        raise argparse.ArgumentTypeError("one number: a job on Spark has one result")
+    return float(text)
+
+
+def _refuse(message: str, hint: str) -> None:
+    raise _made({"kind": "usage", "message": message, "hint": hint})
+
+
+def _reading(options: argparse.Namespace) -> Reading:
+    from outcore.spark._layout import Reading
+
+    columns = tuple(options.columns.split(",")) if options.columns else None
+    if columns:
+        _check_columns(columns, options.header)
+    delimiter = options.delimiter and _DELIMITERS.get(options.delimiter, options.delimiter)
+    if delimiter not in (None, "spaces") and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\n\r"'):
+        _refuse(f"`--delimiter {options.delimiter}` is no delimiter", "it is one character, `tab`, or `spaces`")
+    return Reading(columns, delimiter, options.comment, options.header, options.ignore_weights)
+
+
+def _check_columns(columns: tuple[str, ...], header: str) -> None:
+    if len(columns) not in (2, 3):
+        hint = "use `--columns SOURCE,TARGET` or `--columns SOURCE,TARGET,WEIGHT`"
+        _refuse(f"`--columns` names {len(columns)} columns, but an edge has 2 or 3", hint)
+    if any(column.isdigit() and int(column) == 0 for column in columns):
+        _refuse("there is no column 0", "columns are numbered from 1: `--columns 1,2,3`")
+    if columns[0] == columns[1]:
+        _refuse("`--columns` names the same column as source and target", "use two columns, such as `--columns 1,2`")
+    if header == "no" and not all(column.isdigit() for column in columns):
+        message = "`--columns` names columns, but `--header no` says that the file does not"
+        _refuse(message, "use numbers: `--columns 1,2,3`")
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    """Refuse what Spark cannot write, before it is started."""
+    if options.output == "-" or options.output.endswith((".arrow", ".jsonl")):
+        hint = "name a directory; `cat DIRECTORY/part-*` has the lines in order"
+        _refuse(f"`{options.output}` cannot be written: Spark writes a directory of files", hint)
+    if options.report and options.report.endswith(".html"):
+        _refuse("the report of a job on Spark is no page", "use a name that ends in .json")
+
+
+def _check_place(spark: SparkSession, output: str) -> None:
+    """Replace nothing but an earlier result."""
+    java: Any = spark._jvm
+    path = java.org.apache.hadoop.fs.Path(output)
+    files = path.getFileSystem(spark._jsc.hadoopConfiguration())
+    if files.exists(path) and not files.exists(java.org.apache.hadoop.fs.Path(path, "_SUCCESS")):
+        _refuse(f"`{output}` exists, and is no result of Spark", "name a directory that does not exist yet")
+
+
+def _session(options: argparse.Namespace) -> SparkSession:
+    _check_java()
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        _refuse("PySpark is not installed", f"install it: `{sys.executable} -m pip install 'outcore[spark]'`")
+    if options.master is None or options.master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = {"spark.app.name": "outcore", "spark.ui.showConsoleProgress": "false"}
+    for text in options.spark_conf:
+        name, is_setting, value = text.partition("=")
+        if not is_setting or not name:
+            _refuse(f"`--spark-conf {text}` is no setting", "write `--spark-conf spark.executor.memory=4g`")
+        settings[name] = value
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    if options.master is not None:
+        builder = builder.master(options.master)
+    try:
+        spark = builder.getOrCreate()
+    except Exception as error:
+        raise _made({"kind": "io", "message": f"Spark did not start: {_first_line(error)}"}) from error
+    spark.sparkContext.setLogLevel("WARN" if options.verbose else "ERROR")
+    return spark
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin" if home else None)
+    if java is None:
+        where = f"JAVA_HOME, `{home}`, has no" if home else "there is no"
+        _refuse(f"Spark needs Java, and {where} `java`", _JAVA_HINT)
+
+
+def _write_report(found: Clustered, path: str) -> None:
+    text = json.dumps(found.report.to_dict(), indent=2) + "\n"
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    begun = Path(f"{path}.begun")
+    try:
+        begun.write_text(text)
+        begun.replace(path)
+    except OSError as error:
+        raise _made({"kind": "io", "message": f"cannot write `{path}`: {error.strerror}"}) from error
+
+
+class _Terminal:
+    """What the user sees, on standard error, as the command shows it."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._quiet = options.quiet
+        is_terminal = sys.stderr.isatty()
+        is_shown = options.progress == "always" or (options.progress == "auto" and is_terminal)
+        self._details = not options.quiet and (options.verbose or is_shown)
+        is_plain = not is_terminal or "NO_COLOR" in os.environ
+        self._colored = options.color == "always" or (options.color == "auto" and not is_plain)
+        self._begun = self._stage_begun = time.monotonic()
+        self._detail = ""
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        print(text, file=sys.stderr, flush=True)
+
+    def stage(self, progress: Progress) -> None:
+        """Hear of a stage."""
+        if progress.is_done:
+            if not self._quiet:
+                seconds = _seconds(time.monotonic() - self._stage_begun)
+                self.say(f" {progress.stage:<9} {self._detail:<60} {seconds:>7}")
+            self._detail = ""
+        elif progress.detail:
+            self._detail = progress.detail
+            if self._details:
+                self.say(f"  {progress.detail}")
+        else:
+            self._stage_begun = time.monotonic()
+
+    def done(self, found: Clustered) -> None:
+        """Sum up."""
+        if not self._quiet:
+            nodes, communities = found.report["graph"]["node_count"], found.report["communities"]["community_count"]
+            seconds = _seconds(time.monotonic() - self._begun)
+            self.say(f"done in {seconds} · {nodes:,} nodes in {communities:,} communities")
+
+    def error(self, error: Error) -> None:
+        """Draw what went wrong."""
+        title = f"error[{error.kind}]"
+        lines = [f"{self._bold(title, 31)}: {as_options(error.message)}"]
+        margin = " "
+        if error.line is not None:
+            margin = " " * len(str(error.line))
+            lines.append(f"{margin}--> {error.path}:{error.line}:{error.column}")
+            lines += [f"{margin} |", f"{error.line} | {error.text}", f"{margin} |"]
+        facts = [("note", note) for note in error.notes] + ([("help", error.hint)] if error.hint else [])
+        lines += [f"{margin} = {self._bold(name)}: {as_options(text)}" for name, text in facts]
+        self.say("\n".join(lines))
+
+    def _bold(self, text: str, color: int | None = None) -> str:
+        codes = "1" if color is None else f"1;{color}"
+        return f"\x1b[{codes}m{text}\x1b[0m" if self._colored else text
+
+
+def as_options(text: str) -> str:
+    """Write keywords as options of the command: ```memory="2GiB"``` becomes ``--memory 2GiB``."""
+
+    def option(found: re.Match[str]) -> str:
+        value = found[2] or found[3]
+        return f"`--{found[1].replace('_', '-')}{f' {value}' if value else ''}`"
+
+    return re.sub(rf"`({'|'.join(_KEYWORDS)})(?:=(?:\"([^\"`]*)\"|([^`]*)))?`", option, text)
+
+
+#: Options whose keywords stand in messages.
+_KEYWORDS = (
+    "comment",
+    "delimiter",
+    "duplicates",
+    "header",
+    "ignore_weights",
+    "columns",
+    "max_sweeps",
+    "memory",
+    "min_weight",
+    "parts",
+    "resolution",
+    "restart",
+    "seed",
+    "self_loops",
+    "tolerance",
+    "work_dir",
+)
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.2f}s" if seconds < 1 else f"{seconds:.1f}s"
+    whole = round(seconds)
+    return f"{whole // 60}m {whole % 60:02}s" if whole < 3600 else f"{whole // 3600}h {whole % 3600 // 60:02}m"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

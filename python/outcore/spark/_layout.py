@@ -1,0 +1,228 @@
+"""What the lines of a text file look like, found from its first lines as the engine finds it.
+
+The rules are those of the engine's `input/format.rs`, whose names are used here. What the engine reads and Spark does
+not is an error: quoted fields, files that are no lines of edges, and text packed in a way that its name does not tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from outcore.errors import _made
+
+#: Lines that are looked at.
+SAMPLED_LINES = 1000
+#: Bytes in which they are, or four times as many as long as there is none.
+BLOCK_BYTES = 64 << 10
+BLOCK_BYTES_MAX = 4 << 20
+#: Stands for any run of spaces and tabs.
+SPACES = "spaces"
+CANDIDATES = ("\t", ",", ";", SPACES, "|")
+#: Between these the engine reads quoted fields.
+QUOTABLE = (",", ";", "|")
+
+_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE)
+_WORDS = """source target from to src dst dest destination query subject qseqid sseqid
+    queryid subjectid qid sid sourceid targetid fromid toid srcid dstid fromnode tonode fromnodeid
+    tonodeid sourcenode targetnode head tail citing cited follower followee reference"""
+_STEMS = """node nodeid protein proteinid gene geneid id vertex item user userid person
+    author sequence seq seqid contig word page entity interactor"""
+#: How files begin that are no lines of edges.
+_OTHERS = (
+    (b"%%MatrixMarket", "a Matrix Market file"),
+    (b"(mclheader", "a matrix of mcl"),
+    (b"(mclmatrix", "a matrix of mcl"),
+    (b"PAR1", "a Parquet file, whose name has to end in .parquet"),
+    (b"ARROW1", "an Arrow file"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+    (b"\x1f\x8b", "gzip, whose name has to end in .gz"),
+    (b"BZh", "bzip2, whose name has to end in .bz2"),
+    (b"\x28\xb5\x2f\xfd", "zstd, whose name has to end in .zst"),
+    (b"\xfd7zXZ", "xz"),
+    (b"\x04\x22\x4d\x18", "lz4"),
+    (b"PK\x03\x04", "zip"),
+)
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the user says about the input."""
+
+    columns: tuple[str, ...] | None = None
+    #: One character, or `SPACES`.
+    delimiter: str | None = None
+    comment: str = "#"
+    header: Literal["auto", "yes", "no"] = "auto"
+    ignore_weights: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the lines of one file are split; columns are counted from 0."""
+
+    delimiter: str
+    source: int
+    target: int
+    weight: int | None
+    #: Lines before the first edge.
+    preamble: int
+    has_header: bool
+
+    @property
+    def last_column(self) -> int:
+        """The last column that a line has to have."""
+        return max(self.source, self.target, self.weight or 0)
+
+
+class Look:
+    """Collects the first lines of a file."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.lines: list[bytes] = []
+        #: Lines before the first of these, and bytes so far.
+        self.before = self.bytes = 0
+        self.is_full = False
+        self._comment = reading.comment.encode()
+        self._first = 0
+        self._head = b""
+
+    def add(self, line: bytes) -> None:
+        """Take the next line of the file."""
+        self._head = self._head if self.bytes else line
+        self.bytes += len(line) + 1
+        self.is_full = self.bytes > (self._block() if self.lines else BLOCK_BYTES_MAX)
+        if self.is_full:
+            return
+        line = line.removeprefix(_BYTE_ORDER_MARK) if self.bytes == len(line) + 1 else line
+        line = line.removesuffix(b"\r")
+        is_comment = bool(self._comment) and line.startswith(self._comment)
+        is_comment |= not self.lines and self._comment == b"#" and line.startswith(b"%")
+        if not is_comment and not _is_blank(line, self.reading.delimiter):
+            self._first = self.bytes if not self.lines else self._first
+            self.lines.append(line)
+            self.is_full = len(self.lines) >= SAMPLED_LINES
+        elif not self.lines:
+            self.before += 1
+
+    def _block(self) -> int:
+        """Give the bytes that the engine looks at: the first line is in them."""
+        block = BLOCK_BYTES
+        while block < self._first:
+            block *= 4
+        return block
+
+    def layout(self, path: str) -> Layout | None:
+        """Say how the lines are split; nothing if there are none."""
+        for mark, what in _OTHERS:
+            if self._head.startswith(mark):
+                refuse_file(path, f"is {what}: not read on Spark")
+        if not self.lines:
+            if self.is_full:
+                refuse_file(
+                    path, "has nothing in its first 4 MiB but comments", "use `--comment` if they begin otherwise"
+                )
+            return None
+        return _detect(self.lines, self.before, self.reading, path)
+
+
+def refuse_file(path: str, message: str, hint: str | None = None, notes: Sequence[str] = ()) -> None:
+    """Raise an error about a file."""
+    hint = hint or "convert it to lines or Parquet, or let one machine read it: `outcore cluster`"
+    raise _made({"kind": "bad-input", "message": f"`{path}` {message}", "hint": hint, "notes": list(notes)})
+
+
+def fields(line: bytes, delimiter: str) -> list[bytes]:
+    """Split a line."""
+    return re.findall(rb"[^ \t]+", line) if delimiter == SPACES else line.split(delimiter.encode())
+
+
+def _is_blank(line: bytes, delimiter: str | None) -> bool:
+    blanks = b" \t" if delimiter is None else b" \t".replace(delimiter.encode(), b"")
+    return not line.strip(blanks)
+
+
+def _detect(lines: list[bytes], before: int, reading: Reading, path: str) -> Layout:
+    body = lines[1:] if len(lines) > 1 and reading.header != "no" else lines
+    delimiter = reading.delimiter or _delimiter(lines, body)
+    rows = [fields(line, delimiter) for line in body]
+    first = fields(lines[0], delimiter)
+    if delimiter in QUOTABLE and any(field.startswith(b'"') for row in [first, *rows] for field in row):
+        refuse_file(path, "has quoted fields: not read on Spark")
+    weight: int | None
+    if reading.columns:
+        found = [_find(column, first, path, before + 1) for column in reading.columns]
+        source, target, weight = found[0], found[1], found[2] if len(found) > 2 else None
+    else:
+        source, target, weight = 0, 1, _usual_weight(rows, delimiter)
+        if weight is None:
+            weight = _usual_weight([fields(line, delimiter) for line in lines], delimiter)
+    has_header = reading.header == "yes"
+    if reading.header == "auto":
+        by_name = any(not column.isdigit() for column in reading.columns or ())
+        rest = [fields(line, delimiter) for line in lines[1:]]
+        has_header = by_name or _is_header(first, rest, source, target, weight)
+    if reading.ignore_weights:
+        weight = None
+    return Layout(delimiter, source, target, weight, before + has_header, has_header)
+
+
+def _delimiter(lines: list[bytes], body: list[bytes]) -> str:
+    """Give the first that splits all lines alike, else the one that splits most."""
+    for sample in (lines, body) if len(body) > 1 else (lines,):
+        for candidate in CANDIDATES:
+            counts = {_count(line, candidate) for line in sample}
+            if len(counts) == 1 and min(counts) >= 2:
+                return candidate
+    return max(CANDIDATES, key=lambda candidate: sum(_count(line, candidate) >= 2 for line in lines))
+
+
+def _count(line: bytes, delimiter: str) -> int:
+    return len(fields(line, delimiter))
+
+
+def is_number(field: bytes) -> bool:
+    """Whether a field reads as a number, even one that is no weight."""
+    return _NUMBER.fullmatch(field.strip(b" \t\r\n\f")) is not None
+
+
+def _usual_weight(rows: list[list[bytes]], delimiter: str) -> int | None:
+    is_blast = delimiter == "\t" and all(len(row) == 12 and all(map(is_number, row[2:])) for row in rows)
+    if is_blast:
+        return 11
+    return 2 if _has_numbers(rows, 2) else None
+
+
+def _has_numbers(rows: list[list[bytes]], column: int) -> bool:
+    """Whether at least half of the rows have a number in a column."""
+    count = sum(len(row) > column and is_number(row[column]) for row in rows)
+    return count > 0 and 2 * count >= len(rows)
+
+
+def _find(column: str, header: list[bytes], path: str, line: int) -> int:
+    if column.isdigit():
+        return int(column) - 1
+    names = [field.strip(b" \t\r\n\f").decode(errors="replace") for field in header]
+    if column not in names:
+        hint = "use one of these, or numbers, such as `--columns 1,2,3`"
+        refuse_file(path, f"has no column named `{column}`", hint, [f"line {line} has the columns: {', '.join(names)}"])
+    return names.index(column)
+
+
+def _is_header(first: list[bytes], rest: list[list[bytes]], source: int, target: int, weight: int | None) -> bool:
+    words = all(column < len(first) and _is_word(first[column]) for column in (source, target))
+    if weight is None or weight >= len(first):
+        return words
+    if is_number(first[weight]):
+        return False
+    return words or _has_numbers(rest, weight)
+
+
+def _is_word(field: bytes) -> bool:
+    word = re.sub(rb"[^0-9A-Za-z]", b"", field).decode().lower()
+    return word in _WORDS.split() or (word[-1:] in {*"12abij"} and word[:-1] in _STEMS.split())
