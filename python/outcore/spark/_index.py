@@ -240,13 +240,13 @@ def bounds_of(work: Work, chunks: DataFrame, node_count: int, parts: int | None)
     """Choose where parts begin: 32-bit numbers, the last one that of the nodes. The driver goes through all degrees."""
     facts = work.facts("bounds")
     if facts is None:
-        arcs = 2 * (work.facts("input") or {})["row_count"] + node_count
+        totals = chunks.agg(F.sum("combined"), F.sum("dropped")).first() or (0, 0)
+        arcs = 2 * (work.facts("input") or {})["row_count"] - (totals[0] or 0) + node_count
         most = arcs // parts if parts else min(PART_ARCS, arcs // work.spark.sparkContext.defaultParallelism)
         cutter = _outcore.Cutter(node_count, max(1, most))
         degrees = chunks.select("partition", "place", "first_node", "degrees").orderBy("partition", "place")
         for row in degrees.toLocalIterator(prefetchPartitions=True):
             cutter.add(row["first_node"], bytes(row["degrees"]))
-        totals = chunks.agg(F.sum("combined"), F.sum("dropped")).first() or (0, 0)
         bounds = array.array("I", cutter.finish()).tolist()
         facts = {"bounds": bounds, "combined_count": totals[0] or 0, "dropped_loop_count": totals[1] or 0}
         work.keep_facts("bounds", facts)

@@ -74,7 +74,7 @@ impl Encoder {
             sealed: Sealed { bytes: 0, checksum: 0 },
         };
         Self {
-            file: file.from_node(first_node),
+            file: file.begun_at(first_node),
             limits,
             totals,
             hub: None,

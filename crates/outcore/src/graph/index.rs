@@ -124,7 +124,7 @@ impl IndexedWriter {
     }
 
     /// The same, for blocks whose first node is not 0.
-    pub(super) fn from_node(self, first_node: u64) -> Self {
+    pub(super) fn begun_at(self, first_node: u64) -> Self {
         Self { next_node: first_node, ..self }
     }
 
