@@ -38,7 +38,7 @@ def propagate(spark: SparkSession, options: argparse.Namespace, run: session.Run
             seed=options.seed,
             max_sweeps=options.steps,
             tolerance=0,
-            work_dir=options.work_dir,
+            work_dir=None if options.work_dir is None else options.work_dir / "job",
             parts=options.parts,
             progress=False,
         )

@@ -12,5 +12,6 @@ Memory of a task: about 5 bytes an arc of its part, 8 for each node that it know
 from __future__ import annotations
 
 from outcore.spark._cluster import Clustered, cluster
+from outcore.spark._plan import plan
 
-__all__ = ["Clustered", "cluster"]
+__all__ = ["Clustered", "cluster", "plan"]

@@ -73,7 +73,7 @@ def _run(options: argparse.Namespace, terminal: _Terminal) -> None:
     _check_output(options)
     spark = _session(options)
     try:
-        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+        from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
         try:

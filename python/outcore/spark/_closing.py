@@ -111,7 +111,8 @@ def count(work: Work, sums: DataFrame, *, labeled: bool) -> tuple[DataFrame, dic
 
 def numbered_by_size(work: Work, name: str, whole: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
     """Number communities: the largest is 0, among equals the one with the smallest node (root) is first."""
-    table = work.write(name, ordered(whole, [F.desc("count"), F.asc("root")]))
+    tasks = work.spark.sparkContext.defaultParallelism
+    table = work.write(name, ordered(whole, [F.desc("count"), F.asc("root")], tasks))
     numbers, community_count = numbered(table, "number")
     single = F.count_if(F.col("count") == 1).alias("singleton_count")
     found = table.agg(single, F.max("count").alias("largest_size")).first()

@@ -224,8 +224,7 @@ class _Job:
         from outcore.spark._sweeps import Parts
 
         work, options = self.work, self.options
-        names = self._stage("number", lambda: _index.names_of(work, rows))
-        node_count = names.count()
+        names, node_count = self._stage("number", lambda: _index.names_of(work, rows))
         if not work.has("parts"):
             chunks = self._stage("sort", lambda: _index.chunks_of(work, rows, names, options))
             bounds = _index.bounds_of(work, chunks, node_count, options["parts"])
@@ -235,7 +234,7 @@ class _Job:
         try:
             history, nodes, found = self._communities(parts, node_count)
             result = names.join(nodes, "id").select("id", names["name"].cast(node_type).alias("node"), "community")
-            ordered = result.repartitionByRange("id").sortWithinPartitions("id")
+            ordered = result.repartitionByRange(_index.tasks_for(work, rows), "id").sortWithinPartitions("id")
             self._stage("write", lambda: work.write("result", ordered))
         finally:
             parts.release()

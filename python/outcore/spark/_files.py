@@ -132,7 +132,7 @@ def _refuse_use(message: str, hint: str) -> None:
 
 def _listed(spark: SparkSession, given: str) -> list[str]:
     """Give the files of a path or pattern by name, as Spark names them."""
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JJavaError
 
     java: Any = spark._jvm
     try:

@@ -99,8 +99,8 @@ _FAULTS: dict[str, tuple[str, Callable[[], Column], str]] = {
 }
 
 
-def names_of(work: Work, rows: DataFrame) -> DataFrame:
-    """Give all names with their numbers (name, id); refuse rows that are no edges.
+def names_of(work: Work, rows: DataFrame) -> tuple[DataFrame, int]:
+    """Give all names with their numbers (name, id), and how many there are; refuse rows that are no edges.
 
     One scan of the rows, two shuffles of names.
     """
@@ -114,7 +114,7 @@ def names_of(work: Work, rows: DataFrame) -> DataFrame:
         )
         named = watched.select(F.explode(ends).alias("end")).select("end.*")
         first = named.groupBy("name").agg(F.min("place").alias("place"))
-        work.write("names", ordered(first, [F.col("place")]))
+        work.write("names", ordered(first, [F.col("place")], tasks_for(work, rows)))
         # Without rows there is nothing to see.
         found: dict[str, int] = dict.fromkeys(["rows", *_FAULTS], 0) if work.read("names").isEmpty() else seen.get
         _check(work, rows, found)
@@ -122,7 +122,7 @@ def names_of(work: Work, rows: DataFrame) -> DataFrame:
     names, count = numbered(work.read("names"), "id")
     if count > _NODES_MAX:
         _refuse("too-many-nodes", f"there are {count:,} nodes, and {_NODES_MAX:,} can be numbered", "leave some out")
-    return names.select("name", "id")
+    return names.select("name", "id"), count
 
 
 def _check(work: Work, rows: DataFrame, found: dict[str, int]) -> None:
@@ -141,10 +141,14 @@ def _check(work: Work, rows: DataFrame, found: dict[str, int]) -> None:
         _refuse("bad-input", "there are no edges", "look at what the table is read from")
 
 
-def ordered(frame: DataFrame, keys: list[Column]) -> DataFrame:
+def tasks_for(work: Work, rows: DataFrame) -> int:
+    """Say how many tasks sort what comes of these rows: as many as read them, and at least one for each core."""
+    return max(rows.rdd.getNumPartitions(), work.spark.sparkContext.defaultParallelism)
+
+
+def ordered(frame: DataFrame, keys: list[Column], tasks: int) -> DataFrame:
     """Sort rows over the whole cluster, and say where each stands in its partition: see `numbered`."""
-    partitions = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
-    spread = frame.repartitionByRange(partitions, *keys).sortWithinPartitions(*keys)
+    spread = frame.repartitionByRange(tasks, *keys).sortWithinPartitions(*keys)
     return spread.withColumn("rank", F.monotonically_increasing_id())
 
 
