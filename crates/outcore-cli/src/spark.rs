@@ -18,7 +18,7 @@ pub(crate) struct Engine {
     /// machines; it reads lines, Parquet (*.parquet) and `table:NAME` of its catalog
     #[arg(long, value_enum, value_name = "ENGINE", default_value_t = EngineName::Local)]
     pub(crate) engine: EngineName,
-    /// spark: the cluster, such as spark://host:7077, yarn or local[4] [default: as Spark is configured]
+    /// spark: the cluster, such as spark://host:7077, yarn or `local[4]` [default: as Spark is configured]
     #[arg(long, value_name = "URL")]
     master: Option<String>,
     /// spark: about how many parts the graph is divided into [default: one per core, more for a large

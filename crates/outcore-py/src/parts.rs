@@ -28,6 +28,8 @@ impl<'py> IntoPyObject<'py> for Bytes {
 type Messages = Vec<(u32, Bytes)>;
 /// Of own nodes; nodes outside; of these.
 type Labels<T> = (T, T, T);
+/// Of communities: roots, labels, nodes, strengths, weights inside.
+type Sums = (Bytes, Bytes, Bytes, Bytes, Bytes);
 
 fn words(numbers: &[u32]) -> Bytes {
     Bytes(bytes_of(numbers))
@@ -287,7 +289,7 @@ impl PyPart {
         labels: Labels<&[u8]>,
         roots: &[u8],
         forest: &[u8],
-    ) -> PyResult<(Bytes, (Bytes, Bytes, Bytes, Bytes, Bytes))> {
+    ) -> PyResult<(Bytes, Sums)> {
         self.run(py, |part| {
             let (labels, forest) = (self.labeled(labels)?, pairs_of(forest)?);
             let (roots, sums) = part.settle(&labels, numbers_of(roots)?, &forest)?;

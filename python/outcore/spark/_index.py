@@ -28,7 +28,7 @@ PART_ARCS = 8 << 20
 #: Rows that a task sorts at a time.
 _ROWS = 4 << 20
 #: Bytes of a part in a row.
-_PIECE_BYTES = 32 << 20
+_PIECE_BYTES = 2 << 20
 #: More nodes cannot be numbered.
 _NODES_MAX = 4_290_000_000
 

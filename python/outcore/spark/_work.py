@@ -14,6 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from outcore.errors import _made
 
+#: Of tables whose rows have megabytes: a group of rows is held as a whole by those who write and read it.
+_PACKED = {
+    "parquet.block.size": str(4 << 20),
+    "parquet.block.size.row.check.min": "1",
+    "parquet.page.size.row.check.min": "1",
+}
+
 
 class Work:
     """Stages in a directory that the driver and all workers reach."""
@@ -67,7 +74,10 @@ class Work:
 
     def write(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table and give what is written: nothing behind it is computed again."""
-        frame.write.mode("overwrite").parquet(self.path(name))
+        writer = frame.write.mode("overwrite")
+        if any(kind == "binary" for _, kind in frame.dtypes):
+            writer = writer.options(**_PACKED)
+        writer.parquet(self.path(name))
         return self.read(name)
 
     def read(self, name: str) -> DataFrame:

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Arcs of a chunk.
-const CHUNK_ARCS: usize = 1 << 18;
+const CHUNK_ARCS: usize = 1 << 16;
 
 /// Arcs of consecutive nodes.
 #[derive(Debug, Default, Clone, PartialEq)]

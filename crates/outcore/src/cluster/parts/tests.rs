@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 
 /// A graph in parts, and the same as a whole.
 struct Divided {
-    bounds: Vec<u32>,
     parts: Vec<Part>,
     whole: Graph,
 }
@@ -52,7 +51,7 @@ impl Divided {
             Part::open(&writer.finish().unwrap(), bounds.clone(), index).unwrap()
         });
         let parts = parts.collect();
-        Self { parts, whole: whole(edges), bounds }
+        Self { parts, whole: whole(edges) }
     }
 
     fn inboxes(&self) -> Inboxes {
