@@ -4,8 +4,8 @@
     python3 evals/spark/table.py                                # evals/spark/README.md, from the results
 
 S3a: the same edges, the same number of sweeps, the same memory; whole processes, and the sweeps alone. S3b: a graph and
-ever more memory, until GraphX finishes: below that, outcore has to. GraphX runs as it is by default and with
-`MEMORY_AND_DISK`. Of both the heap is set; outcore's Python workers are outside of it, so that the memory of all
+heaps of growing size (of one size here), until GraphX finishes: below that, outcore has to. GraphX runs as it is by
+default and with `MEMORY_AND_DISK`. Of both the heap is set; outcore's Python workers are outside of it, so that the memory of all
 processes is given too. S5: seconds, shuffled bytes and rounds per sweep from 10^5 to 10^7 edges.
 
 The graphs are planted communities with ten edges a node; an arc is an edge in one direction. Needs Java, PySpark and
