@@ -10,8 +10,8 @@ The model (its figures were measured on two cores of a virtual machine, `evals/s
 - *close and write*: 2 microseconds of a core for each node.
 
 It takes networks and disks to keep up, and edges to be where the cluster reads them. A task needs 5 bytes for each arc
-of its part, 8 for each node outside that it knows (as many as arcs at most), 12 for each of its nodes, 0.31 for each node
-of the graph, and 300 MiB for Spark and Python.
+of its part, 8 for each node outside that it knows (as many as arcs at most), 12 for each of its nodes, 0.31 for each
+node of the graph, and 300 MiB for Spark and Python.
 """
 
 from __future__ import annotations

@@ -230,6 +230,9 @@ impl Names {
     pub fn open(files: &Files, directory: &Path) -> Result<Self> {
         let file = files.open(&names_path(directory), Mode::Read)?;
         let (entries, sealed) = read_index(&file, NAMES_MAGIC)?;
+        if entries.first().is_some_and(|entry| entry.first_node != 0) {
+            return Err(Error::corrupt(file.path(), "its first names are missing"));
+        }
         let count = entries.iter().map(|entry| u64::from(entry.node_count)).sum();
         Ok(Self { file: Arc::new(file), entries: Arc::new(entries), count, sealed })
     }
