@@ -248,6 +248,28 @@ def test_a_directory_belongs_to_one_job(spark: SparkSession) -> None:
     assert Path("taken/thesis.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize("lost", ["input", "report"])
+def test_a_table_alone_is_no_stage(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
+    """The driver is lost after a table was written, and before what is known of it was."""
+    from outcore.spark._work import Work
+
+    keep = Work.keep_facts
+
+    def fail(work: Work, name: str, facts: Any) -> Any:
+        if name == lost:
+            raise RuntimeError("lost")
+        return keep(work, name, facts)
+
+    rows = text("karate.tsv")
+    frame = frame_of(spark, rows)
+    with monkeypatch.context() as patch:
+        patch.setattr(Work, "keep_facts", fail)
+        with pytest.raises(RuntimeError, match="lost"):
+            outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
+    found = outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
+    assert_same(found, engine(rows, method="label-propagation"))
+
+
 def test_progress_is_told(spark: SparkSession) -> None:
     heard: list[outcore.Progress] = []
     frame = frame_of(spark, text("karate.tsv"))

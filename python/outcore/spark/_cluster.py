@@ -170,7 +170,7 @@ def cluster(
     )
     options |= {"is_weighted": weight is not None, "save_seconds": save_every}
     job = {name: value for name, value in options.items() if name != "save_seconds"}
-    job |= {"source": source, "target": target, "weight": weight}
+    job |= {"version": _version(), "source": source, "target": target, "weight": weight}
     job |= {"columns": [f"{name} {kind}" for name, kind in edges.dtypes], "files": sorted(edges.inputFiles())}
 
     from outcore.spark._index import Input
@@ -210,7 +210,8 @@ class _Job:
 
     def run(self, rows: DataFrame, node_type: Any) -> Clustered:
         work = self.work
-        if not work.has("result"):
+        # The report is kept last.
+        if work.facts("report") is None:
             facts = self._find(rows, node_type)
             work.keep_facts("report", {"stages": self._seconds, **facts})
             work.remove(*_PASSING)

@@ -104,7 +104,8 @@ def names_of(work: Work, rows: DataFrame) -> tuple[DataFrame, int]:
 
     One scan of the rows, two shuffles of names.
     """
-    if not work.has("names"):
+    # Names count once their rows have been looked at: a job may have been lost between the two.
+    if work.facts("input") is None:
         seen = Observation()
         faults = [F.count_if(is_fault()).alias(name) for name, (_, is_fault, _) in _FAULTS.items()]
         watched = rows.observe(seen, F.count(F.lit(1)).alias("rows"), *faults)
