@@ -92,6 +92,7 @@ def sizes(document: Document) -> str:
 
 SECTIONS = {
     "S3a": ("The same work beside GraphX", compared),
+    "S3c": ("Ten times as many edges", compared),
     "S3b": ("In less memory than GraphX needs", ladder),
     "S5": ("The cost of a sweep by the size of the graph", sizes),
 }
@@ -102,7 +103,7 @@ OPENING = """\
 Made by [`table.py`](table.py) from [`results`](results); [`run.py`](run.py) says what is measured, and how. To repeat:
 
 ```sh
-python3 evals/spark/run.py            # --part S3a,S3b,S5 for some of it
+python3 evals/spark/run.py            # --part S3a,S3b,S3c,S5 for some of it
 python3 evals/spark/table.py > evals/spark/README.md
 ```
 

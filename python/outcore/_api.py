@@ -36,6 +36,7 @@ def cluster(
     seed: int = 0,
     resolution: float | None = None,
     max_size: int | None = None,
+    seeding: Literal["star", "own"] | None = None,
     cycles: int | None = None,
     max_sweeps: int | None = None,
     tolerance: float | None = None,
@@ -60,7 +61,6 @@ def cluster(
     attenuation_rule: Literal["hops", "change"] | None = None,
     label_cutoff: float | None = None,
     max_visits: int | Literal["root-degree"] | None = None,
-    seeding: Literal["star", "own"] | None = None,
     initial: StrPath | None = None,
     fixed: StrPath | None = None,
     inflation: float | None = None,
@@ -101,6 +101,9 @@ def cluster(
         Larger values give smaller communities: modularity and cpm.
     max_size : int, optional
         Let no community have more nodes.
+    seeding : {"star", "own"}, optional
+        First communities: a quarter of the nodes leads and others follow, or every node is alone, which is slower, and
+        better where nodes are groups already. Stars if not given; not for cpm and components.
     cycles, max_sweeps, tolerance, converge
         When to stop.
     format : {"auto", "lines", "metis", "mcl"}
@@ -115,7 +118,7 @@ def cluster(
         What to do with a line or row that is no edge; `rejects` names a file for those that are skipped.
     duplicates, self_loops, directed, ignore_weights, weight_transform, min_weight, max_weight, normalize, nodes
         What becomes of edges and weights.
-    attenuation, attenuation_rule, label_cutoff, max_visits, seeding, initial, fixed, inflation, consensus, \
+    attenuation, attenuation_rule, label_cutoff, max_visits, initial, fixed, inflation, consensus, \
 consensus_share, like
         Label propagation.
     min_size, small, match, representatives

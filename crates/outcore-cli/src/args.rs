@@ -470,6 +470,11 @@ pub(crate) struct Method {
     /// Let no community have more than N nodes, for all methods but components
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_size: Option<u32>,
+    /// First communities: `star` lets a quarter of the nodes lead, each other one follows the neighbor
+    /// among them that it is tied to most; with `own` every node begins alone, which is slower, and
+    /// better where nodes are groups already. Not for cpm and components [default: star]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) seeding: Option<Seeding>,
     /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) cycles: Option<u8>,
@@ -484,6 +489,12 @@ pub(crate) struct Method {
     /// label-propagation: sweep until no node changes, however long it takes
     #[arg(long, conflicts_with_all = ["max_sweeps", "tolerance"])]
     pub(crate) converge: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Seeding {
+    Star,
+    Own,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

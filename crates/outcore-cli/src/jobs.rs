@@ -4,7 +4,7 @@ use crate::args::{self, Input, Resources};
 use crate::labels::Labels;
 use crate::progress::Terminal;
 use crate::{input, page, print, profile};
-use outcore::cluster::{ClusterOptions, Method};
+use outcore::cluster::{ClusterOptions, Method, Seeding};
 use outcore::graph::Duplicates;
 use outcore::input::TableStream;
 use outcore::io::Files;
@@ -244,6 +244,11 @@ fn cluster_options(
         min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
         levels: false,
         max_size: method.max_size,
+        seeding: match method.seeding {
+            Some(args::Seeding::Star) => Seeding::Star,
+            Some(args::Seeding::Own) => Seeding::Own,
+            None => labels.seeding(),
+        },
         propagation: labels.options(),
     };
     options.check()?;
@@ -273,6 +278,11 @@ fn refuse_method_options(method: &args::Method) -> Result<()> {
             method.resolution.is_some() && !matches!(name, Modularity | Cpm),
             "--resolution",
             "modularity and cpm",
+        ),
+        (
+            method.seeding.is_some() && matches!(name, Cpm | Components),
+            "--seeding",
+            "map-equation, modularity and label-propagation",
         ),
         (
             method.cycles.is_some() && !matches!(name, MapEquation | Modularity | Cpm),

@@ -2,7 +2,7 @@
 
 use crate::args::{Method, MethodName};
 use clap::{Args, ValueEnum};
-use outcore::cluster::{self, AttenuationRule, Consensus, PropagationOptions, Visits};
+use outcore::cluster::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
 use outcore::{Error, ErrorKind, Result};
 use std::path::PathBuf;
 
@@ -25,10 +25,6 @@ pub(crate) struct Labels {
     /// least 5 [default: no limit]
     #[arg(long, value_name = "N|root-degree")]
     pub(crate) max_visits: Option<MaxVisits>,
-    /// First labels: `star` lets a quarter of the nodes lend theirs to neighbors, with `own` every
-    /// node begins with its own [default: star]
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub(crate) seeding: Option<Seeding>,
     /// First labels of the nodes named in a file of `node<TAB>community`, such as an earlier result;
     /// other nodes begin as ever, and may take the label of a neighbor that is named
     #[arg(long, value_name = "FILE")]
@@ -57,12 +53,6 @@ pub(crate) struct Labels {
 pub(crate) enum Rule {
     Hops,
     Change,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Seeding {
-    Star,
-    Own,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -104,7 +94,6 @@ impl Labels {
             (self.attenuation_rule.is_some(), "--attenuation-rule"),
             (self.label_cutoff.is_some(), "--label-cutoff"),
             (self.max_visits.is_some(), "--max-visits"),
-            (self.seeding.is_some(), "--seeding"),
             (self.initial.is_some(), "--initial"),
             (self.fixed.is_some(), "--fixed"),
             (self.inflation.is_some(), "--inflation"),
@@ -126,13 +115,17 @@ impl Labels {
         self.like == Some(Like::ExoLabel)
     }
 
+    /// First labels, if none are asked for.
+    pub(crate) fn seeding(&self) -> Seeding {
+        if self.like == Some(Like::ExoLabel) { Seeding::Own } else { Seeding::Star }
+    }
+
     pub(crate) fn options(&self) -> PropagationOptions {
         let mut options = PropagationOptions::default();
         if self.like == Some(Like::ExoLabel) {
             options.attenuation = vec![1.0];
             options.attenuation_rule = AttenuationRule::Change;
             options.max_visits = Visits::RootOfDegree;
-            options.seeding = cluster::Seeding::Own;
         }
         options.initial.clone_from(&self.initial);
         options.fixed.clone_from(&self.fixed);
@@ -143,12 +136,6 @@ impl Labels {
             options.attenuation_rule = match rule {
                 Rule::Hops => AttenuationRule::Hops,
                 Rule::Change => AttenuationRule::Change,
-            };
-        }
-        if let Some(seeding) = self.seeding {
-            options.seeding = match seeding {
-                Seeding::Star => cluster::Seeding::Star,
-                Seeding::Own => cluster::Seeding::Own,
             };
         }
         options.label_cutoff = self.label_cutoff.unwrap_or(options.label_cutoff);

@@ -3,8 +3,8 @@
 
 use crate::detached;
 use outcore::cluster::parts::{
-    Chunks, Cutter, Labeled, Message, Part, PartWriter, Rounds, bytes_of, cut, degrees_of, forest,
-    numbers_of, on_one_thread,
+    Aim, Chunks, Cutter, Labeled, Message, Part, PartWriter, Rounds, Shift, bytes_of, cut,
+    degrees_of, forest, numbers_of, on_one_thread,
 };
 use outcore::graph::Duplicates;
 use outcore::{Error, ErrorKind, Result};
@@ -242,16 +242,67 @@ impl PyPart {
         })
     }
 
-    /// Labels of nodes that are alike in both.
-    fn cross(
+    /// Labels, and what was announced of neighbors since.
+    fn hear(
         &self,
         py: Python<'_>,
-        one: Labels<&[u8]>,
-        other: Labels<&[u8]>,
+        labels: Labels<&[u8]>,
+        messages: Vec<(u32, PyBackedBytes)>,
     ) -> PyResult<Labels<Bytes>> {
+        self.run(py, |_| {
+            let mut labels = self.labeled(labels)?;
+            labels.hear(told(messages))?;
+            Ok(arrays(labels))
+        })
+    }
+
+    /// Labels of its nodes, and of all neighbors as announced.
+    fn told(
+        &self,
+        py: Python<'_>,
+        own: &[u8],
+        messages: Vec<(u32, PyBackedBytes)>,
+    ) -> PyResult<Labels<Bytes>> {
+        self.run(py, |part| Ok(arrays(Labeled::told(part, numbers_of(own)?, told(messages))?)))
+    }
+
+    /// Messages to keepers of communities; strength, cut, and logarithms of all.
+    fn tally(
+        &self,
+        py: Python<'_>,
+        labels: Labels<&[u8]>,
+    ) -> PyResult<(Messages, (f64, f64, f64))> {
         self.run(py, |part| {
-            let (one, other) = (self.labeled(one)?, self.labeled(other)?);
-            Ok(arrays(Labeled::crossed(part, one, &other)?))
+            let (messages, all) = part.tally(&self.labeled(labels)?)?;
+            Ok((sent(messages), (all.strength, all.cut, all.logs)))
+        })
+    }
+
+    /// Replies of a keeper.
+    fn share(&self, py: Python<'_>, messages: Vec<(u32, PyBackedBytes)>) -> PyResult<Messages> {
+        self.run(py, |part| Ok(sent(part.share(told(messages))?)))
+    }
+
+    /// A sweep of local moving, by modularity at a resolution or else by the map equation: the labels of its nodes,
+    /// messages, and nodes moved, arcs looked at.
+    #[expect(clippy::too_many_arguments, reason = "they are those of Python's function")]
+    fn shift(
+        &self,
+        py: Python<'_>,
+        labels: Labels<&[u8]>,
+        resolution: Option<f64>,
+        seed: u64,
+        sweep: u32,
+        totals: (f64, f64),
+        messages: Vec<(u32, PyBackedBytes)>,
+    ) -> PyResult<(Bytes, Messages, (u64, u64))> {
+        self.run(py, |part| {
+            let aim = resolution.map_or(Aim::MapEquation, Aim::Modularity);
+            let shift = Shift { aim, seed, number: sweep, totals: totals.into() };
+            let (labels, messages, did) =
+                part.shift(&shift, self.labeled(labels)?, told(messages))?;
+            let [own, ..] = labels.into_arrays();
+            Ok((words(&own), sent(messages), (did.moved, did.arcs)))
         })
     }
 
@@ -315,7 +366,7 @@ impl PyPart {
 
     /// Messages of numbers.
     fn announce(&self, py: Python<'_>, numbers: &[u8]) -> PyResult<Messages> {
-        self.run(py, |part| Ok(sent(part.announce(&numbers_of(numbers)?)?)))
+        self.run(py, |part| Ok(sent(part.announce(&numbers_of(numbers)?, |_| true)?)))
     }
 
     /// Edges between communities: smaller numbers, larger numbers, weights.

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import array
 import bisect
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 from pyspark import RDD
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from outcore import _outcore
 from outcore.spark._index import numbered, ordered, to_bytes, to_column
-from outcore.spark._sweeps import Messages, Parts, crossed, labels_of
+from outcore.spark._sweeps import Labels, Messages, Parts, kept_labels, labels_of
 from outcore.spark._work import Work
 
 #: Forests that a task merges.
@@ -30,16 +31,16 @@ _SUMS = ("root", "label", "count", "strength", "inside")
 _SUM_TYPES = (pa.uint32(), pa.uint32(), pa.uint32(), pa.float64(), pa.float64())
 
 
-def join_pieces(parts: Parts, *, labeled: bool) -> None:
-    """Find the connected pieces of labels, or of the graph.
+def join_pieces(parts: Parts, labels: Callable[[_outcore.Part, dict[str, bytes], Messages], Labels]) -> None:
+    """Find the connected pieces of labels.
 
     Parts keep labels and ``roots``, and are sent the forest.
     """
 
     def roots(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
-        labels = crossed(part, kept, sent) if labeled else part.alike()
-        roots, messages = part.roots(labels)
-        return {"own": labels[0], "outside": labels[1], "around": labels[2], "roots": roots}, messages, None
+        found = labels(part, kept, sent)
+        roots, messages = part.roots(found)
+        return {**kept_labels(found), "roots": roots}, messages, None
 
     def links(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
         return {**kept, "links": part.links(labels_of(kept), kept["roots"], sent)}, [], None
@@ -99,14 +100,39 @@ def _unpack(
             yield pa.RecordBatch.from_arrays([part, *wide], ["part", *names])
 
 
-def count(work: Work, sums: DataFrame, *, labeled: bool) -> tuple[DataFrame, dict[str, Any]]:
+def count(work: Work, name: str, sums: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
     """Number communities as the engine does, and rate them; gives (label, root, count, strength, inside, number)."""
     totals = [F.sum(name).alias(name) for name in ("count", "strength", "inside")]
     whole = sums.groupBy("root").agg(F.first("label").alias("label"), *totals)
-    numbers, counts = numbered_by_size(work, "communities", whole)
-    table = work.read("communities")
-    split = table.groupBy("label").count().filter("count > 1").count() if labeled else 0
-    return numbers, {**counts, "split_count": split, **_quality(table)}
+    numbers, counts = numbered_by_size(work, name, whole)
+    return numbers, {**counts, **_quality(work.read(name))}
+
+
+def split_count(work: Work, name: str) -> int:
+    """Count the labels whose nodes were not connected."""
+    return work.read(name).groupBy("label").count().filter("count > 1").count()
+
+
+def code_length(work: Work, name: str, strength_logs: float) -> float:
+    """Give the bits for a step of a random walk, by the map equation; see the engine's `map_equation`."""
+    exits = F.col("strength") - F.col("inside")
+    logs = [F.sum(_log(column)) for column in (exits, exits + F.col("strength"))]
+    found = work.read(name).agg(F.sum("strength"), F.sum(exits), *logs).first()
+    assert found is not None, "a sum is a row"
+    total, cut, of_exits, of_both = map(float, found)
+    if total == 0:
+        return 0.0
+
+    def share(logs: float, sum_: float) -> float:
+        """Give sum p log2(p) for shares p of all strength, from sum s log2(s)."""
+        return logs / total - sum_ / total * math.log2(total)
+
+    index = cut / total * math.log2(cut / total) if cut > 0 else 0.0
+    return float(index - 2 * share(of_exits, cut) + share(of_both, cut + total) - share(strength_logs, total))
+
+
+def _log(column: Column) -> Column:
+    return F.when(column > 0, column * F.log2(column)).otherwise(0.0)
 
 
 def numbered_by_size(work: Work, name: str, whole: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
@@ -134,7 +160,7 @@ def _quality(table: DataFrame) -> dict[str, Any]:
 
 
 def rename(parts: Parts, sums: DataFrame, numbers: DataFrame) -> None:
-    """Tell parts the numbers of their communities; they keep ``numbers``, one for each node."""
+    """Tell parts the numbers of their communities; they keep these, one for each node, and ``roots``."""
     named = sums.select("part", "root").join(numbers.select("root", "number"), "root")
     packed = (
         named.repartition(parts.count, "part")
@@ -147,7 +173,7 @@ def rename(parts: Parts, sums: DataFrame, numbers: DataFrame) -> None:
         told = [_halves(data) for _, data in sent]
         told.sort(key=lambda halves: array.array("I", halves[0][:4])[0])
         named, numbers = (b"".join(halves) for halves in zip(*told, strict=True))
-        return {"numbers": part.rename(kept["roots"], named, numbers)}, [], None
+        return {"roots": kept["roots"], "numbers": part.rename(kept["roots"], named, numbers)}, [], None
 
     parts.run(step)
 
@@ -210,4 +236,7 @@ def contracted(work: Work, parts: Parts) -> DataFrame:
     edges = packed.mapInArrow(
         partial(_unpack, names=names, kinds=kinds), "part int, source long, target long, weight double"
     )
-    return edges.groupBy("source", "target").agg(F.sum("weight").alias("weight"))
+    # Sorted, so that rounding does not depend on which arrives first.
+    weights = F.array_sort(F.collect_list("weight"))
+    total = F.aggregate(weights, F.lit(0.0), lambda sum_, weight: sum_ + weight)
+    return edges.groupBy("source", "target").agg(total.alias("weight"))

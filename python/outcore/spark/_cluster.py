@@ -22,18 +22,23 @@ if TYPE_CHECKING:
 __all__ = ["Clustered", "cluster"]
 
 Method: TypeAlias = Literal["map-equation", "modularity", "label-propagation", "components"]
-#: Methods that the engine finishes, and the runs of label propagation that have to agree on its groups ("core
-#: groups": Ovelgönne and Geyer-Schulz, "An Ensemble Learning Strategy for Graph Clustering", 2012).
+#: Methods that the engine finishes, and most sweeps before it does, as in the engine.
 _BY_ENGINE = ("map-equation", "modularity")
-_GROUP_RUNS = 3
-_GROUP_SWEEPS = 1
+_FIRST_SWEEPS = 5
 _CHOICES = {
     "method": (*_BY_ENGINE, "label-propagation", "components"),
     "duplicates": ("sum", "max", "min", "first"),
     "self_loops": ("keep", "drop"),
 }
-#: Stages that nobody needs when the result is there.
-_PASSING = ("names", "parts", "sums", "communities", "coarse", "merged")
+#: Stages that nobody needs when the result is there; of those with numbers, what they are called.
+_PASSING = ("names", "parts", "sums", "communities", "coarse", "group-sums", "groups", "merged")
+_PASSING_NUMBERED = ("sweeps", "moves", "last", "rounds")
+
+
+#: A name as the engine writes it: one that would break the line is quoted.
+_QUOTED = """
+CASE WHEN cast(node AS string) RLIKE '[\\t\\r]|^"' THEN concat('"', replace(node, '"', '""'), '"') ELSE node END
+"""
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Clustered:
         if format == "parquet":
             writer.parquet(place)
         else:
-            nodes = self.communities.selectExpr("concat(node, '\\t', community) AS value")
+            nodes = self.communities.selectExpr(f"concat({_QUOTED}, '\\t', community) AS value")
             nodes.write.mode("overwrite" if overwrite else "error").text(place)
 
     def __repr__(self) -> str:
@@ -103,9 +108,10 @@ def cluster(
 
     Label propagation and components give the communities of :func:`outcore.cluster` for the rows in the order of
     ``edges.collect()``, whatever the cluster, its workers and the number of parts. The other methods divide the labor:
-    Spark contracts the graph to groups that three short runs of label propagation agree on, and the engine finds
-    communities of the groups in the memory of the driver's machine. These are not those of the engine alone: the
-    guide says how much worse they may be, and the report what they are worth.
+    on Spark nodes move between communities, all parts side by side; the engine finds communities of these
+    communities in the memory of the driver's machine; and on Spark nodes move once more. These are not the communities
+    of the engine alone, where each move counts before the next one: the guide says how far they are from them, and
+    the report what they are worth.
 
     Parameters
     ----------
@@ -123,8 +129,8 @@ def cluster(
     resolution : float, optional
         Larger values give smaller communities: modularity alone.
     max_sweeps, tolerance
-        When to stop label propagation: after so many sweeps (30; 1 for methods that the engine finishes), or when at
-        most this share of the nodes changes (0.001).
+        When to stop: after so many sweeps (30; 5 before the engine goes on), or, of label propagation, when at most
+        this share of the nodes changes (0.001).
     duplicates, self_loops, min_weight
         What becomes of edges and weights, as for :func:`outcore.cluster`.
     memory : str or int
@@ -215,8 +221,8 @@ class _Job:
             facts = self._find(rows, node_type)
             work.keep_facts("report", {"stages": self._seconds, **facts})
             work.remove(*_PASSING)
-            work.remove_all("sweeps")
-            work.remove_all("history")
+            for name in _PASSING_NUMBERED:
+                work.remove_all(f"{name}-")
         result = work.read("result").orderBy("id").select("node", "community")
         return Clustered(result, Report(work.facts("report") or {}))
 
@@ -231,7 +237,7 @@ class _Job:
             bounds = _index.bounds_of(work, chunks, node_count, options["parts"])
             self._stage("divide", lambda: _index.parts_of(work, chunks, bounds))
             work.remove("chunks")
-        parts = Parts.of(work.read("parts"), _index.known_bounds(work))
+        parts = Parts.of(work, _index.known_bounds(work))
         try:
             history, nodes, found = self._communities(parts, node_count)
             result = names.join(nodes, "id").select("id", names["name"].cast(node_type).alias("node"), "community")
@@ -247,25 +253,62 @@ class _Job:
 
         work, options = self.work, self.options
         history: dict[str, Any] = {"sweeps": [], "converged": True, "resumed_sweep_count": 0}
-        is_labeled = options["method"] != "components"
+        further: dict[str, Any] = {}
+        labels: Any = _sweeps.alike
+        if options["method"] == "label-propagation":
+            history, labels = self._sweep(parts, _sweeps.propagation(options, node_count)), _sweeps.propagated
+        elif options["method"] in _BY_ENGINE:
+            history, further = self._move(parts, node_count)
+            labels = _sweeps.moved
+        found = self._close(parts, ("sums", "communities"), labels)[-1]
+        if options["method"] != "components":
+            found["split_count"] = _closing.split_count(work, "communities")
+        if options["method"] == "map-equation":
+            found["code_length"] = _closing.code_length(work, "communities", history.pop("strength_logs"))
+        return history, _closing.nodes_of(work, parts), {"split_count": 0, **found, **further}
 
+    def _sweep(self, parts: Any, sweeps: Any) -> dict[str, Any]:
         def tell(text: str) -> None:
             self._tell("cluster", text, False)
 
-        if is_labeled:
-            history = self._stage("cluster", lambda: _sweeps.propagate(work, parts, options, node_count, tell))
-        self._stage("join", lambda: _closing.join_pieces(parts, labeled=is_labeled))
-        sums = work.write("sums", _closing.sums_of(work, parts))
-        numbers, found = self._stage("count", lambda: _closing.count(work, sums, labeled=is_labeled))
-        _closing.rename(parts, sums, numbers)
-        if options["method"] in _BY_ENGINE:
-            groups, found = self._stage("engine", lambda: self._by_engine(parts, numbers, found))
-            nodes = _closing.nodes_of(work, parts).withColumnRenamed("community", "number")
-            return history, nodes.join(groups, "number").select("id", "community"), found
-        return history, _closing.nodes_of(work, parts), found
+        found: dict[str, Any] = self._stage("cluster", lambda: sweeps.run(parts, tell))
+        return found
 
-    def _by_engine(self, parts: Any, numbers: DataFrame, found: dict[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
-        """Let the engine find communities of communities: the final number of each, and what is known of all."""
+    def _close(self, parts: Any, names: tuple[str, str], labels: Any) -> tuple[DataFrame, DataFrame, dict[str, Any]]:
+        """Number the connected pieces of labels: their sums in each part, their numbers, and what is known of all."""
+        from outcore.spark import _closing
+
+        self._stage("join", lambda: _closing.join_pieces(parts, labels))
+        sums = self.work.write(names[0], _closing.sums_of(self.work, parts))
+        numbers, found = self._stage("count", lambda: _closing.count(self.work, names[1], sums))
+        _closing.rename(parts, sums, numbers)
+        return sums, numbers, found
+
+    def _move(self, parts: Any, node_count: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Move nodes, let the engine find communities of their communities, and move nodes once more."""
+        from outcore.spark import _closing, _sweeps
+
+        work, options = self.work, self.options
+        last = _sweeps.last_moves(options)
+        before = work.facts("moved") if work.newest(last.name) is not None else None
+        if before is None:
+            history = self._sweep(parts, _sweeps.first_moves(options, node_count))
+            sums, numbers, found = self._close(parts, ("group-sums", "groups"), _sweeps.moved)
+            merged = self._stage("engine", lambda: self._by_engine(parts, numbers))
+            _closing.rename(parts, sums, merged)
+            before = work.keep_facts("moved", {"history": history, "group_count": found["community_count"]})
+        history, polished = before["history"], self._sweep(parts, last)
+        sweeps = [sweep | {"stage": "groups"} for sweep in history["sweeps"]]
+        sweeps += [sweep | {"stage": "communities"} for sweep in polished["sweeps"]]
+        logs = [sweep.pop("strength_logs") for sweep in sweeps]
+        resumed = history["resumed_sweep_count"] + polished["resumed_sweep_count"]
+        if polished["resumed_sweep_count"]:
+            resumed = len(history["sweeps"]) + polished["resumed_sweep_count"]
+        told = {"sweeps": sweeps, "converged": history["converged"], "resumed_sweep_count": resumed}
+        return told | {"strength_logs": logs[-1]}, {"group_count": before["group_count"]}
+
+    def _by_engine(self, parts: Any, numbers: DataFrame) -> DataFrame:
+        """Let the engine find communities of communities (root, number)."""
         from pyspark.sql import functions as F  # noqa: N812
 
         import outcore
@@ -279,23 +322,21 @@ class _Job:
             method=options["method"],
             seed=options["seed"],
             resolution=options["resolution"],
+            # Nodes are groups already, and may be as few as communities.
+            seeding="own",
             self_loops="keep",
             memory=self.memory,
             progress=False,
         )
-        of_groups = {
-            "group_count": found["community_count"],
-            **{name: groups.report["communities"][name] for name in ("modularity", "coverage")},
-        }
         table = work.spark.createDataFrame(groups.to_arrow())
         table = table.selectExpr("cast(node AS long) AS number", "community AS g")
         # Communities without edges are none of the engine's.
         columns = ("number", "root", "count", "coalesce(g, -1 - number) AS merged")
         whole = numbers.join(table, "number", "left").selectExpr(*columns)
         merged = whole.groupBy("merged").agg(F.min("root").alias("root"), F.sum("count").alias("count"))
-        numbered, counts = _closing.numbered_by_size(work, "merged", merged)
-        final = whole.select("number", "merged").join(numbered.selectExpr("merged", "number AS community"), "merged")
-        return final.select("number", "community"), {**counts, **of_groups}
+        numbered, _ = _closing.numbered_by_size(work, "merged", merged)
+        found = numbered.select("merged", F.col("number").alias("community"))
+        return whole.select("root", "merged").join(found, "merged").selectExpr("root", "community AS number")
 
     def _report(self, parts: Any, node_count: int, history: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         rows, arcs = self.work.facts("input"), self.work.facts("bounds")
@@ -378,11 +419,9 @@ def _options(**options: Any) -> dict[str, Any]:
     for name, bound in least.items():
         if options[name] is not None and not options[name] >= bound:
             raise _usage(f"`{name}` is at least {bound}, not {options[name]}", "")
-    options["runs"] = 1
-    if method in _BY_ENGINE:
-        options["runs"] = _GROUP_RUNS
-        options["max_sweeps"] = options["max_sweeps"] or _GROUP_SWEEPS
-    defaults = {"max_sweeps": 30, "tolerance": 0.001}
+    if options["tolerance"] is not None and method != "label-propagation":
+        raise _usage(f"`tolerance` is for `label-propagation`, not for `{method}`", "leave it out")
+    defaults = {"max_sweeps": _FIRST_SWEEPS if method in _BY_ENGINE else 30, "tolerance": 0.001}
     return options | {name: value for name, value in defaults.items() if options[name] is None}
 
 

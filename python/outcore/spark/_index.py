@@ -29,6 +29,10 @@ PART_ARCS = 8 << 20
 _ROWS = 4 << 20
 #: Bytes of a part in a row.
 _PIECE_BYTES = 2 << 20
+#: Longer names are refused, as in the engine.
+_NAME_BYTES = 1 << 16
+#: Letters of a value that an error shows.
+_SHOWN = 60
 #: More nodes cannot be numbered.
 _NODES_MAX = 4_290_000_000
 
@@ -82,6 +86,11 @@ def _refuse(kind: str, message: str, hint: str) -> None:
     raise _made({"kind": kind, "message": message, "hint": hint})
 
 
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
 def _listed(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
@@ -89,6 +98,17 @@ def _listed(names: list[str]) -> str:
 _FAULTS: dict[str, tuple[str, Callable[[], Column], str]] = {
     "nulls": ("empty-name", lambda: F.col("source").isNull() | F.col("target").isNull(), "a node that is null"),
     "empty": ("empty-name", lambda: (F.col("source") == "") | (F.col("target") == ""), "a node without a name"),
+    # As in the engine: they are one line of the result.
+    "broken": (
+        "bad-input",
+        lambda: F.col("source").contains("\n") | F.col("target").contains("\n"),
+        "a node whose name has a line end in it",
+    ),
+    "long": (
+        "name-too-long",
+        lambda: (F.octet_length("source") > _NAME_BYTES) | (F.octet_length("target") > _NAME_BYTES),
+        "a node whose name is longer than 64 KiB",
+    ),
     "missing": ("bad-weight", lambda: F.col("weight").isNull(), "a weight that is null, or no number"),
     "negative": ("bad-weight", lambda: F.col("weight") < 0, "a negative weight"),
     "infinite": (
@@ -135,7 +155,7 @@ def _check(work: Work, rows: DataFrame, found: dict[str, int]) -> None:
         first = rows.filter(is_fault()).orderBy("place").select("source", "target", "weight").first()
         count = found[wrong[0]]
         of_rows = f"{count:,} of {found['rows']:,} rows {'has' if count == 1 else 'have'}"
-        text = "" if first is None else ", ".join(f"{name}={first[name]!r}" for name in first.asDict())
+        text = "" if first is None else ", ".join(f"{name}={_short(first[name])}" for name in first.asDict())
         hint = "leave such rows out: `edges.dropna()`, or a filter"
         raise _made({"kind": kind, "message": f"{of_rows} {what}", "text": text, "hint": hint})
     if not found["rows"]:

@@ -12,6 +12,7 @@ use super::bits::Bits;
 use super::cache::BlockSource;
 use super::cap::Sizes;
 use super::objective::Sums;
+use super::options::Seeding;
 use super::parallel::{PerThread, for_chunks, piece_nodes};
 use super::seeding::Stars;
 use super::table::Sum;
@@ -22,15 +23,6 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A node that follows no leader.
 const ALONE: u32 = u32::MAX;
-
-/// Who may be together at the start.
-#[derive(Clone, Copy)]
-pub(super) enum Start {
-    /// A leader and those who follow it.
-    Stars,
-    /// Nobody.
-    Singletons,
-}
 
 /// Communities with their sums.
 pub(super) struct Groups<O> {
@@ -55,7 +47,7 @@ struct Found {
 pub(super) fn first_groups<S: Sum, O: Sums>(
     source: &mut BlockSource<'_>,
     counts: &[u32],
-    start: Start,
+    start: Seeding,
     seed: u64,
     classes: Option<&[AtomicU32]>,
     rule: O::Rule,
@@ -64,8 +56,8 @@ pub(super) fn first_groups<S: Sum, O: Sums>(
     let node_count = source.graph().node_count() as usize;
     let leads = Bits::new(node_count, false);
     let stars = match start {
-        Start::Stars => Stars::choose(&leads, node_count, seed),
-        Start::Singletons => Stars { leads: &leads, seed, least: 0.0 },
+        Seeding::Star => Stars::choose(&leads, node_count, seed),
+        Seeding::Own => Stars { leads: &leads, seed, least: 0.0 },
     };
     let (labels, mut next) = leader_labels(&leads, node_count);
     // Memory is touched as it is needed.

@@ -7,7 +7,7 @@
 //! A label is worth to a node by how much it shortens the code. Memory: 24 bytes a community.
 
 use super::logarithm::{LOG2_E, log2, plogp};
-use super::objective::{Objective, Sums, Visit};
+use super::objective::{Objective, Revert, Sums, Visit};
 use super::saves::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::io::prefetch;
@@ -181,5 +181,12 @@ impl Sums for CodeLength {
             loaded.change(label, 0.0, 0.0);
         }
         Ok(loaded)
+    }
+}
+
+impl Revert for CodeLength {
+    fn revert(&mut self, before: &Self, label: u32) {
+        self.modules[label as usize] = before.modules[label as usize];
+        self.cut = before.cut;
     }
 }

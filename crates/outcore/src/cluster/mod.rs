@@ -76,7 +76,6 @@ use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use cap::Capped;
 use closing::Outcome;
-use groups::Start;
 use map_equation::CodeLength;
 use modularity::{Density, Null};
 use parallel::{PerThread, for_chunks, piece_nodes};
@@ -138,6 +137,8 @@ pub struct ClusterOptions {
     pub levels: bool,
     /// No community has more nodes; all methods but components can be limited so.
     pub max_size: Option<u32>,
+    /// First labels; those of the constant Potts model are always the nodes' own.
+    pub seeding: Seeding,
     /// More options of label propagation.
     pub propagation: PropagationOptions,
 }
@@ -222,6 +223,7 @@ impl Default for ClusterOptions {
             min_weight: 0.0,
             levels: false,
             max_size: None,
+            seeding: Seeding::default(),
             propagation: PropagationOptions::default(),
         }
     }
@@ -497,19 +499,20 @@ impl Job<'_> {
         order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));
         let resolutions = order.iter().map(|&at| self.options.resolution[at]);
         let most = self.most();
+        let start = self.options.seeding;
         let outcomes = match self.options.method {
             Method::MapEquation => {
                 let rules = [((), most)];
-                multilevel::find::<Capped<CodeLength>>(self, &rules, Start::Stars, source, saves)?
+                multilevel::find::<Capped<CodeLength>>(self, &rules, start, source, saves)?
             }
             Method::Cpm => {
                 let mean = self.mean_weight::<S>(source)?;
                 let rules: Vec<_> = resolutions.map(|r| (Null::Count(r * mean), most)).collect();
-                multilevel::find::<Capped<Density>>(self, &rules, Start::Singletons, source, saves)?
+                multilevel::find::<Capped<Density>>(self, &rules, Seeding::Own, source, saves)?
             }
             _ => {
                 let rules: Vec<_> = resolutions.map(|r| (Null::Strength(r), most)).collect();
-                multilevel::find::<Capped<Density>>(self, &rules, Start::Stars, source, saves)?
+                multilevel::find::<Capped<Density>>(self, &rules, start, source, saves)?
             }
         };
         let mut outcomes: Vec<(usize, Outcome)> = order.into_iter().zip(outcomes).collect();

@@ -8,7 +8,7 @@
 //! community detection", 2011) mass is the number of nodes and the factor is the resolution x the mean
 //! weight of an arc. Memory: 8 bytes a community, and 4 for one that has lost its nodes.
 
-use super::objective::{Objective, Sums, Visit};
+use super::objective::{Objective, Revert, Sums, Visit};
 use super::saves::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::io::prefetch;
@@ -157,5 +157,11 @@ impl Sums for Density {
             return Err(from.damaged());
         }
         Ok(Self { null, masses, total_strength, factor, free })
+    }
+}
+
+impl Revert for Density {
+    fn revert(&mut self, before: &Self, label: u32) {
+        self.masses[label as usize] = before.masses[label as usize];
     }
 }

@@ -69,6 +69,11 @@ pub(super) trait Objective: Sync {
     fn improves(&self, visit: &Visit, rate: f64) -> bool;
     /// Learns that a node has moved; `weight` of its arcs lead to `label`.
     fn moved(&mut self, visit: &Visit, label: u32, weight: f64);
+    /// What a label is called where equally good ones are put in order.
+    #[inline]
+    fn name(&self, label: u32) -> u32 {
+        label
+    }
     /// What a vote counts whose label has come so many hops.
     fn factor(&self, _hops: u8) -> f64 {
         1.0
@@ -103,6 +108,12 @@ pub(super) trait Sums: Objective + Sized {
     fn save(&self, to: &mut StateWriter) -> Result<()>;
     /// What was saved.
     fn load(rule: Self::Rule, from: &mut StateReader) -> Result<Self>;
+}
+
+/// Sums whose changes can be taken back.
+pub(super) trait Revert: Sums {
+    /// Takes the sums of a community, and of all together, from `before`.
+    fn revert(&mut self, before: &Self, label: u32);
 }
 
 /// Another objective, in which a label is good only for nodes of its class.
@@ -243,8 +254,9 @@ impl<'a, O: Objective> Election<'a, O> {
             if rate < least {
                 continue;
             }
+            let key = |label| order.key(self.objective.name(label));
             match self.best {
-                Some((best, _)) if order.key(best) >= order.key(label) => {}
+                Some((best, _)) if key(best) >= key(label) => {}
                 _ => self.best = Some((label, sum.value())),
             }
         }

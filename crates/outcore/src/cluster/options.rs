@@ -18,8 +18,6 @@ pub struct PropagationOptions {
     pub label_cutoff: f64,
     /// How often a node is looked at.
     pub max_visits: Visits,
-    /// First labels.
-    pub seeding: Seeding,
     /// Weights count as their power of this exponent.
     pub inflation: f64,
     /// First labels of some nodes: a file of communities.
@@ -117,7 +115,6 @@ impl Default for PropagationOptions {
             attenuation_rule: AttenuationRule::default(),
             label_cutoff: 0.0,
             max_visits: Visits::default(),
-            seeding: Seeding::default(),
             inflation: 1.0,
             initial: None,
             fixed: None,

@@ -183,8 +183,7 @@ impl Oracle {
         let most = near.iter().map(|&(_, w)| w).fold(0.0, f64::max);
         let key = |u: u32| (Hash::new(seed ^ LEAD ^ u64::from(v)).of(u64::from(u), 1), !u);
         let ties = near.iter().filter(|&&(_, w)| w >= most * NEARLY).map(|&(u, _)| u);
-        let stays =
-            leads(v) || !self.is_enough(most) || self.options.propagation.seeding == Seeding::Own;
+        let stays = leads(v) || !self.is_enough(most) || self.options.seeding == Seeding::Own;
         if stays { v } else { ties.max_by_key(|&u| key(u)).unwrap_or(v) }
     }
 

@@ -1,9 +1,9 @@
 //! The specification of the methods with several levels, written for reading: one thread, maps, plain
 //! logarithms, sums from their definitions. See `oracle` for label propagation and the closing pass.
 
-use super::Method;
 use super::hash::{Hash, LEAD, LEVEL, ORDER, REFINE, SUB, TIE, mix};
 use super::objective::ALONE;
+use super::{Method, Seeding};
 use crate::weight::{RELATIVE_TOLERANCE, Weight};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -21,6 +21,7 @@ pub(super) struct Level {
 pub(super) struct Levels {
     pub(super) method: Method,
     pub(super) resolution: f64,
+    pub(super) seeding: Seeding,
     /// Resolutions that wait for the first contraction, and the labels and groupings found by them.
     pub(super) waiting: Vec<f64>,
     pub(super) found: Vec<(Vec<u32>, Vec<Vec<u32>>)>,
@@ -80,6 +81,7 @@ impl Levels {
         Self {
             method,
             resolution,
+            seeding: Seeding::Star,
             waiting,
             found,
             cycles,
@@ -109,7 +111,7 @@ impl Levels {
     fn find_waiting(&mut self, level: &Level, number: u64, seed: u64, groups: &[u32]) {
         for resolution in std::mem::take(&mut self.waiting) {
             let mut other = Self::new((self.method, resolution), self.cycles, self.seed);
-            other.max_size = self.max_size;
+            (other.max_size, other.seeding) = (self.max_size, self.seeding);
             other.groupings.clone_from(&self.groupings);
             let labels = other.cycles(level, number, seed);
             let labels = groups.iter().map(|&group| labels[group as usize]).collect();
@@ -152,7 +154,7 @@ impl Levels {
     /// Leaders and those that follow them, or single nodes; labels are dense, leaders first.
     fn first_groups(&self, level: &Level, seed: u64, classes: Option<&[u32]>) -> Vec<u32> {
         let n = level.arcs.len() as u32;
-        let stars = self.method != Method::Cpm;
+        let stars = self.method != Method::Cpm && self.seeding == Seeding::Star;
         let leads = |v: u32| stars && Hash::new(seed).of(u64::from(v), 0).is_multiple_of(4);
         let leaders: Vec<u32> = (0..n).filter(|&v| leads(v)).collect();
         let mut next = leaders.len() as u32;
@@ -274,7 +276,7 @@ impl Levels {
         self.closest.set(self.closest.get().min(distance));
     }
 
-    fn sweep(
+    pub(super) fn sweep(
         &mut self,
         level: &Level,
         seed: u64,

@@ -402,9 +402,10 @@ impl Job<'_> {
             })
             .collect();
         let tick = |_: &_| tell(self.observer, Event::Advance { done: 0 });
-        let options = &self.options.propagation;
-        match options.seeding {
-            Seeding::Star => start.stars::<S>(source, options.label_cutoff, &first, tick),
+        match self.options.seeding {
+            Seeding::Star => {
+                start.stars::<S>(source, self.options.propagation.label_cutoff, &first, tick)
+            }
             Seeding::Own => first.iter().try_for_each(|first| start.own(first)),
         }
     }

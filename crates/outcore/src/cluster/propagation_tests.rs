@@ -28,11 +28,19 @@ fn some_options() -> impl Strategy<Value = ClusterOptions> {
                     [kinds as usize % 2],
                 label_cutoff,
                 max_visits,
-                seeding: [Seeding::Star, Seeding::Own][kinds as usize / 2],
                 ..PropagationOptions::default()
             };
             let max_sweeps = Some(max_sweeps);
-            ClusterOptions { seed, max_sweeps, tolerance, max_size, propagation, ..plain() }
+            let seeding = [Seeding::Star, Seeding::Own][kinds as usize / 2];
+            ClusterOptions {
+                seed,
+                max_sweeps,
+                tolerance,
+                max_size,
+                seeding,
+                propagation,
+                ..plain()
+            }
         },
     )
 }

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 /// What rounding each weight to 24 bits may add to a comparison, after a level or two.
 const ROUNDED: f64 = 4.0 / (1 << 24) as f64;
 
-fn level(edges: &Edges) -> Level {
+pub(super) fn level(edges: &Edges) -> Level {
     let count = edges.node_count as usize;
     let (mut arcs, mut loops) = (vec![Vec::new(); count], vec![0.0; count]);
     for ((a, b), weight) in edges.arcs() {
@@ -92,12 +92,15 @@ proptest! {
         seed in 0..1000u64,
         cycles in 1..=3u32,
         max_size in max_sizes(),
+        own in any::<bool>(),
     ) {
         let graph = edges.graph();
         let resolution = vec![resolution];
-        let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, ..ClusterOptions::default() };
+        let seeding = if own { Seeding::Own } else { Seeding::Star };
+        let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, seeding, ..ClusterOptions::default() };
         let mut oracle = Levels::new((method, resolution[0]), cycles, seed);
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
+        oracle.seeding = seeding;
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
         let tiny = Limits { large_degree: 3, most_labels: 2 };

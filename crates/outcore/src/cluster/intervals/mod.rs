@@ -187,7 +187,7 @@ impl<'a> Run<'_, 'a, '_> {
             let first = block.first_node();
             labels.clear();
             labels.extend((first..).take(block.node_count()).map(AtomicU32::new));
-            if options.propagation.seeding == Seeding::Star {
+            if options.seeding == Seeding::Star {
                 seed_block::<S>(block, stars, &Part { first, labels: &labels }, &scratch)?;
             }
             let values = labels.iter_mut().map(|label| *label.get_mut());

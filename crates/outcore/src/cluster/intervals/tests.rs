@@ -69,7 +69,7 @@ proptest! {
         let graph = edges.graph();
         let mut options = ClusterOptions { seed, tolerance, min_weight, ..plain() };
         options.propagation.label_cutoff = cutoff;
-        options.propagation.seeding = if own { Seeding::Own } else { Seeding::Star };
+        options.seeding = if own { Seeding::Own } else { Seeding::Star };
         prop_assert!(serves(&options, &graph, 0));
         let expected = POOLS[1].install(|| {
             let (given, limits) = (Given::default(), Limits::default());

@@ -25,7 +25,7 @@ use super::bits::Bits;
 use super::cache::BlockSource;
 use super::closing::Outcome;
 use super::contract::{Contracted, Division, Place, contract};
-use super::groups::{Groups, Start, first_groups};
+use super::groups::{Groups, first_groups};
 use super::hash::{LEAD, LEVEL, REFINE, mix};
 use super::hierarchy::Hierarchy;
 use super::history::{History, Sweep};
@@ -35,7 +35,7 @@ use super::saves::{Saves, remove};
 use super::sweep::{Nodes, Workshop, sweep};
 use super::table::Sum;
 use super::votes::Rules;
-use super::{ClusterMemory, Job};
+use super::{ClusterMemory, Job, Seeding};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::give_back_freed;
@@ -139,7 +139,7 @@ enum Next<O> {
 struct Multilevel<'a, 'j, O: Sums> {
     job: &'a Job<'j>,
     rule: O::Rule,
-    start: Start,
+    start: Seeding,
     history: History,
     hierarchy: Hierarchy,
     /// The level whose communities are wanted: sweeps go on there after those above are solved.
@@ -164,7 +164,7 @@ pub(super) const fn held_bytes<O: Sums>(others: u64) -> u64 {
 pub(super) fn find<O: Sums>(
     job: &Job<'_>,
     rules: &[O::Rule],
-    start: Start,
+    start: Seeding,
     source: &mut BlockSource<'_>,
     saves: &mut Saves,
 ) -> Result<Vec<Outcome>> {
@@ -198,7 +198,7 @@ pub(super) fn find<O: Sums>(
 }
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
-    fn new(job: &'a Job<'j>, rule: O::Rule, start: Start, hierarchy: Hierarchy) -> Self {
+    fn new(job: &'a Job<'j>, rule: O::Rule, start: Seeding, hierarchy: Hierarchy) -> Self {
         let (history, waiting, found) = (History::default(), Vec::new(), Vec::new());
         let (base, scans, saves) = (0, 0, None);
         Self { job, rule, start, history, hierarchy, base, scans, waiting, found, saves }
@@ -371,7 +371,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn first_groups(
         &mut self,
         level: &mut Level<'_, '_>,
-        start: Start,
+        start: Seeding,
         seed: u64,
         classes: Option<&[AtomicU32]>,
     ) -> Result<Groups<O>> {

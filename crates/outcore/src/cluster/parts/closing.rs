@@ -66,23 +66,62 @@ impl Labeled {
         [self.own, self.outside, self.around]
     }
 
-    /// A label for each pair of labels: nodes are alike that are alike in both. What they are called is known in
-    /// this part alone.
+    /// Of a part: for each own node, and what other parts have announced of theirs.
     ///
     /// # Errors
-    /// `CorruptFile` if these are labels of other nodes.
-    pub fn crossed(part: &Part, one: Self, other: &Self) -> Result<Self> {
-        let mut names: HashMap<(u32, u32), u32> = HashMap::new();
-        let mut cross = |one: &[u32], other: &[u32]| -> Vec<u32> {
-            let mut name = |pair| {
-                let next = names.len() as u32;
-                *names.entry(pair).or_insert(next)
-            };
-            one.iter().zip(other).map(|(&one, &other)| name((one, other))).collect()
-        };
-        let own = cross(&one.own, &other.own);
-        let around = cross(&one.around, &other.around);
-        Self::new(part, own, one.outside, around)
+    /// `CorruptFile` if a neighbor is missing.
+    pub fn told(part: &Part, own: Vec<u32>, messages: Vec<Message>) -> Result<Self> {
+        let (outside, around) = Pairs::gather(messages)?;
+        let labels = Self::new(part, own, outside, around)?;
+        if part.outside()?.into_iter().any(|node| !labels.places.contains(node)) {
+            return Err(damaged("numbers of neighbors are missing"));
+        }
+        Ok(labels)
+    }
+
+    /// Enters what other parts have announced of some of their nodes.
+    ///
+    /// # Errors
+    /// `CorruptFile` if these are others.
+    pub fn hear(&mut self, messages: Vec<Message>) -> Result<()> {
+        let (nodes, labels) = Pairs::gather(messages)?;
+        for (node, label) in nodes.into_iter().zip(labels) {
+            if self.outside.binary_search(&node).is_err() {
+                return Err(damaged("a message is about other nodes"));
+            }
+            self.around[self.places.of(node)] = label;
+        }
+        Ok(())
+    }
+
+    /// The same of nodes outside, with other labels of the own nodes.
+    pub(super) fn with_own(self, own: Vec<u32>) -> Self {
+        Self { own, ..self }
+    }
+
+    /// All labels, ascending, each once.
+    pub(super) fn seen(&self) -> Vec<u32> {
+        let mut seen: Vec<u32> = self.own.iter().chain(&self.around).copied().collect();
+        seen.sort_unstable();
+        seen.dedup();
+        seen
+    }
+
+    pub(super) fn own(&self) -> &[u32] {
+        &self.own
+    }
+
+    pub(super) fn around(&self) -> &[u32] {
+        &self.around
+    }
+
+    pub(super) fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// The label of an own node.
+    pub(super) fn own_label(&self, node: u32) -> u32 {
+        self.own[(node - self.first) as usize]
     }
 
     /// The same label for all.
@@ -281,24 +320,21 @@ impl Part {
             .ok_or_else(|| damaged("a community has no number"))
     }
 
-    /// Tells parts that have arcs to its nodes the numbers of these.
+    /// Tells parts that have arcs to its nodes the numbers of these, of those that it `tells`.
     ///
     /// # Errors
     /// `CorruptFile`.
-    pub fn announce(&self, numbers: &[u32]) -> Result<Vec<Message>> {
+    pub fn announce(&self, numbers: &[u32], tells: impl Fn(u32) -> bool) -> Result<Vec<Message>> {
         let first = self.nodes().start;
         if numbers.len() != self.nodes().len() {
             return Err(damaged("numbers are not those of its nodes"));
         }
         let mut told: BTreeMap<usize, Pairs> = BTreeMap::new();
-        self.for_owners(
-            |_| true,
-            |node, part, _| {
-                if part != self.index {
-                    told.entry(part).or_default().push(node, numbers[(node - first) as usize]);
-                }
-            },
-        )?;
+        self.for_owners(tells, |node, part, _| {
+            if part != self.index {
+                told.entry(part).or_default().push(node, numbers[(node - first) as usize]);
+            }
+        })?;
         Ok(told.into_iter().map(|(part, pairs)| pairs.to_message(part as u32)).collect())
     }
 
@@ -312,12 +348,7 @@ impl Part {
         numbers: Vec<u32>,
         messages: Vec<Message>,
     ) -> Result<Vec<([u32; 2], f64)>> {
-        let (outside, around) = Pairs::gather(messages)?;
-        let numbers = Labeled::new(self, numbers, outside, around)?;
-        let missing = self.outside()?.into_iter().any(|node| !numbers.places.contains(node));
-        if missing {
-            return Err(damaged("numbers of neighbors are missing"));
-        }
+        let numbers = Labeled::told(self, numbers, messages)?;
         let mut weights: HashMap<[u32; 2], f64> = HashMap::new();
         let mut arcs = ArcScratch::default();
         self.for_blocks(|_| true, |block| weigh(block, &numbers, &mut arcs, &mut weights))?;

@@ -22,6 +22,7 @@
 
 mod chunk;
 mod closing;
+mod moving;
 mod propagate;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ mod words;
 
 pub use chunk::{Chunks, Cutter, PartWriter, cut, degrees_of};
 pub use closing::{CommunitySums, Labeled, forest};
+pub use moving::{Aim, Shift, Shifted, Totals};
 pub use propagate::{Rounds, Told};
 pub use words::{Message, bytes_of, numbers_of};
 

@@ -77,11 +77,11 @@ impl Moves {
 }
 
 /// The labels that a part sees.
-struct Seen<'a> {
-    first: u32,
-    own: &'a [AtomicU32],
-    places: &'a Places,
-    around: &'a [AtomicU32],
+pub(super) struct Seen<'a> {
+    pub(super) first: u32,
+    pub(super) own: &'a [AtomicU32],
+    pub(super) places: &'a Places,
+    pub(super) around: &'a [AtomicU32],
 }
 
 impl NodeLabels for Seen<'_> {

@@ -1,6 +1,8 @@
 //! Parts that exchange messages give what the engine gives for the whole graph.
 
+use super::super::oracle_levels::Levels;
 use super::super::tests::{Edges, PLENTY, POOLS, one, scratch, some_edges};
+use super::super::tests_levels::level;
 use super::super::{ClusterOptions, Communities, Given, Method, cluster_from};
 use super::*;
 use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, Limits};
@@ -151,7 +153,12 @@ impl Divided {
         let modularity = if total > 0.0 { communities.values().map(share).sum() } else { 0.0 };
         let numbers: Vec<Vec<u32>> =
             settled.iter().map(|roots| roots.iter().map(|root| number[root]).collect()).collect();
-        let sent = self.parts.iter().zip(&numbers).map(|(p, n)| p.announce(n).unwrap()).collect();
+        let sent = self
+            .parts
+            .iter()
+            .zip(&numbers)
+            .map(|(p, n)| p.announce(n, |_| true).unwrap())
+            .collect();
         let mut between = BTreeMap::new();
         for ((part, own), inbox) in self.parts.iter().zip(&numbers).zip(self.deliver(sent)) {
             for (pair, weight) in part.contract(own.clone(), inbox).unwrap() {
@@ -183,8 +190,113 @@ fn engine(graph: &Graph, options: &ClusterOptions) -> Communities {
     POOLS[0].install(|| one(cluster_from(graph, options, given, PLENTY, scratch(), &Silent)))
 }
 
+impl Divided {
+    /// Moves nodes from labels on, in so many sweeps: labels by node after each.
+    fn shift(&self, aim: Aim, seed: u64, own: Vec<Vec<u32>>, sweeps: u32) -> Vec<Vec<u32>> {
+        let parts = &self.parts;
+        let sent = parts.iter().zip(&own).map(|(p, own)| p.announce(own, |_| true).unwrap());
+        let inboxes = self.deliver(sent.collect());
+        let told = parts.iter().zip(own).zip(inboxes);
+        let mut labels: Vec<Labeled> =
+            told.map(|((part, own), inbox)| Labeled::told(part, own, inbox).unwrap()).collect();
+        let mut found = Vec::new();
+        for number in 1..=sweeps {
+            let tallied = parts.iter().zip(&labels).map(|(part, l)| part.tally(l).unwrap());
+            let (sent, sums): (Vec<_>, Vec<_>) = tallied.unzip();
+            let totals = sums.iter().fold([0.0; 2], |all, s| [all[0] + s.strength, all[1] + s.cut]);
+            let asked = parts.iter().zip(self.deliver(sent));
+            let replies =
+                self.deliver(asked.map(|(part, inbox)| part.share(inbox).unwrap()).collect());
+            let shift = Shift { aim, seed, number, totals };
+            let mut sent = Vec::new();
+            let before: Vec<u32> = labels.iter().flat_map(|l| l.own()).copied().collect();
+            let (mut shifted, mut moved) = (Vec::new(), 0);
+            for ((part, labels), replies) in parts.iter().zip(labels).zip(replies) {
+                let (labels, messages, did) = part.shift(&shift, labels, replies).unwrap();
+                sent.push(messages);
+                moved += did.moved;
+                shifted.push(labels);
+            }
+            for (labels, inbox) in shifted.iter_mut().zip(self.deliver(sent)) {
+                labels.hear(inbox).unwrap();
+            }
+            labels = shifted;
+            let now: Vec<u32> = labels.iter().flat_map(|l| l.own()).copied().collect();
+            assert_eq!(moved, before.iter().zip(&now).filter(|(a, b)| a != b).count() as u64);
+            found.push(now);
+        }
+        found
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Every block moves as if alone from the labels of before, by the specification; wherever parts begin.
+    #[test]
+    fn blocks_move_side_by_side(
+        edges in some_edges(),
+        seed in 0..1000u64,
+        part_arcs in prop_oneof![Just(1u64), 10..60u64, 500..5000u64],
+        (method, aim) in prop_oneof![
+            Just((Method::MapEquation, Aim::MapEquation)),
+            Just((Method::Modularity, Aim::Modularity(1.0))),
+            Just((Method::Modularity, Aim::Modularity(0.4))),
+        ],
+        first in prop::collection::vec(any::<prop::sample::Index>(), 40),
+    ) {
+        // The specification has one block.
+        let nodes = edges.node_count.min(250);
+        let within = edges.edges.into_iter().filter(|&(a, b, _)| a.max(b) < nodes).collect();
+        let edges = Edges { directed: false, node_count: nodes, edges: within };
+        let divided = Divided::new(&edges, part_arcs, 50);
+        let mut labels: Vec<u32> = (0..nodes).collect();
+        for (label, first) in labels.iter_mut().zip(first) {
+            *label = first.index(nodes as usize) as u32;
+        }
+        let bounds: Vec<_> = divided.parts.iter().map(Part::nodes).collect();
+        let own = bounds.iter().map(|b| labels[b.start as usize..b.end as usize].to_vec());
+        let found = divided.shift(aim, seed, own.collect(), 3);
+        let level = level(&edges);
+        let resolution = if let Aim::Modularity(resolution) = aim { resolution } else { 1.0 };
+        for (number, found) in found.iter().enumerate() {
+            let mut next = labels.clone();
+            for block in divided.whole.blocks() {
+                let mut oracle = Levels::new((method, resolution), 1, seed);
+                oracle.sweeps = number as u32;
+                let of_block = block.first_node as usize..(block.first_node + block.node_count) as usize;
+                let mut active = vec![false; nodes as usize];
+                active[of_block.clone()].fill(true);
+                let mut moved = labels.clone();
+                oracle.sweep(&level, seed, &mut moved, None, &mut active);
+                next[of_block.clone()].copy_from_slice(&moved[of_block]);
+            }
+            prop_assert_eq!(&next, found);
+            labels = next;
+        }
+    }
+
+    /// Bytes that are cut off are an error.
+    #[test]
+    fn damaged_sums_are_an_error(edges in some_edges(), at in any::<prop::sample::Index>()) {
+        let edges = Edges { directed: false, ..edges };
+        let divided = Divided::new(&edges, 20, 50);
+        let part = &divided.parts[0];
+        let labels = || {
+            let outside = part.outside().unwrap();
+            Labeled::new(part, part.nodes().collect(), outside.clone(), outside).unwrap()
+        };
+        let (messages, totals) = part.tally(&labels()).unwrap();
+        let totals = [totals.strength, totals.cut];
+        let shift = Shift { aim: Aim::MapEquation, seed: 1, number: 1, totals };
+        for Message { part: to, bytes } in messages {
+            let bytes = bytes[..at.index(bytes.len())].to_vec();
+            let keeper = &divided.parts[to as usize];
+            let cut_off = vec![Message { part: 0, bytes }];
+            prop_assert!(keeper.share(cut_off).is_err());
+        }
+        prop_assert!(part.shift(&shift, labels(), Vec::new()).is_err());
+    }
 
     #[test]
     fn parts_give_what_the_whole_gives(

@@ -40,6 +40,16 @@ pub fn numbers_of(bytes: &[u8]) -> Result<Vec<u32>> {
     Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
+/// Pairs of 64-bit numbers from bytes that are nothing else.
+pub(super) fn pairs_of_f64(bytes: &[u8]) -> Result<Vec<[f64; 2]>> {
+    let (numbers, rest) = bytes.as_chunks::<8>();
+    let (pairs, odd) = numbers.as_chunks::<2>();
+    if !rest.is_empty() || !odd.is_empty() {
+        return Err(damaged("sums are cut off"));
+    }
+    Ok(pairs.iter().map(|pair| pair.map(f64::from_le_bytes)).collect())
+}
+
 /// Reads arrays in their order.
 pub(super) struct Words<'a>(pub(super) &'a [u8]);
 

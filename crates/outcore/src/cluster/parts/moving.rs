@@ -1,0 +1,344 @@
+//! Local moving over parts, for modularity and the map equation.
+//!
+//! The sums of a community are spread over parts, so a sweep takes three rounds:
+//!
+//! ```text
+//!  tally  every part tells what its nodes add to the sums of their communities, and which communities they see:
+//!         those of a community go to its keeper, the part that has the node of the same number
+//!  share  every keeper tells those who see a community its sums
+//!  shift  every part moves its nodes, and tells their neighbors
+//! ```
+//!
+//! The engine takes blocks one after the other, and every move counts at once. Here all blocks begin from the
+//! labels and sums of before the sweep, wherever they lie: so what is found depends on the graph and not on
+//! its parts, and nobody waits for others; but nodes of different blocks may move by what no longer holds, and
+//! the objective may fall. Inside of a block moves count at once. (Blocks side by side from the sums of before: Lu,
+//! Halappanavar and Kalyanaraman, "Parallel heuristics for scalable community detection", 2015.)
+//!
+//! Memory of a part, beside its arcs and labels: for each community that it sees 4 bytes, and twice its sums: 16 for
+//! modularity, 48 for the map equation; 16 for each of its nodes while it keeps sums. Cost: two scans of the arcs.
+
+use super::super::bits::Bits;
+use super::super::connect::{Closing, NodeSums, Pieces, block_sums};
+use super::super::logarithm::plogp;
+use super::super::map_equation::CodeLength;
+use super::super::modularity::{Density, Null};
+use super::super::objective::{Objective, Revert, Visit};
+use super::super::parallel::PerThread;
+use super::super::sweep::{LARGE_DEGREE, MOST_LABELS, NodeLabels, Nodes, Workshop, sweep_block};
+use super::super::table::Sum;
+use super::super::votes::Rules;
+use super::propagate::Seen;
+use super::words::{Words, pairs_of_f64, put, put_bytes};
+use super::{Labeled, Message, Part, damaged};
+use crate::error::Result;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Strength of a community, and weight of the arcs that leave it.
+type Sums = [f64; 2];
+
+/// What the moves improve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Aim {
+    /// A short code.
+    MapEquation,
+    /// Modularity, by this resolution.
+    Modularity(f64),
+}
+
+/// What the nodes of a part add up to, or of all parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Totals {
+    /// Their strength.
+    pub strength: f64,
+    /// Weight of the arcs that leave their communities.
+    pub cut: f64,
+    /// Sum of strength x log2(strength) over nodes: what the code length asks for.
+    pub logs: f64,
+}
+
+/// A sweep of a part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shift {
+    /// What for.
+    pub aim: Aim,
+    /// Stands in for chance.
+    pub seed: u64,
+    /// Which sweep it is.
+    pub number: u32,
+    /// Strength of all communities together, and their cuts, as the parts have told.
+    pub totals: [f64; 2],
+}
+
+/// What a sweep of a part did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shifted {
+    /// Nodes that have moved.
+    pub moved: u64,
+    /// Arcs looked at.
+    pub arcs: u64,
+}
+
+/// The labels that a block sees: those of its nodes as they move, others as they were.
+struct Moving<'a> {
+    first: u32,
+    moving: &'a [AtomicU32],
+    before: Seen<'a>,
+}
+
+impl NodeLabels for Moving<'_> {
+    #[inline]
+    fn at(&self, node: u32) -> &AtomicU32 {
+        match self.moving.get(node.wrapping_sub(self.first) as usize) {
+            Some(label) => label,
+            None => self.before.at(node),
+        }
+    }
+}
+
+/// Another objective, whose labels are places of those that a part sees.
+struct Placed<'a, O> {
+    objective: O,
+    seen: &'a [u32],
+}
+
+impl<O: Objective> Objective for Placed<'_, O> {
+    const WEIGHS_NODES: bool = O::WEIGHS_NODES;
+    type Leaving = O::Leaving;
+
+    #[inline]
+    fn mass(&self, count: u32, strength: f64) -> f64 {
+        self.objective.mass(count, strength)
+    }
+    #[inline]
+    fn leaving(&self, visit: &Visit) -> Self::Leaving {
+        self.objective.leaving(visit)
+    }
+    #[inline]
+    fn prefetch(&self, label: u32) {
+        self.objective.prefetch(label);
+    }
+    #[inline]
+    fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64 {
+        self.objective.rate(visit, leaving, label, weight)
+    }
+    #[inline]
+    fn least_equal(&self, visit: &Visit, rate: f64) -> f64 {
+        self.objective.least_equal(visit, rate)
+    }
+    #[inline]
+    fn improves(&self, visit: &Visit, rate: f64) -> bool {
+        self.objective.improves(visit, rate)
+    }
+    #[inline]
+    fn moved(&mut self, visit: &Visit, label: u32, weight: f64) {
+        self.objective.moved(visit, label, weight);
+    }
+    #[inline]
+    fn name(&self, label: u32) -> u32 {
+        self.seen[label as usize]
+    }
+}
+
+impl Part {
+    /// Tells keepers what this part's nodes add to communities, and which it sees; also gives the sums of all.
+    ///
+    /// # Errors
+    /// `CorruptFile`.
+    pub fn tally(&self, labels: &Labeled) -> Result<(Vec<Message>, Totals)> {
+        let seen = labels.seen();
+        let mut sums = vec![Sums::default(); seen.len()];
+        let mut all = Totals::default();
+        let mut add = |node: u32, [strength, cut]: Sums| {
+            if let Ok(at) = seen.binary_search(&labels.own_label(node)) {
+                sums[at] = [sums[at][0] + strength, sums[at][1] + cut];
+                all.strength += strength;
+                all.cut += cut;
+                all.logs += plogp(strength);
+            }
+        };
+        match self.graph.is_weighted() {
+            true => self.node_sums::<f64>(labels, &mut add)?,
+            false => self.node_sums::<u32>(labels, &mut add)?,
+        }
+        if seen.last().is_some_and(|&label| label >= self.node_count()) {
+            return Err(damaged("a label is none of a node"));
+        }
+        let (mut messages, mut begin) = (Vec::new(), 0);
+        while let Some(&label) = seen.get(begin) {
+            let part = self.owner(label);
+            let end = seen.partition_point(|&label| label < self.bounds[part + 1]);
+            let mut bytes = Vec::new();
+            put(&seen[begin..end], &mut bytes);
+            let told = sums[begin..end].as_flattened().iter();
+            put_bytes(&told.flat_map(|sum| sum.to_le_bytes()).collect::<Vec<_>>(), &mut bytes);
+            messages.push(Message { part: part as u32, bytes });
+            begin = end;
+        }
+        Ok((messages, all))
+    }
+
+    /// Calls `add` with each node's strength and the weight of its arcs that leave its community.
+    fn node_sums<S: Sum>(&self, labels: &Labeled, mut add: impl FnMut(u32, Sums)) -> Result<()> {
+        let scratch = PerThread::new(Closing::default);
+        let mut found: Vec<NodeSums> = Vec::new();
+        self.for_blocks(
+            |_| true,
+            |block| {
+                let pieces = None::<&Pieces>;
+                block_sums::<S>(block, false, labels, pieces, &scratch, &mut found)?;
+                for (node, sums) in (block.first_node()..).zip(&found) {
+                    add(node, [sums.strength, sums.strength - sums.inside]);
+                }
+                Ok(())
+            },
+        )
+    }
+
+    /// Tells the sums of the communities that it keeps to those who have asked.
+    ///
+    /// # Errors
+    /// `CorruptFile`.
+    pub fn share(&self, messages: Vec<Message>) -> Result<Vec<Message>> {
+        let nodes = self.nodes();
+        let mut sums = vec![Sums::default(); nodes.len()];
+        let mut asked = Vec::new();
+        for Message { part, bytes } in messages {
+            let mut from = Words(&bytes);
+            let labels = from.next()?;
+            let told = pairs_of_f64(from.bytes()?)?;
+            if told.len() != labels.len() || !labels.iter().all(|label| nodes.contains(label)) {
+                return Err(damaged("sums are of other communities"));
+            }
+            for (label, [strength, cut]) in labels.iter().zip(told) {
+                let sums = &mut sums[(label - nodes.start) as usize];
+                *sums = [sums[0] + strength, sums[1] + cut];
+            }
+            asked.push((part, labels));
+        }
+        let reply = |(part, labels): (u32, Vec<u32>)| {
+            let told = labels.iter().flat_map(|label| sums[(label - nodes.start) as usize]);
+            Message { part, bytes: told.flat_map(f64::to_le_bytes).collect() }
+        };
+        Ok(asked.into_iter().map(reply).collect())
+    }
+
+    /// Moves its nodes, each to the community of a neighbor that is best for it: the new labels, and what neighbors
+    /// in other parts are told.
+    ///
+    /// # Errors
+    /// `CorruptFile`.
+    pub fn shift(
+        &self,
+        shift: &Shift,
+        labels: Labeled,
+        messages: Vec<Message>,
+    ) -> Result<(Labeled, Vec<Message>, Shifted)> {
+        let seen = labels.seen();
+        let mut sums = Vec::with_capacity(seen.len());
+        for message in messages {
+            sums.extend(pairs_of_f64(&message.bytes)?);
+        }
+        if sums.len() != seen.len() {
+            return Err(damaged("sums of communities are missing"));
+        }
+        let (own, did) = match (shift.aim, self.graph.is_weighted()) {
+            (Aim::MapEquation, true) => {
+                self.moved::<f64, CodeLength>(shift, &labels, &seen, &sums, ())
+            }
+            (Aim::MapEquation, false) => {
+                self.moved::<u32, CodeLength>(shift, &labels, &seen, &sums, ())
+            }
+            (Aim::Modularity(resolution), true) => {
+                let null = Null::Strength(resolution);
+                self.moved::<f64, Density>(shift, &labels, &seen, &sums, null)
+            }
+            (Aim::Modularity(resolution), false) => {
+                let null = Null::Strength(resolution);
+                self.moved::<u32, Density>(shift, &labels, &seen, &sums, null)
+            }
+        }?;
+        let first = self.nodes().start;
+        let has_moved = |node: u32| own[(node - first) as usize] != labels.own_label(node);
+        let messages = self.announce(&own, has_moved)?;
+        Ok((labels.with_own(own), messages, did))
+    }
+
+    /// The labels of its nodes after a sweep. Communities are known by their places in `seen` meanwhile.
+    fn moved<S: Sum, O: Revert>(
+        &self,
+        shift: &Shift,
+        labels: &Labeled,
+        seen: &[u32],
+        sums: &[Sums],
+        rule: O::Rule,
+    ) -> Result<(Vec<u32>, Shifted)> {
+        let own_nodes = self.nodes();
+        let place = |label: &u32| seen.binary_search(label).expect("all labels are seen") as u32;
+        let placed = |labels: &[u32]| -> Vec<AtomicU32> {
+            labels.iter().map(|label| AtomicU32::new(place(label))).collect()
+        };
+        let (own, around) = (placed(labels.own()), placed(labels.around()));
+        let before = objective::<O>(rule, sums, shift.totals);
+        let mut now = Some(objective::<O>(rule, sums, shift.totals));
+        let active = Bits::new(self.node_count() as usize, false);
+        let mut workshop = Workshop::<S>::new(self.graph.max_degree(), LARGE_DEGREE, MOST_LABELS);
+        let (mut new, mut did) = (Vec::with_capacity(own.len()), Shifted::default());
+        self.for_blocks(
+            |_| true,
+            |block| {
+                let first = block.first_node();
+                let at = (first - own_nodes.start) as usize;
+                let old = &own[at..at + block.node_count()];
+                let moving: Vec<AtomicU32> =
+                    old.iter().map(|label| AtomicU32::new(label.load(Relaxed))).collect();
+                (first as usize..).zip(old).for_each(|(node, _)| _ = active.set(node));
+                let before_it = Seen {
+                    first: own_nodes.start,
+                    own: &own,
+                    places: labels.places(),
+                    around: &around,
+                };
+                let mut nodes = Nodes {
+                    labels: &Moving { first, moving: &moving, before: before_it },
+                    active: &active,
+                    changes: Vec::new(),
+                    counts: &[],
+                    seed: shift.seed,
+                    objective: Placed { objective: now.take().expect("it is given back"), seen },
+                    shuffled: false,
+                    rules: Rules::default(),
+                };
+                let swept = sweep_block(block, false, &mut nodes, &mut workshop, shift.number)?;
+                let mut objective = nodes.objective.objective;
+                did.arcs += swept.arcs;
+                for (old, new_label) in old.iter().zip(&moving) {
+                    let (old, label) = (old.load(Relaxed), new_label.load(Relaxed));
+                    if old != label {
+                        did.moved += 1;
+                        objective.revert(&before, old);
+                        objective.revert(&before, label);
+                    }
+                    new.push(seen[label as usize]);
+                }
+                now = Some(objective);
+                Ok(())
+            },
+        )?;
+        Ok((new, did))
+    }
+}
+
+/// What knows the sums of some communities, and of all together.
+fn objective<O: Revert>(rule: O::Rule, sums: &[Sums], totals: Sums) -> O {
+    let mut objective = O::empty(rule, sums.len() + 1);
+    let mut rest = totals;
+    for (label, &[strength, cut]) in (0..).zip(sums) {
+        objective.add(label, 0, strength, cut);
+        rest = [rest[0] - strength, rest[1] - cut];
+    }
+    // All others are as one that nobody sees.
+    objective.add(sums.len() as u32, 0, rest[0].max(0.0), rest[1].max(0.0));
+    objective.complete();
+    objective
+}
