@@ -194,6 +194,8 @@ def start(engine: str, options: argparse.Namespace, folder: str) -> SparkSession
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder}",
         "spark.local.dir": folder,
+        # As the guide says; GraphX has no Python tasks.
+        "spark.python.unix.domain.socket.enabled": "true",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

@@ -5,7 +5,8 @@ The model (its figures were measured on two cores of a virtual machine, `evals/s
 - *start*: 20 s whatever the size;
 - *prepare*: 8 microseconds of a core for each row: numbering, joining, sorting, packing;
 - *a round*: 0.3 s, and 0.1 s for each wave of tasks (parts divided by cores);
-- *a sweep*: four rounds, and 100 nanoseconds of a core for each arc, all rounds together;
+- *a sweep*: four rounds, and 100 nanoseconds of a core for each arc, all rounds together; what the engine
+  does in other methods than label propagation is left out;
 - *sweeps*: as often as the plan says that the graph is read;
 - *close and write*: 2 microseconds of a core for each node.
 

@@ -1,20 +1,21 @@
 //! A graph in parts that another system holds, one at a time, on many machines: the engine's own label
-//! propagation, components and contraction, as functions of bytes that exchange messages.
+//! propagation, local moving, components and contraction, as functions of bytes that exchange messages.
 //!
 //! ```text
 //!  sorted arcs --chunks--> degrees --Cutter--> where parts begin: where blocks do
 //!                    `---> parts: consecutive blocks each, with their arcs
 //!  each part: begin -> round, round, ...  (labels; until no part has to look again)      propagate
+//!                   -> tally -> share -> shift, ...  (labels, by other methods)             moving
 //!                   -> roots -> links -> settle -> number  (connected pieces, sums)      closing
 //!                   -> contract  (edges between communities)
 //! ```
 //!
-//! The engine takes blocks in their order, each seeing the moves of those before it. Parts are swept side by side
-//! instead, as if nothing before them moved, and once more where it did: parts tell each other what they have
-//! moved, and those to which that came from a part before them sweep again from the labels of before the sweep. When
-//! nobody has to look again, all have seen the moves of those before: the result is the one of the sequence, and
-//! reached in as many rounds as there are parts at most, since each round makes at least one more part right. (Discrete
-//! event simulation calls this optimistic: Jefferson, "Virtual Time", 1985.)
+//! Label propagation gives what the engine does. It takes blocks in their order, each seeing the moves of those before
+//! it. Parts are swept side by side instead, as if nothing before them moved, and once more where it did: parts tell each
+//! other what they have moved, and those to which that came from a part before them sweep again from the labels of
+//! before the sweep. When nobody has to look again, all have seen the moves of those before: the result is the one of
+//! the sequence, and reached in as many rounds as there are parts at most, since each round makes at least one more part
+//! right. (Discrete event simulation calls this optimistic: Jefferson, "Virtual Time", 1985.)
 //!
 //! Memory of a part: its arcs encoded (about 2 to 5 bytes each), 12 bytes for each of its nodes, 8 for each node outside to
 //! which it has an arc, what it is told, and 0.31 bytes for every node of the graph. Cost: as `sweep`, about 10 ns an
