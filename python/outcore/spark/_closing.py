@@ -131,6 +131,18 @@ def code_length(work: Work, name: str, strength_logs: float) -> float:
     return float(index - 2 * share(of_exits, cut) + share(of_both, cut + total) - share(strength_logs, total))
 
 
+def stream_of(table: DataFrame) -> pa.RecordBatchReader:
+    """Give the rows of a table in their order, a partition in memory at a time."""
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_arrays([pa.array([batch.serialize().to_pybytes()], pa.binary())], ["batch"])
+
+    schema = pa.schema([("source", pa.int64()), ("target", pa.int64()), ("weight", pa.float64())])
+    rows = table.mapInArrow(pack, "batch binary").toLocalIterator(prefetchPartitions=True)
+    return pa.RecordBatchReader.from_batches(schema, (pa.ipc.read_record_batch(row["batch"], schema) for row in rows))
+
+
 def _log(column: Column) -> Column:
     return F.when(column > 0, column * F.log2(column)).otherwise(0.0)
 

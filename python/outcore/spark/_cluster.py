@@ -31,7 +31,7 @@ _CHOICES = {
     "self_loops": ("keep", "drop"),
 }
 #: Stages that nobody needs when the result is there; of those with numbers, what they are called.
-_PASSING = ("names", "parts", "sums", "communities", "coarse", "group-sums", "groups", "merged")
+_PASSING = ("names", "parts", "sums", "communities", "coarse", "group-sums", "groups", "merged", "engine.parquet")
 _PASSING_NUMBERED = ("sweeps", "moves", "last", "rounds")
 
 
@@ -316,19 +316,23 @@ class _Job:
 
         work, options = self.work, self.options
         coarse = work.write("coarse", _closing.contracted(work, parts))
-        groups = outcore.cluster(
-            coarse.orderBy("source", "target").toArrow(),
-            columns=("source", "target", "weight"),
-            method=options["method"],
-            seed=options["seed"],
-            resolution=options["resolution"],
-            # Nodes are groups already, and may be as few as communities.
-            seeding="own",
-            self_loops="keep",
-            memory=self.memory,
-            progress=False,
-        )
-        table = work.spark.createDataFrame(groups.to_arrow())
+        # Edges stream through this process, and communities lie in a file: the engine's memory is all that it takes.
+        with tempfile.TemporaryDirectory(prefix="outcore-engine-", dir=work.local_directory()) as directory:
+            output = os.path.join(directory, "engine.parquet")
+            outcore.cluster(
+                _closing.stream_of(coarse.orderBy("source", "target")),
+                output=output,
+                columns=("source", "target", "weight"),
+                method=options["method"],
+                seed=options["seed"],
+                resolution=options["resolution"],
+                # Nodes are groups already, and may be as few as communities.
+                seeding="own",
+                self_loops="keep",
+                memory=self.memory,
+                progress=False,
+            )
+            table = work.take(output, "engine.parquet")
         table = table.selectExpr("cast(node AS long) AS number", "community AS g")
         # Communities without edges are none of the engine's.
         columns = ("number", "root", "count", "coalesce(g, -1 - number) AS merged")

@@ -7,6 +7,7 @@ A stage is a Parquet table or a small JSON file. A table counts once Spark has w
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -83,6 +84,17 @@ class Work:
     def read(self, name: str) -> DataFrame:
         """Give a table that is complete."""
         return self.spark.read.parquet(self.path(name))
+
+    def take(self, path: str, name: str) -> DataFrame:
+        """Copy a Parquet file of this machine here, and give it as a table."""
+        self._files.copyFromLocalFile(
+            False, True, self._java.org.apache.hadoop.fs.Path(f"file://{path}"), self._path(name)
+        )
+        return self.read(name)
+
+    def local_directory(self) -> str | None:
+        """Name the directory if it is one of this machine's."""
+        return self.directory if "://" not in self.directory and os.path.isdir(self.directory) else None
 
     def stage(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
         """Give a table, made only if it is not there."""
