@@ -308,7 +308,7 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
         assert status == 0, told
         found |= fields(json.loads(Path("r.json").read_text()))
     for command in [
-        "plan karate.tsv --json",
+        "plan karate.tsv --json --spark 2,2,8GiB",
         "score karate.graph tests/graphs/karate.truth.tsv --against tests/graphs/karate.truth.tsv --json -q",
     ]:
         status, told = runner.shell(f"outcore {command}")

@@ -35,6 +35,8 @@ ELSEWHERE = {
     },
     "build": {"edges", "report", "quiet", "verbose", "progress", "color"},
     "plan": {
+        # `outcore.spark.plan` takes a plan.
+        "spark",
         "inputs",
         "json",
         "build",

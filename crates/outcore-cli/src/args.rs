@@ -6,8 +6,10 @@
 use crate::labels::Labels;
 use crate::memory::Memory;
 use crate::spark::Engine;
+use crate::values::{cluster, count, number};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use outcore::plan;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -133,7 +135,8 @@ pub(crate) struct Build {
 Examples:
   outcore plan edges.tsv --memory 4GiB
   outcore plan edges.tsv --build
-  outcore plan --nodes 2e9 --edges 20e9 --memory 128GiB --threads 16"
+  outcore plan --nodes 2e9 --edges 20e9 --memory 128GiB --threads 16
+  outcore plan edges.tsv --spark 8,4,32GiB"
 )]
 pub(crate) struct Plan {
     /// Edge lists (text, also compressed; Parquet and Arrow; globs; s3:// and https:// addresses)
@@ -154,6 +157,10 @@ pub(crate) struct Plan {
     /// Plan `outcore cluster --levels` as well
     #[arg(long, value_enum, value_name = "FORM", conflicts_with = "build")]
     pub(crate) levels: Option<LevelForm>,
+    /// Compare with a Spark cluster of so many workers, with so many cores and so much memory each, such as
+    /// 8,4,32GiB
+    #[arg(long, value_name = "WORKERS,CORES,MEMORY", value_parser = cluster, conflicts_with = "build")]
+    pub(crate) spark: Option<plan::Cluster>,
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -636,27 +643,6 @@ impl Color {
     }
 }
 
-/// The engine says which numbers are weights.
-fn number(text: &str) -> Result<f64, &'static str> {
-    text.parse().map_err(|_| "it is not a number")
-}
-
-/// A number of things, such as 2000000000, 2_000_000_000 or 2e9.
-pub(crate) fn count(text: &str) -> Result<u64, &'static str> {
-    const WRONG: &str = "it is a whole number, such as 2000000000 or 2e9";
-    let digits = text.replace('_', "");
-    let Some((factor, zeros)) = digits.split_once(['e', 'E']) else {
-        return digits.parse().map_err(|_| WRONG);
-    };
-    let (whole, part) = factor.split_once('.').unwrap_or((factor, ""));
-    let zeros: usize = zeros.parse().map_err(|_| WRONG)?;
-    let padding = zeros.checked_sub(part.len()).filter(|zeros| *zeros < 20).ok_or(WRONG)?;
-    if whole.is_empty() {
-        return Err(WRONG);
-    }
-    format!("{whole}{part}{}", "0".repeat(padding)).parse().map_err(|_| WRONG)
-}
-
 /// `--threads`, or one per core.
 pub(crate) fn threads(given: Option<u16>) -> usize {
     given.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
@@ -670,22 +656,6 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn counts_are_read_in_every_usual_form() {
-        for (text, number) in [
-            ("0", 0),
-            ("128_000_000_000", 128_000_000_000),
-            ("2e9", 2_000_000_000),
-            ("3.5E9", 3_500_000_000),
-            ("1e0", 1),
-        ] {
-            assert_eq!(count(text), Ok(number), "{text}");
-        }
-        for text in ["", "-1", "1.5", "1.25e1", "e9", "1e-3", "1e40", "2e19", "many"] {
-            assert!(count(text).is_err(), "{text}");
-        }
     }
 
     #[test]

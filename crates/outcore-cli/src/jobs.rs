@@ -3,13 +3,14 @@
 use crate::args::{self, Input, Resources};
 use crate::labels::Labels;
 use crate::progress::Terminal;
+use crate::values::count;
 use crate::{input, page, print, profile};
 use outcore::cluster::{ClusterOptions, Method, Seeding};
 use outcore::graph::Duplicates;
 use outcore::input::TableStream;
 use outcore::io::Files;
 use outcore::job::{self, GivenSize, JobOptions, Normalize, Report, Source};
-use outcore::plan::{Limits, Plan};
+use outcore::plan::{Here, Limits, Plan, SparkPlan};
 use outcore::present::{LevelForm, PresentOptions, RowForm, Small};
 use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
@@ -110,12 +111,41 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
 
 /// The plan as the command prints it.
 pub(crate) fn plan_text(files: &Files, arguments: &args::Plan, plan: &Plan) -> Result<String> {
-    if arguments.json {
-        return json(plan);
-    }
     let work_dir = work_dir(files, &arguments.resources, Path::new("-"));
+    let free = files.free_bytes(&work_dir);
+    let spark = match &arguments.spark {
+        None => None,
+        Some(cluster) => Some(SparkPlan::new(&Here::of(plan, free), cluster)?),
+    };
+    if arguments.json {
+        return json(&Compared { plan, spark: spark.as_ref() });
+    }
     let method = (!arguments.build).then(|| arguments.method.method.name());
-    Ok(plan_table(plan, method, &work_dir, files.free_bytes(&work_dir)))
+    let compared = spark.map_or_else(String::new, |spark| spark_text(&spark));
+    Ok(plan_table(plan, method, &work_dir, free) + &compared)
+}
+
+/// A plan, and what a cluster would make of it.
+#[derive(serde::Serialize)]
+struct Compared<'a> {
+    #[serde(flatten)]
+    plan: &'a Plan,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spark: Option<&'a SparkPlan>,
+}
+
+fn spark_text(spark: &SparkPlan) -> String {
+    let verdict = if spark.moves { "move to Spark" } else { "stay on this machine" };
+    let reasons = match &spark.reasons[..] {
+        [] => "a cluster is worth its trouble if it takes less than half as long".into(),
+        reasons => reasons.join("; "),
+    };
+    format!(
+        "\non Spark about {} in {}, {} of memory for the tasks of a worker, by a rough model\n{verdict}: {reasons}\n",
+        format_seconds(spark.spark_seconds),
+        format_counted(spark.part_count, "part", "parts"),
+        format_bytes(spark.worker_bytes),
+    )
 }
 
 /// The size that a plan is asked for; nothing that it does not depend on is ignored in silence.
@@ -135,7 +165,7 @@ fn given_size(arguments: &args::Plan, edge_count: u64) -> Result<GivenSize> {
         return Err(usage(message.into(), "add `--nodes N`"));
     };
     let text = nodes.to_string_lossy();
-    let node_count = args::count(&text).map_err(|what| {
+    let node_count = count(&text).map_err(|what| {
         let message = format!("`--nodes {text}` is no number of nodes: {what}");
         usage(message, "files of nodes are for edge lists")
     })?;

@@ -21,6 +21,7 @@ mod score;
 mod signals;
 mod spark;
 pub mod surface;
+mod values;
 
 use args::{Cli, Command};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};

@@ -62,7 +62,7 @@ mod _outcore {
     use super::graph::GraphFile;
     #[pymodule_export]
     use super::parts::{
-        PyChunks, PyCutter, PyPart, chunk_degrees, cut_chunk, link_forest, write_part,
+        PyChunks, PyCutter, PyPart, chunk_degrees, cut_chunk, link_forest, spark_plan, write_part,
     };
     #[pymodule_export]
     use super::tables::{Batches, Numbers, Pairs, read_communities, read_labels, read_pairs};

@@ -7,6 +7,8 @@ use outcore::cluster::parts::{
     degrees_of, forest, numbers_of, on_one_thread,
 };
 use outcore::graph::Duplicates;
+use outcore::plan::{Cluster, Here, SparkPlan};
+use outcore::units::parse_bytes;
 use outcore::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -167,6 +169,36 @@ pub(crate) fn write_part(
         let mut writer = PartWriter::new(first..end, node_count)?;
         chunks.into_iter().try_for_each(|chunk| writer.push(&chunk))?;
         writer.finish().map(Bytes)
+    })
+}
+
+/// A machine beside a cluster of Spark, as JSON. Of the machine: rows, edges, nodes, passes; seconds; the least limit of
+/// memory, and the limit; room that the disk needs, and what is free. Of the cluster: workers, cores, memory.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "it is called in one place, with a plan's fields")]
+pub(crate) fn spark_plan(
+    py: Python<'_>,
+    here: ((u64, u64, u64, u64), f64, [u64; 2], (u64, Option<u64>)),
+    cluster: (u64, u64, &str),
+) -> PyResult<String> {
+    detached(py, || {
+        let ((edge_count, distinct_edge_count, node_count, pass_count), ..) = here;
+        let (_, seconds, memory_bytes, disk_bytes) = here;
+        let counts = Here {
+            edge_count,
+            distinct_edge_count,
+            node_count,
+            pass_count,
+            seconds,
+            memory_bytes,
+            disk_bytes,
+        };
+        let (workers, cores, memory) = cluster;
+        let cluster = Cluster { workers, cores, memory_bytes: parse_bytes(memory)? };
+        let plan = SparkPlan::new(&counts, &cluster)?;
+        serde_json::to_string(&plan).map_err(|error| {
+            Error::new(ErrorKind::Io, format!("the plan cannot be written: {error}"))
+        })
     })
 }
 

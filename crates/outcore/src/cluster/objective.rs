@@ -69,11 +69,6 @@ pub(super) trait Objective: Sync {
     fn improves(&self, visit: &Visit, rate: f64) -> bool;
     /// Learns that a node has moved; `weight` of its arcs lead to `label`.
     fn moved(&mut self, visit: &Visit, label: u32, weight: f64);
-    /// What a label is called where equally good ones are put in order.
-    #[inline]
-    fn name(&self, label: u32) -> u32 {
-        label
-    }
     /// What a vote counts whose label has come so many hops.
     fn factor(&self, _hops: u8) -> f64 {
         1.0
@@ -200,7 +195,7 @@ impl TieOrder {
 
     /// The label with the larger key is taken: the larger hash, then the smaller label.
     #[inline]
-    fn key(self, label: u32) -> (u64, u32) {
+    pub(super) fn key(self, label: u32) -> (u64, u32) {
         (self.hash.of(u64::from(label), self.sweep), !label)
     }
 }
@@ -246,15 +241,19 @@ impl<'a, O: Objective> Election<'a, O> {
         self.objective.improves(&self.visit, least)
     }
 
-    /// Takes the best of the equally good labels.
+    /// Takes the best of the equally good labels: the one with the largest key.
     #[inline]
-    pub(super) fn pick<S: Sum>(&mut self, table: &LabelTable<S>, rates: &[f64], order: TieOrder) {
+    pub(super) fn pick<S: Sum>(
+        &mut self,
+        table: &LabelTable<S>,
+        rates: &[f64],
+        key: impl Fn(u32) -> (u64, u32),
+    ) {
         let least = self.objective.least_equal(&self.visit, self.largest);
         for ((label, sum), &rate) in table.iter().zip(rates) {
             if rate < least {
                 continue;
             }
-            let key = |label| order.key(self.objective.name(label));
             match self.best {
                 Some((best, _)) if key(best) >= key(label) => {}
                 _ => self.best = Some((label, sum.value())),

@@ -215,8 +215,9 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         self.nodes.labels.at(self.block.first_node() + local).load(Relaxed)
     }
 
-    fn order(&self, local: u32) -> TieOrder {
-        TieOrder::new(self.nodes.seed, self.block.first_node() + local, self.number)
+    fn order(&self, local: u32) -> impl Fn(u32) -> (u64, u32) {
+        let order = TieOrder::new(self.nodes.seed, self.block.first_node() + local, self.number);
+        move |label| order.key(self.nodes.labels.name(label))
     }
 
     /// Whether a neighbor is in the same group, so that both may move at once.

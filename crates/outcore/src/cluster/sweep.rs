@@ -86,6 +86,11 @@ pub(super) trait NodeLabels: Sync {
     /// Asks the memory for it.
     #[inline]
     fn prefetch(&self, _node: u32) {}
+    /// What a label is called where equally good ones are put in order.
+    #[inline]
+    fn name(&self, label: u32) -> u32 {
+        label
+    }
 }
 
 /// All of them.

@@ -6,6 +6,7 @@
 mod cost;
 mod size;
 mod sorting;
+mod spark;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Transfer, Tuning};
@@ -16,6 +17,7 @@ pub use sorting::{
     Records, SORT_BLOCK_RECORDS, SORT_FIXED_BYTES, SORT_RANGE_READS, SORT_READ_BYTES,
     SORT_READ_BYTES_MIN, Sorting,
 };
+pub use spark::{Cluster, Here, SparkPlan};
 
 /// What the program takes beside the limit, at most.
 pub const BASE_BYTES: u64 = 32 * MIB;

@@ -23,7 +23,7 @@ use super::super::connect::{Closing, NodeSums, Pieces, block_sums};
 use super::super::logarithm::plogp;
 use super::super::map_equation::CodeLength;
 use super::super::modularity::{Density, Null};
-use super::super::objective::{Objective, Revert, Visit};
+use super::super::objective::Revert;
 use super::super::parallel::PerThread;
 use super::super::sweep::{LARGE_DEGREE, MOST_LABELS, NodeLabels, Nodes, Workshop, sweep_block};
 use super::super::table::Sum;
@@ -79,11 +79,12 @@ pub struct Shifted {
     pub arcs: u64,
 }
 
-/// The labels that a block sees: those of its nodes as they move, others as they were.
+/// The labels that a block sees, as places in `seen`: those of its nodes as they move, others as they were.
 struct Moving<'a> {
     first: u32,
     moving: &'a [AtomicU32],
     before: Seen<'a>,
+    seen: &'a [u32],
 }
 
 impl NodeLabels for Moving<'_> {
@@ -93,46 +94,6 @@ impl NodeLabels for Moving<'_> {
             Some(label) => label,
             None => self.before.at(node),
         }
-    }
-}
-
-/// Another objective, whose labels are places of those that a part sees.
-struct Placed<'a, O> {
-    objective: O,
-    seen: &'a [u32],
-}
-
-impl<O: Objective> Objective for Placed<'_, O> {
-    const WEIGHS_NODES: bool = O::WEIGHS_NODES;
-    type Leaving = O::Leaving;
-
-    #[inline]
-    fn mass(&self, count: u32, strength: f64) -> f64 {
-        self.objective.mass(count, strength)
-    }
-    #[inline]
-    fn leaving(&self, visit: &Visit) -> Self::Leaving {
-        self.objective.leaving(visit)
-    }
-    #[inline]
-    fn prefetch(&self, label: u32) {
-        self.objective.prefetch(label);
-    }
-    #[inline]
-    fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64 {
-        self.objective.rate(visit, leaving, label, weight)
-    }
-    #[inline]
-    fn least_equal(&self, visit: &Visit, rate: f64) -> f64 {
-        self.objective.least_equal(visit, rate)
-    }
-    #[inline]
-    fn improves(&self, visit: &Visit, rate: f64) -> bool {
-        self.objective.improves(visit, rate)
-    }
-    #[inline]
-    fn moved(&mut self, visit: &Visit, label: u32, weight: f64) {
-        self.objective.moved(visit, label, weight);
     }
     #[inline]
     fn name(&self, label: u32) -> u32 {
@@ -300,17 +261,17 @@ impl Part {
                     around: &around,
                 };
                 let mut nodes = Nodes {
-                    labels: &Moving { first, moving: &moving, before: before_it },
+                    labels: &Moving { first, moving: &moving, before: before_it, seen },
                     active: &active,
                     changes: Vec::new(),
                     counts: &[],
                     seed: shift.seed,
-                    objective: Placed { objective: now.take().expect("it is given back"), seen },
+                    objective: now.take().expect("it is given back"),
                     shuffled: false,
                     rules: Rules::default(),
                 };
                 let swept = sweep_block(block, false, &mut nodes, &mut workshop, shift.number)?;
-                let mut objective = nodes.objective.objective;
+                let mut objective = nodes.objective;
                 did.arcs += swept.arcs;
                 for (old, new_label) in old.iter().zip(&moving) {
                     let (old, label) = (old.load(Relaxed), new_label.load(Relaxed));

@@ -187,10 +187,8 @@ impl Rounds {
         let first = first_labels(part, seed, &own, &outside)?;
         let (moved, moved_to) = first.into_iter().unzip();
         let active = vec![0; active_after.len()];
-        let (sent, inbox) = (BTreeMap::new(), BTreeMap::new());
         let around = outside.clone();
         let mut rounds = Self {
-            sweep: 0,
             labels,
             active,
             outside,
@@ -198,8 +196,7 @@ impl Rounds {
             moved,
             moved_to,
             active_after,
-            sent,
-            inbox,
+            ..Self::default()
         };
         let (messages, _) = rounds.send(part, &[])?;
         Ok((rounds, messages))

@@ -1,0 +1,71 @@
+//! How values of options are written: numbers, counts, clusters.
+
+use outcore::plan::Cluster;
+use outcore::units::parse_bytes;
+
+/// The engine says which numbers are weights.
+pub(crate) fn number(text: &str) -> Result<f64, &'static str> {
+    text.parse().map_err(|_| "it is not a number")
+}
+
+/// Workers, and the cores and memory of each.
+pub(crate) fn cluster(text: &str) -> Result<Cluster, String> {
+    const WRONG: &str = "it is workers, cores of each and memory of each, such as 8,4,32GiB";
+    let parts: Vec<&str> = text.split(',').collect();
+    let [workers, cores, memory] = parts[..] else { return Err(WRONG.into()) };
+    let number = |text: &str| text.trim().parse().ok().filter(|&number| number > 0);
+    let memory = parse_bytes(memory).ok().filter(|&bytes| bytes > 0);
+    match (number(workers), number(cores), memory) {
+        (Some(workers), Some(cores), Some(memory_bytes)) => {
+            Ok(Cluster { workers, cores, memory_bytes })
+        }
+        _ => Err(WRONG.into()),
+    }
+}
+
+/// A number of things, such as 2000000000, 2_000_000_000 or 2e9.
+pub(crate) fn count(text: &str) -> Result<u64, &'static str> {
+    const WRONG: &str = "it is a whole number, such as 2000000000 or 2e9";
+    let digits = text.replace('_', "");
+    let Some((factor, zeros)) = digits.split_once(['e', 'E']) else {
+        return digits.parse().map_err(|_| WRONG);
+    };
+    let (whole, part) = factor.split_once('.').unwrap_or((factor, ""));
+    let zeros: usize = zeros.parse().map_err(|_| WRONG)?;
+    let padding = zeros.checked_sub(part.len()).filter(|zeros| *zeros < 20).ok_or(WRONG)?;
+    if whole.is_empty() {
+        return Err(WRONG);
+    }
+    format!("{whole}{part}{}", "0".repeat(padding)).parse().map_err(|_| WRONG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_in_every_usual_form() {
+        for (text, number) in [
+            ("0", 0),
+            ("128_000_000_000", 128_000_000_000),
+            ("2e9", 2_000_000_000),
+            ("3.5E9", 3_500_000_000),
+            ("1e0", 1),
+        ] {
+            assert_eq!(count(text), Ok(number), "{text}");
+        }
+        for text in ["", "-1", "1.5", "1.25e1", "e9", "1e-3", "1e40", "2e19", "many"] {
+            assert!(count(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn clusters_are_three_numbers() {
+        let read = Cluster { workers: 8, cores: 4, memory_bytes: 32 << 30 };
+        assert_eq!(cluster("8,4,32GiB"), Ok(read));
+        for text in ["", "8", "8,4", "8,4,32GiB,1", "0,4,32GiB", "8,-4,32GiB", "8,4,0", "8,4,much"]
+        {
+            assert!(cluster(text).is_err(), "{text}");
+        }
+    }
+}
