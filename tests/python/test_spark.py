@@ -203,6 +203,19 @@ def test_parts_and_failures_are_of_no_account_to_moves(spark: SparkSession) -> N
     assert table_of(found.communities) == table_of(whole.communities)
 
 
+def test_nodes_that_nothing_joins_are_alone(spark: SparkSession) -> None:
+    rows = [("a", "a"), ("b", "b")]
+    found = outcore.spark.cluster(frame_of(spark, rows), method="map-equation")
+    assert table_of(found.communities) == [("a", 0), ("b", 1)]
+    assert found.report["communities"]["code_length"] == 0.0
+
+
+def test_a_giant_is_warned_of(spark: SparkSession) -> None:
+    rows = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "e")]
+    with pytest.warns(outcore.OutcoreWarning, match="holds 60.0 % of the nodes, more than half; a larger `resolution`"):
+        outcore.spark.cluster(frame_of(spark, rows), method="modularity")
+
+
 def test_output_is_written_by_spark(spark: SparkSession, tmp_path: Path) -> None:
     rows = text("karate.tsv")
     expected = engine(rows, method="label-propagation")

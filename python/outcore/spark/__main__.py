@@ -20,7 +20,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from outcore._progress import Progress
-from outcore.errors import Error, _made
+from outcore.errors import Error, OutcoreWarning, _made
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     terminal = _Terminal(options)
     # What PySpark has to say of versions of pandas.
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+    # The terminal has them from the report.
+    warnings.filterwarnings("ignore", category=OutcoreWarning)
     signal.signal(signal.SIGTERM, _terminate)
     try:
         _run(options, terminal)
@@ -309,6 +311,8 @@ class _Terminal:
     def done(self, found: Clustered) -> None:
         """Sum up."""
         if not self._quiet:
+            for text in found.report["warnings"]:
+                self.say(f"{self._bold('warning', 33)}: {as_options(text)}")
             nodes, communities = found.report["graph"]["node_count"], found.report["communities"]["community_count"]
             seconds = _seconds(time.monotonic() - self._begun)
             self.say(f"done in {seconds} · {nodes:,} nodes in {communities:,} communities")
@@ -351,6 +355,7 @@ _KEYWORDS = (
     "columns",
     "max_sweeps",
     "memory",
+    "method",
     "min_weight",
     "parts",
     "resolution",

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from outcore._progress import Progress, ProgressOption
 from outcore._report import Report
-from outcore.errors import _made
+from outcore.errors import OutcoreWarning, _made
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -193,6 +194,8 @@ def cluster(
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
         raise
+    for text in found.report["warnings"]:
+        warnings.warn(text, OutcoreWarning, stacklevel=2)
     if temporary:
         weakref.finalize(found.communities, shutil.rmtree, temporary, ignore_errors=True)
     return found
@@ -316,6 +319,9 @@ class _Job:
 
         work, options = self.work, self.options
         coarse = work.write("coarse", _closing.contracted(work, parts))
+        if coarse.isEmpty():
+            # Nothing joins any two nodes.
+            return numbers.select("root", "number")
         # Edges stream through this process, and communities lie in a file: the engine's memory is all that it takes.
         with tempfile.TemporaryDirectory(prefix="outcore-engine-", dir=work.local_directory()) as directory:
             output = os.path.join(directory, "engine.parquet")
@@ -362,7 +368,20 @@ class _Job:
                 "converged": history["converged"],
             },
             "sweeps": history["sweeps"],
+            "warnings": _warnings(self.options["method"], found["largest_size"] / node_count),
         }
+
+
+def _warnings(method: str, largest_share: float) -> list[str]:
+    """Say, as the engine does, that one community holds most nodes, which is rarely what was asked for."""
+    if largest_share <= 0.5 or method == "components":
+        return []
+    advice = {
+        "label-propagation": '; `method="map-equation"` does not let one label flood the graph',
+        "modularity": "; a larger `resolution` gives smaller ones",
+    }
+    percent = f"{100 * largest_share:.1f} %"
+    return [f"one community holds {percent} of the nodes, more than half{advice.get(method, '')}"]
 
 
 def _session(edges: DataFrame) -> SparkSession:
