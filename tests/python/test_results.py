@@ -162,3 +162,20 @@ def test_a_subgraph_is_the_edges_among_its_nodes(tmp_path: Path, directed: bool)
         pa.table(graph.subgraph(["n1", "nobody"]))
     communities = outcore.cluster(graph.subgraph(wanted), directed=directed, method="components")
     assert {name for name, _ in communities} == wanted
+
+
+def test_a_plan_beside_a_cluster(karate: Path) -> None:
+    import outcore.spark
+
+    local = outcore.plan(karate, method="label-propagation")
+    stays = outcore.spark.plan(local, workers=4, cores=8, memory="32GiB")
+    assert (stays.moves, stays.reasons) == (False, [])
+    moves = outcore.spark.plan(local, workers=4, cores=8, memory=32 << 30, free_disk=1)
+    assert moves.moves
+    assert "of disk here" in moves.reasons[0]
+    poor = outcore.spark.plan(local, workers=4, cores=8, memory="1MiB", free_disk=1)
+    assert not poor.moves
+    assert "its tasks need" in poor.reasons[0]
+    for wrong in ({"workers": 0}, {"cores": -1}, {"memory": "much"}, {"memory": 0}):
+        with pytest.raises(outcore.UsageError):
+            outcore.spark.plan(local, **{"workers": 4, "cores": 8, "memory": "32GiB", **wrong})

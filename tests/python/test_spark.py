@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -208,6 +209,19 @@ def test_nodes_that_nothing_joins_are_alone(spark: SparkSession) -> None:
     found = outcore.spark.cluster(frame_of(spark, rows), method="map-equation")
     assert table_of(found.communities) == [("a", 0), ("b", 1)]
     assert found.report["communities"]["code_length"] == 0.0
+
+
+def test_a_giant_of_groups_is_none_of_nodes(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = outcore.cluster
+
+    def cluster(*edges: Any, **options: Any) -> outcore.Communities:
+        warnings.warn("one community holds 90.0 % of the nodes", outcore.OutcoreWarning, stacklevel=1)
+        return find(*edges, **options)
+
+    monkeypatch.setattr(outcore, "cluster", cluster)
+    # A warning is an error here.
+    found = outcore.spark.cluster(frame_of(spark, text("football.tsv")), method="modularity")
+    assert found.report["warnings"] == []
 
 
 def test_a_giant_is_warned_of(spark: SparkSession) -> None:

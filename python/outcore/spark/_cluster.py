@@ -323,7 +323,12 @@ class _Job:
             # Nothing joins any two nodes.
             return numbers.select("root", "number")
         # Edges stream through this process, and communities lie in a file: the engine's memory is all that it takes.
-        with tempfile.TemporaryDirectory(prefix="outcore-engine-", dir=work.local_directory()) as directory:
+        with (
+            tempfile.TemporaryDirectory(prefix="outcore-engine-", dir=work.local_directory()) as directory,
+            warnings.catch_warnings(),
+        ):
+            # They would be about groups, not nodes.
+            warnings.simplefilter("ignore", OutcoreWarning)
             output = os.path.join(directory, "engine.parquet")
             outcore.cluster(
                 _closing.stream_of(coarse.orderBy("source", "target")),
