@@ -4,7 +4,7 @@ use crate::args::{self, Input, Resources};
 use crate::labels::Labels;
 use crate::progress::Terminal;
 use crate::values::count;
-use crate::{input, page, print, profile};
+use crate::{input, print, profile};
 use outcore::cluster::{ClusterOptions, Method, Seeding};
 use outcore::graph::Duplicates;
 use outcore::input::TableStream;
@@ -362,15 +362,25 @@ fn check_report(
     result: &Path,
 ) -> Result<()> {
     let Some(path) = report else { return Ok(()) };
+    if cfg!(not(feature = "lab")) && is_page(path) {
+        let message = format!("`{}` is a page, and this outcore was built without", path.display());
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("build it with `--features lab`, or use a name that ends in .json"));
+    }
     job::check_written(files, inputs.iter(), &[("`--output`", result), ("`--report`", path)])?;
     output::check(files, path)
 }
 
+/// Whether a report is asked for as a page to look at.
+fn is_page(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("html"))
+}
+
 fn write_report(files: &Files, report: &Report, path: Option<&Path>) -> Result<()> {
-    let is_page = |path: &Path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("html"));
     match path {
         Some(path) if path == Path::new("-") => print(json(report)?.as_bytes()),
-        Some(path) if is_page(path) => files.write(path, page::html(report)?.as_bytes()),
+        #[cfg(feature = "lab")]
+        Some(path) if is_page(path) => files.write(path, crate::page::html(report)?.as_bytes()),
         Some(path) => files.write(path, json(report)?.as_bytes()),
         None => Ok(()),
     }

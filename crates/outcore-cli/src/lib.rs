@@ -4,14 +4,21 @@
 //! the terminal: it draws errors and progress, and turns signals into a stop. The engine does the
 //! work.
 
+#[cfg(all(test, not(feature = "tables"), not(feature = "lab"), not(feature = "remote")))]
+mod absent_tests;
 mod args;
 mod generate;
 mod input;
 mod inspect;
 mod jobs;
+#[cfg(feature = "lab")]
+mod lab;
+#[cfg(not(feature = "lab"))]
+#[path = "no_lab.rs"]
 mod lab;
 mod labels;
 mod memory;
+#[cfg(feature = "lab")]
 mod page;
 mod profile;
 mod progress;

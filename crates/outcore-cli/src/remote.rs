@@ -3,9 +3,8 @@
 use crate::args::{Command, GenerateModel, Resources};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
-use outcore_remote::{Remote, is_address, is_squeezed, shown};
+use outcore_remote::{is_address, is_squeezed, shown};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The files of a command. Addresses among its arguments become the names by which objects are read, without
 /// secrets, and patterns of them what they stand for. `stop` ends waiting for a server.
@@ -24,7 +23,7 @@ pub(crate) fn files(
                 .hint("only edge lists, lists of nodes and communities are read from servers"));
         }
     }
-    let (lists, mut single) = read(command);
+    let (lists, single) = read(command);
     let all = || lists.iter().flat_map(|list| list.iter()).chain(single.iter().map(|path| &**path));
     if let Some(path) =
         all().find(|path| is_squeezed(path) && Files::default().entry(path).is_err())
@@ -33,10 +32,21 @@ pub(crate) fn files(
         return Err(Error::new(ErrorKind::Usage, message)
             .hint("an address has two slashes: give it as text, not as a `pathlib.Path`"));
     }
-    if !all().any(|path| is_address(path)) {
-        return Ok(Files::default());
+    match all().find(|path| is_address(path)).map(|path| shown(path)) {
+        None => Ok(Files::default()),
+        Some(address) => admit(&address, lists, single, stop),
     }
-    let remote = Remote::new(settings(), stop)?;
+}
+
+/// Makes the names by which objects are read of all addresses.
+#[cfg(feature = "remote")]
+fn admit(
+    _first: &str,
+    lists: Vec<&mut Vec<PathBuf>>,
+    mut single: Vec<&mut PathBuf>,
+    stop: impl Fn() -> bool + Send + Sync + 'static,
+) -> Result<Files> {
+    let remote = outcore_remote::Remote::new(settings(), stop)?;
     for list in lists {
         let mut admitted = Vec::with_capacity(list.len());
         for path in list.drain(..) {
@@ -57,10 +67,25 @@ pub(crate) fn files(
             }
         };
     }
-    Ok(Files::new(Arc::new(remote)))
+    Ok(Files::new(std::sync::Arc::new(remote)))
+}
+
+/// Refuses addresses, for want of a client.
+#[cfg(not(feature = "remote"))]
+fn admit(
+    first: &str,
+    _lists: Vec<&mut Vec<PathBuf>>,
+    _single: Vec<&mut PathBuf>,
+    _stop: impl Fn() -> bool + Send + Sync + 'static,
+) -> Result<Files> {
+    let message =
+        format!("`{first}` is on a server, and this outcore was built without what reads from one");
+    Err(Error::new(ErrorKind::Usage, message)
+        .hint("build it with `--features remote`, or copy the file here first"))
 }
 
 /// What the environment says of S3.
+#[cfg(feature = "remote")]
 fn settings() -> impl Iterator<Item = (String, String)> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))

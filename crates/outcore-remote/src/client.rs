@@ -145,7 +145,7 @@ impl Clients {
             settings.fold(builder, |builder, (key, value)| builder.with_config(*key, value)).build()
         })
         .map_err(|error| {
-            unusable(&format!("s3://{bucket}"), &error).hint(crate::address::S3_SETTINGS)
+            unusable(&format!("s3://{bucket}"), &error).hint(crate::object_address::S3_SETTINGS)
         })
     }
 }

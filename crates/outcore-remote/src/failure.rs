@@ -1,7 +1,7 @@
 //! What went wrong on a server or on the way to it, in words: the address as it may be told, what was found, and
 //! what to type. Nothing that a server says is passed on but a status and a code.
 
-use crate::address::S3_SETTINGS;
+use crate::object_address::S3_SETTINGS;
 use object_store::Error as StoreError;
 use outcore::{Error, ErrorKind};
 

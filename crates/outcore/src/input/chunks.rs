@@ -6,7 +6,8 @@
 use super::decompress::Input;
 use super::fault::{Fault, Origin};
 use super::lists::{ListFormat, ListTask};
-use super::table::{Cell, TableFormat, TableStream, TableTask, Taker};
+use super::table::{TableFormat, TableStream, TableTask};
+use super::taker::{Cell, Taker};
 use super::text::PADDING;
 use super::{Form, NameRef};
 use crate::error::{Error, Result};

@@ -25,7 +25,12 @@ mod options;
 mod packed;
 mod rejects;
 mod sample;
+#[cfg(feature = "tables")]
 mod table;
+#[cfg(not(feature = "tables"))]
+#[path = "no_tables.rs"]
+mod table;
+mod taker;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -51,7 +56,8 @@ use format::Format;
 use lists::ListFormat;
 use rejects::Rejects;
 use std::path::{Path, PathBuf};
-use table::{Room, TableFormat};
+use table::TableFormat;
+use taker::Room;
 
 /// A name of an edge: its fingerprint, and where its bytes are in the chunk's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -552,7 +558,7 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat>
         return Err(Error::new(ErrorKind::Usage, message).hint("leave it out"));
     }
     let form = Form::Table(TableFormat::of_stream(stream, options)?);
-    let path = PathBuf::from(table::STREAM_NAME);
+    let path = PathBuf::from(taker::STREAM_NAME);
     Ok(FileFormat { path, form, is_compressed: false, window_bytes: 0 })
 }
 

@@ -9,7 +9,8 @@
 use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::decompress::Input;
 use super::fault::Origin;
-use super::table::{Room, TableFormat};
+use super::table::TableFormat;
+use super::taker::Room;
 use super::text::{self, PADDING};
 use super::{
     Fingerprint, Form, InputOptions, common_weights, describe, detect_next, total_bytes, unweighted,
@@ -285,7 +286,7 @@ fn table_pieces(
     tally: &mut Tally,
 ) -> Result<(f64, bool)> {
     let (pieces, bytes) = (pieces.clamp(1, PIECES), files.entry(path)?.bytes);
-    let starts = match table.row_count {
+    let starts = match table.row_count() {
         Some(rows) if rows > pieces * PIECE_ROWS => {
             let last = rows - PIECE_ROWS;
             (0..pieces).map(|piece| last / (pieces - 1).max(1) * piece).collect()
@@ -301,7 +302,7 @@ fn table_pieces(
             text_bytes += tally.add_rows(&chunk);
         }
     }
-    let all = match table.row_count {
+    let all = match table.row_count() {
         Some(all) => all as f64,
         None if rows < wanted => rows as f64,
         None => rows as f64 * bytes as f64 / consumed.max(1) as f64,

@@ -82,6 +82,7 @@ impl<'a> Telling<'a> {
                 "leave one of them out",
             );
         }
+        self.outputs.iter().try_for_each(|path| output::refuse_absent(path))?;
         let table = self.outputs.iter().find(|path| output::is_table(path));
         match table.filter(|_| rows != RowForm::Nodes) {
             None => Ok(()),

@@ -8,6 +8,8 @@
 //! quote) is written as a quoted field: in double quotes, with double quotes inside it doubled. Such
 //! names can only come from quoted input, which is read back in the same way.
 
+#[cfg(feature = "tables")]
+mod columns;
 mod table;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -15,6 +17,7 @@ use crate::io::{Files, Writer};
 use crate::progress::{Event, Observer, Stage, tell};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+pub(crate) use table::refuse_absent;
 use table::{Format, TableWriter};
 
 /// Bytes handed over at a time.

@@ -1,27 +1,17 @@
 //! Communities as a table: Parquet, Arrow IPC or JSON lines, by what the file's name ends in.
 //!
-//! Columns are `node`, `community` and, if they are written, `weight`, `group1`, `group2` and so on, or `path`. Rows are collected
-//! and written some thousands at a time, so memory does not grow with the graph: about 10 MiB. Encoded by the
-//! libraries of Apache Arrow.
+//! Columns are `node`, `community` and, if they are written, `weight`, `group1`, `group2` and so on, or `path`.
 
+#[cfg(feature = "tables")]
+use super::columns::ColumnsWriter;
 use super::{Row, Shape, Sink, six_digits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
-use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_ipc::writer::FileWriter;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows of a batch.
-const BATCH_ROWS: usize = 1 << 13;
-/// Rows of a group of Parquet, which is held until it is whole.
-const GROUP_ROWS: usize = 1 << 17;
+/// JSON before it is handed over.
+const LINES_BYTES: usize = 256 << 10;
 
 /// What a file holds besides text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,128 +34,38 @@ impl Format {
     }
 }
 
-/// A sink that the writers of the libraries share with us, who end it; errors keep what they say.
-#[derive(Clone)]
-struct Shared(Arc<Mutex<(Option<Sink>, Option<Error>)>>);
-
-impl Shared {
-    fn new(sink: Sink) -> Self {
-        Self(Arc::new(Mutex::new((Some(sink), None))))
-    }
-
-    fn finish(&self, path: &Path) -> Result<u64> {
-        let sink = self.0.lock().unwrap_or_else(PoisonError::into_inner).0.take();
-        sink.ok_or_else(|| failed(path, "it was ended before"))?.finish()
-    }
-
-    /// The error behind one of a library.
-    fn error(&self, path: &Path, error: impl std::fmt::Display) -> Error {
-        let ours = self.0.lock().unwrap_or_else(PoisonError::into_inner).1.take();
-        ours.unwrap_or_else(|| failed(path, &error.to_string()))
-    }
-}
-
-fn failed(path: &Path, what: &str) -> Error {
-    Error::new(ErrorKind::Io, format!("cannot write `{}`: {what}", path.display()))
-}
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (Some(sink), failure) = &mut *shared else { return Err(io::ErrorKind::Other.into()) };
-        match sink.write(bytes) {
-            Ok(()) => Ok(bytes.len()),
-            Err(error) => {
-                failure.get_or_insert(error);
-                Err(io::ErrorKind::Other.into())
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-enum Encoder {
-    Parquet(Box<ArrowWriter<Shared>>),
-    Arrow(Box<FileWriter<Shared>>),
-    JsonLines,
-}
-
 /// Writes rows of a node, its community and its groups.
 pub(super) struct TableWriter {
     path: PathBuf,
-    shared: Shared,
     encoder: Encoder,
-    schema: SchemaRef,
-    nodes: StringBuilder,
-    communities: Int64Builder,
-    weights: Option<Float64Builder>,
-    groups: Vec<Int64Builder>,
-    /// Community and groups as one text, instead of columns.
-    paths: Option<StringBuilder>,
-    rows: usize,
-    lines: Vec<u8>,
+}
+
+enum Encoder {
+    JsonLines(Box<JsonLines>),
+    #[cfg(feature = "tables")]
+    Columns(Box<ColumnsWriter>),
 }
 
 impl TableWriter {
     /// Starts `path`.
+    ///
+    /// # Errors
+    /// Those of [`refuse_absent`]; `Io` with the path.
     pub(super) fn create(files: &Files, path: &Path, format: Format, shape: Shape) -> Result<Self> {
-        let Shape { has_weights, groups, is_path } = shape;
-        let shared = Shared::new(Sink::create(files, path)?);
-        let mut fields = vec![
-            Field::new("node", DataType::Utf8, false),
-            Field::new("community", DataType::Int64, false),
-        ];
-        if has_weights {
-            fields.push(Field::new("weight", DataType::Float64, false));
-        }
-        let columns = if is_path { 0 } else { groups };
-        fields.extend((1..=columns).map(|at| {
-            // A group may have no groups inside.
-            Field::new(format!("group{at}"), DataType::Int64, true)
-        }));
-        if is_path {
-            fields.push(Field::new("path", DataType::Utf8, false));
-        }
-        let schema = Arc::new(Schema::new(fields));
-        let encoder = Self::encoder(format, &shared, &schema);
-        Ok(Self {
-            path: path.to_path_buf(),
-            encoder: encoder.map_err(|error| shared.error(path, error))?,
-            shared,
-            schema,
-            nodes: StringBuilder::new(),
-            communities: Int64Builder::new(),
-            weights: has_weights.then(Float64Builder::new),
-            groups: (0..columns).map(|_| Int64Builder::new()).collect(),
-            paths: is_path.then(StringBuilder::new),
-            rows: 0,
-            lines: Vec::new(),
-        })
-    }
-
-    fn encoder(
-        format: Format,
-        shared: &Shared,
-        schema: &SchemaRef,
-    ) -> std::result::Result<Encoder, String> {
-        Ok(match format {
-            Format::JsonLines => Encoder::JsonLines,
-            Format::Arrow => {
-                let writer = FileWriter::try_new(shared.clone(), schema);
-                Encoder::Arrow(Box::new(writer.map_err(|error| error.to_string())?))
+        refuse_absent(path)?;
+        let sink = Sink::create(files, path)?;
+        let encoder = match format {
+            Format::JsonLines => Encoder::JsonLines(Box::new(JsonLines::new(sink, shape.is_path))),
+            #[cfg(feature = "tables")]
+            Format::Parquet | Format::Arrow => {
+                let is_parquet = format == Format::Parquet;
+                let columns = ColumnsWriter::create(sink, path, is_parquet, shape)?;
+                Encoder::Columns(Box::new(columns))
             }
-            Format::Parquet => {
-                let properties = WriterProperties::builder()
-                    .set_max_row_group_row_count(Some(GROUP_ROWS))
-                    .set_compression(Compression::ZSTD(ZstdLevel::default()))
-                    .build();
-                let writer = ArrowWriter::try_new(shared.clone(), schema.clone(), Some(properties));
-                Encoder::Parquet(Box::new(writer.map_err(|error| error.to_string())?))
-            }
-        })
+            #[cfg(not(feature = "tables"))]
+            Format::Parquet | Format::Arrow => unreachable!("it was refused"),
+        };
+        Ok(Self { path: path.to_path_buf(), encoder })
     }
 
     /// Adds a node.
@@ -178,26 +78,42 @@ impl TableWriter {
             Error::new(ErrorKind::BadInput, message)
                 .hint("write text, which takes any bytes: use a name that ends in .tsv")
         })?;
-        if matches!(self.encoder, Encoder::JsonLines) {
-            self.push_line(name, community, weight, groups);
-        } else {
-            self.nodes.append_value(name);
-            self.communities.append_value(community as i64);
-            if let Some(weights) = &mut self.weights {
-                weights.append_value(weight.unwrap_or(0.0));
-            }
-            for (at, column) in self.groups.iter_mut().enumerate() {
-                column.append_option(groups.get(at).map(|&group| i64::from(group)));
-            }
-            if let Some(paths) = &mut self.paths {
-                paths.append_value(path_of(community, groups));
-            }
+        match &mut self.encoder {
+            Encoder::JsonLines(lines) => lines.push(name, community, weight, groups),
+            #[cfg(feature = "tables")]
+            Encoder::Columns(columns) => columns.push(name, community, weight, groups),
         }
-        self.rows += 1;
-        if self.rows == BATCH_ROWS { self.hand_over() } else { Ok(()) }
     }
 
-    fn push_line(&mut self, name: &str, community: u64, weight: Option<f64>, groups: &[u32]) {
+    /// Writes the rest and gives the file its name. Gives its length in bytes.
+    pub(super) fn finish(self) -> Result<u64> {
+        match self.encoder {
+            Encoder::JsonLines(lines) => lines.finish(),
+            #[cfg(feature = "tables")]
+            Encoder::Columns(columns) => columns.finish(),
+        }
+    }
+}
+
+/// An object a line.
+struct JsonLines {
+    sink: Sink,
+    is_path: bool,
+    lines: Vec<u8>,
+}
+
+impl JsonLines {
+    fn new(sink: Sink, is_path: bool) -> Self {
+        Self { sink, is_path, lines: Vec::new() }
+    }
+
+    fn push(
+        &mut self,
+        name: &str,
+        community: u64,
+        weight: Option<f64>,
+        groups: &[u32],
+    ) -> Result<()> {
         // A vector takes whatever is written.
         let out = &mut self.lines;
         out.extend_from_slice(b"{\"node\":");
@@ -207,7 +123,7 @@ impl TableWriter {
             let _ = write!(out, ",\"weight\":");
             let _ = serde_json::to_writer(&mut *out, &weight);
         }
-        if self.paths.is_some() {
+        if self.is_path {
             let _ = write!(out, ",\"path\":\"{}\"", path_of(community, groups));
         } else {
             for (at, group) in groups.iter().enumerate() {
@@ -215,53 +131,37 @@ impl TableWriter {
             }
         }
         out.extend_from_slice(b"}\n");
+        if self.lines.len() >= LINES_BYTES { self.hand_over() } else { Ok(()) }
     }
 
     fn hand_over(&mut self) -> Result<()> {
-        self.rows = 0;
-        let failed = match &mut self.encoder {
-            Encoder::JsonLines => {
-                let written = self.shared.write_all(&self.lines);
-                self.lines.clear();
-                written.err().map(|error| error.to_string())
-            }
-            encoder => {
-                let mut columns: Vec<ArrayRef> =
-                    vec![Arc::new(self.nodes.finish()), Arc::new(self.communities.finish())];
-                columns.extend(self.weights.iter_mut().map(|all| Arc::new(all.finish()) as _));
-                columns.extend(self.groups.iter_mut().map(|groups| Arc::new(groups.finish()) as _));
-                columns.extend(self.paths.iter_mut().map(|paths| Arc::new(paths.finish()) as _));
-                let batch = RecordBatch::try_new(self.schema.clone(), columns)
-                    .map_err(|error| self.shared.error(&self.path, error))?;
-                match encoder {
-                    Encoder::Parquet(writer) => {
-                        writer.write(&batch).err().map(|error| error.to_string())
-                    }
-                    Encoder::Arrow(writer) => {
-                        writer.write(&batch).err().map(|error| error.to_string())
-                    }
-                    Encoder::JsonLines => None,
-                }
-            }
-        };
-        failed.map_or(Ok(()), |error| Err(self.shared.error(&self.path, error)))
+        self.sink.write(&self.lines)?;
+        self.lines.clear();
+        Ok(())
     }
 
-    /// Writes the rest and gives the file its name. Gives its length in bytes.
-    pub(super) fn finish(mut self) -> Result<u64> {
+    fn finish(mut self) -> Result<u64> {
         self.hand_over()?;
-        let ended = match self.encoder {
-            Encoder::Parquet(writer) => writer.close().map(drop).map_err(|error| error.to_string()),
-            Encoder::Arrow(mut writer) => writer.finish().map_err(|error| error.to_string()),
-            Encoder::JsonLines => Ok(()),
-        };
-        ended.map_err(|error| self.shared.error(&self.path, error))?;
-        self.shared.finish(&self.path)
+        self.sink.finish()
     }
 }
 
+/// Refuses a table that this engine was built without.
+///
+/// # Errors
+/// `Usage` for a name that ends in `.parquet` or `.arrow`, without the feature `tables`.
+pub(crate) fn refuse_absent(path: &Path) -> Result<()> {
+    if cfg!(feature = "tables") || matches!(Format::of(path), None | Some(Format::JsonLines)) {
+        return Ok(());
+    }
+    let message =
+        format!("`{}` is a table by its name, and this outcore was built without", path.display());
+    Err(Error::new(ErrorKind::Usage, message)
+        .hint("build it with `--features tables`, or use a name that ends in .tsv or .jsonl"))
+}
+
 /// `3:0:5`
-fn path_of(community: u64, groups: &[u32]) -> String {
+pub(super) fn path_of(community: u64, groups: &[u32]) -> String {
     let mut path = community.to_string();
     for group in groups {
         path += &format!(":{group}");

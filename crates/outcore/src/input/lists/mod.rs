@@ -20,7 +20,7 @@ use super::decompress::Input;
 use super::fault::Origin;
 use super::field::{self, Fingerprint};
 use super::options::{EdgeFormat, InputOptions, Rows};
-use super::table::{SAMPLED_CHUNK_BYTES, Sample, Taker};
+use super::taker::{SAMPLED_CHUNK_BYTES, Sample, Taker};
 use super::transform::WeightTransform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;

@@ -11,9 +11,9 @@ use super::super::field::{
     Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES, first_equal, short_fingerprint, splat, words,
 };
 use super::super::options::Rows;
+use super::super::taker::Cell;
 use super::super::text::{PADDING, is_short_number};
 use super::super::transform::WeightTransform;
-use super::Cell;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowDictionaryKeyType, ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type,

@@ -4,6 +4,7 @@
 //! (`arrow-ipc`). Format: <https://arrow.apache.org/docs/format/Columnar.html>.
 
 use super::super::decompress::Input;
+use super::super::taker::{ARROW_CONTINUATION as CONTINUATION, ARROW_MAGIC as MAGIC};
 use super::{Batches, caught, damaged};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Mode, StoredFile};
@@ -15,12 +16,8 @@ use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// How a file begins; two zeros follow.
-pub(super) const MAGIC: &[u8] = b"ARROW1\0\0";
 /// Bytes within which the first message begins: writers align it to 8 or 64.
 const HEAD_BYTES: usize = 64 + 8;
-/// How a message begins.
-const CONTINUATION: [u8; 4] = [0xFF; 4];
 /// Most bytes of the description of a message.
 const DESCRIPTION_LIMIT: usize = 64 << 20;
 /// Most bytes of a message of a stream, for nobody can look at its messages beforehand.
@@ -29,11 +26,6 @@ pub(super) const MESSAGE_LIMIT: u64 = 64 << 20;
 const NOBODY_HAS: u64 = 1 << 50;
 /// Messages of a stream in a file that are looked at beforehand.
 const LOOKED_AT: usize = 64;
-
-/// Whether a file begins as Arrow IPC does.
-pub(super) fn is_ipc(head: &[u8]) -> bool {
-    head.starts_with(MAGIC) || head.starts_with(&CONTINUATION)
-}
 
 /// Where the first message is, for the first [`HEAD_BYTES`]: a file's comes after zeros.
 fn start(head: &[u8]) -> usize {

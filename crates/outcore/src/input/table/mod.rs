@@ -20,6 +20,10 @@ use super::decompress::Input;
 use super::fault::{Fault, Origin, Problem, escape};
 use super::format::bad_input;
 use super::options::{Column, InputOptions, Rows};
+use super::taker::{
+    ARROW_MAGIC, Cell, PARQUET_MAGIC, Room, SAMPLED_CHUNK_BYTES, STREAM_NAME, Sample, Taker,
+    is_arrow,
+};
 use super::transform::WeightTransform;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::Files;
@@ -76,24 +80,6 @@ enum Kind {
     Stream,
 }
 
-/// What there is for decoding.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
-    /// Most threads.
-    pub(super) workers: usize,
-    /// Memory for more than one of them.
-    pub(super) bytes: u64,
-}
-
-/// A place in a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cell {
-    /// From 1.
-    pub(super) row: u64,
-    /// 0 for the source, 1 for the target, 2 for the weight.
-    pub(super) part: usize,
-}
-
 /// A table, and what its columns are for.
 #[derive(Debug, Clone)]
 pub(crate) struct TableFormat {
@@ -106,8 +92,7 @@ pub(crate) struct TableFormat {
     held_bytes: u64,
     /// Of Parquet.
     plan: Option<parquet::Plan>,
-    /// Edges, if the file says.
-    pub(super) row_count: Option<u64>,
+    row_count: Option<u64>,
 }
 
 impl TableFormat {
@@ -123,8 +108,8 @@ impl TableFormat {
         room: Room,
     ) -> Result<Option<Self>> {
         let is_compressed = input.is_compressed();
-        let (head, _) = input.peek(ipc::MAGIC.len())?;
-        if head.starts_with(parquet::MAGIC) {
+        let (head, _) = input.peek(ARROW_MAGIC.len())?;
+        if head.starts_with(PARQUET_MAGIC) {
             if is_compressed || !files.is_regular(path) {
                 let message = "is Parquet, which is read from its end: it must be a file, not \
                                compressed as a whole";
@@ -139,7 +124,7 @@ impl TableFormat {
             format.row_count = Some(opened.row_count());
             return Ok(Some(format));
         }
-        if !ipc::is_ipc(head) {
+        if !is_arrow(head) {
             return Ok(None);
         }
         let schema = ipc::peek_schema(input, path)?;
@@ -180,6 +165,11 @@ impl TableFormat {
     /// Most memory that decoding holds beside chunks.
     pub(super) fn held_bytes(&self) -> u64 {
         self.held_bytes
+    }
+
+    /// Edges, if the file says.
+    pub(super) fn row_count(&self) -> Option<u64> {
+        self.row_count
     }
 
     /// How it is read, in one line for people.
@@ -272,9 +262,6 @@ impl TableFormat {
         error.hint(format!("use {skip}"))
     }
 }
-
-/// What a stream of the caller is called in messages.
-pub(super) const STREAM_NAME: &str = "the table";
 
 /// An error of a library about a file.
 fn damaged(path: &Path, what: impl fmt::Display) -> Error {
@@ -382,42 +369,6 @@ fn usual_columns(schema: &Schema, rows: Rows) -> Vec<usize> {
     };
     chosen.extend(weight.filter(|&at| !chosen.contains(&at) && is_number(at)));
     chosen
-}
-
-/// What takes chunks; `false` if nobody wants more.
-pub(super) trait Taker {
-    /// Takes the next.
-    fn take(&mut self, chunk: ParsedChunk) -> bool;
-    /// A chunk to be filled.
-    fn spare(&mut self) -> ParsedChunk;
-}
-
-/// Chunks of a sample.
-pub(super) const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
-
-/// Takes chunks until they have rows enough.
-pub(super) struct Sample {
-    pub(super) chunks: Vec<ParsedChunk>,
-    left: u64,
-}
-
-impl Sample {
-    /// A sample of about `rows`.
-    pub(super) fn of(rows: u64) -> Self {
-        Self { chunks: Vec::new(), left: rows }
-    }
-}
-
-impl Taker for Sample {
-    fn take(&mut self, chunk: ParsedChunk) -> bool {
-        self.left = self.left.saturating_sub(chunk.lines);
-        self.chunks.push(chunk);
-        self.left > 0
-    }
-
-    fn spare(&mut self) -> ParsedChunk {
-        ParsedChunk::default()
-    }
 }
 
 /// How a table is read.

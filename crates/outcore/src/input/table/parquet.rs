@@ -6,7 +6,8 @@
 
 use super::super::chunks::ParsedChunk;
 use super::super::fault::Origin;
-use super::{TableTask, Taker, caught, damaged};
+use super::super::taker::Taker;
+use super::{TableTask, caught, damaged};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Mode, StoredFile};
 use crate::units::format_bytes;
@@ -26,8 +27,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How a file begins and ends.
-pub(super) const MAGIC: &[u8] = b"PAR1";
 /// Rows decoded at a time.
 const BATCH_ROWS: usize = 8192;
 /// Chunks of a thread that wait for their turn.

@@ -1,0 +1,74 @@
+//! What reading tables and lists has in common: who takes the chunks, and how a table begins.
+//!
+//! Tables are known by their first bytes also where the engine was built without decoders for them.
+
+use super::chunks::ParsedChunk;
+
+/// How a Parquet file begins and ends.
+pub(super) const PARQUET_MAGIC: &[u8] = b"PAR1";
+/// How a file of Arrow IPC begins; two zeros follow.
+pub(super) const ARROW_MAGIC: &[u8] = b"ARROW1\0\0";
+/// How a message of Arrow IPC begins, and so a stream of them.
+pub(super) const ARROW_CONTINUATION: [u8; 4] = [0xFF; 4];
+
+/// Whether a file or a stream begins as Arrow IPC does.
+pub(super) fn is_arrow(head: &[u8]) -> bool {
+    head.starts_with(ARROW_MAGIC) || head.starts_with(&ARROW_CONTINUATION)
+}
+
+/// What a stream of the caller is called in messages.
+pub(super) const STREAM_NAME: &str = "the table";
+
+/// What there is for decoding.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// Most threads.
+    pub(super) workers: usize,
+    /// Memory for more than one of them.
+    pub(super) bytes: u64,
+}
+
+/// A place in a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cell {
+    /// From 1.
+    pub(super) row: u64,
+    /// 0 for the source, 1 for the target, 2 for the weight.
+    pub(super) part: usize,
+}
+
+/// What takes chunks; `false` if nobody wants more.
+pub(super) trait Taker {
+    /// Takes the next.
+    fn take(&mut self, chunk: ParsedChunk) -> bool;
+    /// A chunk to be filled.
+    fn spare(&mut self) -> ParsedChunk;
+}
+
+/// Chunks of a sample.
+pub(super) const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
+
+/// Takes chunks until they have rows enough.
+pub(super) struct Sample {
+    pub(super) chunks: Vec<ParsedChunk>,
+    left: u64,
+}
+
+impl Sample {
+    /// A sample of about `rows`.
+    pub(super) fn of(rows: u64) -> Self {
+        Self { chunks: Vec::new(), left: rows }
+    }
+}
+
+impl Taker for Sample {
+    fn take(&mut self, chunk: ParsedChunk) -> bool {
+        self.left = self.left.saturating_sub(chunk.lines);
+        self.chunks.push(chunk);
+        self.left > 0
+    }
+
+    fn spare(&mut self) -> ParsedChunk {
+        ParsedChunk::default()
+    }
+}
