@@ -71,12 +71,28 @@ impl<'g> BlockSource<'g> {
         wanted: impl Fn(&BlockEntry) -> bool,
         mut visit: impl FnMut(&Block) -> Result<()>,
     ) -> Result<()> {
+        // What is wanted now is read ahead; what comes to be wanted only later is read in its turn.
+        let entries = self.graph.blocks();
+        let planned =
+            order.clone().filter(|&index| !self.is_kept(index) && wanted(&entries[index]));
+        self.scan(planned.collect(), &mut { order }, &wanted, &mut visit)
+    }
+
+    fn is_kept(&self, index: usize) -> bool {
+        matches!(self.kept.get(index), Some(Some(_)))
+    }
+
+    /// Visits the blocks of `order`, of which those of `planned` are read ahead. Not generic: it is called a
+    /// few times for each block.
+    fn scan(
+        &mut self,
+        planned: Vec<usize>,
+        order: &mut dyn Iterator<Item = usize>,
+        wanted: &dyn Fn(&BlockEntry) -> bool,
+        visit: &mut dyn FnMut(&Block) -> Result<()>,
+    ) -> Result<()> {
         self.scans += 1;
         let entries = self.graph.blocks();
-        let is_kept = |index: usize| matches!(self.kept.get(index), Some(Some(_)));
-        // What is wanted now is read ahead; what comes to be wanted only later is read in its turn.
-        let planned: Vec<usize> =
-            order.clone().filter(|&index| !is_kept(index) && wanted(&entries[index])).collect();
         let mut ahead = planned.iter().copied().peekable();
         let mut scan = (!planned.is_empty()).then(|| self.graph.scan(planned.clone(), self.ahead));
         for index in order {

@@ -38,6 +38,15 @@ pub(crate) fn piece_nodes(nodes: usize, arcs: u64) -> usize {
     (nodes as u64 * PIECE_ARCS / (arcs + nodes as u64).max(1)).clamp(1, 4096) as usize
 }
 
+/// Calls `f` with the numbers `0..count` on the pool, in any order, and adds what it gives. Not generic: what
+/// the pool needs for a loop is large, and would be compiled anew for each.
+///
+/// # Errors
+/// One of those of `f`.
+fn for_numbers(count: usize, f: &(dyn Fn(usize) -> Result<u64> + Sync)) -> Result<u64> {
+    (0..count).into_par_iter().map(f).try_reduce(|| 0, |a, b| Ok(a + b))
+}
+
 /// Calls `f` with consecutive ranges of at most `piece` that make up `0..count`.
 ///
 /// # Errors
@@ -52,7 +61,7 @@ pub(crate) fn for_ranges(
     if pieces <= 1 || rayon::current_num_threads() == 1 {
         return (0..pieces).try_for_each(|i| f(range(i)));
     }
-    (0..pieces).into_par_iter().try_for_each(|i| f(range(i)))
+    for_numbers(pieces, &|i| f(range(i)).map(|()| 0)).map(drop)
 }
 
 /// Calls `f` with pieces of `nodes` and the same pieces of `values`, and adds what it counts.
@@ -69,11 +78,10 @@ pub(crate) fn for_pieces<T: Send>(
     if nodes.len() <= piece || rayon::current_num_threads() == 1 {
         return f(nodes, values);
     }
-    nodes
-        .par_chunks(piece)
-        .zip(values.par_chunks_mut(piece))
-        .map(|(nodes, values)| f(nodes, values))
-        .try_reduce(|| 0, |a, b| Ok(a + b))
+    let pieces = Pieces::of(values, piece);
+    for_numbers(pieces.count(), &|i| {
+        pieces.with(i, |values| f(&nodes[i * piece..i * piece + values.len()], values))
+    })
 }
 
 /// Calls `f` with chunks of at most `chunk` values and the position of the first.
@@ -88,5 +96,25 @@ pub(crate) fn for_chunks<T: Send>(
     if values.len() <= chunk || rayon::current_num_threads() == 1 {
         return f(0, values);
     }
-    values.par_chunks_mut(chunk).enumerate().try_for_each(|(i, values)| f(i * chunk, values))
+    let pieces = Pieces::of(values, chunk);
+    let each = |i: usize| pieces.with(i, |values| f(i * chunk, values)).map(|()| 0);
+    for_numbers(pieces.count(), &each).map(drop)
+}
+
+/// Pieces of a slice, each for one thread.
+struct Pieces<'a, T>(Vec<Mutex<&'a mut [T]>>);
+
+impl<'a, T> Pieces<'a, T> {
+    fn of(values: &'a mut [T], piece: usize) -> Self {
+        Self(values.chunks_mut(piece).map(Mutex::new).collect())
+    }
+
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn with<R>(&self, i: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
+        f(&mut self.0[i].lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }

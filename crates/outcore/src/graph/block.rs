@@ -197,10 +197,11 @@ impl Block {
     ) -> Result<()> {
         match &self.body {
             Body::Plain(plain) => self.plain_segments(plain, local, scratch, f),
-            Body::Hub(segments) => self.hub_segments(segments, scratch, f),
+            Body::Hub(segments) => self.hub_segments(segments, scratch, &mut { f }),
         }
     }
 
+    /// What is generic here is compiled for every loop of the engine, so decoding is not.
     #[inline]
     fn plain_segments(
         &self,
@@ -211,28 +212,40 @@ impl Block {
     ) -> Result<()> {
         let mut rest = plain.degrees[local] as usize;
         let (start, end) = (plain.offsets[local] as usize, plain.offsets[local + 1] as usize);
-        let node = self.entry.first_node + local as u32;
         let mut cursor = Cursor::new(&plain.bytes, start, end).ok_or_else(|| self.corrupt())?;
         while rest > 0 {
             let count = rest.min(self.shared.segment_arcs);
-            scratch.reserve(count);
-            let targets = &mut scratch.targets[..count];
-            let weights = &mut scratch.weights[..if self.is_weighted { count } else { 0 }];
-            cursor
-                .arcs(node, self.shared.node_count, &plain.codes, targets, weights)
-                .ok_or_else(|| self.corrupt())?;
-            match &self.shared.view {
-                None => f(targets, weights),
-                Some(view) => {
-                    let (targets, weights) = (&mut scratch.targets, &mut scratch.weights);
-                    let (count, weighted) =
-                        view.apply(node, count, self.is_weighted, targets, weights);
-                    f(&targets[..count], &weights[..weighted]);
-                }
-            }
+            let (arcs, weights) = self.plain_segment(plain, local, count, &mut cursor, scratch)?;
+            f(&scratch.targets[..arcs], &scratch.weights[..weights]);
             rest -= count;
         }
         if cursor.is_at_end() { Ok(()) } else { Err(self.corrupt()) }
+    }
+
+    /// Decodes the next `count` arcs of a node; gives how many arcs and weights there are of them to see.
+    fn plain_segment(
+        &self,
+        plain: &Plain,
+        local: usize,
+        count: usize,
+        cursor: &mut Cursor<'_>,
+        scratch: &mut ArcScratch,
+    ) -> Result<(usize, usize)> {
+        scratch.reserve(count);
+        let node = self.entry.first_node + local as u32;
+        let weighted = if self.is_weighted { count } else { 0 };
+        let targets = &mut scratch.targets[..count];
+        let weights = &mut scratch.weights[..weighted];
+        cursor
+            .arcs(node, self.shared.node_count, &plain.codes, targets, weights)
+            .ok_or_else(|| self.corrupt())?;
+        Ok(match &self.shared.view {
+            None => (count, weighted),
+            Some(view) => {
+                let (targets, weights) = (&mut scratch.targets, &mut scratch.weights);
+                view.apply(node, count, self.is_weighted, targets, weights)
+            }
+        })
     }
 
     #[cold]
@@ -240,7 +253,7 @@ impl Block {
         &self,
         segments: &[Segment],
         scratch: &mut ArcScratch,
-        mut f: impl FnMut(&[u32], &[u32]),
+        f: &mut dyn FnMut(&[u32], &[u32]),
     ) -> Result<()> {
         let ranges: Vec<_> =
             segments.iter().map(|segment| (segment.offset, segment.bytes as usize)).collect();
