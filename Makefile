@@ -42,7 +42,7 @@ docs: python ## Build the documentation site: docs/_build/index.html
 	$(VENV)/bin/python -m sphinx -q -E -a -W -n --keep-going docs docs/_build
 
 test-long: ## A fault, a crash and a flipped bit at every single place: minutes
-	$(CARGO) test --locked -p outcore --test faults -- --ignored --nocapture
+	$(CARGO) test --locked -p outcore --test it faults:: -- --ignored --nocapture
 
 bench: build ## Cluster 20 million made edges in 512 MiB
 	mkdir -p demo
