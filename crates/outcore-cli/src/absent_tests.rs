@@ -1,4 +1,4 @@
-//! What a command without features says where one would be needed: `make test-text` runs this.
+//! What a command without features says where one would be needed: `make test-rust` runs it.
 
 use crate::surface::call;
 use outcore::progress::Silent;

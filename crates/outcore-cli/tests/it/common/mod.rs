@@ -1,4 +1,6 @@
 //! What tests of the command on real files have in common.
+#![expect(clippy::disallowed_methods, reason = "a look from outside")]
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -3,11 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "a look from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-#[path = "remote/server.rs"]
 mod server;
 
-use common::{listed, outcore, run, stderr};
+use crate::common::{listed, outcore, run, stderr};
 use server::{Fault, Server};
 use std::io::Write;
 use std::path::Path;

@@ -1,9 +1,7 @@
 //! Promises of whole jobs, on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-
-use common::{MIB, files_of, options, storage_of};
+use crate::common::{MIB, files_of, options, storage_of};
 use outcore::cluster::ClusterOptions;
 use outcore::graph::{Duplicates, Graph};
 use outcore::io::sim::{Fault, Sim};

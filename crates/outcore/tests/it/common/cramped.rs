@@ -1,7 +1,7 @@
 //! Small jobs that go all the ways of large ones: several runs and merge passes, names and levels on
 //! disk, blocks read again by every scan.
 
-use super::common::{MIB, files_of, options, storage_of};
+use super::{MIB, files_of, options, storage_of};
 use flate2::{Compression, write::GzEncoder};
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
 use outcore::error::Result;

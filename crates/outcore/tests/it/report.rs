@@ -1,11 +1,8 @@
 //! What a report counts is what a naive count finds, for every limit of memory and number of threads.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-#[path = "common/warnings.rs"]
-mod warnings;
-
-use common::{MIB, files_of, options, storage_of};
+use crate::common::warnings::Warnings;
+use crate::common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
 use outcore::graph::{Bin, GraphSummary};
 use outcore::io::sim::Sim;
@@ -16,7 +13,6 @@ use outcore::weight::Weight;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use warnings::Warnings;
 
 const GRAPH: &str = "/out/graph";
 const OUTPUT: &str = "/out/communities.tsv";

@@ -1,11 +1,8 @@
 //! What edges weigh in the graph, and nodes without edges: whole jobs on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-#[path = "common/warnings.rs"]
-mod warnings;
-
-use common::{MIB, files_of, storage_of};
+use crate::common::warnings::Warnings;
+use crate::common::{MIB, files_of, storage_of};
 use outcore::cluster::ClusterOptions;
 use outcore::graph::{Duplicates, Graph};
 use outcore::input::WeightTransform;
@@ -18,13 +15,16 @@ use outcore::{ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use warnings::Warnings;
 
 const GRAPH: &str = "/out/graph";
 const OUTPUT: &str = "/out/communities.tsv";
 
 fn options() -> JobOptions {
-    JobOptions { duplicates: Duplicates::Max, keep_loops: false, ..common::options(2, 64 * MIB) }
+    JobOptions {
+        duplicates: Duplicates::Max,
+        keep_loops: false,
+        ..crate::common::options(2, 64 * MIB)
+    }
 }
 
 fn build(sim: &Sim, options: &JobOptions) -> Result<job::Report> {

@@ -3,11 +3,7 @@
 //! leaves nothing else.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
-mod common;
-#[path = "common/cramped.rs"]
-mod cramped;
-
-use cramped::{CASES, Case, Contents, GRAPH, made};
+use crate::common::cramped::{CASES, Case, Contents, GRAPH, made};
 use outcore::io::sim::{Fault, Sim};
 use outcore::{Error, ErrorKind};
 use std::io::ErrorKind as IoErrorKind;

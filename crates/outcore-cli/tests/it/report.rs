@@ -2,9 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "a look from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-
-use common::{listed, run, stderr};
+use crate::common::{listed, run, stderr};
 use std::fmt::Write;
 use std::path::Path;
 use tempfile::TempDir;

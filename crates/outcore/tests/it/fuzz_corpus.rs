@@ -4,19 +4,19 @@
 #![expect(clippy::disallowed_methods, reason = "a look from outside")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
-#[path = "../../../fuzz/checks/compressed.rs"]
+#[path = "../../../../fuzz/checks/compressed.rs"]
 mod compressed;
-#[path = "../../../fuzz/checks/graph.rs"]
+#[path = "../../../../fuzz/checks/graph.rs"]
 mod graph;
-#[path = "../../../fuzz/checks/input.rs"]
+#[path = "../../../../fuzz/checks/input.rs"]
 mod input;
-#[path = "../../../fuzz/checks/manifest.rs"]
+#[path = "../../../../fuzz/checks/manifest.rs"]
 mod manifest;
-#[path = "../../../fuzz/checks/profile.rs"]
+#[path = "../../../../fuzz/checks/profile.rs"]
 mod profile;
-#[path = "../../../fuzz/checks/table.rs"]
+#[path = "../../../../fuzz/checks/table.rs"]
 mod table;
-#[path = "../../../fuzz/checks/text.rs"]
+#[path = "../../../../fuzz/checks/text.rs"]
 mod text;
 
 use std::path::Path;

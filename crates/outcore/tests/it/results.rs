@@ -1,13 +1,9 @@
 //! Promises about results: presented and scored on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-#[path = "common/stop.rs"]
-mod stop;
-#[path = "common/warnings.rs"]
-mod warnings;
-
-use common::{MIB, files_of, options, storage_of};
+use crate::common::stop::StopAt;
+use crate::common::warnings::Warnings;
+use crate::common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
@@ -18,8 +14,6 @@ use outcore::{ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
-use stop::StopAt;
-use warnings::Warnings;
 
 const OUTPUT: &str = "/out/communities.tsv";
 const EARLIER: &str = "/in/earlier.tsv";

@@ -1,9 +1,7 @@
 //! Adjacency lists are read as the same edges in lines are; lists that contradict themselves are errors.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-
-use common::{MIB, files_of, options, storage_of};
+use crate::common::{MIB, files_of, options, storage_of};
 use outcore::input::{Column, Delimiter, EdgeFormat, Header, InputOptions, WeightTransform};
 use outcore::io::sim::Sim;
 use outcore::job;

@@ -4,9 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "a look from outside")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
-mod common;
-
-use common::{listed, outcore, run, stderr};
+use crate::common::{listed, outcore, run, stderr};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,13 +1,9 @@
 //! What a job that ended early leaves, and what the next one makes of it, on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-#[path = "common/stop.rs"]
-mod stop;
-#[path = "common/warnings.rs"]
-mod warnings;
-
-use common::{MIB, files_of, options, storage_of};
+use crate::common::stop::StopAt;
+use crate::common::warnings::Warnings;
+use crate::common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::io::sim::{Fault, Sim};
 use outcore::io::{Cramped, Files, Storage};
@@ -19,8 +15,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use stop::StopAt;
-use warnings::Warnings;
 
 const INPUT: &str = "/in/edges.tsv";
 const OUTPUT: &str = "/out/communities.tsv";

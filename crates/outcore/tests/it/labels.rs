@@ -1,9 +1,7 @@
 //! Promises of whole jobs with more options of label propagation, and of components.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-
-use common::{MIB, files_of, storage_of};
+use crate::common::{MIB, files_of, storage_of};
 use outcore::cluster::{ClusterOptions, Consensus, Method, PropagationOptions, Visits};
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, Report, Source};
@@ -32,7 +30,7 @@ fn storage() -> Sim {
 }
 
 fn cluster_edges(sim: &Sim, options: &ClusterOptions, output: &str) -> Result<Report> {
-    let source = Source::Edges(Box::new(common::options(2, 128 * MIB)));
+    let source = Source::Edges(Box::new(crate::common::options(2, 128 * MIB)));
     job::cluster(&files_of(sim), &source, options, Path::new(output), &Silent)
 }
 
@@ -45,7 +43,7 @@ fn cluster_graph(
     let files = files_of(sim);
     let graph = Path::new("/out/graph");
     if files.entry(graph).is_err() {
-        job::build(&files, &common::options(2, 128 * MIB), graph, &Silent)?;
+        job::build(&files, &crate::common::options(2, 128 * MIB), graph, &Silent)?;
     }
     let limits = Limits { memory_bytes: 64 * MIB, threads };
     let (path, work_dir) = (graph.to_path_buf(), PathBuf::from("/disk"));

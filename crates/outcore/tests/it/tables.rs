@@ -1,12 +1,9 @@
 //! Tables are read as text is: the same graph, the same bad rows, whatever holds them.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-#[path = "common/tables.rs"]
-mod tables;
-
+use crate::common::tables::{Names, Row, arrow, parquet, table, text};
+use crate::common::{MIB, files_of, options, storage_of};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use common::{MIB, files_of, options, storage_of};
 use outcore::cluster::ClusterOptions;
 use outcore::input::{Column, InputOptions, OnBadLine, TableStream};
 use outcore::io::sim::Sim;
@@ -16,7 +13,6 @@ use outcore::progress::Silent;
 use outcore::{Error, ErrorKind, Result};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
-use tables::{Names, Row, arrow, parquet, table, text};
 
 const GRAPH: &str = "/out/graph";
 

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+use crate::common::{listed, outcore, run, stderr};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,27 +12,6 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-
-fn outcore(directory: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_outcore"));
-    command.current_dir(directory).args(args).stdin(Stdio::null());
-    command
-}
-
-fn run(directory: &Path, args: &[&str]) -> Output {
-    outcore(directory, args).output().unwrap()
-}
-
-fn listed(directory: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 /// Bad input of every kind, in a directory of its own.
 fn bad_inputs() -> TempDir {

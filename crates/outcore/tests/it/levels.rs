@@ -1,11 +1,8 @@
 //! Promises about the levels below communities, of whole jobs on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-#[path = "common/stop.rs"]
-mod stop;
-
-use common::{MIB, files_of, options, storage_of};
+use crate::common::stop::StopAt;
+use crate::common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, Source};
@@ -15,7 +12,6 @@ use outcore::{ErrorKind, Result};
 use std::collections::HashMap;
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
-use stop::StopAt;
 
 const OUTPUT: &str = "/out/communities.tsv";
 const EARLIER: &str = "/in/earlier.tsv";

@@ -4,9 +4,7 @@
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-
-use common::{listed, outcore, run, stderr};
+use crate::common::{listed, outcore, run, stderr};
 use std::io::{Read, Write};
 use std::os::unix::fs::{chown, symlink};
 use std::os::unix::net::UnixListener;

@@ -2,13 +2,9 @@
 //! everything is kept after every batch.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-#[path = "common/tables.rs"]
-#[expect(dead_code, reason = "one kind of table is enough here")]
-mod tables;
-
+use crate::common::tables::{self, Names, Row};
+use crate::common::{MIB, files_of, options, storage_of};
 use arrow_array::RecordBatch;
-use common::{MIB, files_of, options, storage_of};
 use flate2::{Compression, write::GzEncoder};
 use outcore::input::OnBadLine;
 use outcore::io::sim::Sim;
@@ -21,7 +17,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
-use tables::{Names, Row};
 
 const REJECTS: &str = "/out/rejects.tsv";
 const GRAPH: &str = "/out/graph";

@@ -1,5 +1,10 @@
 //! What tests of whole jobs have in common: a simulated storage with edges, and plain options.
 
+pub(crate) mod cramped;
+pub(crate) mod stop;
+pub(crate) mod tables;
+pub(crate) mod warnings;
+
 use outcore::input::InputOptions;
 use outcore::io::Files;
 use outcore::io::sim::Sim;

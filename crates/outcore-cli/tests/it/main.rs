@@ -1,0 +1,9 @@
+//! Tests of the command from outside, in one program.
+
+mod cli;
+mod common;
+mod faults;
+mod hostile;
+mod promises;
+mod remote;
+mod report;

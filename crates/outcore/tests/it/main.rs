@@ -1,0 +1,15 @@
+//! Tests of the engine from outside, in one program: whole jobs, nearly all on the simulated storage.
+
+mod common;
+mod faults;
+mod fuzz_corpus;
+mod halfway;
+mod job;
+mod labels;
+mod levels;
+mod lists;
+mod report;
+mod results;
+mod resume;
+mod tables;
+mod weights;
