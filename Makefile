@@ -4,6 +4,7 @@ OUTCORE = $(or $(CARGO_TARGET_DIR),target)/release/outcore
 CARGO = cargo
 VENV = .venv
 
+.PHONY: dist test-dist container publish-crates publish-python publish-files
 .PHONY: help setup demo check test test-rust test-python test-long python docs bench ci build clean
 
 help: ## List the targets
@@ -55,6 +56,18 @@ ci: ## What the continuous integration runs
 build:
 	$(CARGO) build --release --locked --package outcore-cli
 
+dist: ## Everything that is published, in dist/: commands, wheel, crates, sums
+	packaging/dist.sh
+
+test-dist: ## The same from a clean clone, each installed in an empty place and tried
+	packaging/test-dist.sh
+
+container: ## Images of the command that `make dist` made, with podman, buildah or docker
+	packaging/container.sh
+
+publish-crates publish-python publish-files: publish-%:
+	packaging/publish.sh $*
+
 clean: ## Remove everything built
 	$(CARGO) clean
-	rm -rf demo docs/_build $(VENV) python/outcore/*.so
+	rm -rf demo dist docs/_build $(VENV) python/outcore/*.so
