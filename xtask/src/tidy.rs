@@ -23,7 +23,7 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
                     imports(&shown, inside, &text, &layers, &mut found);
                 }
             }
-            Some("md") => links(&shown, &path, &text, &mut found),
+            Some("md") => links(root, &shown, &path, &text, &mut found),
             _ => {}
         }
     }
@@ -147,16 +147,29 @@ fn promises(shown: &str, text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Links between pages lead somewhere.
-fn links(shown: &str, path: &Path, text: &str, found: &mut Vec<String>) {
+/// How a page that is read elsewhere, as that of a package, names a file or a directory of this repository.
+const HOSTED: [&str; 2] = [
+    "https://github.com/outcore/outcore/blob/main/",
+    "https://github.com/outcore/outcore/tree/main/",
+];
+
+/// Links between pages lead somewhere, and out of the pages of packages they are whole addresses.
+fn links(root: &Path, shown: &str, path: &Path, text: &str, found: &mut Vec<String>) {
+    let is_packaged = path.file_name().is_some_and(|name| name == "README.md")
+        && (path.parent() == Some(root) || path.starts_with(root.join("crates")));
     for (index, line) in text.lines().enumerate() {
         for (at, _) in line.match_indices("](") {
             let rest = &line[at + 2..];
             let target = rest.split([')', '#', ' ']).next().unwrap_or_default();
+            let hosted = HOSTED.iter().find_map(|start| target.strip_prefix(start));
             let is_file = !target.is_empty() && !target.contains("://");
             let directory = path.parent().unwrap_or(Path::new("."));
-            if is_file && !directory.join(target).exists() {
+            let place = hosted.map_or_else(|| directory.join(target), |target| root.join(target));
+            if (is_file || hosted.is_some()) && !place.exists() {
                 found.push(format!("{shown}:{}: `{target}` does not exist", index + 1));
+            }
+            if is_file && is_packaged {
+                found.push(format!("{shown}:{}: `{target}` leads nowhere in a package", index + 1));
             }
         }
     }
@@ -224,5 +237,20 @@ mod tests {
         let said = concat!("// TO", "DO: read Parquet as well");
         assert_eq!(checked("job.rs", said), [""; 0]);
         assert_eq!(checked("job.rs", &"\n".repeat(FILE_LINES_MAX + 1)).len(), 1);
+    }
+
+    #[test]
+    fn links_lead_somewhere_also_from_the_pages_of_packages() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let checked = |page: &str, link: &str| {
+            let mut found = Vec::new();
+            links(root, page, &root.join(page), &format!("[a]({link})"), &mut found);
+            found.len()
+        };
+        assert_eq!(checked("docs/index.md", "start.md"), 0);
+        assert_eq!(checked("docs/index.md", "nowhere.md"), 1);
+        assert_eq!(checked("README.md", "docs/index.md"), 1);
+        assert_eq!(checked("README.md", &format!("{}docs/index.md#x", HOSTED[0])), 0);
+        assert_eq!(checked("README.md", &format!("{}docs/nowhere.md", HOSTED[0])), 1);
     }
 }

@@ -59,9 +59,8 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page
-    #[command(hide = true)]
-    Man,
+    /// Print manual pages
+    Man(crate::man::Pages),
 }
 
 #[derive(Debug, Args)]

@@ -17,6 +17,7 @@ mod lab;
 #[path = "no_lab.rs"]
 mod lab;
 mod labels;
+mod man;
 mod memory;
 #[cfg(feature = "lab")]
 mod page;
@@ -138,12 +139,8 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &signals::Signals) 
             clap_complete::generate(*shell, &mut Cli::command(), "outcore", &mut script);
             print(&script)
         }
-        Command::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command())
-                .render(&mut page)
-                .map_err(|e| Error::io("write", Path::new("-"), e))?;
-            print(&page)
+        Command::Man(arguments) => {
+            man::pages(&files, arguments)?.map_or(Ok(()), |page| print(&page))
         }
     }
 }

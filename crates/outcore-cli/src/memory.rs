@@ -59,14 +59,29 @@ impl Memory {
             Self::Share(share) => {
                 let mut system = sysinfo::System::new();
                 system.refresh_memory();
-                let mut free = system.available_memory();
-                if let Some(limits) = system.cgroup_limits() {
-                    free = free.min(limits.free_memory);
-                }
+                let free = if system.total_memory() == 0 {
+                    free_of_kernel()
+                } else {
+                    let group = system.cgroup_limits().map_or(u64::MAX, |group| group.free_memory);
+                    system.available_memory().min(group)
+                };
                 (free as f64 * share) as u64
             }
         }
     }
+}
+
+/// What the system call says where there is no `/proc`, as in a bare container: without the memory that
+/// caches could give back.
+#[cfg(target_os = "linux")]
+fn free_of_kernel() -> u64 {
+    let told = rustix::system::sysinfo();
+    (told.freeram as u64).saturating_mul(told.mem_unit.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn free_of_kernel() -> u64 {
+    0
 }
 
 #[cfg(test)]
@@ -83,5 +98,11 @@ mod tests {
         }
         assert_eq!(Memory::default().to_string().parse(), Ok(Memory::default()));
         assert!(Memory::default().bytes() > 1 << 20);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_kernel_says_what_is_free() {
+        assert!(free_of_kernel() > 1 << 20);
     }
 }

@@ -149,7 +149,7 @@ fn of_disk(command: &Command) -> Vec<(&'static str, &Path)> {
             ]),
             GenerateModel::Rmat(rmat) => found.push(("`--output`", Some(&rmat.format.output))),
         },
-        Command::Lab(_) | Command::Completions { .. } | Command::Man => {}
+        Command::Lab(_) | Command::Completions { .. } | Command::Man(_) => {}
     }
     if let Some(Resources { work_dir, profile, .. }) = resources {
         found.extend([("`--work-dir`", work_dir.as_ref()), ("`--profile`", profile.as_ref())]);

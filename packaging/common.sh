@@ -1,0 +1,25 @@
+# Sourced by the scripts here: where things are, and what they are called.
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+target=${CARGO_TARGET_DIR:-$PWD/target}
+dist=${DIST:-$PWD/dist}
+profile=${PROFILE:-dist}
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+name=outcore-$version-x86_64-linux
+tools=$target/packaging-tools/bin
+# The time of everything made is that of the commit.
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export PYTHONDONTWRITEBYTECODE=1 LC_ALL=C
+
+say() { printf '\n== %s\n' "$*"; }
+
+# The pinned tools, in a virtual environment.
+install_tools() {
+  local stamp=$target/packaging-tools/installed
+  cmp -s packaging/requirements.txt "$stamp" && return
+  python3 -m venv --clear "$target/packaging-tools"
+  "$tools/python" -m pip install --quiet --disable-pip-version-check -r packaging/requirements.txt
+  cp packaging/requirements.txt "$stamp"
+}
+
+# The bytes of a file, in MiB with two digits.
+mebibytes() { awk -v bytes="$(stat -c %s "$1")" 'BEGIN { printf "%.2f", bytes / 1048576 }'; }

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Makes what is published, in dist/: `packaging/dist.sh [STEP...]`, or all steps in turn.
+#
+#   PROFILE         the profile of Cargo [dist]; `release` compiles in a fraction of the time
+#   STATIC_TARGET   x86_64-unknown-linux-musl or -gnu, for the command without libraries [musl where rustup has it and
+#                   there is a C compiler for it]
+#   COMPATIBILITY   the oldest Linux of the wheel [manylinux_2_28]
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+static_target() {
+  if [[ -n ${STATIC_TARGET:-} ]]; then
+    echo "$STATIC_TARGET"
+  elif command -v musl-gcc >/dev/null && [[ -d $(rustc --print sysroot)/lib/rustlib/x86_64-unknown-linux-musl/lib ]]; then
+    echo x86_64-unknown-linux-musl
+  else
+    echo x86_64-unknown-linux-gnu
+  fi
+}
+
+# What every build here is told: no home directory in what is shipped. Paths of this repository are relative already.
+flags() { printf '%s' "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"; }
+
+# Builds the command without libraries; prints where it is. Arguments are those of `cargo build`.
+static_command() {
+  local triple
+  triple=$(static_target)
+  RUSTFLAGS="$(flags) -C target-feature=+crt-static" cargo build --locked --profile "$profile" --target "$triple" \
+    --package outcore-cli --target-dir "$target/packaging" "$@" >&2
+  echo "$target/packaging/$triple/$profile/outcore"
+}
+
+# A directory as an archive that depends on nothing but its content.
+pack() { # DIRECTORY ARCHIVE
+  tar --create --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+    --mode='u=rwX,go=rX' --directory "$(dirname "$1")" "$(basename "$1")" | gzip -9n >"$2"
+}
+
+step_archive() {
+  say "$name.tar.gz: the command without libraries ($(static_target)), its pages and completions"
+  local built stage=$target/packaging/stage/$name debug=$target/packaging/stage/$name.debug shell
+  built=$(static_command --all-features)
+  rm -rf "$stage" "$debug"
+  mkdir -p "$stage/completions" "$debug"
+  objcopy --only-keep-debug "$built" "$debug/outcore.debug"
+  objcopy --strip-all --remove-section=.comment "$built" "$stage/outcore"
+  (cd "$debug" && objcopy --add-gnu-debuglink=outcore.debug "$stage/outcore")
+  "$stage/outcore" man --dir "$stage/man/man1"
+  for shell in bash zsh fish powershell elvish; do
+    "$stage/outcore" completions "$shell" >"$stage/completions/outcore.$shell"
+  done
+  cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$stage"
+  pack "$stage" "$dist/$name.tar.gz"
+  pack "$debug" "$dist/$name.debug.tar.gz"
+}
+
+step_wheel() {
+  say 'wheel'
+  RUSTFLAGS=$(flags) PATH=$tools:$PATH "$tools/maturin" build --locked --profile "$profile" --zig \
+    --features remote --compatibility "${COMPATIBILITY:-manylinux_2_28}" \
+    --target-dir "$target/packaging" --out "$dist"
+}
+
+step_sdist() {
+  say 'source distribution'
+  "$tools/maturin" sdist --out "$dist"
+  "$tools/twine" check --strict "$dist"/*.whl "$dist"/outcore-"$version".tar.gz
+}
+
+step_crates() {
+  say 'crates'
+  local changed=() crate
+  [[ -z $(git status --porcelain) ]] || { echo 'note: there are changes that are not committed'; changed=(--allow-dirty); }
+  cargo package --workspace --exclude xtask --exclude outcore-py --no-verify --locked "${changed[@]}" \
+    --target-dir "$target/packaging"
+  for crate in outcore outcore-lab outcore-remote outcore-cli; do
+    cp "$target/packaging/package/$crate-$version.crate" "$dist"
+  done
+}
+
+step_sbom() {
+  say 'bill of materials'
+  "$tools/python" packaging/sbom.py "$dist/outcore-$version.cdx.json"
+}
+
+step_sums() {
+  say 'SHA256SUMS'
+  local sums
+  rm -f "$dist/SHA256SUMS"
+  sums=$(cd "$dist" && sha256sum -- *)
+  echo "$sums" | tee "$dist/SHA256SUMS"
+}
+
+# The command that reads text alone, without servers, tables and the laboratory; prints where it is.
+step_least() { static_command --no-default-features; }
+
+install_tools >&2
+mkdir -p "$dist"
+if (($# == 0)); then
+  rm -rf "${dist:?}"/*
+  set -- archive wheel sdist crates sbom sums
+fi
+for step in "$@"; do
+  "step_$step"
+done

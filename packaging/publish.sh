@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Publishes what `make dist` made: `packaging/publish.sh crates|python|files`. Only for the workflow of releases.
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+(cd "$dist" && sha256sum --quiet --check SHA256SUMS)
+case ${1:-} in
+crates) # In the order in which they need each other, which Cargo knows; the packages are those of `dist`, from the same sources.
+  cargo publish --workspace --exclude xtask --exclude outcore-py --locked ;;
+python)
+  install_tools
+  "$tools/twine" upload --non-interactive "$dist"/*.whl "$dist/outcore-$version.tar.gz" ;;
+files)
+  gh release create "v$version" --verify-tag --title "outcore $version" --notes-file CHANGELOG.md "$dist"/* ;;
+*)
+  echo 'Usage: packaging/publish.sh crates|python|files' >&2
+  exit 2 ;;
+esac

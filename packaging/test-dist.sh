@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# Makes everything that is published from a clean clone of HEAD, installs each of it in an empty place, and proves it.
+# The variables are those of dist.sh, and
+#
+#   PYTHONS   the interpreters in which the wheel is tested [3.10 and the newest, as found]
+#   TMPDIR    where all this happens
+#
+# What cannot be checked here is said in lines that begin with `NOT CHECKED`.
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+repository=$PWD
+GRAPH=tests/graphs/string-yeast-physical.txt.gz
+COMMAND_MIB=18 WHEEL_MIB=8 LEAST_MIB=5
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/outcore-dist.XXXXXX")
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+unchecked=0
+passed=0
+
+ok() { passed=$((passed + 1)); echo "ok: $*"; }
+failed() { echo "FAILED: $*" >&2; exit 1; }
+not_checked() { unchecked=$((unchecked + 1)); echo "NOT CHECKED: $*"; }
+at_most() { # MIB FILE WHAT
+  (($(stat -c %s "$2") <= $1 * 1048576)) || failed "$3: $(mebibytes "$2") MiB, at most $1"
+  ok "$3: $(mebibytes "$2") MiB, at most $1"
+}
+
+# Runs a command with nothing but a directory below it.
+in_empty_root() {
+  if ((EUID == 0)); then chroot "$@"; else unshare --user --map-root-user chroot "$@"; fi
+}
+
+test_sums() {
+  say 'checksums'
+  (cd "$dist" && sha256sum --quiet --check SHA256SUMS)
+  [[ $(ls "$dist" | wc -l) == $(($(wc -l <"$dist/SHA256SUMS") + 1)) ]] || failed 'SHA256SUMS lacks a file'
+  ok 'every file has its checksum'
+}
+
+test_archive() {
+  say 'archive'
+  local root=$work/root stage=$work/$name page shell
+  tar -xzf "$dist/$name.tar.gz" -C "$work"
+  tar -xzf "$dist/$name.debug.tar.gz" -C "$work"
+  at_most $COMMAND_MIB "$stage/outcore" 'command with all features'
+  if readelf -lW "$stage/outcore" | grep -q INTERP; then failed 'the command wants a loader'; fi
+  ! readelf -SW "$stage/outcore" | grep -Eq '\.(symtab|debug_)' || failed 'the command is not stripped'
+  ok 'the command is static and stripped'
+  if [[ $profile == dist ]]; then
+    readelf -SW "$work/$name.debug/outcore.debug" | grep -q '\.debug_line' || failed 'no lines in the debug file'
+    ok 'the debug file has lines'
+  else
+    not_checked "lines of the debug file: the profile \`$profile\` has none"
+  fi
+
+  cargo build --locked --release --package outcore-cli --all-features
+  local ordinary=$target/release/outcore
+  "$ordinary" cluster "$GRAPH" --duplicates max -o "$work/expected.tsv" --quiet
+  mkdir -p "$root/out"
+  cp "$stage/outcore" "$GRAPH" "$root"
+  in_empty_root "$root" /outcore cluster "/$(basename "$GRAPH")" --duplicates max -o /out/found.tsv
+  cmp "$work/expected.tsv" "$root/out/found.tsv" || failed 'other communities in an empty root'
+  [[ $(ls -A "$root/out") == found.tsv && ! -e $root/tmp && ! -e $root/proc ]] || failed 'more than the result is left'
+  ok 'an empty root, without /proc and /tmp: the bytes of the ordinary build'
+
+  for page in outcore outcore-cluster outcore-lab-tune; do
+    [[ -s $stage/man/man1/$page.1 ]] || failed "no page $page"
+  done
+  if command -v groff >/dev/null; then
+    for page in "$stage"/man/man1/*.1; do
+      [[ -z $(groff -man -ww -z -Tutf8 "$page" 2>&1) ]] || failed "$page: $(groff -man -ww -z -Tutf8 "$page" 2>&1)"
+    done
+    ok "$(ls "$stage/man/man1" | wc -l) manual pages without a warning of groff"
+  else
+    not_checked 'manual pages: no groff'
+  fi
+
+  bash -c 'set -e; source "$1/completions/outcore.bash"; complete -p outcore; COMP_WORDS=(outcore clu); COMP_CWORD=1
+    _outcore outcore clu outcore; [[ ${COMPREPLY[*]} == cluster ]]' - "$stage" || failed 'completions in bash'
+  ok 'bash completes `outcore clu`'
+  for shell in zsh fish; do
+    if ! command -v $shell >/dev/null; then
+      not_checked "completions in $shell, which is not here"
+    else
+      $shell -n "$stage/completions/outcore.$shell" && ok "$shell reads its completions"
+    fi
+  done
+
+  cp "$dist/$name.tar.gz" "$work/first.tar.gz"
+  DIST=$dist packaging/dist.sh archive >/dev/null
+  cmp "$work/first.tar.gz" "$dist/$name.tar.gz" || failed 'the archive is another when it is packed again'
+  ok 'packed again, the archive has the same bytes'
+}
+
+test_least() {
+  say 'the command that reads text alone'
+  if ! grep -q '^default = ' crates/outcore-cli/Cargo.toml; then
+    not_checked 'the text-only command: outcore-cli has no features to leave out'
+    return
+  fi
+  local built
+  built=$(packaging/dist.sh least | tail -n 1)
+  objcopy --strip-all "$built" "$work/least"
+  at_most $LEAST_MIB "$work/least" 'text-only command'
+  "$work/least" cluster "$GRAPH" --duplicates max -o "$work/least.tsv" --quiet
+  cmp "$work/expected.tsv" "$work/least.tsv" || failed 'other communities from the text-only command'
+  ok 'text-only command: the same communities'
+}
+
+# The oldest Python that is promised, and the newest that is here.
+pythons() {
+  if [[ -n ${PYTHONS:-} ]]; then
+    echo "$PYTHONS"
+    return
+  fi
+  local found
+  found=$(ls -d /usr/bin/python3.[0-9]* /usr/local/bin/python3.[0-9]* "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3.[0-9]* \
+    2>/dev/null | grep -E '/python3\.[0-9]+$' | sort -t. -k 2 | awk -F/ '{ split($NF, at, "."); print at[2], $0 }' | sort -n)
+  { grep '^10 ' <<<"$found" | head -n 1; tail -n 1 <<<"$found"; } | cut -d' ' -f2 | uniq
+}
+
+test_wheel() {
+  say 'wheel'
+  local wheel python venv tested=0
+  wheel=$(ls "$dist"/*.whl)
+  at_most $WHEEL_MIB "$wheel" "$(basename "$wheel")"
+  for python in $(pythons); do
+    venv=$work/$(basename "$python")
+    "$python" -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check "$wheel"
+    "$venv/bin/outcore" cluster "$GRAPH" --duplicates max -o "$work/wheel.tsv" --quiet
+    cmp "$work/expected.tsv" "$work/wheel.tsv" || failed "other communities from the wheel in $python"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check "$wheel[test]"
+    # Without those of Spark, which `make test` runs and which need Java; the site is built there, too.
+    "$venv/bin/python" -m pytest -p no:cacheprovider --ignore-glob '*test_spark*' --deselect tests/python/test_docs.py \
+      || failed "tests in $python"
+    ok "$("$venv/bin/python" --version): installed alone, the same communities, and the tests"
+    tested=$((tested + 1))
+  done
+  ((tested)) || not_checked 'the wheel: no Python 3.10 or later'
+}
+
+test_sdist() {
+  say 'source distribution'
+  local venv=$work/sdist
+  python3 -m venv "$venv"
+  (cd "$work" && env -u RUSTFLAGS CARGO_TARGET_DIR="$target/sdist" \
+    "$venv/bin/pip" install --quiet --disable-pip-version-check "$dist/outcore-$version.tar.gz")
+  "$venv/bin/outcore" cluster "$GRAPH" --duplicates max -o "$work/sdist.tsv" --quiet
+  cmp "$work/expected.tsv" "$work/sdist.tsv" || failed 'other communities from the source distribution'
+  for file in Cargo.lock LICENSE-MIT LICENSE-APACHE README.md; do
+    tar -tzf "$dist/outcore-$version.tar.gz" "outcore-$version/$file" >/dev/null || failed "no $file"
+  done
+  ok 'the source distribution is built in a bare environment'
+}
+
+test_crates() {
+  say 'crates'
+  # Each is compiled from its package, with the packages of the others.
+  cargo package --workspace --exclude xtask --exclude outcore-py --locked
+  for crate in outcore outcore-lab outcore-remote outcore-cli; do
+    for file in README.md LICENSE-MIT LICENSE-APACHE; do
+      tar -tzf "$dist/$crate-$version.crate" "$crate-$version/$file" >/dev/null || failed "$crate: no $file"
+    done
+  done
+  ok 'crates are compiled from their packages'
+}
+
+test_sbom() {
+  say 'bill of materials'
+  "$tools/python" packaging/sbom.py --check "$dist/outcore-$version.cdx.json"
+  ok 'the bill of materials is valid'
+}
+
+test_recipes() {
+  say 'workflows and recipes'
+  "$tools/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
+  "$tools/python" -c 'import sys, ruamel.yaml as yaml; assert yaml.YAML(typ="safe").load(open(sys.argv[1]))["about"]["license"]' \
+    packaging/conda/recipe.yaml
+  ok 'workflows are valid, the recipe of conda is YAML'
+  not_checked 'the recipe of conda by building it: there is no conda'
+}
+
+test_container() {
+  say 'container'
+  local told
+  told=$(DIST=$dist STORAGE=$work/containers packaging/container.sh)
+  echo "$told"
+  while read -r line; do not_checked "$line"; done < <(sed -n 's/^NOT BUILT: //p' <<<"$told")
+  ok 'the Containerfile has no faults, and what can be built here is built'
+}
+
+git clone --quiet --no-hardlinks "$repository" "$work/clone"
+git -C "$work/clone" checkout --quiet --detach "$(git rev-parse HEAD)"
+cd "$work/clone"
+# What was compiled before is used only where the caller says so, by CARGO_TARGET_DIR.
+target=${CARGO_TARGET_DIR:-$work/clone/target}
+dist=$work/clone/dist
+tools=$target/packaging-tools/bin
+make dist
+for step in ${*:-sums archive least wheel sdist crates sbom recipes container}; do
+  "test_$step"
+done
+say 'what was made'
+ls -l "$dist" | awk 'NR > 1 { printf "%12d  %s\n", $5, $NF }'
+echo "test-dist: $passed checks passed, $unchecked not made here"

@@ -1,0 +1,55 @@
+"""What publishes this package calls what exists: workflows call targets of the Makefile, recipes name this version."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+VERSION = re.search(r'^version = "(.+)"$', (ROOT / "Cargo.toml").read_text(), flags=re.M)
+
+
+def targets() -> set[str]:
+    """Give the targets of the Makefile that anyone may call."""
+    text = (ROOT / "Makefile").read_text()
+    return {name for line in re.findall(r"^\.PHONY: (.+)$", text, flags=re.M) for name in line.split()}
+
+
+def steps(text: str) -> list[str]:
+    """Give the commands of a workflow; one of several lines starts with a bar."""
+    return re.findall(r"^\s*(?:- )?run:\s*(.*)$", text, flags=re.M)
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_run_nothing_but_targets_of_the_makefile(workflow: Path) -> None:
+    found = steps(workflow.read_text())
+    assert found
+    for step in found:
+        assert step.startswith("make ") and set(step.split()[1:]) <= targets(), f"{workflow.name}: `{step}`"
+
+
+def test_other_steps_are_seen() -> None:
+    text = "steps:\n  - run: make test\n  - name: x\n    run: cargo test\n  - run: |\n      make dist\n"
+    assert steps(text) == ["make test", "cargo test", "|"]
+    assert len(WORKFLOWS) == 2
+
+
+def test_targets_can_be_made() -> None:
+    for target in sorted(targets()):
+        done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, f"make {target}: {done.stderr}"
+
+
+def test_recipes_have_this_version() -> None:
+    assert VERSION
+    assert f'version: "{VERSION[1]}"\n' in (ROOT / "packaging/conda/recipe.yaml").read_text()
+
+
+def test_scripts_are_bash_and_can_be_run() -> None:
+    for script in (ROOT / "packaging").glob("*.sh"):
+        subprocess.run(["bash", "-n", script], check=True)
+        assert script.name == "common.sh" or script.stat().st_mode & 0o111
