@@ -76,7 +76,8 @@ impl Memory {
 #[cfg(target_os = "linux")]
 fn free_of_kernel() -> u64 {
     let told = rustix::system::sysinfo();
-    (told.freeram as u64).saturating_mul(told.mem_unit.into())
+    let bytes = u128::from(told.freeram) * u128::from(told.mem_unit);
+    u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
 #[cfg(not(target_os = "linux"))]
