@@ -195,8 +195,9 @@ pub fn on_one_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result
     static POOL: LazyLock<Option<rayon::ThreadPool>> =
         LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().ok());
     match &*POOL {
-        Some(pool) => pool.install(work),
-        None => work(),
+        // Whoever is on it already has no thread to wait for.
+        Some(pool) if pool.current_thread_index().is_none() => pool.install(work),
+        _ => work(),
     }
 }
 

@@ -74,6 +74,11 @@ impl Divided {
     /// Sweeps until at most `enough` nodes move: the labels of each part and around it, the nodes moved in each
     /// sweep, and the most rounds of a sweep.
     fn propagate(&self, seed: u64, enough: f64, most: u32) -> (Vec<Labeled>, Vec<u64>, usize) {
+        // On the thread of all parts, so that they do not wait for it one by one.
+        on_one_thread(|| Ok(self.propagate_here(seed, enough, most))).unwrap()
+    }
+
+    fn propagate_here(&self, seed: u64, enough: f64, most: u32) -> (Vec<Labeled>, Vec<u64>, usize) {
         let (mut states, sent): (Vec<Rounds>, Vec<_>) =
             self.parts.iter().map(|part| Rounds::begin(part, seed).unwrap()).unzip();
         let mut inboxes = self.deliver(sent);
