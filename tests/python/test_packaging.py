@@ -53,3 +53,17 @@ def test_scripts_are_bash_and_can_be_run() -> None:
     for script in (ROOT / "packaging").glob("*.sh"):
         subprocess.run(["bash", "-n", script], check=True)
         assert script.name == "common.sh" or script.stat().st_mode & 0o111
+
+
+def compiled(package: str) -> set[str]:
+    """Give the crates that a package is compiled from, each with its version and features."""
+    tree = ["cargo", "tree", "--locked", "--edges", "normal,build", "--prefix", "none", "--format", "{p} [{f}]"]
+    done = subprocess.run([*tree, "--package", package], cwd=ROOT, capture_output=True, text=True, check=True)
+    return {line.removesuffix(" (*)") for line in done.stdout.splitlines()}
+
+
+def test_the_module_is_built_from_what_was_compiled_for_the_command() -> None:
+    beyond = compiled("outcore-py") - compiled("outcore-cli")
+    assert {line.split()[0] for line in beyond} == {
+        "outcore-py", "pyo3", "pyo3-build-config", "pyo3-ffi", "pyo3-macros", "pyo3-macros-backend", "target-lexicon",
+    }, "other features: see once_cell and syn in crates/outcore-cli/Cargo.toml"  # fmt: skip
