@@ -39,7 +39,8 @@ test: check test-rust test-python test-spark ## Everything: the checks and all t
 test-rust: tools ## The tests in Rust
 	$(CARGO) nextest run --workspace --tests $(TESTED)
 	$(CARGO) test --workspace --doc $(TESTED) --quiet
-	$(CARGO) nextest run --package outcore-cli --lib --no-default-features --locked absent
+	# The engine once more, without features: that its errors are right needs no optimizing.
+	$(CARGO) nextest run --config profile.dev.package.outcore.opt-level=0 --package outcore-cli --lib --no-default-features --locked absent
 
 test-python: python ## The tests in Python, but for those of Spark
 	$(VENV)/bin/python -m pytest -n 2 --ignore-glob='*/test_spark*.py'
@@ -60,8 +61,9 @@ python: tools ## Build the Python package into .venv, with what its tests need
 docs: python ## Build the documentation site: docs/_build/index.html
 	$(VENV)/bin/python -m sphinx -q -E -a -W -n --keep-going docs docs/_build
 
-test-long: ## A fault, a crash and a flipped bit at every single place: minutes
-	$(CARGO) test $(TESTED) --package outcore --test it faults:: -- --ignored --nocapture
+test-long: python ## A fault, a crash and a flipped bit at every single place, and all of Spark's: minutes
+	$(CARGO) test $(TESTED) --package outcore --lib --test it -- --ignored --nocapture
+	$(VENV)/bin/python -m pytest -m long
 
 bench: build ## Cluster 20 million made edges in 512 MiB
 	mkdir -p demo

@@ -28,6 +28,8 @@ START_SECONDS = 60
 END_SECONDS = 20
 POLL_SECONDS = 0.05
 LOG_KEPT_BYTES = 4000
+#: For many small jobs: what is run is not worth being compiled well.
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 MASTER_STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
 WORKER_REGISTERED = re.compile(r"Successfully registered with master (\S+)")
@@ -53,6 +55,8 @@ def environment() -> dict[str, str]:
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": BRIEF,
+        "SPARK_SUBMIT_OPTS": BRIEF,
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }

@@ -27,6 +27,9 @@ from spark_cluster import StandaloneCluster, environment, wait_until
 #: Small graphs with one label for most nodes are well known here.
 pytestmark = pytest.mark.filterwarnings("ignore::outcore.errors.OutcoreWarning")
 
+#: One more of a kind of which another is always run.
+long = pytest.mark.long
+
 Rows = list[tuple[Any, ...]]
 
 
@@ -95,7 +98,15 @@ def assert_same(found: outcore.spark.Clustered, expected: outcore.Communities) -
 
 
 @pytest.mark.parametrize(
-    ("name", "parts"), [("karate", 1), ("football", 1), ("yeast", 4), ("planted", 6), ("hub", 3), ("path", 3)]
+    ("name", "parts"),
+    [
+        ("karate", 1),
+        ("hub", 3),
+        pytest.param("football", 1, marks=long),
+        pytest.param("yeast", 4, marks=long),
+        pytest.param("planted", 6, marks=long),
+        pytest.param("path", 3, marks=long),
+    ],
 )
 def test_labels_are_those_of_the_engine(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str, parts: int
@@ -112,7 +123,7 @@ def test_labels_are_those_of_the_engine(
     assert graph["part_count"] >= min(parts, 3)
 
 
-@pytest.mark.parametrize("name", ["hub", "path"])
+@pytest.mark.parametrize("name", ["hub", pytest.param("path", marks=long)])
 def test_components_are_those_of_the_engine(spark: SparkSession, name: str) -> None:
     rows = GENERATED[name]()
     found = outcore.spark.cluster(frame_of(spark, rows), weight="weight", parts=5, method="components")
@@ -122,9 +133,9 @@ def test_components_are_those_of_the_engine(spark: SparkSession, name: str) -> N
 @pytest.mark.parametrize(
     "options",
     [
-        {"duplicates": "max", "tolerance": 0.0},
         {"duplicates": "min", "self_loops": "keep", "min_weight": 0.5},
-        {"duplicates": "first", "max_sweeps": 2},
+        pytest.param({"duplicates": "max", "tolerance": 0.0}, marks=long),
+        pytest.param({"duplicates": "first", "max_sweeps": 2}, marks=long),
     ],
 )
 def test_options_mean_the_same(spark: SparkSession, options: dict[str, Any]) -> None:
@@ -135,6 +146,7 @@ def test_options_mean_the_same(spark: SparkSession, options: dict[str, Any]) -> 
     assert_same(found, engine(rows, **options))
 
 
+@long
 def test_a_million_edges(spark: SparkSession, tmp_path: Path) -> None:
     rows = [(int(source), int(target)) for source, target, _ in planted(60_000, 1_000_000, seed=5)]
     frame = frame_of(spark, rows)
@@ -147,7 +159,12 @@ def test_a_million_edges(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "method"),
-    [("football", "modularity"), ("yeast", "modularity"), ("yeast", "map-equation"), ("planted", "map-equation")],
+    [
+        ("football", "modularity"),
+        ("planted", "map-equation"),
+        pytest.param("yeast", "modularity", marks=long),
+        pytest.param("yeast", "map-equation", marks=long),
+    ],
 )
 def test_the_engine_finishes_what_spark_begins(spark: SparkSession, name: str, method: Any) -> None:
     rows = GENERATED[name]()

@@ -184,7 +184,7 @@ fn a_job_stopped_after_any_batch_goes_on_with_the_same_result_and_report() {
         let on_disk = whole.input.as_ref().unwrap().names_on_disk_count;
         assert!(whole.sort.unwrap().run_count > 2 && (on_disk > 1000) == (case.names < u64::MAX));
         let mut tried = 0;
-        for batches in (2..).step_by(3) {
+        for batches in (2..).step_by(7) {
             let (sim, first) = (case.storage(), StopAfter::batches(batches));
             let kept = match case.build(&sim, &case.options(), &first) {
                 Err(error) => error.kept_text().unwrap().to_owned(),

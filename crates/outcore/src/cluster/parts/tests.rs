@@ -19,9 +19,21 @@ struct Divided {
 
 type Inboxes = Vec<Vec<Message>>;
 
+/// What closing gives.
+type Closed = (Vec<u32>, u64, f64, BTreeMap<[u32; 2], f64>);
+
+/// Works on the thread of all parts, so that they do not wait for it one by one.
+fn here<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    on_one_thread(|| Ok(work())).unwrap()
+}
+
 impl Divided {
     /// Blocks of a few nodes, parts of some blocks, and chunks from sorted pieces of some arcs.
     fn new(edges: &Edges, part_arcs: u64, piece: usize) -> Self {
+        here(|| Self::divide(edges, part_arcs, piece))
+    }
+
+    fn divide(edges: &Edges, part_arcs: u64, piece: usize) -> Self {
         let arcs: Vec<(u32, u32, f64)> = edges
             .arcs()
             .into_iter()
@@ -74,8 +86,7 @@ impl Divided {
     /// Sweeps until at most `enough` nodes move: the labels of each part and around it, the nodes moved in each
     /// sweep, and the most rounds of a sweep.
     fn propagate(&self, seed: u64, enough: f64, most: u32) -> (Vec<Labeled>, Vec<u64>, usize) {
-        // On the thread of all parts, so that they do not wait for it one by one.
-        on_one_thread(|| Ok(self.propagate_here(seed, enough, most))).unwrap()
+        here(|| self.propagate_here(seed, enough, most))
     }
 
     fn propagate_here(&self, seed: u64, enough: f64, most: u32) -> (Vec<Labeled>, Vec<u64>, usize) {
@@ -118,7 +129,11 @@ impl Divided {
     }
 
     /// Numbers by node, communities with several pieces, modularity, and the edges between communities.
-    fn close(&self, labels: &[Labeled]) -> (Vec<u32>, u64, f64, BTreeMap<[u32; 2], f64>) {
+    fn close(&self, labels: &[Labeled]) -> Closed {
+        here(|| self.close_here(labels))
+    }
+
+    fn close_here(&self, labels: &[Labeled]) -> Closed {
         let (roots, sent): (Vec<Vec<u32>>, Vec<_>) =
             self.parts.iter().zip(labels).map(|(part, l)| part.roots(l).unwrap()).unzip();
         let inboxes = self.deliver(sent);
@@ -198,6 +213,10 @@ fn engine(graph: &Graph, options: &ClusterOptions) -> Communities {
 impl Divided {
     /// Moves nodes from labels on, in so many sweeps: labels by node after each.
     fn shift(&self, aim: Aim, seed: u64, own: Vec<Vec<u32>>, sweeps: u32) -> Vec<Vec<u32>> {
+        here(|| self.shift_here(aim, seed, own, sweeps))
+    }
+
+    fn shift_here(&self, aim: Aim, seed: u64, own: Vec<Vec<u32>>, sweeps: u32) -> Vec<Vec<u32>> {
         let parts = &self.parts;
         let sent = parts.iter().zip(&own).map(|(p, own)| p.announce(own, |_| true).unwrap());
         let inboxes = self.deliver(sent.collect());
