@@ -275,6 +275,28 @@ fn what_a_prepared_link_leads_to_is_neither_written_nor_removed() {
     assert!(!path.join("out.tsv").is_symlink());
 }
 
+/// A graph grows in the directory of the job, under no name beside its own that could be the user's.
+#[test]
+fn what_is_called_as_a_graph_in_parts_might_be_stays() {
+    for work in [&[][..], &["--work-dir", "work"]] {
+        let (directory, victim) = (directory(), tempfile::tempdir().unwrap());
+        let path = directory.path();
+        std::fs::write(victim.path().join("precious"), "precious").unwrap();
+        symlink(victim.path(), path.join("one.graph.part")).unwrap();
+        let own = path.join("two.graph.part");
+        std::fs::create_dir(&own).unwrap();
+        std::fs::write(own.join("names"), "of the user").unwrap();
+        for graph in ["one.graph", "two.graph"] {
+            let args = ["build", "edges.tsv", "-o", graph];
+            let done = run(path, &[&args[..], work].concat());
+            assert!(done.status.success(), "{}", stderr(&done));
+            assert!(path.join(graph).join("graph.json").is_file());
+        }
+        assert_eq!(listed(victim.path()), [victim.path().join("precious")]);
+        assert_eq!(std::fs::read_to_string(own.join("names")).unwrap(), "of the user");
+    }
+}
+
 #[test]
 fn a_directory_that_another_user_has_prepared_is_not_used() {
     let directory = directory();

@@ -55,7 +55,8 @@ impl Owner {
         Self { process: 0, process_start: None, ..Self::current() }
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
+    /// As the manifest of a directory that holds nothing else to tell of.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("numbers and text are JSON")
     }
 

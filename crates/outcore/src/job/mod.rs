@@ -392,8 +392,9 @@ pub fn build(
     if files.entry(graph).is_ok() {
         // If another process has it now, that one removes it.
         let _ = discard_left(files, &options.work_dir, graph);
-        if files.entry(&beside(graph).join(scratch_name(graph))).is_ok() {
-            let _ = hold_place(files, &options.work_dir, graph);
+        let parent = grows_in(files, &options.work_dir, graph);
+        if parent != options.work_dir && files.entry(&parent.join(scratch_name(graph))).is_ok() {
+            let _ = Scratch::create(files, parent, &scratch_name(graph));
         }
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
@@ -401,12 +402,23 @@ pub fn build(
     let heard = &Warned::new(observer);
     let built = in_pool(options.limits, || {
         let mut job = Job::new(files, heard, options.limits);
-        let (inputs, part) = (options.input.all_paths(), &part_of(graph));
-        let _place = hold_place(files, &options.work_dir, graph)?;
+        let (inputs, part) =
+            (options.input.all_paths(), &grows_at(files, &options.work_dir, graph));
+        let mut place = hold_place(files, &options.work_dir, graph)?;
         let (scratch, left) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
+        if let Some(place) = &mut place {
+            let kept: &[&str] = if matches!(left, Left::Nothing) { &[] } else { &[GRAPH] };
+            place.begin(&Owner::current().to_bytes(), kept)?;
+        }
         let built = job.build(options, left, &scratch, part);
         let built = built.and_then(|()| files.publish_new(part, graph));
-        job.end(scratch, options, part, built)?;
+        let ended = job.end(scratch, options, part, built);
+        if let (Some(place), Err(error)) = (place, &ended)
+            && error.kept_text().is_some()
+        {
+            place.keep(&Owner::nobody().to_bytes(), &[GRAPH]);
+        }
+        ended?;
         Ok(job.finish(options.input.rejects.as_deref()))
     })?;
     Ok(Report { warnings: heard.texts(), ..built })
@@ -418,8 +430,8 @@ fn discard_left(files: &Files, work_dir: &Path, graph: &Path) -> Result<()> {
     // A manifest that cannot be read is left for the user to look at.
     let Ok(Some(mut left)) = Manifest::read(files, &directory) else { return Ok(()) };
     let is_of_it = left.job == JobKind::Build && left.result == graph.display().to_string();
-    let is_named =
-        left.stages_done.contains(&Stage::Merge) && files.entry(&part_of(graph)).is_err();
+    let is_gone = files.entry(&grows_at(files, work_dir, graph)).is_err();
+    let is_named = left.stages_done.contains(&Stage::Merge) && is_gone;
     if is_of_it && is_named {
         let mut scratch = Scratch::take(files, work_dir, &scratch_name(graph))?;
         // It goes when it is dropped; until then it still tells whose it is.
@@ -434,19 +446,25 @@ fn beside(graph: &Path) -> &Path {
     graph.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A graph grows beside its name wherever the work directory is, so jobs with others wait for each other.
-fn hold_place(files: &Files, work_dir: &Path, graph: &Path) -> Result<Option<Scratch>> {
-    if files.is_same(work_dir, beside(graph)) {
-        return Ok(None);
-    }
-    Scratch::create(files, beside(graph), &scratch_name(graph)).map(Some)
+/// The directory in which the temporary one is that a graph grows in: wherever the work directory is, it can
+/// be renamed from there.
+fn grows_in<'a>(files: &Files, work_dir: &'a Path, graph: &'a Path) -> &'a Path {
+    if files.is_same(work_dir, beside(graph)) { work_dir } else { beside(graph) }
 }
 
-/// Where a graph is built before it gets its name.
-fn part_of(graph: &Path) -> PathBuf {
-    let mut part = graph.as_os_str().to_owned();
-    part.push(".part");
-    PathBuf::from(part)
+/// Where a graph is built before it gets its name: in a directory that is known to be ours.
+fn grows_at(files: &Files, work_dir: &Path, graph: &Path) -> PathBuf {
+    grows_in(files, work_dir, graph).join(scratch_name(graph)).join(GRAPH)
+}
+
+/// Takes that directory, if it is not the job's own, so that jobs with other work directories wait for each
+/// other. Nothing in it is changed before it is known what can be used again.
+fn hold_place(files: &Files, work_dir: &Path, graph: &Path) -> Result<Option<Scratch>> {
+    let parent = grows_in(files, work_dir, graph);
+    if parent == work_dir {
+        return Ok(None);
+    }
+    Scratch::take(files, parent, &scratch_name(graph)).map(Some)
 }
 
 /// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output), or to the

@@ -6,7 +6,8 @@
 //!    runs/           runs, their index, self scores: when the stage `read` is finished, until `merge` is;
 //!                    before that those of the last point that was kept (`halfway`)
 //!    graph/names     the same
-//!    graph/          whole when the stage `merge` is; of a job that builds a graph, `GRAPH.part` beside it
+//!    graph/          whole when the stage `merge` is; of a job that builds a graph somewhere else, in a
+//!                    directory like this one beside its name, from where it can be renamed
 //!    sweeps/         what the clustering has come to (`cluster::saves`); it says itself of what it is
 //! ```
 //! Nothing is promised by a manifest before it has reached the disk, and nothing is removed that one still
@@ -245,9 +246,6 @@ impl Job<'_> {
             _ => Left::Nothing,
         };
         scratch.begin(&manifest.to_bytes(), left.names())?;
-        if matches!(left, Left::Nothing) && self.files.entry(graph).is_ok() {
-            self.files.remove_all(graph);
-        }
         self.manifest = Some((manifest, scratch.path().to_path_buf()));
         self.report.resumed = !matches!(left, Left::Nothing);
         Ok((scratch, left))
@@ -332,9 +330,6 @@ impl Job<'_> {
         let left = left.unwrap_or(Left::Nothing);
         if matches!(left, Left::Nothing) {
             drop(scratch);
-            if self.files.entry(graph).is_ok() {
-                self.files.remove_all(graph);
-            }
             if let (Some(path), Some(_)) = (&edges.input.rejects, &manifest.so_far) {
                 Writer::discard(self.files, path);
             }

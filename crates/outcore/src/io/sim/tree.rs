@@ -52,15 +52,23 @@ struct Directory {
     changes: Vec<Change>,
 }
 
+/// A directory that has got another parent: where its name was, and where it is.
+struct Move {
+    from: (usize, OsString),
+    to: (usize, OsString),
+}
+
 /// All directories, by number; the first is what paths begin in, relative ones as well.
 pub(super) struct Tree {
     directories: Vec<Directory>,
+    /// Since the last power loss.
+    moves: Vec<Move>,
     is_tracked: bool,
 }
 
 impl Default for Tree {
     fn default() -> Self {
-        Self { directories: vec![Directory::default()], is_tracked: false }
+        Self { directories: vec![Directory::default()], moves: Vec::new(), is_tracked: false }
     }
 }
 
@@ -185,6 +193,10 @@ impl Tree {
         if old == new {
             self.change(new, Change::Rename(old_name, new_name));
         } else {
+            if self.is_tracked && matches!(node, Node::Directory(_)) {
+                let (from, to) = ((old, old_name.clone()), (new, new_name.clone()));
+                self.moves.push(Move { from, to });
+            }
             self.change(new, Change::Put(new_name, node));
             self.change(old, Change::Remove(old_name));
         }
@@ -270,8 +282,24 @@ impl Tree {
             changes[..kept].iter().for_each(|change| change.apply(&mut directory.durable));
             directory.entries = directory.durable.clone();
         }
+        self.forget_old_names();
         for (_, file) in self.files() {
             locked(&file).lose(random);
+        }
+    }
+
+    /// A directory has one parent, whatever was lost: what has the new name has the old one no more.
+    fn forget_old_names(&mut self) {
+        for Move { from, to } in std::mem::take(&mut self.moves) {
+            let number = |tree: &Self, (directory, name): &(usize, OsString)| {
+                let node = tree.child(*directory, name);
+                node.and_then(|node| if let Node::Directory(it) = node { Some(it) } else { None })
+            };
+            if number(self, &to).is_some() && number(self, &to) == number(self, &from) {
+                let (directory, name) = from;
+                self.directories[directory].entries.remove(&name);
+                self.directories[directory].durable.remove(&name);
+            }
         }
     }
 }

@@ -142,7 +142,10 @@ fn plain() -> JobOptions {
 }
 
 fn build(files: &Files) -> Result<Report> {
-    let mut options = plain();
+    build_with(files, plain())
+}
+
+fn build_with(files: &Files, mut options: JobOptions) -> Result<Report> {
     options.input.nodes = Some(NODES.into());
     options.input.rejects = Some(REJECTS.into());
     let report = job::build(files, &options, Path::new(NEW_GRAPH), &Silent)?;
@@ -155,9 +158,10 @@ fn build(files: &Files) -> Result<Report> {
     Ok(report)
 }
 
-/// Until names go to disk.
+/// Until names go to disk; all temporary files are beside the graph, as they are if nobody says otherwise.
 fn build_by_points(files: &Files) -> Result<Report> {
-    build(&files.with_cramped(Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED }))
+    let cramped = Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED };
+    build_with(&files.with_cramped(cramped), JobOptions { work_dir: "/out".into(), ..plain() })
 }
 
 fn build_of_several(files: &Files) -> Result<Report> {
