@@ -22,4 +22,4 @@ install_tools() {
 }
 
 # The bytes of a file, in MiB with two digits.
-mebibytes() { awk -v bytes="$(stat -c %s "$1")" 'BEGIN { printf "%.2f", bytes / 1048576 }'; }
+megabytes() { awk -v bytes="$(stat -c %s "$1")" 'BEGIN { printf "%.2f", bytes / 1000000 }'; }

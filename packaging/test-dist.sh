@@ -10,23 +10,29 @@ set -euo pipefail
 source "$(dirname "$0")/common.sh"
 repository=$PWD
 GRAPH=tests/graphs/string-yeast-physical.txt.gz
-COMMAND_MIB=18 WHEEL_MIB=8 LEAST_MIB=5
+COMMAND_MB=18 WHEEL_MB=8 LEAST_MB=5
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/outcore-dist.XXXXXX")
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 unchecked=0
+too_large=()
 passed=0
 
 ok() { passed=$((passed + 1)); echo "ok: $*"; }
 failed() { echo "FAILED: $*" >&2; exit 1; }
 not_checked() { unchecked=$((unchecked + 1)); echo "NOT CHECKED: $*"; }
-at_most() { # MIB FILE WHAT
+at_most() { # MB FILE WHAT
   if [[ $profile != dist ]]; then
-    not_checked "size of the $3: $(mebibytes "$2") MiB by the profile \`$profile\`, which is not what is shipped"
+    not_checked "size of the $3: $(megabytes "$2") MB by the profile \`$profile\`, which is not what is shipped"
     return
   fi
-  (($(stat -c %s "$2") <= $1 * 1048576)) || failed "$3: $(mebibytes "$2") MiB, at most $1"
-  ok "$3: $(mebibytes "$2") MiB, at most $1"
+  if (($(stat -c %s "$2") <= $1 * 1000000)); then
+    ok "$3: $(megabytes "$2") MB, at most $1"
+  else
+    # Told at the end again: what is too large can still be tried.
+    too_large+=("$3: $(megabytes "$2") MB, at most $1")
+    echo "TOO LARGE: ${too_large[-1]}"
+  fi
 }
 
 # Runs a command with nothing but a directory below it.
@@ -46,7 +52,7 @@ test_archive() {
   local root=$work/root stage=$work/$name page shell
   tar -xzf "$dist/$name.tar.gz" -C "$work"
   tar -xzf "$dist/$name.debug.tar.gz" -C "$work"
-  at_most $COMMAND_MIB "$stage/outcore" 'command with all features'
+  at_most $COMMAND_MB "$stage/outcore" 'command with all features'
   if readelf -lW "$stage/outcore" | grep -q INTERP; then failed 'the command wants a loader'; fi
   ! readelf -SW "$stage/outcore" | grep -Eq '\.(symtab|debug_)' || failed 'the command is not stripped'
   ok 'the command is static and stripped'
@@ -105,7 +111,7 @@ test_least() {
   local built
   built=$(packaging/dist.sh least | tail -n 1)
   objcopy --strip-all "$built" "$work/least"
-  at_most $LEAST_MIB "$work/least" 'text-only command'
+  at_most $LEAST_MB "$work/least" 'text-only command'
   "$work/least" cluster "$GRAPH" --duplicates max -o "$work/least.tsv" --quiet
   cmp "$work/expected.tsv" "$work/least.tsv" || failed 'other communities from the text-only command'
   ok 'text-only command: the same communities'
@@ -127,7 +133,7 @@ test_wheel() {
   say 'wheel'
   local wheel python venv tested=0
   wheel=$(ls "$dist"/*.whl)
-  at_most $WHEEL_MIB "$wheel" "$(basename "$wheel")"
+  at_most $WHEEL_MB "$wheel" "$(basename "$wheel")"
   for python in $(pythons); do
     venv=$work/$(basename "$python")
     "$python" -m venv "$venv"
@@ -208,3 +214,7 @@ done
 say 'what was made'
 ls -l "$dist" | awk 'NR > 1 { printf "%12d  %s\n", $5, $NF }'
 echo "test-dist: $passed checks passed, $unchecked not made here"
+if ((${#too_large[@]})); then
+  printf 'TOO LARGE: %s\n' "${too_large[@]}" >&2
+  exit 1
+fi
