@@ -21,5 +21,5 @@ install_tools() {
   cp packaging/requirements.txt "$stamp"
 }
 
-# The bytes of a file, in MiB with two digits.
+# The bytes of a file, in MB with two digits.
 megabytes() { awk -v bytes="$(stat -c %s "$1")" 'BEGIN { printf "%.2f", bytes / 1000000 }'; }

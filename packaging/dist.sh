@@ -25,9 +25,9 @@ flags() { printf '%s' "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"; 
 static_command() {
   local triple
   triple=$(static_target)
-  # Relocations in a twentieth of the bytes: there is no older loader here that would not know that.
-  RUSTFLAGS="$(flags) -C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs" cargo build --locked --profile "$profile" --target "$triple" \
-    --package outcore-cli --target-dir "$target/packaging" "$@" >&2
+  # Packed relocations take a twentieth of the bytes; a static command brings the code that knows them.
+  RUSTFLAGS="$(flags) -C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs" \
+    cargo build --locked --profile "$profile" --target "$triple" --package outcore-cli --target-dir "$target/packaging" "$@" >&2
   echo "$target/packaging/$triple/$profile/outcore"
 }
 

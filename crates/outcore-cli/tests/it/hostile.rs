@@ -275,9 +275,9 @@ fn what_a_prepared_link_leads_to_is_neither_written_nor_removed() {
     assert!(!path.join("out.tsv").is_symlink());
 }
 
-/// A graph grows in the directory of the job, under no name beside its own that could be the user's.
+/// A graph is built in the job's own directory, never under a name that could be the user's.
 #[test]
-fn what_is_called_as_a_graph_in_parts_might_be_stays() {
+fn a_users_file_called_graph_part_is_left_alone() {
     for work in [&[][..], &["--work-dir", "work"]] {
         let (directory, victim) = (directory(), tempfile::tempdir().unwrap());
         let path = directory.path();
