@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -122,9 +123,10 @@ class Communities:
 
     def write(self, path: StrPath) -> None:
         """Copy the file to `path`, whole or not at all."""
-        part = os.fspath(path) + ".part"
-        shutil.copyfile(self.path, part)
-        os.replace(part, path)
+        whole = os.path.abspath(path)
+        with tempfile.TemporaryDirectory(prefix=".outcore-", dir=os.path.dirname(whole)) as own:
+            shutil.copyfile(self.path, os.path.join(own, "part"))
+            os.replace(os.path.join(own, "part"), whole)
 
     def to_networkx(self, graph: Any) -> list[set[Any]]:
         """Give the communities of a networkx graph as sets of its nodes, the largest first.

@@ -24,7 +24,7 @@ Exit status:
   2         wrong use of the command
   3         bad input data
   4         not enough memory or disk
-  130, 143  interrupted by Ctrl-C or SIGTERM
+  130       interrupted by Ctrl-C; 129 by SIGHUP, 143 by SIGTERM
 
 Run `outcore help <COMMAND>` for details.";
 

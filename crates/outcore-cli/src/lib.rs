@@ -97,7 +97,7 @@ fn execute(
 
 fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &signals::Signals) -> Result<()> {
     let stop = signals.clone();
-    let files = remote::files(&mut cli.command, move || stop.came())?;
+    let files = remote::files(&mut cli.command, std::sync::Arc::new(move || stop.came()))?;
     match &cli.command {
         Command::Cluster(arguments) => {
             signals.catch()?;

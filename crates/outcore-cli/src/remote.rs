@@ -1,21 +1,20 @@
 //! Addresses among the arguments: what is read from servers, and what cannot be written to them.
 
 use crate::args::{Command, GenerateModel, Resources};
-use outcore::io::Files;
+use outcore::io::{Disk, Files, Stop};
 use outcore::{Error, ErrorKind, Result};
 use outcore_remote::{is_address, is_squeezed, shown};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The files of a command. Addresses among its arguments become the names by which objects are read, without
-/// secrets, and patterns of them what they stand for. `stop` ends waiting for a server.
+/// secrets, and patterns of them what they stand for. `stop` ends waiting for a server, or the other end of a
+/// pipe.
 ///
 /// # Errors
 /// `Usage` for an address where something is written, or that cannot be used; `Io` if a pattern matches
 /// nothing, or its server cannot be asked.
-pub(crate) fn files(
-    command: &mut Command,
-    stop: impl Fn() -> bool + Send + Sync + 'static,
-) -> Result<Files> {
+pub(crate) fn files(command: &mut Command, stop: Stop) -> Result<Files> {
     for (what, path) in of_disk(command) {
         if is_address(path) {
             let message = format!("{what} is `{}`, but that is a file's place", shown(path));
@@ -33,7 +32,7 @@ pub(crate) fn files(
             .hint("an address has two slashes: give it as text, not as a `pathlib.Path`"));
     }
     match all().find(|path| is_address(path)).map(|path| shown(path)) {
-        None => Ok(Files::default()),
+        None => Ok(Files::new(Arc::new(Disk::stopped_by(stop)))),
         Some(address) => admit(&address, lists, single, stop),
     }
 }
@@ -44,7 +43,7 @@ fn admit(
     _first: &str,
     lists: Vec<&mut Vec<PathBuf>>,
     mut single: Vec<&mut PathBuf>,
-    stop: impl Fn() -> bool + Send + Sync + 'static,
+    stop: Stop,
 ) -> Result<Files> {
     let remote = outcore_remote::Remote::new(settings(), stop)?;
     for list in lists {
@@ -67,7 +66,7 @@ fn admit(
             }
         };
     }
-    Ok(Files::new(std::sync::Arc::new(remote)))
+    Ok(Files::new(Arc::new(remote)))
 }
 
 /// Refuses addresses, for want of a client.
@@ -76,7 +75,7 @@ fn admit(
     first: &str,
     _lists: Vec<&mut Vec<PathBuf>>,
     _single: Vec<&mut PathBuf>,
-    _stop: impl Fn() -> bool + Send + Sync + 'static,
+    _stop: Stop,
 ) -> Result<Files> {
     let message =
         format!("`{first}` is on a server, and this outcore was built without what reads from one");

@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs `outcore ARGS` and gives its report, plan, score or description as JSON. Edges that are `-` are those
 /// of `stream`, if there is one. What the terminal shows is what `--quiet` and `--progress` say; `listener`
-/// hears of everything, and may stop the job; `stop` does so while it waits for a server, and there is nothing
-/// to hear.
+/// hears of everything, and may stop the job; `stop` does so while it waits for a server or a pipe,
+/// and there is nothing to hear.
 ///
 /// # Errors
 /// Those of the command; `Usage` for arguments that it would not take.
@@ -37,7 +37,7 @@ pub fn call(
     }
     cli.messages.color.write_global();
     let terminal = Terminal::new(&cli.messages, Signals::default());
-    let files = remote::files(&mut cli.command, move || stop.load(Ordering::Relaxed))?;
+    let files = remote::files(&mut cli.command, Arc::new(move || stop.load(Ordering::Relaxed)))?;
     let both = Both { terminal: &terminal, listener };
     match &cli.command {
         Command::Cluster(arguments) => {

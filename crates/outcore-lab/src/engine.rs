@@ -21,13 +21,14 @@ pub(crate) enum Way {
 #[derive(Clone)]
 pub(crate) struct Watched {
     way: Way,
+    disk: Disk,
     nanoseconds: Arc<AtomicU64>,
 }
 
 impl Watched {
     /// A watched disk with its files.
     pub(crate) fn files(way: Way) -> (Self, Files) {
-        let watched = Self { way, nanoseconds: Arc::default() };
+        let watched = Self { way, disk: Disk::default(), nanoseconds: Arc::default() };
         let files = Files::new(Arc::new(watched.clone()));
         (watched, files)
     }
@@ -78,37 +79,40 @@ impl Storage for Watched {
             (Way::PageCache, Mode::CreateDirect) => Mode::Create,
             _ => mode,
         };
-        let file = Disk.open(path, mode)?;
+        let file = self.disk.open(path, mode)?;
         Ok(Box::new(WatchedFile { file, nanoseconds: self.nanoseconds.clone() }))
     }
     fn open_stream(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
-        Disk.open_stream(path)
+        self.disk.open_stream(path)
     }
     fn create_stream(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
-        Disk.create_stream(path)
+        self.disk.create_stream(path)
     }
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
-        timed(&self.nanoseconds, || Disk.publish(from, to))
+        timed(&self.nanoseconds, || self.disk.publish(from, to))
     }
     fn remove(&self, path: &Path) -> io::Result<()> {
-        Disk.remove(path)
+        self.disk.remove(path)
     }
     fn create_directory(&self, path: &Path) -> io::Result<()> {
-        Disk.create_directory(path)
+        self.disk.create_directory(path)
+    }
+    fn create_private_directory(&self, path: &Path) -> io::Result<()> {
+        self.disk.create_private_directory(path)
     }
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        Disk.remove_directory(path)
+        self.disk.remove_directory(path)
     }
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
-        Disk.list(directory)
+        self.disk.list(directory)
     }
     fn entry(&self, path: &Path) -> io::Result<Entry> {
-        Disk.entry(path)
+        self.disk.entry(path)
     }
     fn is_regular(&self, path: &Path) -> bool {
-        Disk.is_regular(path)
+        self.disk.is_regular(path)
     }
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
-        Disk.free_bytes(path)
+        self.disk.free_bytes(path)
     }
 }

@@ -273,7 +273,7 @@ mod tests {
     }
 
     fn open(content: &[u8], stop: &'static AtomicBool) -> RemoteFile {
-        let waiting = Arc::new(Waiting::new(Box::new(|| stop.load(Ordering::SeqCst))).unwrap());
+        let waiting = Arc::new(Waiting::new(Arc::new(|| stop.load(Ordering::SeqCst))).unwrap());
         let (store, key) = (Arc::new(InMemory::new()), Key::from("object"));
         let (into, place, bytes) = (store.clone(), key.clone(), content.to_vec());
         let put = async move { into.put_opts(&place, bytes.into(), PutOptions::default()).await };

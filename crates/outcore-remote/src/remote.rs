@@ -7,7 +7,7 @@ use crate::object::{self, Object};
 use crate::object_address::{self, Address};
 use crate::waiting::Waiting;
 use object_store::path::Path as Key;
-use outcore::io::{Device, Disk, Entry, File, Lock, Mode, Storage};
+use outcore::io::{Device, Disk, Entry, File, Lock, Mode, Stop, Storage};
 use outcore::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::io;
@@ -27,14 +27,11 @@ impl Remote {
     ///
     /// # Errors
     /// `Io` if no threads can be started, or the system's certificates cannot be read.
-    pub fn new(
-        settings: impl IntoIterator<Item = (String, String)>,
-        stop: impl Fn() -> bool + Send + Sync + 'static,
-    ) -> Result<Self> {
+    pub fn new(settings: impl IntoIterator<Item = (String, String)>, stop: Stop) -> Result<Self> {
         Ok(Self {
-            disk: Disk,
+            disk: Disk::stopped_by(stop.clone()),
             clients: Clients::new(settings.into_iter().collect())?,
-            waiting: Arc::new(Waiting::new(Box::new(stop))?),
+            waiting: Arc::new(Waiting::new(stop)?),
             objects: Mutex::default(),
         })
     }
@@ -149,6 +146,14 @@ impl Storage for Remote {
 
     fn create_directory(&self, path: &Path) -> io::Result<()> {
         if is_address(path) { Err(read_only(path)) } else { self.disk.create_directory(path) }
+    }
+
+    fn create_private_directory(&self, path: &Path) -> io::Result<()> {
+        if is_address(path) {
+            Err(read_only(path))
+        } else {
+            self.disk.create_private_directory(path)
+        }
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {

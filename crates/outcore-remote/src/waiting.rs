@@ -1,5 +1,6 @@
 //! Threads of their own for requests, and waiting for what they bring.
 
+use outcore::io::Stop;
 use outcore::{Error, Result};
 use std::future::Future;
 use std::path::Path;
@@ -17,11 +18,11 @@ pub(crate) const POLL: Duration = Duration::from_millis(50);
 pub(crate) struct Waiting {
     /// There until it is dropped.
     runtime: Option<tokio::runtime::Runtime>,
-    stop: Box<dyn Fn() -> bool + Send + Sync>,
+    stop: Stop,
 }
 
 impl Waiting {
-    pub(crate) fn new(stop: Box<dyn Fn() -> bool + Send + Sync>) -> Result<Self> {
+    pub(crate) fn new(stop: Stop) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .max_blocking_threads(NAME_THREADS)

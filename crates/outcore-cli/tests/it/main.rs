@@ -3,6 +3,7 @@
 mod cli;
 mod common;
 mod faults;
+mod foreign;
 mod hostile;
 mod promises;
 mod remote;

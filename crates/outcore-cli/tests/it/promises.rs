@@ -156,7 +156,7 @@ fn kill(signal: &str, process: u32) {
 
 #[test]
 fn the_first_signal_stops_the_job_and_cleans_up() {
-    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+    for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         for (command, output) in [("cluster", "out.tsv"), ("build", "out.graph")] {
             let (code, text, left) = Endless::start(command, output).stop(signal);
             assert_eq!(code, Some(status), "{text}");
@@ -166,6 +166,57 @@ fn the_first_signal_stops_the_job_and_cleans_up() {
             assert_eq!(left, Vec::<PathBuf>::new(), "{command} {signal}");
         }
     }
+}
+
+/// A pipe into which nobody writes, or out of which nobody reads, keeps no job from being stopped.
+#[test]
+fn a_signal_is_heard_while_the_job_waits_for_a_pipe() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    assert!(Command::new("mkfifo").current_dir(path).arg("pipe").status().unwrap().success());
+    std::fs::write(path.join("edges.tsv"), "a\tb\n".repeat(100_000)).unwrap();
+    let (mut never_written, silent) =
+        std::io::pipe().map(|(read, write)| (Some(read), write)).unwrap();
+    for (args, signal, status) in [
+        (["cluster", "-", "-o", "out.tsv"], "-INT", 130),
+        (["cluster", "pipe", "-o", "out.tsv"], "-TERM", 143),
+        (["cluster", "edges.tsv", "-o", "pipe"], "-HUP", 129),
+    ] {
+        let mut job = outcore(path, &args);
+        job.stderr(Stdio::piped());
+        if args[1] == "-" {
+            job.stdin(never_written.take().unwrap());
+        }
+        let mut job = job.spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        assert!(job.try_wait().unwrap().is_none(), "{args:?} waits");
+        let begin = Instant::now();
+        kill(signal, job.id());
+        let done = job.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(status), "{args:?}: {}", stderr(&done));
+        assert!(begin.elapsed() < Duration::from_secs(10), "{args:?}: it was heard late");
+        assert_eq!(listed(path), ["edges.tsv", "pipe"].map(|name| path.join(name)), "{args:?}");
+    }
+    drop(silent);
+}
+
+/// Under `nohup` the terminal may go.
+#[test]
+fn who_ignores_sighup_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let command = "trap '' HUP; exec \"$0\" cluster - -o out.tsv -q";
+    let mut job = Command::new("sh")
+        .args(["-c", command, env!("CARGO_BIN_EXE_outcore")])
+        .current_dir(directory.path())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    kill("-HUP", job.id());
+    std::thread::sleep(Duration::from_millis(200));
+    job.stdin.take().unwrap().write_all(b"a\tb\n").unwrap();
+    assert!(job.wait().unwrap().success());
+    assert_eq!(std::fs::read(directory.path().join("out.tsv")).unwrap(), b"a\t0\nb\t0\n");
 }
 
 #[test]

@@ -100,7 +100,7 @@ pub(super) struct IndexedWriter {
 impl IndexedWriter {
     pub(super) fn create(files: &Files, path: &Path, magic: [u8; 8]) -> Result<Self> {
         let (block_bytes, buffers) = Self::buffers(files);
-        let mut writer = Writer::create(files, path, block_bytes, buffers)?;
+        let mut writer = Writer::create_own(files, path, block_bytes, buffers)?;
         writer.write(&header(magic))?;
         Ok(Self::new(writer, path, magic))
     }
@@ -109,7 +109,7 @@ impl IndexedWriter {
     /// told: [`IndexedWriter::add_block`].
     pub(super) fn go_on(files: &Files, path: &Path, magic: [u8; 8], bytes: u64) -> Result<Self> {
         let (block_bytes, buffers) = Self::buffers(files);
-        let writer = Writer::go_on(files, path, bytes, block_bytes, buffers)?;
+        let writer = Writer::go_on_own(files, path, bytes, block_bytes, buffers)?;
         Ok(Self::new(writer, path, magic))
     }
 

@@ -98,7 +98,7 @@ impl NamesWriter {
 
     /// Where the names are that [`NamesWriter::keep`] has left in `directory`, and a finish since then.
     pub(crate) fn kept_path(files: &Files, directory: &Path) -> PathBuf {
-        Writer::kept_path(files, &names_path(directory))
+        Writer::kept_own_path(files, &names_path(directory))
     }
 
     /// Goes on with the names that [`NamesWriter::keep`] has left in `directory`; hands each to `each`.

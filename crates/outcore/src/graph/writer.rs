@@ -437,7 +437,7 @@ impl GraphWriter {
             self.dropped_loop_count,
         );
         let bytes = manifest.to_bytes();
-        self.files.write(&manifest_path(&self.directory), &bytes)?;
+        self.files.write_own(&manifest_path(&self.directory), &bytes)?;
         Ok(manifest.summary(totals.sealed.bytes + bytes.len() as u64))
     }
 }

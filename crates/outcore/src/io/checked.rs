@@ -10,7 +10,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// The checksum: xxh3-64 of all before it, little-endian.
 const CHECKSUM_BYTES: u64 = 8;
 
-/// Writes one; it is absent or complete.
+/// Writes one in a directory of ours; it is absent or complete.
 pub(crate) struct CheckedWriter {
     writer: Writer,
     hash: Xxh3,
@@ -22,7 +22,7 @@ impl CheckedWriter {
     /// # Errors
     /// `Io` with the path.
     pub(crate) fn create(files: &Files, path: &Path) -> Result<Self> {
-        Ok(Self { writer: Writer::create(files, path, BUFFER_BYTES, 1)?, hash: Xxh3::new() })
+        Ok(Self { writer: Writer::create_own(files, path, BUFFER_BYTES, 1)?, hash: Xxh3::new() })
     }
 
     /// Appends bytes.

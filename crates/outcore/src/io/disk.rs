@@ -1,15 +1,25 @@
 //! The real storage: the operating system's files. The only module that opens one.
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "this is the door")]
 
-use super::{Device, Entry, File, Lock, Mode, Storage};
+use super::wait::Waited;
+use super::{Device, Entry, File, Lock, Mode, Stop, Storage};
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// The operating system's files.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Disk;
+#[derive(Clone, Default)]
+pub struct Disk {
+    stop: Option<Stop>,
+}
+
+impl Disk {
+    /// Files whose pipes and devices are waited for until `stop` says yes.
+    pub fn stopped_by(stop: Stop) -> Self {
+        Self { stop: Some(stop) }
+    }
+}
 
 struct DiskFile {
     file: fs::File,
@@ -22,34 +32,42 @@ impl Storage for Disk {
         let direct = matches!(mode, Mode::ReadDirect | Mode::CreateDirect | Mode::ExtendDirect);
         match mode {
             Mode::Read | Mode::ReadDirect => options.read(true),
-            Mode::Create | Mode::CreateDirect => options.write(true).create(true).truncate(true),
+            Mode::Create | Mode::CreateDirect => options.write(true).create_new(true),
             Mode::Extend | Mode::ExtendDirect => options.write(true),
         };
         let flags = if matches!(mode, Mode::Read | Mode::ReadDirect) { 0 } else { NO_LINKS };
-        with_flags(&mut options, flags);
-        if direct && let Some(file) = open_direct(&options, flags, path) {
-            return Ok(Box::new(DiskFile { file, direct: true }));
+        let is_new = matches!(mode, Mode::Create | Mode::CreateDirect);
+        let open = if is_new { open_new } else { open_there };
+        if direct && let Some(direct_flag) = DIRECT {
+            with_flags(&mut options, flags | direct_flag);
+            if let Ok(file) = open(&options, path) {
+                return Ok(Box::new(DiskFile { file, direct: true }));
+            }
         }
         // The file system has no direct I/O, or the path is wrong: the plain way says which.
-        Ok(Box::new(DiskFile { file: options.open(path)?, direct: false }))
+        with_flags(&mut options, flags);
+        Ok(Box::new(DiskFile { file: open(&options, path)?, direct: false }))
     }
 
     fn open_stream(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
         if path == Path::new("-") {
-            return Ok(Box::new(io::stdin()));
+            return Ok(Box::new(Waited::stdin(self.stop.clone())?));
         }
-        let file = fs::File::open(path)?;
-        if file.metadata()?.is_dir() {
+        let kind = fs::metadata(path)?.file_type();
+        if kind.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        Ok(Box::new(file))
+        if kind.is_file() {
+            return Ok(Box::new(fs::File::open(path)?));
+        }
+        Ok(Box::new(Waited::open(path, self.stop.clone())?))
     }
 
     fn create_stream(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
         if path == Path::new("-") {
-            return Ok(Box::new(io::stdout()));
+            return Ok(Box::new(Waited::stdout(self.stop.clone())?));
         }
-        Ok(Box::new(OpenOptions::new().write(true).create(true).truncate(true).open(path)?))
+        Ok(Box::new(Waited::create(path, self.stop.clone())?))
     }
 
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -66,6 +84,14 @@ impl Storage for Disk {
         let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
         fs::create_dir_all(path)?;
         missing.iter().filter_map(|made| made.parent()).try_for_each(sync_directory)
+    }
+
+    fn create_private_directory(&self, path: &Path) -> io::Result<()> {
+        match private_directory(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => path.parent().map_or(Ok(()), sync_directory),
+        }
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
@@ -201,7 +227,31 @@ fn described(path: PathBuf, metadata: &fs::Metadata) -> Entry {
     let bytes = if is_directory { 0 } else { metadata.len() };
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified_ms = modified.map(|since| since.as_millis() as u64);
-    Entry { path, bytes, is_directory, modified_ms, tag: None }
+    Entry { path, bytes, is_directory, modified_ms, tag: tag(metadata) }
+}
+
+/// The number of a file, and the last change to it or its description, which no program can set.
+#[cfg(unix)]
+fn tag(metadata: &fs::Metadata) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let (number, seconds, rest) = (metadata.ino(), metadata.ctime(), metadata.ctime_nsec());
+    Some(format!("{number}-{seconds}.{rest:09}"))
+}
+
+#[cfg(not(unix))]
+fn tag(_metadata: &fs::Metadata) -> Option<String> {
+    None
+}
+
+#[cfg(unix)]
+fn private_directory(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn private_directory(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
 }
 
 #[cfg(unix)]
@@ -232,6 +282,14 @@ fn kib_line(path: &str, label: &str) -> Option<u64> {
     let line = table.lines().find(|line| line.starts_with(label))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)
+}
+
+/// Whether this process ignores a signal, as it does SIGHUP under `nohup`; no where the system does not tell.
+pub fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Memory that can still be used without pushing other programs out, if the system tells.
@@ -274,16 +332,28 @@ fn with_flags(options: &mut OpenOptions, flags: u32) {
 #[cfg(not(unix))]
 fn with_flags(_options: &mut OpenOptions, _flags: u32) {}
 
+/// The flag that lets transfers go past the page cache.
 #[cfg(target_os = "linux")]
-fn open_direct(options: &OpenOptions, flags: u32, path: &Path) -> Option<fs::File> {
-    let mut options = options.clone();
-    with_flags(&mut options, flags | rustix::fs::OFlags::DIRECT.bits());
-    options.open(path).ok()
+const DIRECT: Option<u32> = Some(rustix::fs::OFlags::DIRECT.bits());
+#[cfg(not(target_os = "linux"))]
+const DIRECT: Option<u32> = None;
+
+fn open_there(options: &OpenOptions, path: &Path) -> io::Result<fs::File> {
+    options.open(path)
 }
 
-#[cfg(not(target_os = "linux"))]
-fn open_direct(_options: &OpenOptions, _flags: u32, _path: &Path) -> Option<fs::File> {
-    None
+/// Opens a file that is not there. One that is loses this name: emptied, it would be so under all its names.
+fn open_new(options: &OpenOptions, path: &Path) -> io::Result<fs::File> {
+    match options.open(path) {
+        Err(error)
+            if error.kind() == io::ErrorKind::AlreadyExists
+                && fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) =>
+        {
+            fs::remove_file(path)?;
+            options.open(path)
+        }
+        opened => opened,
+    }
 }
 
 #[cfg(unix)]

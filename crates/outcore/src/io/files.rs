@@ -2,13 +2,16 @@
 
 use super::cramped::Cramped;
 use super::scratch::MANIFEST;
-use super::{Device, Disk, Entry, File, Mode, Storage, Tuning};
+use super::{Device, Disk, Entry, File, Mode, Storage, Tuning, Writer};
 use crate::error::{Error, Result};
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Most bytes of a small file that are handed over at a time.
+const SMALL_BUFFER_BYTES: usize = 256 << 10;
 
 /// Bytes moved through a [`Files`] since it was made.
 #[derive(Debug, Default)]
@@ -45,7 +48,7 @@ pub struct Files {
 
 impl Default for Files {
     fn default() -> Self {
-        Self::new(Arc::new(Disk))
+        Self::new(Arc::new(Disk::default()))
     }
 }
 
@@ -135,11 +138,25 @@ impl Files {
         Ok(bytes)
     }
 
-    /// Writes a whole small file so that it is absent or complete.
+    /// Writes a whole small file so that it is absent or complete; a pipe or a device as it is.
+    ///
+    /// # Errors
+    /// As [`Writer::create`]; `DiskFull`.
+    pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        if self.entry(path).is_ok_and(|entry| !entry.is_directory) && !self.is_regular(path) {
+            let mut stream = self.create_stream(path)?;
+            return stream.write_all(bytes).map_err(|error| Error::io("write", path, error));
+        }
+        let mut writer = Writer::create(self, path, bytes.len().min(SMALL_BUFFER_BYTES), 1)?;
+        writer.write(bytes)?;
+        writer.finish().map(drop)
+    }
+
+    /// As [`Files::write`], in a directory of ours.
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
-    pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write_own(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let part = part_path(path);
         let result = (|| {
             let file = self.open(&part, Mode::Create)?;
@@ -259,7 +276,7 @@ impl Files {
     }
 }
 
-/// The name under which a file is written before it is complete.
+/// The name under which a file in a directory of ours is written before it is complete.
 pub(super) fn part_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".part");

@@ -18,11 +18,12 @@ mod scratch;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod stream;
+mod wait;
 mod words;
 
 pub(crate) use checked::{CheckedReader, CheckedWriter};
 pub use cramped::Cramped;
-pub use disk::{Disk, available_memory_bytes};
+pub use disk::{Disk, available_memory_bytes, is_ignored};
 pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};
 pub use files::{Counters, Files, StoredFile};
 pub use memory::share_freed_memory;
@@ -36,6 +37,7 @@ pub(crate) use ram::Ram;
 pub use scratch::{Owner, Scratch};
 pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
+pub use wait::Stop;
 pub(crate) use words::{SCRATCH_HINT, WordReader, WordWriter};
 
 use std::io;
@@ -52,10 +54,10 @@ pub enum Mode {
     Read,
     /// Existing, for reading, past the page cache where the file system can.
     ReadDirect,
-    /// New or emptied, for writing, through the page cache. A link is an error: what it leads to is
-    /// somebody else's.
+    /// New, for writing, through the page cache. A file that has the name loses it, and keeps what it
+    /// holds under its others; a link is an error.
     Create,
-    /// New or emptied, for writing, past the page cache where the file system can.
+    /// New, for writing, past the page cache where the file system can.
     CreateDirect,
     /// Existing, for writing, with what it holds, through the page cache. A link is an error.
     Extend,
@@ -83,8 +85,8 @@ pub struct Entry {
     pub is_directory: bool,
     /// When it was last written, in milliseconds since 1970, if the system tells.
     pub modified_ms: Option<u64>,
-    /// What tells its content from every other it has had, if there is such a thing: the tag of an object
-    /// on a server.
+    /// What tells its content from every other it has had, if there is such a thing: its number and the time
+    /// of its last change of any kind, or the tag of an object on a server.
     pub tag: Option<String>,
 }
 
@@ -143,6 +145,10 @@ pub trait Storage: Send + Sync {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Creates a directory and its parents, and makes the names of new ones durable.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Creates a directory for the user of this process alone, in one that is there; it may be there.
+    fn create_private_directory(&self, path: &Path) -> io::Result<()> {
+        self.create_directory(path)
+    }
     /// Removes an empty directory.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Makes data and length of a file durable that is written no more.

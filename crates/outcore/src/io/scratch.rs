@@ -4,20 +4,23 @@
 //! ```text
 //!  WORK-DIR/.NAME.outcore/
 //!    lock            locked as long as a job has the directory
-//!    manifest.json   whose it is ([`Owner`]), and what its job adds; written first, removed last
+//!    CACHEDIR.TAG    says that the directory is ours (and, to programs of backups, of no worth to them)
+//!    manifest.json   whose it is ([`Owner`]), and what its job adds
 //!    ...
+//!  .NAME.outcore-part/   the same, beside a file that is being written ([`Scratch::beside`])
 //! ```
 //! A process that was killed leaves its directory behind, and so does a job that keeps what the next one can
 //! go on from; the next job of that name takes it over. It is one job's at a time: the system gives the
 //! lock to one, and takes it back when the process ends, however it ends. Where there are no locks, the
-//! number of the process in the manifest tells. No
-//! other directory is ever touched: neither one whose process runs, nor one with files but without a
-//! manifest, nor one whose manifest cannot be read. An empty one, or one with half a manifest, is
-//! what is left if the process is killed as it makes or removes the directory, and can be used. A link,
-//! or a directory of another user, is never used, nor is a file opened for writing by way of a link.
+//! number of the process in the manifest tells. No other directory is ever touched: neither one whose process
+//! runs, nor one with files in it that neither its tag nor its manifest says to be ours. The tag is never
+//! written again, so that a manifest that is damaged or gone is only a job that begins anew. An empty
+//! directory, or one with half a tag or manifest, is what is left if the process is killed as it makes or
+//! removes the directory, and can be used. A link, or a directory of another user, is never used, nor is a
+//! file opened for writing by way of a link. What cannot be removed keeps its tag, and is the next job's.
 
 use super::files::{part_path, remove_all};
-use super::{Files, Lock, disk};
+use super::{Entry, Files, Lock, disk};
 use crate::error::{Error, ErrorKind, Result};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,6 +29,11 @@ use std::path::{Path, PathBuf};
 pub(super) const MANIFEST: &str = "manifest.json";
 /// The name of the file that is locked.
 pub(super) const LOCK: &str = "lock";
+/// The name of the file that says what the directory is (<https://bford.info/cachedir/>).
+pub(super) const TAG: &str = "CACHEDIR.TAG";
+const TAG_TEXT: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55
+# Temporary files of outcore, which removes them when the job of this name ends.
+";
 /// Times that a directory may be removed by its job just as it is to be taken.
 const TRIES: usize = 100;
 const FORMAT: &str = "outcore work directory";
@@ -120,8 +128,7 @@ impl Scratch {
     /// a process that no longer runs has left under that name is removed first.
     ///
     /// # Errors
-    /// `Usage` if a running process has it, or if something else has this name; `CorruptFile` if its
-    /// manifest cannot be read; `Io`.
+    /// `Usage` if a running process has it, or if something else has this name; `Io`.
     pub fn create(files: &Files, parent: &Path, name: &str) -> Result<Self> {
         let mut scratch = Self::take(files, parent, name)?;
         scratch.begin(&Owner::current().to_bytes(), &[])?;
@@ -134,16 +141,28 @@ impl Scratch {
     /// # Errors
     /// As [`Scratch::create`].
     pub(crate) fn take(files: &Files, parent: &Path, name: &str) -> Result<Self> {
-        let path = parent.join(name);
         let has_parent = parent.as_os_str().is_empty() || files.entry(parent).is_ok();
-        let created_parent = (!has_parent).then(|| parent.to_path_buf());
-        let lock = lock(files, &path)?;
-        // Only now does it stay as it is.
-        check(files, &path, matches!(lock, Lock::Unsupported))?;
-        let is_ours = files.entry(&manifest_path(&path)).is_err();
-        let scratch =
-            Self { files: files.clone(), path, created_parent, lock: Some(lock), is_ours };
-        Ok(scratch)
+        let created_parent = (!has_parent).then_some(parent);
+        let place = Place { files, path: &parent.join(name), way_out: "use another `--work-dir`" };
+        place.take(created_parent)
+    }
+
+    /// Takes the directory in which the file `path` grows until it can get its name. It lies beside it, in a
+    /// directory that must be there.
+    ///
+    /// # Errors
+    /// As [`Scratch::create`].
+    pub(super) fn beside(files: &Files, path: &Path) -> Result<Self> {
+        let own = &Self::path_beside(path);
+        Place { files, path: own, way_out: "write to another file" }.take(None)
+    }
+
+    /// Where the directory of [`Scratch::beside`] is.
+    pub(super) fn path_beside(path: &Path) -> PathBuf {
+        let mut name = std::ffi::OsString::from(".");
+        name.push(path.file_name().unwrap_or_default());
+        name.push(".outcore-part");
+        path.with_file_name(name)
     }
 
     /// Begins a job in it: `manifest`, JSON with the fields of [`Owner::current`], says from now on whose it
@@ -152,8 +171,11 @@ impl Scratch {
     /// # Errors
     /// `Io`.
     pub(crate) fn begin(&mut self, manifest: &[u8], kept: &[&str]) -> Result<()> {
-        // First: what is removed is not promised any more.
-        self.files.write(&manifest_path(&self.path), manifest)?;
+        if !is_tagged(&self.files, &self.path) {
+            self.files.write_own(&self.path.join(TAG), TAG_TEXT)?;
+        }
+        // Before anything else: what is removed is not promised any more.
+        self.files.write_own(&manifest_path(&self.path), manifest)?;
         self.is_ours = true;
         self.remove_but(kept);
         Ok(())
@@ -163,13 +185,13 @@ impl Scratch {
     pub(crate) fn keep(mut self, manifest: &[u8], kept: &[&str]) {
         self.remove_but(kept);
         // If the disk is full even for this, the manifest is that of a process that ends soon.
-        let _ = self.files.write(&manifest_path(&self.path), manifest);
+        let _ = self.files.write_own(&manifest_path(&self.path), manifest);
         self.is_ours = false;
     }
 
     fn remove_but(&self, kept: &[&str]) {
         let stays = |path: &Path| {
-            let names = kept.iter().chain(&[LOCK, MANIFEST]);
+            let names = kept.iter().chain(&[LOCK, TAG, MANIFEST]);
             names.into_iter().any(|name| path.file_name() == Some(name.as_ref()))
         };
         for entry in self.files.list(&self.path).unwrap_or_default() {
@@ -183,6 +205,12 @@ impl Scratch {
                 let _ = self.files.remove(&entry.path);
             }
         }
+    }
+
+    /// Whether there is nothing in it of an earlier job.
+    pub(crate) fn is_empty(&self) -> bool {
+        let entries = self.files.list(&self.path).unwrap_or_default();
+        entries.iter().all(|entry| [LOCK, TAG].iter().any(|name| entry.path.ends_with(name)))
     }
 
     /// The directory.
@@ -215,80 +243,125 @@ fn discard(files: &Files, path: &Path) {
     for (number, entry) in entries.iter().filter(|entry| entry.is_directory).enumerate() {
         let _ = files.storage.publish(&entry.path, &path.join(format!("discarded-{number}")));
     }
-    remove_all(&*files.storage, path, &[LOCK]);
-}
-
-/// Makes the directory if it is not there, and locks it.
-fn lock(files: &Files, path: &Path) -> Result<Lock> {
-    let lock = path.join(LOCK);
-    for _ in 0..TRIES {
-        check_own(files, path)?;
-        // Nothing is made in a directory that is none of these. One with a lock is told when it is held:
-        // until then a job may be at work in it, from its first file to its last.
-        let is_locked = || files.entry(&lock).is_ok();
-        if !is_locked()
-            && let Err(error) = check(files, path, false)
-            && !is_locked()
-        {
-            return Err(error);
-        }
-        files.create_directory(path)?;
-        match files.storage.lock(&lock) {
-            Ok(Lock::Taken) => break,
-            Ok(lock) => return Ok(lock),
-            // Its job has just removed it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Error::io("lock", &lock, error)),
-        }
+    remove_all(&*files.storage, path, &[LOCK, TAG]);
+    // Last, and only then: what could not be removed stays known as ours.
+    let is_known = |entry: &Entry| [LOCK, TAG].iter().any(|name| entry.path.ends_with(name));
+    if files.list(path).is_ok_and(|left| left.iter().all(is_known)) {
+        let _ = files.storage.remove(&path.join(TAG));
     }
-    // Between lock and manifest it is not yet known whose it is.
-    let owner = Owner::read(files, path).ok().flatten();
-    Err(in_use(path, owner.map(|owner| owner.process)))
 }
 
-fn in_use(path: &Path, process: Option<u32>) -> Error {
-    let by = process.map_or("another process".into(), |number| format!("process {number}"));
-    Error::new(ErrorKind::Usage, format!("`{}` is in use by {by}", path.display()))
-        .hint("wait for that job, or use another `--work-dir`")
+/// Whether the tag of a directory says that it is ours.
+fn is_tagged(files: &Files, path: &Path) -> bool {
+    let tag = path.join(TAG);
+    let is_of_its_length =
+        files.entry(&tag).is_ok_and(|entry| entry.bytes == TAG_TEXT.len() as u64);
+    is_of_its_length && files.read(&tag).is_ok_and(|text| text == TAG_TEXT)
 }
 
-/// Refuses a link, and what belongs to another user: who may write in the work directory could have
-/// prepared it so that files elsewhere are overwritten or removed.
-fn check_own(files: &Files, path: &Path) -> Result<()> {
-    let is_there = files.entry(path).is_ok_and(|entry| entry.is_directory);
-    if !is_there || files.storage.is_own(path) {
-        return Ok(());
+/// A directory that is to be taken.
+struct Place<'a> {
+    files: &'a Files,
+    path: &'a Path,
+    /// What to do if that cannot be.
+    way_out: &'static str,
+}
+
+impl Place<'_> {
+    /// Takes it, in a parent that is made and removed again if it is one to be created.
+    fn take(&self, created_parent: Option<&Path>) -> Result<Scratch> {
+        let lock = self.lock(created_parent)?;
+        // Only now does it stay as it is.
+        self.check(matches!(lock, Lock::Unsupported))?;
+        let is_ours = self.files.entry(&manifest_path(self.path)).is_err();
+        Ok(Scratch {
+            files: self.files.clone(),
+            path: self.path.to_path_buf(),
+            created_parent: created_parent.map(Path::to_path_buf),
+            lock: Some(lock),
+            is_ours,
+        })
     }
-    let message = format!("`{}` is a link, or of another user", path.display());
-    let hint = "if you know why it is there, remove it; or use another `--work-dir`";
-    Err(Error::new(ErrorKind::Usage, message).hint(hint))
-}
 
-/// Refuses a directory that is not one of these, or, if its process decides, one that a process works in;
-/// there may be none.
-fn check(files: &Files, path: &Path, process_decides: bool) -> Result<()> {
-    let Ok(entry) = files.entry(path) else { return Ok(()) };
-    let in_the_way = || {
-        let message =
-            format!("`{}` is in the way: it is not a work directory of outcore", path.display());
-        Err(Error::new(ErrorKind::Usage, message).hint("remove it, or use another `--work-dir`"))
-    };
-    if !entry.is_directory {
-        return in_the_way();
-    }
-    check_own(files, path)?;
-    match Owner::read(files, path)? {
-        Some(owner) if process_decides && owner.is_running() => {
-            Err(in_use(path, Some(owner.process)))
+    /// Makes the directory if it is not there, and locks it.
+    fn lock(&self, created_parent: Option<&Path>) -> Result<Lock> {
+        let lock = self.path.join(LOCK);
+        for _ in 0..TRIES {
+            self.check_own()?;
+            // Nothing is made in a directory that is none of these. One with a lock is told when it is held:
+            // until then a job may be at work in it, from its first file to its last.
+            let is_locked = || self.files.entry(&lock).is_ok();
+            if !is_locked()
+                && let Err(error) = self.check(false)
+                && !is_locked()
+            {
+                return Err(error);
+            }
+            if let Some(parent) = created_parent {
+                self.files.create_directory(parent)?;
+            }
+            let made = self.files.storage.create_private_directory(self.path);
+            made.map_err(|error| Error::io("create directory", self.path, error))?;
+            match self.files.storage.lock(&lock) {
+                Ok(Lock::Taken) => break,
+                Ok(lock) => return Ok(lock),
+                // Its job has just removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io("lock", &lock, error)),
+            }
         }
-        Some(_) => Ok(()),
-        None => {
-            let own = [path.join(LOCK), part_path(&manifest_path(path))];
-            let entries = files.list(path)?;
-            if entries.iter().all(|entry| own.contains(&entry.path)) {
-                Ok(())
-            } else {
-                in_the_way()
+        // Between lock and manifest it is not yet known whose it is.
+        let owner = Owner::read(self.files, self.path).ok().flatten();
+        Err(self.in_use(owner.map(|owner| owner.process)))
+    }
+
+    fn in_use(&self, process: Option<u32>) -> Error {
+        let by = process.map_or("another process".into(), |number| format!("process {number}"));
+        self.refused(&format!("is in use by {by}"), "wait for that job")
+    }
+
+    fn refused(&self, why: &str, hint: &str) -> Error {
+        let message = format!("`{}` {why}", self.path.display());
+        Error::new(ErrorKind::Usage, message).hint(format!("{hint}, or {}", self.way_out))
+    }
+
+    /// Refuses a link, and what belongs to another user: who may write in the parent could have
+    /// prepared it so that files elsewhere are overwritten or removed.
+    fn check_own(&self) -> Result<()> {
+        let is_there = self.files.entry(self.path).is_ok_and(|entry| entry.is_directory);
+        if !is_there || self.files.storage.is_own(self.path) {
+            return Ok(());
+        }
+        let hint = "if you know why it is there, remove it";
+        Err(self.refused("is a link, or of another user", hint))
+    }
+
+    /// Refuses a directory that is not one of these, or, if its process decides, one that a process works in;
+    /// there may be none.
+    fn check(&self, process_decides: bool) -> Result<()> {
+        let Self { files, path, .. } = self;
+        let Ok(entry) = files.entry(path) else { return Ok(()) };
+        let in_the_way = || {
+            Err(self.refused("is in the way: it is not a work directory of outcore", "remove it"))
+        };
+        if !entry.is_directory {
+            return in_the_way();
+        }
+        self.check_own()?;
+        match Owner::read(files, path) {
+            Ok(Some(owner)) if process_decides && owner.is_running() => {
+                Err(self.in_use(Some(owner.process)))
+            }
+            Ok(Some(_)) => Ok(()),
+            _ if is_tagged(files, path) => Ok(()),
+            Err(error) => Err(error),
+            Ok(None) => {
+                let (tag, manifest) = (path.join(TAG), manifest_path(path));
+                let own = [path.join(LOCK), part_path(&tag), part_path(&manifest)];
+                match files.list(path)?.iter().all(|entry| own.contains(&entry.path)) {
+                    true => Ok(()),
+                    false => in_the_way(),
+                }
             }
         }
     }

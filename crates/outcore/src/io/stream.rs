@@ -8,7 +8,7 @@
 
 use super::files::part_path;
 use super::memory::{LARGE_PAGE, LargePages};
-use super::{ALIGNMENT, Files, Mode, SCRATCH_HINT, Sealed, StoredFile};
+use super::{ALIGNMENT, Files, Mode, Owner, SCRATCH_HINT, Scratch, Sealed, StoredFile};
 use crate::error::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use xxhash_rust::xxh3::Xxh3;
 
+/// The name of a file in its directory beside the name that it will get.
+const PART: &str = "part";
 /// Bytes of a kept file that are read at once to be checked.
 const CHECKED_BYTES: usize = 256 << 10;
 
@@ -95,10 +97,13 @@ fn write_orders(
 
 /// Writes a file sequentially through threads of its own; the file appears under its name only when
 /// it is complete ([`Writer::finish`]), and is removed if the writer is dropped before, unless what there
-/// was of it has been kept ([`Writer::keep`]).
+/// was of it has been kept ([`Writer::keep`]). Until then it grows in a directory of ours beside its name:
+/// no name that could be somebody else's is ever written to.
 pub struct Writer {
     files: Files,
     path: PathBuf,
+    /// The directory that the file grows in, if it is this writer's own.
+    place: Option<Scratch>,
     /// Its name until it is finished; empty then.
     written_as: PathBuf,
     /// Whether it stays under that name.
@@ -119,15 +124,20 @@ impl Writer {
     /// Starts `path` with `depth` buffers of `buffer_bytes` in flight beside the one being filled.
     ///
     /// # Errors
-    /// `Io` with the path.
+    /// `Io` with the path; `Usage` if another process writes it.
     pub fn create(files: &Files, path: &Path, buffer_bytes: usize, depth: usize) -> Result<Self> {
-        Self::start(files, path, &part_path(path), Self::mode(files), buffer_bytes, depth)
+        let mut place = Scratch::beside(files, path)?;
+        place.begin(&Owner::current().to_bytes(), &[])?;
+        let part = place.path().join(PART);
+        let mut writer = Self::start(files, path, &part, Self::mode(files), buffer_bytes, depth)?;
+        writer.place = Some(place);
+        Ok(writer)
     }
 
     /// Goes on behind the first `bytes` of `path` that another writer has kept, finished since or not.
     ///
     /// # Errors
-    /// `Io` with the path; `CorruptFile` if there are not so many bytes.
+    /// As [`Writer::create`]; `CorruptFile` if there are not so many bytes.
     pub(crate) fn go_on(
         files: &Files,
         path: &Path,
@@ -135,10 +145,51 @@ impl Writer {
         buffer_bytes: usize,
         depth: usize,
     ) -> Result<Self> {
+        let mut place = Scratch::beside(files, path)?;
+        place.begin(&Owner::current().to_bytes(), &[PART])?;
+        let part = place.path().join(PART);
+        if files.entry(&part).is_err() {
+            files.publish(path, &part)?;
+        }
+        match Self::extend(files, path, &part, bytes, buffer_bytes, depth) {
+            Ok(mut writer) => {
+                writer.place = Some(place);
+                Ok(writer)
+            }
+            Err(error) => {
+                place.keep(&Owner::nobody().to_bytes(), &[PART]);
+                Err(error)
+            }
+        }
+    }
+
+    /// As [`Writer::create`], in a directory of ours.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub(crate) fn create_own(
+        files: &Files,
+        path: &Path,
+        buffer_bytes: usize,
+        depth: usize,
+    ) -> Result<Self> {
+        Self::start(files, path, &part_path(path), Self::mode(files), buffer_bytes, depth)
+    }
+
+    /// As [`Writer::go_on`], for a file made by [`Writer::create_own`].
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn go_on_own(
+        files: &Files,
+        path: &Path,
+        bytes: u64,
+        buffer_bytes: usize,
+        depth: usize,
+    ) -> Result<Self> {
         let part = part_path(path);
-        let kept = Self::kept_path(files, path);
-        if kept != part {
-            files.publish(&kept, &part)?;
+        if files.entry(&part).is_err() {
+            files.publish(path, &part)?;
         }
         Self::extend(files, path, &part, bytes, buffer_bytes, depth)
     }
@@ -214,17 +265,29 @@ impl Writer {
         Sealed { bytes: self.position(), checksum }
     }
 
-    /// Where that is which a writer has kept of `path`: under the name that it had, or under its own if it
+    /// Where that is which a writer has kept of `path`: in its directory beside it, or under its name if it
     /// has been finished since.
     pub(crate) fn kept_path(files: &Files, path: &Path) -> PathBuf {
+        let part = Scratch::path_beside(path).join(PART);
+        if files.entry(&part).is_ok() { part } else { path.to_path_buf() }
+    }
+
+    /// As [`Writer::kept_path`], for a file made by [`Writer::create_own`].
+    pub(crate) fn kept_own_path(files: &Files, path: &Path) -> PathBuf {
         let part = part_path(path);
         if files.entry(&part).is_ok() { part } else { path.to_path_buf() }
     }
 
-    /// Removes what a writer has kept of `path` and not finished, if there is anything.
+    /// Removes what a writer has kept of `path`, if there is anything: what is of no use any more, or what a
+    /// power loss has brought back.
     pub(crate) fn discard(files: &Files, path: &Path) {
-        // What cannot be removed is written anew by the next one.
-        let _ = files.remove(&part_path(path));
+        if files.entry(&Scratch::path_beside(path)).is_err() {
+            return;
+        }
+        // What cannot be removed is the next one's to remove.
+        if let Ok(mut place) = Scratch::beside(files, path) {
+            let _ = place.begin(&Owner::current().to_bytes(), &[]);
+        }
     }
 
     /// As [`Writer::create`], for a file that is of no use to another process: it has its name from
@@ -253,6 +316,7 @@ impl Writer {
         let mut writer = Self {
             files: files.clone(),
             path: path.to_path_buf(),
+            place: None,
             written_as: written_as.to_path_buf(),
             is_kept: false,
             hash: None,
@@ -431,8 +495,15 @@ impl Drop for Writer {
         // Not finished: an error or a stop is already on its way to the caller.
         let _ = self.join();
         self.file = None;
-        if !self.is_kept && !self.written_as.as_os_str().is_empty() {
+        let is_finished = self.written_as.as_os_str().is_empty();
+        if !self.is_kept && !is_finished {
             let _ = self.files.remove(&self.written_as);
+        }
+        if let Some(place) = self.place.take()
+            && self.is_kept
+            && !is_finished
+        {
+            place.keep(&Owner::nobody().to_bytes(), &[PART]);
         }
     }
 }
@@ -641,7 +712,7 @@ mod tests {
                 assert_eq!(writer.sealed().checksum, xxhash_rust::xxh3::xxh3_64(&bytes));
                 assert_eq!(writer.finish().unwrap(), bytes.len() as u64);
                 assert!(files.read(&path).unwrap() == bytes, "{count} bytes were kept");
-                assert!(files.entry(&part_path(&path)).is_err());
+                assert!(files.entry(&Scratch::path_beside(&path)).is_err());
             }
         }
     }
@@ -657,7 +728,10 @@ mod tests {
         let mut writer = Writer::create(&files, Path::new("/file"), 8192, 2).unwrap();
         writer.keep().unwrap();
         drop(writer);
-        assert_eq!(sim.paths(), [Path::new("/file.part")]);
+        let kept: Vec<_> = ["CACHEDIR.TAG", "manifest.json", "part"]
+            .map(|name| Path::new("/.file.outcore-part").join(name))
+            .into();
+        assert_eq!(sim.paths(), kept);
         let error = Writer::go_on(&files, Path::new("/file"), 5000, 8192, 2).err().unwrap();
         assert_eq!(error.kind(), crate::ErrorKind::CorruptFile);
         Writer::discard(&files, Path::new("/file"));

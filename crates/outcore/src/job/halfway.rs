@@ -5,7 +5,7 @@
 //!  runs/run-*            the runs so far; what was collected is one of them
 //!  runs/index-0, -1      their index, and
 //!  runs/scores-0, -1     the self scores so far: in turns, so that those promised stay until others are
-//!  graph/names.part      the names so far (`resume` says where); what is behind them was written later. REJECTS.part: likewise
+//!  graph/names.part      the names so far (`resume` says where); what is behind them was written later. .REJECTS.outcore-part/: likewise
 //!  names/                likewise what is on disk of names that have no room in memory (`ids::spill`)
 //! ```
 //! The table of names is made again from their file. Cost: what was collected is a run of its own, and all self

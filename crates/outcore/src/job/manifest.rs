@@ -51,9 +51,12 @@ pub struct InputFile {
     /// When it was last written, in milliseconds since 1970, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified_ms: Option<u64>,
-    /// What a server tells its content by.
+    /// What the system tells its content by: that of the disk, or a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
+    /// What it lies on, if that is a disk that can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
 }
 
 impl InputFile {
@@ -68,6 +71,7 @@ impl InputFile {
             path: path.display().to_string(),
             bytes: entry.as_ref().map(|entry| entry.bytes),
             modified_ms: entry.as_ref().and_then(|entry| entry.modified_ms),
+            device: entry.as_ref().and_then(|_| Some(files.device(path)?.id())),
             tag: entry.and_then(|entry| entry.tag),
         }
     }
@@ -150,6 +154,6 @@ impl Manifest {
 
     /// Replaces that of `directory`.
     pub(super) fn write(&self, files: &Files, directory: &Path) -> Result<()> {
-        files.write(&manifest_path(directory), &self.to_bytes())
+        files.write_own(&manifest_path(directory), &self.to_bytes())
     }
 }

@@ -39,7 +39,9 @@ use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::InputOptions;
-use crate::io::{Files, Owner, Scratch, give_back_freed, peak_memory_bytes, resident_memory_bytes};
+use crate::io::{
+    Files, Owner, Scratch, Writer, give_back_freed, peak_memory_bytes, resident_memory_bytes,
+};
 use crate::plan::{Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
@@ -396,6 +398,9 @@ pub fn build(
         if parent != options.work_dir && files.entry(&parent.join(scratch_name(graph))).is_ok() {
             let _ = Scratch::create(files, parent, &scratch_name(graph));
         }
+        if let Some(path) = &options.input.rejects {
+            Writer::discard(files, path);
+        }
         return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
     }
@@ -427,8 +432,15 @@ pub fn build(
 /// Removes the temporary files of a job that was killed when its graph had just got its name.
 fn discard_left(files: &Files, work_dir: &Path, graph: &Path) -> Result<()> {
     let directory = work_dir.join(scratch_name(graph));
-    // A manifest that cannot be read is left for the user to look at.
-    let Ok(Some(mut left)) = Manifest::read(files, &directory) else { return Ok(()) };
+    let mut left = match Manifest::read(files, &directory) {
+        Ok(Some(left)) => left,
+        // It was the first to go.
+        Ok(None) if files.entry(&directory).is_ok() => {
+            return Scratch::take(files, work_dir, &scratch_name(graph)).map(drop);
+        }
+        // One that cannot be read is left for the user to look at.
+        _ => return Ok(()),
+    };
     let is_of_it = left.job == JobKind::Build && left.result == graph.display().to_string();
     let is_gone = files.entry(&grows_at(files, work_dir, graph)).is_err();
     let is_named = left.stages_done.contains(&Stage::Merge) && is_gone;

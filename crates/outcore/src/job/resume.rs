@@ -11,8 +11,8 @@
 //!    sweeps/         what the clustering has come to (`cluster::saves`); it says itself of what it is
 //! ```
 //! Nothing is promised by a manifest before it has reached the disk, and nothing is removed that one still
-//! promises. The next job goes on if inputs (path, length, time of the last change; on servers also their tags),
-//! options of reading and version are the same; else it begins anew, and says why.
+//! promises. The next job goes on if inputs (path, length, time of the last change; on disk also the file's number and device, and the
+//! change to its description; on servers their tags), options of reading and version are the same; else it begins anew, and says why.
 
 use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, ReadSoFar, scratch_name};
 use crate::cluster::{SAVED, STATE};
@@ -239,16 +239,27 @@ impl Job<'_> {
         manifest.made_of = Some(made_of).filter(|made| is_named && made.is_known());
         let mut scratch = Scratch::take(self.files, &edges.work_dir, &scratch_name(result))?;
         let left = match Manifest::read(self.files, scratch.path()) {
-            Ok(Some(earlier)) if !edges.restart => {
+            _ if edges.restart => Left::Nothing,
+            Ok(Some(earlier)) => {
                 self.take_over(&mut manifest, &earlier, edges, scratch.path(), graph)?
             }
+            Ok(None) if scratch.is_empty() => Left::Nothing,
             // One that cannot be read promises nothing.
-            _ => Left::Nothing,
+            Ok(None) => self.begin_anew("the manifest of what is there is gone")?,
+            Err(error) => self.begin_anew(error.message())?,
         };
         scratch.begin(&manifest.to_bytes(), left.names())?;
+        if let (Left::Runs(_) | Left::Graph, Some(path)) = (&left, &edges.input.rejects) {
+            Writer::discard(self.files, path);
+        }
         self.manifest = Some((manifest, scratch.path().to_path_buf()));
         self.report.resumed = !matches!(left, Left::Nothing);
         Ok((scratch, left))
+    }
+
+    fn begin_anew(&self, reason: &str) -> Result<Left> {
+        tell(self.observer, Event::Warning { text: &format!("begins anew: {reason}") })?;
+        Ok(Left::Nothing)
     }
 
     /// What of `earlier` can be gone on from; `manifest` then says so as well.
@@ -289,9 +300,7 @@ impl Job<'_> {
             Some(now) => before.difference(now).or_else(rejects).or_else(fault),
         };
         if let Some(reason) = reason {
-            let text = format!("begins anew: {reason}");
-            tell(self.observer, Event::Warning { text: &text })?;
-            return Ok(Left::Nothing);
+            return self.begin_anew(&reason);
         }
         manifest.stages_done.clone_from(&earlier.stages_done);
         manifest.stages_done.retain(|stage| matches!(stage, Stage::Read | Stage::Merge));
@@ -413,6 +422,8 @@ fn changed(before: &InputFile, now: &InputFile) -> Error {
         (Some(old), Some(new)) if old != new => {
             error.note(format!("it had {old}, and has {new} now"))
         }
+        (Some(old), _) if before.modified_ms == now.modified_ms => error
+            .note(format!("it has {old} as before, but is another file now, or has been written")),
         (Some(old), _) => {
             let times = before.modified_ms.zip(now.modified_ms);
             let later = times.map_or(0, |(before, now)| now.saturating_sub(before)) as f64 / 1000.0;

@@ -213,7 +213,7 @@ impl SelfScores {
 
     /// Sets the scores aside for another process.
     pub(super) fn keep(&self, files: &Files, path: &Path) -> Result<Sealed> {
-        let mut writer = Writer::create(files, path, KEPT_BUFFER_BYTES, 2)?;
+        let mut writer = Writer::create_own(files, path, KEPT_BUFFER_BYTES, 2)?;
         let (mut hash, mut bytes) = (Xxh3::new(), Vec::new());
         for words in self.codes.chunks(PART_ARCS).chain(self.have_self_hit.chunks(PART_ARCS)) {
             bytes.clear();

@@ -33,7 +33,7 @@ const REPORT_NODES: u64 = 1 << 18;
 
 /// A file that is absent until it is complete, or a stream where that is all there is.
 pub(crate) enum Sink {
-    File(Writer),
+    File(Box<Writer>),
     Stream { inner: Box<dyn Write + Send>, path: PathBuf, written: u64 },
 }
 
@@ -45,7 +45,9 @@ impl Sink {
             return Ok(Self::Stream { inner, path: path.to_path_buf(), written: 0 });
         }
         let writer = Writer::create(files, path, BUFFER_BYTES, BUFFER_COUNT);
-        writer.map(Self::File).map_err(|error| cannot_create(files, path, error))
+        writer
+            .map(|writer| Self::File(Box::new(writer)))
+            .map_err(|error| cannot_create(files, path, error))
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {

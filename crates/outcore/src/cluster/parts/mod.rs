@@ -65,7 +65,7 @@ impl Part {
         let files = Files::new(Arc::new(Ram::default()));
         let directory = Path::new("part");
         for name in ["graph.json", "arcs"] {
-            files.write(&directory.join(name), from.bytes()?)?;
+            files.write_own(&directory.join(name), from.bytes()?)?;
         }
         let graph = Graph::open(&files, directory)?;
         let part = Self { graph, bounds, index };

@@ -211,7 +211,7 @@ impl Sim {
 
     fn create(&self, path: &Path) -> io::Result<Shared> {
         self.has_room()?;
-        self.tree().create(path, self.step_count())
+        self.tree().create(path)
     }
 }
 

@@ -156,21 +156,15 @@ impl Tree {
         change.apply(&mut self.directories[directory].entries);
     }
 
-    /// A file, new or emptied. As elsewhere, who has it open sees it emptied.
-    pub(super) fn create(&mut self, path: &Path, now: u64) -> io::Result<Shared> {
+    /// A new file. One that has the name loses it.
+    pub(super) fn create(&mut self, path: &Path) -> io::Result<Shared> {
         let (directory, name) = self.place(path)?;
-        match self.child(directory, &name) {
-            Some(Node::Directory(_)) => Err(io::ErrorKind::IsADirectory.into()),
-            Some(Node::File(file)) => {
-                locked(&file).resize(0, now);
-                Ok(file)
-            }
-            None => {
-                let file = Arc::new(Mutex::new(Content::new(self.is_tracked)));
-                self.change(directory, Change::Put(name, Node::File(file.clone())));
-                Ok(file)
-            }
+        if let Some(Node::Directory(_)) = self.child(directory, &name) {
+            return Err(io::ErrorKind::IsADirectory.into());
         }
+        let file = Arc::new(Mutex::new(Content::new(self.is_tracked)));
+        self.change(directory, Change::Put(name, Node::File(file.clone())));
+        Ok(file)
     }
 
     /// Gives the directories that were not there.
