@@ -109,6 +109,8 @@ struct Body {
     notes: Vec<String>,
     hint: Option<String>,
     source: Option<std::io::Error>,
+    /// Whether it is of what an earlier job has left.
+    is_of_left: bool,
 }
 
 impl Error {
@@ -122,6 +124,7 @@ impl Error {
             notes: Vec::new(),
             hint: None,
             source: None,
+            is_of_left: false,
         }))
     }
 
@@ -163,6 +166,16 @@ impl Error {
     /// The caller asked to stop.
     pub fn interrupted() -> Self {
         Self::new(ErrorKind::Interrupted, "interrupted")
+    }
+
+    /// Says that it is of what an earlier job has left: one that begins anew does not meet it.
+    pub(crate) fn of_left(mut self) -> Self {
+        self.0.is_of_left = true;
+        self
+    }
+
+    pub(crate) fn is_of_left(&self) -> bool {
+        self.0.is_of_left
     }
 
     /// Adds the place in the input.

@@ -47,7 +47,7 @@ use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
 use present::Telling;
 use report::Warned;
-use resume::{GRAPH, Left, bytes_in};
+use resume::{GRAPH, Left, bytes_in, has_sweeps};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -131,6 +131,8 @@ struct Job<'a> {
     plan: Option<Plan>,
     /// What the graph is built for, if it is clustered.
     clustering: Option<&'a ClusterOptions>,
+    /// Whether it has taken over something of an earlier job.
+    goes_on: bool,
 }
 
 impl<'a> Job<'a> {
@@ -138,7 +140,8 @@ impl<'a> Job<'a> {
         let (start, report) = (Instant::now(), Report::new(limits));
         let (manifest, plan, clustering) = (None, None, None);
         let inputs = Vec::new();
-        Self { files, observer, limits, start, report, manifest, inputs, plan, clustering }
+        let goes_on = false;
+        Self { files, observer, limits, start, report, manifest, inputs, plan, clustering, goes_on }
     }
 
     /// Makes the directory for temporary files, named after the result; of an earlier job stays what is
@@ -154,6 +157,7 @@ impl<'a> Job<'a> {
         let manifest = Manifest::new(self.files, kind, inputs, result);
         let mut scratch = Scratch::take(self.files, parent, &scratch_name(result))?;
         scratch.begin(&manifest.to_bytes(), kept)?;
+        self.goes_on = has_sweeps(self.files, scratch.path());
         self.manifest = Some((manifest, scratch.path().to_path_buf()));
         Ok(scratch)
     }
@@ -405,28 +409,54 @@ pub fn build(
             .hint("choose another name for the graph, or remove the old one first"));
     }
     let heard = &Warned::new(observer);
-    let built = in_pool(options.limits, || {
-        let mut job = Job::new(files, heard, options.limits);
-        let (inputs, part) =
-            (options.input.all_paths(), &grows_at(files, &options.work_dir, graph));
-        let mut place = hold_place(files, &options.work_dir, graph)?;
-        let (scratch, left) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
-        if let Some(place) = &mut place {
-            let kept: &[&str] = if matches!(left, Left::Nothing) { &[] } else { &[GRAPH] };
-            place.begin(&Owner::current().to_bytes(), kept)?;
-        }
-        let built = job.build(options, left, &scratch, part);
-        let built = built.and_then(|()| files.publish_new(part, graph));
-        let ended = job.end(scratch, options, part, built);
-        if let (Some(place), Err(error)) = (place, &ended)
-            && error.kept_text().is_some()
-        {
-            place.keep(&Owner::nobody().to_bytes(), &[GRAPH]);
-        }
-        ended?;
-        Ok(job.finish(options.input.rejects.as_deref()))
+    let built = anew_if_damaged(heard, options.restart, |restart| {
+        let options = &JobOptions { restart, ..options.clone() };
+        in_pool(options.limits, || build_once(files, options, graph, heard))
     })?;
     Ok(Report { warnings: heard.texts(), ..built })
+}
+
+fn build_once(
+    files: &Files,
+    options: &JobOptions,
+    graph: &Path,
+    observer: &dyn Observer,
+) -> Result<Report> {
+    let mut job = Job::new(files, observer, options.limits);
+    let (inputs, part) = (options.input.all_paths(), &grows_at(files, &options.work_dir, graph));
+    let mut place = hold_place(files, &options.work_dir, graph)?;
+    let (scratch, left) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
+    if let Some(place) = &mut place {
+        let kept: &[&str] = if matches!(left, Left::Nothing) { &[] } else { &[GRAPH] };
+        place.begin(&Owner::current().to_bytes(), kept)?;
+    }
+    let built = job.build(options, left, &scratch, part);
+    let built = built.and_then(|()| files.publish_new(part, graph));
+    let ended = job.end(scratch, options, part, built);
+    if let (Some(place), Err(error)) = (place, &ended)
+        && error.kept_text().is_some()
+    {
+        place.keep(&Owner::nobody().to_bytes(), &[GRAPH]);
+    }
+    ended?;
+    Ok(job.finish(options.input.rejects.as_deref()))
+}
+
+/// Runs a job; and once more, from its beginning, if what an earlier one has left turns out to be damaged.
+fn anew_if_damaged<T>(
+    heard: &Warned<'_>,
+    restart: bool,
+    run: impl Fn(bool) -> Result<T>,
+) -> Result<T> {
+    match run(restart) {
+        Err(error) if error.is_of_left() && !restart => {
+            heard.forget();
+            let text = format!("begins anew: {}", error.message());
+            tell(heard, Event::Warning { text: &text })?;
+            run(true)
+        }
+        done => done,
+    }
 }
 
 /// Removes the temporary files of a job that was killed when its graph had just got its name.
@@ -516,36 +546,41 @@ pub fn cluster_and_present(
             limits.check()?;
             let files = &limits.tuned(files);
             let graph = Graph::open(files, path)?;
-            in_pool(*limits, || {
-                let mut job = Job::new(files, heard, *limits);
-                let inputs = std::iter::once(path).chain(options.propagation.files());
-                let inputs = inputs.chain(&present.earlier);
-                let kept: &[&str] = if *restart { &[] } else { &[SAVED] };
-                let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output, kept)?;
-                let done = job.cluster(&graph, options, telling, &scratch);
-                job.end_sweeps(scratch, output, done)?;
-                Ok(job.finish(None))
+            anew_if_damaged(heard, *restart, |restart| {
+                in_pool(*limits, || {
+                    let mut job = Job::new(files, heard, *limits);
+                    let inputs = std::iter::once(path).chain(options.propagation.files());
+                    let inputs = inputs.chain(&present.earlier);
+                    let kept: &[&str] = if restart { &[] } else { &[SAVED] };
+                    let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output, kept)?;
+                    let done = job.cluster(&graph, options, telling, &scratch);
+                    job.end_sweeps(scratch, output, done)?;
+                    Ok(job.finish(None))
+                })
             })
         }
-        Source::Edges(edges) => in_pool(edges.limits, || {
-            edges.check_weights()?;
-            telling.check_lines(files)?;
-            given::check_lines(files, &options.propagation)?;
-            let files = &edges.limits.tuned(files);
-            let mut job = Job::new(files, heard, edges.limits);
-            job.clustering = Some(options);
-            let inputs = edges.input.all_paths().chain(options.propagation.files());
-            let inputs = inputs.chain(&present.earlier);
-            let directory = edges.work_dir.join(scratch_name(output)).join(GRAPH);
-            let (scratch, left) =
-                job.scratch_of_edges(JobKind::Cluster, inputs, edges, output, &directory)?;
-            let built = job.build(edges, left, &scratch, &directory);
-            let done = built.and_then(|()| {
-                let graph = Graph::open(files, &directory)?;
-                job.cluster(&graph, options, telling, &scratch)
-            });
-            job.end(scratch, edges, &directory, done)?;
-            Ok(job.finish(edges.input.rejects.as_deref()))
+        Source::Edges(edges) => anew_if_damaged(heard, edges.restart, |restart| {
+            let edges = &JobOptions { restart, ..(**edges).clone() };
+            in_pool(edges.limits, || {
+                edges.check_weights()?;
+                telling.check_lines(files)?;
+                given::check_lines(files, &options.propagation)?;
+                let files = &edges.limits.tuned(files);
+                let mut job = Job::new(files, heard, edges.limits);
+                job.clustering = Some(options);
+                let inputs = edges.input.all_paths().chain(options.propagation.files());
+                let inputs = inputs.chain(&present.earlier);
+                let directory = edges.work_dir.join(scratch_name(output)).join(GRAPH);
+                let (scratch, left) =
+                    job.scratch_of_edges(JobKind::Cluster, inputs, edges, output, &directory)?;
+                let built = job.build(edges, left, &scratch, &directory);
+                let done = built.and_then(|()| {
+                    let graph = Graph::open(files, &directory)?;
+                    job.cluster(&graph, options, telling, &scratch)
+                });
+                job.end(scratch, edges, &directory, done)?;
+                Ok(job.finish(edges.input.rejects.as_deref()))
+            })
         }),
     }?;
     Ok(Report { warnings: heard.texts(), ..done })

@@ -297,6 +297,10 @@ impl<'a> Warned<'a> {
         Self { observer, texts: Mutex::default() }
     }
 
+    pub(super) fn forget(&self) {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     pub(super) fn texts(&self) -> Vec<String> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -254,6 +254,7 @@ impl Job<'_> {
         }
         self.manifest = Some((manifest, scratch.path().to_path_buf()));
         self.report.resumed = !matches!(left, Left::Nothing);
+        self.goes_on = self.report.resumed;
         Ok((scratch, left))
     }
 
@@ -332,7 +333,7 @@ impl Job<'_> {
     ) -> Result<T> {
         let error = match result {
             Ok(done) => return Ok(done),
-            Err(error) => error,
+            Err(error) => self.of_left(error),
         };
         let (mut manifest, _) = self.manifest.take().expect("made with the directory");
         let left = Some(manifest.left()).filter(|left| left.is_of_use(&error));
@@ -361,6 +362,12 @@ impl Job<'_> {
         Err(error.kept(self.told(&what, &places)))
     }
 
+    /// Marks an error that may be of what was taken over.
+    fn of_left(&self, error: Error) -> Error {
+        let is_of_left = self.goes_on && error.kind() == ErrorKind::CorruptFile;
+        if is_of_left { error.of_left() } else { error }
+    }
+
     /// Ends a clustering of a graph that was there. After an error, sweeps that were saved stay.
     pub(super) fn end_sweeps(
         &mut self,
@@ -369,6 +376,7 @@ impl Job<'_> {
         done: Result<()>,
     ) -> Result<()> {
         let Err(error) = done else { return Ok(()) };
+        let error = self.of_left(error);
         let (mut manifest, _) = self.manifest.take().expect("made with the directory");
         let directory = scratch.path().to_path_buf();
         let is_sound = error.kind() != ErrorKind::CorruptFile;
@@ -406,7 +414,7 @@ fn is_named(files: &Files, result: &Path) -> bool {
 }
 
 /// Whether a clustering has saved sweeps.
-fn has_sweeps(files: &Files, directory: &Path) -> bool {
+pub(super) fn has_sweeps(files: &Files, directory: &Path) -> bool {
     files.is_regular(&directory.join(SAVED).join(STATE))
 }
 

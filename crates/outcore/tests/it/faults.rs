@@ -166,6 +166,72 @@ fn a_crash_after_every_single_step() {
     crash_at_steps(1, 0..4);
 }
 
+/// What a file can come to that nobody has looked after.
+fn damage(sim: &Sim, path: &Path, draw: u64) {
+    let mut bytes = sim.get(path).unwrap();
+    let at = (draw / 7) as usize % bytes.len().max(1);
+    match draw % 7 {
+        0 => bytes.clear(),
+        1 => bytes.truncate(at),
+        2 => bytes.fill(0),
+        3 => bytes.extend_from_slice(b"something else"),
+        4 => bytes = b"{}".to_vec(),
+        _ if bytes.is_empty() => bytes.push(1),
+        _ => bytes[at] ^= 1 << (draw % 8),
+    }
+    sim.put(path, &bytes);
+}
+
+/// Stops each job somewhere, and damages one of the files that it has left: the next run does all of it.
+#[test]
+fn a_damaged_file_of_a_stopped_job_changes_nothing() {
+    let (mut tried, mut anew) = (0, 0);
+    for (first, case) in CASES.iter().enumerate() {
+        let expected = expected(case);
+        let sim = case.storage();
+        sim.set_power_loss(None);
+        case.run(&sim).unwrap();
+        let most = sim.step_count();
+        let mut state = 7 + first as u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for _ in 0..28 {
+            let sim = case.storage();
+            sim.track();
+            let step = next(most);
+            run_until(case, &sim, step, next(1000), &expected);
+            let of_the_job = |path: &PathBuf| path.to_string_lossy().contains(".outcore");
+            let left: Vec<_> = sim.paths().into_iter().filter(of_the_job).collect();
+            if left.is_empty() {
+                continue;
+            }
+            let path = &left[next(left.len() as u64) as usize];
+            damage(&sim, path, next(1 << 30));
+            let what = format!("{}, step {step}, `{}` damaged", case.name, path.display());
+            let done = case.run(&sim);
+            if path.ends_with("CACHEDIR.TAG")
+                && !left.contains(&path.with_file_name("manifest.json"))
+            {
+                // The only file that said whose the directory is.
+                let told = done.map(drop).unwrap_err();
+                assert!(
+                    told.message().ends_with("it is not a work directory of outcore"),
+                    "{told}"
+                );
+                continue;
+            }
+            let is_told = |text: &String| text.starts_with("begins anew: ");
+            anew += u32::from(done.is_ok_and(|report| report.warnings.iter().any(is_told)));
+            check_again(case, &sim, &expected, true, &what);
+            tried += 1;
+        }
+    }
+    eprintln!("{tried} damaged files, of which {anew} made a job begin anew");
+    assert!(tried > 150 && anew > 20, "{tried} {anew}");
+}
+
 /// Steps are drawn so that each crash comes somewhere in what the ones before have left to do.
 #[test]
 fn crashes_one_after_the_other_change_nothing_either() {
