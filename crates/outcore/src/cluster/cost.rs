@@ -103,14 +103,26 @@ impl ClusterOptions {
     /// What the clustering of an input's graph will need within `limits`.
     pub fn plan(&self, input: &InputSize, limits: &Limits, tuning: &Tuning) -> ClusterPlan {
         let graph = input.graph();
-        let least = |nodes| self.least_node_bytes(nodes, graph.is_directed);
+        let least = |nodes| self.least_node_bytes(nodes, graph.hub_arcs, graph.is_directed);
+        // Half of the arcs are there in any case; a tenth more nodes than foretold may be.
+        let (likely, surely) = (graph.node_count, input.node_count_at_least);
+        let most = if surely < likely { likely + likely / 10 } else { likely };
+        let surely_fixed = match self.method.is_multilevel() {
+            true => {
+                let least =
+                    GraphSize { node_count: surely, arc_count: graph.arc_count / 2, ..graph };
+                ClusterMemory::surely(&least, self.method, limits.threads).fixed_bytes()
+            }
+            false => 0,
+        };
         let expected = ClusterMemory::expected(&graph, self.method, limits.threads);
         let fixed = if self.method.is_multilevel() { expected.fixed_bytes() } else { 0 };
         let nodes = NodeMemory {
-            bytes: least(graph.node_count),
-            bytes_at_least: least(input.node_count_at_least),
+            bytes: least(most),
+            bytes_at_least: least(surely),
             bytes_in_memory: self.node_bytes(graph.node_count, graph.is_directed),
             fixed_bytes: fixed.max(limits.clustering_bytes()),
+            fixed_bytes_at_least: surely_fixed,
         };
         let needed = ClusterMemory { node_bytes: nodes.bytes_in_memory, ..expected }.total_bytes();
         let merged = input.merge_memory_bytes(limits, tuning) as f64;
@@ -362,7 +374,7 @@ impl GraphSize {
         // Fewer nodes have shorter gaps, sums have longer weights.
         let bytes = (self.bytes as f64 * arcs * 0.85) as u64;
         let node_count = (self.node_count as f64 * shrinks.nodes).ceil() as u64;
-        Self { node_count, arc_count, bytes, is_weighted: true, ..*self }
+        Self { node_count, arc_count, bytes, is_weighted: true, hub_arcs: 0, ..*self }
     }
 
     /// Bytes of an arc in a run of a contraction.
@@ -422,6 +434,7 @@ mod tests {
             node_count,
             node_count_at_least: node_count,
             name_bytes: 8.0,
+            hub_share: 0.0,
             is_directed: false,
             is_weighted: false,
             weight_bits: 0.0,

@@ -121,16 +121,32 @@ impl ClusterMemory {
         let of_block = nodes.div_ceil(64).clamp(256, BLOCK_NODES).min(nodes);
         let share = of_block as f64 / nodes as f64;
         let block = (graph.bytes as f64 * share) as u64;
+        let degree = (arcs / nodes).saturating_mul(EXPECTED_HUB);
+        let hub_bytes = (graph.hub_arcs * 5).min(graph.bytes).min(BLOCK_ARCS * 16);
         let size = Size {
             nodes,
             arcs,
-            max_degree: (arcs / nodes).saturating_mul(EXPECTED_HUB).clamp(1, nodes),
-            block_bytes: block.min(BLOCK_ARCS * 5) + 8 * of_block,
+            max_degree: degree.max(graph.hub_arcs).clamp(1, nodes),
+            block_bytes: block.min(BLOCK_ARCS * 5).max(hub_bytes) + 8 * of_block,
             weighted: graph.is_weighted,
             directed: graph.is_directed,
             most_labels: MOST_LABELS,
         };
         Self::of_size(size, method, threads, READ_AHEAD)
+    }
+
+    /// What a method of several levels takes of a graph of at least this size, whatever its nodes are.
+    pub(super) fn surely(graph: &GraphSize, method: Method, threads: usize) -> Self {
+        let size = Size {
+            nodes: graph.node_count.max(1),
+            arcs: graph.arc_count,
+            max_degree: 1,
+            block_bytes: 0,
+            weighted: false,
+            directed: graph.is_directed,
+            most_labels: LARGE_DEGREE,
+        };
+        Self::of_size(size, method, threads, 1)
     }
 
     fn of_size(size: Size, method: Method, threads: usize, ahead: usize) -> Self {

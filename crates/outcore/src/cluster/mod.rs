@@ -193,12 +193,13 @@ impl ClusterOptions {
         (bits * node_count).div_ceil(8)
     }
 
-    /// As [`node_bytes`](Self::node_bytes), if what can be on disk is there, and no node is a hub.
-    pub fn least_node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+    /// As [`node_bytes`](Self::node_bytes), if what can be on disk is there, and no node has more arcs than a
+    /// block or `hub_arcs`.
+    pub fn least_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
         let in_memory = self.node_bytes(node_count, directed);
         let given_count = self.propagation.files().count() as u64;
         match !directed && intervals::serves_undirected(self, given_count) {
-            true => in_memory.min(intervals::node_bytes(node_count)),
+            true => in_memory.min(intervals::node_bytes(node_count, hub_arcs)),
             false => in_memory,
         }
     }

@@ -285,6 +285,22 @@ pub(super) struct StateWriter {
 }
 
 impl StateWriter {
+    /// Starts a file in a directory of ours.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(super) fn create(files: &Files, path: &Path) -> Result<Self> {
+        Ok(Self { file: CheckedWriter::create(files, path)?, chunk: Vec::new() })
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub(super) fn finish(self) -> Result<()> {
+        self.file.finish().map(drop)
+    }
+
     /// Appends an array.
     ///
     /// # Errors
@@ -342,6 +358,14 @@ impl StateWriter {
 pub(super) struct StateReader(CheckedReader);
 
 impl StateReader {
+    /// Opens a file that was written.
+    ///
+    /// # Errors
+    /// `Io`; `CorruptFile`.
+    pub(super) fn open(files: &Files, path: &Path) -> Result<Self> {
+        CheckedReader::open(files, path).map(Self)
+    }
+
     /// The numbers of the next array in parts, each with the place of its first; gives how many there are.
     ///
     /// # Errors

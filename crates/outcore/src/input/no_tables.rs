@@ -2,12 +2,11 @@
 //!
 //! The types have no values, so nothing below [`TableFormat::detect`] can be reached.
 
-use super::chunks::ParsedChunk;
 use super::decompress::Input;
 use super::fault::{Fault, Origin, Problem};
 use super::format::bad_input;
 use super::options::InputOptions;
-use super::taker::{ARROW_MAGIC, Cell, PARQUET_MAGIC, Room, Taker, is_arrow};
+use super::taker::{ARROW_MAGIC, Cell, PARQUET_MAGIC, Room, Sample, Taker, is_arrow};
 use crate::error::{Error, Place, Result};
 use crate::io::Files;
 use std::path::Path;
@@ -68,8 +67,8 @@ impl TableFormat {
         _path: &Path,
         _bytes: u64,
         _start: u64,
-        _count: u64,
-    ) -> Result<Vec<ParsedChunk>> {
+        _sample: Sample<'_>,
+    ) -> Result<()> {
         match *self {}
     }
 

@@ -10,7 +10,7 @@ use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::decompress::Input;
 use super::fault::Origin;
 use super::table::TableFormat;
-use super::taker::Room;
+use super::taker::{Room, Sample};
 use super::text::{self, PADDING};
 use super::{
     Fingerprint, Form, InputOptions, common_weights, describe, detect_next, total_bytes, unweighted,
@@ -18,6 +18,7 @@ use super::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Mode};
 use crate::pack::{WeightScheme, bits_for};
+use crate::plan::Limits;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
@@ -29,6 +30,8 @@ const PIECE_ROWS: u64 = 8192;
 /// Pieces of all files together, and so at most 4 MiB.
 const PIECES: u64 = 16;
 
+/// Times that a name is seen before its share of the edges is told.
+const HUB_SEEN: u32 = 100;
 /// Weights that a graph stores with a common width, or about as many.
 const WEIGHT_GROUP: usize = 32;
 
@@ -81,6 +84,10 @@ pub struct InputSample {
     pub source_runs: u64,
     /// Whether the sample is the whole input, so that nothing here is an estimate.
     pub is_whole: bool,
+    /// Whether it is from places spread over all of the input.
+    pub is_spread: bool,
+    /// Share of the edges that one node has at least, if one has many.
+    pub hub_share: f64,
     /// As [`EdgeReader::window_bytes`](super::EdgeReader::window_bytes).
     pub window_bytes: u64,
     /// How the files are read, for people.
@@ -147,8 +154,9 @@ impl InputSample {
 /// Samples the input.
 ///
 /// # Errors
-/// As [`EdgeReader::open`](super::EdgeReader::open); `Usage` if an input is no regular file.
-pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
+/// As [`EdgeReader::open`](super::EdgeReader::open); `Usage` if an input is no regular file;
+/// `MemoryTooSmall` if decoding takes more than the limits allow.
+pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<InputSample> {
     options.check()?;
     if let Some(path) = options.all_paths().find(|path| !files.is_regular(path)) {
         // A missing file says so itself.
@@ -162,11 +170,12 @@ pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
     let mut tally = Tally::default();
     // Of edges, and of nodes.
     let mut text_bytes = [0.0; 2];
-    let mut is_whole = true;
+    let (mut is_whole, mut is_spread) = (true, true);
     for path in options.all_paths() {
         let mut input = Input::open(files, path, 0)?;
         let file =
             detect_next(files, &mut input, options, &formats, Room { workers: 1, bytes: 0 })?;
+        limits.sort_bytes_beside_window(file.window_bytes)?;
         let text_bytes = &mut text_bytes[usize::from(formats.len() == options.paths.len())];
         let bytes = files.entry(path)?.bytes;
         // Every file gets its share, but the first ones get something at least.
@@ -174,24 +183,32 @@ pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
         let wanted = if tally.pieces < PIECES { share.max(1) } else { share };
         if let Form::Table(table) = &file.form {
             let (bytes, is_all) = table_pieces(files, path, table, wanted, &mut tally)?;
+            is_spread &= is_all || table.row_count().is_some();
             *text_bytes += bytes;
             is_whole &= is_all;
             formats.push(file);
             continue;
         }
         if let Form::Lists(lists) = &file.form {
-            let wanted = wanted.clamp(1, PIECES) * PIECE_ROWS;
-            let (chunks, all) = lists.first_edges(files, path, bytes, wanted)?;
-            let edges: u64 = chunks.iter().map(|chunk| chunk.lines).sum();
-            let sampled: u64 = chunks.iter().map(|chunk| tally.add_rows(chunk)).sum();
+            let pieces = wanted.clamp(1, PIECES);
+            let (mut edges, mut sampled) = (0, 0);
+            let mut count = |chunk: &ParsedChunk| {
+                edges += chunk.lines;
+                sampled += tally.add_rows(chunk);
+            };
+            let sample = Sample::new(pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64, &mut count);
+            let all = lists.first_edges(files, path, bytes, sample)?;
+            let all = all.unwrap_or(0.0).max(edges as f64);
             *text_bytes += sampled as f64 * all / edges.max(1) as f64;
             is_whole &= all == edges as f64;
+            is_spread &= is_whole;
             formats.push(file);
             continue;
         }
         let pieces = if input.is_compressed() {
             let (pieces, ratio) = first_piece(&mut input, wanted)?;
             is_whole &= ratio.is_none();
+            is_spread &= ratio.is_none();
             let read: usize = pieces.iter().map(|piece| piece.text.len()).sum();
             *text_bytes += ratio.map_or(read as f64, |ratio| bytes as f64 * ratio);
             pieces
@@ -216,6 +233,7 @@ pub fn sample(files: &Files, options: &InputOptions) -> Result<InputSample> {
         sample.is_weighted = is_weighted;
         sample.unweighted = unweighted(&formats).map(Path::to_path_buf);
         sample.is_whole = is_whole;
+        sample.is_spread = is_spread;
         sample.window_bytes = formats.iter().map(|file| file.window_bytes).max().unwrap_or(0);
         sample.formats = describe(&formats);
     }))
@@ -293,18 +311,20 @@ fn table_pieces(
         }
         _ => vec![0],
     };
-    let wanted = if starts.len() == 1 { pieces * PIECE_ROWS } else { PIECE_ROWS };
+    let of_each = if starts.len() == 1 { pieces } else { 1 };
+    let (wanted, most) = (of_each * PIECE_ROWS, of_each * PIECE_BYTES as u64);
     let (mut rows, mut text_bytes, mut consumed) = (0, 0u64, 0);
     for start in starts {
-        for chunk in table.first_rows(files, path, bytes, start, wanted)? {
+        let mut count = |chunk: &ParsedChunk| {
             rows += chunk.lines;
             consumed = chunk.done_bytes;
-            text_bytes += tally.add_rows(&chunk);
-        }
+            text_bytes += tally.add_rows(chunk);
+        };
+        table.first_rows(files, path, bytes, start, Sample::new(wanted, most, &mut count))?;
     }
     let all = match table.row_count() {
         Some(all) => all as f64,
-        None if rows < wanted => rows as f64,
+        None if rows < wanted && text_bytes < most => rows as f64,
         None => rows as f64 * bytes as f64 / consumed.max(1) as f64,
     };
     Ok((text_bytes as f64 * all / rows.max(1) as f64, all == rows as f64))
@@ -318,6 +338,12 @@ fn whole_lines(mut text: Vec<u8>, start: u64, is_whole: bool) -> Piece {
         text.push(b'\n');
     }
     Piece { text, start }
+}
+
+/// The share of the edges that the name has which was seen most often, less three deviations of such a count.
+fn hub_share(most_seen: u32, edges: u64) -> f64 {
+    let seen = f64::from(most_seen);
+    if most_seen < HUB_SEEN { 0.0 } else { (seen - 3.0 * seen.sqrt()) / edges.max(1) as f64 }
 }
 
 /// A hash of a name, whose exclusive or with another tells the two.
@@ -440,6 +466,7 @@ impl Tally {
         let distinct = self.names.len() as u64;
         let repeated_pairs = self.repeated_pairs();
         let (bits, groups) = self.weight_bits;
+        let most_seen = self.names.values().map(|&(count, _)| count).max().unwrap_or(0);
         let seen = |times| self.names.values().filter(|(count, _)| *count == times).count() as u64;
         let name_bytes: u64 = self.names.values().map(|&(_, bytes)| u64::from(bytes)).sum();
         let bytes_per_edge = self.bytes as f64 / self.edges.max(1) as f64;
@@ -468,6 +495,8 @@ impl Tally {
             has_fractions: self.has_fractions,
             listed_nodes: (new as f64 * scale).round() as u64,
             is_whole: false,
+            is_spread: false,
+            hub_share: hub_share(most_seen, self.edges),
             window_bytes: 0,
             formats: Vec::new(),
         };
@@ -486,6 +515,8 @@ mod tests {
     use std::fmt::Write;
     use std::sync::Arc;
 
+    const LIMITS: Limits = Limits { memory_bytes: 64 << 20, threads: 1 };
+
     fn sampled(contents: &[Vec<u8>]) -> InputSample {
         let sim = Sim::new();
         let mut options = InputOptions::default();
@@ -493,7 +524,7 @@ mod tests {
             sim.put(format!("{index}"), bytes);
             options.paths.push(format!("{index}").into());
         }
-        sample(&Files::new(Arc::new(sim)), &options).unwrap()
+        sample(&Files::new(Arc::new(sim)), &options, &LIMITS).unwrap()
     }
 
     #[test]
@@ -516,7 +547,7 @@ mod tests {
                 nodes: Some("nodes".into()),
                 ..InputOptions::default()
             };
-            sample(&Files::new(Arc::new(sim.clone())), &options).unwrap()
+            sample(&Files::new(Arc::new(sim.clone())), &options, &LIMITS).unwrap()
         };
         let found = listed(edges, nodes);
         assert_eq!((found.is_whole, found.edges, found.nodes()), (true, 2, (5, 5)));

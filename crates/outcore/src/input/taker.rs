@@ -48,27 +48,35 @@ pub(super) trait Taker {
 /// Chunks of a sample.
 pub(super) const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
 
-/// Takes chunks until they have rows enough.
-pub(super) struct Sample {
-    pub(super) chunks: Vec<ParsedChunk>,
-    left: u64,
+/// Counts chunks and lets them go, until they have rows enough, or as much text as a sample may have.
+pub(super) struct Sample<'a> {
+    count: &'a mut (dyn FnMut(&ParsedChunk) + Send),
+    rows_left: u64,
+    bytes_left: u64,
+    spare: ParsedChunk,
 }
 
-impl Sample {
-    /// A sample of about `rows`.
-    pub(super) fn of(rows: u64) -> Self {
-        Self { chunks: Vec::new(), left: rows }
+impl<'a> Sample<'a> {
+    /// A sample of about `rows`, with at most about `bytes` of text.
+    pub(super) fn new(
+        rows: u64,
+        bytes: u64,
+        count: &'a mut (dyn FnMut(&ParsedChunk) + Send),
+    ) -> Self {
+        Self { count, rows_left: rows, bytes_left: bytes, spare: ParsedChunk::default() }
     }
 }
 
-impl Taker for Sample {
+impl Taker for Sample<'_> {
     fn take(&mut self, chunk: ParsedChunk) -> bool {
-        self.left = self.left.saturating_sub(chunk.lines);
-        self.chunks.push(chunk);
-        self.left > 0
+        (self.count)(&chunk);
+        self.rows_left = self.rows_left.saturating_sub(chunk.lines);
+        self.bytes_left = self.bytes_left.saturating_sub(chunk.text.len() as u64);
+        self.spare = chunk;
+        self.rows_left > 0 && self.bytes_left > 0
     }
 
     fn spare(&mut self) -> ParsedChunk {
-        ParsedChunk::default()
+        std::mem::take(&mut self.spare)
     }
 }

@@ -3,6 +3,7 @@
 use super::packed::{bgzf, bzip2, gzip, xz, zstd};
 use super::*;
 use crate::io::sim::{Fault as Failure, Sim};
+use crate::plan::Limits;
 use crate::weight::Weight;
 use proptest::prelude::*;
 use std::io::Write;
@@ -440,7 +441,7 @@ fn pipes_are_read_once() {
         let options = InputOptions { paths: vec![path], ..InputOptions::default() };
         let thread = std::thread::spawn(move || writer.write_all(&packed).unwrap());
         let files = Files::default();
-        assert!(sample(&files, &options).is_err());
+        assert!(sample(&files, &options, &Limits { memory_bytes: 64 << 20, threads: 1 }).is_err());
         let mut edges = EdgeReader::open(&files, &options, LARGE).unwrap();
         assert_eq!(edges.total_bytes(), None);
         let mut batch = Batch::default();

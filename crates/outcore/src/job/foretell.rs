@@ -16,6 +16,8 @@ const EDGES_MAX: u64 = 1 << 44;
 const WEIGHT_BITS: f64 = 10.0;
 /// Text of such a weight.
 const WEIGHT_TEXT_BYTES: f64 = 6.0;
+/// Edges of a sample from all over the input that make an estimate sound.
+const SOUND_EDGES: u64 = 10_000;
 /// What is read to sample a large input, and to see how it is written.
 const SAMPLE_BYTES: u64 = (4 << 20) + (256 << 10);
 
@@ -56,6 +58,7 @@ impl GivenSize {
             node_count,
             node_count_at_least: node_count,
             name_bytes,
+            hub_share: 0.0,
             is_directed,
             is_weighted,
             weight_bits: if is_weighted { WEIGHT_BITS } else { 0.0 },
@@ -145,7 +148,7 @@ pub fn plan_given(
 /// A sample of the input, and the bytes that were read for it.
 pub(super) fn sampled(files: &Files, options: &JobOptions) -> Result<(InputSample, u64)> {
     let before = files.counters().read_bytes();
-    let sample = input::sample(files, &options.input)?;
+    let sample = input::sample(files, &options.input, &options.limits)?;
     Ok((sample, files.counters().read_bytes() - before))
 }
 
@@ -158,8 +161,10 @@ pub(super) fn input_size(
         return Err(input::has_no_weights(path, option));
     }
     let (least, _) = sample.nodes();
-    // An estimate from many repeated names is trusted to a fifth; else only what was seen.
-    let is_sound = sample.is_whole || sample.seen_twice >= 100;
+    // An estimate from many names, from all over the input or repeated, is trusted to a fifth; else only what
+    // was seen.
+    let is_many = sample.is_spread && sample.sampled_edges >= SOUND_EDGES;
+    let is_sound = sample.is_whole || sample.seen_twice >= 100 || is_many;
     let sound = if sample.is_whole { least } else { sample.nodes_of_edges().0 / 5 * 4 };
     // Weights that are divided by others have all their digits.
     let is_divided = options.normalize == Normalize::SelfScore;
@@ -172,6 +177,7 @@ pub(super) fn input_size(
         node_count: least,
         node_count_at_least: if is_sound { sound } else { sample.distinct_names },
         name_bytes: sample.name_bytes,
+        hub_share: sample.hub_share,
         is_directed: options.input.directed,
         is_weighted: sample.is_weighted,
         weight_bits: if is_divided { sample.weight_bits.max(22.0) } else { sample.weight_bits },

@@ -20,7 +20,7 @@ use crate::io::{Cramped, Pace, Scratch, Tuning};
 use crate::plan::{CHUNK_BYTES, SORT_BYTES_MIN};
 use crate::progress::{Event, Stage, tell};
 use crate::sort::{Record, Sorted, Sorter};
-use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use crate::units::{format_bytes, format_count, format_counted};
 use crate::weight::Weight;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -239,9 +239,7 @@ where
         let reader = open_reader(job, options, so_far)?;
         // What decompression keeps is the input's choice, so it is known only now.
         let window_bytes = reader.window_bytes();
-        let sort_bytes = limits
-            .sort_bytes(window_bytes)
-            .ok_or_else(|| window_too_large(limits.memory_bytes, window_bytes))?;
+        let sort_bytes = limits.sort_bytes_beside_window(window_bytes)?;
         let is_scored = options.normalize == Normalize::SelfScore;
         let (total, unit) = (reader.total_bytes(), "bytes");
         tell(job.observer, Event::Begin { stage: Stage::Read, total, unit })?;
@@ -579,13 +577,6 @@ fn nothing_left(summary: &InputSummary, fate: Fate, options: &JobOptions) -> Opt
         "`--weight-transform neglog10` is for E-values; `--columns` says where they are"
     };
     Some(Error::new(ErrorKind::BadInput, message).hint(hint))
-}
-
-fn window_too_large(memory_bytes: u64, window_bytes: u64) -> Error {
-    let message = format!("{} is too little memory for this input", format_bytes(memory_bytes));
-    Error::new(ErrorKind::MemoryTooSmall, message)
-        .note(format!("to fetch and decompress it takes {}", format_bytes(window_bytes)))
-        .hint(format!("use `--memory {}` or more", size_to_type(memory_bytes + window_bytes)))
 }
 
 /// Writes the arcs of one chunk to `out`; gives their number, and what became of other edges. A

@@ -1,5 +1,6 @@
-//! Communities as Arrow or Parquet. Rows are collected and written some thousands at a time, so memory does not
-//! grow with the graph: about 10 MiB. Encoded by the libraries of Apache Arrow.
+//! Communities as Arrow or Parquet. Rows are collected and written some thousands at a time, or fewer where names
+//! are long, so memory grows neither with the graph nor with its names: about 10 MiB. Encoded by the libraries of
+//! Apache Arrow.
 
 use super::table::path_of;
 use super::{Shape, Sink};
@@ -15,10 +16,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows of a batch.
+/// Rows of a batch, at most.
 const BATCH_ROWS: usize = 1 << 13;
-/// Rows of a group of Parquet, which is held until it is whole.
+/// Bytes of the text of a batch from which on it is handed over.
+const BATCH_BYTES: usize = 1 << 20;
+/// Rows of a group of Parquet, which is held until it is whole, and its bytes as they are encoded, at most.
 const GROUP_ROWS: usize = 1 << 17;
+const GROUP_BYTES: usize = 4 << 20;
 
 /// A sink that the writers of the libraries share with us, who end it; errors keep what they say.
 #[derive(Clone)]
@@ -88,7 +92,13 @@ impl Encoder {
 
     fn write(&mut self, batch: &RecordBatch) -> std::result::Result<(), String> {
         match self {
-            Self::Parquet(writer) => writer.write(batch).map_err(|error| error.to_string()),
+            Self::Parquet(writer) => {
+                writer.write(batch).map_err(|error| error.to_string())?;
+                if writer.in_progress_size() < GROUP_BYTES {
+                    return Ok(());
+                }
+                writer.flush().map_err(|error| error.to_string())
+            }
             Self::Arrow(writer) => writer.write(batch).map_err(|error| error.to_string()),
         }
     }
@@ -172,7 +182,9 @@ impl ColumnsWriter {
             paths.append_value(path_of(community, groups));
         }
         self.rows += 1;
-        if self.rows == BATCH_ROWS { self.hand_over() } else { Ok(()) }
+        let paths = self.paths.as_ref().map_or(0, |paths| paths.values_slice().len());
+        let is_full = self.nodes.values_slice().len() + paths >= BATCH_BYTES;
+        if self.rows == BATCH_ROWS || is_full { self.hand_over() } else { Ok(()) }
     }
 
     fn hand_over(&mut self) -> Result<()> {

@@ -500,6 +500,7 @@ mod tests {
                     bytes_at_least,
                     bytes_in_memory: bytes,
                     fixed_bytes: 60 * MIB,
+                    fixed_bytes_at_least: 0,
                 },
                 memory_bytes: bytes + MIB,
                 scan_count: 10,

@@ -90,6 +90,8 @@ pub struct InputSize {
     pub node_count_at_least: u64,
     /// Mean length of a name.
     pub name_bytes: f64,
+    /// Share of the edges that one node has, if one has many.
+    pub hub_share: f64,
     /// Whether edges keep their direction.
     pub is_directed: bool,
     /// Whether lines carry weights.
@@ -111,6 +113,8 @@ pub struct GraphSize {
     pub arc_count: u64,
     /// Bytes of its blocks.
     pub bytes: u64,
+    /// Arcs of a node that is known to have many; 0 if none is.
+    pub hub_arcs: u64,
     /// Whether arcs have weights.
     pub is_weighted: bool,
     /// Whether an arc may lack its opposite.
@@ -128,12 +132,19 @@ pub struct NodeMemory {
     pub bytes_in_memory: u64,
     /// What goes with it whatever the number, at least: tables, blocks, the contraction of a level.
     pub fixed_bytes: u64,
+    /// The part of it that the sample leaves no doubt about.
+    pub fixed_bytes_at_least: u64,
 }
 
 impl NodeMemory {
     /// The least limit for the likely number of nodes.
     fn least_limit(&self) -> u64 {
         self.bytes.max(self.bytes_at_least) + self.fixed_bytes
+    }
+
+    /// What there is no doubt about.
+    fn surely(&self) -> u64 {
+        self.bytes_at_least + self.fixed_bytes_at_least.max(CLUSTER_FIXED_BYTES_MIN)
     }
 }
 
@@ -223,6 +234,23 @@ impl Limits {
         self.read_bytes().checked_sub(index_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)
     }
 
+    /// What the sort may take beside what decompression holds, which is the input's choice.
+    ///
+    /// # Errors
+    /// `MemoryTooSmall` if that is too little.
+    pub fn sort_bytes_beside_window(&self, window_bytes: u64) -> Result<u64> {
+        self.sort_bytes(window_bytes).ok_or_else(|| {
+            let given = format_bytes(self.memory_bytes);
+            let least = self.with_batch(window_bytes + SORT_BYTES_MIN).max(MEMORY_MIN);
+            Error::new(
+                ErrorKind::MemoryTooSmall,
+                format!("{given} is too little memory for this input"),
+            )
+            .note(format!("to fetch and decompress it takes {}", format_bytes(window_bytes)))
+            .hint(format!("use `--memory {}` or more", size_to_type(least)))
+        })
+    }
+
     /// The least limit for a graph of `node_count` nodes, perhaps with self scores, with these threads.
     /// Names that have no room go to disk.
     pub fn memory_bytes_for(&self, node_count: u64, has_self_scores: bool) -> u64 {
@@ -246,7 +274,7 @@ impl Limits {
 
     /// Refuses a clustering that cannot fit beyond doubt; the number to type is for the likely size.
     fn check_clustering(&self, nodes: NodeMemory) -> Result<()> {
-        if nodes.bytes_at_least + CLUSTER_FIXED_BYTES_MIN <= self.memory_bytes {
+        if nodes.surely() <= self.memory_bytes {
             return Ok(());
         }
         let given = format_bytes(self.memory_bytes);
@@ -262,9 +290,7 @@ impl Limits {
         let read = self.memory_bytes_for(input.node_count_at_least, input.has_self_scores);
         match clustering {
             // The larger of both is checked: its number does for the other as well.
-            Some(nodes) if nodes.bytes_at_least + CLUSTER_FIXED_BYTES_MIN > read => {
-                self.check_clustering(nodes)
-            }
+            Some(nodes) if nodes.surely() > read => self.check_clustering(nodes),
             _ if read > self.memory_bytes => {
                 Err(self.too_small(input.node_count, "the input has about"))
             }
@@ -324,6 +350,7 @@ mod tests {
             node_count,
             node_count_at_least: node_count,
             name_bytes: 13.0,
+            hub_share: 0.0,
             is_directed: false,
             is_weighted: true,
             weight_bits: 10.0,

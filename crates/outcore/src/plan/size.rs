@@ -42,6 +42,7 @@ impl InputSize {
             node_count: self.node_count,
             arc_count: self.arc_count(),
             bytes: (arcs * arc_bytes + with_arcs * node_bytes) as u64 + self.node_count / 2,
+            hub_arcs: (self.hub_share * self.distinct_edge_count as f64) as u64,
             is_weighted: self.is_weighted,
             is_directed: self.is_directed,
         }

@@ -349,7 +349,8 @@ fn a_plan_samples_lists() {
         let sim = Sim::new();
         sim.put(path, text.as_bytes());
         let input = InputOptions { paths: vec![path.into()], ..Default::default() };
-        let sample = outcore::input::sample(&files_of(&sim), &input).unwrap();
+        let sample =
+            outcore::input::sample(&files_of(&sim), &input, &options(1, 96 * MIB).limits).unwrap();
         let ratio = sample.edges as f64 / edges;
         assert!((0.8..1.25).contains(&ratio), "{path}: {ratio}");
         assert!(!sample.is_whole);

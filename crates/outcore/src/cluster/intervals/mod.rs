@@ -92,9 +92,10 @@ pub(super) fn memory(graph: &Graph, threads: usize) -> ClusterMemory {
     }
 }
 
-/// What grows with the nodes of a graph without hubs.
-pub(super) fn node_bytes(node_count: u64) -> u64 {
-    set_bytes(node_count) + node_count.min(BLOCK_NODES + BLOCK_ARCS) * CLOSING_BYTES
+/// What grows with the nodes of a graph in which none has more arcs than a block or `hub_arcs`.
+pub(super) fn node_bytes(node_count: u64, hub_arcs: u64) -> u64 {
+    let places = node_count.min(BLOCK_NODES + BLOCK_ARCS.max(hub_arcs));
+    set_bytes(node_count) + places * CLOSING_BYTES
 }
 
 /// Two sets with ranks: the nodes outside an interval, and the pieces that are met.

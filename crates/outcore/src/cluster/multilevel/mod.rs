@@ -31,7 +31,7 @@ use super::hierarchy::Hierarchy;
 use super::history::{History, Sweep};
 use super::memory::Fit;
 use super::objective::{Objective, Sums, Within};
-use super::saves::{Saves, remove};
+use super::saves::{Saves, StateReader, StateWriter, remove};
 use super::sweep::{Nodes, Workshop, sweep};
 use super::table::Sum;
 use super::votes::Rules;
@@ -127,6 +127,12 @@ struct Upper<O> {
     /// Communities at the start.
     class_count: usize,
     progress: Progress,
+}
+
+/// Sums that are not needed for a while, bit by bit as they are.
+enum Aside<O> {
+    InMemory(O),
+    OnDisk(PathBuf),
 }
 
 /// What follows the sweeps of a level.
@@ -449,11 +455,16 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn lift(&mut self, level: &mut Level<'_, '_>, state: State<O>) -> Result<Next<O>> {
         self.detail(&format!("level {}: refining communities", level.number))?;
         self.forget_from(level.number);
-        let Some(Groupings { groups, classes, class_count }) = self.refine(level, &state.labels)?
-        else {
-            return Ok(Next::Top(state));
+        let State { labels, sums } = state;
+        let sums = self.set_aside(level, sums)?;
+        let Some(Groupings { groups, classes, class_count }) = self.refine(level, &labels)? else {
+            let sums = self.take_back(sums)?;
+            return Ok(Next::Top(State { labels, sums }));
         };
-        drop(state);
+        drop(labels);
+        if let Aside::OnDisk(path) = sums {
+            remove(self.job.graph.files(), &path);
+        }
         self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
         let below = std::mem::take(&mut level.counts);
         let division = Division { groups: &groups, classes: &classes, class_count, counts: &below };
@@ -469,6 +480,34 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let (number, state) = (level.number + 1, State { labels, sums });
         let next = Upper { graph, is_on_disk, counts, number, state, class_count, progress };
         Ok(Next::Up(Box::new(next)))
+    }
+
+    /// Makes room for the sums of the groups inside communities, if it is needed: nearly every node may be a
+    /// community, and every one a group.
+    fn set_aside(&self, level: &Level<'_, '_>, sums: O) -> Result<Aside<O>> {
+        let room = level.memory.saturating_sub(level.needed + level.source.kept_bytes());
+        if O::COMMUNITY_BYTES * sums.label_bound() as u64 <= room {
+            return Ok(Aside::InMemory(sums));
+        }
+        let path = self.job.scratch.join(format!("sums-{}", level.number));
+        let mut to = StateWriter::create(self.job.graph.files(), &path)?;
+        sums.save(&mut to)?;
+        to.finish()?;
+        drop(sums);
+        give_back_freed();
+        Ok(Aside::OnDisk(path))
+    }
+
+    fn take_back(&self, sums: Aside<O>) -> Result<O> {
+        let path = match sums {
+            Aside::InMemory(sums) => return Ok(sums),
+            Aside::OnDisk(path) => path,
+        };
+        let mut from = StateReader::open(self.job.graph.files(), &path)?;
+        let sums = O::load(self.rule, &mut from)?;
+        from.finish()?;
+        remove(self.job.graph.files(), &path);
+        Ok(sums)
     }
 
     fn contract(

@@ -99,15 +99,15 @@ impl ListFormat {
         format!("{name}, nodes by number, {entries}, {weights}")
     }
 
-    /// About `count` edges from the beginning of a file of `bytes`, and how many there are in all.
+    /// Reads edges from the beginning of a file of `bytes`, until the sample has enough of them, and gives how
+    /// many there are in all if these are not `read` alone.
     pub(super) fn first_edges(
         &self,
         files: &Files,
         path: &Path,
         bytes: u64,
-        count: u64,
-    ) -> Result<(Vec<ParsedChunk>, f64)> {
-        let mut sample = Sample::of(count);
+        mut sample: Sample<'_>,
+    ) -> Result<Option<f64>> {
         let task = ListTask {
             format: self.clone(),
             file: 0,
@@ -115,9 +115,8 @@ impl ListFormat {
             done_bytes: 0,
         };
         let read = task.read(path, Input::open(files, path, 1)?, &mut sample)?;
-        let edges: u64 = sample.chunks.iter().map(|chunk| chunk.lines).sum();
         if read.is_whole {
-            return Ok((sample.chunks, edges as f64));
+            return Ok(None);
         }
         let all = match self.kind {
             Kind::Metis(header) if self.directed => 2.0 * header.edges as f64,
@@ -127,7 +126,7 @@ impl ListFormat {
                 if self.directed { entries } else { entries / 2.0 }
             }
         };
-        Ok((sample.chunks, all.max(edges as f64)))
+        Ok(Some(all))
     }
 }
 

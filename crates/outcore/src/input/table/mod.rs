@@ -15,7 +15,6 @@ mod columns;
 mod ipc;
 mod parquet;
 
-use super::chunks::ParsedChunk;
 use super::decompress::Input;
 use super::fault::{Fault, Origin, Problem, escape};
 use super::format::bad_input;
@@ -196,15 +195,15 @@ impl TableFormat {
         self.columns.iter().map(|(at, _)| *at).collect()
     }
 
-    /// About `count` rows from `start` on.
+    /// Reads rows from `start` on, until the sample has enough of them.
     pub(super) fn first_rows(
         &self,
         files: &Files,
         path: &Path,
         bytes: u64,
         start: u64,
-        count: u64,
-    ) -> Result<Vec<ParsedChunk>> {
+        mut sample: Sample<'_>,
+    ) -> Result<()> {
         let task = TableTask {
             format: self.clone(),
             stop: false,
@@ -213,9 +212,7 @@ impl TableFormat {
             bytes: (0, bytes),
         };
         let begin = Origin { file: 0, byte: start, line: start + 1 };
-        let mut sample = Sample::of(count);
-        task.read(files, path, None, begin, None, &mut sample)?;
-        Ok(sample.chunks)
+        task.read(files, path, None, begin, None, &mut sample).map(drop)
     }
 
     /// What is wrong with a row, in one clause.
