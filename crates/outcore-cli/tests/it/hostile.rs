@@ -5,11 +5,15 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::{listed, outcore, run, stderr};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 use std::io::{Read, Write};
 use std::os::unix::fs::{chown, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -182,6 +186,120 @@ fn what_expands_a_thousandfold_is_read_inside_the_memory() {
     assert!(done.status.success(), "{}", stderr(&done));
     let peak = peak_bytes(&path.join("report.json"));
     assert!(peak < MEMORY_MOST, "{peak} bytes");
+}
+
+/// A table of a few kilobytes whose dictionary makes gigabytes of its rows, and one with a page of gigabytes.
+#[test]
+fn small_tables_of_long_names_are_planned_and_read_inside_the_memory() {
+    let directory = directory();
+    let path = directory.path();
+    let name = |row: u32| format!("{:02}{}", row % 16, "y".repeat(65_000));
+    let names = StringArray::from_iter_values((0..2000).map(name));
+    let others = StringArray::from_iter_values((0..2000).map(|row| format!("{}", row % 7)));
+    let columns: [(&str, ArrayRef); 2] =
+        [("source", Arc::new(names)), ("target", Arc::new(others))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    for (file, page_bytes, is_dictionary) in
+        [("dictionary.parquet", 2 << 20, true), ("page.parquet", 1 << 30, false)]
+    {
+        let properties = WriterProperties::builder()
+            .set_dictionary_enabled(is_dictionary)
+            .set_dictionary_page_size_limit(2 << 20)
+            .set_data_page_size_limit(page_bytes)
+            .set_write_batch_size(page_bytes.min(1 << 20))
+            .build();
+        let to = std::fs::File::create(path.join(file)).unwrap();
+        let mut writer = ArrowWriter::try_new(to, batch.schema(), Some(properties)).unwrap();
+        let times = if is_dictionary { 10 } else { 2 };
+        (0..times).for_each(|_| writer.write(&batch).unwrap());
+        writer.close().unwrap();
+        let output = ["cluster", file, "-o", "out.tsv", "--report", "report.json"];
+        let done = run(path, &[&output[..], &LIMIT].concat());
+        if is_dictionary {
+            assert!(std::fs::metadata(path.join(file)).unwrap().len() < 2 * MIB);
+            assert!(done.status.success(), "{}", stderr(&done));
+            let peak = peak_bytes(&path.join("report.json"));
+            assert!(peak < MEMORY_MOST, "{peak} bytes");
+        } else {
+            let told = stderr(&done);
+            assert_eq!(done.status.code(), Some(4), "{told}");
+            assert!(told.contains("to fetch and decompress it takes"), "{told}");
+        }
+        let plan = run(path, &[&["plan", file], &LIMIT[..]].concat());
+        assert_eq!(plan.status.code(), done.status.code(), "{}", stderr(&plan));
+    }
+}
+
+/// Names of 64 KiB, half a gigabyte of them, to every form of result.
+#[test]
+fn long_names_are_written_inside_the_memory() {
+    let directory = directory();
+    let path = directory.path();
+    let mut text = String::new();
+    for name in 0..4000 {
+        text += &format!("{name:05}{}\thub\n", "x".repeat(65_000));
+    }
+    std::fs::write(path.join("long.tsv"), text).unwrap();
+    for result in ["out.tsv", "out.parquet", "out.arrow", "out.jsonl"] {
+        let args = ["cluster", "long.tsv", "-o", result, "--report", "report.json"];
+        let done = run(path, &[&args[..], &LIMIT].concat());
+        assert!(done.status.success(), "{result}: {}", stderr(&done));
+        let peak = peak_bytes(&path.join("report.json"));
+        assert!(peak < MEMORY_MOST, "{result}: {peak} bytes");
+    }
+}
+
+/// The number that the refusal of a star tells, of which nothing is read before, is enough and is kept.
+#[test]
+fn a_star_is_refused_before_work_with_a_number_that_does() {
+    let directory = directory();
+    let path = directory.path();
+    let text: String = (0..1_500_000).map(|leaf| format!("hub\t{leaf}\n")).collect();
+    std::fs::write(path.join("star.tsv"), text).unwrap();
+    for method in ["map-equation", "modularity"] {
+        let args = ["cluster", "star.tsv", "-o", "out.tsv", "-t", "2", "--method", method];
+        let output = run(path, &[&args[..], &["-m", "64MiB"]].concat());
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(4), "{told}");
+        assert!(!told.contains("kept"), "it was read before: {told}");
+        let number = told.split("--memory ").nth(1).unwrap();
+        let number = number.split(['`', ' ']).next().unwrap();
+        let more = ["-m", number, "--report", "report.json"];
+        let done = run(path, &[&args[..], &more].concat());
+        assert!(done.status.success(), "{}", stderr(&done));
+        let limit = number.trim_end_matches("MiB").parse::<u64>().unwrap() * MIB;
+        let peak = peak_bytes(&path.join("report.json"));
+        assert!(peak < limit + 48 * MIB, "{method}: {peak} bytes of {limit}");
+    }
+}
+
+/// Where the shell gives few addresses, the job says so before it works, or is done.
+#[test]
+fn few_addresses_are_an_error_and_no_panic() {
+    let directory = directory();
+    let path = directory.path();
+    let mut ends = [0, 0];
+    for kib in [60_000, 100_000, 150_000, 200_000, 300_000, 500_000, 2_000_000] {
+        let command =
+            format!("ulimit -v {kib}; exec \"$0\" cluster edges.tsv -o out.tsv -m 128MiB -t 2");
+        let output = Command::new("sh")
+            .args(["-c", &command, env!("CARGO_BIN_EXE_outcore")])
+            .current_dir(path)
+            .output()
+            .unwrap();
+        let told = stderr(&output);
+        assert!(!told.contains("panicked") && !told.contains("allocation of"), "{kib}: {told}");
+        match output.status.code() {
+            Some(0) => ends[0] += 1,
+            Some(1 | 4) => {
+                assert!(told.contains("ulimit -v"), "{kib}: {told}");
+                ends[1] += 1;
+            }
+            // Too few even for the program itself.
+            other => assert!(kib < 100_000, "{kib}: {other:?} {told}"),
+        }
+    }
+    assert!(ends[0] > 0 && ends[1] > 1, "{ends:?}");
 }
 
 #[test]

@@ -103,26 +103,25 @@ impl ClusterOptions {
     /// What the clustering of an input's graph will need within `limits`.
     pub fn plan(&self, input: &InputSize, limits: &Limits, tuning: &Tuning) -> ClusterPlan {
         let graph = input.graph();
-        let least = |nodes| self.least_node_bytes(nodes, graph.hub_arcs, graph.is_directed);
+        let least = |nodes, hub| self.least_node_bytes(nodes, hub, graph.is_directed);
         // Half of the arcs are there in any case; a tenth more nodes than foretold may be.
         let (likely, surely) = (graph.node_count, input.node_count_at_least);
         let most = if surely < likely { likely + likely / 10 } else { likely };
-        let surely_fixed = match self.method.is_multilevel() {
-            true => {
-                let least =
-                    GraphSize { node_count: surely, arc_count: graph.arc_count / 2, ..graph };
-                ClusterMemory::surely(&least, self.method, limits.threads).fixed_bytes()
-            }
-            false => 0,
+        let smallest = GraphSize {
+            node_count: surely,
+            arc_count: graph.arc_count / 2,
+            hub_arcs: graph.hub_arcs / 5 * 4,
+            ..graph
         };
         let expected = ClusterMemory::expected(&graph, self.method, limits.threads);
         let fixed = if self.method.is_multilevel() { expected.fixed_bytes() } else { 0 };
         let nodes = NodeMemory {
-            bytes: least(most),
-            bytes_at_least: least(surely),
+            bytes: least(most, graph.hub_arcs),
+            bytes_at_least: least(surely, smallest.hub_arcs),
             bytes_in_memory: self.node_bytes(graph.node_count, graph.is_directed),
             fixed_bytes: fixed.max(limits.clustering_bytes()),
-            fixed_bytes_at_least: surely_fixed,
+            fixed_bytes_at_least: ClusterMemory::surely(&smallest, self.method, limits.threads)
+                .fixed_bytes(),
         };
         let needed = ClusterMemory { node_bytes: nodes.bytes_in_memory, ..expected }.total_bytes();
         let merged = input.merge_memory_bytes(limits, tuning) as f64;

@@ -135,12 +135,12 @@ impl ClusterMemory {
         Self::of_size(size, method, threads, READ_AHEAD)
     }
 
-    /// What a method of several levels takes of a graph of at least this size, whatever its nodes are.
+    /// What a method takes of a graph of at least this size, whatever else is in it.
     pub(super) fn surely(graph: &GraphSize, method: Method, threads: usize) -> Self {
         let size = Size {
             nodes: graph.node_count.max(1),
             arcs: graph.arc_count,
-            max_degree: 1,
+            max_degree: graph.hub_arcs.clamp(1, graph.node_count.max(1)),
             block_bytes: 0,
             weighted: false,
             directed: graph.is_directed,

@@ -266,6 +266,14 @@ fn free_bytes(_path: &Path) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// The most bytes of addresses that this process may have, if that is limited (`ulimit -v`).
+pub(crate) fn address_limit() -> Option<u64> {
+    #[cfg(unix)]
+    return rustix::process::getrlimit(rustix::process::Resource::As).current;
+    #[cfg(not(unix))]
+    None
+}
+
 /// The most resident memory this process has had, if the system tells.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     kib_line("/proc/self/status", "VmHWM:")

@@ -24,7 +24,7 @@ mod words;
 pub(crate) use checked::{CheckedReader, CheckedWriter};
 pub use cramped::Cramped;
 pub use disk::{Disk, available_memory_bytes, is_ignored};
-pub(crate) use disk::{peak_memory_bytes, resident_memory_bytes};
+pub(crate) use disk::{address_limit, peak_memory_bytes, resident_memory_bytes};
 pub use files::{Counters, Files, StoredFile};
 pub use memory::share_freed_memory;
 pub(crate) use memory::{give_back_freed, prefetch, reserve_large_pages};

@@ -40,15 +40,18 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::InputOptions;
 use crate::io::{
-    Files, Owner, Scratch, Writer, give_back_freed, peak_memory_bytes, resident_memory_bytes,
+    Files, Owner, Scratch, Writer, address_limit, give_back_freed, peak_memory_bytes,
+    resident_memory_bytes,
 };
 use crate::plan::{Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
+use crate::units::format_bytes;
 use present::Telling;
 use report::Warned;
 use resume::{GRAPH, Left, bytes_in, has_sweeps};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 /// How edges become a graph.
@@ -364,11 +367,56 @@ impl<'a> Job<'a> {
 /// A pool of the job's own threads, so that results never depend on a global one.
 fn in_pool<T: Send>(limits: Limits, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let threads = limits.threads.max(1);
+    check_system(limits)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
         Error::new(ErrorKind::Io, format!("cannot start {threads} threads: {error}"))
             .hint("use `--threads` with a smaller number")
     })?;
     pool.install(work)
+}
+
+/// Refuses a job for which the system gives neither threads nor addresses enough: later it would end in the
+/// middle of its work.
+fn check_system(limits: Limits) -> Result<()> {
+    /// Threads of jobs of this process for which it was well.
+    static CHECKED: AtomicUsize = AtomicUsize::new(0);
+    if CHECKED.load(Relaxed) >= limits.threads.max(1) {
+        return Ok(());
+    }
+    // Pools, and those that read, write, sort and merge beside them.
+    let count = 8 * limits.threads.max(1) + 16;
+    let (hold, held) = crossbeam_channel::bounded::<()>(0);
+    let start = |_| {
+        let held = held.clone();
+        std::thread::Builder::new().spawn(move || held.recv().is_ok())
+    };
+    let started: std::io::Result<Vec<_>> = (0..count).map(start).collect();
+    drop(hold);
+    let ended = started.map(|threads| threads.into_iter().for_each(|thread| drop(thread.join())));
+    ended.map_err(|error| {
+        Error::new(ErrorKind::Io, format!("cannot start {count} threads: {error}")).hint(
+            "use a smaller `--threads`, or raise what the system allows: `ulimit -u`, `ulimit -v`, \
+             or the limit of the container",
+        )
+    })?;
+    if let Some(addresses) = address_limit() {
+        check_addresses(limits.memory_bytes, addresses)?;
+    }
+    CHECKED.fetch_max(limits.threads.max(1), Relaxed);
+    Ok(())
+}
+
+fn check_addresses(memory_bytes: u64, most: u64) -> Result<()> {
+    // Arrays have room to grow in, which costs addresses and no memory.
+    let wanted = usize::try_from(memory_bytes.saturating_mul(2)).unwrap_or(usize::MAX);
+    if Vec::<u8>::new().try_reserve_exact(wanted).is_ok() {
+        return Ok(());
+    }
+    let (memory, most) = (format_bytes(memory_bytes), format_bytes(most));
+    let message = format!("`ulimit -v` allows {most} of addresses, too few for {memory} of memory");
+    Err(Error::new(ErrorKind::MemoryTooSmall, message).hint(
+        "use `ulimit -v unlimited`: `--memory` keeps the job inside its limit, or use less of that",
+    ))
 }
 
 /// The name of a job's temporary directory, from the name of its result.
