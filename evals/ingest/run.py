@@ -1,11 +1,14 @@
 """How close a graph and its communities come to the cost of copying the text (bar B2).
 
 Fifty million weighted edges between five million named nodes, warm in the page cache, 1 GiB, two threads: the median
-time of `build` and of `cluster` against that of `cp` and `sync` of the same file.
+time of `build`, of `cluster` by label propagation and of `cluster` as it is by default, against the fastest of the ways to
+copy the same file and sync the copy: to a new file, over one, and into the bytes of one, whose pages and blocks are
+there already. On a virtual machine new pages cost more than all else.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,7 +18,12 @@ from harness import inputs, places, results, running, subject
 from harness.running import Command
 
 SIZES = {"full": (5_000_000, 50_000_000), "smoke": (20_000, 200_000)}
-COPY = 'cp --reflink=never -- "$1" "$2" && sync -- "$2"'
+#: Ways to copy `$1` to `$2`, and whether there is a copy already.
+COPIES = {
+    "copy to a new file": ('cp --reflink=never -- "$1" "$2" && sync -- "$2"', False),
+    "copy over a file": ('cp --reflink=never -- "$1" "$2" && sync -- "$2"', True),
+    "copy into a file": ('dd if="$1" of="$2" bs=1M conv=notrunc,fsync status=none', True),
+}
 
 
 def main() -> int:
@@ -31,23 +39,40 @@ def main() -> int:
         places.fresh(folder)
         running.settle(graph.path)
 
+    def prepare_copied() -> None:
+        prepare()
+        subprocess.run(["cp", "--", graph.path, folder / "copy"], check=True)
+        running.settle(graph.path, folder / "copy")
+
+    def copy(name: str) -> Command:
+        script, is_there = COPIES[name]
+        argv = ["sh", "-c", script, "copy", str(graph.path), str(folder / "copy")]
+        return Command(name, argv, [folder], prepare_copied if is_there else prepare)
+
+    def cluster(name: str, method: str) -> Command:
+        argv = subject.cluster_argv(graph.path, folder / "communities", work, method=method)
+        return Command(name, argv, [folder], prepare)
+
     result = results.Result("ingest", "B2", options.scale, graph.description)
     result.measure(
         [
-            Command("copy", ["sh", "-c", COPY, "copy", str(graph.path), str(folder / "copy")], [folder], prepare),
+            *(copy(name) for name in COPIES),
             Command("build", subject.build_argv(graph.path, folder / "graph", work), [folder], prepare),
-            Command("cluster", subject.cluster_argv(graph.path, folder / "communities", work), [folder], prepare),
+            cluster("cluster by label propagation", "label-propagation"),
+            cluster("cluster by default", "map-equation"),
         ],
         options.repeats,
     )
     places.fresh(folder)
 
-    copy = result.summary("copy").median_seconds
-    result.check_runs("copy", "build", "cluster")
-    for name, bar, aim in (("build", 6, 4), ("cluster", 9, 6)):
-        ratio = result.summary(name).median_seconds / copy
-        result.check(f"{name}: time / copy's", ratio, bar, aim=aim, unit="x", judged=full)
-    return result.finish(baseline="copy")
+    fastest = min(COPIES, key=lambda name: result.summary(name).median_seconds)
+    seconds = result.summary(fastest).median_seconds
+    bars = {"build": (6, 4), "cluster by label propagation": (9, 6), "cluster by default": (30, 12)}
+    result.check_runs(*COPIES, *bars)
+    for name, (bar, aim) in bars.items():
+        ratio = result.summary(name).median_seconds / seconds
+        result.check(f"{name}: time / {fastest}'s", ratio, bar, aim=aim, unit="x", judged=full)
+    return result.finish(baseline=fastest)
 
 
 if __name__ == "__main__":
