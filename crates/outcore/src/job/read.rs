@@ -23,6 +23,7 @@ use crate::sort::{Record, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted};
 use crate::weight::Weight;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -185,6 +186,8 @@ fn open_reader(
     }
 }
 
+/// Edges that are handed to the sort in one piece.
+const PIECE_EDGES: usize = 1 << 14;
 /// Edges of a batch of those whose names were on disk.
 const SPILLED_EDGES: usize = 1 << 16;
 
@@ -487,13 +490,30 @@ where
     /// Hands the arcs of all chunks to the sorter, in the order of the input.
     fn emit(&mut self, chunks: &[ParsedChunk]) -> Result<Fate> {
         let arcs_an_edge = if self.options.input.directed { 1 } else { 2 };
-        let lens: Vec<usize> =
-            self.indexes[..chunks.len()].iter().map(|i| i.len() / 2 * arcs_an_edge).collect();
         let (options, thresholds, indexes) = (self.options, self.thresholds, &self.indexes);
-        let fates = self.sorter.push_parts(&lens, |part, out| {
-            Ok(put_arcs(&chunks[part].weights, &indexes[part], options, thresholds, out))
-        })?;
-        Ok(fates.into_iter().fold(Fate::default(), Fate::plus))
+        let pieces: Vec<(usize, Range<usize>)> = indexes[..chunks.len()]
+            .iter()
+            .enumerate()
+            .flat_map(|(chunk, indexes)| {
+                let count = indexes.len() / 2;
+                let begins = (0..count).step_by(PIECE_EDGES);
+                begins.map(move |begin| (chunk, begin..count.min(begin + PIECE_EDGES)))
+            })
+            .collect();
+        // The least sort has no room for all short lines of a batch at once.
+        let at_once = (self.sorter.most_at_once() / (PIECE_EDGES * arcs_an_edge)).max(1);
+        let mut fate = Fate::default();
+        for pieces in pieces.chunks(at_once) {
+            let lens: Vec<usize> = pieces.iter().map(|(_, p)| p.len() * arcs_an_edge).collect();
+            let fates = self.sorter.push_parts(&lens, |part, out| {
+                let (chunk, edges) = pieces[part].clone();
+                let weights = chunks[chunk].weights.get(edges.clone()).unwrap_or_default();
+                let indexes = &indexes[chunk][2 * edges.start..2 * edges.end];
+                Ok(put_arcs(weights, indexes, options, thresholds, out))
+            })?;
+            fate = fates.into_iter().fold(fate, Fate::plus);
+        }
+        Ok(fate)
     }
 
     /// Ends reading: reports, and warns of what the user should know.

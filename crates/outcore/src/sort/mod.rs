@@ -358,6 +358,11 @@ impl<R: Record> Sorter<R> {
         self.shape.first_run.saturating_mul(1 << doublings).min(self.shape.capacity)
     }
 
+    /// Records that there is room for at once in any case.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.shape.capacity
+    }
+
     /// Adds records.
     ///
     /// # Errors
