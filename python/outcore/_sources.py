@@ -91,8 +91,9 @@ def _has_integer_names(table: Any) -> bool:
         names, types = list(table.schema.names), list(table.schema.types)
     else:
         return False
-    at = names.index("source") if "source" in names else 0
-    return str(types[at]).lower().startswith(("int", "uint"))
+    chosen = _outcore.choose_columns([str(name).encode() for name in names], [])
+    at = chosen[0] if chosen else 0
+    return at < len(types) and str(types[at]).lower().startswith(("int", "uint"))
 
 
 def _of_iterable(edges: Iterable[Any]) -> Edges:

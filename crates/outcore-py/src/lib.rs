@@ -49,6 +49,17 @@ fn options(command: &str) -> PyResult<String> {
         .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
 }
 
+/// Source, target and weight among columns of these names, from 0, and whether names say so: as the engine takes
+/// them. `numbers` says which columns hold numbers.
+#[pyfunction]
+fn choose_columns(
+    names: Vec<Vec<u8>>,
+    numbers: Vec<bool>,
+) -> Option<(usize, usize, Option<usize>, bool)> {
+    let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+    outcore::input::choose_columns(&names, &numbers)
+}
+
 /// Runs `work` without the interpreter's lock; an error becomes an exception.
 fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     py.detach(work).map_err(|error| errors::raised(py, &error))
@@ -67,7 +78,7 @@ mod _outcore {
     #[pymodule_export]
     use super::tables::{Batches, Numbers, Pairs, read_communities, read_labels, read_pairs};
     #[pymodule_export]
-    use super::{call, options, run};
+    use super::{call, choose_columns, options, run};
 
     use pyo3::prelude::*;
 

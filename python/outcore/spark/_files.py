@@ -21,6 +21,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
+from outcore import _outcore
 from outcore.errors import InputError, _made
 from outcore.spark._cluster import Clustered, cluster
 from outcore.spark._index import PLACE
@@ -385,11 +386,9 @@ def _edge_columns(frame: DataFrame, reading: Reading, path: str) -> list[Column]
 
 def _usual(kinds: dict[str, T.DataType]) -> list[str]:
     names = list(kinds)
-    numeric = [name for name, kind in kinds.items() if isinstance(kind, T.NumericType)]
-    chosen = ["source", "target"] if {"source", "target"} <= set(names) else names[:2]
-    is_blast = len(names) == 12 and set(names[2:]) <= set(numeric)
-    weight = ["weight"] if "weight" in names else names[11:12] if is_blast else names[2:3]
-    return chosen + [name for name in weight if name in numeric and name not in chosen]
+    numbers = [isinstance(kind, T.NumericType) for kind in kinds.values()]
+    chosen = _outcore.choose_columns([name.encode() for name in names], numbers)
+    return [names[at] for at in chosen[:3] if at is not None] if chosen else names
 
 
 def _named(column: str, names: list[str], path: str) -> str:

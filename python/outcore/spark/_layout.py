@@ -1,7 +1,8 @@
 """What the lines of a text file look like, found from its first lines as the engine finds it.
 
-The rules are those of the engine's `input/format.rs`, whose names are used here. What the engine reads and Spark does
-not is an error: quoted fields, files that are no lines of edges, and text packed in a way that its name does not tell.
+The rules are those of the engine's `input/format.rs`, whose names are used here; what columns are called, the engine
+says. What the engine reads and Spark does not is an error: quoted fields, files that are no lines of edges, and text
+packed in a way that its name does not tell.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from outcore import _outcore
 from outcore.errors import _made
 
 #: Lines that are looked at.
@@ -25,11 +27,6 @@ CANDIDATES = ("\t", ",", ";", SPACES, "|")
 QUOTABLE = (",", ";", "|")
 
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE)
-_WORDS = """source target from to src dst dest destination query subject qseqid sseqid
-    queryid subjectid qid sid sourceid targetid fromid toid srcid dstid fromnode tonode fromnodeid
-    tonodeid sourcenode targetnode head tail citing cited follower followee reference"""
-_STEMS = """node nodeid protein proteinid gene geneid id vertex item user userid person
-    author sequence seq seqid contig word page entity interactor"""
 #: How files begin that are no lines of edges.
 _OTHERS = (
     (b"%%MatrixMarket", "a Matrix Market file"),
@@ -154,19 +151,25 @@ def _detect(lines: list[bytes], before: int, reading: Reading, path: str) -> Lay
     first = fields(lines[0], delimiter)
     if delimiter in QUOTABLE and any(field.startswith(b'"') for row in [first, *rows] for field in row):
         refuse_file(path, "has quoted fields: not read on Spark")
-    weight: int | None
+    rest = [fields(line, delimiter) for line in lines[1:]]
+    chosen = _chosen(first, rest)
+    if chosen and chosen[3] and rest and all(len(row) == len(first) + 1 for row in rest):
+        # R writes no name for the column of row names.
+        first = [b"", *first]
+        chosen = _chosen(first, rest)
+    by_name = bool(chosen and chosen[3])
+    source, target, weight = chosen[:3] if chosen else (0, 1, None)
     if reading.columns:
         found = [_find(column, first, path, before + 1) for column in reading.columns]
         source, target, weight = found[0], found[1], found[2] if len(found) > 2 else None
-    else:
+    has_header = reading.header == "yes"
+    if reading.header == "auto":
+        names_columns = any(not column.isdigit() for column in reading.columns or ())
+        has_header = names_columns or _is_header(first, rest, (source, target, weight), by_name=by_name)
+    if not reading.columns and not (has_header and chosen):
         source, target, weight = 0, 1, _usual_weight(rows, delimiter)
         if weight is None:
             weight = _usual_weight([fields(line, delimiter) for line in lines], delimiter)
-    has_header = reading.header == "yes"
-    if reading.header == "auto":
-        by_name = any(not column.isdigit() for column in reading.columns or ())
-        rest = [fields(line, delimiter) for line in lines[1:]]
-        has_header = by_name or _is_header(first, rest, source, target, weight)
     if reading.ignore_weights:
         weight = None
     return Layout(delimiter, source, target, weight, before + has_header, has_header)
@@ -214,15 +217,27 @@ def _find(column: str, header: list[bytes], path: str, line: int) -> int:
     return names.index(column)
 
 
-def _is_header(first: list[bytes], rest: list[list[bytes]], source: int, target: int, weight: int | None) -> bool:
-    words = all(column < len(first) and _is_word(first[column]) for column in (source, target))
+def _chosen(first: list[bytes], rest: list[list[bytes]]) -> tuple[int, int, int | None, bool] | None:
+    """Give the columns that the names of a header are for, whether it is one or not."""
+    return _outcore.choose_columns(first, [_has_numbers(rest, at) for at in range(len(first))])
+
+
+def _is_header(
+    first: list[bytes], rest: list[list[bytes]], columns: tuple[int, int, int | None], *, by_name: bool
+) -> bool:
+    source, target, weight = columns
+    is_told = by_name and not any(map(is_number, first[: max(source, target)]))
+    is_told = is_told or _has_index(first, rest)
     if weight is None or weight >= len(first):
-        return words
+        return is_told
     if is_number(first[weight]):
         return False
-    return words or _has_numbers(rest, weight)
+    return is_told or _has_numbers(rest, weight)
 
 
-def _is_word(field: bytes) -> bool:
-    word = re.sub(rb"[^0-9A-Za-z]", b"", field).decode().lower()
-    return word in _WORDS.split() or (word[-1:] in {*"12abij"} and word[:-1] in _STEMS.split())
+def _has_index(first: list[bytes], rest: list[list[bytes]]) -> bool:
+    """Whether a data frame has written the numbers of its rows first."""
+    indexes = [name.strip() in (b"", b"Unnamed: 0", b"__index_level_0__") for name in first]
+    if len(first) < 3 or not indexes[0] or any(indexes[1:]) or any(map(is_number, first)):
+        return False
+    return bool(rest) and all(row and is_number(row[0]) for row in rest)

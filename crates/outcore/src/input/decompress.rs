@@ -5,7 +5,6 @@
 //! threads. Data that is damaged or ends too early is an error with the compressed byte.
 
 use super::bgzf::{self, BgzfReader};
-use super::format::bad_input;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use std::io::{self, BufRead, Read};
@@ -124,12 +123,36 @@ fn failure(path: &Path, position: &Position, error: io::Error) -> Error {
     if position.failed.load(Ordering::Relaxed) {
         return Error::io("read", path, error);
     }
+    if let Some(unpacker) = asks_for_memory(&error) {
+        return window_grows(path, unpacker);
+    }
     let message = if error.kind() == io::ErrorKind::UnexpectedEof {
         "it ends too early".to_string()
     } else {
         error.to_string()
     };
     damaged(path, position.consumed(), &message)
+}
+
+/// The command that unpacks what asks for more memory than it may have, if that is the error.
+fn asks_for_memory(error: &io::Error) -> Option<&'static str> {
+    let of_xz = error.get_ref().and_then(|error| error.downcast_ref::<liblzma::stream::Error>());
+    match of_xz {
+        Some(liblzma::stream::Error::MemLimit) => Some("xz -dc"),
+        Some(_) => None,
+        // The library gives the text alone.
+        None => error.to_string().contains("too much memory").then_some("zstd -dc --long=31"),
+    }
+}
+
+fn window_grows(path: &Path, unpacker: &str) -> Error {
+    let message = format!(
+        "a later part of `{}` has to remember more text than the first part says",
+        path.display()
+    );
+    Error::new(ErrorKind::MemoryTooSmall, message)
+        .note("memory for decompression is planned by the first frame or block")
+        .hint(format!("pipe it in: `{unpacker} FILE | outcore ... -`"))
 }
 
 fn damaged(path: &Path, byte: u64, message: &str) -> Error {
@@ -164,7 +187,10 @@ impl Decoder {
         match magic {
             [0x1F, 0x8B, ..] => Ok(Self::Gzip(GzipReader::new(source))),
             [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
-                let decoder = zstd::stream::read::Decoder::with_buffer(source).map_err(wrong)?;
+                let window = planned_window(magic).max(EVERY_WINDOW);
+                let decoder = zstd::stream::read::Decoder::with_buffer(source).map_err(&wrong);
+                let mut decoder = decoder?;
+                decoder.window_log_max(window.ilog2()).map_err(wrong)?;
                 Ok(Self::Zstd(Box::new(decoder)))
             }
             // `BZh` may begin a name; a bzip2 file goes on with the level and the digits of pi, or, if
@@ -174,8 +200,8 @@ impl Decoder {
                 Ok(Self::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(source))))
             }
             _ if magic.starts_with(XZ_MAGIC) => {
-                // A later block that needs more memory than the first is an error.
-                let limit = xz_window(magic).unwrap_or(XZ_WINDOW) + XZ_OTHER_BYTES;
+                // A later block that needs more memory than is planned is an error.
+                let limit = planned_window(magic).max(EVERY_WINDOW) + XZ_OTHER_BYTES;
                 let stream = liblzma::stream::Stream::new_stream_decoder(
                     limit,
                     liblzma::stream::CONCATENATED,
@@ -184,17 +210,19 @@ impl Decoder {
                 let decoder = liblzma::bufread::XzDecoder::new_stream(source, stream);
                 Ok(Self::Xz(Box::new(decoder)))
             }
-            _ => match other_format(magic) {
-                Some((name, hint)) => {
-                    Err(bad_input(&path, &format!("is {name}, not text")).hint(hint))
-                }
-                None => Ok(Self::Plain(source)),
-            },
+            _ => Ok(Self::Plain(source)),
         }
     }
 
-    fn is_compressed(&self) -> bool {
-        !matches!(self, Self::Plain(_))
+    /// The command that does the same, if it is compressed.
+    fn unpacker(&self) -> Option<&'static str> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Gzip(_) | Self::Bgzf(_) => Some("gzip"),
+            Self::Zstd(_) => Some("zstd"),
+            Self::Bzip2(_) => Some("bzip2"),
+            Self::Xz(_) => Some("xz"),
+        }
     }
 
     fn read(&mut self, into: &mut [u8], path: &Path, position: &Position) -> Result<usize> {
@@ -216,23 +244,37 @@ impl Decoder {
     }
 }
 
-/// Formats that are recognised in order to say what to do.
-fn other_format(magic: &[u8]) -> Option<(&'static str, &'static str)> {
-    let table: [(&[u8], _, _); 2] = [
-        (b"PK\x03\x04", "a zip archive", "pipe it in: `unzip -p FILE | outcore ... -`"),
-        (b"\x04\x22\x4d\x18", "compressed with lz4", "pipe it in: `lz4 -dc FILE | outcore ... -`"),
-    ];
-    table
-        .into_iter()
-        .find(|(start, ..)| magic.starts_with(start))
-        .map(|(_, name, hint)| (name, hint))
-}
-
 const XZ_MAGIC: &[u8] = b"\xfd7zXZ\0";
 /// What a decoder of xz needs beside its window.
 const XZ_OTHER_BYTES: u64 = 1 << 20;
 /// The window of the largest preset, where the file hides its own.
 const XZ_WINDOW: u64 = 64 << 20;
+
+/// A window that any part of a file may have: it is in what is planned for all decompression.
+const EVERY_WINDOW: u64 = 8 << 20;
+/// The largest window of zstd.
+const ZSTD_WINDOW: u64 = 1 << 31;
+
+/// The memory that is planned for the text that a file which begins so has to remember.
+fn planned_window(file: &[u8]) -> u64 {
+    if file.starts_with(XZ_MAGIC) {
+        return xz_window(file).unwrap_or(XZ_WINDOW);
+    }
+    match zstd_window(after_skipped(file)).unwrap_or(0) {
+        small @ 0..=EVERY_WINDOW => small,
+        // The library takes a power of two as its limit.
+        large => large.min(ZSTD_WINDOW).next_power_of_two(),
+    }
+}
+
+/// What follows the frames of zstd that hold no text, as `pzstd` writes one first.
+fn after_skipped(mut file: &[u8]) -> &[u8] {
+    while let [0x50..=0x5F, 0x2A, 0x4D, 0x18, a, b, c, d, rest @ ..] = file {
+        let bytes = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
+        file = rest.get(bytes..).unwrap_or_default();
+    }
+    file
+}
 
 /// The window of the first block of an xz file (The .xz File Format, 1.2.1, 3.1 and 5.3.1).
 fn xz_window(file: &[u8]) -> Option<u64> {
@@ -377,16 +419,19 @@ impl Input {
             position: position.clone(),
         };
         let magic = source.peek(MAGIC_BYTES).map_err(|error| failure(path, &position, error))?;
-        let window_bytes = zstd_window(magic)
-            .or_else(|| magic.starts_with(XZ_MAGIC).then(|| xz_window(magic).unwrap_or(XZ_WINDOW)))
-            .unwrap_or(0);
+        let window_bytes = planned_window(magic);
         let decoder = Decoder::new(source, workers)?;
         let (path, head) = (path.to_path_buf(), Vec::new());
         Ok(Self { decoder, path, position, head, head_at: 0, window_bytes })
     }
 
     pub(super) fn is_compressed(&self) -> bool {
-        self.decoder.is_compressed()
+        self.unpacker().is_some()
+    }
+
+    /// The command that unpacks it, if it is compressed.
+    pub(super) fn unpacker(&self) -> Option<&'static str> {
+        self.decoder.unpacker()
     }
 
     /// Bytes of text that the first frame of zstd, or the first block of xz, needs to be remembered.
@@ -474,5 +519,7 @@ mod tests {
         encoder.write_all(&vec![1; 3 << 20]).unwrap();
         assert_eq!(zstd_window(&encoder.finish().unwrap()), Some(1 << 20));
         assert_eq!(zstd_window(b"a\tb"), None);
+        let skipped = [&b"\x50\x2A\x4D\x18\x04\0\0\0abcd"[..], &small].concat();
+        assert_eq!(planned_window(&skipped), 1000);
     }
 }

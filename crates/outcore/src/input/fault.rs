@@ -1,5 +1,6 @@
 //! Bad lines: found by the parsers as a few numbers, told as an error or a line of the rejects file.
 
+use super::field::with_point;
 use super::format::Format;
 use super::{Delimiter, Rows, WeightTransform};
 use crate::error::{Error, ErrorKind, Place};
@@ -30,6 +31,8 @@ pub(crate) enum Problem {
     DistanceZero,
     /// The community of a node is no number, where numbers are wanted.
     CommunityNotNumber,
+    /// The index of a Matrix Market file is none of its rows.
+    NoRow,
     /// A quote is not closed before the line ends.
     OpenQuote,
     /// Text follows the closing quote.
@@ -73,7 +76,7 @@ impl Problem {
             | Self::WeightNan
             | Self::DistanceZero => ErrorKind::BadWeight,
             Self::OpenQuote | Self::TextAfterQuote => ErrorKind::BadQuote,
-            Self::LineTooLong | Self::LineEndInName | Self::CommunityNotNumber => {
+            Self::LineTooLong | Self::LineEndInName | Self::CommunityNotNumber | Self::NoRow => {
                 ErrorKind::BadInput
             }
         }
@@ -100,6 +103,7 @@ impl Problem {
             Self::MissingColumn(_) => "a column is missing",
             Self::CommunityNotNumber => "community is not a number",
             Self::EmptyNode => "node has no name",
+            Self::NoRow => "index is no row of the matrix",
             Self::NameTooLong => "name is longer than 64 KiB",
             Self::LineEndInName => "name has a line end in it",
             Self::EmptyWeight => "weight is empty",
@@ -135,6 +139,7 @@ impl Problem {
             Self::EmptySource | Self::EmptyTarget | Self::EmptyNode => "expected a name",
             Self::NameTooLong => "names have at most 65,536 bytes",
             Self::LineEndInName => "names are on one line",
+            Self::NoRow => "expected a number from 1 to that of the rows",
             Self::EmptyWeight | Self::WeightNotNumber => "expected a number",
             Self::CommunityNotNumber => "expected a whole number, as `outcore cluster` writes",
             Self::WeightNegative | Self::WeightInfinite | Self::WeightNan => {
@@ -174,6 +179,14 @@ fn hint(problem: Problem, found: &[u8], format: &Format, is_first_line: bool) ->
                 format!("use `--delimiter {other}`, or {skip}")
             }
             _ => format!("use `--columns` to say which columns hold the edge, or {skip}"),
+        },
+        ErrorKind::BadWeight if with_point(found).is_some() => match format.layout.delimiter {
+            Delimiter::Byte(b',') => {
+                format!(
+                    "write points for decimal commas, or semicolons between columns, or use {skip}"
+                )
+            }
+            _ => format!("write points for commas: `tr , . < FILE | outcore ... -`, or use {skip}"),
         },
         ErrorKind::BadWeight if is_first_line && problem == Problem::WeightNotNumber => {
             format!("use `--header yes` if this line names the columns, or {skip}")

@@ -285,6 +285,20 @@ fn small_exponent(text: &[u8]) -> Option<i32> {
     Some(if negative { -value } else { value })
 }
 
+/// A number that has a decimal comma, with a point in its place.
+pub(super) fn with_point(field: &[u8]) -> Option<Vec<u8>> {
+    let field = field.trim_ascii();
+    let comma = memchr::memchr(b',', field).filter(|&at| at > 0 && field.len() <= 64)?;
+    let is_digits = |digits: &[u8]| digits.first().is_some_and(u8::is_ascii_digit);
+    let is_number = is_digits(&field[comma - 1..]) && is_digits(&field[comma + 1..]);
+    if !is_number || field.contains(&b'.') {
+        return None;
+    }
+    let mut field = field.to_vec();
+    field[comma] = b'.';
+    Some(field)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,8 @@
 //!
 //! The delimiter is the first of tab, comma, semicolon, run of spaces and `|` that splits all
 //! sampled lines into the same number of columns, at least two; else the one that splits most.
-//! Without `--columns`, the names are in columns 1 and 2 and the weight
+//! Without `--columns`, columns that a header names as source, target and weight are these, wherever they are
+//! ([`names`]); else the names are in columns 1 and 2 and the weight
 //! - in column 12 if the file is unmistakably a BLAST table: tabs, exactly 12 columns in every
 //!   sampled line, numbers in columns 3 to 12 of all of them;
 //! - else in column 3 if that is a number in at least half of the sampled lines: the others are then
@@ -10,14 +11,18 @@
 //! - else there is none.
 //!
 //! The first line is a header if a column was given by name, if its weight is no number while most
-//! of the following are, or if both names are words such as `source` and `target`. The size line
+//! of the following are, if it has names such as `source` and `target`, or if it begins with the nothing that
+//! data frames call their index. The size line
 //! of a Matrix Market file is skipped like one. Leading lines that start with `%` are comments
 //! (KONECT, Matrix Market) as long as the comment prefix is the default `#`.
 
 use super::fault::escape;
-use super::matrix_market;
+use super::field::with_point;
+use super::foreign;
+use super::matrix_market::{self, Banner};
+use super::names::{self, Chosen};
 use super::text::Fields;
-use super::{Column, Delimiter, Header, InputOptions, Rows, WeightTransform};
+use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows, WeightTransform};
 use crate::error::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -36,6 +41,8 @@ pub(crate) struct Layout {
     pub(crate) quotes: bool,
     pub(crate) comment: Vec<u8>,
     pub(crate) rows: Rows,
+    /// Whether lines are those of FASTA, with a name behind `>`.
+    pub(crate) is_fasta: bool,
 }
 
 impl Layout {
@@ -50,6 +57,7 @@ impl Layout {
             quotes: delimiter.allows_quotes(),
             comment: Vec::new(),
             rows: Rows::Edges,
+            is_fasta: false,
         }
     }
 
@@ -110,8 +118,8 @@ pub(crate) struct Format {
     pub(crate) preamble_lines: u64,
     delimiter_line: Option<u64>,
     is_blast: bool,
-    /// How many edges a Matrix Market file says that it has.
-    pub(crate) matrix_entries: Option<u64>,
+    /// How large a Matrix Market file says that it is.
+    pub(crate) matrix: Option<matrix_market::Size>,
     /// Whether lines are nodes, not edges.
     pub(crate) is_node_list: bool,
 }
@@ -120,6 +128,9 @@ impl Format {
     /// How it was read, in one line for people.
     pub(crate) fn describe(&self) -> String {
         let layout = &self.layout;
+        if layout.is_fasta {
+            return "a list of nodes, names of the sequences of FASTA".into();
+        }
         if self.is_node_list {
             let delimiter = layout.delimiter.with_article();
             return format!("a list of nodes, names up to {delimiter}");
@@ -136,7 +147,7 @@ impl Format {
         }
         if self.is_blast {
             text += " (a BLAST table)";
-        } else if self.matrix_entries.is_some() {
+        } else if self.matrix.is_some() {
             text += " (Matrix Market)";
         } else if self.has_header {
             text += ", after a header";
@@ -163,6 +174,14 @@ struct Sample<'a> {
     lines_before: u64,
 }
 
+impl<'a> Sample<'a> {
+    /// The lines that are surely no header, if there are any.
+    fn body(&self, options: &InputOptions) -> &[&'a [u8]] {
+        let may_have_header = self.lines.len() > 1 && options.header != Header::No;
+        &self.lines[usize::from(may_have_header)..]
+    }
+}
+
 /// Finds the format from a file's first bytes; `None` if they hold no line but comments and blank
 /// ones. `is_whole` says that the file ends with them.
 pub(crate) fn detect(
@@ -171,45 +190,28 @@ pub(crate) fn detect(
     path: &Path,
     options: &InputOptions,
 ) -> Result<Option<Format>> {
-    refuse_utf16(block, path)?;
     let sample = sample(block, is_whole, options);
     let Some(&first) = sample.lines.first() else { return Ok(None) };
-    let is_matrix = matrix_market::is_matrix(block, path, options)?;
-    let has_size = is_matrix && options.header != Header::No;
-    let matrix_entries = has_size.then(|| matrix_market::entries(first, path)).transpose()?;
-    let body = if sample.lines.len() > 1 && options.header != Header::No {
-        &sample.lines[1..]
-    } else {
-        &sample.lines[..]
-    };
-    let delimiter = options.delimiter.unwrap_or_else(|| {
+    let banner = matrix_market::banner(block, path, options)?;
+    let has_size = banner.is_some() && options.header != Header::No;
+    let matrix = has_size.then(|| matrix_market::size(first, path)).transpose()?;
+    let body = sample.body(options);
+    let of_banner = banner.map(|_| Delimiter::Spaces);
+    let delimiter = options.delimiter.or(of_banner).unwrap_or_else(|| {
         // A header may have another number of columns; in two lines, either may be the bad one.
         let consistent = consistent_delimiter(&sample.lines);
         let without_first = || (body.len() > 1).then(|| consistent_delimiter(body)).flatten();
-        consistent.or_else(without_first).unwrap_or_else(|| usual_delimiter(&sample.lines))
+        let found = consistent.or_else(without_first);
+        let found = found.unwrap_or_else(|| usual_delimiter(&sample.lines));
+        around_decimals(found, &sample.lines).unwrap_or(found)
     });
     let (comment, transform) = (options.comment.clone(), options.weight_transform);
     let layout = Layout { comment, transform, ..Layout::of(delimiter) };
     let mut layout = layout.for_rows(options.rows);
-    let mut by_name = false;
-    let mut is_blast = false;
-    if let Some(columns) = &options.columns {
-        by_name = columns.iter().any(|column| matches!(column, Column::Name(_)));
-        let found = resolve(columns, &split(&layout, first), path, sample.lines_before + 1)?;
-        (layout.source, layout.target) = (found[0], found[1]);
-        layout.weight = found.get(2).copied();
-    } else {
-        (layout.weight, is_blast) = default_weight(&layout, body);
-        if layout.weight.is_none() {
-            // Bad lines must not hide the weights of a short file.
-            (layout.weight, is_blast) = default_weight(&layout, &sample.lines);
-        }
-    }
-    let has_header = match options.header {
-        Header::Yes => true,
-        Header::No => false,
-        Header::Auto => by_name || is_matrix || is_header(&layout, first, &sample.lines[1..]),
-    };
+    let found = find_columns(&layout, &sample, banner, path, options)?;
+    let (has_header, is_blast) = (found.has_header, found.is_blast);
+    let Chosen { source, target, weight, .. } = found.columns;
+    (layout.source, layout.target, layout.weight) = (source, target, weight);
     if options.ignore_weights {
         layout.weight = None;
     }
@@ -220,43 +222,36 @@ pub(crate) fn detect(
         preamble_lines: sample.lines_before + u64::from(has_header),
         delimiter_line: options.delimiter.is_none().then_some(sample.lines_before + 1),
         is_blast,
-        matrix_entries,
+        matrix,
         is_node_list: false,
     }))
 }
 
 /// As [`detect`], for a list of nodes: every line that is no comment begins with a name. Nothing in
-/// it tells how columns are separated, so that is as in the edges, which have `delimiter`.
+/// it tells how columns are separated, so that is as in the edges, which have `delimiter`. Of FASTA, names are the
+/// first words behind `>`, as programs that compare sequences take them.
 pub(crate) fn detect_nodes(
     block: &[u8],
     is_whole: bool,
-    path: &Path,
     options: &InputOptions,
     delimiter: Delimiter,
 ) -> Result<Option<Format>> {
-    refuse_utf16(block, path)?;
     let sample = sample(block, is_whole, options);
     if sample.lines.is_empty() {
         return Ok(None);
     }
+    let is_fasta = options.format != EdgeFormat::Lines
+        && foreign::begins_as_fasta(&block[sample.first_start..]);
     Ok(Some(Format {
-        layout: Layout { comment: options.comment.clone(), ..Layout::of(delimiter) },
+        layout: Layout { comment: options.comment.clone(), is_fasta, ..Layout::of(delimiter) },
         has_header: false,
         preamble_bytes: sample.first_start as u64,
         preamble_lines: sample.lines_before,
         delimiter_line: None,
         is_blast: false,
-        matrix_entries: None,
+        matrix: None,
         is_node_list: true,
     }))
-}
-
-fn refuse_utf16(block: &[u8], path: &Path) -> Result<()> {
-    if block.starts_with(b"\xff\xfe") || block.starts_with(b"\xfe\xff") {
-        return Err(bad_input(path, "is UTF-16 text, but UTF-8 or bytes are expected")
-            .hint("convert it: `iconv -f UTF-16 -t UTF-8 FILE | outcore ... -`"));
-    }
-    Ok(())
 }
 
 pub(crate) fn bad_input(path: &Path, message: &str) -> Error {
@@ -346,20 +341,106 @@ fn usual_delimiter(lines: &[&[u8]]) -> Delimiter {
     CANDIDATES.into_iter().rev().max_by_key(splitting).unwrap_or(CANDIDATES[0])
 }
 
-/// Whether a field reads as a number, even one that is no weight.
+/// What separates columns where commas, which would split lines too, stand for points alone: `a;b;1,5`. Only between
+/// semicolons numbers may come before the names.
+fn around_decimals(found: Delimiter, lines: &[&[u8]]) -> Option<Delimiter> {
+    if found != Delimiter::Byte(b',') {
+        return None;
+    }
+    CANDIDATES.into_iter().filter(|&other| other != found).find(|&other| {
+        let layout = Layout::of(other);
+        let names = if other == Delimiter::Byte(b';') { 0 } else { 2 };
+        let is_decimal = |(at, field): (usize, &&[u8])| {
+            !field.contains(&b',') || at >= names && with_point(field).is_some()
+        };
+        let rows = || lines.iter().map(|line| split(&layout, line));
+        let splits = rows().filter(|row| row.len() >= 3).count() * 2 >= lines.len();
+        splits && rows().all(|row| row.iter().enumerate().all(is_decimal))
+    })
+}
+
+/// Whether a field reads as a number, even one that is no weight; one with a decimal comma is read between
+/// semicolons, and an error elsewhere.
 fn is_number(field: &[u8]) -> bool {
-    std::str::from_utf8(field.trim_ascii()).is_ok_and(|text| text.parse::<f64>().is_ok())
+    let is_number = |field: &[u8]| {
+        std::str::from_utf8(field.trim_ascii()).is_ok_and(|text| text.parse::<f64>().is_ok())
+    };
+    is_number(field) || with_point(field).is_some_and(|field| is_number(&field))
+}
+
+/// The columns of a file.
+struct Found {
+    columns: Chosen,
+    has_header: bool,
+    is_blast: bool,
+}
+
+/// Finds the columns: as `--columns` says, else as the header says, else by place.
+fn find_columns(
+    layout: &Layout,
+    sample: &Sample<'_>,
+    banner: Option<Banner>,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<Found> {
+    let rows: Vec<Vec<&[u8]>> = sample.lines[1..].iter().map(|line| split(layout, line)).collect();
+    let mut header = split(layout, sample.lines[0]);
+    let chosen = |header: &[&[u8]]| names::choose(header, layout.rows, |at| has_numbers(&rows, at));
+    let mut by_header = chosen(&header);
+    let is_longer = |row: &Vec<&[u8]>| row.len() == header.len() + 1;
+    if by_header.is_some_and(|found| found.by_name)
+        && !rows.is_empty()
+        && rows.iter().all(is_longer)
+    {
+        // R writes no name for the column of row names.
+        header.insert(0, b"");
+        by_header = chosen(&header);
+    }
+    let is_header = |columns: &Chosen| match options.header {
+        Header::Yes => true,
+        Header::No => false,
+        Header::Auto => banner.is_some() || is_header(layout.rows, columns, &header, &rows),
+    };
+    if let Some(columns) = &options.columns {
+        let names_columns = columns.iter().any(|column| matches!(column, Column::Name(_)));
+        let at = resolve(columns, &header, path, sample.lines_before + 1)?;
+        let by_name = by_header.is_some_and(|found| found.by_name);
+        let weight = at.get(2).copied();
+        let columns = Chosen { source: at[0], target: at[1], weight, by_name };
+        let has_header = names_columns || is_header(&columns);
+        return Ok(Found { columns, has_header, is_blast: false });
+    }
+    if let Some(Banner { has_values }) = banner {
+        let weight = has_values.then_some(2);
+        let columns = Chosen { source: 0, target: 1, weight, by_name: false };
+        return Ok(Found { columns, has_header: options.header != Header::No, is_blast: false });
+    }
+    if let Some(columns) = by_header.filter(|columns| is_header(columns)) {
+        let is_blast = columns.weight == Some(11) && is_blast(layout, &rows);
+        return Ok(Found { columns, has_header: true, is_blast });
+    }
+    let (mut weight, mut is_blast) = default_weight(layout, sample.body(options));
+    if weight.is_none() {
+        // Bad lines must not hide the weights of a short file.
+        (weight, is_blast) = default_weight(layout, &sample.lines);
+    }
+    let columns = Chosen { source: 0, target: 1, weight, by_name: false };
+    Ok(Found { columns, has_header: options.header == Header::Yes, is_blast })
 }
 
 /// Where the weight is when nobody says so, and whether the file is a BLAST table.
 fn default_weight(layout: &Layout, lines: &[&[u8]]) -> (Option<usize>, bool) {
     let rows: Vec<Vec<&[u8]>> = lines.iter().map(|line| split(layout, line)).collect();
-    let is_blast = layout.delimiter == Delimiter::Byte(b'\t')
-        && rows.iter().all(|row| row.len() == 12 && row[2..].iter().all(|field| is_number(field)));
-    if is_blast {
-        return (Some(11), true);
+    match is_blast(layout, &rows) {
+        true => (Some(11), true),
+        false => (has_numbers(&rows, 2).then_some(2), false),
     }
-    (has_numbers(&rows, 2).then_some(2), false)
+}
+
+fn is_blast(layout: &Layout, rows: &[Vec<&[u8]>]) -> bool {
+    let is_row_of_blast =
+        |row: &Vec<&[u8]>| row.len() == 12 && row[2..].iter().all(|field| is_number(field));
+    layout.delimiter == Delimiter::Byte(b'\t') && rows.iter().all(is_row_of_blast)
 }
 
 /// Whether at least half of the rows have a number in `column`.
@@ -390,66 +471,26 @@ fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Resu
         .collect()
 }
 
-/// Whether the first line names the columns.
-fn is_header(layout: &Layout, first: &[u8], rest: &[&[u8]]) -> bool {
-    let first = split(layout, first);
-    let is_word = |column: usize| first.get(column).is_some_and(|field| is_known_word(field));
-    let words = match layout.rows {
-        Rows::Edges => is_word(layout.source) && is_word(layout.target),
-        Rows::Memberships => is_membership_header(&first),
-        Rows::NumberedMemberships => {
-            let is_numbered = |row: &[&[u8]]| row.get(layout.target).is_some_and(|f| is_number(f));
-            let next = rest.first().map(|line| split(layout, line));
-            is_membership_header(&first)
-                || !is_numbered(&first) && next.is_some_and(|row| is_numbered(&row))
-        }
-    };
-    let Some(weight) = layout.weight else { return words };
-    let Some(field) = first.get(weight) else { return words };
-    if is_number(field) {
-        return false;
+/// Whether the first line, of which `columns` are those of an edge, names the columns of `rows`.
+fn is_header(kind: Rows, columns: &Chosen, first: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
+    let is_numbered = |row: &[&[u8]]| row.get(columns.target).is_some_and(|field| is_number(field));
+    let becomes_numbered = kind == Rows::NumberedMemberships
+        && !is_numbered(first)
+        && rows.first().is_some_and(|row| is_numbered(row));
+    // A line whose first name is missing is no header.
+    let has_number = |row: &Vec<&[u8]>| row.first().is_some_and(|field| is_number(field));
+    let has_index = names::begins_with_index(first)
+        && !first.iter().any(|field| is_number(field))
+        && !rows.is_empty()
+        && rows.iter().all(has_number);
+    let before = &first[..columns.source.max(columns.target).min(first.len())];
+    let by_name = columns.by_name && !before.iter().any(|field| is_number(field));
+    let is_told = becomes_numbered || has_index || by_name;
+    match columns.weight.and_then(|weight| Some((weight, first.get(weight)?))) {
+        None => is_told,
+        Some((_, field)) if is_number(field) => false,
+        Some((weight, _)) => is_told || has_numbers(rows, weight),
     }
-    let rows: Vec<Vec<&[u8]>> = rest.iter().map(|line| split(layout, line)).collect();
-    words || has_numbers(&rows, weight)
-}
-
-/// Usual names for columns of nodes, without capitals and punctuation.
-const WORDS: &str = "source target from to src dst dest destination query subject qseqid sseqid \
-    queryid subjectid qid sid sourceid targetid fromid toid srcid dstid fromnode tonode fromnodeid \
-    tonodeid sourcenode targetnode head tail citing cited follower followee reference";
-
-/// The same, with a number or a letter behind: `protein1`, `node_b`.
-const STEMS: &str = "node nodeid protein proteinid gene geneid id vertex item user userid person \
-    author sequence seq seqid contig word page entity interactor";
-
-/// Usual names for columns of single nodes.
-const NODE_WORDS: &str = "name node nodeid id vertex label protein gene sequence user item";
-/// Usual names for columns of communities.
-const COMMUNITY_WORDS: &str = "community communityid cluster clusterid group groupid module moduleid \
-    class label membership family truth";
-
-/// Whether these are usual names for columns of nodes and communities: `node`, `community`.
-fn is_membership_header(fields: &[&[u8]]) -> bool {
-    let is_one_of = |words: &str, column: usize| {
-        let word = fields.get(column).map(|field| plain_word(field));
-        word.is_some_and(|word| words.split_whitespace().any(|known| known == word))
-    };
-    is_one_of(NODE_WORDS, 0) && is_one_of(COMMUNITY_WORDS, 1)
-}
-
-/// The letters and digits of a field, without capitals.
-fn plain_word(field: &[u8]) -> String {
-    let letters = field.iter().filter(|byte| byte.is_ascii_alphanumeric());
-    letters.map(|byte| byte.to_ascii_lowercase() as char).collect()
-}
-
-/// Whether a field is a usual name for a column of nodes: `Source`, `node_1`, `qseqid`.
-fn is_known_word(field: &[u8]) -> bool {
-    let word = plain_word(field);
-    let is_numbered = |stem: &str| {
-        word.strip_prefix(stem).is_some_and(|end| ["1", "2", "a", "b", "i", "j"].contains(&end))
-    };
-    WORDS.split_whitespace().any(|known| known == word) || STEMS.split_whitespace().any(is_numbered)
 }
 
 #[cfg(test)]

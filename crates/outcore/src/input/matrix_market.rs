@@ -3,23 +3,39 @@
 //!
 //! <https://math.nist.gov/MatrixMarket/formats.html>
 
+use super::chunks::ParsedChunk;
+use super::fault::{Fault, Problem};
 use super::format::bad_input;
-use super::{EdgeFormat, InputOptions};
+use super::{EdgeFormat, InputOptions, NameRef};
 use crate::error::{Error, ErrorKind, Result};
 use std::path::Path;
 
 const BANNER: &[u8] = b"%%matrixmarket";
 
-/// Whether a file that begins with these bytes has a banner, and is to be read as it says.
+/// What a banner says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Banner {
+    /// Whether entries have a value.
+    pub(super) has_values: bool,
+}
+
+/// The size of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(super) nodes: u64,
+    pub(super) entries: u64,
+}
+
+/// The banner of a file that begins with these bytes, if it has one and is to be read as it says.
 ///
 /// # Errors
 /// `BadInput` for a matrix that is no list of edges; `Usage` if half of its edges would be lost.
-pub(super) fn is_matrix(start: &[u8], path: &Path, options: &InputOptions) -> Result<bool> {
+pub(super) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Result<Option<Banner>> {
     let line = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let banner = line.to_ascii_lowercase();
     let is_asked = options.format != EdgeFormat::Lines && options.comment == b"#";
     if !is_asked || !banner.starts_with(BANNER) {
-        return Ok(false);
+        return Ok(None);
     }
     let banner = String::from_utf8_lossy(&banner);
     let words: Vec<&str> = banner.split_ascii_whitespace().skip(1).collect();
@@ -40,19 +56,19 @@ pub(super) fn is_matrix(start: &[u8], path: &Path, options: &InputOptions) -> Re
         );
         return Err(Error::new(ErrorKind::Usage, message).hint("leave `--directed` out"));
     }
-    Ok(true)
+    Ok(Some(Banner { has_values: field != "pattern" }))
 }
 
-/// The number of entries, from the first line that is no comment.
+/// The numbers of nodes and entries, from the first line that is no comment.
 ///
 /// # Errors
 /// `BadInput` if it tells no square matrix.
-pub(super) fn entries(line: &[u8], path: &Path) -> Result<u64> {
+pub(super) fn size(line: &[u8], path: &Path) -> Result<Size> {
     let line = String::from_utf8_lossy(line);
     let numbers = line.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
     let numbers: Option<Vec<u64>> = numbers.collect();
     match numbers.as_deref() {
-        Some(&[rows, columns, entries]) if rows == columns => Ok(entries),
+        Some(&[rows, columns, entries]) if rows == columns => Ok(Size { nodes: rows, entries }),
         Some(&[rows, columns, _]) => {
             let message = format!("has {rows} rows and {columns} columns");
             Err(bad_input(path, &message)
@@ -69,6 +85,47 @@ pub(super) fn entries(line: &[u8], path: &Path) -> Result<u64> {
                 .hint("write the file again, or use `--format lines --header yes`"))
         }
     }
+}
+
+/// Takes edges out of a parsed chunk whose names are no rows of the matrix: the numbers from 1 to `nodes`, as they
+/// are written. With `stop`, the first bad line alone is told.
+pub(super) fn check_indexes(chunk: &mut ParsedChunk, nodes: u64, stop: bool) {
+    let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
+    let text = &text[..*used];
+    let is_row = |name: &&NameRef| {
+        let digits = &text[name.offset as usize..][..name.bytes as usize];
+        let is_number = digits[0] != b'0' && digits.iter().all(u8::is_ascii_digit);
+        let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
+        is_number && number.is_some_and(|number: u64| number <= nodes)
+    };
+    let mut kept = 0;
+    for edge in 0..names.len() / 2 {
+        let pair = 2 * edge..2 * edge + 2;
+        if let Some(name) = names[pair.clone()].iter().find(|name| !is_row(name)) {
+            faults.push(fault_at(text, name));
+            continue;
+        }
+        names.copy_within(pair, 2 * kept);
+        if let Some(&weight) = weights.get(edge) {
+            weights[kept] = weight;
+        }
+        kept += 1;
+    }
+    names.truncate(2 * kept);
+    weights.truncate(kept);
+    faults.sort_by_key(|fault| fault.line_start);
+    if stop {
+        faults.truncate(1);
+    }
+}
+
+fn fault_at(text: &[u8], name: &NameRef) -> Fault {
+    let (start, end) = (name.offset as usize, (name.offset + name.bytes) as usize);
+    let line_start = memchr::memrchr(b'\n', &text[..start]).map_or(0, |at| at + 1);
+    let line_end = memchr::memchr(b'\n', &text[end..]).map_or(text.len(), |len| end + len);
+    let [line_start, line_end, start, end] =
+        [line_start, line_end, start, end].map(|byte| byte as u32);
+    Fault { problem: Problem::NoRow, line_start, line_end, start, end }
 }
 
 /// The error for a file that has another number of entries than it says.

@@ -17,9 +17,11 @@ mod chunks;
 mod decompress;
 mod fault;
 mod field;
+mod foreign;
 mod format;
 mod lists;
 mod matrix_market;
+mod names;
 mod options;
 #[cfg(test)]
 mod packed;
@@ -38,6 +40,7 @@ mod transform;
 
 pub use chunks::ParsedChunk;
 pub use field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
+pub use names::choose_columns;
 pub use options::{
     BatchMemory, Column, Delimiter, EdgeFormat, Header, InputOptions, OnBadLine, Rows,
 };
@@ -420,8 +423,10 @@ impl EdgeReader {
     fn check_lines_of_file(&mut self) -> Result<()> {
         let Some((file, found)) = self.lines_of_file.take() else { return Ok(()) };
         let file = &self.formats[file];
-        match file.text().and_then(|format| format.matrix_entries) {
-            Some(told) if told != found => Err(matrix_market::other_count(&file.path, told, found)),
+        match file.text().and_then(|format| format.matrix) {
+            Some(size) if size.entries != found => {
+                Err(matrix_market::other_count(&file.path, size.entries, found))
+            }
             _ => Ok(()),
         }
     }
@@ -519,6 +524,9 @@ fn parse_all(chunks: &mut [ParsedChunk], formats: &[FileFormat], weighted: bool,
             chunk.weights.reserve_exact(lines);
         }
         text::parse(chunk, &format.layout, from, stop);
+        if let Some(size) = format.matrix {
+            matrix_market::check_indexes(chunk, size.nodes, stop);
+        }
     });
 }
 
@@ -606,15 +614,15 @@ fn detect_next(
             let (form, window_bytes) = (Form::Lists(lists), input.window_bytes());
             return Ok(FileFormat { path, form, is_compressed, window_bytes });
         }
-        return detect(input, path, |block, is_whole| {
+        return detect(input, path, options, false, |block, is_whole| {
             format::detect(block, is_whole, path, options)
         });
     }
     let of_edges = before.iter().find_map(FileFormat::text);
     let delimiter = options.delimiter.or(of_edges.map(|format| format.layout.delimiter));
     let delimiter = delimiter.unwrap_or(Delimiter::Byte(b'\t'));
-    detect(input, path, |block, is_whole| {
-        format::detect_nodes(block, is_whole, path, options, delimiter)
+    detect(input, path, options, true, |block, is_whole| {
+        format::detect_nodes(block, is_whole, options, delimiter)
     })
 }
 
@@ -622,12 +630,16 @@ fn detect_next(
 fn detect(
     input: &mut Input,
     path: &Path,
+    options: &InputOptions,
+    is_node_list: bool,
     look: impl Fn(&[u8], bool) -> Result<Option<Format>>,
 ) -> Result<FileFormat> {
     let (is_compressed, window_bytes) = (input.is_compressed(), input.window_bytes());
+    let unpacker = input.unpacker();
     let mut wanted = FIRST_BLOCK;
     loop {
         let (block, is_whole) = input.peek(wanted)?;
+        foreign::refuse(block, path, options, unpacker, is_node_list)?;
         let format = look(block, is_whole)?;
         if format.is_some() || is_whole {
             let (path, form) = (path.to_path_buf(), format.map_or(Form::Nothing, Form::Text));

@@ -324,13 +324,17 @@ pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize,
 
 /// The name on a line of a node list, if it is more than a comment.
 fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Field>, Fault> {
-    if layout.is_nothing(&text[bounds.start..bounds.shown]) {
+    let is_sequence = layout.is_fasta && text[bounds.start] != b'>';
+    if is_sequence || layout.is_nothing(&text[bounds.start..bounds.shown]) {
         return Ok(None);
     }
     if bounds.is_too_long() {
         return Err(bounds.fault(Problem::LineTooLong, bounds.start, bounds.shown));
     }
     let (at, end) = (bounds.start, bounds.end);
+    if layout.is_fasta {
+        return word_of_fasta(text, bounds).map(Some);
+    }
     let mut fields = Fields { layout, quoted: layout.quotes, text, at, end, ended: false };
     let field = match fields.next() {
         None => return Ok(None),
@@ -345,6 +349,19 @@ fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Fie
         return Err(bounds.fault(Problem::NameTooLong, start, stop));
     }
     Ok(Some(field))
+}
+
+/// The first word behind `>`.
+fn word_of_fasta(text: &[u8], bounds: &Bounds) -> Result<Field, Fault> {
+    let start = bounds.start + 1;
+    let rest = &text[start..bounds.end];
+    let end = memchr2(b' ', b'\t', rest).map_or(bounds.end, |len| start + len);
+    let field = Field { start, end, doubled: 0, outer: (start, end) };
+    match field.bytes() {
+        0 => Err(bounds.fault(Problem::EmptyNode, bounds.start, bounds.end)),
+        1..=NAME_LIMIT => Ok(field),
+        _ => Err(bounds.fault(Problem::NameTooLong, start, end)),
+    }
 }
 
 /// Where a line lies in the text.
@@ -487,13 +504,21 @@ pub(super) fn general_line(
     }
     let mut code = 0;
     if layout.weight.is_some() {
-        let value = field::weight_value(&text[weight.start..weight.end]);
+        let value = weight_value(layout, &text[weight.start..weight.end]);
         match value.and_then(|value| layout.transform.code(value)) {
             Ok(found) => code = found,
             Err(problem) => return bad(problem, weight.outer.0, weight.outer.1),
         }
     }
     (Line::Edge(Found { source, target, weight: code }), next)
+}
+
+/// The weight in a field. Between semicolons a comma is a decimal comma: they are what spreadsheets write where it is.
+fn weight_value(layout: &Layout, text: &[u8]) -> Result<f64, Problem> {
+    field::weight_value(text).or_else(|problem| match field::with_point(text) {
+        Some(text) if layout.delimiter == Delimiter::Byte(b';') => field::weight_value(&text),
+        _ => Err(problem),
+    })
 }
 
 /// Whether a field is a whole number of at most 15 digits, written without leading zeros.

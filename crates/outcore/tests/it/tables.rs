@@ -293,6 +293,152 @@ fn columns_are_found_by_name_and_by_number() {
     assert!(error.to_string().contains("but a weight is a number"), "{error}");
 }
 
+/// A table as lines of text; names are text, all else numbers.
+fn lines_of(table: &RecordBatch, delimiter: char, header: bool) -> String {
+    let delimiter = delimiter.to_string();
+    let schema = table.schema();
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let mut text = if header { names.join(&delimiter) + "\n" } else { String::new() };
+    for row in 0..table.num_rows() {
+        let cells = table.columns().iter().map(|column| cell(column.as_ref(), row));
+        text += &(cells.collect::<Vec<_>>().join(&delimiter) + "\n");
+    }
+    text
+}
+
+fn cell(column: &dyn arrow_array::Array, row: usize) -> String {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, Int64Type};
+    match column.data_type() {
+        arrow_schema::DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
+        arrow_schema::DataType::Int64 => column.as_primitive::<Int64Type>().value(row).to_string(),
+        _ => column.as_primitive::<Float64Type>().value(row).to_string(),
+    }
+}
+
+/// One header gives the same edges and weights in whatever format: `s` and `t` stand for names, `w` for the
+/// weight, `n` for another number, `x` for other text.
+#[test]
+fn a_header_means_the_same_in_every_format() {
+    use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
+    use std::sync::Arc;
+    let rows = edges(300, 40, 3);
+    let names = |prefix: &str, end: fn(&Row) -> &Option<String>| {
+        let names = rows.iter().map(|row| end(row).as_ref().map(|name| format!("{prefix}{name}")));
+        Arc::new(names.collect::<StringArray>()) as ArrayRef
+    };
+    let column = |kind: char| -> ArrayRef {
+        match kind {
+            's' => names("p", |row| &row.0),
+            't' => names("p", |row| &row.1),
+            'w' => Arc::new(rows.iter().map(|row| row.2).collect::<Float64Array>()),
+            'n' => Arc::new(Int64Array::from_iter_values(0..rows.len() as i64)),
+            _ => names("other", |row| &row.1),
+        }
+    };
+    let named: Vec<Row> = rows
+        .iter()
+        .map(|row| {
+            let name = |name: &Option<String>| name.as_ref().map(|name| format!("p{name}"));
+            (name(&row.0), name(&row.1), row.2)
+        })
+        .collect();
+    for (header, kinds) in [
+        ("source,target,weight", "stw"),
+        ("source,target", "st"),
+        ("from,to,count", "stw"),
+        ("weight,to,from", "wts"),
+        (",source,target,weight", "nstw"),
+        ("Unnamed: 0,from,to,score", "nstw"),
+        (",x,y,z", "nstw"),
+        ("id,source,target,score", "nstw"),
+        ("source,target,id", "stn"),
+        ("Source,Target,Type,Id,Label,Weight", "stxnxw"),
+        ("Source,Type,Target,Id,Weight", "sxtnw"),
+        ("protein1,protein2,combined_score", "stw"),
+        ("x,protein1,protein2,combined_score", "xstw"),
+        ("from,to,source", "stx"),
+        ("a,b,c", "stw"),
+        ("a,b,c,weight", "stxw"),
+    ] {
+        let columns = header.split(',').zip(kinds.chars().map(column));
+        let table = RecordBatch::try_from_iter(columns).unwrap();
+        let expected = of_text(&named, kinds.contains('w'), |_| ());
+        let files = [
+            ("CSV", lines_of(&table, ',', true).into_bytes()),
+            ("TSV", lines_of(&table, '\t', true).into_bytes()),
+            ("semicolons", lines_of(&table, ';', true).into_bytes()),
+            ("Parquet", parquet(&table, 100)),
+            ("Arrow", arrow(&table, 100, false, false)),
+        ];
+        for (what, file) in files {
+            let found = of_file(&file, 2, |_| ());
+            let found = found.unwrap_or_else(|error| panic!("{header} as {what}: {error}"));
+            assert!(found == expected, "{header} as {what}");
+        }
+    }
+    // What is given goes before what the header says.
+    let columns = "source,target,weight,from,to".split(',').zip("xxnst".chars().map(column));
+    let table = RecordBatch::try_from_iter(columns).unwrap();
+    let expected = of_text(&named, false, |_| ());
+    for file in [lines_of(&table, ',', true).into_bytes(), parquet(&table, 100)] {
+        let by_number = |input: &mut InputOptions| {
+            input.columns = Some([4, 5].map(Column::Number).to_vec());
+        };
+        assert!(of_file(&file, 2, by_number).unwrap() == expected);
+    }
+    // As R writes a data frame: names of rows, without a name for them.
+    let table =
+        RecordBatch::try_from_iter("row,from,to,weight".split(',').zip("nstw".chars().map(column)))
+            .unwrap();
+    let text = format!("from to weight\n{}", lines_of(&table, ' ', false));
+    assert!(of_file(text.as_bytes(), 2, |_| ()).unwrap() == of_text(&named, true, |_| ()));
+}
+
+/// Files that polars 2.1 has written with `write_ipc`: their schema does not say how long it is.
+#[test]
+fn files_of_polars_are_read() {
+    let rows = [("a", "b", 1.0), ("b", "c", 2.0), ("c", "a", 3.0)]
+        .map(|(a, b, w)| (Some(a.to_owned()), Some(b.to_owned()), Some(w)));
+    let expected = of_text(&rows, true, |_| ());
+    for (what, file) in [
+        ("plain", &include_bytes!("files/polars-plain.arrow")[..]),
+        ("zstd", include_bytes!("files/polars-zstd.arrow")),
+        ("categorical", include_bytes!("files/polars-categorical.arrow")),
+    ] {
+        assert!(of_file(file, 2, |_| ()).unwrap() == expected, "{what}");
+        for cut in 12..file.len() - 8 {
+            match of_file(&file[..cut], 1, |_| ()) {
+                // What follows the mark at the end is not needed.
+                Ok(found) => assert!(found == expected, "{what} cut at {cut}"),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::BadInput, "{what}, {cut}"),
+            }
+        }
+    }
+}
+
+/// A file that pyarrow has written with `write_page_checksum`: 60 rows of 8 bytes in each of three columns.
+#[test]
+fn checksums_of_parquet_are_compared() {
+    let whole = include_bytes!("files/checksums.parquet");
+    let expected = of_file(whole, 2, |_| ()).unwrap();
+    assert!(!expected.is_empty());
+    let mut seen = 0;
+    for byte in 4..4 + 3 * 513 {
+        let mut bytes = whole.to_vec();
+        bytes[byte] ^= 1 << (byte % 8);
+        match of_file(&bytes, 2, |_| ()) {
+            // Not all that stands before a page is about its data.
+            Ok(found) => assert!(found == expected, "byte {byte}"),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::BadInput, "byte {byte}: {error}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 3 * 60 * 8, "{seen}");
+}
+
 #[test]
 fn a_stream_is_read_once_and_its_errors_are_told() {
     let table = table(&edges(10, 5, 1), Names::Text, true);

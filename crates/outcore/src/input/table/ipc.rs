@@ -4,6 +4,7 @@
 //! (`arrow-ipc`). Format: <https://arrow.apache.org/docs/format/Columnar.html>.
 
 use super::super::decompress::Input;
+use super::super::format::bad_input;
 use super::super::taker::{ARROW_CONTINUATION as CONTINUATION, ARROW_MAGIC as MAGIC};
 use super::{Batches, caught, damaged};
 use crate::error::{Error, ErrorKind, Result};
@@ -12,12 +13,15 @@ use crate::units::{format_bytes, size_to_type};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::{Message, MessageHeader, root_as_message};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Bytes within which the first message begins: writers align it to 8 or 64.
 const HEAD_BYTES: usize = 64 + 8;
+/// Bytes within which a schema is looked for that does not say how long it is, at first.
+const SCHEMA_BYTES: usize = 64 << 10;
 /// Most bytes of the description of a message.
 const DESCRIPTION_LIMIT: usize = 64 << 20;
 /// Most bytes of a message of a stream, for nobody can look at its messages beforehand.
@@ -27,25 +31,68 @@ const NOBODY_HAS: u64 = 1 << 50;
 /// Messages of a stream in a file that are looked at beforehand.
 const LOOKED_AT: usize = 64;
 
-/// Where the first message is, for the first [`HEAD_BYTES`]: a file's comes after zeros.
-fn start(head: &[u8]) -> usize {
-    if !head.starts_with(MAGIC) {
-        return 0;
-    }
-    let mut places = (MAGIC.len()..head.len()).step_by(8);
-    places.find(|&at| head[at..].starts_with(&CONTINUATION)).unwrap_or(MAGIC.len())
+/// How a file or a stream begins.
+pub(super) struct Beginning {
+    /// Where the description of the schema lies.
+    schema: Range<usize>,
+    /// Where the next message begins.
+    next: usize,
+    /// Whether it is a file, whose last message is followed by a mark; streams may just end.
+    is_file: bool,
 }
 
-/// The schema, without reading anything.
-pub(super) fn peek_schema(input: &mut Input, path: &Path) -> Result<Schema> {
-    let (head, _) = input.peek(HEAD_BYTES)?;
-    let at = start(head);
-    let prefix = head.get(at..at + 8).ok_or_else(|| damaged(path, "it ends too early"))?;
-    let bytes = description_bytes(prefix).ok_or_else(|| damaged(path, "it has no schema"))?;
-    let (head, _) = input.peek(at + 8 + bytes)?;
-    let description =
-        head.get(at + 8..at + 8 + bytes).ok_or_else(|| damaged(path, "it ends too early"))?;
-    schema_of(description, path)
+impl Beginning {
+    /// Finds the schema, without reading anything.
+    pub(super) fn peek(input: &mut Input, path: &Path) -> Result<Self> {
+        let head = input.peek(HEAD_BYTES)?.0;
+        // More may have been looked at before.
+        let head = &head[..head.len().min(HEAD_BYTES)];
+        let is_file = head.starts_with(MAGIC);
+        // A file's first message comes after zeros.
+        let places = if is_file { MAGIC.len()..head.len() } else { 0..1 };
+        let at = places.step_by(8).find(|&at| head[at..].starts_with(&CONTINUATION));
+        let Some(at) = at else { return Self::without_prefix(input, path) };
+        let prefix = head.get(at..at + 8).ok_or_else(|| damaged(path, "it ends too early"))?;
+        let bytes = description_bytes(prefix).ok_or_else(|| damaged(path, "it has no schema"))?;
+        let next = at + 8 + bytes;
+        if input.peek(next)?.0.len() < next {
+            return Err(damaged(path, "it ends too early"));
+        }
+        Ok(Self { schema: at + 8..next, next, is_file })
+    }
+
+    /// As polars writes files: nothing before the schema says how long it is, so it ends where the next
+    /// message begins.
+    fn without_prefix(input: &mut Input, path: &Path) -> Result<Self> {
+        let mut wanted = SCHEMA_BYTES;
+        loop {
+            let (head, is_whole) = input.peek(wanted)?;
+            let mut places = (MAGIC.len() + 8..head.len()).step_by(8);
+            if let Some(next) = places.find(|&at| begins_batch(&head[at..])) {
+                return Ok(Self { schema: MAGIC.len()..next, next, is_file: true });
+            }
+            if is_whole || wanted >= DESCRIPTION_LIMIT {
+                return Err(damaged(path, "it has no schema"));
+            }
+            wanted *= 4;
+        }
+    }
+
+    /// The schema of an input that nothing has been read of.
+    pub(super) fn schema(&self, input: &mut Input, path: &Path) -> Result<Schema> {
+        let (head, _) = input.peek(self.next)?;
+        schema_of(&head[self.schema.clone()], path)
+    }
+}
+
+/// Whether these bytes begin with a message that is no schema, or with the mark at the end of all.
+fn begins_batch(bytes: &[u8]) -> bool {
+    let Some(length) = description_bytes(bytes) else { return false };
+    let message = bytes.get(8..8 + length).filter(|bytes| !bytes.is_empty());
+    let message = message.and_then(|bytes| root_as_message(bytes).ok());
+    let is_batch =
+        |kind| matches!(kind, MessageHeader::RecordBatch | MessageHeader::DictionaryBatch);
+    length == 0 || message.is_some_and(|message| is_batch(message.header_type()))
 }
 
 fn schema_of(description: &[u8], path: &Path) -> Result<Schema> {
@@ -65,10 +112,10 @@ fn description_bytes(prefix: &[u8]) -> Option<usize> {
 
 /// The most memory that decoding a file needs: dictionaries stay, a message is held as it is stored and as
 /// it is unpacked. As the end of the file says, or else the first messages.
-pub(super) fn largest_message(files: &Files, path: &Path) -> Result<u64> {
+pub(super) fn largest_message(files: &Files, path: &Path, beginning: &Beginning) -> Result<u64> {
     let mut scan = Scan::open(files, path)?;
-    let (dictionaries, largest) = scan.first_messages()?;
-    let (of_all_dictionaries, of_all) = scan.footer()?.unwrap_or((0, 0));
+    let (dictionaries, largest) = scan.first_messages(beginning.next as u64)?;
+    let (of_all_dictionaries, of_all) = scan.all_messages()?.unwrap_or((0, 0));
     let largest = largest.max(of_all).saturating_mul(2);
     Ok(dictionaries.max(of_all_dictionaries).saturating_add(largest).min(NOBODY_HAS))
 }
@@ -95,9 +142,8 @@ impl Scan {
         Ok(into)
     }
 
-    /// Bytes of dictionaries, and of the largest batch, among the first messages.
-    fn first_messages(&mut self) -> Result<(u64, u64)> {
-        let mut at = start(&self.read(0, HEAD_BYTES)?) as u64;
+    /// Bytes of dictionaries, and of the largest batch, among the first messages from `at` on.
+    fn first_messages(&mut self, mut at: u64) -> Result<(u64, u64)> {
         let (mut dictionaries, mut largest) = (0, 0);
         for _ in 0..LOOKED_AT {
             let prefix = self.read(at, 8)?;
@@ -140,8 +186,8 @@ impl Scan {
         Ok(sum)
     }
 
-    /// The same of all messages, as the end of a file tells; unpacked as the first ones were.
-    fn footer(&self) -> Result<Option<(u64, u64)>> {
+    /// The end of a file, which tells where all messages are; `None` if there is none.
+    fn footer(&self) -> Result<Option<Vec<u8>>> {
         let end = self.read(self.bytes.saturating_sub(10), 10)?;
         if end.len() < 10 || end[4..] != MAGIC[..6] {
             return Ok(None);
@@ -150,7 +196,12 @@ impl Scan {
         if bytes > DESCRIPTION_LIMIT || bytes as u64 + 10 > self.bytes {
             return Ok(None);
         }
-        let footer = self.read(self.bytes - 10 - bytes as u64, bytes)?;
+        self.read(self.bytes - 10 - bytes as u64, bytes).map(Some)
+    }
+
+    /// The same of all messages, as the end of a file tells; unpacked as the first ones were.
+    fn all_messages(&self) -> Result<Option<(u64, u64)>> {
+        let Some(footer) = self.footer()? else { return Ok(None) };
         let Ok(footer) = arrow_ipc::root_as_footer(&footer) else { return Ok(None) };
         let body = |block: &arrow_ipc::Block| {
             (block.bodyLength().max(0) as u64).min(self.bytes) as f64 * self.ratio
@@ -159,6 +210,18 @@ impl Scan {
         let largest =
             footer.recordBatches().map_or(0.0, |all| all.iter().map(body).fold(0.0, f64::max));
         Ok(Some((dictionaries as u64, largest as u64)))
+    }
+
+    /// Where the dictionaries of a file begin that has some of them behind rows, as polars writes them.
+    fn late_dictionaries(&self) -> Result<Vec<u64>> {
+        let Some(footer) = self.footer()? else { return Ok(Vec::new()) };
+        let Ok(footer) = arrow_ipc::root_as_footer(&footer) else { return Ok(Vec::new()) };
+        let place = |block: &arrow_ipc::Block| block.offset().max(0) as u64;
+        let dictionaries: Vec<u64> =
+            footer.dictionaries().into_iter().flatten().map(place).collect();
+        let rows = footer.recordBatches().into_iter().flatten().map(place).min();
+        let is_late = rows.is_some_and(|rows| dictionaries.iter().any(|&at| at > rows));
+        Ok(if is_late { dictionaries } else { Vec::new() })
     }
 }
 
@@ -190,33 +253,99 @@ pub(super) struct IpcReader {
     limit: u64,
     /// Whether it is a file, whose last message is followed by a mark; streams may just end.
     is_file: bool,
+    /// Whether dictionaries were read before all else.
+    has_dictionaries: bool,
 }
 
 impl IpcReader {
     /// Reads the beginning; messages may take `limit` bytes of memory.
     pub(super) fn new(
+        files: &Files,
         mut input: Input,
         path: &Path,
         projection: Vec<usize>,
         limit: u64,
     ) -> Result<Self> {
-        let start = start(input.peek(HEAD_BYTES)?.0);
+        let beginning = Beginning::peek(&mut input, path)?;
+        let schema = SchemaRef::new(beginning.schema(&mut input, path)?);
         let mut reader = Self {
             input,
             path: path.to_path_buf(),
-            schema: SchemaRef::new(Schema::empty()),
+            schema,
             projection,
             dictionaries: HashMap::new(),
             description: Vec::new(),
             limit,
-            is_file: start > 0,
+            is_file: beginning.is_file,
+            has_dictionaries: false,
         };
-        reader.read(start)?;
-        if !reader.read_description()? {
-            return Err(damaged(path, "it has no schema"));
+        reader.read(beginning.next)?;
+        if reader.is_file && files.is_regular(path) && !reader.input.is_compressed() {
+            reader.read_late_dictionaries(files)?;
         }
-        reader.schema = SchemaRef::new(schema_of(&reader.description, path)?);
         Ok(reader)
+    }
+
+    /// Reads the dictionaries, if rows come before them.
+    fn read_late_dictionaries(&mut self, files: &Files) -> Result<()> {
+        let scan = Scan::open(files, &self.path)?;
+        for at in scan.late_dictionaries()? {
+            let early = || damaged(&self.path, "it ends too early");
+            let bytes = description_bytes(&scan.read(at, 8)?).ok_or_else(early)?;
+            let description = scan.read(at + 8, bytes)?;
+            let path = self.path.clone();
+            let message = root_as_message(&description).map_err(|error| damaged(&path, error))?;
+            let length = self.body_bytes(&message)?;
+            let body = scan.read(at + 8 + bytes as u64, length)?;
+            if body.len() < length {
+                return Err(early());
+            }
+            self.decode(&message, body)?;
+            self.has_dictionaries = true;
+        }
+        Ok(())
+    }
+
+    /// Length of a message's body, if there is memory for it.
+    fn body_bytes(&self, message: &Message<'_>) -> Result<usize> {
+        let body = u64::try_from(message.bodyLength());
+        let body = body.map_err(|_| damaged(&self.path, "a message has a negative length"))?;
+        self.check_bytes(body)?;
+        Ok(body as usize)
+    }
+
+    /// Decodes a message: rows, or a dictionary, which is kept.
+    fn decode(&mut self, message: &Message<'_>, body: Vec<u8>) -> Result<Option<RecordBatch>> {
+        let mut unpacked = 0u64;
+        for (offset, length) in packed_buffers(message) {
+            let prefix = body.get(offset as usize..).and_then(|bytes| bytes.first_chunk());
+            unpacked = unpacked.saturating_add(prefix.map_or(0, |&p| unpacked_bytes(p, length)));
+        }
+        self.check_bytes(unpacked)?;
+        let body = body.into();
+        let version = message.version();
+        let (schema, dictionaries) = (&self.schema, &mut self.dictionaries);
+        let (path, projection) = (&self.path, Some(self.projection.as_slice()));
+        caught(path, || {
+            if let Some(batch) = message.header_as_dictionary_batch() {
+                read_dictionary(&body, batch, schema, dictionaries, &version)
+                    .map_err(|error| damaged(path, error))?;
+                return Ok(None);
+            }
+            let batch = message
+                .header_as_record_batch()
+                .ok_or_else(|| damaged(path, "a message is no batch"))?;
+            read_record_batch(&body, batch, schema.clone(), dictionaries, projection, &version)
+                .map(Some)
+                .map_err(|error| damaged(path, error))
+        })
+    }
+
+    /// Whether rows refer to a dictionary that has not come.
+    fn lacks_dictionaries(&self) -> bool {
+        let is_dictionary =
+            |&at: &usize| matches!(self.schema.field(at).data_type(), DataType::Dictionary(..));
+        self.dictionaries.is_empty() && self.projection.iter().any(is_dictionary)
     }
 
     /// Reads exactly so many bytes, of which there may be fewer: that many were planned for.
@@ -268,34 +397,18 @@ impl Batches for IpcReader {
             let description = std::mem::take(&mut self.description);
             let path = self.path.clone();
             let message = root_as_message(&description).map_err(|error| damaged(&path, error))?;
-            let body = u64::try_from(message.bodyLength());
-            let body = body.map_err(|_| damaged(&path, "a message has a negative length"))?;
-            self.check_bytes(body)?;
-            let body = self.read(body as usize)?;
-            let mut unpacked = 0u64;
-            for (offset, length) in packed_buffers(&message) {
-                let prefix = body.get(offset as usize..).and_then(|bytes| bytes.first_chunk());
-                unpacked =
-                    unpacked.saturating_add(prefix.map_or(0, |&p| unpacked_bytes(p, length)));
+            let is_dictionary = message.header_type() == MessageHeader::DictionaryBatch;
+            if self.is_file && !is_dictionary && self.lacks_dictionaries() {
+                let message =
+                    "has its dictionaries behind its rows, so it cannot be read in one go";
+                return Err(
+                    bad_input(&path, message).hint("write it to a file, or unpack it, first")
+                );
             }
-            self.check_bytes(unpacked)?;
-            let body = body.into();
-            let version = message.version();
-            let (schema, dictionaries) = (&self.schema, &mut self.dictionaries);
-            let batch = caught(&path, || {
-                if let Some(batch) = message.header_as_dictionary_batch() {
-                    read_dictionary(&body, batch, schema, dictionaries, &version)
-                        .map_err(|error| damaged(&path, error))?;
-                    return Ok(None);
-                }
-                let batch = message
-                    .header_as_record_batch()
-                    .ok_or_else(|| damaged(&path, "a message is no batch"))?;
-                let projection = Some(self.projection.as_slice());
-                read_record_batch(&body, batch, schema.clone(), dictionaries, projection, &version)
-                    .map(Some)
-                    .map_err(|error| damaged(&path, error))
-            })?;
+            let length = self.body_bytes(&message)?;
+            let body = self.read(length)?;
+            let is_known = self.has_dictionaries && is_dictionary;
+            let batch = if is_known { None } else { self.decode(&message, body)? };
             if batch.is_some() {
                 return Ok(batch);
             }

@@ -18,6 +18,7 @@ mod parquet;
 use super::decompress::Input;
 use super::fault::{Fault, Origin, Problem, escape};
 use super::format::bad_input;
+use super::names;
 use super::options::{Column, InputOptions, Rows};
 use super::taker::{
     ARROW_MAGIC, Cell, PARQUET_MAGIC, Room, SAMPLED_CHUNK_BYTES, STREAM_NAME, Sample, Taker,
@@ -126,10 +127,11 @@ impl TableFormat {
         if !is_arrow(head) {
             return Ok(None);
         }
-        let schema = ipc::peek_schema(input, path)?;
+        let beginning = ipc::Beginning::peek(input, path)?;
+        let schema = beginning.schema(input, path)?;
         let mut format = Self::of(Kind::ArrowIpc, &schema, path, options)?;
         format.held_bytes = match files.is_regular(path) && !is_compressed {
-            true => ipc::largest_message(files, path)?.max(1 << 20),
+            true => ipc::largest_message(files, path, &beginning)?.max(1 << 20),
             false => ipc::MESSAGE_LIMIT,
         };
         Ok(Some(format))
@@ -292,8 +294,7 @@ fn caught<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
     result.unwrap_or_else(|_| Err(damaged(path, "its data contradict each other")))
 }
 
-/// Source, target and weight: as `--columns` says; else columns of these names; else the first two, and the
-/// third if it is a number (the twelfth, in a table of search results).
+/// Source, target and weight: as `--columns` says; else as the columns are called; else by place.
 fn choose_columns(
     schema: &Schema,
     path: &Path,
@@ -305,7 +306,7 @@ fn choose_columns(
             let found = columns.iter().map(|column| find(column, &names, path));
             found.collect::<Result<_>>()?
         }
-        None => usual_columns(schema, options.rows),
+        None => usual_columns(schema, &names, options.rows),
     };
     if chosen.len() < 2 {
         let message = format!("has {} columns, but an edge needs two", names.len());
@@ -349,23 +350,16 @@ fn find(column: &Column, names: &[&str], path: &Path) -> Result<usize> {
     })
 }
 
-fn usual_columns(schema: &Schema, rows: Rows) -> Vec<usize> {
-    let at = |name: &str| schema.fields().iter().position(|field| field.name() == name);
-    let is_number = |at: usize| columns::is_weight(schema.field(at).data_type());
-    let count = schema.fields().len();
-    let [first, second] = rows.roles();
-    let mut chosen = match (at(first), at(second)) {
-        (Some(source), Some(target)) => vec![source, target],
-        _ => (0..count.min(2)).collect(),
+/// As in text, but numbers are known by their type.
+fn usual_columns(schema: &Schema, names: &[&str], rows: Rows) -> Vec<usize> {
+    let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+    // Decimals are refused further on: they are not to be left out in silence.
+    let is_number = |at: usize| {
+        let kind = schema.field(at).data_type();
+        columns::is_weight(kind) || kind.is_decimal()
     };
-    let is_blast = count == 12 && (2..12).all(is_number);
-    let weight = match (at("weight"), is_blast) {
-        (Some(weight), _) => Some(weight),
-        (None, true) => Some(11),
-        (None, false) => Some(2).filter(|&third| third < count),
-    };
-    chosen.extend(weight.filter(|&at| !chosen.contains(&at) && is_number(at)));
-    chosen
+    let Some(found) = names::choose(&names, rows, is_number) else { return Vec::new() };
+    [Some(found.source), Some(found.target), found.weight].into_iter().flatten().collect()
 }
 
 /// How a table is read.
@@ -402,7 +396,7 @@ impl TableTask {
                     None => Input::open(files, path, self.workers)?,
                 };
                 let (projection, limit) = (self.format.projection(), self.format.held_bytes);
-                let batches = ipc::IpcReader::new(input, path, projection, limit)?;
+                let batches = ipc::IpcReader::new(files, input, path, projection, limit)?;
                 self.read_batches(batches, begin, taker)
             }
             Kind::Stream => {

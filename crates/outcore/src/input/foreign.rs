@@ -1,0 +1,311 @@
+//! Files that are no lines of edges: known by how they begin, and refused by name with what to type.
+//!
+//! Whatever is read wrongly in silence belongs here. What lies in a container is told by the container's first
+//! bytes; what is text, by its first line, and `--format lines` reads that as lines all the same.
+
+use super::{EdgeFormat, InputOptions};
+use crate::error::{Error, ErrorKind, Result};
+use std::path::Path;
+
+/// What to do about a file.
+#[derive(Clone, Copy)]
+enum Way {
+    /// A command that writes what is in it.
+    Pipe(&'static str),
+    Do(&'static str),
+}
+
+const TO_CSV: Way = Way::Do("save its sheet as CSV, and give that");
+const TO_PYTHON: Way = Way::Do("read it in Python, and give its edges to `outcore.cluster`");
+
+/// How binary files begin.
+const BINARY: [(&[u8], &str, Way); 21] = [
+    (b"PK\x03\x04", "a zip archive", Way::Pipe("unzip -p FILE")),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", Way::Pipe("7z x -so FILE")),
+    (b"Rar!\x1a\x07", "a RAR archive", Way::Pipe("unrar p -inul FILE")),
+    (b"\x04\x22\x4d\x18", "compressed with lz4", Way::Pipe("lz4 -dc FILE")),
+    (b"\x1f\x9d", "compressed with compress", Way::Pipe("gzip -dc FILE")),
+    (b"LZIP\x01", "compressed with lzip", Way::Pipe("lzip -dc FILE")),
+    (b"\xff\x06\0\0sNaPpY", "compressed with snappy", Way::Pipe("snzip -dc FILE")),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook", TO_CSV),
+    (b"\x89HDF\r\n\x1a\n", "HDF5", TO_PYTHON),
+    (
+        b"SQLite format 3\0",
+        "an SQLite database",
+        Way::Pipe("sqlite3 -csv FILE 'select source, target from edges'"),
+    ),
+    (b"\x93NUMPY", "a NumPy array", TO_PYTHON),
+    (b"Obj\x01", "Avro", TO_PYTHON),
+    (b"FEA1\0", "Feather of version 1", TO_PYTHON),
+    (b"\x80\x03", "a Python pickle", TO_PYTHON),
+    (b"\x80\x04\x95", "a Python pickle", TO_PYTHON),
+    (b"\x80\x05\x95", "a Python pickle", TO_PYTHON),
+    (b"RDX2\n", "data of R", TO_TEXT_IN_R),
+    (b"RDX3\n", "data of R", TO_TEXT_IN_R),
+    (b"X\n\0\0\0", "data of R", TO_TEXT_IN_R),
+    (b"%PDF-", "PDF", Way::Do("fetch the table itself as text")),
+    (b"\x89PNG\r\n", "an image", Way::Do("fetch the table itself as text")),
+];
+const TO_TEXT_IN_R: Way =
+    Way::Do("write it in R: `write.csv(edges, \"edges.csv\", row.names = FALSE)`");
+
+/// How compressed data begin, for what was compressed twice.
+const COMPRESSED: [(&[u8], &str); 4] = [
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh91AY&SY", "bzip2"),
+    (b"\xfd7zXZ\0", "xz"),
+];
+
+/// Refuses what is no text of lines, by the first bytes of its text. `unpacker` is the command that unpacks it, if it
+/// is compressed; a list of nodes may be FASTA.
+///
+/// # Errors
+/// `BadInput` with the name of the format.
+pub(super) fn refuse(
+    block: &[u8],
+    path: &Path,
+    options: &InputOptions,
+    unpacker: Option<&str>,
+    is_node_list: bool,
+) -> Result<()> {
+    let piped = |command: &str| format!("pipe it in: `{command} | outcore ... -`");
+    let unpacked = unpacker.map(|unpacker| format!("{unpacker} -dc FILE"));
+    if let Some((name, hint)) = binary(block, unpacked.as_deref()) {
+        return Err(error(path, &format!("is {name}, not text"), &hint));
+    }
+    if let (Some(outer), Some(unpacked)) = (unpacker, &unpacked)
+        && let Some((_, inner)) = COMPRESSED.iter().find(|(start, _)| block.starts_with(start))
+    {
+        let message = format!("is compressed twice: {inner} inside of {outer}");
+        return Err(error(path, &message, &piped(unpacked)));
+    }
+    if block.starts_with(b"\xff\xfe") || block.starts_with(b"\xfe\xff") {
+        let message = "is UTF-16 text, but UTF-8 or bytes are expected";
+        let hint = match &unpacked {
+            Some(unpacked) => {
+                format!("convert it: `{unpacked} | iconv -f UTF-16 -t UTF-8 | outcore ... -`")
+            }
+            None => "convert it: `iconv -f UTF-16 -t UTF-8 FILE | outcore ... -`".into(),
+        };
+        return Err(error(path, message, &hint));
+    }
+    if has_carriage_returns_alone(block) {
+        let message = "has lines that end with a carriage return alone, as old Macs wrote them";
+        let from = unpacked.map_or("tr '\\r' '\\n' < FILE".into(), |unpacked| {
+            format!("{unpacked} | tr '\\r' '\\n'")
+        });
+        return Err(error(path, message, &format!("convert it: `{from} | outcore ... -`")));
+    }
+    if options.format == EdgeFormat::Lines {
+        return Ok(());
+    }
+    match text(block, options.columns.is_some()) {
+        Some(("FASTA", _)) if is_node_list => Ok(()),
+        Some((name, hint)) => Err(error(path, &format!("is {name}, not lines of edges"), hint)
+            .note("`--format lines` reads it as lines all the same")),
+        None => Ok(()),
+    }
+}
+
+fn error(path: &Path, message: &str, hint: &str) -> Error {
+    Error::new(ErrorKind::BadInput, format!("`{}` {message}", path.display())).hint(hint)
+}
+
+/// The name of a binary format, and what to do.
+fn binary(block: &[u8], unpacked: Option<&str>) -> Option<(&'static str, String)> {
+    let (name, way) = match BINARY.iter().find(|(start, ..)| block.starts_with(start)) {
+        Some((b"PK\x03\x04", ..)) if names_member(block, b"[Content_Types].xml") => {
+            ("an Excel workbook", TO_CSV)
+        }
+        Some((b"PK\x03\x04", ..)) if names_member(block, b".npy") => (
+            "a NumPy archive",
+            Way::Do("in Python: `outcore.cluster(scipy.sparse.load_npz(\"FILE\"))`"),
+        ),
+        Some(&(_, name, way)) => (name, way),
+        None if block.get(257..262) == Some(b"ustar") => {
+            ("a tar archive", Way::Pipe("tar -xOf FILE"))
+        }
+        None => return None,
+    };
+    let hint = match (way, unpacked) {
+        // All of these commands but that of tar want a file of their own.
+        (Way::Pipe(command), Some(unpacked)) if !command.starts_with("tar") => {
+            format!(
+                "unpack it: `{unpacked} > INNER`, then `{} | outcore ... -`",
+                command.replace("FILE", "INNER")
+            )
+        }
+        (Way::Pipe(command), _) => format!("pipe it in: `{command} | outcore ... -`"),
+        (Way::Do(what), _) => what.into(),
+    };
+    Some((name, hint))
+}
+
+/// Whether the first member of a zip archive has a name that ends so.
+fn names_member(zip: &[u8], end: &[u8]) -> bool {
+    let length =
+        zip.get(26..28).map_or(0, |bytes| usize::from(bytes[0]) | usize::from(bytes[1]) << 8);
+    zip.get(30..30 + length).is_some_and(|name| name.ends_with(end))
+}
+
+fn has_carriage_returns_alone(block: &[u8]) -> bool {
+    let inner = block.strip_suffix(b"\r").unwrap_or(block);
+    memchr::memchr(b'\n', block).is_none() && memchr::memchr(b'\r', inner).is_some()
+}
+
+/// The name of a format of text that is no list of edges, and what to do.
+fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, &'static str)> {
+    let block = block.strip_prefix(b"\xef\xbb\xbf").unwrap_or(block);
+    let mut lines = block.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines
+        .find(|line| !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%"))?;
+    let second = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    let head = String::from_utf8_lossy(&first[..first.len().min(512)]).to_ascii_lowercase();
+    let begins = |start: &str| head.starts_with(start);
+    let word = head.split([' ', '\t', '{', '[']).next().unwrap_or_default();
+    let holds = |part: &[u8]| memchr::memmem::find(block, part).is_some();
+    match () {
+        () if begins("version https://git-lfs.github.com/") => {
+            Some(("a pointer of Git LFS", "fetch what it points to: `git lfs pull`"))
+        }
+        () if begins("<!doctype html") || begins("<html") => Some((
+            "a page of HTML",
+            "read it in a browser: servers send one in place of a file; then fetch the file again",
+        )),
+        () if holds(b"<graphml") && begins("<") => {
+            Some(("GraphML", "in Python: `outcore.cluster(networkx.read_graphml(\"FILE\"))`"))
+        }
+        () if holds(b"<gexf") && begins("<") => {
+            Some(("GEXF", "in Python: `outcore.cluster(networkx.read_gexf(\"FILE\"))`"))
+        }
+        () if begins("<?xml") => Some((
+            "XML",
+            "look at it: servers send errors so; else convert it to lines of `SOURCE<TAB>TARGET`",
+        )),
+        () if begins("*vertices") || begins("*network") => Some((
+            "Pajek",
+            "in Python: `outcore.cluster(networkx.Graph(networkx.read_pajek(\"FILE\")))`",
+        )),
+        () if is_gml(word, &head, second, holds(b"\ngraph [") || holds(b"\ngraph\n[")) => {
+            Some(("GML", "in Python: `outcore.cluster(networkx.read_gml(\"FILE\"))`"))
+        }
+        () if ["graph", "digraph", "strict"].contains(&word) && head.contains('{') => Some((
+            "DOT of Graphviz",
+            "in Python: `outcore.cluster(networkx.Graph(networkx.nx_pydot.read_dot(\"FILE\")))`",
+        )),
+        () if is_json(first) => Some((
+            "JSON",
+            "write its edges as lines: `jq -r '[.source, .target, .weight] | @tsv' FILE | outcore ... -`",
+        )),
+        () if is_fasta(first, second) => Some((
+            "FASTA",
+            "compare its sequences first, as with `mmseqs easy-search` or `diamond blastp`; `--nodes FILE` takes its names",
+        )),
+        () if !has_columns && (begins("<http") || begins("_:")) && head.ends_with('.') => {
+            Some(("N-Triples", "use `--columns 1,3 --delimiter space` to leave out the predicates"))
+        }
+        () => None,
+    }
+}
+
+fn is_gml(word: &str, head: &str, second: &[u8], has_graph: bool) -> bool {
+    let opens =
+        word == "graph" && (head.ends_with('[') || head == "graph" && second.starts_with(b"["));
+    opens || (head.starts_with("creator \"") || head.starts_with("version ")) && has_graph
+}
+
+/// Whether a line begins as JSON does, and no name in brackets.
+fn is_json(line: &[u8]) -> bool {
+    let next = line.get(1..).unwrap_or_default().trim_ascii_start().first();
+    match line.first() {
+        Some(b'{') => matches!(next, None | Some(b'"' | b'}')),
+        Some(b'[') => {
+            // Names may be in brackets, too.
+            let count = |bracket| line.iter().filter(|&&byte| byte == bracket).count();
+            let is_row = line.contains(&b',') && count(b'[') == 1 && count(b']') == 1;
+            let ends = line.ends_with(b"]") || line.ends_with(b"],");
+            is_row && ends || matches!(next, None | Some(b'"' | b'{' | b'['))
+        }
+        _ => false,
+    }
+}
+
+/// Whether this begins with a header of FASTA and a sequence, which may be longer than what is there of it.
+pub(super) fn begins_as_fasta(text: &[u8]) -> bool {
+    let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.next().zip(lines.next()).is_some_and(|(first, second)| is_fasta(first, second))
+}
+
+/// Whether these are a header of FASTA and the sequence behind it.
+fn is_fasta(first: &[u8], second: &[u8]) -> bool {
+    let is_residue = |&byte: &u8| byte.is_ascii_alphabetic() || byte == b'*' || byte == b'-';
+    first.len() > 1
+        && first.starts_with(b">")
+        && !second.is_empty()
+        && second.iter().all(is_residue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(block: &[u8]) -> Option<String> {
+        let options = InputOptions::default();
+        let error = refuse(block, Path::new("f"), &options, None, false).err()?;
+        assert!(error.hint_text().is_some(), "{error}");
+        Some(error.message().replace("`f` is ", ""))
+    }
+
+    #[test]
+    fn foreign_formats_are_named() {
+        let mut tar = vec![0; 512];
+        tar[..5].copy_from_slice(b"e.tsv");
+        tar[257..262].copy_from_slice(b"ustar");
+        let xlsx = [&b"PK\x03\x04"[..], &[0; 22], b"\x13\0\0\0[Content_Types].xml"].concat();
+        for (block, name) in [
+            (&tar[..], "a tar archive"),
+            (&xlsx, "an Excel workbook"),
+            (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "a pointer of Git LFS"),
+            (b"\n<!DOCTYPE html>\n<p>", "a page of HTML"),
+            (b"<?xml version=\"1.0\"?>\n<graphml>", "GraphML"),
+            (b"<?xml version=\"1.0\"?><Error>", "XML"),
+            (b"*Vertices 3\n1 \"a\"\n", "Pajek"),
+            (b"graph [\n  node [\n", "GML"),
+            (b"graph\n[\n  directed 0\n", "GML"),
+            (b"Creator \"igraph\"\nVersion 1\ngraph\n[\n", "GML"),
+            (b"digraph G {\n a -> b;\n}\n", "DOT of Graphviz"),
+            (b"{\"nodes\": [", "JSON"),
+            (b"[\n  {\"source\"", "JSON"),
+            (b"[0, 1]\n[1, 2]\n", "JSON"),
+            (b">P1 some protein\nMKV\n", "FASTA"),
+            (b"<http://a> <http://b> <http://c> .\n", "N-Triples"),
+        ] {
+            let found = refused(block).unwrap_or_default();
+            assert!(found.starts_with(&format!("{name}, not")), "{name}: {found}");
+        }
+        let lines = refused(b"a\tb\rc\td\r").unwrap();
+        assert!(lines.contains("carriage return alone"), "{lines}");
+    }
+
+    #[test]
+    fn lines_of_edges_are_not_foreign() {
+        for block in [
+            &b"a\tb\n"[..],
+            b"a\tb\r\n",
+            b"a\tb\r",
+            b"<a>\t<b>\n",
+            b"[1]\tb\n",
+            b"[a]\t[b]\n",
+            b"version release\ngraph chart\n",
+            b"{a}\t{b}\n",
+            b">a\t>b\n>b\t>c\n",
+            b"graph theory\n",
+            b"version\t1\n",
+            b"",
+        ] {
+            assert_eq!(refused(block), None, "{}", block.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What columns are called: the one table of names for text, tables and Python.
+//!
+//! Columns that are named as the two ends of an edge are taken wherever they are; only where a header names
+//! neither, places count. Columns of numbers that a data frame has written of its rows are no places.
+
+use super::Rows;
+
+/// The columns of edges or memberships, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Chosen {
+    pub(super) source: usize,
+    pub(super) target: usize,
+    pub(super) weight: Option<usize>,
+    /// Whether source and target are known by their names.
+    pub(super) by_name: bool,
+}
+
+/// Names of source and target, without capitals and punctuation. Of several pairs in a header the first one
+/// here is meant: `from,to,source` tells in `source` where it was found.
+const PAIRS: [[&str; 2]; 31] = [
+    ["source", "target"],
+    ["source", "destination"],
+    ["source", "dest"],
+    ["source", "dst"],
+    ["source", "tgt"],
+    ["src", "dst"],
+    ["src", "dest"],
+    ["src", "destination"],
+    ["src", "target"],
+    ["src", "tgt"],
+    ["from", "to"],
+    ["sourceid", "targetid"],
+    ["sourceid", "destinationid"],
+    ["srcid", "dstid"],
+    ["srcid", "destid"],
+    ["fromid", "toid"],
+    ["startid", "endid"],
+    ["sourcename", "targetname"],
+    ["sourcenode", "targetnode"],
+    ["fromnode", "tonode"],
+    ["fromnodeid", "tonodeid"],
+    ["query", "target"],
+    ["query", "subject"],
+    ["query", "reference"],
+    ["qseqid", "sseqid"],
+    ["queryid", "subjectid"],
+    ["queryid", "targetid"],
+    ["qid", "sid"],
+    ["citing", "cited"],
+    ["follower", "followee"],
+    // Which of them an arrow begins at is told in both ways, so the first is the source, as of names with numbers.
+    ["head", "tail"],
+];
+
+/// Names of which there are two, with a number or a letter behind: `protein1`, `node_b`.
+const STEMS: &str = "node nodeid protein proteinid gene geneid id name vertex item user userid person \
+    author sequence seq seqid contig word page entity interactor";
+const ENDS: [[&str; 2]; 3] = [["1", "2"], ["a", "b"], ["i", "j"]];
+
+/// Names for columns of single nodes, the likeliest first.
+const NODE_WORDS: &str = "node nodeid name id vertex protein gene sequence user item label";
+/// Names for columns of communities, the likeliest first.
+const COMMUNITY_WORDS: &str = "community communityid cluster clusterid module moduleid group groupid \
+    membership family class truth label";
+
+/// Names for columns of weights.
+const WEIGHT_WORDS: [&str; 2] = ["weight", "weights"];
+/// Names of numbers that are no weights, though they stand behind source and target.
+const OTHER_NUMBERS: &str = "id edgeid index key type label time timestamp date year";
+
+/// What data frames call the numbers of their rows: nothing, as pandas writes and reads it, or in Parquet.
+fn is_index(name: &[u8]) -> bool {
+    let name = name.trim_ascii();
+    name.is_empty() || name == b"Unnamed: 0" || name == b"__index_level_0__"
+}
+
+/// Whether the first column is the index of a data frame.
+pub(super) fn begins_with_index(names: &[&[u8]]) -> bool {
+    names.len() > 2 && is_index(names[0]) && !names[1..].iter().any(|name| is_index(name))
+}
+
+/// The columns of a table with these names, if it has two of them at least. `is_number` says which hold numbers.
+pub(super) fn choose(
+    names: &[&[u8]],
+    rows: Rows,
+    is_number: impl Fn(usize) -> bool,
+) -> Option<Chosen> {
+    let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
+    let mut places: Vec<usize> = (0..names.len()).filter(|&at| !is_index(names[at])).collect();
+    if places.len() < 2 {
+        places = (0..names.len()).collect();
+    }
+    let ends = match rows {
+        Rows::Edges => ends_of_edges(&words),
+        Rows::Memberships | Rows::NumberedMemberships => node_and_community(&words),
+    };
+    let (source, target) = ends.or(Some((*places.first()?, *places.get(1)?)))?;
+    let by_name = ends.is_some();
+    let is_free = |at: &usize| *at != source && *at != target;
+    let named = (0..words.len()).find(|at| is_free(at) && WEIGHT_WORDS.contains(&&*words[*at]));
+    // All but the names are numbers in a table of search results, and the score is the last one.
+    let is_search = !by_name || words[source].starts_with('q');
+    let is_blast = is_search && names.len() == 12 && (2..12).all(&is_number);
+    let place = match by_name {
+        _ if is_blast => Some(11),
+        false => places.get(2).copied(),
+        true => places
+            .iter()
+            .copied()
+            .find(|&at| at > source.max(target))
+            .filter(|&at| !OTHER_NUMBERS.split_whitespace().any(|other| other == words[at])),
+    };
+    let weight = named.or(place.filter(|at| is_free(at) && is_number(*at)));
+    Some(Chosen { source, target, weight, by_name })
+}
+
+/// The columns of a table with these names, for surfaces that read tables by themselves: source, target and weight, from
+/// 0, and whether names say so. `numbers` says which columns hold numbers.
+pub fn choose_columns(
+    names: &[&[u8]],
+    numbers: &[bool],
+) -> Option<(usize, usize, Option<usize>, bool)> {
+    let is_number = |at: usize| numbers.get(at).copied().unwrap_or(false);
+    let Chosen { source, target, weight, by_name } = choose(names, Rows::Edges, is_number)?;
+    Some((source, target, weight, by_name))
+}
+
+fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
+    let at = |word: &str| words.iter().position(|found| found == word);
+    let pair = PAIRS.iter().find_map(|[source, target]| Some((at(source)?, at(target)?)));
+    if let Some((head, tail)) = pair.filter(|&(head, _)| words[head] == "head") {
+        return Some((head.min(tail), head.max(tail)));
+    }
+    let numbered = (0..words.len()).find_map(|first| {
+        let partner = partner_of(&words[first])?;
+        let second = words.iter().skip(first).position(|word| *word == partner)?;
+        Some((first, first + second))
+    });
+    let any_of =
+        |end: usize| words.iter().position(|word| PAIRS.iter().any(|pair| pair[end] == word));
+    pair.or(numbered).or_else(|| Some((any_of(0)?, any_of(1)?)))
+}
+
+/// The other one of two names: `node2` of `node1`.
+fn partner_of(word: &str) -> Option<String> {
+    STEMS.split_whitespace().find_map(|stem| {
+        let end = word.strip_prefix(stem)?;
+        let [one, two] = ENDS.into_iter().find(|ends| ends.contains(&end))?;
+        Some(format!("{stem}{}", if end == one { two } else { one }))
+    })
+}
+
+fn node_and_community(words: &[String]) -> Option<(usize, usize)> {
+    let find = |known: &str, taken: Option<usize>| {
+        let at = |word: &str| {
+            words.iter().enumerate().position(|(at, found)| found == word && Some(at) != taken)
+        };
+        known.split_whitespace().find_map(at)
+    };
+    let community = find(COMMUNITY_WORDS, None)?;
+    Some((find(NODE_WORDS, Some(community))?, community))
+}
+
+/// The letters and digits of a name, without capitals; none of another alphabet's.
+fn plain_word(name: &[u8]) -> String {
+    if !name.is_ascii() {
+        return String::new();
+    }
+    let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    letters.map(|byte| byte.to_ascii_lowercase() as char).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(header: &str, rows: Rows) -> (usize, usize, Option<usize>, bool) {
+        let names: Vec<&[u8]> = header.split(',').map(str::as_bytes).collect();
+        let chosen = choose(&names, rows, |at| at >= 2).unwrap();
+        (chosen.source, chosen.target, chosen.weight, chosen.by_name)
+    }
+
+    #[test]
+    fn columns_are_known_by_their_names() {
+        for (header, expected) in [
+            ("source,target,weight", (0, 1, Some(2), true)),
+            ("weight,To,FROM", (2, 1, Some(0), true)),
+            (",source,target,score", (1, 2, Some(3), true)),
+            ("Unnamed: 0,node_a,node_b,score", (1, 2, Some(3), true)),
+            (",x,y,z", (1, 2, Some(3), false)),
+            ("x,y,__index_level_0__", (0, 1, None, false)),
+            ("Source,Target,Type,Id,Label,Weight", (0, 1, Some(5), true)),
+            ("source,target,id,score", (0, 1, None, true)),
+            ("from,to,source", (0, 1, Some(2), true)),
+            ("id,protein2,protein1,combined_score", (1, 2, Some(3), true)),
+            ("tail,head", (0, 1, None, true)),
+            ("to,citing", (1, 0, None, true)),
+            ("to,from", (1, 0, None, true)),
+            (":START_ID,:TYPE,:END_ID", (0, 2, None, true)),
+            ("a,b,c,weight", (0, 1, Some(3), false)),
+            ("a,b,c", (0, 1, Some(2), false)),
+            ("query,target,c,d,e,f,g,h,i,j,k,bits", (0, 1, Some(11), true)),
+        ] {
+            assert_eq!(chosen(header, Rows::Edges), expected, "{header}");
+        }
+        for (header, expected) in [
+            (",node,community", (1, 2, true)),
+            ("id,label,community", (0, 2, true)),
+            ("label,cluster", (0, 1, true)),
+            ("x,y", (0, 1, false)),
+        ] {
+            let (source, target, _, by_name) = chosen(header, Rows::Memberships);
+            assert_eq!((source, target, by_name), expected, "{header}");
+        }
+        assert!(choose(&[b"source"], Rows::Edges, |_| true).is_none());
+        let names: [&[u8]; 3] = [b"weight", b"to", b"from"];
+        assert_eq!(choose_columns(&names, &[true]), Some((2, 1, Some(0), true)));
+    }
+}
