@@ -113,7 +113,7 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &signals::Signals) 
         }
         Command::Plan(arguments) => {
             let plan = jobs::plan(&files, arguments, terminal)?;
-            print(jobs::plan_text(&files, arguments, &plan)?.as_bytes())
+            print_text(jobs::plan_text(&files, arguments, &plan)?, arguments.json)
         }
         Command::Score(arguments) => {
             signals.catch()?;
@@ -122,7 +122,7 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &signals::Signals) 
         }
         Command::Inspect(arguments) => {
             signals.catch()?;
-            print(inspect::inspect(&files, arguments, terminal)?.as_bytes())
+            print_text(inspect::inspect(&files, arguments, terminal)?, arguments.json)
         }
         Command::Generate(arguments) => {
             signals.catch()?;
@@ -143,6 +143,12 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &signals::Signals) 
             man::pages(&files, arguments)?.map_or(Ok(()), |page| print(&page))
         }
     }
+}
+
+/// Prints a text that may be JSON, where strings are escaped already.
+fn print_text(text: String, is_json: bool) -> Result<()> {
+    let text = if is_json { text } else { render::printable_lines(&text) };
+    print(text.as_bytes())
 }
 
 /// Prints data to standard output.

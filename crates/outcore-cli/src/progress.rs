@@ -2,7 +2,7 @@
 //! then elsewhere, one line for each finished stage, warnings and errors.
 
 use crate::args::{Messages, Progress};
-use crate::render;
+use crate::render::{self, printable};
 use crate::signals::Signals;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use outcore::Error;
@@ -72,7 +72,7 @@ impl Terminal {
             return;
         }
         let time = format_seconds(self.started.elapsed().as_secs_f64());
-        let facts: String = facts.iter().map(|fact| format!(" · {fact}")).collect();
+        let facts: String = facts.iter().map(|fact| format!(" · {}", printable(fact))).collect();
         say(&format!("done in {time}{facts}"));
     }
 
@@ -133,11 +133,12 @@ impl Observer for Terminal {
                 self.show(&mut state);
             }
             Event::Detail { text } => {
+                let text = printable(text);
                 if self.verbose && state.running.as_ref().is_some_and(|r| r.detail != text) {
                     state.say_above_bar(&format!("  {text}"));
                 }
                 if let Some(running) = &mut state.running {
-                    running.detail = text.to_owned();
+                    running.detail = text.into_owned();
                 }
                 self.show(&mut state);
             }
@@ -147,11 +148,13 @@ impl Observer for Terminal {
                     && !self.quiet
                 {
                     let time = format_seconds(running.began.elapsed().as_secs_f64());
+                    let summary = printable(summary);
                     say(&format!(" {:<9} {summary:<60} {time:>7}", running.stage.name()));
                 }
             }
             Event::Warning { text } if !self.quiet => {
                 let style = anstyle::AnsiColor::Yellow.on_default().bold();
+                let text = printable(text);
                 state.say_above_bar(&format!("{style}warning{style:#}: {text}"));
             }
             _ => {}

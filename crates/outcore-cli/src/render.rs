@@ -3,10 +3,43 @@
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Renderer, Snippet};
 use outcore::Error;
+use std::borrow::Cow;
+
+/// A text in which nothing steers a terminal: names of files and columns may hold any character. Controls, and marks
+/// that turn the direction of writing, are shown as escapes.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let steers = |letter: char| {
+        let turns = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}');
+        letter.is_control()
+            || turns
+            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\r' | '\t' => shown.extend(letter.escape_default()),
+            letter if letter.is_ascii_control() => {
+                shown += &format!("\\x{:02x}", u32::from(letter));
+            }
+            letter if steers(letter) => shown.extend(letter.escape_unicode()),
+            letter => shown.push(letter),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The same of several lines.
+pub(crate) fn printable_lines(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
+}
 
 /// The error in several lines, colored, without a line end.
 pub(crate) fn error(error: &Error) -> String {
-    let title = Level::ERROR.primary_title(error.message()).id(error.kind().name());
+    let message = printable(error.message());
+    let title = Level::ERROR.primary_title(&*message).id(error.kind().name());
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii);
     let Some(place) = error.place() else {
         // Without a place there is no margin to hang the facts on.
@@ -22,22 +55,23 @@ pub(crate) fn error(error: &Error) -> String {
         .annotation(mark.label(&place.expected));
     let mut elements: Vec<Element<'_>> = vec![snippet.into()];
     let kept = Level::NOTE.with_name("kept");
-    elements.extend(error.kept_text().map(|text| kept.message(text).into()));
-    elements.extend(error.notes().iter().map(|note| Level::NOTE.message(note).into()));
-    elements.extend(error.hint_text().map(|hint| Level::HELP.message(hint).into()));
+    elements.extend(error.kept_text().map(|text| kept.message(printable(text)).into()));
+    elements.extend(error.notes().iter().map(|note| Level::NOTE.message(printable(note)).into()));
+    elements.extend(error.hint_text().map(|hint| Level::HELP.message(printable(hint)).into()));
     let text = renderer.render(&[title.elements(elements)]);
     // The renderer would count the column in the text, which is cut short around the fault.
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
     let margin = place.line.to_string().len();
     let blue = anstyle::AnsiColor::BrightBlue.on_default().bold();
-    let (path, line, column) = (place.path.display(), place.line, place.column);
+    let path = place.path.display().to_string();
+    let (path, line, column) = (printable(&path), place.line, place.column);
     format!("{first}\n{:margin$}{blue}-->{blue:#} {path}:{line}:{column}\n{rest}", "")
 }
 
 /// One line under an error without a place.
 pub(crate) fn fact(label: &str, text: &str) -> String {
     let bold = anstyle::Style::new().bold();
-    format!("\n  = {bold}{label}{bold:#}: {text}")
+    format!("\n  = {bold}{label}{bold:#}: {}", printable(text))
 }
 
 #[cfg(test)]
@@ -75,6 +109,31 @@ error[bad-weight]: weight is not a number
          = note: byte 1204511332 of the file
          = help: use `--ignore-weights`";
         assert_eq!(plain(&shown), expected);
+    }
+
+    #[test]
+    fn nothing_that_is_shown_steers_a_terminal() {
+        let place = Place {
+            path: "\u{1b}[2Jedges\u{202e}.tsv\n".into(),
+            line: 1,
+            column: 1,
+            byte: 0,
+            text: "a".into(),
+            span: (0, 1),
+            expected: String::new(),
+        };
+        let told = || {
+            Error::new(ErrorKind::BadInput, "no column `\u{1b}]0;x\u{7}`")
+                .note("its columns are `\u{9b}1m`")
+                .hint("use `\r`")
+        };
+        for shown in [error(&told()), error(&told().at(place))] {
+            let shown = anstream::adapter::strip_str(&shown).to_string();
+            assert!(shown.contains(r"no column `\x1b]0;x\x07`"), "{shown}");
+            assert!(shown.contains(r"`\u{9b}1m`") && shown.contains(r"use `\r`"), "{shown}");
+            assert!(!shown.contains(|c: char| c.is_control() && c != '\n' || c == '\u{202e}'));
+        }
+        assert_eq!(printable("plain é"), "plain é");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::args::{self, Score};
 use crate::inspect::seven_digits;
 use crate::jobs::{json, limits, work_dir};
 use crate::progress::Terminal;
-use crate::{print, profile};
+use crate::{print_text, profile};
 use outcore::io::Files;
 use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport, Unnamed};
 use outcore::progress::Observer;
@@ -25,7 +25,7 @@ pub(crate) fn score(
 /// Prints the score, and tells that the job is done.
 pub(crate) fn tell(report: &ScoreReport, arguments: &Score, terminal: &Terminal) -> Result<()> {
     let text = if arguments.json { json(report)? } else { table(report) };
-    print(text.as_bytes())?;
+    print_text(text, arguments.json)?;
     let peak = report.peak_memory_bytes.map(|peak| {
         let limit = format_bytes(limits(&arguments.resources).memory_bytes);
         format!("peak memory {}, limit {limit}", format_bytes(peak))
