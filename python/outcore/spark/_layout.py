@@ -26,7 +26,9 @@ CANDIDATES = ("\t", ",", ";", SPACES, "|")
 #: Between these the engine reads quoted fields.
 QUOTABLE = (",", ";", "|")
 
-_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE)
+_NUMBER = re.compile(
+    rb"[+-]?([0-9]+\.?[0-9]*|[0-9]+,[0-9]+|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE
+)
 #: How files begin that are no lines of edges.
 _OTHERS = (
     (b"%%MatrixMarket", "a Matrix Market file"),
@@ -42,6 +44,18 @@ _OTHERS = (
     (b"\xfd7zXZ", "xz"),
     (b"\x04\x22\x4d\x18", "lz4"),
     (b"PK\x03\x04", "zip"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"),
+    (b"version https://git-lfs.github.com/", "a pointer of Git LFS"),
+    (b"<!DOCTYPE html", "a page of HTML"),
+    (b"<!doctype html", "a page of HTML"),
+    (b"<html", "a page of HTML"),
+    (b"<?xml", "XML"),
+    (b"*Vertices", "Pajek"),
+    (b"*vertices", "Pajek"),
+    (b"graph [", "GML"),
+    (b'{"', "JSON"),
+    (b"[{", "JSON"),
+    (b"[[", "JSON"),
 )
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -147,6 +161,8 @@ def _is_blank(line: bytes, delimiter: str | None) -> bool:
 def _detect(lines: list[bytes], before: int, reading: Reading, path: str) -> Layout:
     body = lines[1:] if len(lines) > 1 and reading.header != "no" else lines
     delimiter = reading.delimiter or _delimiter(lines, body)
+    if reading.delimiter is None and delimiter == "," and _has_decimal_commas(lines):
+        refuse_file(path, "has decimal commas: not read on Spark")
     rows = [fields(line, delimiter) for line in body]
     first = fields(lines[0], delimiter)
     if delimiter in QUOTABLE and any(field.startswith(b'"') for row in [first, *rows] for field in row):
@@ -183,6 +199,19 @@ def _delimiter(lines: list[bytes], body: list[bytes]) -> str:
             if len(counts) == 1 and min(counts) >= 2:
                 return candidate
     return max(CANDIDATES, key=lambda candidate: sum(_count(line, candidate) >= 2 for line in lines))
+
+
+def _has_decimal_commas(lines: list[bytes]) -> bool:
+    """Whether commas stand for points between columns that something else separates: `a;b;1,5`."""
+
+    def is_split_by(delimiter: str) -> bool:
+        rows = [fields(line, delimiter) for line in lines]
+        names = 0 if delimiter == ";" else 2
+        return 2 * sum(len(row) >= 3 for row in rows) >= len(rows) and all(
+            b"," not in field or (at >= names and is_number(field)) for row in rows for at, field in enumerate(row)
+        )
+
+    return any(is_split_by(delimiter) for delimiter in CANDIDATES if delimiter != ",")
 
 
 def _count(line: bytes, delimiter: str) -> int:
