@@ -88,8 +88,9 @@ pub(super) fn size(line: &[u8], path: &Path) -> Result<Size> {
 }
 
 /// Takes edges out of a parsed chunk whose names are no rows of the matrix: the numbers from 1 to `nodes`, as they
-/// are written. With `stop`, the first bad line alone is told.
-pub(super) fn check_indexes(chunk: &mut ParsedChunk, nodes: u64, stop: bool) {
+/// are written. With `stop`, the first bad line alone is told. Edges that are of no matrix are left as they are.
+pub(super) fn check_indexes(chunk: &mut ParsedChunk, size: Option<Size>, stop: bool) {
+    let Some(Size { nodes, .. }) = size else { return };
     let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
     let text = &text[..*used];
     let is_row = |name: &&NameRef| {
@@ -128,9 +129,12 @@ fn fault_at(text: &[u8], name: &NameRef) -> Fault {
     Fault { problem: Problem::NoRow, line_start, line_end, start, end }
 }
 
-/// The error for a file that has another number of entries than it says.
-pub(super) fn other_count(path: &Path, told: u64, found: u64) -> Error {
-    let [told, found] = [told, found].map(crate::units::format_count);
-    bad_input(path, &format!("tells {told} entries, but has {found}"))
-        .hint("fetch or write the file again; it may have been cut off")
+/// Compares the number of entries that were found with what the file says.
+pub(super) fn check_entries(size: Size, found: u64, path: &Path) -> Result<()> {
+    if size.entries == found {
+        return Ok(());
+    }
+    let [told, found] = [size.entries, found].map(crate::units::format_count);
+    Err(bad_input(path, &format!("tells {told} entries, but has {found}"))
+        .hint("fetch or write the file again; it may have been cut off"))
 }

@@ -423,12 +423,8 @@ impl EdgeReader {
     fn check_lines_of_file(&mut self) -> Result<()> {
         let Some((file, found)) = self.lines_of_file.take() else { return Ok(()) };
         let file = &self.formats[file];
-        match file.text().and_then(|format| format.matrix) {
-            Some(size) if size.entries != found => {
-                Err(matrix_market::other_count(&file.path, size.entries, found))
-            }
-            _ => Ok(()),
-        }
+        let size = file.text().and_then(|format| format.matrix);
+        size.map_or(Ok(()), |size| matrix_market::check_entries(size, found, &file.path))
     }
 
     /// Counts a parsed chunk, and tells or stores its bad lines.
@@ -524,9 +520,7 @@ fn parse_all(chunks: &mut [ParsedChunk], formats: &[FileFormat], weighted: bool,
             chunk.weights.reserve_exact(lines);
         }
         text::parse(chunk, &format.layout, from, stop);
-        if let Some(size) = format.matrix {
-            matrix_market::check_indexes(chunk, size.nodes, stop);
-        }
+        matrix_market::check_indexes(chunk, format.matrix, stop);
     });
 }
 
@@ -634,8 +628,7 @@ fn detect(
     is_node_list: bool,
     look: impl Fn(&[u8], bool) -> Result<Option<Format>>,
 ) -> Result<FileFormat> {
-    let (is_compressed, window_bytes) = (input.is_compressed(), input.window_bytes());
-    let unpacker = input.unpacker();
+    let (unpacker, window_bytes) = (input.unpacker(), input.window_bytes());
     let mut wanted = FIRST_BLOCK;
     loop {
         let (block, is_whole) = input.peek(wanted)?;
@@ -643,7 +636,7 @@ fn detect(
         let format = look(block, is_whole)?;
         if format.is_some() || is_whole {
             let (path, form) = (path.to_path_buf(), format.map_or(Form::Nothing, Form::Text));
-            return Ok(FileFormat { path, form, is_compressed, window_bytes });
+            return Ok(FileFormat { path, form, is_compressed: unpacker.is_some(), window_bytes });
         }
         if wanted >= FIRST_BLOCK_LIMIT {
             let message = "has nothing in its first 4 MiB but comments or one long line";
