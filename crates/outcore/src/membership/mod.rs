@@ -15,9 +15,12 @@
 //! A sort and a merge join, rather than a table in memory (Graefe, "Query evaluation techniques for
 //! large databases", 1993, 5.2): a table would take 26 bytes a node, more than a clustering.
 
+mod lookup;
 mod record;
 #[cfg(test)]
 mod tests;
+
+pub use lookup::Lookup;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;

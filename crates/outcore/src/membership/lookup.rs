@@ -1,0 +1,267 @@
+//! Communities by name: an index on disk of a file of communities, for nodes that are looked up one by one.
+//!
+//! ```text
+//!  file --lines--> names: (bytes, community, name) of each line
+//!             `--> (hash, place in names) --sort--> slots
+//! ```
+//!
+//! Slots are records in the order of their hashes, with a quarter more room than they need: each stands where its
+//! hash says, or in the next slot that is free. So it is written front to back, and a look-up reads one piece of
+//! the slots and the line that they tell of, whose name is compared: hashes may collide. Both files go
+//! through the page cache, and lose their names as soon as they are open: nothing is left when the process ends.
+//!
+//! Memory: the sort's budget while the index is built, nothing after. Disk: 32 bytes a line and its name.
+
+#[cfg(test)]
+mod tests;
+
+use super::open;
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::Batch;
+use crate::io::{Entry, Files, Mode, Scratch, StoredFile};
+use crate::progress::{Event, Observer, tell};
+use crate::sort::{Pair, Sorted, Sorter};
+use crate::units::MIB;
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Memory of the sort.
+const SORT_BYTES: u64 = 64 * MIB;
+/// Chunks of text that are read ahead.
+const CHUNKS: usize = 4;
+/// Bytes that are collected before they are written.
+const WRITE_BYTES: usize = 1 << 20;
+/// Bytes of a slot: a hash, and where the line is.
+const SLOT_BYTES: usize = 16;
+/// Slots read at once: the one that is looked for is nearly always among them.
+const SLOTS_READ: usize = 32;
+/// The place that an empty slot has.
+const EMPTY: u64 = u64::MAX;
+/// What stands before a name: its length in 4 bytes, its community in 8.
+const HEAD_BYTES: usize = 12;
+/// Most indexes of one file that are built at the same time.
+const BUILDERS: u32 = 64;
+
+/// An index of a file of communities that are numbers.
+pub struct Lookup {
+    names: StoredFile,
+    slots: StoredFile,
+    /// Slots that hashes are spread over; those behind them take what has no room there.
+    home_count: u64,
+    /// Nobody can make up names that collide.
+    seed: u64,
+    /// What the file was when it was read.
+    source: Entry,
+}
+
+impl Lookup {
+    /// Builds the index of `path`, in a directory beside it that is gone at the end, with so many threads.
+    ///
+    /// # Errors
+    /// The earliest bad line; `CorruptFile`, `Io`, `DiskFull`, `Interrupted`.
+    pub fn build(
+        files: &Files,
+        path: &Path,
+        threads: usize,
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        // Of its own, since a process that was forked has no threads of a global one.
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
+                Error::new(ErrorKind::Io, format!("cannot start {threads} threads: {error}"))
+            })?;
+        pool.install(|| Self::build_in_pool(files, path, threads, observer))
+    }
+
+    fn build_in_pool(
+        files: &Files,
+        path: &Path,
+        threads: usize,
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let source = files.entry(path)?;
+        let scratch = scratch_beside(files, path)?;
+        let seed = RandomState::new().hash_one(0);
+        let mut sorter = Sorter::new(files, scratch.path(), SORT_BYTES, threads)?;
+        let names = scratch.path().join("names");
+        write_names(files, path, seed, &names, &mut sorter, observer)?;
+        let slots = scratch.path().join("slots");
+        let home_count = write_slots(files, &slots, &mut sorter.finish()?, observer)?;
+        let names = files.open(&names, Mode::Read)?;
+        let slots = files.open(&slots, Mode::Read)?;
+        Ok(Self { names, slots, home_count, seed, source })
+    }
+
+    /// Whether the file at `path` is still what was read.
+    pub fn is_of(&self, files: &Files, path: &Path) -> bool {
+        files.entry(path).is_ok_and(|entry| entry == self.source)
+    }
+
+    /// The community of the node of this name, if there is one.
+    ///
+    /// # Errors
+    /// `CorruptFile`, `Io`.
+    pub fn community(&self, name: &[u8]) -> Result<Option<u64>> {
+        let hash = xxh3_64_with_seed(name, self.seed);
+        let mut at = home(hash, self.home_count) * SLOT_BYTES as u64;
+        let mut slots = [0; SLOT_BYTES * SLOTS_READ];
+        loop {
+            let bytes = self.slots.read_at(at, &mut slots)?;
+            for slot in slots[..bytes].as_chunks::<SLOT_BYTES>().0 {
+                let (found, place) = slot.split_at(8);
+                let (found, place) = (number(found), number(place));
+                // All that belong before an empty slot, or before a larger hash, stand before it.
+                if place == EMPTY || found > hash {
+                    return Ok(None);
+                }
+                if found == hash
+                    && let Some(community) = self.community_at(place, name)?
+                {
+                    return Ok(Some(community));
+                }
+            }
+            if bytes < slots.len() {
+                return Ok(None);
+            }
+            at += bytes as u64;
+        }
+    }
+
+    /// The community of the line at `place`, if it is of this name.
+    fn community_at(&self, place: u64, name: &[u8]) -> Result<Option<u64>> {
+        let mut line = vec![0; HEAD_BYTES + name.len()];
+        // The last line of the file may be shorter than this name.
+        let bytes = self.names.read_at(place, &mut line)?;
+        let (head, found) = line[..bytes].split_at(bytes.min(HEAD_BYTES));
+        let is_it = found == name && head[..4] == length(name);
+        Ok(is_it.then(|| number(&head[4..])))
+    }
+}
+
+/// A directory beside `path`; others may be building an index of it, too.
+fn scratch_beside(files: &Files, path: &Path) -> Result<Scratch> {
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let result = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut taken = None;
+    for builder in 0..BUILDERS {
+        match Scratch::create(files, parent, &format!(".{result}.outcore-lookup-{builder}")) {
+            Err(error) if error.kind() == ErrorKind::Usage => taken = Some(error),
+            other => return other,
+        }
+    }
+    Err(taken.expect("there is more than one name"))
+}
+
+/// Copies the lines of `path` to `names`; gives the sort their hashes and places.
+fn write_names(
+    files: &Files,
+    path: &Path,
+    seed: u64,
+    names: &Path,
+    sorter: &mut Sorter<Pair>,
+    observer: &dyn Observer,
+) -> Result<()> {
+    let mut reader = open(files, path, b"", true, CHUNKS)?;
+    let mut writer = CachedWriter::create(files, names)?;
+    let (mut batch, mut pairs) = (Batch::default(), Vec::new());
+    while reader.next_batch(&mut batch)? {
+        for chunk in &batch.chunks {
+            for line in chunk.names.chunks_exact(2) {
+                let name = chunk.name(&line[0]);
+                let digits = chunk.name(&line[1]).iter();
+                let community = digits.fold(0, |sum, digit| 10 * sum + u64::from(digit - b'0'));
+                pairs.push(Pair { key: xxh3_64_with_seed(name, seed), value: writer.position() });
+                writer.write(&length(name))?;
+                writer.write(&community.to_le_bytes())?;
+                writer.write(name)?;
+            }
+            sorter.push(&pairs)?;
+            pairs.clear();
+        }
+        tell(observer, Event::Advance { done: reader.done_bytes() })?;
+    }
+    reader.finish()?;
+    writer.finish()
+}
+
+/// Writes what is sorted, each where its hash says or in the next slot that is free; gives the number of slots
+/// that hashes are spread over.
+fn write_slots(
+    files: &Files,
+    path: &Path,
+    sorted: &mut Sorted<Pair>,
+    observer: &dyn Observer,
+) -> Result<u64> {
+    let count = sorted.summary().record_count;
+    let home_count = count + count / 4 + 1;
+    let mut writer = CachedWriter::create(files, path)?;
+    let mut slot = |key: u64, place: u64| {
+        writer.write(&key.to_le_bytes())?;
+        writer.write(&place.to_le_bytes())
+    };
+    let mut next = 0;
+    while let Some(block) = sorted.next_block()? {
+        for pair in block {
+            let home = home(pair.key, home_count);
+            for _ in next..home {
+                slot(0, EMPTY)?;
+            }
+            slot(pair.key, pair.value)?;
+            next = next.max(home) + 1;
+        }
+        tell(observer, Event::Advance { done: next })?;
+    }
+    writer.finish()?;
+    Ok(home_count)
+}
+
+/// The slot of a hash: hashes in their order have slots in their order.
+fn home(hash: u64, home_count: u64) -> u64 {
+    ((u128::from(hash) * u128::from(home_count)) >> 64) as u64
+}
+
+fn length(name: &[u8]) -> [u8; 4] {
+    (name.len() as u32).to_le_bytes()
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+}
+
+/// Writes by way of the page cache, where look-ups find what was written.
+struct CachedWriter {
+    file: StoredFile,
+    buffer: Vec<u8>,
+    written: u64,
+}
+
+impl CachedWriter {
+    fn create(files: &Files, path: &Path) -> Result<Self> {
+        let file = files.open(path, Mode::Create)?;
+        Ok(Self { file, buffer: Vec::with_capacity(WRITE_BYTES), written: 0 })
+    }
+
+    fn position(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.buffer.len() + bytes.len() > WRITE_BYTES {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.write_all_at(self.written, &self.buffer)?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.flush()
+    }
+}
