@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 from outcore._call import arguments, call
@@ -18,6 +19,7 @@ from outcore._graph import Graph
 from outcore._progress import ProgressOption
 from outcore._report import Plan, Report, Score
 from outcore._sources import Edges, EdgeSource, StrPath, edges_of
+from outcore.errors import _made
 
 __all__ = ["build", "cluster", "plan", "score"]
 
@@ -174,7 +176,9 @@ consensus_share, like
 def _cluster(
     edges: EdgeSource, output: StrPath | None, options: Mapping[str, Any], progress: ProgressOption
 ) -> Communities:
-    source = edges_of(edges)
+    for name in ("resolution", "attenuation"):
+        _refuse_several(name, options[name])
+    source = edges_of(edges, options["columns"])
     if isinstance(edges, Graph):
         options = _without_defaults(options)
     owned = None
@@ -191,15 +195,29 @@ def _cluster(
                 os.rmdir(owned)
         raise
     if owned is None:
-        return Communities(output, report, integers=source.integers)
+        return Communities(output, report, source.nodes)
     # The same call may be made again while this result is in use.
     own = tempfile.mkdtemp(prefix=".outcore-", dir=os.path.dirname(owned))
     path = os.path.join(own, "communities.tsv")
     os.replace(output, path)
     os.rmdir(owned)
-    communities = Communities(path, report, integers=source.integers)
+    communities = Communities(path, report, source.nodes)
     weakref.finalize(communities, shutil.rmtree, own, ignore_errors=True)
     return communities
+
+
+def _refuse_several(name: str, value: object) -> None:
+    """Raise the error for several values, of which the command makes a file each: here a call gives one result."""
+    if value is None or isinstance(value, Real):
+        return
+    raise _made(
+        {
+            "kind": "usage",
+            "message": f"`{name}` takes one number, not `{type(value).__name__}`: a call gives one result",
+            "hint": "build the graph once and call for each value: "
+            f"`[outcore.cluster(graph, {name}=value) for value in values]`",
+        }
+    )
 
 
 def _own_directory(source: Edges, options: Mapping[str, Any]) -> str:
@@ -293,7 +311,8 @@ restart, progress
     {'0': 1.0, '3': 1.0}
     """
     options = {name: value for name, value in locals().items() if name not in _OWN}
-    report = call(["build", f"--output={os.fspath(output)}"], edges_of(edges), options, progress)
+    source = edges_of(edges, columns)
+    report = call(["build", f"--output={os.fspath(output)}"], source, options, progress)
     return Graph(output, Report(report))
 
 

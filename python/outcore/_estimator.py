@@ -54,13 +54,8 @@ class Clusterer:
 
     def fit(self, matrix: Any, y: object = None) -> Clusterer:
         """Find communities of the rows of a square matrix of weights."""
-        import numpy as np
-
         self.communities_ = cluster(matrix, **self.options)
-        rows = np.fromiter((int(node) for node, _ in self.communities_), dtype=np.int64)
-        labels = np.empty(matrix.shape[0], dtype=np.int64)
-        labels[rows] = self.communities_.labels
-        self.labels_ = labels
+        self.labels_ = self.communities_.labels
         return self
 
     def fit_predict(self, matrix: Any, y: object = None) -> npt.NDArray[np.int64]:

@@ -121,7 +121,7 @@ class Graph:
         >>> graph = outcore.build("tests/graphs/karate.tsv", os.path.join(tempfile.mkdtemp(), "karate.graph"))
         >>> communities = outcore.cluster(graph, method="modularity")
         >>> inside = graph.subgraph(communities.members(0))
-        >>> len(outcore.cluster(inside, method="modularity"))
+        >>> outcore.cluster(inside, method="modularity").community_count
         2
         """
         return _Subgraph(self._file, {os.fsencode(str(node)) for node in nodes})

@@ -3,19 +3,23 @@
 Nothing is turned into another form as a whole: tables of Arrow are streamed without a copy, iterables, matrices and
 graphs of other libraries handed over in batches of `BATCH_EDGES` edges. A matrix is copied to see whether it is
 symmetric.
+
+The engine knows names as text alone; `Nodes` keeps what they were.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Any, NamedTuple, Protocol, TypeAlias, Union, runtime_checkable
+from numbers import Integral
+from typing import Any, Literal, Protocol, TypeAlias, Union, runtime_checkable
 
 from outcore import _outcore
-from outcore.errors import UsageError
+from outcore.errors import _made
 
-__all__ = ["EdgeSource", "Edges", "StrPath", "SupportsArrowStream", "edges_of"]
+__all__ = ["EdgeSource", "Edges", "Nodes", "StrPath", "SupportsArrowStream", "edges_of"]
 
 BATCH_EDGES = 1 << 16
 
@@ -33,104 +37,188 @@ class SupportsArrowStream(Protocol):
 EdgeSource: TypeAlias = StrPath | Sequence[StrPath] | SupportsArrowStream | Iterable[Any] | Any
 
 
-class Edges(NamedTuple):
+@dataclass
+class Nodes:
+    """What a source tells of its nodes beside their names.
+
+    Attributes
+    ----------
+    kind : str
+        The type of the names; ``text`` unless all are whole numbers. Of what is read batch by batch it is known at
+        the end.
+    rows : sequence, optional
+        The nodes in the order of the source's rows, if it has an order other than that of its edges.
+    """
+
+    kind: Literal["text", "int64", "uint64"] = "text"
+    rows: range | list[object] | None = None
+
+
+@dataclass(frozen=True)
+class Edges:
     """Edges, ready for the engine."""
 
     paths: list[str]
     table: object | None = None
     failure: _outcore.Failure | None = None
-    #: Whether names are whole numbers, so that they are given back as such.
-    integers: bool = False
+    nodes: Nodes = field(default_factory=Nodes)
 
 
-def edges_of(source: EdgeSource) -> Edges:
-    """Find out what `source` is."""
+def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = None) -> Edges:
+    """Find out what `source` is; `columns` are those that the caller has chosen of a table."""
     edges: Any = source
     if isinstance(edges, (str, os.PathLike)):
         return Edges([os.fspath(edges)])
     package = type(edges).__module__.partition(".")[0]
-    if package == "scipy":
-        return _of_batches(_matrix_batches(edges), integers=True)
+    if package in ("scipy", "numpy"):
+        rows = _rows_of(edges)
+        return _of_batches(_matrix_batches(rows), Nodes("int64", range(rows.shape[0])))
     if package == "networkx":
-        return _of_batches(_networkx_batches(edges), integers=all(type(node) is int for node in edges))
+        nodes = Nodes("int64", list(edges))
+        return _of_batches(_networkx_batches(edges, nodes), nodes)
     if package == "igraph":
-        return _of_batches(_igraph_batches(edges), integers="name" not in edges.vs.attributes())
+        has_names = "name" in edges.vs.attributes()
+        nodes = Nodes("int64", edges.vs["name"] if has_names else range(edges.vcount()))
+        return _of_batches(_igraph_batches(edges, nodes), nodes)
     if hasattr(edges, "__arrow_c_stream__"):
-        return Edges(["-"], edges, None, _has_integer_names(edges))
+        table = _outcore.table_batches(edges)
+        return Edges(["-"], table, None, Nodes(_kind_of(table, columns)))
     if isinstance(edges, Sequence) and edges and all(isinstance(path, (str, os.PathLike)) for path in edges):
         return Edges([os.fspath(path) for path in edges])
     if isinstance(edges, Iterable):
-        return _of_iterable(edges)
-    raise UsageErrorOf(edges)
+        return _of_iterable(edges, columns)
+    raise _unusable(edges)
 
 
-def UsageErrorOf(edges: object) -> UsageError:  # noqa: N802
+def _unusable(edges: object) -> BaseException:
     """Give the error for something that holds no edges."""
-    error = UsageError()
-    error._fill(
+    return _made(
         {
             "kind": "usage",
             "message": f"`{type(edges).__name__}` is nothing that edges are read from",
-            "hint": "give paths, a table with `__arrow_c_stream__` (pyarrow, polars, pandas), a scipy matrix, a "
-            "networkx or igraph graph, or an iterable of (source, target) or (source, target, weight)",
+            "hint": "give paths, a table with `__arrow_c_stream__` (pyarrow, polars, pandas), a square matrix of scipy "
+            "or numpy, a networkx or igraph graph, or an iterable of (source, target) or (source, target, weight)",
         }
     )
-    return error
 
 
-def _of_batches(batches: Iterable[object], *, integers: bool) -> Edges:
+def _of_batches(batches: Iterable[object], nodes: Nodes) -> Edges:
     table, failure = _outcore.edge_batches(batches)
-    return Edges(["-"], table, failure, integers)
+    return Edges(["-"], table, failure, nodes)
 
 
-def _has_integer_names(table: Any) -> bool:
-    """Whether the column of sources is of whole numbers, as far as the table says."""
-    if hasattr(table, "dtypes"):
-        names, types = list(table.columns), list(table.dtypes)
-    elif hasattr(table, "schema") and hasattr(table.schema, "types"):
-        names, types = list(table.schema.names), list(table.schema.types)
-    else:
-        return False
-    chosen = _outcore.choose_columns([str(name).encode() for name in names], [])
-    at = chosen[0] if chosen else 0
-    return at < len(types) and str(types[at]).lower().startswith(("int", "uint"))
+def _kind_of(table: _outcore.Batches, columns: str | Sequence[str | int] | None) -> Literal["text", "int64", "uint64"]:
+    """Say what the names in a table are, by the types of the columns that the engine will take."""
+    types = dict(table.columns)
+    names = list(types)
+    if isinstance(columns, str):
+        columns = columns.split(",")
+    if columns is None:
+        numbers = [kind.startswith(("Int", "UInt", "Float")) for kind in types.values()]
+        found = _outcore.choose_columns([name.encode() for name in names], numbers)
+        columns = [found[0] + 1, found[1] + 1] if found else [1, 2]
+    chosen = []
+    for column in columns[:2]:
+        if column not in types and str(column).isdigit() and 1 <= int(column) <= len(names):
+            column = names[int(column) - 1]  # noqa: PLW2901
+        chosen.append(types.get(str(column), ""))
+    if not all(kind.startswith(("Int", "UInt")) for kind in chosen):
+        return "text"
+    return "uint64" if "UInt64" in chosen else "int64"
 
 
-def _of_iterable(edges: Iterable[Any]) -> Edges:
+def _of_iterable(edges: Iterable[Any], columns: str | Sequence[str | int] | None) -> Edges:
     iterator = iter(edges)
     first = next(iterator, None)
     if first is None:
-        raise UsageErrorOf(edges)
+        raise _unusable(edges)
     iterator = chain([first], iterator)
     if hasattr(first, "__arrow_c_stream__"):
-        return _of_batches(iterator, integers=_has_integer_names(first))
+        table, failure = _outcore.edge_batches(iterator)
+        return Edges(["-"], table, failure, Nodes(_kind_of(table, columns)))
     if not isinstance(first, (tuple, list)) or len(first) not in (2, 3):
-        raise UsageErrorOf(edges)
-    return _of_batches(_tuple_batches(iterator, len(first) == 3), integers=type(first[0]) is int)
+        raise _unusable(edges)
+    nodes = Nodes("int64")
+    return _of_batches(_tuple_batches(iterator, len(first), nodes), nodes)
 
 
-def _tuple_batches(edges: Iterator[Any], weighted: bool) -> Iterator[tuple[object, ...]]:
+def _tuple_batches(edges: Iterator[Any], width: int, nodes: Nodes) -> Iterator[tuple[object, ...]]:
+    """Give rows of `width` fields in batches; tells `nodes` whether all names are whole numbers."""
     from array import array
 
+    before = 0
     while batch := list(islice(edges, BATCH_EDGES)):
-        columns = list(zip(*batch, strict=True))
-        weights = array("d", columns[2]).tobytes() if weighted else None
-        yield [str(name) for name in columns[0]], [str(name) for name in columns[1]], weights
+        fault = _fault(batch, width)
+        if fault is not None:
+            at, facts = fault
+            row = repr(batch[at])
+            text = row if len(row) <= 80 else row[:77] + "..."
+            raise _made({"path": "the iterable", "line": before + at + 1, "text": text, **facts})
+        sources, targets, *weights = zip(*batch, strict=True)
+        yield _texts(sources, nodes), _texts(targets, nodes), array("d", weights[0]).tobytes() if weights else None
+        before += len(batch)
 
 
-def _matrix_batches(matrix: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
+def _fault(batch: list[Any], width: int) -> tuple[int, dict[str, Any]] | None:
+    """Find the first row of a batch that is no edge of `width` fields, and say what is wrong with it."""
+    for at, row in enumerate(batch):
+        if not isinstance(row, (tuple, list)):
+            message = f"a row is a tuple, not `{type(row).__name__}`"
+            return at, {"kind": "bad-input", "column": 1, "message": message}
+        if len(row) != width:
+            return at, {
+                "kind": "missing-column" if len(row) < width else "bad-input",
+                "column": min(len(row), width) + 1,
+                "message": f"this row has {len(row)} fields, but the first one has {width}",
+                "hint": "give every row a weight, or none",
+            }
+        for column in range(2):
+            if row[column] is None:
+                return at, {"kind": "empty-name", "column": column + 1, "message": "a name is missing"}
+        if width == 3 and not isinstance(row[2], (int, float)):
+            try:
+                float(row[2])
+            except (TypeError, ValueError):
+                return at, {"kind": "bad-weight", "column": 3, "message": "weight is not a number"}
+    return None
+
+
+def _texts(names: Sequence[object], nodes: Nodes) -> list[str]:
+    """Write names as text."""
+    if nodes.kind == "int64" and not _are_integers(names):
+        nodes.kind = "text"
+    return [str(name) for name in names]
+
+
+def _are_integers(names: Sequence[Any]) -> bool:
+    """Whether all names are whole numbers that 64 bits hold."""
+    for kind in set(map(type, names)):
+        if kind is not int and not (kind.__module__ == "numpy" and issubclass(kind, Integral)):
+            return False
+    return bool(min(names) >= -(1 << 63) and max(names) < 1 << 63)
+
+
+def _rows_of(matrix: Any) -> Any:
+    """Give a square matrix in the form that has its rows one after the other."""
+    if getattr(matrix, "ndim", 0) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise _unusable(matrix)
+    if hasattr(matrix, "tocsr"):
+        return matrix.tocsr()
+    import scipy.sparse
+
+    return scipy.sparse.csr_array(matrix)
+
+
+def _matrix_batches(rows: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
     """Give the entries of a matrix; of a symmetric one those on and above the diagonal.
 
     A row and column without entries gets a loop of weight 0, so that it is a node.
     """
     import numpy as np
 
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise UsageErrorOf(matrix)
-    rows = matrix.tocsr()
     is_symmetric = rows.nnz == 0 or (abs(rows - rows.T)).nnz == 0
     entries = rows.tocoo()
-    seen = np.zeros(matrix.shape[0], dtype=bool)
+    seen = np.zeros(rows.shape[0], dtype=bool)
     for at in range(0, entries.nnz, BATCH_EDGES):
         part = slice(at, at + BATCH_EDGES)
         source, target = entries.row[part].astype(np.int64), entries.col[part].astype(np.int64)
@@ -148,22 +236,22 @@ def _matrix_batches(matrix: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
 
 
 def _graph_batches(
-    edges: Iterator[tuple[object, object, float]], alone: Iterator[object]
+    edges: Iterator[tuple[object, object, float]], alone: Iterator[object], nodes: Nodes
 ) -> Iterator[tuple[object, ...]]:
-    yield from _tuple_batches(iter(edges), True)
-    yield from _tuple_batches(((node, node, 0.0) for node in alone), True)
+    yield from _tuple_batches(edges, 3, nodes)
+    yield from _tuple_batches(((node, node, 0.0) for node in alone), 3, nodes)
 
 
-def _networkx_batches(graph: Any) -> Iterator[tuple[object, ...]]:
+def _networkx_batches(graph: Any, nodes: Nodes) -> Iterator[tuple[object, ...]]:
     edges = ((source, target, float(weight)) for source, target, weight in graph.edges(data="weight", default=1))
-    return _graph_batches(edges, (node for node, degree in graph.degree() if degree == 0))
+    return _graph_batches(edges, (node for node, degree in graph.degree() if degree == 0), nodes)
 
 
-def _igraph_batches(graph: Any) -> Iterator[tuple[object, ...]]:
-    names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
+def _igraph_batches(graph: Any, nodes: Nodes) -> Iterator[tuple[object, ...]]:
+    names: Any = nodes.rows
     weights = graph.es["weight"] if "weight" in graph.es.attributes() else [1.0] * graph.ecount()
     edges = (
         (names[source], names[target], float(weight))
         for (source, target), weight in zip(graph.get_edgelist(), weights, strict=True)
     )
-    return _graph_batches(edges, (names[at] for at, degree in enumerate(graph.degree()) if degree == 0))
+    return _graph_batches(edges, (names[at] for at, degree in enumerate(graph.degree()) if degree == 0), nodes)

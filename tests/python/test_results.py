@@ -30,8 +30,10 @@ def test_a_result_is_a_table(karate: Path) -> None:
     sizes = communities.sizes()
     assert sizes.sum() == len(pairs) == communities.node_count == 34
     assert np.all(np.diff(sizes) <= 0)
-    assert len(sizes) == len(communities) == communities.community_count
-    assert communities["0"] == dict(pairs)["0"]
+    assert len(sizes) == communities.community_count
+    assert len(communities) == len(pairs)
+    assert dict(communities) == dict(pairs) == {node: communities[node] for node, _ in pairs}
+    assert "0" in communities and "nobody" not in communities
     assert communities.members(0) == [node for node, number in pairs if number == 0]
     with pytest.raises(KeyError):
         communities["nobody"]
@@ -83,6 +85,49 @@ def test_names_of_any_kind_come_back(own_directory: Path) -> None:
     communities = outcore.cluster([(name, names[0]) for name in names], method="components", self_loops="keep")
     assert sorted(communities.to_arrow().column("node").to_pylist()) == sorted(names)
     assert sorted(node for node, _ in communities) == sorted(names)
+
+
+def test_a_node_is_looked_up_in_an_index(own_directory: Path) -> None:
+    names = ["é", "tab\tinside", "x" * 300, '"', *map(str, range(70_000))]
+    communities = outcore.cluster(zip(names, names[4:] + names[:4], strict=True), method="components", output="c.tsv")
+    expected = dict(communities)
+    assert all(communities[name] == expected[name] for name in names[:1000])
+    assert "70000" not in communities and "" not in communities
+    # The index has no name on disk; a file that was written anew gets a new one.
+    assert [path.name for path in own_directory.iterdir()] == ["c.tsv"]
+    Path("c.tsv").write_text("a\t5\nb\t7\n")
+    assert (communities["b"], "é" in communities) == (7, False)
+    Path("c.tsv").write_text("a\tfive\n")
+    with pytest.raises(outcore.InputError):
+        communities["a"]
+    assert [path.name for path in own_directory.iterdir()] == ["c.tsv"]
+
+
+@pytest.mark.parametrize("name", ["c.parquet", "c.arrow"])
+def test_results_that_are_tables_are_looked_up_as_text_is(name: str, karate: Path) -> None:
+    communities = outcore.cluster(karate, output=name)
+    expected = outcore.cluster(karate)
+    assert {node: communities[node] for node, _ in expected} == dict(expected)
+
+
+def test_nodes_that_are_left_out_are_not_counted(own_directory: Path) -> None:
+    edges = [("a", "b"), ("b", "c"), ("x", "y")]
+    communities = outcore.cluster(edges, method="components", min_size=3)
+    assert len(communities) == len(list(communities)) == 3 and communities.node_count == 5
+    assert "x" not in communities
+    alone = outcore.cluster(edges, method="components", min_size=3, small="singletons")
+    assert len(alone) == len(list(alone)) == 5
+
+
+@pytest.mark.parametrize("values", [[0.5, 1], (1.0,), np.array([0.5]), "0.5,1"])
+@pytest.mark.parametrize("option", ["resolution", "attenuation"])
+def test_several_results_of_a_call_are_refused_in_words(
+    option: str, values: object, karate: Path, own_directory: Path
+) -> None:
+    with pytest.raises(outcore.UsageError, match=f"`{option}` takes one number") as raised:
+        outcore.cluster(karate, method="modularity", **{option: values})
+    assert raised.value.hint and "for value in values" in raised.value.hint
+    assert not list(own_directory.iterdir())
 
 
 def test_a_graph_is_looked_into(edges: list[Edge], own_directory: Path) -> None:

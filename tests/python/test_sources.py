@@ -95,7 +95,7 @@ def groups(communities: outcore.Communities) -> set[frozenset[str]]:
     """Communities as sets: where a source has an order of its own, numbers may differ."""
     found: dict[int, set[str]] = {}
     for node, community in communities:
-        found.setdefault(community, set()).add(node)
+        found.setdefault(community, set()).add(str(node))
     return {frozenset(group) for group in found.values()}
 
 
@@ -188,11 +188,116 @@ def test_graphs_of_other_libraries_go_in_and_come_back(edges: list[Edge]) -> Non
     assert sorted(map(len, clustering)) == sorted(map(len, of_igraph.connected_components()))
 
 
+def same_groups(labels: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays of labels part their rows in the same way."""
+    pairs = set(zip(labels.tolist(), np.asarray(expected).tolist(), strict=True))
+    return len(pairs) == len(set(labels.tolist())) == len(set(np.asarray(expected).tolist()))
+
+
+def shuffled(edges: list[Edge]) -> list[tuple[int, int, float]]:
+    """Edges of some components among nodes whose order is not that of the edges."""
+    order = np.random.default_rng(4).permutation(2000).tolist()
+    return [(order[int(a)], order[int(b)], w) for a, b, w in simple(edges) if int(a) // 200 == int(b) // 200]
+
+
 def test_labels_are_in_the_order_of_rows(edges: list[Edge]) -> None:
-    both = matrix(simple(edges), "csr", True)
-    labels = outcore.Clusterer(method="components").fit_predict(both)
+    rows, columns, weights = zip(*shuffled(edges), strict=True)
+    upper = scipy.sparse.coo_array((weights, (rows, columns)), shape=(2000, 2000))
+    both = (upper + upper.T).tocsr()
     count, expected = scipy.sparse.csgraph.connected_components(both)
-    assert len(set(zip(labels.tolist(), expected.tolist(), strict=True))) == count == labels.max() + 1
+    for matrix in (both, both.tocoo(), upper, both.toarray()):
+        found = outcore.cluster(matrix, method="components")
+        assert same_groups(found.labels, expected)
+        assert dict(found) == dict(enumerate(found.labels.tolist()))
+    labels = outcore.Clusterer(method="components").fit_predict(both)
+    assert same_groups(labels, expected) and labels.max() + 1 == count
+    # Rows that are left out have no community.
+    large = outcore.cluster(both, method="components", min_size=2)
+    assert (large.labels == -1).sum() == 2000 - len(large)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_labels_are_in_the_order_of_a_graphs_nodes(edges: list[Edge], named: bool) -> None:
+    links = shuffled(edges)
+    graph = igraph.Graph(2000, [link[:2] for link in links], edge_attrs={"weight": [link[2] for link in links]})
+    expected = np.array(graph.connected_components().membership)
+    if named:
+        graph.vs["name"] = [f"node {at}" for at in range(2000)]
+    found = outcore.cluster(graph, method="components")
+    assert same_groups(found.labels, expected)
+    assert found.to_igraph(graph).membership == found.labels.tolist()
+    of_networkx = networkx.Graph()
+    of_networkx.add_nodes_from(graph.vs["name"] if named else range(2000))
+    of_networkx.add_edges_from((graph.vs[a]["name"], graph.vs[b]["name"]) if named else (a, b) for a, b, _ in links)
+    assert same_groups(outcore.cluster(of_networkx, method="components").labels, expected)
+
+
+def of_frame(kind: str) -> Callable[[list[Any]], Any]:
+    return lambda rows: pd.DataFrame({"day": "today", "a": [a for a, _ in rows], "b": [b for _, b in rows]}).astype(
+        {"a": kind, "b": kind}
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (iter, {}),
+        (lambda rows: [(np.int32(a), np.int32(b)) for a, b in rows], {}),
+        (of_frame("int32"), {"columns": ("a", "b")}),
+        (of_frame("uint64"), {"columns": "2,3"}),
+        (lambda rows: pl.DataFrame({"weight": [1] * 3, "target": [b for _, b in rows], "source": [1, 2, 8]}), {}),
+        (lambda rows: iter(pa.table({"a": [1, 2, 8], "b": [2, 3, 9]}).to_batches(max_chunksize=1)), {}),
+        (networkx.Graph, {}),
+    ],
+)
+def test_whole_numbers_stay_whole_numbers(source: Callable[[Any], Any], options: dict[str, Any]) -> None:
+    found = outcore.cluster(source([(1, 2), (2, 3), (8, 9)]), method="components", **options)
+    assert sorted(dict(found).items()) == [(1, 0), (2, 0), (3, 0), (8, 1), (9, 1)]
+    assert found.members(1) == [8, 9]
+    assert found[8] == 1 and 8 in found and 7 not in found
+    assert str(found.to_arrow().schema.field("node").type) in ("int64", "uint64")
+
+
+def test_names_that_are_not_all_whole_numbers_are_text() -> None:
+    late = [(at, at + 1) for at in range(70_000)] + [("a", 3)]
+    for rows in (late, [(1, "a")], [(1, 2), (True, 2)], [(1, 1 << 63)], [(1.0, 2)]):
+        found = outcore.cluster(rows, method="components")
+        assert {type(node) for node, _ in found} == {str}
+        assert found.to_arrow().schema.field("node").type == pa.string()
+    table = pa.table({"a": [1], "b": ["x"]})
+    assert outcore.cluster(table, method="components").members(0) == ["1", "x"]
+    largest = pa.table({"a": pa.array([(1 << 64) - 1], pa.uint64()), "b": pa.array([1], pa.uint64())})
+    assert outcore.cluster(largest, method="components").to_pandas()["node"].tolist() == [(1 << 64) - 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "column"),
+    [
+        (("a", "b"), "missing-column", 3),
+        (("a", "b", 1, 2), "bad-input", 4),
+        ("abc", "bad-input", 1),
+        (("a", None, 2), "empty-name", 2),
+        (("a", "b", None), "bad-weight", 3),
+        (("a", "b", "2 kg"), "bad-weight", 3),
+    ],
+)
+@pytest.mark.parametrize("before", [1, 70_000])
+def test_a_row_that_is_no_edge_has_its_place(
+    row: Any, kind: str, column: int, before: int, own_directory: Path
+) -> None:
+    rows = [("b", "c", 2.0)] * before + [row] + [("b", "c", 2.0)]
+    with pytest.raises(outcore.InputError) as raised:
+        outcore.cluster(rows)
+    error = raised.value
+    assert (error.kind, error.path, error.line, error.column) == (kind, "the iterable", before + 1, column)
+    assert error.text == repr(row)
+    assert not list(own_directory.iterdir())
+
+
+def test_weights_are_in_all_rows_or_in_none(own_directory: Path) -> None:
+    with pytest.raises(outcore.InputError, match="the iterable:2:3: this row has 3 fields"):
+        outcore.cluster([("a", "b"), ("b", "c", 2)])
+    assert not list(own_directory.iterdir())
 
 
 def test_columns_of_frames_are_chosen_by_name(edges: list[Edge]) -> None:
@@ -204,7 +309,7 @@ def test_columns_of_frames_are_chosen_by_name(edges: list[Edge]) -> None:
 
 
 def test_what_holds_no_edges_is_refused() -> None:
-    for nothing in (3, [], [1, 2], [("a",)], object(), iter([])):
+    for nothing in (3, [], [1, 2], [("a",)], object(), iter([]), np.zeros((2, 3))):
         with pytest.raises(outcore.UsageError, match="nothing that edges are read from"):
             outcore.cluster(nothing)
 

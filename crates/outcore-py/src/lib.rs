@@ -5,6 +5,7 @@
 mod edges;
 mod errors;
 mod graph;
+mod lookup;
 mod parts;
 mod relay;
 mod tables;
@@ -72,11 +73,16 @@ mod _outcore {
     #[pymodule_export]
     use super::graph::GraphFile;
     #[pymodule_export]
+    use super::lookup::Lookup;
+    #[pymodule_export]
     use super::parts::{
         PyChunks, PyCutter, PyPart, chunk_degrees, cut_chunk, link_forest, spark_plan, write_part,
     };
     #[pymodule_export]
-    use super::tables::{Batches, Numbers, Pairs, read_communities, read_labels, read_pairs};
+    use super::tables::{
+        Batches, Numbers, Pairs, read_communities, read_labels, read_pairs, read_rows,
+        table_batches,
+    };
     #[pymodule_export]
     use super::{call, choose_columns, options, run};
 

@@ -4,7 +4,7 @@
 use crate::detached;
 use arrow_array::builder::StringBuilder;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use outcore::input::{
     Batch, BatchMemory, EdgeReader, InputOptions, NameRef, ParsedChunk, Rows, TableStream,
@@ -15,6 +15,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyCapsule, PyDict};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The stream of an object with `__arrow_c_stream__`, for the engine.
@@ -41,17 +42,31 @@ pub(crate) fn stream_of(table: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatc
 /// Batches that are made as they are asked for; to be read once.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct Batches {
+    schema: SchemaRef,
     reader: Mutex<Option<Box<dyn RecordBatchReader + Send>>>,
 }
 
 impl Batches {
     pub(crate) fn new(reader: impl RecordBatchReader + Send + 'static) -> Self {
-        Self { reader: Mutex::new(Some(Box::new(reader))) }
+        Self { schema: reader.schema(), reader: Mutex::new(Some(Box::new(reader))) }
     }
+}
+
+/// The batches of an object with `__arrow_c_stream__`.
+#[pyfunction]
+pub(crate) fn table_batches(table: &Bound<'_, PyAny>) -> PyResult<Batches> {
+    stream_of(table).map(Batches::new)
 }
 
 #[pymethods]
 impl Batches {
+    /// Names and types of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<(String, String)> {
+        let fields = self.schema.fields().iter();
+        fields.map(|field| (field.name().clone(), field.data_type().to_string())).collect()
+    }
+
     /// The stream, as Arrow's C interface has it.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
@@ -72,23 +87,19 @@ impl Batches {
     }
 }
 
-/// The communities in a file as batches with the columns `node` and `community`.
+/// The communities in a file as batches with the columns `node` and `community`. Names are of the type `names`:
+/// `text`, `int64` or `uint64`.
 #[pyfunction]
-pub(crate) fn read_communities(
-    py: Python<'_>,
-    path: PathBuf,
-    comment: Vec<u8>,
-    integers: bool,
-) -> PyResult<Batches> {
-    let reader = detached(py, || Communities::open(path, comment, integers))?;
+pub(crate) fn read_communities(py: Python<'_>, path: PathBuf, names: &str) -> PyResult<Batches> {
+    let reader = detached(py, || Communities::open(path, names))?;
     Ok(Batches::new(reader))
 }
 
 /// The communities in a file, in its order, as one array for numpy: 8 bytes a node.
 #[pyfunction]
-pub(crate) fn read_labels(py: Python<'_>, path: PathBuf, comment: Vec<u8>) -> PyResult<Numbers> {
+pub(crate) fn read_labels(py: Python<'_>, path: PathBuf) -> PyResult<Numbers> {
     let numbers = detached(py, || {
-        let mut reader = Communities::open(path, comment, false)?;
+        let mut reader = Communities::open(path, TEXT)?;
         let mut numbers = Vec::new();
         while let Some(chunk) = reader.next_chunk()? {
             numbers.extend(chunk.names.chunks_exact(2).map(|pair| number(&chunk, &pair[1])));
@@ -99,20 +110,72 @@ pub(crate) fn read_labels(py: Python<'_>, path: PathBuf, comment: Vec<u8>) -> Py
     Ok(Numbers { numbers })
 }
 
-/// The communities in a file, in its order, as an iterator over lists of (name, community).
+/// The communities of the nodes 0 to `count` in a file as one array for numpy; -1 for those that it does not name.
 #[pyfunction]
-pub(crate) fn read_pairs(py: Python<'_>, path: PathBuf, comment: Vec<u8>) -> PyResult<Pairs> {
-    let reader = detached(py, || Communities::open(path, comment, false))?;
-    Ok(Pairs { reader: Mutex::new(reader) })
+pub(crate) fn read_rows(py: Python<'_>, path: PathBuf, count: usize) -> PyResult<Numbers> {
+    let numbers = detached(py, || {
+        let mut reader = Communities::open(path, TEXT)?;
+        let mut numbers = vec![-1; count];
+        while let Some(chunk) = reader.next_chunk()? {
+            for pair in chunk.names.chunks_exact(2) {
+                // A list of nodes may have named others.
+                let row = std::str::from_utf8(chunk.name(&pair[0]))
+                    .ok()
+                    .and_then(|name| name.parse().ok());
+                if let Some(community) = row.and_then(|row: usize| numbers.get_mut(row)) {
+                    *community = number(&chunk, &pair[1]);
+                }
+            }
+        }
+        Ok(numbers)
+    })?;
+    Ok(Numbers { numbers })
 }
 
-/// Names and communities.
-type Members = Vec<(Vec<u8>, i64)>;
+/// The communities in a file, in its order, as an iterator over lists of (name, community), perhaps those of one
+/// `community` alone. Names are bytes if `names` is `text`, else numbers.
+#[pyfunction]
+#[pyo3(signature = (path, names, community=None))]
+pub(crate) fn read_pairs(
+    py: Python<'_>,
+    path: PathBuf,
+    names: &str,
+    community: Option<i64>,
+) -> PyResult<Pairs> {
+    let reader = detached(py, || Communities::open(path, names))?;
+    Ok(Pairs { reader: Mutex::new(reader), community })
+}
+
+/// A name as Python has it.
+#[derive(IntoPyObject)]
+enum Name {
+    Text(Vec<u8>),
+    Number(i128),
+}
 
 /// The same, chunk by chunk.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct Pairs {
     reader: Mutex<Communities>,
+    /// The only community that is given, if it is one.
+    community: Option<i64>,
+}
+
+impl Pairs {
+    fn next_pairs(&self) -> Result<Option<Vec<(Name, i64)>>> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(chunk) = reader.next_chunk()? else { return Ok(None) };
+        let pairs = chunk.names.chunks_exact(2).map(|pair| (&pair[0], number(&chunk, &pair[1])));
+        let wanted = pairs.filter(|(_, number)| self.community.is_none_or(|only| only == *number));
+        let named = wanted.map(|(name, number)| {
+            let name = match reader.node {
+                DataType::Utf8 => Name::Text(chunk.name(name).to_vec()),
+                _ => Name::Number(reader.integer(&chunk, name)?),
+            };
+            Ok((name, number))
+        });
+        named.collect::<Result<_>>().map(Some)
+    }
 }
 
 #[pymethods]
@@ -121,14 +184,8 @@ impl Pairs {
         slf
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Members>> {
-        let chunk = detached(py, || {
-            self.reader.lock().unwrap_or_else(PoisonError::into_inner).next_chunk()
-        })?;
-        Ok(chunk.map(|chunk| {
-            let pairs = chunk.names.chunks_exact(2);
-            pairs.map(|pair| (chunk.name(&pair[0]).to_vec(), number(&chunk, &pair[1]))).collect()
-        }))
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Vec<(Name, i64)>>> {
+        detached(py, || self.next_pairs())
     }
 }
 
@@ -157,6 +214,9 @@ impl Numbers {
     }
 }
 
+/// Names as they are.
+const TEXT: &str = "text";
+
 /// Reads a file of communities, on threads of its own.
 struct Communities {
     reader: EdgeReader,
@@ -164,25 +224,32 @@ struct Communities {
     /// Chunks of the batch that were taken.
     taken: usize,
     schema: SchemaRef,
-    integers: bool,
+    /// The type of names.
+    node: DataType,
     path: PathBuf,
 }
 
 impl Communities {
-    fn open(path: PathBuf, comment: Vec<u8>, integers: bool) -> Result<Self> {
+    fn open(path: PathBuf, names: &str) -> Result<Self> {
         let options = InputOptions {
             paths: vec![path.clone()],
-            comment,
+            comment: Vec::new(),
             rows: Rows::NumberedMemberships,
             ..InputOptions::default()
         };
         let memory = BatchMemory { chunk_bytes: 1 << 20, chunks: 4 };
         let reader = EdgeReader::open(&Files::default(), &options, memory)?;
-        let node = if integers { DataType::Int64 } else { DataType::Utf8 };
-        let fields =
-            vec![Field::new("node", node, false), Field::new("community", DataType::Int64, false)];
+        let node = match names {
+            "int64" => DataType::Int64,
+            "uint64" => DataType::UInt64,
+            _ => DataType::Utf8,
+        };
+        let fields = vec![
+            Field::new("node", node.clone(), false),
+            Field::new("community", DataType::Int64, false),
+        ];
         let schema = Arc::new(Schema::new(fields));
-        Ok(Self { reader, batch: Batch::default(), taken: 0, schema, integers, path })
+        Ok(Self { reader, batch: Batch::default(), taken: 0, schema, node, path })
     }
 
     fn next_chunk(&mut self) -> Result<Option<ParsedChunk>> {
@@ -199,12 +266,16 @@ impl Communities {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let Some(chunk) = self.next_chunk()? else { return Ok(None) };
         let pairs = || chunk.names.chunks_exact(2);
-        let nodes: ArrayRef = match self.integers {
-            true => {
-                let numbers = pairs().map(|pair| self.integer(&chunk, &pair[0]));
+        let nodes: ArrayRef = match self.node {
+            DataType::Int64 => {
+                let numbers = pairs().map(|pair| self.integer(&chunk, &pair[0]).map(Some));
                 Arc::new(numbers.collect::<Result<Int64Array>>()?)
             }
-            false => {
+            DataType::UInt64 => {
+                let numbers = pairs().map(|pair| self.integer(&chunk, &pair[0]).map(Some));
+                Arc::new(numbers.collect::<Result<UInt64Array>>()?)
+            }
+            _ => {
                 let bytes = pairs().map(|pair| pair[0].bytes as usize).sum();
                 let mut names = StringBuilder::with_capacity(chunk.names.len() / 2, bytes);
                 for pair in pairs() {
@@ -228,9 +299,9 @@ impl Communities {
         })
     }
 
-    fn integer(&self, chunk: &ParsedChunk, name: &NameRef) -> Result<Option<i64>> {
+    fn integer<T: FromStr>(&self, chunk: &ParsedChunk, name: &NameRef) -> Result<T> {
         let text = self.text(chunk.name(name))?;
-        text.parse().map(Some).map_err(|_| {
+        text.parse().map_err(|_| {
             let message = format!("`{}` has a name that is no number: {text}", self.path.display());
             Error::new(ErrorKind::BadInput, message)
         })

@@ -1,0 +1,59 @@
+//! The communities of single nodes, from an index of the result.
+
+use crate::relay::Relay;
+use outcore::Result;
+use outcore::io::Files;
+use outcore::membership::Lookup as Index;
+use outcore::progress::Observer;
+use pyo3::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A file of communities, with an index of it once somebody has looked something up.
+#[pyclass(module = "outcore._outcore", frozen)]
+pub(crate) struct Lookup {
+    files: Files,
+    path: PathBuf,
+    index: Mutex<Option<Index>>,
+}
+
+#[pymethods]
+impl Lookup {
+    #[new]
+    fn new(path: PathBuf) -> Self {
+        Self { files: Files::default(), path, index: Mutex::default() }
+    }
+
+    /// The community of the node of this name, if there is one. The first call builds the index, as does one
+    /// after the file was written anew.
+    fn community(&self, py: Python<'_>, name: &[u8]) -> PyResult<Option<u64>> {
+        let known = crate::detached(py, || match &*self.index() {
+            Some(index) if index.is_of(&self.files, &self.path) => index.community(name).map(Some),
+            _ => Ok(None),
+        })?;
+        match known {
+            Some(community) => Ok(community),
+            None => Relay::drive(py, None, Arc::default(), |observer| self.build(name, observer)),
+        }
+    }
+}
+
+impl Lookup {
+    fn index(&self) -> MutexGuard<'_, Option<Index>> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Builds the index, unless another thread has done so meanwhile; gives the community of `name`.
+    fn build(&self, name: &[u8], observer: &dyn Observer) -> Result<Option<u64>> {
+        let mut index = self.index();
+        let path: &Path = &self.path;
+        let index = match index.take().filter(|index| index.is_of(&self.files, path)) {
+            Some(built) => index.insert(built),
+            None => {
+                let threads = std::thread::available_parallelism().map_or(1, usize::from);
+                index.insert(Index::build(&self.files, path, threads, observer)?)
+            }
+        };
+        index.community(name)
+    }
+}
