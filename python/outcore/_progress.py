@@ -22,13 +22,15 @@ class Progress:
     stage : str
         ``read``, ``merge``, ``cluster``, ``write`` or another stage of the report.
     done, total : int or None
-        Work done in the stage, and all of it, where that is known.
+        Work done in the stage, and all of it, where that is known: it may be corrected as the stage goes on.
     unit : str
         What is counted: ``bytes``, ``arcs``, ``nodes``.
     detail : str
         One phrase such as ``sweep 3: 1,204 nodes changed``.
     is_done : bool
         Whether the stage has ended; `detail` sums it up then.
+    text : str
+        The same for people, as far as it is known: done and total, how much in a second, about how long it still takes.
     """
 
     stage: str = ""
@@ -37,6 +39,7 @@ class Progress:
     unit: str = ""
     detail: str = ""
     is_done: bool = False
+    text: str = ""
 
     @property
     def share(self) -> float | None:
@@ -67,7 +70,10 @@ class Listener:
         if event == "begin":
             self._state = Progress(stage=text, total=total, unit=unit)
         elif event == "advance":
-            self._state = replace(self._state, done=done or 0)
+            self._state = replace(self._state, done=done or 0, text=text)
+        elif event == "expect":
+            # What was told of the old total holds no more.
+            self._state = replace(self._state, total=total, text="")
         elif event == "detail":
             self._state = replace(self._state, detail=text)
         elif event == "end":
@@ -115,5 +121,6 @@ class _Notebook:
     @staticmethod
     def _line(progress: Progress) -> str:
         share = "" if progress.share is None or progress.is_done else f" {progress.share:.0%}"
-        detail = f": {progress.detail}" if progress.detail else ""
-        return f"{progress.stage}{share}{detail}"
+        shown = [progress.detail] if progress.is_done else [progress.text, progress.detail]
+        text = ", ".join(part for part in shown if part)
+        return f"{progress.stage}{share}: {text}" if text else f"{progress.stage}{share}"

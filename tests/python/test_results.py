@@ -173,6 +173,28 @@ def test_progress_is_told(edges: list[Edge]) -> None:
     stages = [progress.stage for progress in told if progress.is_done]
     assert stages == [stage["stage"] for stage in communities.report["stages"]]
     assert "read" in communities.report._repr_html_()
+    clustering = [progress for progress in told if progress.stage == "cluster"]
+    assert clustering[0].total and all(progress.done <= (progress.total or progress.done) for progress in clustering)
+
+
+def test_a_notebook_shows_what_a_terminal_does() -> None:
+    from outcore._progress import Listener, Progress, _Notebook
+
+    shown: list[str] = []
+    listener = Listener(lambda progress: shown.append(_Notebook._line(progress)), warn=True)
+    listener("begin", "cluster", 0, 4, "arcs")
+    listener("advance", "1 of 4 arcs, 1/s, about 5s left", 1, None, "")
+    listener("detail", "sweep 1", None, None, "")
+    listener("expect", "", None, None, "")
+    listener("end", "2 communities", None, None, "")
+    assert shown == [
+        "cluster 0%",
+        "cluster 25%: 1 of 4 arcs, 1/s, about 5s left",
+        "cluster 25%: 1 of 4 arcs, 1/s, about 5s left, sweep 1",
+        "cluster: sweep 1",
+        "cluster: 2 communities",
+    ]
+    assert _Notebook._line(Progress("read")) == "read"
 
 
 def test_an_exception_of_progress_stops_the_job(edges: list[Edge], own_directory: Path) -> None:

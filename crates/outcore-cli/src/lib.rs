@@ -7,6 +7,7 @@
 #[cfg(all(test, not(feature = "tables"), not(feature = "lab"), not(feature = "remote")))]
 mod absent_tests;
 mod args;
+mod gauge;
 mod generate;
 mod input;
 mod inspect;

@@ -2,12 +2,13 @@
 //! then elsewhere, one line for each finished stage, warnings and errors.
 
 use crate::args::{Messages, Progress};
+use crate::gauge::Gauge;
 use crate::render::{self, printable};
 use crate::signals::Signals;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use outcore::Error;
 use outcore::progress::{Event, Observer, Stage};
-use outcore::units::{format_bytes, format_count, format_seconds};
+use outcore::units::format_seconds;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -32,20 +33,9 @@ pub(crate) struct Terminal {
 }
 
 struct State {
-    running: Option<Running>,
+    running: Option<Gauge>,
     bar: Option<ProgressBar>,
     last_line: Instant,
-}
-
-struct Running {
-    stage: Stage,
-    total: Option<u64>,
-    unit: &'static str,
-    began: Instant,
-    /// When the first work was done, and how much was by then: an earlier run may have done it.
-    first: Option<(Instant, u64)>,
-    done: u64,
-    detail: String,
 }
 
 impl Terminal {
@@ -103,13 +93,16 @@ impl Terminal {
         let Some(running) = &state.running else { return };
         if self.is_terminal {
             let bar = state.bar.get_or_insert_with(|| bar(running));
+            if let Some(total) = running.total {
+                bar.set_length(total);
+            }
             bar.set_position(running.done);
-            bar.set_message(running.detail.clone());
+            bar.set_message(running.text_with_detail());
             return;
         }
         let every = if self.progress == Progress::Always { LINE_EVERY_ALWAYS } else { LINE_EVERY };
         if state.last_line.elapsed() >= every {
-            say(&running.line());
+            say(&format!("{}: {}", running.stage.name(), running.text_with_detail()));
             state.last_line = Instant::now();
         }
     }
@@ -118,28 +111,28 @@ impl Terminal {
 impl Observer for Terminal {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         let mut state = self.state();
-        match event {
-            Event::Begin { stage, total, unit } => {
+        match &event {
+            Event::Begin { .. } => {
                 state.clear_bar();
-                let (began, detail) = (Instant::now(), String::new());
-                let (first, done) = (None, 0);
-                state.running = Some(Running { stage, total, unit, began, first, done, detail });
+                Gauge::hear(&mut state.running, &event);
             }
-            Event::Advance { done } => {
-                if let Some(running) = &mut state.running {
-                    running.done = done;
-                    running.first.get_or_insert((Instant::now(), done));
-                }
+            Event::Advance { .. } => {
+                Gauge::hear(&mut state.running, &event);
                 self.show(&mut state);
+            }
+            Event::Expect { total } => {
+                // A bar becomes something that turns where the end is not known, and the other way round.
+                if state.running.as_ref().is_some_and(|r| r.total.is_some() != total.is_some()) {
+                    state.clear_bar();
+                }
+                Gauge::hear(&mut state.running, &event);
             }
             Event::Detail { text } => {
                 let text = printable(text);
                 if self.verbose && state.running.as_ref().is_some_and(|r| r.detail != text) {
                     state.say_above_bar(&format!("  {text}"));
                 }
-                if let Some(running) = &mut state.running {
-                    running.detail = text.into_owned();
-                }
+                Gauge::hear(&mut state.running, &Event::Detail { text: &text });
                 self.show(&mut state);
             }
             Event::End { summary } => {
@@ -178,54 +171,17 @@ impl State {
     }
 }
 
-impl Running {
-    /// `read: 12.3 GiB of 31.4 GiB, 450 MiB/s, 42s left`
-    fn line(&self) -> String {
-        let amount = |count: u64| {
-            if self.unit == "bytes" { format_bytes(count) } else { format_count(count) }
-        };
-        let (since, before) = self.first.unwrap_or((self.began, 0));
-        let seconds = since.elapsed().as_secs_f64();
-        let rate = self.done.saturating_sub(before) as f64 / seconds.max(1e-3);
-        let unit = if self.unit == "bytes" { String::new() } else { format!(" {}", self.unit) };
-        let mut line = format!("{}: {}", self.stage.name(), amount(self.done));
-        if let Some(total) = self.total {
-            line += &format!(" of {}", amount(total));
-        }
-        line += &format!("{unit}, {}/s", amount(rate as u64));
-        if let Some(total) = self.total
-            && rate > 0.0
-        {
-            let left = total.saturating_sub(self.done) as f64 / rate;
-            line += &format!(", {} left", format_seconds(left));
-        }
-        if !self.detail.is_empty() {
-            line += &format!(", {}", self.detail);
-        }
-        line
-    }
-}
-
-fn bar(running: &Running) -> ProgressBar {
+fn bar(running: &Gauge) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(10);
     let bar = ProgressBar::with_draw_target(running.total, target);
-    let is_bytes = running.unit == "bytes";
-    let (done, total, rate) = match is_bytes {
-        true => ("{binary_bytes}", "{binary_total_bytes}", "{binary_bytes_per_sec}".to_owned()),
-        false => ("{human_pos}", "{human_len}", format!("{{per_sec}} {}", running.unit)),
-    };
     let template = match running.total {
-        Some(_) => {
-            format!(" {{prefix:<9}} [{{bar:24}}] {done} of {total}  {rate}  {{eta}} left  {{msg}}")
-        }
-        None => format!(" {{prefix:<9}} {{spinner}} {done}  {rate}  {{msg}}"),
+        Some(_) => " {prefix:<9} [{bar:24}] {wide_msg}",
+        None => " {prefix:<9} {spinner} {wide_msg}",
     };
-    let style = ProgressStyle::with_template(&template).expect("the template is well formed");
+    let style = ProgressStyle::with_template(template).expect("the template is well formed");
     bar.set_style(style.progress_chars("=> "));
     bar.set_prefix(running.stage.name());
-    bar.set_position(running.first.map_or(0, |(_, done)| done));
-    bar.reset_eta();
-    bar.with_elapsed(running.began.elapsed())
+    bar
 }
 
 fn doing(stage: Stage) -> &'static str {

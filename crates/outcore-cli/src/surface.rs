@@ -3,6 +3,8 @@
 //! So options have one home, `args`, with their names, defaults and checks; what another language adds is how
 //! they are written there.
 
+pub use crate::gauge::Gauge;
+
 use crate::args::{Cli, Command};
 use crate::jobs::json;
 use crate::progress::Terminal;

@@ -4,6 +4,7 @@
 use crate::errors;
 use outcore::progress::{Event, Observer};
 use outcore::{ErrorKind, Result};
+use outcore_cli::surface::Gauge;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -37,6 +38,8 @@ impl Drop for Ended<'_> {
 pub(crate) struct Relay {
     stop: Arc<AtomicBool>,
     sender: SyncSender<Message>,
+    /// The stage that runs, for the words that are shown of it.
+    gauge: Mutex<Option<Gauge>>,
     advanced: Mutex<Instant>,
 }
 
@@ -53,7 +56,8 @@ impl Relay {
         work: impl FnOnce(&dyn Observer) -> Result<T> + Send,
     ) -> PyResult<T> {
         let (sender, receiver) = sync_channel(WAITING);
-        let relay = Self { stop, sender, advanced: Mutex::new(Instant::now()) };
+        let (gauge, advanced) = (Mutex::default(), Mutex::new(Instant::now()));
+        let relay = Self { stop, sender, gauge, advanced };
         let (done, stopped_by) = py.detach(move || {
             std::thread::scope(|scope| {
                 let relay = &relay;
@@ -131,13 +135,17 @@ impl Relay {
 
 impl Observer for Relay {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        let mut gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
+        Gauge::hear(&mut gauge, &event);
+        let shown = || gauge.as_ref().map(Gauge::text).unwrap_or_default();
         match event {
             Event::Begin { stage, total, unit } => {
                 self.send(("begin", stage.name().into(), Some(0), total, unit));
             }
             Event::Advance { done } if self.is_time() => {
-                self.send(("advance", String::new(), Some(done), None, ""));
+                self.send(("advance", shown(), Some(done), None, ""));
             }
+            Event::Expect { total } => self.send(("expect", String::new(), None, total, "")),
             Event::Detail { text } => self.send(("detail", text.into(), None, None, "")),
             Event::End { summary } => self.send(("end", summary.into(), None, None, "")),
             Event::Warning { text } => self.send(("warning", text.into(), None, None, "")),

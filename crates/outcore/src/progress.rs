@@ -69,6 +69,11 @@ pub enum Event<'a> {
         /// In the unit given at the stage's begin.
         done: u64,
     },
+    /// The work of the running stage has turned out to be another than was told, or nobody knows any more.
+    Expect {
+        /// In the unit given at the stage's begin.
+        total: Option<u64>,
+    },
     /// What the stage is at now, such as `sweep 3: 1,204 nodes changed`.
     Detail {
         /// One short phrase.

@@ -76,6 +76,22 @@ pub fn format_count(count: u64) -> String {
     out
 }
 
+/// Prints a count in three digits: `950`, `12.3 k`, `4.56 M`, `7.89 G`.
+pub fn format_short(count: f64) -> String {
+    const UNITS: [&str; 5] = ["", " k", " M", " G", " T"];
+    let (mut value, mut unit) = (count, 0);
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = match value {
+        _ if unit == 0 || value >= 99.95 => 0,
+        _ if value >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$}{}", UNITS[unit])
+}
+
 /// Prints a count with what is counted: `1 edge`, `2,000 edges`.
 pub fn format_counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", format_count(count), if count == 1 { one } else { many })
@@ -126,6 +142,11 @@ mod tests {
         assert_eq!(format_bytes(u64::MAX), "16384 PiB");
         assert_eq!(format_count(1_806_067_135), "1,806,067,135");
         assert_eq!(format_count(12), "12");
+        for (count, text) in
+            [(999.4, "999"), (12_345.0, "12.3 k"), (99_960.0, "100 k"), (4.561e6, "4.56 M")]
+        {
+            assert_eq!(format_short(count), text);
+        }
         assert_eq!(format_counted(1, "edge", "edges"), "1 edge");
         assert_eq!(format_counted(2000, "edge", "edges"), "2,000 edges");
         assert_eq!(format_seconds(0.4242), "0.42s");

@@ -3,6 +3,7 @@
 //! A clustering scans the graph several times. The first blocks to come stay in memory, encoded; the
 //! rest is read again by every scan, ahead of its use. What is kept never changes a result.
 
+use super::pace::Pace;
 use crate::error::Result;
 use crate::graph::{Block, BlockEntry, Graph};
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub(crate) struct BlockSource<'g> {
     budget: u64,
     ahead: usize,
     scans: u64,
+    /// Hears of the arcs that are gone through.
+    pace: Option<&'g Pace<'g>>,
 }
 
 impl<'g> BlockSource<'g> {
@@ -25,12 +28,17 @@ impl<'g> BlockSource<'g> {
     pub(crate) fn new(graph: &'g Graph, budget: u64) -> Self {
         let budget = budget.min(graph.files().cramped().kept_bytes);
         let kept = vec![None; if budget > 0 { graph.blocks().len() } else { 0 }];
-        Self { graph, kept, kept_bytes: 0, budget, ahead: READ_AHEAD, scans: 0 }
+        Self { graph, kept, kept_bytes: 0, budget, ahead: READ_AHEAD, scans: 0, pace: None }
     }
 
     /// Reads so many blocks ahead.
     pub(crate) fn reading_ahead(self, ahead: usize) -> Self {
         Self { ahead, ..self }
+    }
+
+    /// Tells `pace` of the arcs that are gone through, those of blocks that nobody wants too.
+    pub(super) fn paced(self, pace: &'g Pace<'g>) -> Self {
+        Self { pace: Some(pace), ..self }
     }
 
     /// The graph.
@@ -102,6 +110,7 @@ impl<'g> BlockSource<'g> {
                 let next = scan.as_mut().map_or(Ok(None), |scan| scan.next())?;
                 next.expect("the scan returns every block that was planned")
             } else if !wanted(entry) {
+                self.go(entry);
                 continue;
             } else if let Some(Some(block)) = self.kept.get(index) {
                 block.clone()
@@ -112,8 +121,15 @@ impl<'g> BlockSource<'g> {
             if !was_planned || wanted(entry) {
                 visit(&block)?;
             }
+            self.go(entry);
         }
         Ok(())
+    }
+
+    fn go(&self, entry: &BlockEntry) {
+        if let Some(pace) = self.pace {
+            pace.go(entry.arc_count);
+        }
     }
 
     fn keep(&mut self, block: &Arc<Block>) {

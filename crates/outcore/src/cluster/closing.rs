@@ -42,6 +42,8 @@ impl Job<'_> {
         // Several levels have taken more than that before.
         let is_remembered = self.options.method.is_multilevel() || self.strength_bytes() > 0;
         let mut strengths = is_remembered.then(|| Vec::with_capacity(count));
+        let scans = if is_remembered { 1 } else { 1 + outcomes.len() as u64 };
+        self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
         let mut insides = vec![0.0; outcomes.len()];
         let counts_cuts = self.options.method == Method::MapEquation;
         let mut inside_by_node = counts_cuts.then(|| Vec::with_capacity(count));

@@ -31,7 +31,7 @@ impl Job<'_> {
     /// Finds the components of the graph.
     pub(super) fn find_components<S: Sum>(&self) -> Result<Communities> {
         let window_bytes = self.rest().min(4 * self.graph.node_count());
-        let mut source = BlockSource::new(self.graph, self.rest() - window_bytes);
+        let mut source = self.blocks(self.rest() - window_bytes);
         let scratch = PerThread::new(Closing::default);
         let roots = self.connect_all::<S>(&mut source, &scratch)?.into_roots();
         let (labels, sizes) = number_in_place(roots);
@@ -107,6 +107,8 @@ impl Job<'_> {
         let mut node_sums = Vec::new();
         // Sums of squares are relative to a strength, so that they stay in range.
         let (mut total, mut unit, mut squares) = (0.0, 0.0, 0.0);
+        let scans = shared.div_ceil(window.max(1)).max(1) as u64;
+        self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
         let mut first = 0;
         loop {
             let mut strengths = vec![0.0; window.min(shared - first)];

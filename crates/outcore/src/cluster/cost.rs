@@ -7,6 +7,7 @@
 //! planted communities with a fifth of the edges between them.
 
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory};
+use super::pace::sweeps_left;
 use super::{ClusterOptions, Method};
 use crate::io::Tuning;
 use crate::plan::{
@@ -247,6 +248,71 @@ impl ClusterOptions {
                 swept(5) + 6 + CYCLE_SCANS * (self.likely_cycles() - 1) + weighed
             }
         }
+    }
+
+    /// Arcs that are gone through in all, on a graph of so many; `None` if nobody knows.
+    pub(super) fn expected_arcs(&self, arcs: u64) -> Option<u64> {
+        if !self.method.is_multilevel() {
+            return Some(self.scans() * arcs);
+        }
+        let base = arcs as f64;
+        self.expected_on_level(0, base, base, 0).map(|(part, after)| (part + after) as u64)
+    }
+
+    /// Arcs that are gone through on a level of so many until the next one is there, and those after that until
+    /// the end, of a graph of `base` arcs after so many cycles; `None` if nobody knows.
+    pub(super) fn expected_on_level(
+        &self,
+        level: u64,
+        arcs: f64,
+        base: f64,
+        cycles: u32,
+    ) -> Option<(f64, f64)> {
+        if self.result_count() > 1 {
+            return None;
+        }
+        let cycles_left = self.likely_cycles().checked_sub(cycles.into())? as f64;
+        // Of the last one there is a sweep over the graph, and the closing.
+        let cycle = CYCLE_SCANS as f64 * base + self.arcs_above(0, base);
+        let rest = |cycles_left: f64| cycles_left * cycle + 2.0 * base;
+        let scans = match level.checked_sub(1) {
+            None if cycles_left == 0.0 => return Some((base, base)),
+            None if cycles > 0 => CYCLE_SCANS,
+            None => self.scans() - 2 - CYCLE_SCANS * (self.likely_cycles() - 1),
+            Some(above) => self.levels_above().get(above as usize).map_or(2, |level| level.scans),
+        };
+        let cycles_left = if level == 0 { cycles_left - 1.0 } else { cycles_left };
+        Some((scans as f64 * arcs, self.arcs_above(level, arcs) + rest(cycles_left)))
+    }
+
+    /// Arcs that are gone through on the levels above this one, which has so many.
+    fn arcs_above(&self, level: u64, arcs: f64) -> f64 {
+        let above = self.levels_above().iter().skip(level as usize);
+        let gone = above.scan(arcs, |arcs, shrinks| {
+            *arcs *= shrinks.arcs;
+            Some(*arcs * shrinks.scans as f64)
+        });
+        gone.sum()
+    }
+
+    /// Scans of label propagation after its first one and so many sweeps, of which the last two moved `before` and
+    /// `moved` nodes, and those after the sweeps; `None` if nobody knows.
+    pub(super) fn expected_sweeps(
+        &self,
+        sweeps: u32,
+        (before, moved): (u64, u64),
+        enough: f64,
+    ) -> (Option<f64>, f64) {
+        let planned = SWEEPS.checked_sub(sweeps.into()).filter(|&left| left > 0);
+        let left = sweeps_left(before, moved, enough);
+        // The first sweeps tell little of those to come.
+        let left = planned.map_or(left, |planned| {
+            let planned = planned as f64;
+            Some(left.map_or(planned, |left| left.min(planned)))
+        });
+        let most = f64::from(self.most_sweeps().saturating_sub(sweeps));
+        let after = if self.propagation.consensus.is_some() { SWEEPS + 2 } else { 1 };
+        (left.map(|left| left.min(most)), after as f64)
     }
 
     /// Time that an arc of the graph takes in all scans.

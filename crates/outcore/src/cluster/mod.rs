@@ -38,6 +38,7 @@ mod options;
 mod oracle;
 #[cfg(test)]
 mod oracle_levels;
+mod pace;
 mod parallel;
 pub mod parts;
 mod propagate;
@@ -78,6 +79,7 @@ use cap::Capped;
 use closing::Outcome;
 use map_equation::CodeLength;
 use modularity::{Density, Null};
+use pace::Pace;
 use parallel::{PerThread, for_chunks, piece_nodes};
 use saves::Saves;
 use std::path::Path;
@@ -365,7 +367,9 @@ fn cluster_within(
             .hint("use `--method label-propagation`, or build the graph without `--directed`"));
     }
     let scratch = &scratch.join(SAVED);
-    let mut job = Job { graph, options, limits, memory, needed: 0, scratch, observer };
+    let total = options.expected_arcs(graph.arc_count());
+    let pace = &Pace::new(observer, total);
+    let mut job = Job { graph, options, limits, memory, needed: 0, scratch, observer: pace };
     let threads = rayon::current_num_threads();
     job.needed = options.memory(graph, given.count(), threads).total_bytes();
     let in_memory = memory.min(graph.files().cramped().label_bytes);
@@ -378,7 +382,7 @@ fn cluster_within(
         return Err(job.too_little_memory(least.total_bytes()));
     }
     graph.files().create_directory(scratch)?;
-    tell(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
+    tell(observer, Event::Begin { stage: Stage::Cluster, total, unit: "arcs" })?;
     let graph = &graph.seen_as(&options.view());
     job.graph = graph;
     let saves = &mut Saves::new(&job, &given);
@@ -390,6 +394,7 @@ fn cluster_within(
         (false, true) => job.run::<f64>(given, saves)?,
         (false, false) => job.run::<u32>(given, saves)?,
     };
+    tell(pace, Event::Advance { done: 0 })?;
     tell(observer, Event::End { summary: &summary(&all) })?;
     Ok(all)
 }
@@ -404,10 +409,15 @@ struct Job<'a> {
     needed: u64,
     /// A directory for temporary files.
     scratch: &'a Path,
-    observer: &'a dyn Observer,
+    observer: &'a Pace<'a>,
 }
 
 impl Job<'_> {
+    /// The blocks of the graph, of which so many bytes are kept.
+    fn blocks(&self, kept_bytes: u64) -> BlockSource<'_> {
+        BlockSource::new(self.graph, kept_bytes).paced(self.observer)
+    }
+
     /// Memory beyond what is needed.
     fn rest(&self) -> u64 {
         self.memory - self.needed
@@ -435,6 +445,13 @@ impl Job<'_> {
         let rest = self.rest();
         let bytes = self.graph.node_count() * size_of::<f64>() as u64;
         if self.graph.is_directed() || rest < bytes { 0 } else { bytes }
+    }
+
+    /// Corrects what is expected of label propagation after so many sweeps; see [`ClusterOptions::expected_sweeps`].
+    fn expect_sweeps(&self, sweeps: u32, moved: (u64, u64), enough: f64) -> Result<()> {
+        let arcs = self.graph.arc_count() as f64;
+        let (left, after) = self.options.expected_sweeps(sweeps, moved, enough);
+        self.observer.expect(left.map(|left| left * arcs), after * arcs)
     }
 
     fn tell_going_on(&self, sweeps: u32) -> Result<()> {
@@ -494,7 +511,7 @@ impl Job<'_> {
     /// The communities of a method with several levels, at each resolution.
     fn find_on_levels<S: Sum>(&self, saves: &mut Saves) -> Result<Vec<Communities>> {
         // The other half is for contractions and the levels above.
-        let source = &mut BlockSource::new(self.graph, self.rest() / 2);
+        let source = &mut self.blocks(self.rest() / 2);
         // The largest first: its groups are the smallest, and the others are made of them.
         let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
         order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));

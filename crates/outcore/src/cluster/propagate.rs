@@ -282,7 +282,7 @@ impl Job<'_> {
         let seed = self.options.seed;
         let sets: Vec<Set> =
             options.attenuation.iter().map(|&attenuation| Set { seed, attenuation }).collect();
-        let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
+        let mut source = self.blocks(self.rest() - self.strength_bytes());
         let (outcomes, held) = self.advance::<S>(&mut source, &sets, start, Some(saves))?;
         self.finish_all::<S>(&mut source, outcomes, held.as_ref())
     }
@@ -300,7 +300,7 @@ impl Job<'_> {
         let sets: Vec<Set> = (0..consensus.runs)
             .map(|run| Set { seed: self.options.seed.wrapping_add(run.into()), attenuation })
             .collect();
-        let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
+        let mut source = self.blocks(self.rest() - self.strength_bytes());
         let (runs, held) = self.advance::<S>(&mut source, &sets, start, Some(saves))?;
         let mut before = History { scans: source.scans(), ..History::default() };
         drop(source);
@@ -311,7 +311,7 @@ impl Job<'_> {
             let view = self.options.view().agreeing(labelings, consensus.share);
             let options = self.options.plain();
             let job = Job { graph: &self.graph.seen_as(&view), options: &options, ..*self };
-            let mut source = BlockSource::new(job.graph, self.rest() - self.strength_bytes());
+            let mut source = job.blocks(self.rest() - self.strength_bytes());
             let set = Set { seed: self.options.seed, attenuation: 0.0 };
             let advanced = job.advance::<f64>(&mut source, &[set], again, None)?;
             before.scans += source.scans();
@@ -319,7 +319,7 @@ impl Job<'_> {
         };
         before.add(consensus.runs, &outcomes[0].history);
         outcomes[0].history = before;
-        let mut source = BlockSource::new(self.graph, self.rest() - self.strength_bytes());
+        let mut source = self.blocks(self.rest() - self.strength_bytes());
         let mut found = self.finish_all::<S>(&mut source, outcomes, held.as_ref())?;
         Ok(found.remove(0))
     }
@@ -437,7 +437,7 @@ impl Job<'_> {
                 let moved = if number > 1 { history.last_moved as f64 / nodes } else { 0.0 };
                 run.begin(self.options.propagation.attenuation_rule, number, moved);
             }
-            let before: u64 = histories.iter().map(|history| history.arcs).sum();
+            let moved_before = histories.iter().map(|history| history.last_moved).sum();
             let mut swept = vec![Swept::default(); runs.len()];
             let wants = |run: usize, nodes: std::ops::Range<usize>| {
                 going[run] && states[run].active.any(nodes)
@@ -450,8 +450,7 @@ impl Job<'_> {
                     (0..going.len()).any(|run| wants(run, nodes.clone()))
                 },
                 |block| {
-                    let done = before + swept.iter().map(|swept| swept.arcs).sum::<u64>();
-                    tell(self.observer, Event::Advance { done })?;
+                    tell(self.observer, Event::Advance { done: 0 })?;
                     let first = block.first_node() as usize;
                     let nodes = first..first + block.node_count();
                     for (at, (run, swept)) in runs.iter_mut().zip(&mut swept).enumerate() {
@@ -467,6 +466,8 @@ impl Job<'_> {
             let moving = histories.iter_mut().zip(&swept).zip(&going).filter(|(_, going)| **going);
             moving.for_each(|((history, swept), _)| history.learn(swept, count, enough));
             let moved = swept.iter().map(|swept| swept.moved).sum();
+            let enough = enough * runs.len() as f64;
+            self.expect_sweeps(number, (moved_before, moved), enough)?;
             let text =
                 format!("sweep {number}: {} changed", format_counted(moved, "node", "nodes"));
             tell(self.observer, Event::Detail { text: &text })?;

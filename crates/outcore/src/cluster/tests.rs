@@ -358,7 +358,7 @@ fn a_community_in_two_pieces_becomes_two() {
         memory: 0,
         needed: 0,
         scratch: scratch(),
-        observer: &Silent,
+        observer: &Pace::new(&Silent, None),
     };
     let labels = vec![0, 0, 0, 0, 5, 5, 5, 5, 0, 0, 0, 0];
     let mut source = BlockSource::new(&graph, 0);
@@ -423,6 +423,51 @@ fn an_observer_can_stop_it_at_any_event() {
             }
         }
         assert!(patience < 1000, "never done");
+    }
+}
+
+/// What an observer is told of the work: how far it is, and all of it.
+#[derive(Default)]
+struct Told(std::sync::Mutex<(u64, Option<u64>)>);
+
+impl Observer for Told {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        let (done, total) = &mut *self.0.lock().unwrap();
+        match event {
+            Event::Begin { total: found, .. } | Event::Expect { total: found } => *total = found,
+            Event::Advance { done: found } => {
+                assert!(found >= *done, "it goes forward");
+                *done = found;
+            }
+            _ => {}
+        }
+        assert!(total.is_none_or(|total| *done <= total), "{done} of {total:?}");
+        ControlFlow::Continue(())
+    }
+}
+
+proptest! {
+    #[test]
+    fn progress_goes_to_the_end_and_no_further(
+        edges in some_edges(),
+        method in prop_oneof![
+            Just(Method::MapEquation),
+            Just(Method::Modularity),
+            Just(Method::Cpm),
+            Just(Method::LabelPropagation),
+            Just(Method::Components),
+        ],
+        consensus in any::<bool>(),
+    ) {
+        let edges = Edges { directed: edges.directed && !method.is_multilevel(), ..edges };
+        let mut options = ClusterOptions { method, ..plain() };
+        if consensus && method == Method::LabelPropagation {
+            options.propagation.consensus = Some(Consensus { runs: 3, share: 0.5 });
+        }
+        let (graph, told) = (edges.graph(), Told::default());
+        cluster(&graph, &options, PLENTY, scratch(), &told).unwrap();
+        let (done, total) = told.0.into_inner().unwrap();
+        prop_assert_eq!(Some(done), total);
     }
 }
 

@@ -427,6 +427,8 @@ where
         let done = self.reader.done_bytes();
         let tick = || tell(job.observer, Event::Advance { done });
         tell(job.observer, Event::Detail { text: "numbering names on disk" })?;
+        // All input has been read, but that is not the end.
+        tell(job.observer, Event::Expect { total: None })?;
         let room = self.room();
         let (names, listed_only) = (&mut self.names, &mut self.listed_only);
         let mut edges = spill.finish(room, &tick, |of_edge, name| {

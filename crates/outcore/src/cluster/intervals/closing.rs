@@ -59,6 +59,7 @@ impl Run<'_, '_, '_> {
     ) -> Result<Communities> {
         let observer = self.job.observer;
         tell(observer, Event::Detail { text: "splitting and counting communities" })?;
+        observer.expect(Some(self.job.graph.arc_count() as f64), 0.0)?;
         let nodes = self.job.graph.node_count();
         let pieces = self.column("pieces")?;
         let strengths = self.column("strengths")?;

@@ -122,7 +122,7 @@ impl Job<'_> {
         let room = self.memory - least.total_bytes() + least.node_bytes - set_bytes(nodes);
         // Beyond a place for every node, memory keeps blocks.
         let kept = room.saturating_sub(nodes * CLOSING_BYTES);
-        let source = BlockSource::new(self.graph, kept).reading_ahead(1);
+        let source = self.blocks(kept).reading_ahead(1);
         let cutoff = self.options.propagation.label_cutoff;
         let saved = saves.open(self.observer)?;
         let (files, directory) = (self.graph.files(), self.scratch.join("labels"));
@@ -321,6 +321,7 @@ impl<'a> Run<'_, 'a, '_> {
                 }
             }
             self.scans += 1;
+            self.job.expect_sweeps(number, (history.last_moved, swept.moved), enough)?;
             history.learn(&swept, count, enough);
             let moved = format_counted(swept.moved, "node", "nodes");
             let text = format!("sweep {number}: {moved} changed");

@@ -1,5 +1,6 @@
 //! Labels on disk give what labels in memory give, for any number of intervals.
 
+use super::super::pace::Pace;
 use super::super::tests::{PLENTY, POOLS, some_edges};
 use super::super::{Communities, Given, Labels, Limits, cluster_within};
 use super::*;
@@ -38,7 +39,7 @@ fn on_disk(
         memory: on_disk,
         needed: on_disk.min(least),
         scratch: scratch(),
-        observer: &Silent,
+        observer: &Pace::new(&Silent, None),
     };
     let saves = &mut Saves::new(&job, &Given::default());
     if graph.is_weighted() {

@@ -256,6 +256,16 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         tell(self.job.observer, Event::Detail { text })
     }
 
+    /// Corrects what is expected, at the beginning of a level.
+    fn expect(&self, level: &Level<'_, '_>) -> Result<()> {
+        let Job { graph, options, observer, .. } = *self.job;
+        let [arcs, base] = [level.graph(), graph].map(|graph| graph.arc_count() as f64);
+        match options.expected_on_level(level.number, arcs, base, self.history.cycles) {
+            Some((part, after)) => observer.expect(Some(part), after),
+            None => observer.expect(None, 0.0),
+        }
+    }
+
     /// All cycles on the base.
     fn begin(&mut self, level: &mut Level<'_, '_>) -> Result<Vec<u32>> {
         self.detail("choosing first communities")?;
@@ -277,6 +287,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let (most, cycles) = (self.most_sweeps(FIRST_SWEEPS), self.job.options.cycles);
         loop {
             let cycle = self.history.cycles;
+            if cycle > 0 {
+                self.expect(level)?;
+            }
             let is_last = |moved: u64| cycle > 0 && moved <= few || cycle == cycles;
             let first_moved = self.sweeps(level, &mut state, progress, |done, moved| {
                 if cycle == 0 {
@@ -425,7 +438,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             return Err(self.job.too_little_memory(self.job.memory + needed - memory));
         }
         let mut level = Level {
-            source: &mut BlockSource::new(&graph, (memory - needed) / 2).reading_ahead(ahead),
+            source: &mut BlockSource::new(&graph, (memory - needed) / 2)
+                .reading_ahead(ahead)
+                .paced(self.job.observer),
             counts,
             number,
             seed: mix(self.job.options.seed ^ LEVEL ^ number),
@@ -436,6 +451,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             class_count,
         };
         self.find_waiting(&mut level)?;
+        self.expect(&level)?;
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
         let first_moved =
             self.sweeps(&mut level, &mut state, progress, |done, moved| done < most && moved > 0)?;
