@@ -26,6 +26,8 @@ const SCHEMA_BYTES: usize = 64 << 10;
 const DESCRIPTION_LIMIT: usize = 64 << 20;
 /// Most bytes of a message of a stream, for nobody can look at its messages beforehand.
 pub(super) const MESSAGE_LIMIT: u64 = 64 << 20;
+/// Most unpacked bytes for a byte of zstd: a block of 128 KiB of one byte is four bytes.
+const PACKED_MOST: u64 = 64 << 10;
 /// More than any memory, for lengths that are lies.
 const NOBODY_HAS: u64 = 1 << 50;
 /// Messages of a stream in a file that are looked at beforehand.
@@ -180,7 +182,9 @@ impl Scan {
             }
             if let Some(prefix) = self.read(body_at + offset, length.min(8) as usize)?.first_chunk()
             {
-                sum = sum.saturating_add(unpacked_bytes(*prefix, length));
+                // What no packing can come to is a lie, which is told where it is read.
+                let most = length.saturating_mul(PACKED_MOST).saturating_add(PACKED_MOST);
+                sum = sum.saturating_add(unpacked_bytes(*prefix, length).min(most));
             }
         }
         Ok(sum)

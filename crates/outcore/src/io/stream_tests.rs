@@ -1,0 +1,73 @@
+//! Writers that are kept, and gone on with.
+
+use super::*;
+use crate::io::sim::Sim;
+use crate::io::{Transfer, Tuning};
+
+/// Writes `bytes` in odd pieces.
+fn write(writer: &mut Writer, bytes: &[u8]) {
+    bytes.chunks(1009).for_each(|piece| writer.write(piece).unwrap());
+}
+
+/// What is kept is there after a power loss, and another writer goes on behind it, whatever was
+/// written since; past the page cache, too.
+#[test]
+fn what_a_writer_keeps_another_goes_on_with() {
+    let bytes: Vec<u8> = (0..60_000u32).flat_map(u32::to_le_bytes).collect();
+    let directory = tempfile::tempdir().unwrap();
+    for count in [0, 1, 4095, 4096, 8192, 70_001, 131_072] {
+        let sim = Sim::new();
+        let of_sim = Files::new(Arc::new(sim.clone()));
+        let on_disk = (Files::default(), directory.path().join("file"));
+        for (files, path) in [(of_sim, PathBuf::from("/d/file")), on_disk] {
+            let mut tuning = Tuning::default();
+            tuning.write = Transfer { direct: true, depth: 2, ..tuning.write };
+            let files = files.with_tuning(tuning);
+            sim.track();
+            let mut writer = Writer::create(&files, &path, 8192, 2).unwrap().hashed();
+            write(&mut writer, &bytes[..count / 2]);
+            assert_eq!(writer.keep().unwrap().bytes, count as u64 / 2);
+            write(&mut writer, &bytes[count / 2..count]);
+            let kept = writer.keep().unwrap();
+            assert_eq!(kept.bytes, count as u64);
+            write(&mut writer, &vec![7; 50_000 + count % 7]);
+            match count % 2 {
+                0 => drop(writer),
+                _ => drop(writer.finish().unwrap()),
+            }
+            sim.crash(count as u64);
+            let writer = Writer::go_on(&files, &path, kept.bytes, 8192, 2).unwrap();
+            let other = Sealed { checksum: kept.checksum ^ 1, ..kept };
+            let error = writer.checked(other).err().unwrap();
+            assert_eq!(error.kind(), crate::ErrorKind::CorruptFile);
+            let writer = Writer::go_on(&files, &path, kept.bytes, 8192, 2).unwrap();
+            let mut writer = writer.checked(kept).unwrap();
+            write(&mut writer, &bytes[count..]);
+            assert_eq!(writer.sealed().checksum, xxhash_rust::xxh3::xxh3_64(&bytes));
+            assert_eq!(writer.finish().unwrap(), bytes.len() as u64);
+            assert!(files.read(&path).unwrap() == bytes, "{count} bytes were kept");
+            assert!(files.entry(&Scratch::path_beside(&path)).is_err());
+        }
+    }
+}
+
+#[test]
+fn nothing_remains_of_a_writer_that_was_not_kept() {
+    let sim = Sim::new();
+    let files = Files::new(Arc::new(sim.clone()));
+    let mut writer = Writer::create(&files, Path::new("/file"), 8192, 2).unwrap();
+    write(&mut writer, &[1; 20_000]);
+    drop(writer);
+    assert!(sim.paths().is_empty());
+    let mut writer = Writer::create(&files, Path::new("/file"), 8192, 2).unwrap();
+    writer.keep().unwrap();
+    drop(writer);
+    let kept: Vec<_> = ["CACHEDIR.TAG", "manifest.json", "part"]
+        .map(|name| Path::new("/.file.outcore-part").join(name))
+        .into();
+    assert_eq!(sim.paths(), kept);
+    let error = Writer::go_on(&files, Path::new("/file"), 5000, 8192, 2).err().unwrap();
+    assert_eq!(error.kind(), crate::ErrorKind::CorruptFile);
+    Writer::discard(&files, Path::new("/file"));
+    assert!(sim.paths().is_empty());
+}
