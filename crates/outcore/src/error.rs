@@ -109,8 +109,8 @@ struct Body {
     notes: Vec<String>,
     hint: Option<String>,
     source: Option<std::io::Error>,
-    /// Whether it is of what an earlier job has left.
-    is_of_left: bool,
+    /// Whether it is in what an earlier run has left.
+    is_of_earlier_run: bool,
 }
 
 impl Error {
@@ -124,7 +124,7 @@ impl Error {
             notes: Vec::new(),
             hint: None,
             source: None,
-            is_of_left: false,
+            is_of_earlier_run: false,
         }))
     }
 
@@ -168,14 +168,14 @@ impl Error {
         Self::new(ErrorKind::Interrupted, "interrupted")
     }
 
-    /// Says that it is of what an earlier job has left: one that begins anew does not meet it.
-    pub(crate) fn of_left(mut self) -> Self {
-        self.0.is_of_left = true;
+    /// Marks an error in what an earlier run has left, which a run from the beginning does not meet.
+    pub(crate) fn of_earlier_run(mut self) -> Self {
+        self.0.is_of_earlier_run = true;
         self
     }
 
-    pub(crate) fn is_of_left(&self) -> bool {
-        self.0.is_of_left
+    pub(crate) fn is_of_earlier_run(&self) -> bool {
+        self.0.is_of_earlier_run
     }
 
     /// Adds the place in the input.

@@ -267,6 +267,10 @@ fn a_star_is_refused_before_work_with_a_number_that_does() {
         let more = ["-m", number, "--report", "report.json"];
         let done = run(path, &[&args[..], &more].concat());
         assert!(done.status.success(), "{}", stderr(&done));
+        let little = std::fs::read(path.join("out.tsv")).unwrap();
+        let done = run(path, &[&args[..], &["-m", "2GiB"]].concat());
+        assert!(done.status.success(), "{}", stderr(&done));
+        assert!(std::fs::read(path.join("out.tsv")).unwrap() == little, "{method}");
         let limit = number.trim_end_matches("MiB").parse::<u64>().unwrap() * MIB;
         let peak = peak_bytes(&path.join("report.json"));
         assert!(peak < limit + 48 * MIB, "{method}: {peak} bytes of {limit}");

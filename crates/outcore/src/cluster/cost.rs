@@ -106,10 +106,10 @@ impl ClusterOptions {
         let graph = input.graph();
         let least = |nodes, hub| self.least_node_bytes(nodes, hub, graph.is_directed);
         // Half of the arcs are there in any case; a tenth more nodes than foretold may be.
-        let (likely, surely) = (graph.node_count, input.node_count_at_least);
-        let most = if surely < likely { likely + likely / 10 } else { likely };
+        let (likely, certain) = (graph.node_count, input.node_count_at_least);
+        let most = if certain < likely { likely + likely / 10 } else { likely };
         let smallest = GraphSize {
-            node_count: surely,
+            node_count: certain,
             arc_count: graph.arc_count / 2,
             hub_arcs: graph.hub_arcs / 5 * 4,
             ..graph
@@ -118,10 +118,10 @@ impl ClusterOptions {
         let fixed = if self.method.is_multilevel() { expected.fixed_bytes() } else { 0 };
         let nodes = NodeMemory {
             bytes: least(most, graph.hub_arcs),
-            bytes_at_least: least(surely, smallest.hub_arcs),
+            bytes_at_least: least(certain, smallest.hub_arcs),
             bytes_in_memory: self.node_bytes(graph.node_count, graph.is_directed),
             fixed_bytes: fixed.max(limits.clustering_bytes()),
-            fixed_bytes_at_least: ClusterMemory::surely(&smallest, self.method, limits.threads)
+            fixed_bytes_at_least: ClusterMemory::at_least(&smallest, self.method, limits.threads)
                 .fixed_bytes(),
         };
         let needed = ClusterMemory { node_bytes: nodes.bytes_in_memory, ..expected }.total_bytes();

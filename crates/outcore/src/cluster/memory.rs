@@ -136,7 +136,7 @@ impl ClusterMemory {
     }
 
     /// What a method takes of a graph of at least this size, whatever else is in it.
-    pub(super) fn surely(graph: &GraphSize, method: Method, threads: usize) -> Self {
+    pub(super) fn at_least(graph: &GraphSize, method: Method, threads: usize) -> Self {
         let size = Size {
             nodes: graph.node_count.max(1),
             arcs: graph.arc_count,

@@ -11,6 +11,8 @@ pub struct Cramped {
     pub chunk_bytes: usize,
     /// Records of each of the first runs.
     pub run_records: usize,
+    /// Records that the sort has room for at once.
+    pub sort_records: usize,
     /// Runs that are merged at once.
     pub fan_in: usize,
     /// Names that are numbered in memory, after which the others go to disk.
@@ -21,6 +23,8 @@ pub struct Cramped {
     pub label_bytes: u64,
     /// Arcs of a level of a clustering that lies in memory.
     pub level_arcs: u64,
+    /// Sums of communities that stay in memory while the groups inside them are found.
+    pub sums_bytes: u64,
     /// Time that passes before the state of sweeps is saved again.
     pub sweep_save: Duration,
     /// Time from one point of reading that is kept to the next.
@@ -32,11 +36,13 @@ impl Cramped {
     pub const NOT: Self = Self {
         chunk_bytes: usize::MAX,
         run_records: usize::MAX,
+        sort_records: usize::MAX,
         fan_in: usize::MAX,
         names: u64::MAX,
         kept_bytes: u64::MAX,
         label_bytes: u64::MAX,
         level_arcs: u64::MAX,
+        sums_bytes: u64::MAX,
         sweep_save: Duration::from_secs(60),
         read_save: Duration::from_secs(60),
     };

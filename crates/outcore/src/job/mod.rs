@@ -497,7 +497,7 @@ fn anew_if_damaged<T>(
     run: impl Fn(bool) -> Result<T>,
 ) -> Result<T> {
     match run(restart) {
-        Err(error) if error.is_of_left() && !restart => {
+        Err(error) if error.is_of_earlier_run() && !restart => {
             heard.forget();
             let text = format!("begins anew: {}", error.message());
             tell(heard, Event::Warning { text: &text })?;

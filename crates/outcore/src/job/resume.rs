@@ -333,7 +333,7 @@ impl Job<'_> {
     ) -> Result<T> {
         let error = match result {
             Ok(done) => return Ok(done),
-            Err(error) => self.of_left(error),
+            Err(error) => self.of_earlier_run(error),
         };
         let (mut manifest, _) = self.manifest.take().expect("made with the directory");
         let left = Some(manifest.left()).filter(|left| left.is_of_use(&error));
@@ -363,9 +363,9 @@ impl Job<'_> {
     }
 
     /// Marks an error that may be of what was taken over.
-    fn of_left(&self, error: Error) -> Error {
-        let is_of_left = self.goes_on && error.kind() == ErrorKind::CorruptFile;
-        if is_of_left { error.of_left() } else { error }
+    fn of_earlier_run(&self, error: Error) -> Error {
+        let is_of_earlier_run = self.goes_on && error.kind() == ErrorKind::CorruptFile;
+        if is_of_earlier_run { error.of_earlier_run() } else { error }
     }
 
     /// Ends a clustering of a graph that was there. After an error, sweeps that were saved stay.
@@ -376,7 +376,7 @@ impl Job<'_> {
         done: Result<()>,
     ) -> Result<()> {
         let Err(error) = done else { return Ok(()) };
-        let error = self.of_left(error);
+        let error = self.of_earlier_run(error);
         let (mut manifest, _) = self.manifest.take().expect("made with the directory");
         let directory = scratch.path().to_path_buf();
         let is_sound = error.kind() != ErrorKind::CorruptFile;

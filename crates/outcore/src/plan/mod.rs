@@ -142,8 +142,8 @@ impl NodeMemory {
         self.bytes.max(self.bytes_at_least) + self.fixed_bytes
     }
 
-    /// What there is no doubt about.
-    fn surely(&self) -> u64 {
+    /// The least limit that any graph which the sample leaves open takes.
+    fn certain_bytes(&self) -> u64 {
         self.bytes_at_least + self.fixed_bytes_at_least.max(CLUSTER_FIXED_BYTES_MIN)
     }
 }
@@ -274,7 +274,7 @@ impl Limits {
 
     /// Refuses a clustering that cannot fit beyond doubt; the number to type is for the likely size.
     fn check_clustering(&self, nodes: NodeMemory) -> Result<()> {
-        if nodes.surely() <= self.memory_bytes {
+        if nodes.certain_bytes() <= self.memory_bytes {
             return Ok(());
         }
         let given = format_bytes(self.memory_bytes);
@@ -290,7 +290,7 @@ impl Limits {
         let read = self.memory_bytes_for(input.node_count_at_least, input.has_self_scores);
         match clustering {
             // The larger of both is checked: its number does for the other as well.
-            Some(nodes) if nodes.surely() > read => self.check_clustering(nodes),
+            Some(nodes) if nodes.certain_bytes() > read => self.check_clustering(nodes),
             _ if read > self.memory_bytes => {
                 Err(self.too_small(input.node_count, "the input has about"))
             }

@@ -185,7 +185,7 @@ impl Shape {
         // Large buffers of the writer come out of the records' share.
         let rest = budget_bytes - FIXED_BYTES;
         let rest = rest - writer_excess_bytes(&tuning.write).min(rest / 2);
-        let capacity = rest / (RUN_BUFFERS * record);
+        let capacity = (rest / (RUN_BUFFERS * record)).min(cramped.sort_records as u64);
         let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
         let block_records = block_records.max(kept_block_records as u64);
         // Half of the budget for the blocks that workers merge from, half for what they merged.

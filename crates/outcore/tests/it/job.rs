@@ -5,7 +5,7 @@ use crate::common::{MIB, files_of, options, storage_of};
 use outcore::cluster::ClusterOptions;
 use outcore::graph::{Duplicates, Graph};
 use outcore::io::sim::{Fault, Sim};
-use outcore::io::{Files, Storage, Transfer, Tuning};
+use outcore::io::{Cramped, Files, Storage, Transfer, Tuning};
 use outcore::job::{self, JobKind, JobOptions, Manifest, Source};
 use outcore::plan::Limits;
 use outcore::progress::{Event, Observer, Silent, Stage};
@@ -65,6 +65,20 @@ fn threads_and_memory_and_short_transfers_change_no_byte() {
         assert_eq!(sim.paths().len(), 2, "nothing else is left: {:?}", sim.paths());
     }
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+/// The least sort has no room for all short lines of a batch at once.
+#[test]
+fn a_batch_of_more_edges_than_the_sort_has_room_for_is_sorted() {
+    let text: String =
+        (0..300_000u32).map(|edge| format!("{}\t{}\n", edge % 7, edge % 9)).collect();
+    let graph = |cramped: Cramped| {
+        let sim = storage_of(&text);
+        let files = files_of(&sim).with_cramped(cramped);
+        job::build(&files, &options(2, 200 * MIB), Path::new(GRAPH), &Silent).unwrap();
+        ["arcs", "names", "graph.json"].map(|name| sim.get(Path::new(GRAPH).join(name)).unwrap())
+    };
+    assert!(graph(Cramped { sort_records: 40_000, ..Cramped::NOT }) == graph(Cramped::NOT));
 }
 
 /// Settings that no disk asks for.

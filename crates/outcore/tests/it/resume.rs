@@ -91,7 +91,8 @@ fn stop_in(run: Run, sim: &Sim, options: &JobOptions, stage: Stage) -> String {
 
 /// On disks where every sweep is saved, and all levels lie.
 fn saving(sim: &Sim) -> Files {
-    let cramped = Cramped { sweep_save: Duration::ZERO, level_arcs: 0, ..Cramped::NOT };
+    let cramped =
+        Cramped { sweep_save: Duration::ZERO, level_arcs: 0, sums_bytes: 0, ..Cramped::NOT };
     files_of(sim).with_cramped(cramped)
 }
 

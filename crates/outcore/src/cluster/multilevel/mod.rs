@@ -502,6 +502,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// community, and every one a group.
     fn set_aside(&self, level: &Level<'_, '_>, sums: O) -> Result<Aside<O>> {
         let room = level.memory.saturating_sub(level.needed + level.source.kept_bytes());
+        let room = room.min(self.job.graph.files().cramped().sums_bytes);
         if O::COMMUNITY_BYTES * sums.label_bound() as u64 <= room {
             return Ok(Aside::InMemory(sums));
         }

@@ -182,7 +182,7 @@ impl Scan {
             }
             if let Some(prefix) = self.read(body_at + offset, length.min(8) as usize)?.first_chunk()
             {
-                // What no packing can come to is a lie, which is told where it is read.
+                // A length that no compression reaches is wrong, and refused when the message is read.
                 let most = length.saturating_mul(PACKED_MOST).saturating_add(PACKED_MOST);
                 sum = sum.saturating_add(unpacked_bytes(*prefix, length).min(most));
             }

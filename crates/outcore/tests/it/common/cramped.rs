@@ -88,6 +88,7 @@ const CRAMPED: Cramped = Cramped {
     kept_bytes: 3000,
     label_bytes: 0,
     level_arcs: 100,
+    sums_bytes: 0,
     sweep_save: Duration::ZERO,
     ..Cramped::NOT
 };
