@@ -175,6 +175,16 @@ impl Table {
         Self { slots, homes, used: 0 }
     }
 
+    /// Whether so many homes are too few for so many names.
+    #[inline]
+    fn is_full(homes: usize, names: usize) -> bool {
+        names * LOAD_MAX.1 > homes * LOAD_MAX.0
+    }
+
+    fn next_homes(homes: usize) -> usize {
+        (homes + homes / 8).max(HOMES_MIN)
+    }
+
     #[inline]
     fn home(&self, place: u64) -> usize {
         ((u128::from(place) * self.homes as u128) >> 64) as usize
@@ -190,7 +200,7 @@ impl Table {
 
     /// The index of `wanted`, which becomes `wanted`'s own if it is not there yet.
     fn find_or_insert(&mut self, wanted: Slot, place: u64, hasher: &Hasher) -> u32 {
-        if (self.used + 1) * LOAD_MAX.1 > self.homes * LOAD_MAX.0 {
+        if Self::is_full(self.homes, self.used + 1) {
             self.grow(hasher);
         }
         loop {
@@ -234,7 +244,7 @@ impl Table {
     fn grow(&mut self, hasher: &Hasher) {
         loop {
             let old_len = self.slots.len();
-            self.homes = (self.homes + self.homes / 8).max(HOMES_MIN);
+            self.homes = Self::next_homes(self.homes);
             let len = self.homes + OVERFLOW;
             self.slots.reserve_exact(len - old_len);
             self.slots.resize(len, EMPTY);
@@ -373,19 +383,45 @@ impl NodeIndex {
         indexes: &mut Vec<Vec<u32>>,
         each_new: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
+        self.resolve_within(chunks, indexes, u64::MAX, each_new).map(drop)
+    }
+
+    /// As [`resolve`](Self::resolve) if the tables then take at most `room_bytes`. Otherwise returns what they
+    /// may take, and numbers no name.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve).
+    pub fn resolve_within(
+        &mut self,
+        chunks: &[ParsedChunk],
+        indexes: &mut Vec<Vec<u32>>,
+        room_bytes: u64,
+        each_new: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Option<u64>> {
         indexes.resize_with(chunks.len().max(indexes.len()), Vec::new);
-        let misses = self.look_up_all(chunks, indexes);
+        let misses = match self.look_up_all(chunks, indexes, room_bytes) {
+            Ok(misses) => misses,
+            Err(bytes) => return Ok(Some(bytes)),
+        };
         if misses.iter().all(Vec::is_empty) {
-            return Ok(());
+            return Ok(None);
         }
         self.insert(&misses)?;
         self.number(chunks, each_new)?;
         self.fill_in(&misses, indexes);
-        Ok(())
+        Ok(None)
     }
 
-    /// Step 1: what is known already. Names that are not dense numbers change the kind of table.
-    fn look_up_all(&mut self, chunks: &[ParsedChunk], out: &mut [Vec<u32>]) -> Vec<Vec<Miss>> {
+    /// Step 1: what is known already; or the bytes that the tables may take with the rest, if that is more than
+    /// `room_bytes`. Names that are not dense numbers change the kind of table.
+    fn look_up_all(
+        &mut self,
+        chunks: &[ParsedChunk],
+        out: &mut [Vec<u32>],
+        room_bytes: u64,
+    ) -> std::result::Result<Vec<Vec<Miss>>, u64> {
+        let count = |misses: &[Vec<Miss>]| misses.iter().map(Vec::len).sum::<usize>();
+        let within = |bytes: u64| if bytes > room_bytes { Err(bytes) } else { Ok(()) };
         if self.hasher.numbers {
             let all = chunks.par_iter().zip(out.par_iter_mut());
             let looked_up: Option<Vec<_>> =
@@ -393,16 +429,46 @@ impl NodeIndex {
             if let Some(looked_up) = looked_up {
                 let largest = looked_up.iter().map(|(_, largest)| *largest).max().unwrap_or(0);
                 let misses: Vec<_> = looked_up.into_iter().map(|(misses, _)| misses).collect();
-                let new: usize = misses.iter().map(Vec::len).sum();
-                let most = (self.node_count + new as u64).saturating_mul(SPARSE);
+                let most = (self.node_count + count(&misses) as u64).saturating_mul(SPARSE);
                 if largest < most.max(NUMBERS_MIN) {
-                    return misses;
+                    within(self.bytes_up_to(largest))?;
+                    return Ok(misses);
                 }
             }
+            // Both tables are there for a while.
+            within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
             self.hash_numbers();
         }
         let all = chunks.par_iter().zip(out.par_iter_mut());
-        all.map(|(chunk, out)| self.look_up(&chunk.names, out)).collect()
+        let misses: Vec<_> = all.map(|(chunk, out)| self.look_up(&chunk.names, out)).collect();
+        within(self.bytes_with(count(&misses)))?;
+        Ok(misses)
+    }
+
+    /// Returns what the places of numbers up to `largest` take.
+    fn bytes_up_to(&self, largest: u64) -> u64 {
+        let shards = self.shards.len() as u64;
+        let bytes = self.shards.iter().map(|shard| {
+            let (len, wanted) = (shard.numbers.len() as u64, largest / shards + 1);
+            let grown = if wanted > len { wanted.max(len + len / 8) } else { len };
+            grown * size_of::<u32>() as u64
+        });
+        bytes.sum()
+    }
+
+    /// Returns the most that the hashed tables take with `new` names more: they are spread at random, here with
+    /// six deviations.
+    fn bytes_with(&self, new: usize) -> u64 {
+        let mean = new as f64 / self.shards.len() as f64;
+        let new = (mean + 6.0 * mean.sqrt()).ceil() as usize;
+        let slots = self.shards.iter().map(|shard| {
+            let Table { mut homes, used, .. } = shard.table;
+            while Table::is_full(homes, used + new) {
+                homes = Table::next_homes(homes);
+            }
+            homes + OVERFLOW
+        });
+        slots.map(|slots| (slots * size_of::<Slot>()) as u64).sum()
     }
 
     /// Moves all numbers to fingerprints.
@@ -663,6 +729,29 @@ pub(super) mod tests {
             threads in 1usize..6,
         ) {
             check(&names, chunk_len, batch_len, threads);
+        }
+
+        #[test]
+        fn tables_stay_in_their_room_or_say_what_they_would_take(
+            names in prop::collection::vec(name(), 1..600),
+            batch_len in 1usize..100,
+            rooms in prop::collection::vec(0u64..400_000, 1..20),
+            threads in 1usize..4,
+        ) {
+            let mut index = NodeIndex::new(threads, 1 << 20);
+            let (mut indexes, mut rooms) = (Vec::new(), rooms.into_iter().cycle());
+            for batch in names.chunks(batch_len) {
+                let (chunk, count) = (chunk(batch), index.node_count());
+                let room = rooms.next().unwrap().max(index.memory_bytes());
+                let needed = index.resolve_within(&[chunk], &mut indexes, room, |_| Ok(()));
+                match needed.unwrap() {
+                    None => prop_assert!(index.memory_bytes() <= room),
+                    Some(bytes) => {
+                        prop_assert!(bytes > room && index.node_count() == count);
+                        index.resolve(&[self::chunk(batch)], &mut indexes, |_| Ok(())).unwrap();
+                    }
+                }
+            }
         }
 
         #[test]

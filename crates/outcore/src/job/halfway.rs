@@ -21,7 +21,7 @@ use crate::graph::NamesWriter;
 use crate::ids::{NodeIndex, SpillSoFar};
 use crate::input::{EdgeReader, Fingerprint, InputSoFar, NameRef, ParsedChunk};
 use crate::io::{Files, SCRATCH_HINT, Sealed};
-use crate::plan::{CHUNK_BYTES, Limits};
+use crate::plan::{CHUNK_BYTES, Limits, SORT_BYTES_MIN};
 use crate::progress::{Event, tell};
 use crate::sort::{Record, Sorter, check_kept};
 use crate::units::format_bytes;
@@ -148,7 +148,8 @@ impl ReadSoFar {
     ) -> Result<NamesWriter> {
         let done = self.input.done_bytes;
         let tick = || tell(job.observer, Event::Advance { done });
-        let mut again = Again::new(index, job.limits.threads, &tick);
+        let room = job.limits.read_bytes().saturating_sub(SORT_BYTES_MIN).max(self.index_bytes);
+        let mut again = Again::new(index, (job.limits.threads, room), &tick);
         let names = NamesWriter::reopen(job.files, graph, self.names, |name| again.push(name))?;
         again.finish(self.node_count, &NamesWriter::kept_path(job.files, graph))?;
         Ok(names)
@@ -200,15 +201,21 @@ struct Again<'a> {
     /// The one that is being filled.
     at: usize,
     indexes: Vec<Vec<u32>>,
+    /// What the index may take.
+    room: u64,
     tick: &'a dyn Fn() -> Result<()>,
 }
 
 impl<'a> Again<'a> {
     /// For an empty index; `tick` is called now and then.
-    fn new(index: &'a mut NodeIndex, threads: usize, tick: &'a dyn Fn() -> Result<()>) -> Self {
+    fn new(
+        index: &'a mut NodeIndex,
+        (threads, room): (usize, u64),
+        tick: &'a dyn Fn() -> Result<()>,
+    ) -> Self {
         let mut chunks = Vec::new();
         chunks.resize_with(threads.max(1), ParsedChunk::default);
-        Self { index, chunks, at: 0, indexes: Vec::new(), tick }
+        Self { index, chunks, at: 0, indexes: Vec::new(), room, tick }
     }
 
     /// Numbers the next name.
@@ -224,7 +231,12 @@ impl<'a> Again<'a> {
     }
 
     fn number(&mut self) -> Result<()> {
-        self.index.resolve(&self.chunks, &mut self.indexes, |_| Ok(()))?;
+        let (chunks, indexes) = (&self.chunks, &mut self.indexes);
+        if self.index.resolve_within(chunks, indexes, self.room, |_| Ok(()))?.is_some() {
+            let message = "too little memory for the names that were read";
+            return Err(Error::new(ErrorKind::MemoryTooSmall, message)
+                .hint("use more `--memory`, or `--restart`"));
+        }
         for chunk in &mut self.chunks {
             chunk.text.clear();
             chunk.names.clear();

@@ -157,13 +157,9 @@ where
     let mut batch = Batch::default();
     while reading.reader.next_batch(&mut batch)? {
         let (edges, listed) = batch.edges_and_nodes();
-        reading.take_edges(edges)?;
-        reading.take_nodes(listed)?;
+        reading.take_edges(job, edges)?;
+        reading.take_nodes(job, listed)?;
         tell(job.observer, Event::Advance { done: reading.reader.done_bytes() })?;
-        if reading.names_have_no_room() {
-            tell(job.observer, Event::Detail { text: "names go to disk: memory is full of them" })?;
-            reading.spill(job)?;
-        }
         reading.keep(job)?;
     }
     reading.number_spilled(job)?;
@@ -330,17 +326,46 @@ where
     }
 
     /// Numbers the names of edges, and hands their arcs to the sort; or sets them aside.
-    fn take_edges(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
+    fn take_edges(&mut self, job: &Job<'_>, chunks: &[ParsedChunk]) -> Result<()> {
+        self.number(job, chunks)?;
         match &mut self.names_of {
-            NamesOf::Index(index) => {
-                index.resolve(chunks, &mut self.indexes, |name| self.names.push(name))?;
-                self.node_count = index.node_count();
-            }
             NamesOf::Disk(spill) => return spill.take_edges(chunks),
+            NamesOf::Index(index) => self.node_count = index.node_count(),
             NamesOf::Done => unreachable!("the input has not been read to its end"),
         }
         self.make_room()?;
         self.take_numbered(chunks)
+    }
+
+    /// Numbers names in the index. Where it has no room to grow, takes memory from the sort; or, if that has
+    /// none to give, lets names go to disk from here on.
+    fn number(&mut self, job: &Job<'_>, chunks: &[ParsedChunk]) -> Result<()> {
+        loop {
+            let room = self.index_room();
+            let NamesOf::Index(index) = &mut self.names_of else { return Ok(()) };
+            let needed = match index.node_count() < self.cramped.names {
+                true => index.resolve_within(chunks, &mut self.indexes, room, |name| {
+                    self.names.push(name)
+                })?,
+                false => Some(u64::MAX),
+            };
+            let Some(needed) = needed else { return Ok(()) };
+            let (limits, others) = (self.options.limits, self.held_beside_index());
+            let sort_bytes = |index: u64| limits.sort_bytes(others.saturating_add(index));
+            // Room for the next step as well, so that this happens rarely.
+            let next = sort_bytes(needed.saturating_add(needed / 8)).or_else(|| sort_bytes(needed));
+            match next {
+                Some(bytes) if bytes < self.sort_bytes => {
+                    self.sort_bytes = bytes;
+                    self.sorter.set_budget(bytes)?;
+                }
+                _ => {
+                    let text = "names go to disk: memory is full of them";
+                    tell(job.observer, Event::Detail { text })?;
+                    self.spill(job)?;
+                }
+            }
+        }
     }
 
     /// Takes edges whose names have their indexes.
@@ -353,13 +378,13 @@ where
     }
 
     /// Numbers the names of the node list.
-    fn take_nodes(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
+    fn take_nodes(&mut self, job: &Job<'_>, chunks: &[ParsedChunk]) -> Result<()> {
         if chunks.is_empty() {
             return Ok(());
         }
+        self.number(job, chunks)?;
         match &mut self.names_of {
             NamesOf::Index(index) => {
-                index.resolve(chunks, &mut self.indexes, |name| self.names.push(name))?;
                 self.listed_only += index.node_count() - self.node_count;
                 self.node_count = index.node_count();
             }
@@ -369,23 +394,29 @@ where
         self.make_room()
     }
 
-    /// Whether even the least sort has no room beside the index.
-    fn names_have_no_room(&self) -> bool {
-        let NamesOf::Index(index) = &self.names_of else { return false };
-        let held = self.held_bytes() + index.memory_bytes() / 8;
-        let is_full = index.node_count() >= self.cramped.names;
-        is_full || self.options.limits.sort_bytes(held).is_none()
+    /// Returns the memory that the index may take.
+    fn index_room(&self) -> u64 {
+        let held = self.held_beside_index() + self.sort_bytes;
+        self.options.limits.read_bytes().saturating_sub(held)
     }
 
-    /// What index, decompression and scores hold.
+    /// Returns what index, decompression and scores hold.
     fn held_bytes(&self) -> u64 {
-        let names = match &self.names_of {
-            NamesOf::Index(index) => index.memory_bytes() + self.reader.window_bytes(),
-            NamesOf::Disk(_) => self.reader.window_bytes(),
+        let index = match &self.names_of {
+            NamesOf::Index(index) => index.memory_bytes(),
+            NamesOf::Disk(_) | NamesOf::Done => 0,
+        };
+        index + self.held_beside_index()
+    }
+
+    /// Returns what decompression and scores hold.
+    fn held_beside_index(&self) -> u64 {
+        let window = match &self.names_of {
+            NamesOf::Index(_) | NamesOf::Disk(_) => self.reader.window_bytes(),
             // The input has been read to its end, and nothing is left to decompress.
             NamesOf::Done => 0,
         };
-        names + self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
+        window + self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
     }
 
     /// Lets names go to disk from here on. The sort gives up its memory to their buffers.
@@ -471,7 +502,7 @@ where
         }
         let held_bytes = self.held_bytes();
         if held_bytes + self.sort_bytes > limits.read_bytes() {
-            // Room for the next step of the index as well, so that this happens rarely.
+            // Scores have grown: room for their next step as well, so that this happens rarely.
             let room = limits.sort_bytes(held_bytes + held_bytes / 8);
             self.sort_bytes = room.unwrap_or(SORT_BYTES_MIN);
             self.sorter.set_budget(self.sort_bytes)?;
