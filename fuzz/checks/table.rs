@@ -15,9 +15,9 @@ use std::sync::Arc;
 type Outcome = Result<(Vec<(Vec<u8>, u32)>, String), outcore::Error>;
 
 /// Memory for decoding.
-const MOST_BYTES: u64 = 256 << 20;
+const MOST_BYTES: u64 = 24 << 20;
 /// More than is looked at.
-const MOST_NAMES: usize = 1 << 20;
+const MOST_NAMES: usize = 1 << 17;
 
 fn read(bytes: &[u8], options: &InputOptions, chunk_bytes: usize) -> Outcome {
     let sim = Sim::new();

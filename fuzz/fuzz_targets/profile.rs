@@ -3,5 +3,10 @@
 
 #[path = "../checks/profile.rs"]
 mod check;
+#[path = "../checks/bounded.rs"]
+mod bounded;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| check::check(bytes));
+#[global_allocator]
+static METER: outcore::io::Meter = outcore::io::Meter;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bounded::run(check::check, bytes));

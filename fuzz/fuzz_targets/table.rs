@@ -5,8 +5,13 @@
 
 #[path = "../checks/table.rs"]
 mod check;
+#[path = "../checks/bounded.rs"]
+mod bounded;
+
+#[global_allocator]
+static METER: outcore::io::Meter = outcore::io::Meter;
 
 libfuzzer_sys::fuzz_target!(
     init: outcore::input::hush_decoders(),
-    |bytes: &[u8]| check::check(bytes)
+    |bytes: &[u8]| bounded::run(check::check, bytes)
 );

@@ -130,6 +130,13 @@ pub(crate) struct Build {
     mut_arg("nodes", |arg| arg.value_name("FILE|N").help(
         "Also the nodes of this file, as for `cluster`; with `--edges`, how many nodes there are"
     )),
+    mut_arg("min_size", |arg| arg.conflicts_with("build")),
+    mut_arg("small", |arg| arg.conflicts_with("build")),
+    mut_arg("earlier", |arg| arg.conflicts_with("build")),
+    mut_arg("representatives", |arg| arg.conflicts_with("build")),
+    mut_arg("levels", |arg| arg.conflicts_with("build")),
+    mut_arg("rows", |arg| arg.conflicts_with("build")),
+    mut_arg("member_weights", |arg| arg.conflicts_with("build")),
     after_help = "\
 Examples:
   outcore plan edges.tsv --memory 4GiB
@@ -153,9 +160,6 @@ pub(crate) struct Plan {
     /// Plan `outcore build`, without a clustering
     #[arg(long, conflicts_with = "method")]
     pub(crate) build: bool,
-    /// Plan `outcore cluster --levels` as well
-    #[arg(long, value_enum, value_name = "FORM", conflicts_with = "build")]
-    pub(crate) levels: Option<LevelForm>,
     /// Compare with a Spark cluster of so many workers, with so many cores and so much memory each, such as
     /// 8,4,32GiB
     #[arg(long, value_name = "WORKERS,CORES,MEMORY", value_parser = cluster, conflicts_with = "build")]
@@ -169,6 +173,8 @@ pub(crate) struct Plan {
     pub(crate) method: Method,
     #[command(flatten)]
     pub(crate) labels: Labels,
+    #[command(flatten)]
+    pub(crate) present: Present,
     #[command(flatten)]
     pub(crate) resources: Resources,
 }

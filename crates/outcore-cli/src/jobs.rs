@@ -9,7 +9,7 @@ use outcore::cluster::{ClusterOptions, Method, Seeding};
 use outcore::graph::Duplicates;
 use outcore::input::TableStream;
 use outcore::io::Files;
-use outcore::job::{self, GivenSize, JobOptions, Normalize, Report, Source};
+use outcore::job::{self, Clustering, GivenSize, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Here, Limits, Plan, SparkPlan};
 use outcore::present::{LevelForm, PresentOptions, RowForm, Small};
 use outcore::progress::Observer;
@@ -59,7 +59,8 @@ pub(crate) fn cluster(
     };
     let profile = arguments.resources.profile.as_deref();
     let files = &profile::tuned(files, profile, work_dir, observer)?;
-    let (present, output) = (present_options(arguments), &arguments.output);
+    let present = present_options(&arguments.present, input);
+    let output = &arguments.output;
     let report = job::cluster_and_present(files, &source, &options, &present, output, observer)
         .map_err(|error| kept(error, output))?;
     write_report(files, &report, arguments.report.as_deref())?;
@@ -91,20 +92,22 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
         true => None,
         false => {
             let options = cluster_options(method, labels, input, false)?;
-            Some(ClusterOptions { levels: arguments.levels.is_some(), ..options })
+            Some(ClusterOptions { levels: arguments.present.levels.is_some(), ..options })
         }
     };
+    let present = &present_options(&arguments.present, input);
+    let clustering = clustering.as_ref().map(|options| Clustering { options, present });
     let work_dir = work_dir(files, resources, Path::new("-"));
     let files = &profile::tuned(files, resources.profile.as_deref(), &work_dir, observer)?;
     match arguments.edge_count {
         Some(edge_count) => {
             let size = given_size(arguments, edge_count)?;
-            job::plan_given(&size, limits(resources), clustering.as_ref(), files.tuning())
+            job::plan_given(&size, limits(resources), clustering, files.tuning())
         }
         None => {
             let inputs = input::expand(files, &arguments.inputs)?;
             let options = job_options(files, inputs, input, resources, Path::new("-"), false)?;
-            job::plan(files, &options, clustering.as_ref())
+            job::plan(files, &options, clustering)
         }
     }
 }
@@ -330,8 +333,7 @@ fn refuse_method_options(method: &args::Method) -> Result<()> {
     }
 }
 
-fn present_options(arguments: &args::Cluster) -> PresentOptions {
-    let present = &arguments.present;
+fn present_options(present: &args::Present, input: &args::Input) -> PresentOptions {
     PresentOptions {
         min_size: present.min_size,
         small: match present.small {
@@ -339,7 +341,7 @@ fn present_options(arguments: &args::Cluster) -> PresentOptions {
             args::Small::Singletons => Small::Singletons,
         },
         earlier: present.earlier.clone(),
-        comment: arguments.input.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
+        comment: input.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
         representatives: present.representatives.clone(),
         levels: match present.levels {
             Some(args::LevelForm::Tree) => LevelForm::Tree,

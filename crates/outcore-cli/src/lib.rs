@@ -79,6 +79,12 @@ pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
+/// Ends the process with this error, as where a job cannot be asked to end in time.
+pub fn end(error: &Error) {
+    progress::say_apart(&render::error(error));
+    std::process::exit(exit_status(error.kind()).into());
+}
+
 /// Runs the command here, or hands it over to Spark; gives the exit status.
 fn execute(
     cli: &mut Cli,

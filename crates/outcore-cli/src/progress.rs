@@ -205,3 +205,9 @@ fn doing(stage: Stage) -> &'static str {
 fn say(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
+
+/// Says it below a bar that may stand there.
+pub(crate) fn say_apart(text: &str) {
+    let below = if std::io::stderr().is_terminal() { "\n" } else { "" };
+    say(&format!("{below}{text}"));
+}

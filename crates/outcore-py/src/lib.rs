@@ -18,6 +18,10 @@ use relay::Relay;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+/// What jobs allocate counts against their limits; what the interpreter and its other threads allocate does not.
+#[global_allocator]
+static METER: outcore::io::Meter = outcore::io::Meter;
+
 /// Runs the command in this process, with its output to the terminal; gives its exit status.
 #[pyfunction]
 fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {

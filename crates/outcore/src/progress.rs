@@ -1,6 +1,7 @@
 //! Progress and cancellation: the engine tells an [`Observer`] what it does and asks whether to go on.
 
 use crate::error::{Error, Result};
+use crate::io::check_memory;
 use std::ops::ControlFlow;
 
 /// A step of a job.
@@ -113,8 +114,9 @@ impl Observer for Silent {
 /// Passes `event` on and turns a stop into an error.
 ///
 /// # Errors
-/// `Interrupted` if the observer asks to stop.
+/// `Interrupted` if the observer asks to stop; `MemoryTooSmall` if the job holds more than its limit.
 pub fn tell(observer: &dyn Observer, event: Event<'_>) -> Result<()> {
+    check_memory()?;
     match observer.event(event) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(Error::interrupted()),

@@ -6,7 +6,7 @@
 
 use super::cache::BlockSource;
 use super::connect::{Closing, Pieces};
-use super::memory::ClusterMemory;
+use super::memory::{ClusterMemory, Fit};
 use super::number::{SizeCount, number_in_place};
 use super::parallel::{PerThread, for_chunks, for_ranges, piece_nodes};
 use super::table::Sum;
@@ -19,11 +19,11 @@ use crate::progress::{Event, tell};
 const WINDOW_BYTES: u64 = 1 << 20;
 
 /// What finding the components of a graph needs.
-pub(super) fn memory(graph: &Graph, threads: usize) -> ClusterMemory {
+pub(super) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
     let nodes = graph.node_count();
     ClusterMemory {
         node_bytes: 4 * nodes + nodes.div_ceil(8) + WINDOW_BYTES,
-        ..ClusterMemory::of(graph, Method::Components, threads)
+        ..ClusterMemory::fitted(graph, Method::Components, threads, fit)
     }
 }
 

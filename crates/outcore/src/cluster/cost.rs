@@ -6,7 +6,7 @@
 //! is than the one below is a property of the graph that no sample tells: the shares here are those of
 //! planted communities with a fifth of the edges between them.
 
-use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory};
+use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
 use super::pace::sweeps_left;
 use super::{ClusterOptions, Method};
 use crate::io::Tuning;
@@ -105,24 +105,19 @@ impl ClusterOptions {
     pub fn plan(&self, input: &InputSize, limits: &Limits, tuning: &Tuning) -> ClusterPlan {
         let graph = input.graph();
         let least = |nodes, hub| self.least_node_bytes(nodes, hub, graph.is_directed);
-        // Half of the arcs are there in any case; a tenth more nodes than foretold may be.
-        let (likely, certain) = (graph.node_count, input.node_count_at_least);
-        let most = if certain < likely { likely + likely / 10 } else { likely };
-        let smallest = GraphSize {
-            node_count: certain,
-            arc_count: graph.arc_count / 2,
-            hub_arcs: graph.hub_arcs / 5 * 4,
-            ..graph
-        };
+        let (smallest, largest) = (input.graph_at_least(), input.graph_at_most());
         let expected = ClusterMemory::expected(&graph, self.method, limits.threads);
-        let fixed = if self.method.is_multilevel() { expected.fixed_bytes() } else { 0 };
+        let tight = ClusterMemory::expected_in(&largest, self.method, limits.threads, Fit::LEAST);
+        let fixed = if self.method.is_multilevel() { tight.fixed_bytes() } else { 0 };
         let nodes = NodeMemory {
-            bytes: least(most, graph.hub_arcs),
-            bytes_at_least: least(certain, smallest.hub_arcs),
+            bytes: least(largest.node_count, graph.hub_arcs),
+            bytes_at_least: least(smallest.node_count, smallest.hub_arcs),
             bytes_in_memory: self.node_bytes(graph.node_count, graph.is_directed),
             fixed_bytes: fixed.max(limits.clustering_bytes()),
             fixed_bytes_at_least: ClusterMemory::at_least(&smallest, self.method, limits.threads)
                 .fixed_bytes(),
+            presenting_bytes: 0,
+            presenting_bytes_at_least: 0,
         };
         let needed = ClusterMemory { node_bytes: nodes.bytes_in_memory, ..expected }.total_bytes();
         let merged = input.merge_memory_bytes(limits, tuning) as f64;
@@ -337,7 +332,7 @@ impl ClusterOptions {
         usual.min(self.cycles.into())
     }
 
-    fn result_count(&self) -> u64 {
+    pub(crate) fn result_count(&self) -> u64 {
         match self.method {
             Method::LabelPropagation if self.propagation.consensus.is_none() => {
                 self.propagation.attenuation.len() as u64
@@ -496,10 +491,11 @@ mod tests {
             sample_bytes: 0,
             edge_count,
             distinct_edge_count: edge_count,
+            distinct_edge_count_at_least: edge_count,
             node_count,
             node_count_at_least: node_count,
             name_bytes: 8.0,
-            hub_share: 0.0,
+            hub_edge_count: 0,
             is_directed: false,
             is_weighted: false,
             weight_bits: 0.0,

@@ -41,15 +41,36 @@ pub struct ClusterMemory {
     pub block_bytes: u64,
 }
 
-/// How a level above the input is worked on in the memory that is left for it.
+/// How a graph is worked on in the memory that there is; it changes speed, never a result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fit {
     /// Most labels of a table for large degrees.
     pub(super) most_labels: u64,
     /// Blocks read ahead.
     pub(super) ahead: usize,
-    /// All that is needed then.
-    pub(super) needed: u64,
+}
+
+impl Fit {
+    /// Where there is memory enough.
+    pub(super) const ROOMY: Self = Self { most_labels: MOST_LABELS, ahead: READ_AHEAD };
+    /// The least memory.
+    pub(super) const LEAST: Self = Self { most_labels: LARGE_DEGREE, ahead: 1 };
+
+    /// Returns the roomiest way that needs at most `memory`, or else the least one, and what it needs.
+    pub(super) fn within(memory: u64, needed: impl Fn(Self) -> u64) -> (Self, u64) {
+        let mut fit = Self::ROOMY;
+        loop {
+            let bytes = needed(fit);
+            let is_least = fit.ahead == 1 && fit.most_labels <= LARGE_DEGREE;
+            if bytes <= memory || is_least {
+                return (fit, bytes);
+            }
+            fit = match fit.ahead {
+                1 => Self { most_labels: fit.most_labels / 2, ..fit },
+                _ => Self { ahead: 1, ..fit },
+            };
+        }
+    }
 }
 
 /// A graph's size, as far as memory depends on it.
@@ -69,37 +90,11 @@ struct Size {
 impl ClusterMemory {
     /// For a graph and a number of threads; with several levels, also for any level above it.
     pub fn of(graph: &Graph, method: Method, threads: usize) -> Self {
-        Self::fitted(graph, method, threads, MOST_LABELS, READ_AHEAD)
+        Self::fitted(graph, method, threads, Fit::ROOMY)
     }
 
-    /// For a graph of which no more is read ahead than has to be.
-    pub(super) fn least(graph: &Graph, method: Method, threads: usize) -> Self {
-        Self::fitted(graph, method, threads, MOST_LABELS, 1)
-    }
-
-    /// For a level above the input, as `memory` allows.
-    pub(super) fn within(memory: u64, graph: &Graph, method: Method, threads: usize) -> Fit {
-        let fit = |most_labels, ahead| {
-            let memory = Self::fitted(graph, method, threads, most_labels, ahead);
-            Fit { most_labels, ahead, needed: memory.total_bytes() }
-        };
-        let mut found = fit(MOST_LABELS, READ_AHEAD);
-        while found.needed > memory && (found.ahead > 1 || found.most_labels > LARGE_DEGREE) {
-            found = match found.ahead {
-                1 => fit(found.most_labels / 2, 1),
-                _ => fit(found.most_labels, 1),
-            };
-        }
-        found
-    }
-
-    fn fitted(
-        graph: &Graph,
-        method: Method,
-        threads: usize,
-        most_labels: u64,
-        ahead: usize,
-    ) -> Self {
+    /// The same for a graph that is worked on in this way.
+    pub(super) fn fitted(graph: &Graph, method: Method, threads: usize, fit: Fit) -> Self {
         let nodes = graph.node_count();
         let block = graph.blocks().iter().map(|entry| entry.bytes.min(BLOCK_ARCS * 16)).max();
         let size = Size {
@@ -109,13 +104,13 @@ impl ClusterMemory {
             block_bytes: block.unwrap_or(0) + 8 * BLOCK_NODES.min(nodes),
             weighted: graph.is_weighted(),
             directed: graph.is_directed(),
-            most_labels,
+            most_labels: fit.most_labels,
         };
-        Self::of_size(size, method, threads, ahead)
+        Self::of_size(size, method, threads, fit.ahead)
     }
 
     /// The same for a graph that is not there yet.
-    pub(super) fn expected(graph: &GraphSize, method: Method, threads: usize) -> Self {
+    pub(super) fn expected_in(graph: &GraphSize, method: Method, threads: usize, fit: Fit) -> Self {
         let (nodes, arcs) = (graph.node_count.max(1), graph.arc_count);
         // As `graph` cuts blocks; most graphs have nodes of many times the mean degree.
         let of_block = nodes.div_ceil(64).clamp(256, BLOCK_NODES).min(nodes);
@@ -130,13 +125,18 @@ impl ClusterMemory {
             block_bytes: block.min(BLOCK_ARCS * 5).max(hub_bytes) + 8 * of_block,
             weighted: graph.is_weighted,
             directed: graph.is_directed,
-            most_labels: MOST_LABELS,
+            most_labels: fit.most_labels,
         };
-        Self::of_size(size, method, threads, READ_AHEAD)
+        Self::of_size(size, method, threads, fit.ahead)
+    }
+
+    /// The same where there is memory enough.
+    pub(crate) fn expected(graph: &GraphSize, method: Method, threads: usize) -> Self {
+        Self::expected_in(graph, method, threads, Fit::ROOMY)
     }
 
     /// What a method takes of a graph of at least this size, whatever else is in it.
-    pub(super) fn at_least(graph: &GraphSize, method: Method, threads: usize) -> Self {
+    pub(crate) fn at_least(graph: &GraphSize, method: Method, threads: usize) -> Self {
         let size = Size {
             nodes: graph.node_count.max(1),
             arcs: graph.arc_count,

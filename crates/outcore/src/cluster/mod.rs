@@ -65,6 +65,7 @@ pub use hierarchy::Grouping;
 pub use history::{SWEEPS_TOLD, Sweep};
 pub use labels::{LabelScan, Labels};
 pub use memory::ClusterMemory;
+use memory::Fit;
 pub use number::SizeCount;
 pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
 pub(crate) use saves::{SAVED, STATE};
@@ -148,11 +149,22 @@ pub struct ClusterOptions {
 impl ClusterOptions {
     /// The memory that a clustering needs that is given so many arrays of labels.
     pub fn memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
+        self.memory_in(graph, given_count, threads, Fit::ROOMY)
+    }
+
+    /// The same for a graph that is worked on in this way.
+    fn memory_in(
+        &self,
+        graph: &Graph,
+        given_count: u64,
+        threads: usize,
+        fit: Fit,
+    ) -> ClusterMemory {
         match self.method {
-            Method::LabelPropagation => propagate::memory(self, graph, given_count, threads),
-            Method::Components => components::memory(graph, threads),
+            Method::LabelPropagation => propagate::memory(self, graph, given_count, threads, fit),
+            Method::Components => components::memory(graph, threads, fit),
             method => {
-                let mut memory = ClusterMemory::of(graph, method, threads);
+                let mut memory = ClusterMemory::fitted(graph, method, threads, fit);
                 if self.levels {
                     let least = Grouping::BYTES_A_NODE * graph.node_count();
                     memory.node_bytes = memory.node_bytes.max(least);
@@ -165,11 +177,11 @@ impl ClusterOptions {
 
     /// The least memory that it can do with: labels go to disk where that is possible.
     pub fn least_memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
-        let memory = self.memory(graph, given_count, threads);
+        let memory = self.memory_in(graph, given_count, threads, Fit::LEAST);
         if !intervals::serves(self, graph, given_count) {
             return memory;
         }
-        let on_disk = intervals::memory(graph, threads);
+        let on_disk = intervals::memory(graph, threads, Fit::LEAST);
         let most = on_disk.total_bytes().min(graph.files().cramped().label_bytes);
         if most < memory.total_bytes() { on_disk } else { memory }
     }
@@ -369,14 +381,18 @@ fn cluster_within(
     let scratch = &scratch.join(SAVED);
     let total = options.expected_arcs(graph.arc_count());
     let pace = &Pace::new(observer, total);
-    let mut job = Job { graph, options, limits, memory, needed: 0, scratch, observer: pace };
     let threads = rayon::current_num_threads();
-    job.needed = options.memory(graph, given.count(), threads).total_bytes();
     let in_memory = memory.min(graph.files().cramped().label_bytes);
-    let is_on_disk = in_memory < job.needed && intervals::serves(options, graph, given.count());
+    let (mut fit, mut needed) = Fit::within(in_memory, |fit| {
+        options.memory_in(graph, given.count(), threads, fit).total_bytes()
+    });
+    let is_on_disk = in_memory < needed && intervals::serves(options, graph, given.count());
     if is_on_disk {
-        job.needed = intervals::memory(graph, threads).total_bytes();
+        (fit, needed) =
+            Fit::within(memory, |fit| intervals::memory(graph, threads, fit).total_bytes());
     }
+    let limits = Limits { most_labels: limits.most_labels.min(fit.most_labels), ..limits };
+    let mut job = Job { graph, options, limits, memory, fit, needed, scratch, observer: pace };
     if memory < job.needed {
         let least = options.least_memory(graph, given.count(), threads);
         return Err(job.too_little_memory(least.total_bytes()));
@@ -405,6 +421,7 @@ struct Job<'a> {
     options: &'a ClusterOptions,
     limits: Limits,
     memory: u64,
+    fit: Fit,
     /// What is needed of it; the rest keeps blocks.
     needed: u64,
     /// A directory for temporary files.
@@ -415,7 +432,8 @@ struct Job<'a> {
 impl Job<'_> {
     /// The blocks of the graph, of which so many bytes are kept.
     fn blocks(&self, kept_bytes: u64) -> BlockSource<'_> {
-        BlockSource::new(self.graph, kept_bytes).paced(self.observer)
+        let source = BlockSource::new(self.graph, kept_bytes).reading_ahead(self.fit.ahead);
+        source.paced(self.observer)
     }
 
     /// Memory beyond what is needed.

@@ -17,7 +17,7 @@ use super::cap::Capped;
 use super::closing::Outcome;
 use super::history::History;
 use super::label_propagation::InsideWeight;
-use super::memory::ClusterMemory;
+use super::memory::{ClusterMemory, Fit};
 use super::options::{AttenuationRule, Consensus, PropagationOptions, Seeding};
 use super::saves::{Saves, StateReader, StateWriter};
 use super::start::{FirstLabels, Given, Start};
@@ -46,8 +46,9 @@ pub(super) fn memory(
     graph: &Graph,
     given_count: u64,
     threads: usize,
+    fit: Fit,
 ) -> ClusterMemory {
-    let base = ClusterMemory::of(graph, Method::LabelPropagation, threads);
+    let base = ClusterMemory::fitted(graph, Method::LabelPropagation, threads, fit);
     let limits_visits = options.most_visits(graph).is_some();
     let node_bits = node_bits(options, graph.is_directed(), limits_visits, given_count);
     let segment = graph.max_degree().min(SEGMENT_ARCS as u64);

@@ -356,6 +356,7 @@ fn a_community_in_two_pieces_becomes_two() {
         options: &options,
         limits: Limits::default(),
         memory: 0,
+        fit: Fit::ROOMY,
         needed: 0,
         scratch: scratch(),
         observer: &Pace::new(&Silent, None),
@@ -394,8 +395,7 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
 fn too_little_memory_is_refused_before_work() {
     let graph = cliques(3, 4).graph();
     let options = plain();
-    let needed =
-        ClusterMemory::of(&graph, options.method, rayon::current_num_threads()).total_bytes();
+    let needed = options.least_memory(&graph, 0, rayon::current_num_threads()).total_bytes();
     let error = cluster(&graph, &options, needed - 1, scratch(), &Silent).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
     assert!(cluster(&graph, &options, needed, scratch(), &Silent).is_ok());

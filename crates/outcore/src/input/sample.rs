@@ -114,6 +114,24 @@ impl InputSample {
         (edges - repeated.min(edges * 0.9) - loops).max(1.0).round() as u64
     }
 
+    /// Returns a number of edges of the graph that there are at least. As the edges of a pair of nodes are
+    /// more alike than their mean says, so many pairs of equal edges leave at least this many different ones
+    /// (Cauchy and Schwarz). The beginning of a file says nothing about the rest.
+    pub fn distinct_edges_at_least(&self, directed: bool) -> u64 {
+        let (either, same) = self.repeated_pairs;
+        let (sampled, pairs) =
+            (self.sampled_edges as f64, if directed { same } else { either } as f64);
+        let (edges, pairs) = if self.is_spread && !self.is_whole {
+            // Three deviations of such a count more than there were.
+            let scale = self.edges as f64 / sampled.max(1.0);
+            (self.edges as f64, (pairs + 3.0 * pairs.sqrt() + 3.0) * scale * scale)
+        } else {
+            (sampled, pairs)
+        };
+        let no_loops = 1.0 - self.loops as f64 / sampled.max(1.0);
+        (edges * edges / (edges + 2.0 * pairs).max(1.0) * no_loops) as u64
+    }
+
     /// A number of nodes that there are at least, and one that there are at most, both likely.
     pub fn nodes(&self) -> (u64, u64) {
         let (least, most) = self.nodes_of_edges();

@@ -284,6 +284,39 @@ pub(crate) fn resident_memory_bytes() -> Option<u64> {
     kib_line("/proc/self/status", "VmRSS:")
 }
 
+/// What the kernel counts as memory of this process.
+pub(super) struct MemoryPages(#[cfg(target_os = "linux")] fs::File);
+
+impl MemoryPages {
+    /// Opens the count, if the system has one.
+    #[cfg(target_os = "linux")]
+    pub(super) fn open() -> Option<Self> {
+        fs::File::open("/proc/self/statm").ok().map(Self)
+    }
+
+    /// Returns the bytes that are resident, and those among them that belong to no file.
+    #[cfg(target_os = "linux")]
+    pub(super) fn read(&self) -> Option<(u64, u64)> {
+        let mut table = [0; 128];
+        let read = std::os::unix::fs::FileExt::read_at(&self.0, &mut table, 0).ok()?;
+        let mut counts = std::str::from_utf8(table.get(..read)?).ok()?.split(' ').skip(1);
+        let mut next = || counts.next()?.parse::<u64>().ok();
+        let (resident, of_files) = (next()?, next()?);
+        let page = rustix::param::page_size() as u64;
+        Some((resident * page, resident.saturating_sub(of_files) * page))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn open() -> Option<Self> {
+        None
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn read(&self) -> Option<(u64, u64)> {
+        None
+    }
+}
+
 /// A number of KiB, as bytes, from a table of the kernel.
 fn kib_line(path: &str, label: &str) -> Option<u64> {
     let table = fs::read_to_string(path).ok()?;

@@ -1,21 +1,20 @@
 //! How memory is backed and fetched: advice to the system and to the processor. It changes speed,
 //! never a result. Beside this there is no `unsafe` code in the engine.
 
-/// Allocators keep freed memory of up to this size for themselves (glibc: 32 MiB); more they give back
-/// to the system at once.
-const ALLOCATOR_BYTES_MAX: usize = 64 << 20;
+use super::meter::{Meter, RESERVED_BYTES_MIN};
 
 /// Memory for `capacity` values in large pages, where the system has them: a first touch then costs
 /// a tenth, and random accesses miss the translation cache rarely. It is only an address range until
 /// it is used, so the capacity may be generous; but memory that is moved to grow loses its large
-/// pages, so it should not be too small. It is never so small that the allocator would keep it: buffers
+/// pages, so it should not be too small. It is never so small that the allocator would keep it (glibc: 32 MiB): buffers
 /// that come and go would pile up beyond the limit. Where so much cannot be had, the vector starts
 /// empty.
 pub(crate) fn reserve_large_pages<T>(capacity: usize) -> Vec<T> {
     let mut memory = Vec::new();
-    let capacity = capacity.max(ALLOCATOR_BYTES_MAX / size_of::<T>());
+    let capacity = capacity.max(RESERVED_BYTES_MIN.div_ceil(size_of::<T>()));
     if memory.try_reserve_exact(capacity).is_ok() {
         prefer_large_pages(&mut memory);
+        Meter::exempt(&memory);
     }
     memory
 }

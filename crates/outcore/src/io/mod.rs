@@ -11,6 +11,7 @@ mod cramped;
 mod disk;
 mod files;
 mod memory;
+mod meter;
 mod pace;
 mod profile;
 mod ram;
@@ -28,6 +29,8 @@ pub(crate) use disk::{address_limit, peak_memory_bytes, resident_memory_bytes};
 pub use files::{Counters, Files, StoredFile};
 pub use memory::share_freed_memory;
 pub(crate) use memory::{give_back_freed, prefetch, reserve_large_pages};
+pub use meter::{Meter, SLACK_BYTES, own_process};
+pub(crate) use meter::{Watch, begin_stage, check as check_memory, stage_peak_bytes};
 pub(crate) use pace::Pace;
 pub use profile::{
     Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, Transfer, TransferProfile,

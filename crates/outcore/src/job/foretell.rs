@@ -1,13 +1,14 @@
 //! What a job will need: the plan from a sample of its input, or from a size that is given.
 
 use super::{JobOptions, Normalize, given, read};
-use crate::cluster::ClusterOptions;
+use crate::cluster::{ClusterMemory, ClusterOptions, Method};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Duplicates;
 use crate::ids::NODES_MAX;
 use crate::input::{self, InputSample};
-use crate::io::{Files, Tuning};
-use crate::plan::{InputSize, Limits, Plan};
+use crate::io::{Files, Tuning, Watch};
+use crate::plan::{InputSize, Limits, MEMORY_MIN, NodeMemory, Plan};
+use crate::present::{PresentOptions, memory_bytes_for};
 use crate::units::format_count;
 
 /// Edges from here on are more than anybody has, and numbers of bytes might overflow.
@@ -55,10 +56,11 @@ impl GivenSize {
             sample_bytes: (2 * text_bytes).min(SAMPLE_BYTES),
             edge_count,
             distinct_edge_count: edge_count,
+            distinct_edge_count_at_least: edge_count,
             node_count,
             node_count_at_least: node_count,
             name_bytes,
-            hub_share: 0.0,
+            hub_edge_count: 0,
             is_directed,
             is_weighted,
             weight_bits: if is_weighted { WEIGHT_BITS } else { 0.0 },
@@ -117,19 +119,37 @@ fn mean_digits(count: u64) -> f64 {
 pub fn plan(
     files: &Files,
     options: &JobOptions,
-    clustering: Option<&ClusterOptions>,
+    clustering: Option<Clustering<'_>>,
 ) -> Result<Plan> {
     options.check_weights()?;
-    if let Some(clustering) = clustering {
-        clustering.check()?;
-        given::check(files, &clustering.propagation)?;
+    if let Some(Clustering { options, .. }) = clustering {
+        options.check()?;
+        given::check(files, &options.propagation)?;
     }
-    let (sample, bytes) = sampled(files, options)?;
-    if sample.is_whole && sample.edges == 0 {
-        return Err(read::no_edges());
+    let _watch = Watch::begin(options.limits.memory_bytes.max(MEMORY_MIN))?;
+    let plan = planned(files, options, clustering, &options.limits.allowed(files.tuning()))?;
+    if plan.input.edge_count == 0 { Err(read::no_edges()) } else { Ok(plan) }
+}
+
+/// Samples the input and plans. Where the limit is too small for any job, the number to type is one that
+/// does for this job.
+pub(super) fn planned(
+    files: &Files,
+    options: &JobOptions,
+    clustering: Option<Clustering<'_>>,
+    tuning: &Tuning,
+) -> Result<Plan> {
+    let given = options.limits;
+    let enough = JobOptions { limits: given.at_least(), ..options.clone() };
+    let (sample, bytes) = sampled(files, &enough)?;
+    let plan = plan_of(input_size(&sample, bytes, options)?, enough.limits, clustering, tuning);
+    match (given.check(), plan) {
+        (Ok(()), plan) => plan,
+        (Err(too_small), Err(error)) if error.kind() == ErrorKind::MemoryTooSmall => {
+            Err(too_small.hint(error.hint_text().unwrap_or_default()))
+        }
+        (Err(too_small), _) => Err(too_small),
     }
-    let size = input_size(&sample, bytes, options)?;
-    plan_of(size, options.limits, clustering, &options.limits.allowed(files.tuning()))
 }
 
 /// The same for a size that is given.
@@ -139,7 +159,7 @@ pub fn plan(
 pub fn plan_given(
     size: &GivenSize,
     limits: Limits,
-    clustering: Option<&ClusterOptions>,
+    clustering: Option<Clustering<'_>>,
     tuning: Tuning,
 ) -> Result<Plan> {
     plan_of(size.input()?, limits, clustering, &limits.allowed(tuning))
@@ -166,6 +186,11 @@ pub(super) fn input_size(
     let is_many = sample.is_spread && sample.sampled_edges >= SOUND_EDGES;
     let is_sound = sample.is_whole || sample.seen_twice >= 100 || is_many;
     let sound = if sample.is_whole { least } else { sample.nodes_of_edges().0 / 5 * 4 };
+    let pairs = (least as f64).powi(2) / if options.input.directed { 1.0 } else { 2.0 };
+    let distinct = sample.distinct_edges(options.input.directed).min(pairs as u64).max(1);
+    // The beginning of a file says nothing about the share of a node in the rest.
+    let is_alike = sample.is_whole || sample.is_spread;
+    let alike = if is_alike { distinct } else { distinct.min(sample.sampled_edges) };
     // Weights that are divided by others have all their digits.
     let is_divided = options.normalize == Normalize::SelfScore;
     Ok(InputSize {
@@ -173,11 +198,12 @@ pub(super) fn input_size(
         file_bytes: sample.total_bytes,
         sample_bytes,
         edge_count: sample.edges,
-        distinct_edge_count: sample.distinct_edges(options.input.directed),
+        distinct_edge_count: distinct,
+        distinct_edge_count_at_least: sample.distinct_edges_at_least(options.input.directed),
         node_count: least,
         node_count_at_least: if is_sound { sound } else { sample.distinct_names },
         name_bytes: sample.name_bytes,
-        hub_share: sample.hub_share,
+        hub_edge_count: (sample.hub_share * alike as f64) as u64,
         is_directed: options.input.directed,
         is_weighted: sample.is_weighted,
         weight_bits: if is_divided { sample.weight_bits.max(22.0) } else { sample.weight_bits },
@@ -189,11 +215,43 @@ pub(super) fn input_size(
 pub(super) fn plan_of(
     size: InputSize,
     limits: Limits,
-    clustering: Option<&ClusterOptions>,
+    clustering: Option<Clustering<'_>>,
     tuning: &Tuning,
 ) -> Result<Plan> {
-    let clustering = clustering.map(|clustering| clustering.plan(&size, &limits, tuning));
+    let clustering = clustering.map(|clustering| {
+        let mut plan = clustering.options.plan(&size, &limits, tuning);
+        clustering.add_presenting(&mut plan.nodes, &size, limits.threads);
+        plan
+    });
     Plan::new(size, limits, tuning, clustering.as_ref())
+}
+
+/// How a graph is clustered, and how the communities are presented.
+#[derive(Debug, Clone, Copy)]
+pub struct Clustering<'a> {
+    /// How communities are found.
+    pub options: &'a ClusterOptions,
+    /// How they are written.
+    pub present: &'a PresentOptions,
+}
+
+impl Clustering<'_> {
+    /// Adds what the stages after the clustering take. An earlier result may have a community for each node.
+    fn add_presenting(&self, nodes: &mut NodeMemory, size: &InputSize, threads: usize) {
+        let Self { options, present } = *self;
+        if present.earlier.is_none() && !present.looks_inside() {
+            return;
+        }
+        let results = options.result_count();
+        let bytes = |nodes: u64, scan: ClusterMemory, earlier: u64| {
+            memory_bytes_for(nodes, &scan, present, options.levels, (results, earlier))
+        };
+        let (least, most) = (size.graph_at_least(), size.graph_at_most());
+        let scan = ClusterMemory::at_least(&least, Method::LabelPropagation, threads);
+        nodes.presenting_bytes_at_least = bytes(least.node_count, scan, 0);
+        let scan = ClusterMemory::expected(&most, Method::LabelPropagation, threads);
+        nodes.presenting_bytes = bytes(most.node_count, scan, most.node_count);
+    }
 }
 
 #[cfg(test)]
@@ -260,10 +318,11 @@ mod tests {
             let limits = Limits { memory_bytes, threads: 2 };
             let plain = JobOptions::new(input.clone(), limits, ".".into());
             let options = JobOptions { keep_loops: false, ..plain };
-            let clustering = ClusterOptions::default();
-            let sampled = plan(&files, &options, Some(&clustering)).unwrap();
+            let (found, present) = (ClusterOptions::default(), PresentOptions::default());
+            let clustering = Clustering { options: &found, present: &present };
+            let sampled = plan(&files, &options, Some(clustering)).unwrap();
             let tuning = files.tuning();
-            let given = plan_given(&size(nodes, edges), limits, Some(&clustering), tuning).unwrap();
+            let given = plan_given(&size(nodes, edges), limits, Some(clustering), tuning).unwrap();
             let is_close = |a: u64, b: u64| a.abs_diff(b) <= a / 20 + (1 << 16);
             let rows = sampled.stages.iter().zip(&given.stages);
             for (a, b) in rows {

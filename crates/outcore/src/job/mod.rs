@@ -24,7 +24,7 @@ mod runs;
 mod score;
 mod weights;
 
-pub use foretell::{GivenSize, plan, plan_given};
+pub use foretell::{Clustering, GivenSize, plan, plan_given};
 pub use halfway::ReadSoFar;
 pub use manifest::{InputFile, JobKind, Manifest};
 pub use outputs::{check_written, outputs};
@@ -40,13 +40,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::InputOptions;
 use crate::io::{
-    Files, Owner, Scratch, Writer, address_limit, give_back_freed, peak_memory_bytes,
-    resident_memory_bytes,
+    Files, Owner, Scratch, Watch, Writer, address_limit, begin_stage, give_back_freed,
+    peak_memory_bytes, resident_memory_bytes, stage_peak_bytes,
 };
 use crate::plan::{Limits, Plan};
 use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::units::format_bytes;
+use crate::units::{format_bytes, format_counted, size_to_type};
 use present::Telling;
 use report::Warned;
 use resume::{GRAPH, Left, bytes_in, has_sweeps};
@@ -133,7 +133,7 @@ struct Job<'a> {
     /// What a sample of the input foretold, where there is one.
     plan: Option<Plan>,
     /// What the graph is built for, if it is clustered.
-    clustering: Option<&'a ClusterOptions>,
+    clustering: Option<Clustering<'a>>,
     /// Whether it has taken over something of an earlier job.
     goes_on: bool,
 }
@@ -173,6 +173,7 @@ impl<'a> Job<'a> {
     ) -> Result<T> {
         // What the stage before has freed is for this one.
         give_back_freed();
+        begin_stage();
         let (begin, counters) = (Instant::now(), self.files.counters());
         let (read, written) = (counters.read_bytes(), counters.write_bytes());
         let (result, summary) = work(self)?;
@@ -187,7 +188,7 @@ impl<'a> Job<'a> {
             predicted_read_bytes: foretold.map(|row| row.read_bytes),
             write_bytes: counters.write_bytes() - written,
             predicted_write_bytes: foretold.map(|row| row.write_bytes),
-            peak_memory_bytes: peak_memory_bytes(),
+            peak_memory_bytes: stage_peak_bytes(),
             predicted_memory_bytes: foretold
                 .zip(plan)
                 .map(|(row, plan)| row.memory_bytes + plan.program_bytes),
@@ -269,13 +270,10 @@ impl<'a> Job<'a> {
 
     /// Refuses what cannot succeed, where a sample can tell.
     fn preflight(&mut self, options: &JobOptions, directory: &Path) -> Result<()> {
-        self.limits.check()?;
         if options.input.all_paths().any(|path| !self.files.is_regular(path)) {
-            return Ok(());
+            return self.limits.check();
         }
-        let (sample, bytes) = foretell::sampled(self.files, options)?;
-        let size = foretell::input_size(&sample, bytes, options)?;
-        let plan = foretell::plan_of(size, options.limits, self.clustering, &self.files.tuning())?;
+        let plan = foretell::planned(self.files, options, self.clustering, &self.files.tuning())?;
         if let Some(free) = self.files.free_bytes(directory) {
             // What is there already is a part of what the plan tells.
             plan.check_disk(free + bytes_in(self.files, directory), directory)?;
@@ -364,10 +362,37 @@ impl<'a> Job<'a> {
     }
 }
 
+/// Refuses a graph for which there is too little memory, before anything is read for it. The number to type
+/// does for all stages.
+fn check_graph(
+    limits: Limits,
+    graph: &Graph,
+    options: &ClusterOptions,
+    telling: &Telling<'_>,
+) -> Result<()> {
+    let given = options.propagation.files().count() as u64;
+    let clustering = options.least_memory(graph, given, limits.threads).total_bytes();
+    let certain = clustering.max(telling.least_bytes(graph, 0, limits.threads));
+    if certain <= limits.memory_bytes {
+        return limits.check();
+    }
+    // An earlier result has a community for each node at most.
+    let nodes = graph.node_count();
+    let least = certain.max(telling.least_bytes(graph, nodes, limits.threads));
+    let little = format_bytes(limits.memory_bytes);
+    let message = format!("{little} is too little memory for this clustering");
+    let nodes = format_counted(nodes, "node", "nodes");
+    let least = size_to_type(least.max(limits.at_least().memory_bytes));
+    Err(Error::new(ErrorKind::MemoryTooSmall, message)
+        .note(format!("the graph has {nodes}"))
+        .hint(format!("use `--memory {least}` or more")))
+}
+
 /// A pool of the job's own threads, so that results never depend on a global one.
 fn in_pool<T: Send>(limits: Limits, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let threads = limits.threads.max(1);
     check_system(limits)?;
+    let _watch = Watch::begin(limits.memory_bytes)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
         Error::new(ErrorKind::Io, format!("cannot start {threads} threads: {error}"))
             .hint("use `--threads` with a smaller number")
@@ -591,9 +616,9 @@ pub fn cluster_and_present(
     let heard = &Warned::new(observer);
     let done = match source {
         Source::Graph { path, limits, work_dir, restart } => {
-            limits.check()?;
             let files = &limits.tuned(files);
             let graph = Graph::open(files, path)?;
+            check_graph(*limits, &graph, options, telling)?;
             anew_if_damaged(heard, *restart, |restart| {
                 in_pool(*limits, || {
                     let mut job = Job::new(files, heard, *limits);
@@ -615,7 +640,7 @@ pub fn cluster_and_present(
                 given::check_lines(files, &options.propagation)?;
                 let files = &edges.limits.tuned(files);
                 let mut job = Job::new(files, heard, edges.limits);
-                job.clustering = Some(options);
+                job.clustering = Some(Clustering { options, present });
                 let inputs = edges.input.all_paths().chain(options.propagation.files());
                 let inputs = inputs.chain(&present.earlier);
                 let directory = edges.work_dir.join(scratch_name(output)).join(GRAPH);

@@ -2,7 +2,7 @@
 //! one fails before the clustering, and set aside on disk meanwhile.
 
 use super::{Job, PresentReport, Source, check_written, outputs};
-use crate::cluster::{ClusterOptions, Communities, Grouping, Labels};
+use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Method};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
@@ -61,6 +61,17 @@ impl<'a> Telling<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns the memory that the stages after the clustering take at most, the labels included, if so many
+    /// communities of an earlier result have a node in the graph.
+    pub(super) fn least_bytes(&self, graph: &Graph, earlier: u64, threads: usize) -> u64 {
+        if self.options.earlier.is_none() && !self.options.looks_inside() {
+            return 0;
+        }
+        let scan = ClusterMemory::of(graph, Method::LabelPropagation, threads);
+        let counts = (self.outputs.len() as u64, earlier);
+        memory_bytes_for(graph.node_count(), &scan, self.options, self.levels, counts)
     }
 
     /// Refuses rows that cannot be written as is asked.
@@ -166,12 +177,8 @@ impl Job<'_> {
     /// Refuses what will not fit when the communities are found.
     fn check_memory(&self, graph: &Graph, telling: &Telling<'_>, earlier: u64) -> Result<()> {
         let present = telling.options;
-        if present.earlier.is_none() && !present.looks_inside() {
-            return Ok(());
-        }
         let Limits { memory_bytes, threads } = self.limits;
-        let results = telling.outputs.len() as u64;
-        let least = memory_bytes_for(graph, present, telling.levels, (results, earlier), threads);
+        let least = telling.least_bytes(graph, earlier, threads);
         if least <= memory_bytes {
             return Ok(());
         }

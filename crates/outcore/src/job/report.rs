@@ -32,8 +32,8 @@ pub struct StageReport {
     pub write_bytes: u64,
     /// Bytes written, as the plan foretold.
     pub predicted_write_bytes: Option<u64>,
-    /// The most memory that the process had had when the stage ended, this stage and those before it;
-    /// `None` where the system does not tell.
+    /// The most resident memory during the stage: exact where the process never had more before, otherwise the
+    /// largest of samples, a few milliseconds apart; `None` where the system does not tell.
     pub peak_memory_bytes: Option<u64>,
     /// Memory that the plan foretold for the stage, with what the program itself takes.
     pub predicted_memory_bytes: Option<u64>,

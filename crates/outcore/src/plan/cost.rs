@@ -501,6 +501,8 @@ mod tests {
                     bytes_in_memory: bytes,
                     fixed_bytes: 60 * MIB,
                     fixed_bytes_at_least: 0,
+                    presenting_bytes: 0,
+                    presenting_bytes_at_least: 0,
                 },
                 memory_bytes: bytes + MIB,
                 scan_count: 10,

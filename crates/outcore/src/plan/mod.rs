@@ -84,14 +84,16 @@ pub struct InputSize {
     pub edge_count: u64,
     /// Edges of the graph: repeated ones are one, and loops are none.
     pub distinct_edge_count: u64,
+    /// A number of them that the sample leaves no doubt about.
+    pub distinct_edge_count_at_least: u64,
     /// The likely number of nodes.
     pub node_count: u64,
     /// A number of nodes that the sample leaves no doubt about.
     pub node_count_at_least: u64,
     /// Mean length of a name.
     pub name_bytes: f64,
-    /// Share of the edges that one node has, if one has many.
-    pub hub_share: f64,
+    /// Edges that one node is known to have, if it has many.
+    pub hub_edge_count: u64,
     /// Whether edges keep their direction.
     pub is_directed: bool,
     /// Whether lines carry weights.
@@ -134,17 +136,24 @@ pub struct NodeMemory {
     pub fixed_bytes: u64,
     /// The part of it that the sample leaves no doubt about.
     pub fixed_bytes_at_least: u64,
+    /// What the stages after the clustering take at most for the likely size, labels included.
+    pub presenting_bytes: u64,
+    /// What they take at least.
+    pub presenting_bytes_at_least: u64,
 }
 
 impl NodeMemory {
     /// The least limit for the likely number of nodes.
     fn least_limit(&self) -> u64 {
-        self.bytes.max(self.bytes_at_least) + self.fixed_bytes
+        let clustering = self.bytes.max(self.bytes_at_least) + self.fixed_bytes;
+        clustering.max(self.presenting_bytes).max(self.presenting_bytes_at_least)
     }
 
     /// The least limit that any graph which the sample leaves open takes.
     fn certain_bytes(&self) -> u64 {
-        self.bytes_at_least + self.fixed_bytes_at_least.max(CLUSTER_FIXED_BYTES_MIN)
+        let clustering =
+            self.bytes_at_least + self.fixed_bytes_at_least.max(CLUSTER_FIXED_BYTES_MIN);
+        clustering.max(self.presenting_bytes_at_least)
     }
 }
 
@@ -164,6 +173,12 @@ impl Limits {
             .hint(format!("use `--memory {}` or more", size_to_type(least))));
         }
         Ok(())
+    }
+
+    /// Returns the limits with as much memory as any job needs, if they have less.
+    pub(crate) fn at_least(&self) -> Self {
+        let memory_bytes = self.memory_bytes.max(MEMORY_MIN).max(self.fixed_bytes());
+        Self { memory_bytes, ..*self }
     }
 
     fn fixed_bytes(&self) -> u64 {
@@ -280,8 +295,9 @@ impl Limits {
         let given = format_bytes(self.memory_bytes);
         let message = format!("{given} is too little memory for this clustering");
         let least = nodes.least_limit();
+        let labels = nodes.bytes.max(nodes.presenting_bytes);
         Err(Error::new(ErrorKind::MemoryTooSmall, message)
-            .note(format!("labels and what goes with them take {}", format_bytes(nodes.bytes)))
+            .note(format!("labels and what goes with them take {}", format_bytes(labels)))
             .hint(format!("use `--memory {}` or more", size_to_type(least))))
     }
 
@@ -347,10 +363,11 @@ mod tests {
             sample_bytes: 4 * MIB,
             edge_count,
             distinct_edge_count: edge_count,
+            distinct_edge_count_at_least: edge_count,
             node_count,
             node_count_at_least: node_count,
             name_bytes: 13.0,
-            hub_share: 0.0,
+            hub_edge_count: 0,
             is_directed: false,
             is_weighted: true,
             weight_bits: 10.0,

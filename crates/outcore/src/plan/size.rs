@@ -15,7 +15,10 @@ impl InputSize {
 
     /// Arcs of the graph.
     pub fn arc_count(&self) -> u64 {
-        let edges = self.distinct_edge_count.min(self.edge_count);
+        self.arcs_of(self.distinct_edge_count.min(self.edge_count))
+    }
+
+    fn arcs_of(&self, edges: u64) -> u64 {
         if self.is_directed { edges } else { edges.saturating_mul(2) }
     }
 
@@ -42,10 +45,31 @@ impl InputSize {
             node_count: self.node_count,
             arc_count: self.arc_count(),
             bytes: (arcs * arc_bytes + with_arcs * node_bytes) as u64 + self.node_count / 2,
-            hub_arcs: (self.hub_share * self.distinct_edge_count as f64) as u64,
+            // A node has every other one beside it at most once.
+            hub_arcs: self.hub_edge_count.min(self.node_count),
             is_weighted: self.is_weighted,
             is_directed: self.is_directed,
         }
+    }
+
+    /// Returns the smallest graph that the sample leaves open.
+    pub(crate) fn graph_at_least(&self) -> GraphSize {
+        let (graph, nodes) = (self.graph(), self.node_count_at_least);
+        let hub_arcs = (graph.hub_arcs / 5 * 4).min(nodes);
+        // The number of lines is an estimate, too.
+        let edges = self.distinct_edge_count_at_least / 10 * 9;
+        let arc_count = self.arcs_of(edges).min(graph.arc_count);
+        GraphSize { node_count: nodes, arc_count, hub_arcs, ..graph }
+    }
+
+    /// Returns the graph with a fifth more nodes than expected and no edge repeated, unless the numbers are
+    /// certain.
+    pub(crate) fn graph_at_most(&self) -> GraphSize {
+        let likely = self.node_count;
+        let more = if self.node_count_at_least < likely { likely / 5 } else { 0 };
+        let is_certain = self.distinct_edge_count_at_least >= self.distinct_edge_count;
+        let edges = if is_certain { self.distinct_edge_count } else { self.edge_count };
+        Self { distinct_edge_count: edges, node_count: likely + more, ..*self }.graph()
     }
 
     /// Bits by which sums of repeated edges make the weights of a node longer: a sum of fractions may

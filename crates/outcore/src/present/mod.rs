@@ -27,9 +27,8 @@ pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
 pub(crate) use representatives::{Inside, write_members, write_representatives};
 
-use crate::cluster::{ClusterMemory, Grouping, LabelScan, Labels, Method, SizeCount};
+use crate::cluster::{ClusterMemory, Grouping, LabelScan, Labels, SizeCount};
 use crate::error::Result;
-use crate::graph::Graph;
 use crate::io::Files;
 use crate::membership::Membership;
 use crate::sort::Sorter;
@@ -262,16 +261,16 @@ impl PresentedScan<'_> {
     }
 }
 
-/// What all this takes of the memory at most, the labels of all results included, if so many
-/// communities of an earlier result have a node in the graph, and with or without levels.
-pub fn memory_bytes_for(
-    graph: &Graph,
+/// Returns the memory that all this takes at most, the labels of all results included, if so many
+/// communities of an earlier result have a node in the graph, and with or without levels. `scan` is what
+/// a scan of the graph takes.
+pub(crate) fn memory_bytes_for(
+    nodes: u64,
+    scan: &ClusterMemory,
     options: &PresentOptions,
     levels: bool,
     (result_count, earlier_count): (u64, u64),
-    threads: usize,
 ) -> u64 {
-    let nodes = graph.node_count();
     let matched = u64::from(options.earlier.is_some());
     let labels = result_count * 4 * nodes + matched * 8 * nodes;
     let sorts = Sorter::<SharedNode>::BUDGET_MIN + Sorter::<Overlap>::BUDGET_MIN;
@@ -279,7 +278,6 @@ pub fn memory_bytes_for(
     let representatives = match options.looks_inside() {
         false => 0,
         true => {
-            let scan = ClusterMemory::of(graph, Method::LabelPropagation, threads);
             let scan = scan.scratch_bytes + scan.block_bytes;
             // At most every second node stands for others.
             let weights = u64::from(options.member_weights) * 8 * nodes;

@@ -2,7 +2,7 @@
 
 use super::record::{NAME_PIECE_BYTES, NamePiece, Overlap, SharedNode};
 use super::*;
-use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, NamesWriter};
+use crate::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter};
 use crate::io::Files;
 use crate::io::sim::Sim;
 use crate::progress::Silent;

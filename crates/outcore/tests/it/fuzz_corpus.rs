@@ -4,6 +4,8 @@
 #![expect(clippy::disallowed_methods, reason = "a look from outside")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
+#[path = "../../../../fuzz/checks/bounded.rs"]
+mod bounded;
 #[path = "../../../../fuzz/checks/compressed.rs"]
 mod compressed;
 #[path = "../../../../fuzz/checks/graph.rs"]
@@ -106,7 +108,7 @@ fn replay(target: &str, count: usize, check: fn(&[u8])) {
     let mut random = Random(1);
     for seed in &seeds {
         let told = Blame(&seed.name, &seed.bytes);
-        check(&seed.bytes);
+        bounded::run(check, &seed.bytes);
         drop(told);
         for _ in 0..count {
             let mut bytes = seed.bytes.clone();
@@ -115,7 +117,7 @@ fn replay(target: &str, count: usize, check: fn(&[u8])) {
                 random.mutate(&mut bytes, &seeds[other].bytes);
             }
             let _told = Blame(&seed.name, &bytes);
-            check(&bytes);
+            bounded::run(check, &bytes);
         }
     }
 }

@@ -13,3 +13,7 @@ mod results;
 mod resume;
 mod tables;
 mod weights;
+
+/// Tests see what the engine allocates.
+#[global_allocator]
+static METER: outcore::io::Meter = outcore::io::Meter;

@@ -31,7 +31,7 @@ use super::cache::BlockSource;
 use super::hash::LEAD;
 use super::history::History;
 use super::label_propagation::InsideWeight;
-use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory};
+use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
 use super::objective::Objective;
 use super::options::Seeding;
 use super::parallel::PerThread;
@@ -78,8 +78,8 @@ pub(super) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> b
 }
 
 /// The least memory with labels on disk.
-pub(super) fn memory(graph: &Graph, threads: usize) -> ClusterMemory {
-    let base = ClusterMemory::least(graph, Method::LabelPropagation, threads);
+pub(super) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
+    let base = ClusterMemory::fitted(graph, Method::LabelPropagation, threads, fit);
     let nodes = graph.node_count();
     let places = graph.blocks().iter().map(|block| {
         let own = u64::from(block.node_count);
@@ -118,11 +118,11 @@ impl Job<'_> {
     /// Propagates labels that lie on disk.
     pub(super) fn propagate_on_disk<S: Sum>(&self, saves: &mut Saves) -> Result<Communities> {
         let nodes = self.graph.node_count();
-        let least = memory(self.graph, rayon::current_num_threads());
+        let least = memory(self.graph, rayon::current_num_threads(), self.fit);
         let room = self.memory - least.total_bytes() + least.node_bytes - set_bytes(nodes);
         // Beyond a place for every node, memory keeps blocks.
         let kept = room.saturating_sub(nodes * CLOSING_BYTES);
-        let source = self.blocks(kept).reading_ahead(1);
+        let source = self.blocks(kept);
         let cutoff = self.options.propagation.label_cutoff;
         let saved = saves.open(self.observer)?;
         let (files, directory) = (self.graph.files(), self.scratch.join("labels"));

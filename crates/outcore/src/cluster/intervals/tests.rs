@@ -30,13 +30,14 @@ fn on_disk(
 ) -> Result<Communities> {
     let threads = rayon::current_num_threads();
     let least = options.memory(graph, 0, threads).total_bytes();
-    let on_disk = memory(graph, threads).total_bytes() + spare;
+    let on_disk = memory(graph, threads, Fit::LEAST).total_bytes() + spare;
     // The tests' graphs are so small that labels in memory may need less than what is fixed.
     let job = Job {
         graph: &graph.seen_as(&options.view()),
         options,
         limits,
         memory: on_disk,
+        fit: Fit::LEAST,
         needed: on_disk.min(least),
         scratch: scratch(),
         observer: &Pace::new(&Silent, None),

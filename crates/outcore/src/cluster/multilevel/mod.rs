@@ -431,8 +431,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let (method, threads) = (self.job.options.method, rayon::current_num_threads());
         let sizes = self.job.options.size_bytes() * graph.node_count();
         let rest = memory.saturating_sub(sizes);
-        let Fit { most_labels, ahead, needed } =
-            ClusterMemory::within(rest, &graph, method, threads);
+        let (Fit { most_labels, ahead }, needed) = Fit::within(rest, |fit| {
+            ClusterMemory::fitted(&graph, method, threads, fit).total_bytes()
+        });
         let needed = needed + sizes;
         if memory < needed {
             return Err(self.job.too_little_memory(self.job.memory + needed - memory));
