@@ -22,6 +22,7 @@ use super::foreign;
 use super::matrix_market::{self, Banner};
 use super::names::{self, Chosen};
 use super::text::Fields;
+use super::understood::Roles;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows, WeightTransform};
 use crate::error::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -118,6 +119,8 @@ pub(crate) struct Format {
     pub(crate) preamble_lines: u64,
     delimiter_line: Option<u64>,
     is_blast: bool,
+    /// What the columns are used for, in words.
+    roles: String,
     /// How large a Matrix Market file says that it is.
     pub(crate) matrix: Option<matrix_market::Size>,
     /// Whether lines are nodes, not edges.
@@ -125,34 +128,21 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    /// How it was read, in one line for people.
+    /// Writes how the file was understood.
     pub(crate) fn describe(&self) -> String {
-        let layout = &self.layout;
-        if layout.is_fasta {
-            return "a list of nodes, names of the sequences of FASTA".into();
+        let delimiter = self.layout.delimiter;
+        if self.layout.is_fasta {
+            return "list of nodes, FASTA".into();
         }
         if self.is_node_list {
-            let delimiter = layout.delimiter.with_article();
-            return format!("a list of nodes, names up to {delimiter}");
+            return format!("list of nodes, names up to {}", delimiter.with_article());
         }
-        let (source, target) = (layout.source + 1, layout.target + 1);
-        let mut text = format!("columns separated by {}", layout.delimiter.with_article());
-        text += &format!(", names in columns {source} and {target}, ");
-        match layout.weight {
-            Some(weight) => text += &format!("weight in column {}", weight + 1),
-            None => text += "no weights",
+        if self.matrix.is_some() {
+            return format!("Matrix Market, {}", self.roles);
         }
-        if layout.weight.is_some() && layout.transform != WeightTransform::None {
-            text += &format!(" as `{}`", layout.transform.name());
-        }
-        if self.is_blast {
-            text += " (a BLAST table)";
-        } else if self.matrix.is_some() {
-            text += " (Matrix Market)";
-        } else if self.has_header {
-            text += ", after a header";
-        }
-        text
+        let kind = if self.is_blast { "BLAST table, " } else { "" };
+        let header = if self.has_header { "header" } else { "no header" };
+        format!("{kind}{}, {header}, {}", delimiter.plain_name(), self.roles)
     }
 
     /// The delimiter and where it comes from.
@@ -216,6 +206,7 @@ pub(crate) fn detect(
         layout.weight = None;
     }
     Ok(Some(Format {
+        roles: roles(&layout, &sample, has_header, matrix.is_some()),
         layout,
         has_header,
         preamble_bytes: if has_header { sample.first_end } else { sample.first_start } as u64,
@@ -249,6 +240,7 @@ pub(crate) fn detect_nodes(
         preamble_lines: sample.lines_before,
         delimiter_line: None,
         is_blast: false,
+        roles: String::new(),
         matrix: None,
         is_node_list: true,
     }))
@@ -303,7 +295,7 @@ fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
 }
 
 /// The columns of a line; a broken quote ends them.
-fn split<'a>(layout: &'a Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
+fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
     fields(layout, line)
         .map_while(|field| field.ok())
         .map(|field| &line[field.start..field.end])
@@ -384,18 +376,8 @@ fn find_columns(
     options: &InputOptions,
 ) -> Result<Found> {
     let rows: Vec<Vec<&[u8]>> = sample.lines[1..].iter().map(|line| split(layout, line)).collect();
-    let mut header = split(layout, sample.lines[0]);
-    let chosen = |header: &[&[u8]]| names::choose(header, layout.rows, |at| has_numbers(&rows, at));
-    let mut by_header = chosen(&header);
-    let is_longer = |row: &Vec<&[u8]>| row.len() == header.len() + 1;
-    if by_header.is_some_and(|found| found.by_name)
-        && !rows.is_empty()
-        && rows.iter().all(is_longer)
-    {
-        // R writes no name for the column of row names.
-        header.insert(0, b"");
-        by_header = chosen(&header);
-    }
+    let header = split_header(layout, sample.lines[0], &rows);
+    let by_header = names::choose(&header, layout.rows, |at| has_numbers(&rows, at));
     let is_header = |columns: &Chosen| match options.header {
         Header::Yes => true,
         Header::No => false,
@@ -426,6 +408,32 @@ fn find_columns(
     }
     let columns = Chosen { source: 0, target: 1, weight, by_name: false };
     Ok(Found { columns, has_header: options.header == Header::Yes, is_blast })
+}
+
+/// The columns of the first line, of which it may be the header. R writes no name for the column of row names.
+fn split_header<'a>(layout: &Layout, first: &'a [u8], rows: &[Vec<&[u8]>]) -> Vec<&'a [u8]> {
+    let mut header = split(layout, first);
+    let is_longer = |row: &Vec<&[u8]>| row.len() == header.len() + 1;
+    let found = names::choose(&header, layout.rows, |at| has_numbers(rows, at));
+    if found.is_some_and(|found| found.by_name) && !rows.is_empty() && rows.iter().all(is_longer) {
+        header.insert(0, b"");
+    }
+    header
+}
+
+/// Writes what the columns of `layout` are used for.
+fn roles(layout: &Layout, sample: &Sample<'_>, has_header: bool, is_matrix: bool) -> String {
+    let rows: Vec<Vec<&[u8]>> = sample.lines[1..].iter().map(|line| split(layout, line)).collect();
+    let first = split_header(layout, sample.lines[0], &rows);
+    let names = match (is_matrix, has_header) {
+        (true, _) => vec![&b"row"[..], b"column", b"value"],
+        (false, true) => first.clone(),
+        (false, false) => Vec::new(),
+    };
+    let first = if is_matrix { 0 } else { first.len() };
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0).max(first);
+    let Layout { source, target, weight, transform, .. } = *layout;
+    Roles { names: &names, count, source, target, weight, transform }.text()
 }
 
 /// Where the weight is when nobody says so, and whether the file is a BLAST table.

@@ -37,6 +37,7 @@ mod taker;
 mod tests;
 mod text;
 mod transform;
+mod understood;
 
 pub use chunks::ParsedChunk;
 pub use field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
@@ -146,7 +147,8 @@ impl InputSoFar {
 struct FileFormat {
     path: PathBuf,
     form: Form,
-    is_compressed: bool,
+    /// The command that unpacks it, if it is compressed.
+    unpacker: Option<&'static str>,
     window_bytes: u64,
 }
 
@@ -178,13 +180,8 @@ impl FileFormat {
         }
     }
 
-    fn describe(&self) -> String {
-        match &self.form {
-            Form::Nothing => "nothing but comments".into(),
-            Form::Text(format) => format.describe(),
-            Form::Table(format) => format.describe(),
-            Form::Lists(format) => format.describe(),
-        }
+    fn is_compressed(&self) -> bool {
+        self.unpacker.is_some()
     }
 }
 
@@ -272,7 +269,7 @@ impl EdgeReader {
         };
         let summary = so_far.map(|so_far| so_far.summary.clone()).unwrap_or_default();
         Ok(Self {
-            repeats: begin.byte > 0 && formats[begin.file].is_compressed,
+            repeats: begin.byte > 0 && formats[begin.file].is_compressed(),
             formats,
             weighted,
             stop: options.on_bad_line == OnBadLine::Stop,
@@ -341,9 +338,9 @@ impl EdgeReader {
         self.formats.iter().map(|file| file.window_bytes).max().unwrap_or(0)
     }
 
-    /// How the files are read, for people: a line for each kind of file, with its first path.
+    /// Writes how the files were understood: a line for each kind of file, with its first path.
     pub fn describe(&self) -> Vec<String> {
-        describe(&self.formats)
+        understood::describe(&self.formats)
     }
 
     /// Fills `batch` with the next chunks, in file order, parsed on the current rayon pool; `false`
@@ -561,7 +558,7 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat>
     }
     let form = Form::Table(TableFormat::of_stream(stream, options)?);
     let path = PathBuf::from(taker::STREAM_NAME);
-    Ok(FileFormat { path, form, is_compressed: false, window_bytes: 0 })
+    Ok(FileFormat { path, form, unpacker: None, window_bytes: 0 })
 }
 
 /// Options that say how lines are split mean nothing where there are none; none is ignored in silence.
@@ -581,8 +578,9 @@ fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<(
     });
     let Some((_, option, _)) = useless else { return Ok(()) };
     let file = &formats[0];
-    let (path, kind) = (file.path.display(), file.describe());
-    let message = format!("`{option}` says how lines are split, but `{path}` is {kind}");
+    let (path, kind) = (file.path.display(), file.kind());
+    let message =
+        format!("`{option}` says how lines are split, but the format of `{path}` is {kind}");
     Err(Error::new(ErrorKind::Usage, message).hint("leave it out"))
 }
 
@@ -599,14 +597,14 @@ fn detect_next(
         let is_asked = options.format.may_be_table();
         let table = is_asked.then(|| TableFormat::detect(files, path, input, options, room));
         if let Some(table) = table.transpose()?.flatten() {
-            let (path, is_compressed) = (path.clone(), input.is_compressed());
+            let (path, unpacker) = (path.clone(), input.unpacker());
             let window_bytes = table.held_bytes();
-            return Ok(FileFormat { path, form: Form::Table(table), is_compressed, window_bytes });
+            return Ok(FileFormat { path, form: Form::Table(table), unpacker, window_bytes });
         }
         if let Some(lists) = ListFormat::detect(path, input, options)? {
-            let (path, is_compressed) = (path.clone(), input.is_compressed());
+            let (path, unpacker) = (path.clone(), input.unpacker());
             let (form, window_bytes) = (Form::Lists(lists), input.window_bytes());
-            return Ok(FileFormat { path, form, is_compressed, window_bytes });
+            return Ok(FileFormat { path, form, unpacker, window_bytes });
         }
         return detect(input, path, options, false, |block, is_whole| {
             format::detect(block, is_whole, path, options)
@@ -636,7 +634,7 @@ fn detect(
         let format = look(block, is_whole)?;
         if format.is_some() || is_whole {
             let (path, form) = (path.to_path_buf(), format.map_or(Form::Nothing, Form::Text));
-            return Ok(FileFormat { path, form, is_compressed: unpacker.is_some(), window_bytes });
+            return Ok(FileFormat { path, form, unpacker, window_bytes });
         }
         if wanted >= FIRST_BLOCK_LIMIT {
             let message = "has nothing in its first 4 MiB but comments or one long line";
@@ -677,24 +675,4 @@ fn total_bytes<'p>(files: &Files, mut paths: impl Iterator<Item = &'p PathBuf>) 
         let entry = files.is_regular(path).then(|| files.entry(path).ok()).flatten()?;
         Some(sum + entry.bytes)
     })
-}
-
-/// A line for each kind of file.
-fn describe(formats: &[FileFormat]) -> Vec<String> {
-    let mut kinds: Vec<(String, &Path, usize)> = Vec::new();
-    for file in formats {
-        let text = file.describe();
-        match kinds.iter_mut().find(|kind| kind.0 == text) {
-            Some(kind) => kind.2 += 1,
-            None => kinds.push((text, &file.path, 1)),
-        }
-    }
-    kinds
-        .into_iter()
-        .map(|(text, path, count)| match count {
-            1 => format!("{}: {text}", path.display()),
-            2 => format!("{} and 1 other file: {text}", path.display()),
-            _ => format!("{} and {} other files: {text}", path.display(), count - 1),
-        })
-        .collect()
 }

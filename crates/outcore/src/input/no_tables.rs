@@ -57,6 +57,10 @@ impl TableFormat {
         match *self {}
     }
 
+    pub(super) fn kind(&self) -> &'static str {
+        match *self {}
+    }
+
     pub(super) fn describe(&self) -> String {
         match *self {}
     }

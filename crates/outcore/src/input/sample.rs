@@ -13,7 +13,8 @@ use super::table::TableFormat;
 use super::taker::{Room, Sample};
 use super::text::{self, PADDING};
 use super::{
-    Fingerprint, Form, InputOptions, common_weights, describe, detect_next, total_bytes, unweighted,
+    Fingerprint, Form, InputOptions, common_weights, detect_next, total_bytes, understood,
+    unweighted,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Mode};
@@ -90,7 +91,7 @@ pub struct InputSample {
     pub hub_share: f64,
     /// As [`EdgeReader::window_bytes`](super::EdgeReader::window_bytes).
     pub window_bytes: u64,
-    /// How the files are read, for people.
+    /// How the files were understood, as [`EdgeReader::describe`](super::EdgeReader::describe) has it.
     pub formats: Vec<String>,
 }
 
@@ -243,7 +244,7 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
         }
         formats.push(file);
     }
-    let is_compressed = formats.iter().any(|file| file.is_compressed);
+    let is_compressed = formats.iter().any(|file| file.is_compressed());
     let is_weighted = common_weights(&formats, options)?;
     Ok(tally.finish(text_bytes, |sample| {
         sample.total_bytes = total;
@@ -253,7 +254,7 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
         sample.is_whole = is_whole;
         sample.is_spread = is_spread;
         sample.window_bytes = formats.iter().map(|file| file.window_bytes).max().unwrap_or(0);
-        sample.formats = describe(&formats);
+        sample.formats = understood::describe(&formats);
     }))
 }
 

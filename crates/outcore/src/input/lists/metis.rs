@@ -21,7 +21,7 @@ pub(super) struct Header {
     /// Whether neighbors are followed by the weight of their edge.
     pub(super) has_weights: bool,
     /// Numbers of a node before its neighbors: its size and weights.
-    skipped: u64,
+    pub(super) skipped: u64,
 }
 
 /// Whether a file of this name is a METIS graph, also if it is compressed.

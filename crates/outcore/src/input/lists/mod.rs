@@ -84,19 +84,32 @@ impl ListFormat {
         !self.ignore_weights
     }
 
-    /// How it is read, in one line for people.
+    /// The name of the format.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.kind {
+            Kind::Metis(_) => "METIS",
+            Kind::Mcl => "mcl matrix",
+        }
+    }
+
+    /// Writes how the file was understood.
     pub(super) fn describe(&self) -> String {
-        let (name, has_weights) = match self.kind {
-            Kind::Metis(header) => ("a METIS graph", header.has_weights),
-            Kind::Mcl => ("a matrix of mcl", true),
+        let (kind, has_weights, has_more) = match self.kind {
+            Kind::Metis(header) => ("METIS", header.has_weights, header.skipped > 0),
+            Kind::Mcl => ("mcl matrix", true, false),
         };
-        let entries = if self.directed { "every entry an arc" } else { "every edge told twice" };
+        let entries =
+            if self.directed { "each entry an arc" } else { "each edge in both its lists" };
         let weights = match (has_weights && !self.ignore_weights, self.transform) {
             (false, _) => "no weights".into(),
-            (true, WeightTransform::None) => "with weights".into(),
-            (true, transform) => format!("with weights as `{}`", transform.name()),
+            (true, WeightTransform::None) => "weights".into(),
+            (true, transform) => format!("weight = {}(weight)", transform.name()),
         };
-        format!("{name}, nodes by number, {entries}, {weights}")
+        let ignored = [(has_weights && self.ignore_weights, "weights"), (has_more, "node weights")];
+        let ignored = ignored.iter().filter(|(is_there, _)| *is_there).map(|(_, what)| *what);
+        let ignored = ignored.collect::<Vec<_>>().join(", ");
+        let unused = if ignored.is_empty() { ignored } else { format!("; {ignored} unused") };
+        format!("{kind}, nodes by number, {entries}, {weights}{unused}")
     }
 
     /// Reads edges from the beginning of a file of `bytes`, until the sample has enough of them, and gives how

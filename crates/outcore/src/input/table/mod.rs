@@ -25,6 +25,7 @@ use super::taker::{
     is_arrow,
 };
 use super::transform::WeightTransform;
+use super::understood::Roles;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::Files;
 use crate::units::format_count;
@@ -86,6 +87,8 @@ pub(crate) struct TableFormat {
     kind: Kind,
     /// Columns from 0: source, target and, if there is one, weight; and their names.
     columns: Vec<(usize, String)>,
+    /// What they and the others are used for, in words.
+    roles: String,
     transform: WeightTransform,
     rows: Rows,
     /// Most memory that decoding holds beside chunks.
@@ -147,8 +150,18 @@ impl TableFormat {
 
     fn of(kind: Kind, schema: &Schema, path: &Path, options: &InputOptions) -> Result<Self> {
         let columns = choose_columns(schema, path, options)?;
+        let names = names_of(schema);
+        let roles = Roles {
+            names: &names,
+            count: names.len(),
+            source: columns[0].0,
+            target: columns[1].0,
+            weight: columns.get(2).map(|(at, _)| *at),
+            transform: options.weight_transform,
+        };
         Ok(Self {
             kind,
+            roles: roles.text(),
             columns,
             transform: options.weight_transform,
             rows: options.rows,
@@ -173,23 +186,18 @@ impl TableFormat {
         self.row_count
     }
 
-    /// How it is read, in one line for people.
-    pub(super) fn describe(&self) -> String {
-        let kind = match self.kind {
+    /// The name of the format.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.kind {
             Kind::Parquet => "Parquet",
             Kind::ArrowIpc => "Arrow IPC",
             Kind::Stream => "Arrow",
-        };
-        let [source, target] = [&self.columns[0].1, &self.columns[1].1];
-        let mut text = format!("{kind}, names in columns `{source}` and `{target}`, ");
-        match self.columns.get(2) {
-            Some((_, weight)) => text += &format!("weight in column `{weight}`"),
-            None => text += "no weights",
         }
-        if self.is_weighted() && self.transform != WeightTransform::None {
-            text += &format!(" as `{}`", self.transform.name());
-        }
-        text
+    }
+
+    /// Writes how the file was understood.
+    pub(super) fn describe(&self) -> String {
+        format!("{}, {}", self.kind(), self.roles)
     }
 
     /// The columns that are read, in the order of source, target, weight.
@@ -306,7 +314,7 @@ fn choose_columns(
             let found = columns.iter().map(|column| find(column, &names, path));
             found.collect::<Result<_>>()?
         }
-        None => usual_columns(schema, &names, options.rows),
+        None => usual_columns(schema, options.rows),
     };
     if chosen.len() < 2 {
         let message = format!("has {} columns, but an edge needs two", names.len());
@@ -350,9 +358,13 @@ fn find(column: &Column, names: &[&str], path: &Path) -> Result<usize> {
     })
 }
 
+fn names_of(schema: &Schema) -> Vec<&[u8]> {
+    schema.fields().iter().map(|field| field.name().as_bytes()).collect()
+}
+
 /// As in text, but numbers are known by their type.
-fn usual_columns(schema: &Schema, names: &[&str], rows: Rows) -> Vec<usize> {
-    let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+fn usual_columns(schema: &Schema, rows: Rows) -> Vec<usize> {
+    let names = names_of(schema);
     // Decimals are refused further on: they are not to be left out in silence.
     let is_number = |at: usize| {
         let kind = schema.field(at).data_type();

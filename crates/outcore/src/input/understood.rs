@@ -1,0 +1,154 @@
+//! How files were understood, in one line for people: `edges.csv: comma, header, source -> target, weight = strength;
+//! Label unused`.
+//!
+//! The same text stands on the screen and in the report. Files that were understood alike share a line.
+
+use super::fault::escape;
+use super::transform::WeightTransform;
+use super::{Delimiter, FileFormat, Form};
+use crate::units::format_count;
+use std::path::Path;
+
+/// Unused columns that are named one by one.
+const UNUSED_NAMED: usize = 3;
+/// Characters of a name of a column that are shown.
+const NAME_SHOWN: usize = 40;
+
+/// What the columns of a file are used for.
+pub(super) struct Roles<'a> {
+    /// Their names, where a header or a schema has them.
+    pub(super) names: &'a [&'a [u8]],
+    /// Columns of the file.
+    pub(super) count: usize,
+    /// Columns from 0.
+    pub(super) source: usize,
+    pub(super) target: usize,
+    pub(super) weight: Option<usize>,
+    pub(super) transform: WeightTransform,
+}
+
+impl Roles<'_> {
+    /// Writes them as `source -> target, weight = strength; Label unused`.
+    pub(super) fn text(&self) -> String {
+        let mut text = format!("{} -> {}, ", self.column(self.source), self.column(self.target));
+        text += &match (self.weight.map(|weight| self.column(weight)), self.transform) {
+            (None, _) => "no weights".into(),
+            (Some(weight), WeightTransform::None) => format!("weight = {weight}"),
+            (Some(weight), transform) => format!("weight = {}({weight})", transform.name()),
+        };
+        let unused = self.unused();
+        if unused.is_empty() { text } else { format!("{text}; {unused} unused") }
+    }
+
+    /// The name of a column, or its number from 1.
+    fn column(&self, at: usize) -> String {
+        let name = self.names.get(at).map(|name| name.trim_ascii()).unwrap_or_default();
+        if name.is_empty() { format!("column {}", at + 1) } else { shown_name(name) }
+    }
+
+    fn has_name(&self, at: usize) -> bool {
+        self.names.get(at).is_some_and(|name| !name.trim_ascii().is_empty())
+    }
+
+    /// The columns without a use; neighbors without names share a range.
+    fn unused(&self) -> String {
+        let is_used =
+            |at: usize| [Some(self.source), Some(self.target), self.weight].contains(&Some(at));
+        let all: Vec<usize> = (0..self.count).filter(|&at| !is_used(at)).collect();
+        let mut parts: Vec<String> = Vec::new();
+        let mut rest = &all[..];
+        while let &[first, ..] = rest
+            && parts.len() < UNUSED_NAMED
+        {
+            let is_next =
+                |&(step, at): &(usize, &usize)| *at == first + step && !self.has_name(*at);
+            let length = if self.has_name(first) {
+                1
+            } else {
+                rest.iter().enumerate().take_while(is_next).count()
+            };
+            parts.push(match length {
+                1 => self.column(first),
+                _ => format!("columns {}-{}", first + 1, first + length),
+            });
+            rest = &rest[length..];
+        }
+        let mut text = parts.join(", ");
+        if !rest.is_empty() {
+            text += &format!(" and {} more", format_count(rest.len() as u64));
+        }
+        text
+    }
+}
+
+/// A name of a column, in backticks where it could be taken for other words of the line.
+fn shown_name(name: &[u8]) -> String {
+    let mut all = String::new();
+    // A character takes four bytes at most.
+    escape(&name[..name.len().min(4 * NAME_SHOWN)], &mut all);
+    let mut shown: String = all.chars().take(NAME_SHOWN).collect();
+    if shown.len() < all.len() || name.len() > 4 * NAME_SHOWN {
+        shown += "...";
+    }
+    let is_odd = |letter: char| letter.is_whitespace() || ",;`=()".contains(letter);
+    if shown.contains(is_odd) || shown.contains("->") { format!("`{shown}`") } else { shown }
+}
+
+impl Delimiter {
+    /// What separates columns, in a list of facts.
+    pub(super) fn plain_name(self) -> String {
+        match self {
+            Self::Spaces => "spaces".into(),
+            Self::Byte(_) => self.name(),
+        }
+    }
+}
+
+impl FileFormat {
+    /// The name of the format, where that is not lines of columns.
+    pub(super) fn kind(&self) -> &'static str {
+        match &self.form {
+            Form::Nothing | Form::Text(_) => "text",
+            Form::Table(format) => format.kind(),
+            Form::Lists(format) => format.kind(),
+        }
+    }
+
+    /// How the file was understood, without its path.
+    fn understood(&self) -> String {
+        let text = match &self.form {
+            Form::Nothing => "no lines of data".into(),
+            Form::Text(format) => format.describe(),
+            Form::Table(format) => format.describe(),
+            Form::Lists(format) => format.describe(),
+        };
+        match self.unpacker {
+            Some(unpacker) => format!("{unpacker}, {text}"),
+            None => text,
+        }
+    }
+}
+
+/// Writes a line for each kind of file, with its first path.
+pub(super) fn describe(formats: &[FileFormat]) -> Vec<String> {
+    let mut kinds: Vec<(String, &Path, usize)> = Vec::new();
+    for file in formats {
+        let text = file.understood();
+        match kinds.iter_mut().find(|kind| kind.0 == text) {
+            Some(kind) => kind.2 += 1,
+            None => kinds.push((text, &file.path, 1)),
+        }
+    }
+    let line = |(text, path, count): (String, &Path, usize)| {
+        let path = match path.as_os_str() == "-" {
+            true => "standard input".into(),
+            false => path.display().to_string(),
+        };
+        match count {
+            1 => format!("{path}: {text}"),
+            2 => format!("{path} and 1 more file: {text}"),
+            _ => format!("{path} and {} more files: {text}", format_count(count as u64 - 1)),
+        }
+    };
+    kinds.into_iter().map(line).collect()
+}
