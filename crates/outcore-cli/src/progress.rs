@@ -145,6 +145,7 @@ impl Observer for Terminal {
                     say(&format!(" {:<9} {summary:<60} {time:>7}", running.stage.name()));
                 }
             }
+            Event::Notice { text } if !self.quiet => state.say_above_bar(&printable(text)),
             Event::Warning { text } if !self.quiet => {
                 let style = anstyle::AnsiColor::Yellow.on_default().bold();
                 let text = printable(text);

@@ -85,6 +85,11 @@ pub enum Event<'a> {
         /// One phrase that sums the stage up.
         summary: &'a str,
     },
+    /// How the input was understood, or another fact that the user should see though nothing is wrong.
+    Notice {
+        /// One line.
+        text: &'a str,
+    },
     /// Something the user should know although the job goes on.
     Warning {
         /// One sentence.

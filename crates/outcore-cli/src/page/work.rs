@@ -144,13 +144,13 @@ pub(super) fn input(report: &Report) -> Option<Section> {
     let rows = rows.map(|(name, count)| vec![name.into(), format_count(count)]).collect();
     section = section.table(&["nodes", "how many"], rows, &[]);
     if !input.formats.is_empty() {
-        section = section.say("faint", &format!("Read as: {}.", input.formats.join("; ")));
+        section = section.say("faint", &format!("Read as {}.", input.formats.join(" · ")));
     }
     Some(section)
 }
 
 fn counts(report: &Report, input: &InputReport) -> Vec<(&'static str, u64)> {
-    let graph = report.graph.as_ref();
+    let loops_kept = report.graph.as_ref().is_some_and(|graph| graph.loops_kept);
     vec![
         ("lines", input.line_count),
         ("with an edge", input.edge_count),
@@ -159,7 +159,7 @@ fn counts(report: &Report, input: &InputReport) -> Vec<(&'static str, u64)> {
         ("lighter than wanted, left out", input.below_min_count),
         ("heavier than wanted, left out", input.above_max_count),
         ("scores of a node with itself", input.self_hit_count),
-        ("loops dropped", graph.map_or(0, |graph| graph.dropped_loop_count)),
+        ("loops dropped", if loops_kept { 0 } else { input.loop_count }),
     ]
 }
 

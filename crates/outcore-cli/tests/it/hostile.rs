@@ -436,3 +436,23 @@ fn a_directory_that_another_user_has_prepared_is_not_used() {
     assert!(done.status.success(), "{}", stderr(&done));
     assert!(!prepared.exists());
 }
+
+#[test]
+fn what_is_understood_of_a_file_steers_no_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let name = "\u{1b}[2J\u{202e}e.csv";
+    let header = "source,target,weight,\u{1b}]0;x\u{7}\u{202e}";
+    std::fs::write(path.join(name), format!("{header}\na,b,1,x\na,b,1,y\n")).unwrap();
+    let output = run(path, &["cluster", name, "-o", "out.tsv"]);
+    let told = stderr(&output);
+    assert!(output.status.success(), "{told}");
+    let line = concat!(
+        r"\x1b[2J\u{202e}e.csv: comma, header, source -> target, weight = weight; ",
+        r"`\x1b]0;x\x07\u{202e}` unused"
+    );
+    assert_eq!(told.lines().next().unwrap(), line);
+    assert!(told.contains("1 repeated edge summed"), "{told}");
+    let quiet = run(path, &["cluster", name, "-o", "out.tsv", "-q"]);
+    assert_eq!(stderr(&quiet), "");
+}

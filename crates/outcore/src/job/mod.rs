@@ -22,6 +22,7 @@ mod report;
 mod resume;
 mod runs;
 mod score;
+mod summaries;
 mod weights;
 
 pub use foretell::{Clustering, GivenSize, plan, plan_given};

@@ -8,6 +8,7 @@
 use super::halfway::ReadSoFar;
 use super::resume::{Left, RUNS, SPILLED};
 use super::runs::{Numbered, take_runs};
+use super::summaries;
 use super::weights::{SelfScores, Side, Thresholds};
 use super::{InputReport, Job, JobOptions, Normalize};
 use crate::error::{Error, ErrorKind, Result};
@@ -33,6 +34,8 @@ pub(super) struct Fate {
     below: u64,
     above: u64,
     self_hits: u64,
+    loops: u64,
+    zero_loops: u64,
 }
 
 impl Fate {
@@ -41,6 +44,8 @@ impl Fate {
             below: self.below + other.below,
             above: self.above + other.above,
             self_hits: self.self_hits + other.self_hits,
+            loops: self.loops + other.loops,
+            zero_loops: self.zero_loops + other.zero_loops,
         }
     }
 }
@@ -81,14 +86,7 @@ where
         if let Some((manifest, _)) = &mut job.manifest {
             manifest.graph = Some(Graph::open(job.files, directory)?.checksum().to_owned());
         }
-        let summary = match (sort.run_count, sort.pass_count) {
-            (0, _) => "sorted in memory".into(),
-            (runs, passes) => format!(
-                "{}, {}",
-                format_counted(runs, "run", "runs"),
-                format_counted(passes, "merge pass", "merge passes")
-            ),
-        };
+        let summary = summaries::of_merge(sort, job.report.input.as_ref(), &graph);
         Ok((graph, summary))
     })?;
     // The graph is promised now, and they are not any more.
@@ -119,20 +117,7 @@ where
         };
         job.keep_runs(&mut numbered, scratch)?;
         let input = job.report.input.clone().unwrap_or_default();
-        let mut summary = format!(
-            "{}, {}",
-            format_counted(input.edge_count, "edge", "edges"),
-            format_counted(numbered.node_count, "node", "nodes")
-        );
-        let dropped = input.zero_weight_count + input.below_min_count + input.above_max_count;
-        if input.names_on_disk_count > 0 {
-            let names = format_counted(input.names_on_disk_count, "name", "names");
-            summary += &format!(", {names} by way of the disk");
-        }
-        if dropped > 0 {
-            let edges = format_counted(dropped, "edge", "edges");
-            summary += &format!(", {edges} dropped by weight");
-        }
+        let mut summary = summaries::of_read(&input, numbered.node_count);
         if let Some(so_far) = so_far {
             let done = format_bytes(so_far.input.done_bytes);
             summary += &format!(", the first {done} taken over from a run that was stopped");
@@ -219,6 +204,8 @@ struct Reading<'a, R: Record> {
     fate: Fate,
     listed_only: u64,
     names_on_disk: u64,
+    /// How the files were understood.
+    formats: Vec<String>,
 }
 
 impl<'a, R> Reading<'a, R>
@@ -236,12 +223,14 @@ where
     ) -> Result<Self> {
         let limits = job.limits;
         let reader = open_reader(job, options, so_far)?;
+        let formats = reader.describe();
         // What decompression keeps is the input's choice, so it is known only now.
         let window_bytes = reader.window_bytes();
         let sort_bytes = limits.sort_bytes_beside_window(window_bytes)?;
         let is_scored = options.normalize == Normalize::SelfScore;
         let (total, unit) = (reader.total_bytes(), "bytes");
         tell(job.observer, Event::Begin { stage: Stage::Read, total, unit })?;
+        job.tell_formats(&formats)?;
         let runs = scratch.path().join(RUNS);
         job.files.create_directory(&runs)?;
         let mut index = NodeIndex::new(limits.threads, limits.read_bytes());
@@ -279,6 +268,7 @@ where
             fate: so_far.map_or(Fate::default(), |so_far| so_far.fate),
             listed_only: so_far.map_or(0, |so_far| so_far.listed_only),
             names_on_disk: 0,
+            formats,
         };
         reading.make_room()?;
         if let Some(so_far) = so_far.and_then(|so_far| so_far.spill.as_ref()) {
@@ -551,7 +541,6 @@ where
 
     /// Ends reading: reports, and warns of what the user should know.
     fn finish(self, job: &mut Job<'_>) -> Result<Numbered<R>> {
-        let formats = self.reader.describe();
         let summary = self.reader.finish()?;
         let names = self.names.finish()?.sealed();
         let mut warnings = Vec::new();
@@ -580,15 +569,17 @@ where
             line_count: summary.lines,
             edge_count: summary.edges,
             zero_weight_count: summary.zero_weight_edges,
+            zero_weight_loop_count: self.fate.zero_loops,
             below_min_count: self.fate.below,
             above_max_count: self.fate.above,
             self_hit_count: self.fate.self_hits,
+            loop_count: self.fate.loops,
             no_self_hit_count,
             listed_count: summary.listed_nodes,
             listed_only_count: self.listed_only,
             names_on_disk_count: self.names_on_disk,
             skipped_count: summary.skipped_lines,
-            formats,
+            formats: self.formats,
         });
         let (sorter, scores) = (self.sorter, self.scores);
         Ok(Numbered { sorter, node_count, scores, names, warnings })
@@ -653,7 +644,10 @@ fn put_arcs<R: From<ArcRecord>>(
         }
         match side {
             Side::Inside => {}
-            Side::Zero => continue,
+            Side::Zero => {
+                fate.zero_loops += u64::from(source == target);
+                continue;
+            }
             Side::Below => {
                 fate.below += 1;
                 continue;
@@ -663,6 +657,7 @@ fn put_arcs<R: From<ArcRecord>>(
                 continue;
             }
         }
+        fate.loops += u64::from(source == target);
         out[filled] = ArcRecord { source: target, target: source, weight }.into();
         filled += 1;
         if !options.input.directed && source != target {

@@ -50,13 +50,17 @@ pub struct InputReport {
     pub edge_count: u64,
     /// Edges of weight 0, kept out.
     pub zero_weight_count: u64,
+    /// Those of them from a node to itself, as a node without neighbors has in adjacency lists.
+    pub zero_weight_loop_count: u64,
     /// Edges kept out because their weight is below the least one wanted.
     pub below_min_count: u64,
     /// Edges kept out because their weight is above the largest one wanted.
     pub above_max_count: u64,
     /// Edges from a node to itself that gave its self score.
     pub self_hit_count: u64,
-    /// Nodes without such an edge, whose score is the largest weight of their other edges.
+    /// Edges from a node to itself, of those that are left by weight and are no self score.
+    pub loop_count: u64,
+    /// Nodes without a self score, whose score is the largest weight of their other edges.
     pub no_self_hit_count: u64,
     /// Names in the list of nodes.
     pub listed_count: u64,
@@ -66,7 +70,7 @@ pub struct InputReport {
     pub names_on_disk_count: u64,
     /// Lines skipped because they were bad.
     pub skipped_count: u64,
-    /// How each file was read, in words.
+    /// How each kind of file was understood, a line for each.
     pub formats: Vec<String>,
 }
 

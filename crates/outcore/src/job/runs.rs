@@ -79,8 +79,9 @@ where
 const RUNS_AND_GRAPH_BYTES: u64 = 15;
 
 impl Job<'_> {
-    /// Reports what an earlier job has read, and warns again.
+    /// Reports what an earlier job has read: as it was understood, and with its warnings.
     pub(super) fn tell_again(&mut self, read: ReadDone) -> Result<()> {
+        self.tell_formats(&read.input.formats)?;
         for text in &read.warnings {
             tell(self.observer, Event::Warning { text })?;
         }

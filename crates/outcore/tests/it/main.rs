@@ -12,6 +12,7 @@ mod report;
 mod results;
 mod resume;
 mod tables;
+mod understood;
 mod weights;
 
 /// Tests see what the engine allocates.

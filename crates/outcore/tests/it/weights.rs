@@ -52,11 +52,14 @@ fn thresholds_hold_for_weights_as_transformed_and_are_counted() {
         let summary = report.stages[0].summary.clone();
         (weight_total(&sim), input.below_min_count, input.above_max_count, summary)
     };
-    let summary = |dropped: &str| format!("5 edges, 6 nodes, {dropped} dropped by weight");
-    assert_eq!(transformed(None, None), (206.0, 0, 0, summary("1 edge")));
-    assert_eq!(transformed(Some(2.0), None), (205.0, 1, 0, summary("2 edges")));
-    assert_eq!(transformed(Some(1.5), Some(2.0)), (2.0, 1, 2, summary("4 edges")));
-    assert_eq!(transformed(Some(0.0), Some(200.0)), (206.0, 0, 0, summary("1 edge")));
+    let summary = |dropped: &str| format!("5 edges, 6 nodes, 1 edge of weight 0 dropped{dropped}");
+    assert_eq!(transformed(None, None), (206.0, 0, 0, summary("")));
+    assert_eq!(transformed(Some(2.0), None), (205.0, 1, 0, summary(", 1 edge dropped by weight")));
+    assert_eq!(
+        transformed(Some(1.5), Some(2.0)),
+        (2.0, 1, 2, summary(", 3 edges dropped by weight"))
+    );
+    assert_eq!(transformed(Some(0.0), Some(200.0)), (206.0, 0, 0, summary("")));
     let report = build(&storage_of("a b 1\n"), &options()).unwrap();
     assert_eq!(report.stages[0].summary, "1 edge, 2 nodes");
 }

@@ -1,0 +1,84 @@
+//! What is said of the input by default: how its files were understood, and what became of their edges.
+
+use super::{InputReport, Job};
+use crate::error::Result;
+use crate::graph::{Duplicates, GraphSummary};
+use crate::progress::{Event, tell};
+use crate::sort::SortSummary;
+use crate::units::format_counted;
+
+/// Most lines about files.
+const LINES: usize = 4;
+
+impl Job<'_> {
+    /// Reports how the files were understood, a line for each kind of them; of many kinds, the first.
+    pub(super) fn tell_formats(&self, formats: &[String]) -> Result<()> {
+        let shown = if formats.len() > LINES { LINES - 1 } else { formats.len() };
+        let notice = |text: &str| tell(self.observer, Event::Notice { text });
+        formats[..shown].iter().try_for_each(|text| notice(text))?;
+        match formats.len() - shown {
+            0 => Ok(()),
+            more => notice(&format!("and files of {more} more formats: `--report` lists them all")),
+        }
+    }
+}
+
+/// Sums up reading: edges and nodes, and the edges that are no edges of the graph.
+pub(super) fn of_read(input: &InputReport, node_count: u64) -> String {
+    let edges = |count| format_counted(count, "edge", "edges");
+    let by_weight = input.below_min_count + input.above_max_count;
+    let names = format_counted(input.names_on_disk_count, "name", "names");
+    // A loop of weight 0 changes nothing; adjacency lists have one for a node without neighbors.
+    let zero = input.zero_weight_count.saturating_sub(input.zero_weight_loop_count);
+    let self_hits = input.self_hit_count;
+    let parts = [
+        (1, edges(input.edge_count)),
+        (1, format_counted(node_count, "node", "nodes")),
+        (input.names_on_disk_count, format!("{names} by way of the disk")),
+        (zero, format!("{} of weight 0 dropped", edges(zero))),
+        (by_weight, format!("{} dropped by weight", edges(by_weight))),
+        (self_hits, format_counted(self_hits, "self hit", "self hits")),
+    ];
+    join(parts)
+}
+
+/// Sums up the merge: how the arcs were sorted, and what became of repeated edges and loops. Their numbers are those
+/// of edges of the input, where `input` counts its loops.
+pub(super) fn of_merge(
+    sort: SortSummary,
+    input: Option<&InputReport>,
+    graph: &GraphSummary,
+) -> String {
+    let runs = format_counted(sort.run_count, "run", "runs");
+    let passes = format_counted(sort.pass_count, "merge pass", "merge passes");
+    let sorted = match sort.run_count {
+        0 => "sorted in memory".into(),
+        _ => format!("{runs}, {passes}"),
+    };
+    let loops = input.map_or(0, |input| input.loop_count);
+    let repeated_loops = loops.saturating_sub(graph.loop_count + graph.dropped_loop_count);
+    let repeated_arcs = graph.combined_count.saturating_sub(repeated_loops);
+    let repeated = if graph.is_directed { repeated_arcs } else { repeated_arcs / 2 };
+    // A loop that is dropped is not a repeated edge as well.
+    let repeated = repeated + if graph.loops_kept { repeated_loops } else { 0 };
+    let how = match graph.duplicates {
+        Duplicates::Sum => "summed",
+        Duplicates::Max => "(largest weight)",
+        Duplicates::Min => "(smallest weight)",
+        Duplicates::First => "(first weight)",
+    };
+    let repeated_edges = format_counted(repeated, "repeated edge", "repeated edges");
+    let (dropped, retained) = if graph.loops_kept { (0, graph.loop_count) } else { (loops, 0) };
+    join([
+        (1, sorted),
+        (repeated, format!("{repeated_edges} {how}")),
+        (dropped, format!("{} dropped", format_counted(dropped, "loop", "loops"))),
+        (retained, format!("{} retained", format_counted(retained, "loop", "loops"))),
+    ])
+}
+
+/// The phrases of counts that are not 0.
+fn join<const N: usize>(parts: [(u64, String); N]) -> String {
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text);
+    parts.collect::<Vec<_>>().join(", ")
+}
