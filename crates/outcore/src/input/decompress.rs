@@ -279,6 +279,10 @@ fn after_skipped(mut file: &[u8]) -> &[u8] {
 /// The window of the first block of an xz file (The .xz File Format, 1.2.1, 3.1 and 5.3.1).
 fn xz_window(file: &[u8]) -> Option<u64> {
     let block = file.strip_prefix(XZ_MAGIC)?.get(6..)?;
+    if block.first() == Some(&0) {
+        // An index: there is no block, for there is no text.
+        return Some(0);
+    }
     let flags = *block.get(1)?;
     let mut at = 2;
     let mut number = || {
@@ -507,6 +511,8 @@ mod tests {
             encoder.write_all(b"a\tb\n").unwrap();
             assert_eq!(xz_window(&encoder.finish().unwrap()), Some(window));
         }
+        let empty = liblzma::write::XzEncoder::new(Vec::new(), 9).finish().unwrap();
+        assert_eq!(xz_window(&empty), Some(0));
         assert_eq!(xz_window(b"a\tb"), None);
     }
 
