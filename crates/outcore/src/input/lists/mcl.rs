@@ -64,6 +64,9 @@ pub(super) fn read(words: &mut Words, edges: &mut Edges<'_>) -> Result<bool> {
             return Ok(false);
         }
     }
+    if next_word(words)? {
+        return Err(words.error("text follows the matrix", "expected the end of the file"));
+    }
     Ok(true)
 }
 
