@@ -76,7 +76,10 @@ fn is_stream(files: &Files, path: &Path) -> Result<bool> {
     if path == Path::new("-") {
         return Ok(true);
     }
+    // A name that ends so is no file's, whether there is a directory or not.
+    let names_directory = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     match files.entry(path) {
+        _ if names_directory => Err(Error::io("write", path, io::ErrorKind::IsADirectory.into())),
         Ok(entry) if entry.is_directory => {
             Err(Error::io("write", path, io::ErrorKind::IsADirectory.into()))
         }
