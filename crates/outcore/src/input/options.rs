@@ -240,6 +240,12 @@ fn check_columns(columns: &[Column], header: Header) -> Result<()> {
             "use two columns, such as `--columns 1,2`",
         );
     }
+    if columns[..2].contains(columns.last().unwrap_or(&columns[0])) && columns.len() == 3 {
+        return error(
+            "`--columns` names the same column as a name and as the weight",
+            "use three columns, such as `--columns 1,2,3`",
+        );
+    }
     let by_name = columns.iter().any(|column| matches!(column, Column::Name(_)));
     if by_name && header == Header::No {
         return error(
