@@ -9,7 +9,7 @@ use super::lists::{ListFormat, ListTask};
 use super::table::{TableFormat, TableStream, TableTask};
 use super::taker::{Cell, Taker};
 use super::text::PADDING;
-use super::{Form, NameRef};
+use super::{FileFormat, Form, NameRef, checks, text};
 use crate::error::{Error, Result};
 use crate::io::Files;
 use crossbeam_channel::{Receiver, Sender};
@@ -71,6 +71,33 @@ impl ParsedChunk {
     pub fn edge_count(&self) -> usize {
         if self.is_node_list { 0 } else { self.names.len() / 2 }
     }
+}
+
+/// Parses chunks in parallel.
+pub(super) fn parse_all(
+    chunks: &mut [ParsedChunk],
+    formats: &[FileFormat],
+    weighted: bool,
+    stop: bool,
+) {
+    use rayon::prelude::*;
+    chunks.par_iter_mut().for_each(|chunk| {
+        let Form::Text(format) = &formats[chunk.origin.file].form else { return };
+        let lines = chunk.lines as usize;
+        let skipped = format.preamble_bytes.saturating_sub(chunk.origin.byte);
+        let from = skipped.min(chunk.used as u64) as usize;
+        chunk.is_node_list = format.is_node_list;
+        if format.is_node_list {
+            chunk.names.reserve_exact(lines);
+            return text::parse_nodes(chunk, &format.layout, from, stop);
+        }
+        chunk.names.reserve_exact(2 * lines);
+        if weighted {
+            chunk.weights.reserve_exact(lines);
+        }
+        text::parse(chunk, &format.layout, from, stop);
+        checks::check(chunk, format, stop);
+    });
 }
 
 /// What the thread sends.

@@ -33,6 +33,10 @@ pub(crate) enum Problem {
     CommunityNotNumber,
     /// The index of a Matrix Market file is none of its rows.
     NoRow,
+    /// The line has more columns than the header names.
+    ExtraColumn,
+    /// The line is the header once more.
+    HeaderAgain,
     /// A quote is not closed before the line ends.
     OpenQuote,
     /// Text follows the closing quote.
@@ -76,9 +80,12 @@ impl Problem {
             | Self::WeightNan
             | Self::DistanceZero => ErrorKind::BadWeight,
             Self::OpenQuote | Self::TextAfterQuote => ErrorKind::BadQuote,
-            Self::LineTooLong | Self::LineEndInName | Self::CommunityNotNumber | Self::NoRow => {
-                ErrorKind::BadInput
-            }
+            Self::LineTooLong
+            | Self::LineEndInName
+            | Self::CommunityNotNumber
+            | Self::NoRow
+            | Self::ExtraColumn
+            | Self::HeaderAgain => ErrorKind::BadInput,
         }
     }
 
@@ -104,6 +111,8 @@ impl Problem {
             Self::CommunityNotNumber => "community is not a number",
             Self::EmptyNode => "node has no name",
             Self::NoRow => "index is no row of the matrix",
+            Self::ExtraColumn => "line has more columns than the header names",
+            Self::HeaderAgain => "line names the columns again",
             Self::NameTooLong => "name is longer than 64 KiB",
             Self::LineEndInName => "name has a line end in it",
             Self::EmptyWeight => "weight is empty",
@@ -146,6 +155,8 @@ impl Problem {
                 "weights are finite and at least 0"
             }
             Self::DistanceZero => "`--weight-transform reciprocal` is for numbers above 0",
+            Self::ExtraColumn => "expected the line to end before this",
+            Self::HeaderAgain => "expected an edge",
             Self::OpenQuote => "a quoted field cannot hold a line break",
             Self::LineTooLong => "expected a line end within 1 MiB",
             Self::MissingColumn(_) | Self::TextAfterQuote => "expected the next column",
@@ -175,8 +186,15 @@ fn hint(problem: Problem, found: &[u8], format: &Format, is_first_line: bool) ->
     let skip = "`--on-bad-line skip` to go on without this line";
     match problem.kind() {
         ErrorKind::MissingColumn => match other_delimiter(found, format.layout.delimiter) {
+            _ if is_commented(found) => {
+                let mark = if found.starts_with(b"//") { "//" } else { "--" };
+                format!("use `--comment {mark}` if this is a comment, or {skip}")
+            }
             Some(other) if problem == Problem::MissingColumn(1) => {
                 format!("use `--delimiter {other}`, or {skip}")
+            }
+            None if problem == Problem::MissingColumn(1) => {
+                format!("use `--delimiter` to say what separates columns, or {skip}")
             }
             _ => format!("use `--columns` to say which columns hold the edge, or {skip}"),
         },
@@ -199,8 +217,19 @@ fn hint(problem: Problem, found: &[u8], format: &Format, is_first_line: bool) ->
             let (source, target) = (format.layout.source + 1, format.layout.target + 1);
             format!("use `--columns {source},{target}` to ignore the weights, or {skip}")
         }
+        _ if problem == Problem::ExtraColumn => {
+            let delimiter = format.layout.delimiter.name();
+            format!(
+                "quote names that hold a {delimiter}, use `--columns` to leave columns out, or {skip}"
+            )
+        }
         _ => format!("use {skip}"),
     }
+}
+
+/// Whether a line begins as comments of other programs do.
+pub(super) fn is_commented(line: &[u8]) -> bool {
+    line == b"//" || line == b"--" || line.starts_with(b"// ") || line.starts_with(b"-- ")
 }
 
 /// A delimiter that the line holds, as one types it.

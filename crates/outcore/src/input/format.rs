@@ -16,10 +16,12 @@
 //! of a Matrix Market file is skipped like one. Leading lines that start with `%` are comments
 //! (KONECT, Matrix Market) as long as the comment prefix is the default `#`.
 
+use super::doubts;
 use super::fault::escape;
-use super::field::with_point;
+use super::field::Fingerprint;
 use super::foreign;
 use super::matrix_market::{self, Banner};
+use super::meant::{is_number, is_number_with_comma, is_whole_number, is_word};
 use super::names::{self, Chosen};
 use super::text::Fields;
 use super::understood::Roles;
@@ -40,6 +42,10 @@ pub(crate) struct Layout {
     pub(crate) weight: Option<usize>,
     pub(crate) transform: WeightTransform,
     pub(crate) quotes: bool,
+    /// Whether spaces around names mean nothing: some names of the sample have them.
+    pub(crate) trims: bool,
+    /// Whether lines may have no more columns than the last one that is wanted, for the header has no more.
+    pub(crate) is_exact: bool,
     pub(crate) comment: Vec<u8>,
     pub(crate) rows: Rows,
     /// Whether lines are those of FASTA, with a name behind `>`.
@@ -56,6 +62,8 @@ impl Layout {
             weight: None,
             transform: WeightTransform::None,
             quotes: delimiter.allows_quotes(),
+            trims: false,
+            is_exact: false,
             comment: Vec::new(),
             rows: Rows::Edges,
             is_fasta: false,
@@ -77,7 +85,7 @@ impl Layout {
         };
         let is_checked = self.rows == Rows::NumberedMemberships;
         let names_come_first = self.source == 0 && self.target == 1;
-        names_come_first && !is_checked && self.weight.is_none_or(is_plain_weight)
+        names_come_first && !is_checked && !self.trims && self.weight.is_none_or(is_plain_weight)
     }
 
     pub(crate) fn last_column(&self) -> usize {
@@ -113,6 +121,8 @@ impl Layout {
 pub(crate) struct Format {
     pub(crate) layout: Layout,
     pub(crate) has_header: bool,
+    /// What the header calls source and target, if it is known by that.
+    pub(super) header: Option<[Fingerprint; 2]>,
     /// Bytes before the first edge: a byte-order mark, comments, the header.
     pub(crate) preamble_bytes: u64,
     /// Lines before the first edge.
@@ -196,7 +206,8 @@ pub(crate) fn detect(
         around_decimals(found, &sample.lines).unwrap_or(found)
     });
     let (comment, transform) = (options.comment.clone(), options.weight_transform);
-    let layout = Layout { comment, transform, ..Layout::of(delimiter) };
+    let quotes = quotes(delimiter, &sample.lines);
+    let layout = Layout { comment, transform, quotes, ..Layout::of(delimiter) };
     let mut layout = layout.for_rows(options.rows);
     let found = find_columns(&layout, &sample, banner, path, options)?;
     let (has_header, is_blast) = (found.has_header, found.is_blast);
@@ -205,8 +216,16 @@ pub(crate) fn detect(
     if options.ignore_weights {
         layout.weight = None;
     }
+    if options.rows == Rows::Edges && banner.is_none() {
+        refuse_doubtful(&layout, &sample, &found, (path, is_whole), options)?;
+        layout.trims = has_spaces_around_names(&layout, sample.body(options));
+        let is_last = found.header_columns == layout.last_column() + 1;
+        let may_be_exact = options.columns.is_none() && delimiter != Delimiter::Spaces;
+        layout.is_exact = has_header && is_last && may_be_exact;
+    }
     Ok(Some(Format {
         roles: roles(&layout, &sample, has_header, matrix.is_some()),
+        header: header_names(&layout, first, &found),
         layout,
         has_header,
         preamble_bytes: if has_header { sample.first_end } else { sample.first_start } as u64,
@@ -236,6 +255,7 @@ pub(crate) fn detect_nodes(
     Ok(Some(Format {
         layout: Layout { comment: options.comment.clone(), is_fasta, ..Layout::of(delimiter) },
         has_header: false,
+        header: None,
         preamble_bytes: sample.first_start as u64,
         preamble_lines: sample.lines_before,
         delimiter_line: None,
@@ -270,8 +290,9 @@ fn sample<'a>(block: &'a [u8], is_whole: bool, options: &InputOptions) -> Sample
         let stop = stop.unwrap_or(block.len());
         let line = block[at..stop].strip_suffix(b"\r").unwrap_or(&block[at..stop]);
         let comment = &options.comment;
+        let is_leading = sample.lines.is_empty() && comment == b"#";
         let is_comment = !comment.is_empty() && line.starts_with(comment)
-            || sample.lines.is_empty() && comment == b"#" && line.starts_with(b"%");
+            || is_leading && (line.starts_with(b"%") || names_delimiter(line));
         let is_blank = line.iter().all(|&byte| {
             (byte == b' ' || byte == b'\t') && options.delimiter != Some(Delimiter::Byte(byte))
         });
@@ -287,6 +308,11 @@ fn sample<'a>(block: &'a [u8], is_whole: bool, options: &InputOptions) -> Sample
         at = next;
     }
     sample
+}
+
+/// Whether a line tells Excel what separates columns: `sep=;`.
+fn names_delimiter(line: &[u8]) -> bool {
+    line.len() == 5 && line[..4].eq_ignore_ascii_case(b"sep=") && b",;|\t".contains(&line[4])
 }
 
 fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
@@ -312,8 +338,21 @@ const CANDIDATES: [Delimiter; 5] = [
 
 /// The columns of every line when split by `delimiter`.
 fn column_counts(delimiter: Delimiter, lines: &[&[u8]]) -> Vec<usize> {
-    let layout = Layout::of(delimiter);
+    let layout = Layout { quotes: quotes(delimiter, lines), ..Layout::of(delimiter) };
     lines.iter().map(|line| fields(&layout, line).count()).collect()
+}
+
+/// Whether fields may be quoted. Between tabs and spaces quotes are parts of names, unless all lines have fields in
+/// quotes and nothing behind them, as R writes tables.
+fn quotes(delimiter: Delimiter, lines: &[&[u8]]) -> bool {
+    let layout = Layout { quotes: true, ..Layout::of(delimiter) };
+    let is_quoted = |line: &&[u8]| {
+        let found: Option<Vec<bool>> =
+            fields(&layout, line).map(|field| field.ok().map(|field| field.is_quoted())).collect();
+        found.is_some_and(|found| found.contains(&true))
+    };
+    let may_be = matches!(delimiter, Delimiter::Spaces | Delimiter::Byte(b'\t'));
+    delimiter.allows_quotes() || may_be && lines.iter().all(is_quoted)
 }
 
 /// The first delimiter that splits all lines into the same number of columns.
@@ -343,7 +382,7 @@ fn around_decimals(found: Delimiter, lines: &[&[u8]]) -> Option<Delimiter> {
         let layout = Layout::of(other);
         let names = if other == Delimiter::Byte(b';') { 0 } else { 2 };
         let is_decimal = |(at, field): (usize, &&[u8])| {
-            !field.contains(&b',') || at >= names && with_point(field).is_some()
+            !field.contains(&b',') || at >= names && is_number_with_comma(field)
         };
         let rows = || lines.iter().map(|line| split(&layout, line));
         let splits = rows().filter(|row| row.len() >= 3).count() * 2 >= lines.len();
@@ -351,18 +390,11 @@ fn around_decimals(found: Delimiter, lines: &[&[u8]]) -> Option<Delimiter> {
     })
 }
 
-/// Whether a field reads as a number, even one that is no weight; one with a decimal comma is read between
-/// semicolons, and an error elsewhere.
-fn is_number(field: &[u8]) -> bool {
-    let is_number = |field: &[u8]| {
-        std::str::from_utf8(field.trim_ascii()).is_ok_and(|text| text.parse::<f64>().is_ok())
-    };
-    is_number(field) || with_point(field).is_some_and(|field| is_number(&field))
-}
-
 /// The columns of a file.
 struct Found {
     columns: Chosen,
+    /// Columns that the first line has, the one of R without a name counted.
+    header_columns: usize,
     has_header: bool,
     is_blast: bool,
 }
@@ -378,6 +410,7 @@ fn find_columns(
     let rows: Vec<Vec<&[u8]>> = sample.lines[1..].iter().map(|line| split(layout, line)).collect();
     let header = split_header(layout, sample.lines[0], &rows);
     let by_header = names::choose(&header, layout.rows, |at| has_numbers(&rows, at));
+    let header_columns = header.len();
     let is_header = |columns: &Chosen| match options.header {
         Header::Yes => true,
         Header::No => false,
@@ -390,16 +423,21 @@ fn find_columns(
         let weight = at.get(2).copied();
         let columns = Chosen { source: at[0], target: at[1], weight, by_name };
         let has_header = names_columns || is_header(&columns);
-        return Ok(Found { columns, has_header, is_blast: false });
+        return Ok(Found { columns, header_columns, has_header, is_blast: false });
     }
     if let Some(Banner { has_values }) = banner {
         let weight = has_values.then_some(2);
         let columns = Chosen { source: 0, target: 1, weight, by_name: false };
-        return Ok(Found { columns, has_header: options.header != Header::No, is_blast: false });
+        return Ok(Found {
+            columns,
+            header_columns,
+            has_header: options.header != Header::No,
+            is_blast: false,
+        });
     }
     if let Some(columns) = by_header.filter(|columns| is_header(columns)) {
         let is_blast = columns.weight == Some(11) && is_blast(layout, &rows);
-        return Ok(Found { columns, has_header: true, is_blast });
+        return Ok(Found { columns, header_columns, has_header: true, is_blast });
     }
     let (mut weight, mut is_blast) = default_weight(layout, sample.body(options));
     if weight.is_none() {
@@ -407,15 +445,81 @@ fn find_columns(
         (weight, is_blast) = default_weight(layout, &sample.lines);
     }
     let columns = Chosen { source: 0, target: 1, weight, by_name: false };
-    Ok(Found { columns, has_header: options.header == Header::Yes, is_blast })
+    Ok(Found { columns, header_columns, has_header: options.header == Header::Yes, is_blast })
+}
+
+/// Whether rows begin with a column that the header has no name for: R writes the numbers of rows so.
+fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
+    let number = |row: &Vec<&[u8]>| {
+        let is_longer = row.len() == header.len() + 1;
+        let digits = is_longer.then(|| row[0]).filter(|field| is_whole_number(field))?;
+        std::str::from_utf8(digits.trim_ascii()).ok()?.parse::<u64>().ok()
+    };
+    let numbers: Option<Vec<u64>> = rows.iter().map(number).collect();
+    numbers.is_some_and(|numbers| !numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b))
+}
+
+/// Refuses lines that are no edges, unless the user or the header says which columns are.
+fn refuse_doubtful(
+    layout: &Layout,
+    sample: &Sample<'_>,
+    found: &Found,
+    (path, is_whole): (&Path, bool),
+    options: &InputOptions,
+) -> Result<()> {
+    let is_told = options.columns.is_some() || options.format == EdgeFormat::Lines;
+    if is_told || found.has_header && found.columns.by_name || found.is_blast {
+        return Ok(());
+    }
+    let rows: Vec<Vec<&[u8]>> = sample.lines.iter().map(|line| split(layout, line)).collect();
+    let lines = doubts::Lines {
+        path,
+        delimiter: layout.delimiter,
+        lines: &sample.lines,
+        rows: &rows,
+        has_header: found.has_header,
+        is_whole: is_whole && sample.lines.len() < SAMPLED_LINES,
+        has_usual_comments: options.comment == b"#",
+    };
+    lines.doubt().map_or(Ok(()), |(message, hint)| {
+        Err(bad_input(path, message)
+            .note("`--format lines` reads it as lines all the same")
+            .hint(hint))
+    })
+}
+
+/// Whether names have spaces around them, which are no part of names between commas, semicolons and `|`.
+fn has_spaces_around_names(layout: &Layout, lines: &[&[u8]]) -> bool {
+    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    let has_spaces = |line: &&[u8]| {
+        let row = split(layout, line);
+        [layout.source, layout.target]
+            .iter()
+            .filter_map(|&at| row.get(at))
+            .any(|field| is_blank(field.first()) || is_blank(field.last()))
+    };
+    layout.delimiter.allows_quotes() && lines.iter().any(has_spaces)
+}
+
+/// What the header calls source and target, if it is known by that.
+fn header_names(layout: &Layout, first: &[u8], found: &Found) -> Option<[Fingerprint; 2]> {
+    let Found { columns, has_header, header_columns, .. } = found;
+    let row = split(layout, first);
+    // The header of R has no name for the first column.
+    let shift = header_columns - row.len().min(*header_columns);
+    let name = |at: usize| {
+        let name = *row.get(at.checked_sub(shift)?)?;
+        Some(Fingerprint::of(if layout.trims { name.trim_ascii() } else { name }))
+    };
+    let is_known = *has_header && columns.by_name;
+    is_known.then(|| Some([name(columns.source)?, name(columns.target)?]))?
 }
 
 /// The columns of the first line, of which it may be the header. R writes no name for the column of row names.
 fn split_header<'a>(layout: &Layout, first: &'a [u8], rows: &[Vec<&[u8]>]) -> Vec<&'a [u8]> {
     let mut header = split(layout, first);
-    let is_longer = |row: &Vec<&[u8]>| row.len() == header.len() + 1;
     let found = names::choose(&header, layout.rows, |at| has_numbers(rows, at));
-    if found.is_some_and(|found| found.by_name) && !rows.is_empty() && rows.iter().all(is_longer) {
+    if found.is_some_and(|found| found.by_name) && has_row_names(&header, rows) {
         header.insert(0, b"");
     }
     header
@@ -460,13 +564,17 @@ fn has_numbers(rows: &[Vec<&[u8]>], column: usize) -> bool {
 
 /// Columns by number or by name in the header, from 0.
 fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Result<Vec<usize>> {
-    columns
+    let at: Result<Vec<usize>> = columns
         .iter()
         .map(|column| match column {
             Column::Number(number) => Ok(*number as usize - 1),
             Column::Name(name) => {
-                let position =
-                    header.iter().position(|field| field.trim_ascii() == name.as_bytes());
+                let mut named =
+                    (0..header.len()).filter(|&at| header[at].trim_ascii() == name.as_bytes());
+                let position = named.next();
+                if named.next().is_some() {
+                    return Err(names::twice(path, name));
+                }
                 position.ok_or_else(|| {
                     let mut names = String::new();
                     escape(&header.join(&b", "[..]), &mut names);
@@ -476,7 +584,8 @@ fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Resu
                 })
             }
         })
-        .collect()
+        .collect();
+    names::check_distinct(&at?, path)
 }
 
 /// Whether the first line, of which `columns` are those of an edge, names the columns of `rows`.
@@ -493,11 +602,21 @@ fn is_header(kind: Rows, columns: &Chosen, first: &[&[u8]], rows: &[Vec<&[u8]>])
         && rows.iter().all(has_number);
     let before = &first[..columns.source.max(columns.target).min(first.len())];
     let by_name = columns.by_name && !before.iter().any(|field| is_number(field));
-    let is_told = becomes_numbered || has_index || by_name;
+    let are_whole = |row: &[&[u8]]| {
+        [columns.source, columns.target]
+            .map(|at| row.get(at).is_some_and(|field| is_whole_number(field)))
+    };
+    let is_over_numbers = kind == Rows::Edges
+        && rows.len() >= 2
+        && [columns.source, columns.target]
+            .iter()
+            .all(|&at| first.get(at).is_some_and(|f| is_word(f)))
+        && rows.iter().all(|row| are_whole(row) == [true, true]);
+    let is_told = becomes_numbered || has_index || by_name || is_over_numbers;
     match columns.weight.and_then(|weight| Some((weight, first.get(weight)?))) {
         None => is_told,
         Some((_, field)) if is_number(field) => false,
-        Some((weight, _)) => is_told || has_numbers(rows, weight),
+        Some((weight, field)) => is_told || is_word(field) && has_numbers(rows, weight),
     }
 }
 
@@ -537,7 +656,13 @@ mod tests {
                 "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n",
                 (spaces, None, true),
             ),
-            ("a\tknows\tb\nb\tknows\tc\n", (tab, None, false)),
+            ("a\tknows\tb\nc\tknows\td\n", (tab, None, false)),
+            ("a,b,NA\nb,c,2\n", (comma, Some(2), false)),
+            ("a\tb\t1 000\nb\tc\t2\n", (tab, Some(2), false)),
+            ("a;b;1.000,5\nb;c;2.500,5\n", (Delimiter::Byte(b';'), Some(2), false)),
+            ("x,y\n1,2\n2,3\n", (comma, None, true)),
+            ("sep=;\na;b\nb;c\n", (Delimiter::Byte(b';'), None, false)),
+            ("\"a x\" \"b\" 1\n\"b\" \"c\" 2\n", (spaces, Some(2), false)),
             ("one", (tab, None, false)),
         ] {
             assert_eq!(columns(text), expected, "{text}");

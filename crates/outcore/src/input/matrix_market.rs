@@ -3,10 +3,8 @@
 //!
 //! <https://math.nist.gov/MatrixMarket/formats.html>
 
-use super::chunks::ParsedChunk;
-use super::fault::{Fault, Problem};
 use super::format::bad_input;
-use super::{EdgeFormat, InputOptions, NameRef};
+use super::{EdgeFormat, InputOptions};
 use crate::error::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -26,11 +24,21 @@ pub(crate) struct Size {
     pub(super) entries: u64,
 }
 
+impl Size {
+    /// Whether a name is an index: a number from 1 to that of the rows, as they are written.
+    pub(super) fn is_row(self, name: &[u8]) -> bool {
+        let is_number = name[0] != b'0' && name.iter().all(u8::is_ascii_digit);
+        let number = std::str::from_utf8(name).ok().and_then(|digits| digits.parse().ok());
+        is_number && number.is_some_and(|number: u64| number <= self.nodes)
+    }
+}
+
 /// The banner of a file that begins with these bytes, if it has one and is to be read as it says.
 ///
 /// # Errors
 /// `BadInput` for a matrix that is no list of edges; `Usage` if half of its edges would be lost.
 pub(super) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Result<Option<Banner>> {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let line = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let banner = line.to_ascii_lowercase();
     let is_asked = options.format != EdgeFormat::Lines && options.comment == b"#";
@@ -44,10 +52,17 @@ pub(super) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
             .note("it should go on with `matrix coordinate real general`, or the like")
             .hint("write the file again, or use `--format lines --header yes`"));
     };
-    if (object, form) != ("matrix", "coordinate") || field == "complex" {
+    let is_known = ["real", "double", "integer", "pattern"].contains(&field);
+    if (object, form) != ("matrix", "coordinate") || !is_known {
         let message = format!("holds `{object} {form} {field}`, which is no list of edges");
         return Err(bad_input(path, &message)
             .hint("write it as `matrix coordinate` with `real`, `integer` or `pattern` entries"));
+    }
+    if !["general", "symmetric", "skew-symmetric", "hermitian"].contains(&symmetry) {
+        let message = format!("has a banner that says `{}`", symmetry.escape_default());
+        return Err(bad_input(path, &message)
+            .note("a matrix is `general`, `symmetric`, `skew-symmetric` or `hermitian`")
+            .hint("write the file again, or use `--format lines --header yes`"));
     }
     if symmetry != "general" && options.directed {
         let message = format!(
@@ -85,48 +100,6 @@ pub(super) fn size(line: &[u8], path: &Path) -> Result<Size> {
                 .hint("write the file again, or use `--format lines --header yes`"))
         }
     }
-}
-
-/// Takes edges out of a parsed chunk whose names are no rows of the matrix: the numbers from 1 to `nodes`, as they
-/// are written. With `stop`, the first bad line alone is told. Edges that are of no matrix are left as they are.
-pub(super) fn check_indexes(chunk: &mut ParsedChunk, size: Option<Size>, stop: bool) {
-    let Some(Size { nodes, .. }) = size else { return };
-    let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
-    let text = &text[..*used];
-    let is_row = |name: &&NameRef| {
-        let digits = &text[name.offset as usize..][..name.bytes as usize];
-        let is_number = digits[0] != b'0' && digits.iter().all(u8::is_ascii_digit);
-        let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
-        is_number && number.is_some_and(|number: u64| number <= nodes)
-    };
-    let mut kept = 0;
-    for edge in 0..names.len() / 2 {
-        let pair = 2 * edge..2 * edge + 2;
-        if let Some(name) = names[pair.clone()].iter().find(|name| !is_row(name)) {
-            faults.push(fault_at(text, name));
-            continue;
-        }
-        names.copy_within(pair, 2 * kept);
-        if let Some(&weight) = weights.get(edge) {
-            weights[kept] = weight;
-        }
-        kept += 1;
-    }
-    names.truncate(2 * kept);
-    weights.truncate(kept);
-    faults.sort_by_key(|fault| fault.line_start);
-    if stop {
-        faults.truncate(1);
-    }
-}
-
-fn fault_at(text: &[u8], name: &NameRef) -> Fault {
-    let (start, end) = (name.offset as usize, (name.offset + name.bytes) as usize);
-    let line_start = memchr::memrchr(b'\n', &text[..start]).map_or(0, |at| at + 1);
-    let line_end = memchr::memchr(b'\n', &text[end..]).map_or(text.len(), |len| end + len);
-    let [line_start, line_end, start, end] =
-        [line_start, line_end, start, end].map(|byte| byte as u32);
-    Fault { problem: Problem::NoRow, line_start, line_end, start, end }
 }
 
 /// Compares the number of entries that were found with what the file says.

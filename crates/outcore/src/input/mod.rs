@@ -13,14 +13,17 @@
 //! 20 ns of one core for a line of two short names and a weight.
 
 mod bgzf;
+mod checks;
 mod chunks;
 mod decompress;
+mod doubts;
 mod fault;
 mod field;
 mod foreign;
 mod format;
 mod lists;
 mod matrix_market;
+mod meant;
 mod names;
 mod options;
 #[cfg(test)]
@@ -52,7 +55,7 @@ pub use transform::WeightTransform;
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::{Files, Sealed, Writer};
-use chunks::{Message, Reader, Task};
+use chunks::{Message, Reader, Task, parse_all};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use decompress::Input;
 use fault::Origin;
@@ -499,28 +502,6 @@ impl EdgeReader {
     }
 }
 
-/// Parses chunks in parallel.
-fn parse_all(chunks: &mut [ParsedChunk], formats: &[FileFormat], weighted: bool, stop: bool) {
-    use rayon::prelude::*;
-    chunks.par_iter_mut().for_each(|chunk| {
-        let Form::Text(format) = &formats[chunk.origin.file].form else { return };
-        let lines = chunk.lines as usize;
-        let skipped = format.preamble_bytes.saturating_sub(chunk.origin.byte);
-        let from = skipped.min(chunk.used as u64) as usize;
-        chunk.is_node_list = format.is_node_list;
-        if format.is_node_list {
-            chunk.names.reserve_exact(lines);
-            return text::parse_nodes(chunk, &format.layout, from, stop);
-        }
-        chunk.names.reserve_exact(2 * lines);
-        if weighted {
-            chunk.weights.reserve_exact(lines);
-        }
-        text::parse(chunk, &format.layout, from, stop);
-        matrix_market::check_indexes(chunk, format.matrix, stop);
-    });
-}
-
 /// Finds the format of every file, the node list last. Pipes stay open, for they cannot be opened
 /// again; so does the first file.
 fn open_files(
@@ -610,6 +591,7 @@ fn detect_next(
             format::detect(block, is_whole, path, options)
         });
     }
+    taker::refuse_as_nodes(path, input)?;
     let of_edges = before.iter().find_map(FileFormat::text);
     let delimiter = options.delimiter.or(of_edges.map(|format| format.layout.delimiter));
     let delimiter = delimiter.unwrap_or(Delimiter::Byte(b'\t'));

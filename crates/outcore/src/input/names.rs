@@ -4,6 +4,9 @@
 //! neither, places count. Columns of numbers that a data frame has written of its rows are no places.
 
 use super::Rows;
+use super::format::bad_input;
+use crate::error::{Error, ErrorKind, Result};
+use std::path::Path;
 
 /// The columns of edges or memberships, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +128,35 @@ pub fn choose_columns(
     Some((source, target, weight, by_name))
 }
 
+/// Whether columns are those of a table of nodes: what identifies one, and how it is called or grouped.
+pub(super) fn are_of_nodes(names: &[&[u8]]) -> bool {
+    let words: Vec<String> =
+        names.iter().filter(|name| !is_index(name)).map(|name| plain_word(name)).collect();
+    let is_of = |known: &str, at: usize| {
+        words.get(at).is_some_and(|word| known.split_whitespace().any(|known| known == word))
+    };
+    let is_called = is_of("label name", 1) || is_of(COMMUNITY_WORDS, 1);
+    is_of("id node nodeid vertex", 0) && is_called && ends_of_edges(&words).is_none()
+}
+
+/// The error for a name that two columns have.
+pub(super) fn twice(path: &Path, name: &str) -> Error {
+    bad_input(path, &format!("has two columns named `{name}`"))
+        .hint("use numbers of columns, such as `--columns 1,2,3`")
+}
+
+/// Columns of source, target and weight as `--columns` gives them, if they are different ones.
+pub(super) fn check_distinct(columns: &[usize], path: &Path) -> Result<Vec<usize>> {
+    let is_same = |(at, column): (usize, &usize)| columns[..at].contains(column);
+    if !columns.iter().enumerate().any(is_same) {
+        return Ok(columns.to_vec());
+    }
+    let path = path.display();
+    let message = format!("`--columns` names a column of `{path}` twice, by name and by number");
+    Err(Error::new(ErrorKind::Usage, message)
+        .hint("use different columns for source, target and weight"))
+}
+
 fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
     let at = |word: &str| words.iter().position(|found| found == word);
     let pair = PAIRS.iter().find_map(|[source, target]| Some((at(source)?, at(target)?)));
@@ -211,6 +243,16 @@ mod tests {
         ] {
             let (source, target, _, by_name) = chosen(header, Rows::Memberships);
             assert_eq!((source, target, by_name), expected, "{header}");
+        }
+        for (header, expected) in [
+            ("Id,Label,Modularity", true),
+            (",node,community", true),
+            ("id,source,target", false),
+            ("name,group", false),
+            ("id,score", false),
+        ] {
+            let names: Vec<&[u8]> = header.split(',').map(str::as_bytes).collect();
+            assert_eq!(are_of_nodes(&names), expected, "{header}");
         }
         assert!(choose(&[b"source"], Rows::Edges, |_| true).is_none());
         let names: [&[u8]; 3] = [b"weight", b"to", b"from"];

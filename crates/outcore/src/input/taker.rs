@@ -3,6 +3,10 @@
 //! Tables are known by their first bytes also where the engine was built without decoders for them.
 
 use super::chunks::ParsedChunk;
+use super::decompress::Input;
+use super::format::bad_input;
+use crate::error::Result;
+use std::path::Path;
 
 /// How a Parquet file begins and ends.
 pub(super) const PARQUET_MAGIC: &[u8] = b"PAR1";
@@ -14,6 +18,16 @@ pub(super) const ARROW_CONTINUATION: [u8; 4] = [0xFF; 4];
 /// Whether a file or a stream begins as Arrow IPC does.
 pub(super) fn is_arrow(head: &[u8]) -> bool {
     head.starts_with(ARROW_MAGIC) || head.starts_with(&ARROW_CONTINUATION)
+}
+
+/// Refuses a table where a list of nodes is expected.
+pub(super) fn refuse_as_nodes(path: &Path, input: &mut Input) -> Result<()> {
+    let (head, _) = input.peek(ARROW_MAGIC.len())?;
+    if !head.starts_with(PARQUET_MAGIC) && !is_arrow(head) {
+        return Ok(());
+    }
+    Err(bad_input(path, "is a table, but a list of nodes is text")
+        .hint("write its column of nodes as lines, and give that to `--nodes`"))
 }
 
 /// What a stream of the caller is called in messages.

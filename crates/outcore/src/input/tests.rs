@@ -1,5 +1,6 @@
 //! The promises of the input, on simulated files.
 
+mod doubts;
 mod meaning;
 
 use super::packed::{bgzf, bzip2, gzip, xz, zstd};

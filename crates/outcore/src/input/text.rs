@@ -69,6 +69,8 @@ struct Plain {
     skipped: u32,
     /// First byte of comments, or 256.
     comment: u16,
+    /// Whether a delimiter behind the last column that is wanted is out of the ordinary.
+    is_exact: bool,
     transform: WeightTransform,
 }
 
@@ -83,6 +85,7 @@ impl Plain {
             delimiters: splat(delimiter),
             skipped: layout.weight.map_or(0, |column| column as u32 - 2),
             comment: layout.comment.first().map_or(256, |&byte| u16::from(byte)),
+            is_exact: layout.is_exact,
             transform: layout.transform,
         }
     }
@@ -151,6 +154,9 @@ fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
     }
     if !WEIGHTED {
         if !ends_line {
+            if plain.is_exact {
+                return None;
+            }
             let rest = memchr(b'\n', &text[target_end..])?;
             return Some((0, target_end + rest + 1));
         }
@@ -172,7 +178,7 @@ fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
     let end = text[weight_end];
     let next = if end == b'\n' {
         weight_end + 1
-    } else if end == plain.delimiter {
+    } else if end == plain.delimiter && !plain.is_exact {
         weight_end + memchr(b'\n', &text[weight_end..])? + 1
     } else if end == b'\r' && text[weight_end + 1] == b'\n' {
         weight_end + 2
@@ -433,8 +439,21 @@ impl Field {
         NameRef { fingerprint, offset: self.start as u32, bytes: (self.end - self.start) as u32 }
     }
 
+    pub(super) fn is_quoted(&self) -> bool {
+        self.outer.0 < self.start
+    }
+
     fn bytes(&self) -> usize {
         self.end - self.start - self.doubled
+    }
+
+    /// Leaves out spaces around a name that is not quoted.
+    fn trim(&mut self, text: &[u8]) {
+        if !self.is_quoted() {
+            let name = &text[self.start..self.end];
+            self.end -= name.len() - name.trim_ascii_end().len();
+            self.start += name.trim_ascii_end().len() - name.trim_ascii().len();
+        }
     }
 
     /// Makes doubled quotes single, in place.
@@ -489,7 +508,15 @@ pub(super) fn general_line(
             }
         }
     }
-    let [source, target, weight] = found;
+    if let Some((problem, start, stop)) = layout.is_exact.then(|| fields.find_map(extra)).flatten()
+    {
+        return bad(problem, start, stop);
+    }
+    let [mut source, mut target, weight] = found;
+    if layout.trims {
+        source.trim(text);
+        target.trim(text);
+    }
     for (name, problem) in [(source, Problem::EmptySource), (target, Problem::EmptyTarget)] {
         if name.bytes() == 0 {
             return bad(problem, name.outer.0, name.outer.1);
@@ -511,6 +538,15 @@ pub(super) fn general_line(
         }
     }
     (Line::Edge(Found { source, target, weight: code }), next)
+}
+
+/// What is wrong with a field behind the last one of the header: nothing, if it is empty.
+fn extra(field: Result<Field, (Problem, usize, usize)>) -> Option<(Problem, usize, usize)> {
+    match field {
+        Ok(field) if field.bytes() == 0 => None,
+        Ok(field) => Some((Problem::ExtraColumn, field.outer.0, field.outer.1)),
+        Err(problem) => Some(problem),
+    }
 }
 
 /// The weight in a field. Between semicolons a comma is a decimal comma: they are what spreadsheets write where it is.
@@ -545,9 +581,13 @@ impl Iterator for Fields<'_> {
             return None;
         }
         let Delimiter::Byte(delimiter) = self.layout.delimiter else { return self.next_word() };
+        if self.layout.trims && self.at < self.end {
+            let rest = &self.text[self.at..self.end];
+            self.at += rest.len() - rest.trim_ascii_start().len();
+        }
         let start = self.at;
         if self.quoted && start < self.end && self.text[start] == b'"' {
-            return Some(self.quoted_field(delimiter));
+            return Some(self.quoted_field(|byte| byte == delimiter));
         }
         let rest = &self.text[start..self.end];
         let end = memchr(delimiter, rest).map_or(self.end, |len| start + len);
@@ -558,17 +598,24 @@ impl Iterator for Fields<'_> {
 }
 
 impl Fields<'_> {
-    fn next_word<E>(&mut self) -> Option<Result<Field, E>> {
+    fn next_word(&mut self) -> Option<Result<Field, (Problem, usize, usize)>> {
         let is_space = |&byte: &u8| byte == b' ' || byte == b'\t';
         let rest = &self.text[self.at..self.end];
         let start = self.at + rest.iter().position(|byte| !is_space(byte))?;
+        if self.quoted && self.text[start] == b'"' {
+            self.at = start;
+            return Some(self.quoted_field(|byte| is_space(&byte)));
+        }
         let rest = &self.text[start..self.end];
         let end = memchr2(b' ', b'\t', rest).map_or(self.end, |len| start + len);
         self.at = end;
         Some(Ok(Field { start, end, doubled: 0, outer: (start, end) }))
     }
 
-    fn quoted_field(&mut self, delimiter: u8) -> Result<Field, (Problem, usize, usize)> {
+    fn quoted_field(
+        &mut self,
+        is_delimiter: impl Fn(u8) -> bool,
+    ) -> Result<Field, (Problem, usize, usize)> {
         let open = self.at;
         let start = open + 1;
         let mut doubled = 0;
@@ -586,10 +633,11 @@ impl Fields<'_> {
                 doubled += 1;
                 at = after + 1;
                 continue;
-            } else if self.text[after] != delimiter {
+            } else if !is_delimiter(self.text[after]) {
                 self.ended = true;
-                let rest = &self.text[after..self.end];
-                let stop = memchr(delimiter, rest).map_or(self.end, |len| after + len);
+                let mut rest = self.text[after..self.end].iter();
+                let stop =
+                    rest.position(|&byte| is_delimiter(byte)).map_or(self.end, |len| after + len);
                 return Err((Problem::TextAfterQuote, after, stop));
             }
             self.at = after + 1;

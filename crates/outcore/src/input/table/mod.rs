@@ -19,7 +19,7 @@ use super::decompress::Input;
 use super::fault::{Fault, Origin, Problem, escape};
 use super::format::bad_input;
 use super::names;
-use super::options::{Column, InputOptions, Rows};
+use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::taker::{
     ARROW_MAGIC, Cell, PARQUET_MAGIC, Room, SAMPLED_CHUNK_BYTES, STREAM_NAME, Sample, Taker,
     is_arrow,
@@ -309,10 +309,17 @@ fn choose_columns(
     options: &InputOptions,
 ) -> Result<Vec<(usize, String)>> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+    let is_told = options.columns.is_some() || options.format == EdgeFormat::Lines;
+    if !is_told && options.rows == Rows::Edges && names::are_of_nodes(&bytes) {
+        return Err(bad_input(path, "is a table of nodes, as its columns say, not of edges")
+            .note("`--format lines` reads it as edges all the same")
+            .hint("give the table of edges; `--columns` takes these columns all the same"));
+    }
     let mut chosen: Vec<usize> = match &options.columns {
         Some(columns) => {
             let found = columns.iter().map(|column| find(column, &names, path));
-            found.collect::<Result<_>>()?
+            names::check_distinct(&found.collect::<Result<Vec<usize>>>()?, path)?
         }
         None => usual_columns(schema, options.rows),
     };
@@ -342,6 +349,11 @@ fn choose_columns(
 }
 
 fn find(column: &Column, names: &[&str], path: &Path) -> Result<usize> {
+    if let Column::Name(name) = column
+        && names.iter().filter(|found| *found == name).count() > 1
+    {
+        return Err(names::twice(path, name));
+    }
     let found = match column {
         Column::Number(number) => Some(*number as usize - 1).filter(|&at| at < names.len()),
         Column::Name(name) => names.iter().position(|found| found == name),

@@ -1,0 +1,70 @@
+//! Edges that were parsed and are none, by what the whole file says: indexes that are no rows of a matrix, and
+//! headers that come again where files were put together.
+
+use super::NameRef;
+use super::chunks::ParsedChunk;
+use super::fault::{Fault, Problem};
+use super::format::Format;
+
+/// Takes edges out of a parsed chunk that are none. With `stop`, the first bad line alone is told.
+pub(super) fn check(chunk: &mut ParsedChunk, format: &Format, stop: bool) {
+    if let Some(size) = format.matrix {
+        let is_row = |text: &[u8], name: &NameRef| size.is_row(of(text, name));
+        leave_out(chunk, stop, |text, pair| {
+            pair.iter().find(|name| !is_row(text, name)).map(|name| (Problem::NoRow, *name))
+        });
+    }
+    if let Some(header) = format.header {
+        let is_header =
+            |pair: &[NameRef]| pair[0].fingerprint == header[0] && pair[1].fingerprint == header[1];
+        // Hardly ever is there one.
+        if chunk.names.chunks_exact(2).any(is_header) {
+            leave_out(chunk, stop, |_, pair| {
+                is_header(pair).then_some((Problem::HeaderAgain, pair[0]))
+            });
+        }
+    }
+}
+
+fn of<'a>(text: &'a [u8], name: &NameRef) -> &'a [u8] {
+    &text[name.offset as usize..][..name.bytes as usize]
+}
+
+/// Takes edges out for which `problem` gives one, and the name at fault.
+fn leave_out(
+    chunk: &mut ParsedChunk,
+    stop: bool,
+    problem: impl Fn(&[u8], &[NameRef]) -> Option<(Problem, NameRef)>,
+) {
+    let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
+    let text = &text[..*used];
+    let mut kept = 0;
+    for edge in 0..names.len() / 2 {
+        let pair = 2 * edge..2 * edge + 2;
+        if let Some((problem, name)) = problem(text, &names[pair.clone()]) {
+            faults.push(fault_at(text, problem, &name));
+            continue;
+        }
+        names.copy_within(pair, 2 * kept);
+        if let Some(&weight) = weights.get(edge) {
+            weights[kept] = weight;
+        }
+        kept += 1;
+    }
+    names.truncate(2 * kept);
+    weights.truncate(kept);
+    faults.sort_by_key(|fault| fault.line_start);
+    if stop {
+        faults.truncate(1);
+    }
+}
+
+fn fault_at(text: &[u8], problem: Problem, name: &NameRef) -> Fault {
+    let (start, end) = (name.offset as usize, (name.offset + name.bytes) as usize);
+    let line_start = memchr::memrchr(b'\n', &text[..start]).map_or(0, |at| at + 1);
+    let line_end = memchr::memchr(b'\n', &text[end..]).map_or(text.len(), |len| end + len);
+    let line_end = if text[..line_end].ends_with(b"\r") { line_end - 1 } else { line_end };
+    let [line_start, line_end, start, end] =
+        [line_start, line_end.max(end), start, end].map(|byte| byte as u32);
+    Fault { problem, line_start, line_end, start, end }
+}

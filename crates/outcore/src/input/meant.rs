@@ -1,0 +1,139 @@
+//! What people mean by a field: numbers however they write them, and words for nothing.
+//!
+//! Whether a column holds numbers is asked of what is meant: a weight that cannot be read is then a bad line with a
+//! place, while one that is not even taken for a number would go unnoticed.
+
+use super::field::with_point;
+
+/// What is written where there is no value, without capitals.
+const MISSING: [&str; 16] = [
+    "", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", ".", "?", "missing",
+    "unknown", "inf", "-inf",
+];
+
+/// Whether a field reads as a number, even one that is no weight, or is meant as one: `1,5`, `1 000`, `1.000,5`, `5 %`,
+/// `$3`, digits of other alphabets.
+pub(super) fn is_number(field: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(field.trim_ascii()) else { return false };
+    let is_read = |text: &str| text.parse::<f64>().is_ok();
+    let is_pointed = |text: Vec<u8>| std::str::from_utf8(&text).is_ok_and(is_read);
+    is_read(text) || with_point(field).is_some_and(is_pointed) || is_written_number(text)
+}
+
+/// Whether a field may name a column: it has a letter, and is no word for nothing.
+pub(super) fn is_word(field: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(field.trim_ascii()).to_lowercase();
+    text.chars().any(char::is_alphabetic) && !MISSING.contains(&text.as_str())
+}
+
+/// Whether a field is a whole number in digits alone.
+pub(super) fn is_whole_number(field: &[u8]) -> bool {
+    let field = field.trim_ascii();
+    !field.is_empty() && field.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether a field is a number with one comma, before its decimals or its thousands.
+pub(super) fn is_number_with_comma(field: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(field.trim_ascii());
+    let has_one = text.matches(',').count() == 1;
+    with_point(field).is_some() || has_one && text.contains('.') && is_written_number(&text)
+}
+
+/// Whether a text is digits in groups: of three behind whatever separates thousands, any number of them behind the last
+/// point or comma. A sign, a currency or a share may stand around them.
+fn is_written_number(text: &str) -> bool {
+    let text = text.trim_start_matches(['+', '-', '\u{2212}', '$', '€', '£', '¥']).trim_start();
+    let text = text.trim_end_matches(['%', '‰', '€', '$']).trim_end();
+    let is_separator = |letter: char| " \u{a0}\u{2009}\u{202f}_'’.,".contains(letter);
+    let mut groups = text.split(is_separator).peekable();
+    let (mut is_first, mut at) = (true, 0);
+    while let Some(group) = groups.next() {
+        let digits = group.chars().count();
+        let is_last = groups.peek().is_none();
+        let is_behind_point = text[..at].ends_with(['.', ',']);
+        let is_fitting = match (is_first, is_last) {
+            (true, true) => true,
+            (true, false) => digits <= 3 || text[group.len()..].starts_with(['.', ',']),
+            (false, true) if is_behind_point => true,
+            (false, _) => digits == 3,
+        };
+        if digits == 0 || !is_fitting || !group.chars().all(char::is_numeric) {
+            return false;
+        }
+        at += group.len();
+        at += text[at..].chars().next().map_or(0, char::len_utf8);
+        is_first = false;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_known_however_they_are_written() {
+        for number in [
+            "1",
+            "1.5",
+            "-1",
+            "1e5",
+            "nan",
+            "inf",
+            "1,5",
+            "1,000",
+            "1 000",
+            "1\u{a0}000",
+            "1.000,5",
+            "1,000,000.5",
+            "1'000",
+            "5%",
+            "5 %",
+            "$5",
+            "€ 5",
+            "5 €",
+            "１",
+            "٣",
+            "½",
+            "\u{2212}1",
+            "1234,5",
+        ] {
+            assert!(is_number(number.as_bytes()), "{number}");
+        }
+        for other in [
+            "",
+            "x",
+            "1x",
+            "2024-01-01",
+            "12:00",
+            "1.2.3",
+            "10.0.0.1",
+            "01.02.2024",
+            "pp",
+            "1 2",
+            "P1",
+            "1,2,3",
+            "-",
+            "%",
+            ".",
+            "1 000 x",
+        ] {
+            assert!(!is_number(other.as_bytes()), "{other}");
+        }
+        for (field, is_decimal) in
+            [("1.000,5", true), ("1,5", true), ("1,000.5", true), ("b,1", false)]
+        {
+            assert_eq!(is_number_with_comma(field.as_bytes()), is_decimal, "{field}");
+        }
+    }
+
+    #[test]
+    fn words_for_nothing_name_no_column() {
+        for word in ["weight", "w", "Gewicht", "-log10(p)", "вес"] {
+            assert!(is_word(word.as_bytes()), "{word}");
+        }
+        for other in ["", "NA", "NaN", "null", "-", "?", "n/a", "5", "..."] {
+            assert!(!is_word(other.as_bytes()), "{other}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Lines that are no edges are refused by what they are; what is near to them is read.
+
+use super::*;
+
+fn refused(text: &str) -> Option<String> {
+    let error = read(&[text.as_bytes()], plain, LARGE).err()?;
+    assert!(error.hint_text().is_some(), "{error}");
+    Some(error.message().to_owned())
+}
+
+#[test]
+fn lines_that_are_no_edges_are_refused_by_what_they_are() {
+    for (text, message) in [
+        ("a -> b\nb -> c\n", "has a relation"),
+        ("1 -- 2\n2 -- 3\n", "has a relation"),
+        ("a\tpp\tb\nb\tpd\tc\n", "has a relation"),
+        ("a b c d\nb a c d\nc a b d\nd a b c\n", "is a list of neighbors"),
+        ("1 2 3 4\n2 1 3\n3 1 2\n4 1\n", "is a list of neighbors"),
+        (",a,b,c\na,1,.5,.2\nb,.5,1,.1\nc,.2,.1,1\n", "is a matrix with the same names"),
+        ("a\tb\tc\na\t1\t.5\t.2\nb\t.5\t1\t.1\nc\t.2\t.1\t1\n", "is a matrix with the same names"),
+        ("1,0.5,0.2\n0.5,1,0.1\n0.2,0.1,1\n", "is a matrix of numbers"),
+        ("0 1 1 0\n1 0 0 1\n1 0 0 1\n0 1 1 1\n", "is a matrix of numbers"),
+        ("4 4 2\n1 2 1\n3 4 1\n", "begins with the size of a matrix"),
+        ("(a, b)\n(b, c)\n", "holds tuples"),
+        ("a b {'weight': 1}\nb c {}\n", "has attributes"),
+        ("Id,Label\n1,a\n2,b\n", "is a table of nodes"),
+        ("// made by, tool\na,b\n", "has lines that seem to be comments"),
+    ] {
+        let found = refused(text).unwrap_or_default();
+        assert!(found.contains(message), "{text}: {found}");
+        let lines = |options: &mut InputOptions| {
+            options.format = EdgeFormat::Lines;
+            options.on_bad_line = OnBadLine::Skip;
+        };
+        assert!(read(&[text.as_bytes()], lines, LARGE).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_near_to_them_is_read() {
+    for text in [
+        "1 2 3\n2 5 1\n3 4 1\n",
+        "a knows b\nc knows d\n",
+        "u1 item u2\nitem u1 x\n",
+        "a b -\nb c +\n",
+        "1 2 1\n2 1 1\n1 1 1\n",
+        "a b 1 x\nb c 2\n",
+        "a b x y\nb c y\n",
+        "name,group\na,x\nb,x\n",
+        "2 2 5\n1 2 1\n",
+        "(a),b\n(b),c\n",
+        "a -- \nb -- \n",
+    ] {
+        assert_eq!(refused(text), None, "{text}");
+    }
+}
+
+#[test]
+fn headers_that_come_again_and_columns_too_many_are_bad_lines() {
+    let header = "source,target\na,b\n";
+    for (text, message, line) in [
+        (format!("{header}source,target\nb,c\n"), "line names the columns again", 3),
+        (format!("{header}Smith, John,b\nb,c\n"), "line has more columns than the header names", 3),
+        ("source,target\na,b,1\n".into(), "line has more columns than the header names", 2),
+    ] {
+        for memory in [TINY, LARGE] {
+            let error = read(&[text.as_bytes()], plain, memory).unwrap_err();
+            assert_eq!((error.message(), error.place().unwrap().line), (message, line), "{text}");
+        }
+    }
+    let skip = |options: &mut InputOptions| options.on_bad_line = OnBadLine::Skip;
+    let text = format!("{header}source,target\nx,y,z\nb,c,\n");
+    assert_eq!(edges(text.as_bytes(), skip), [edge("a", "b", 1.0), edge("b", "c", 1.0)]);
+    // R writes the numbers of rows into a column without a name.
+    let of_r = "\"from\" \"to\"\n\"1\" \"a\" \"b\"\n\"3\" \"b\" \"c\"\n";
+    assert_eq!(edges(of_r.as_bytes(), plain), [edge("a", "b", 1.0), edge("b", "c", 1.0)]);
+}
+
+#[test]
+fn quotes_and_spaces_around_names_are_no_parts_of_them() {
+    let expected = [edge("a x", "b", 1.5), edge("b", "c", 2.0)];
+    for text in [
+        "\"a x\"\t\"b\"\t1.5\n\"b\"\t\"c\"\t2\n",
+        "\"a x\" \"b\" 1.5\n\"b\" \"c\" 2\n",
+        "a x, b, 1.5\nb ,c, 2\n",
+        "a x| b |1.5\nb |c|2\n",
+        "\"a x\", \"b\", 1.5\n\"b\", \"c\", 2\n",
+    ] {
+        assert_eq!(edges(text.as_bytes(), plain), expected, "{text}");
+    }
+    // Where not all lines have quotes they are parts of names.
+    assert_eq!(edges(b"\"a\"\tb\nb\tc\n", plain)[0], edge("\"a\"", "b", 1.0));
+    assert_eq!(edges(b" a\tb\n", plain), [edge(" a", "b", 1.0)]);
+}
