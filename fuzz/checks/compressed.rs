@@ -8,7 +8,7 @@
 use flate2::{Compression, Crc, write::DeflateEncoder, write::GzEncoder};
 use outcore::ErrorKind;
 use outcore::input::{
-    Batch, BatchMemory, Column, Delimiter, EdgeReader, Header, InputOptions, OnBadLine,
+    Batch, BatchMemory, Column, Delimiter, EdgeFormat, EdgeReader, Header, InputOptions, OnBadLine,
 };
 use outcore::io::{Files, sim::Sim};
 use std::io::Write;
@@ -51,6 +51,8 @@ fn read(bytes: &[u8], chunk_bytes: usize) -> outcore::Result<Vec<Vec<u8>>> {
         delimiter: Some(Delimiter::Byte(b'\t')),
         columns: Some(vec![Column::Number(1), Column::Number(2)]),
         header: Header::No,
+        // Names may hold carriage returns and zeros.
+        format: EdgeFormat::Lines,
         on_bad_line: OnBadLine::Skip,
         ..InputOptions::default()
     };

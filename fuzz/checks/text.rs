@@ -6,7 +6,7 @@
 //! the beginning of a file out of the way.
 
 use outcore::input::{
-    Batch, BatchMemory, Column, Delimiter, EdgeReader, Header, InputOptions, OnBadLine,
+    Batch, BatchMemory, Column, Delimiter, EdgeFormat, EdgeReader, Header, InputOptions, OnBadLine,
 };
 use outcore::io::{Files, sim::Sim};
 use outcore::weight::Weight;
@@ -103,6 +103,8 @@ pub(crate) fn check(bytes: &[u8]) {
         delimiter: Some(delimiter),
         columns: Some(columns.map(|column| Column::Number(column as u32 + 1)).collect()),
         header: Header::No,
+        // Names may hold carriage returns and zeros.
+        format: EdgeFormat::Lines,
         on_bad_line: OnBadLine::Skip,
         ..InputOptions::default()
     };

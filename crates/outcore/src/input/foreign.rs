@@ -3,7 +3,7 @@
 //! Whatever is read wrongly in silence belongs here. What lies in a container is told by the container's first
 //! bytes; what is text, by its first line, and `--format lines` reads that as lines all the same.
 
-use super::{EdgeFormat, InputOptions};
+use super::{EdgeFormat, InputOptions, Rows};
 use crate::error::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -106,7 +106,9 @@ pub(super) fn refuse(
         return Err(error(path, &message, &piped(unpacked)));
     }
     let is_lines = options.format == EdgeFormat::Lines;
-    if let Some(encoding) = wide_encoding(block).filter(|_| !is_lines || has_byte_order(block)) {
+    // Names of communities may be any that a graph has, as they are written.
+    let may_be_any = is_lines || options.rows != Rows::Edges;
+    if let Some(encoding) = wide_encoding(block).filter(|_| !may_be_any || has_byte_order(block)) {
         let message = format!("is {encoding} text, but UTF-8 or bytes are expected");
         let from = match &unpacked {
             Some(unpacked) => format!("{unpacked} | iconv -f {encoding} -t UTF-8"),
@@ -115,7 +117,7 @@ pub(super) fn refuse(
         return Err(error(path, &message, &format!("convert it: `{from} | outcore ... -`")));
     }
     let has_lines = memchr::memchr(b'\n', block).is_some();
-    if has_carriage_returns_alone(block) && !(is_lines && has_lines) {
+    if has_carriage_returns_alone(block) && !(may_be_any && has_lines) {
         let message = "has carriage returns that no line feed follows, as old Macs ended lines";
         let from = unpacked.map_or("tr '\\r' '\\n' < FILE".into(), |unpacked| {
             format!("{unpacked} | tr '\\r' '\\n'")
@@ -127,7 +129,7 @@ pub(super) fn refuse(
     }
     let found = text(block, options.columns.is_some())
         .map(|(name, hint)| (name == "FASTA", format!("is {name}, not lines of edges"), hint));
-    let is_zeros = memchr::memchr_iter(b'\0', block).nth(ZEROS_LEAST - 1).is_some();
+    let is_zeros = !may_be_any && memchr::memchr_iter(b'\0', block).nth(ZEROS_LEAST - 1).is_some();
     let message = "is binary data, not text: it has bytes that are zero";
     let hint = "check that this is the file that was meant, and that it was written to its end";
     match found.or(is_zeros.then(|| (false, message.into(), hint))) {
