@@ -119,6 +119,17 @@ impl BufRead for Source {
     }
 }
 
+/// What to type instead of a directory.
+fn with_hint(error: Error) -> Error {
+    let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
+    match source.map(io::Error::kind) {
+        Some(io::ErrorKind::IsADirectory) => error.hint(
+            "use `DIRECTORY/*` for the files in it; a graph of `outcore build` has a `graph.json`, and is given alone",
+        ),
+        _ => error,
+    }
+}
+
 fn failure(path: &Path, position: &Position, error: io::Error) -> Error {
     if position.failed.load(Ordering::Relaxed) {
         return Error::io("read", path, error);
@@ -187,6 +198,11 @@ impl Decoder {
         match magic {
             [0x1F, 0x8B, ..] => Ok(Self::Gzip(GzipReader::new(source))),
             [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
+                if zstd_window(after_skipped(magic)).is_some_and(|window| window > ZSTD_WINDOW) {
+                    let message =
+                        "it asks to remember more than 2 GiB of text, the most that zstd allows";
+                    return Err(damaged(&path, 0, message));
+                }
                 let window = planned_window(magic).max(EVERY_WINDOW);
                 let decoder = zstd::stream::read::Decoder::with_buffer(source).map_err(&wrong);
                 let mut decoder = decoder?;
@@ -415,7 +431,7 @@ impl Input {
     pub(super) fn open(files: &Files, path: &Path, workers: usize) -> Result<Self> {
         let position = Arc::new(Position::default());
         let mut source = Source {
-            inner: files.open_stream(path)?,
+            inner: files.open_stream(path).map_err(with_hint)?,
             path: path.to_path_buf(),
             buffer: Vec::new(),
             at: 0,

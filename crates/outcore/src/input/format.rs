@@ -16,12 +16,13 @@
 //! of a Matrix Market file is skipped like one. Leading lines that start with `%` are comments
 //! (KONECT, Matrix Market) as long as the comment prefix is the default `#`.
 
+use super::delimiters;
 use super::doubts;
 use super::fault::escape;
 use super::field::Fingerprint;
 use super::foreign;
 use super::matrix_market::{self, Banner};
-use super::meant::{is_number, is_number_with_comma, is_whole_number, is_word};
+use super::meant::{is_number, is_whole_number, is_word};
 use super::names::{self, Chosen};
 use super::text::Fields;
 use super::understood::Roles;
@@ -197,16 +198,10 @@ pub(crate) fn detect(
     let matrix = has_size.then(|| matrix_market::size(first, path)).transpose()?;
     let body = sample.body(options);
     let of_banner = banner.map(|_| Delimiter::Spaces);
-    let delimiter = options.delimiter.or(of_banner).unwrap_or_else(|| {
-        // A header may have another number of columns; in two lines, either may be the bad one.
-        let consistent = consistent_delimiter(&sample.lines);
-        let without_first = || (body.len() > 1).then(|| consistent_delimiter(body)).flatten();
-        let found = consistent.or_else(without_first);
-        let found = found.unwrap_or_else(|| usual_delimiter(&sample.lines));
-        around_decimals(found, &sample.lines).unwrap_or(found)
-    });
+    let found = || delimiters::find(&sample.lines, body);
+    let delimiter = options.delimiter.or(of_banner).unwrap_or_else(found);
     let (comment, transform) = (options.comment.clone(), options.weight_transform);
-    let quotes = quotes(delimiter, &sample.lines);
+    let quotes = delimiters::quotes(delimiter, &sample.lines);
     let layout = Layout { comment, transform, quotes, ..Layout::of(delimiter) };
     let mut layout = layout.for_rows(options.rows);
     let found = find_columns(&layout, &sample, banner, path, options)?;
@@ -315,79 +310,17 @@ fn names_delimiter(line: &[u8]) -> bool {
     line.len() == 5 && line[..4].eq_ignore_ascii_case(b"sep=") && b",;|\t".contains(&line[4])
 }
 
-fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
+pub(super) fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
     let quoted = layout.quotes;
     Fields { layout, quoted, text: line, at: 0, end: line.len(), ended: false }
 }
 
 /// The columns of a line; a broken quote ends them.
-fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
+pub(super) fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
     fields(layout, line)
         .map_while(|field| field.ok())
         .map(|field| &line[field.start..field.end])
         .collect()
-}
-
-const CANDIDATES: [Delimiter; 5] = [
-    Delimiter::Byte(b'\t'),
-    Delimiter::Byte(b','),
-    Delimiter::Byte(b';'),
-    Delimiter::Spaces,
-    Delimiter::Byte(b'|'),
-];
-
-/// The columns of every line when split by `delimiter`.
-fn column_counts(delimiter: Delimiter, lines: &[&[u8]]) -> Vec<usize> {
-    let layout = Layout { quotes: quotes(delimiter, lines), ..Layout::of(delimiter) };
-    lines.iter().map(|line| fields(&layout, line).count()).collect()
-}
-
-/// Whether fields may be quoted. Between tabs and spaces quotes are parts of names, unless all lines have fields in
-/// quotes and nothing behind them, as R writes tables.
-fn quotes(delimiter: Delimiter, lines: &[&[u8]]) -> bool {
-    let layout = Layout { quotes: true, ..Layout::of(delimiter) };
-    let is_quoted = |line: &&[u8]| {
-        let found: Option<Vec<bool>> =
-            fields(&layout, line).map(|field| field.ok().map(|field| field.is_quoted())).collect();
-        found.is_some_and(|found| found.contains(&true))
-    };
-    let may_be = matches!(delimiter, Delimiter::Spaces | Delimiter::Byte(b'\t'));
-    delimiter.allows_quotes() || may_be && lines.iter().all(is_quoted)
-}
-
-/// The first delimiter that splits all lines into the same number of columns.
-fn consistent_delimiter(lines: &[&[u8]]) -> Option<Delimiter> {
-    CANDIDATES.into_iter().find(|&delimiter| {
-        let counts = column_counts(delimiter, lines);
-        counts[0] >= 2 && counts.iter().all(|&count| count == counts[0])
-    })
-}
-
-/// The delimiter that splits most lines; a tab if none splits any.
-fn usual_delimiter(lines: &[&[u8]]) -> Delimiter {
-    let splitting = |&delimiter: &Delimiter| {
-        column_counts(delimiter, lines).into_iter().filter(|&count| count >= 2).count()
-    };
-    // Of equals, `max_by_key` gives the last.
-    CANDIDATES.into_iter().rev().max_by_key(splitting).unwrap_or(CANDIDATES[0])
-}
-
-/// What separates columns where commas, which would split lines too, stand for points alone: `a;b;1,5`. Only between
-/// semicolons numbers may come before the names.
-fn around_decimals(found: Delimiter, lines: &[&[u8]]) -> Option<Delimiter> {
-    if found != Delimiter::Byte(b',') {
-        return None;
-    }
-    CANDIDATES.into_iter().filter(|&other| other != found).find(|&other| {
-        let layout = Layout::of(other);
-        let names = if other == Delimiter::Byte(b';') { 0 } else { 2 };
-        let is_decimal = |(at, field): (usize, &&[u8])| {
-            !field.contains(&b',') || at >= names && is_number_with_comma(field)
-        };
-        let rows = || lines.iter().map(|line| split(&layout, line));
-        let splits = rows().filter(|row| row.len() >= 3).count() * 2 >= lines.len();
-        splits && rows().all(|row| row.iter().enumerate().all(is_decimal))
-    })
 }
 
 /// The columns of a file.

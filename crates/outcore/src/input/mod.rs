@@ -16,6 +16,7 @@ mod bgzf;
 mod checks;
 mod chunks;
 mod decompress;
+mod delimiters;
 mod doubts;
 mod fault;
 mod field;
