@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from math import isnan
 from numbers import Integral
 from typing import Any, Literal, Protocol, TypeAlias, Union, runtime_checkable
 
@@ -74,14 +75,22 @@ def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = Non
         rows = _rows_of(edges)
         return _of_batches(_matrix_batches(rows), Nodes("int64", range(rows.shape[0])))
     if package == "networkx":
-        nodes = Nodes("int64", list(edges))
+        nodes = Nodes("int64", _distinct(list(edges)))
         return _of_batches(_networkx_batches(edges, nodes), nodes)
     if package == "igraph":
         has_names = "name" in edges.vs.attributes()
-        nodes = Nodes("int64", edges.vs["name"] if has_names else range(edges.vcount()))
+        nodes = Nodes("int64", _distinct(edges.vs["name"] if has_names else range(edges.vcount())))
         return _of_batches(_igraph_batches(edges, nodes), nodes)
     if hasattr(edges, "__arrow_c_stream__"):
-        table = _outcore.table_batches(edges)
+        if package == "pandas" and columns is None:
+            _refuse_matrix(edges)
+        try:
+            table = _outcore.table_batches(edges)
+        except ValueError as error:
+            # One column alone has this method, too.
+            if "Unable to interpret C data struct as a Schema" in str(error):
+                raise _unusable(edges) from error
+            raise
         return Edges(["-"], table, None, Nodes(_kind_of(table, columns)))
     if isinstance(edges, Sequence) and edges and all(isinstance(path, (str, os.PathLike)) for path in edges):
         return Edges([os.fspath(path) for path in edges])
@@ -100,6 +109,37 @@ def _unusable(edges: object) -> BaseException:
             "or numpy, a networkx or igraph graph, or an iterable of (source, target) or (source, target, weight)",
         }
     )
+
+
+def _refused(message: str, hint: str) -> BaseException:
+    """Give the error for data that are no graph."""
+    return _made({"kind": "bad-input", "message": message, "hint": hint})
+
+
+def _refuse_matrix(frame: Any) -> None:
+    """Refuse a data frame whose columns are called as its rows: a matrix, of which two columns are no edges."""
+    if getattr(frame, "ndim", 0) != 2 or frame.shape[0] != frame.shape[1] or frame.shape[0] < 2:
+        return
+    names = [str(name) for name in frame.columns]
+    is_named = names != [str(at) for at in range(len(names))]
+    if is_named and names == [str(name) for name in frame.index]:
+        raise _refused(
+            "the data frame is a matrix with the same names for rows and columns",
+            "give its values, `frame.to_numpy()`, whose nodes are numbers of rows; or its entries as a table, "
+            "`frame.stack().reset_index()`",
+        )
+
+
+def _distinct(names: Any) -> Any:
+    """Give names of nodes, if there are any and no two of them are the same text."""
+    if not len(names):
+        raise _refused("the graph has no nodes", "give a graph with edges")
+    if not isinstance(names, range) and len({str(name) for name in names}) < len(names):
+        raise _refused(
+            "two nodes of the graph have the same name as text",
+            "rename them: `networkx.convert_node_labels_to_integers(graph)`, or `graph.vs['name']` of igraph",
+        )
+    return names
 
 
 def _of_batches(batches: Iterable[object], nodes: Nodes) -> Edges:
@@ -155,7 +195,8 @@ def _tuple_batches(edges: Iterator[Any], width: int, nodes: Nodes) -> Iterator[t
             text = row if len(row) <= 80 else row[:77] + "..."
             raise _made({"path": "the iterable", "line": before + at + 1, "text": text, **facts})
         sources, targets, *weights = zip(*batch, strict=True)
-        yield _texts(sources, nodes), _texts(targets, nodes), array("d", weights[0]).tobytes() if weights else None
+        numbers = array("d", map(float, weights[0])).tobytes() if weights else None
+        yield _texts(sources, nodes), _texts(targets, nodes), numbers
         before += len(batch)
 
 
@@ -173,11 +214,27 @@ def _fault(batch: list[Any], width: int) -> tuple[int, dict[str, Any]] | None:
                 "hint": "give every row a weight, or none",
             }
         for column in range(2):
-            if row[column] is None:
+            name = row[column]
+            if type(name) is str or type(name) is int:
+                continue
+            if (
+                name is None
+                or (isinstance(name, float) and isnan(name))
+                or type(name).__name__ in ("NAType", "NaTType")
+            ):
                 return at, {"kind": "empty-name", "column": column + 1, "message": "a name is missing"}
-        if width == 3 and not isinstance(row[2], (int, float)):
+            if isinstance(name, bytes):
+                return at, {
+                    "kind": "bad-input",
+                    "column": column + 1,
+                    "message": "a name is `bytes`, but names are text or whole numbers",
+                    "hint": "turn it into text: `name.decode()`",
+                }
+        if width == 3 and type(row[2]) is not float:
             try:
                 float(row[2])
+            except OverflowError:
+                return at, {"kind": "bad-weight", "column": 3, "message": "weight is infinite"}
             except (TypeError, ValueError):
                 return at, {"kind": "bad-weight", "column": 3, "message": "weight is not a number"}
     return None
@@ -202,11 +259,22 @@ def _rows_of(matrix: Any) -> Any:
     """Give a square matrix in the form that has its rows one after the other."""
     if getattr(matrix, "ndim", 0) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise _unusable(matrix)
+    if matrix.shape[0] == 0:
+        raise _refused("the matrix has no rows", "give a matrix with a row for each node")
+    if matrix.dtype.kind not in "biuf":
+        raise _refused(
+            f"the matrix holds `{matrix.dtype}`, but weights are numbers",
+            "give a table of pairs as an iterable of tuples: `map(tuple, matrix)`",
+        )
     if hasattr(matrix, "tocsr"):
         return matrix.tocsr()
+    import numpy as np
     import scipy.sparse
 
-    return scipy.sparse.csr_array(matrix)
+    if np.ma.isMaskedArray(matrix):
+        # What is masked is no edge.
+        matrix = matrix.filled(0)
+    return scipy.sparse.csr_array(matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix)
 
 
 def _matrix_batches(rows: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
@@ -236,22 +304,23 @@ def _matrix_batches(rows: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
 
 
 def _graph_batches(
-    edges: Iterator[tuple[object, object, float]], alone: Iterator[object], nodes: Nodes
+    edges: Iterator[tuple[object, object, object]], alone: Iterator[object], nodes: Nodes
 ) -> Iterator[tuple[object, ...]]:
     yield from _tuple_batches(edges, 3, nodes)
     yield from _tuple_batches(((node, node, 0.0) for node in alone), 3, nodes)
 
 
 def _networkx_batches(graph: Any, nodes: Nodes) -> Iterator[tuple[object, ...]]:
-    edges = ((source, target, float(weight)) for source, target, weight in graph.edges(data="weight", default=1))
-    return _graph_batches(edges, (node for node, degree in graph.degree() if degree == 0), nodes)
+    return _graph_batches(
+        iter(graph.edges(data="weight", default=1)), (node for node, degree in graph.degree() if degree == 0), nodes
+    )
 
 
 def _igraph_batches(graph: Any, nodes: Nodes) -> Iterator[tuple[object, ...]]:
     names: Any = nodes.rows
     weights = graph.es["weight"] if "weight" in graph.es.attributes() else [1.0] * graph.ecount()
     edges = (
-        (names[source], names[target], float(weight))
+        (names[source], names[target], weight)
         for (source, target), weight in zip(graph.get_edgelist(), weights, strict=True)
     )
     return _graph_batches(edges, (names[at] for at, degree in enumerate(graph.degree()) if degree == 0), nodes)
