@@ -1,5 +1,6 @@
 //! Tests of the command from outside, in one program.
 
+mod catalogue;
 mod cli;
 mod common;
 mod faults;
