@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
+#![expect(clippy::print_stdout, reason = "how long and how much memory it takes is worth a look")]
 
 mod foreign;
 mod lists;

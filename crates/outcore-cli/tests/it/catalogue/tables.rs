@@ -76,6 +76,9 @@ fn plain_table() -> RecordBatch {
     table([("source", sources()), ("target", targets()), ("weight", weights())])
 }
 
+/// What it is called, a table or a column, and what is expected.
+type Row<T> = (&'static str, T, fn() -> Expected);
+
 /// A table in each form.
 fn each(name: &str, batch: &RecordBatch, expected: fn() -> Expected) -> Vec<Case> {
     let case = |(form, kind, file): (Form, &str, &'static str)| {
@@ -132,7 +135,7 @@ fn of_types() -> Vec<Case> {
     let words = DictionaryArray::<Int32Type>::from_iter(["a", "b", "d"]);
     let long = "x".repeat(65_537);
     let not_text = || bad("names are text or whole numbers");
-    let cases: Vec<(&str, RecordBatch, fn() -> Expected)> = vec![
+    let cases: Vec<Row<RecordBatch>> = vec![
         (
             "whole numbers",
             table([("source", whole([1, 2, 4])), ("target", whole([2, 3, -5]))]),
@@ -175,7 +178,7 @@ fn of_weights() -> Vec<Case> {
     };
     let decimals = Decimal128Array::from(vec![15, 20, 25]).with_precision_and_scale(5, 1).unwrap();
     let not_number = || bad("a weight is a number");
-    let cases: Vec<(&str, ArrayRef, fn() -> Expected)> = vec![
+    let cases: Vec<Row<ArrayRef>> = vec![
         ("weight null", doubles(None), || bad("weight is null")),
         ("weight NaN", doubles(Some(f64::NAN)), || bad("weight is NaN")),
         ("weight infinite", doubles(Some(f64::INFINITY)), || bad("weight is infinite")),
