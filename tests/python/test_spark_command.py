@@ -128,7 +128,8 @@ def test_communities_are_those_of_the_engine(small_splits: SparkSession, own_dir
         ("a b 1\nb c 2\n", {}),
         ("x 3 a b\ny 4 c d\n", {"columns": ("3", "4", "2")}),
         ("weight,to,from\n1,a,b\n", {"columns": ("from", "to", "weight")}),
-        ("source\ttarget\nsource\ttarget\n", {}),
+        ("from\tto\nto\tfrom\n", {}),
+        ("x\ty\n1\t2\n2\t3\n", {}),
         ("source\ttarget\na\tb\n", {"header": "no"}),
         ("a\tb\nc\td\n", {"header": "yes"}),
         ("//no\na:b:1e-400\nc:d:+.5\n", {"comment": "//", "delimiter": ":"}),
@@ -169,6 +170,10 @@ BAD = [
     ("a\tb\n", {"columns": ("1", "5")}),
     ("source\ttarget\n", {"columns": ("source", "to")}),
     ("# nothing\n", {}),
+    ("# x\nsource\ttarget\n\na\tb\nsource\ttarget\n", {}),
+    ("a\tb\tNA\nb\tc\t2\n", {}),
+    ("a\tb\t1 000\nb\tc\t2\n", {}),
+    ("a\tb\t5%\nb\tc\t6 %\n", {}),
 ]
 
 

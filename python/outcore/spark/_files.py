@@ -279,7 +279,10 @@ def _runs(batch: pa.RecordBatch) -> list[tuple[int, int]]:
 
 
 def _facts(error: InputError) -> dict[str, Any]:
-    return {name: getattr(error, name) for name in ("kind", "message", "hint", "notes")}
+    facts = {name: getattr(error, name) for name in ("kind", "message", "hint", "notes")}
+    if error.line is None:
+        return facts
+    return {**facts, **{name: getattr(error, name) for name in ("path", "line", "column", "text")}}
 
 
 def _is_text(frame: DataFrame) -> bool:

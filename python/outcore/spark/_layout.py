@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from outcore import _outcore
@@ -29,6 +30,12 @@ QUOTABLE = (",", ";", "|")
 _NUMBER = re.compile(
     rb"[+-]?([0-9]+\.?[0-9]*|[0-9]+,[0-9]+|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE
 )
+#: Numbers as people write them: groups of three digits, a sign, a currency or a share around them.
+_WRITTEN_NUMBER = re.compile(
+    "[-+\u2212$€£¥]* ?(\\d+|\\d{1,3}([ \u00a0\u2009\u202f_'\u2019.,]\\d{3})+)([.,]\\d+)? ?[%‰€$]*"
+)
+#: What is written where there is no value.
+_MISSING = re.compile(rb"(n/?a|#n/a|nan|null|none|nil|missing|unknown|[-+]?inf)?", re.IGNORECASE)
 #: How files begin that are no lines of edges.
 _OTHERS = (
     (b"%%MatrixMarket", "a Matrix Market file"),
@@ -96,6 +103,9 @@ class Look:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.lines: list[bytes] = []
+        #: Where they are in the file, from 1.
+        self.numbers: list[int] = []
+        self._number = 0
         #: Lines before the first of these, and bytes so far.
         self.before = self.bytes = 0
         self.is_full = False
@@ -106,6 +116,7 @@ class Look:
     def add(self, line: bytes) -> None:
         """Take the next line of the file."""
         self._head = self._head if self.bytes else line
+        self._number += 1
         self.bytes += len(line) + 1
         self.is_full = self.bytes > (self._block() if self.lines else BLOCK_BYTES_MAX)
         if self.is_full:
@@ -117,6 +128,7 @@ class Look:
         if not is_comment and not _is_blank(line, self.reading.delimiter):
             self._first = self.bytes if not self.lines else self._first
             self.lines.append(line)
+            self.numbers.append(self._number)
             self.is_full = len(self.lines) >= SAMPLED_LINES
         elif not self.lines:
             self.before += 1
@@ -139,7 +151,7 @@ class Look:
                     path, "has nothing in its first 4 MiB but comments", "use `--comment` if they begin otherwise"
                 )
             return None
-        return _detect(self.lines, self.before, self.reading, path)
+        return _detect(self.lines, self.numbers, self.reading, path)
 
 
 def refuse_file(path: str, message: str, hint: str | None = None, notes: Sequence[str] = ()) -> None:
@@ -158,7 +170,8 @@ def _is_blank(line: bytes, delimiter: str | None) -> bool:
     return not line.strip(blanks)
 
 
-def _detect(lines: list[bytes], before: int, reading: Reading, path: str) -> Layout:
+def _detect(lines: list[bytes], numbers: list[int], reading: Reading, path: str) -> Layout:
+    before = numbers[0] - 1
     body = lines[1:] if len(lines) > 1 and reading.header != "no" else lines
     delimiter = reading.delimiter or _delimiter(lines, body)
     if reading.delimiter is None and delimiter == "," and _has_decimal_commas(lines):
@@ -167,9 +180,11 @@ def _detect(lines: list[bytes], before: int, reading: Reading, path: str) -> Lay
     first = fields(lines[0], delimiter)
     if delimiter in QUOTABLE and any(field.startswith(b'"') for row in [first, *rows] for field in row):
         refuse_file(path, "has quoted fields: not read on Spark")
+    if delimiter in ("\t", SPACES) and all(b'"' in line for line in lines):
+        refuse_file(path, "has quoted fields: not read on Spark")
     rest = [fields(line, delimiter) for line in lines[1:]]
     chosen = _chosen(first, rest)
-    if chosen and chosen[3] and rest and all(len(row) == len(first) + 1 for row in rest):
+    if chosen and chosen[3] and _has_row_names(first, rest):
         # R writes no name for the column of row names.
         first = [b"", *first]
         chosen = _chosen(first, rest)
@@ -188,7 +203,35 @@ def _detect(lines: list[bytes], before: int, reading: Reading, path: str) -> Lay
             weight = _usual_weight([fields(line, delimiter) for line in lines], delimiter)
     if reading.ignore_weights:
         weight = None
+    if has_header and by_name:
+        _refuse_headers(lines, numbers, delimiter, (source, target), path)
+    if delimiter in QUOTABLE and any(_has_spaces(row, at) for row in rows for at in (source, target)):
+        refuse_file(path, "has spaces around names: not read on Spark")
     return Layout(delimiter, source, target, weight, before + has_header, has_header)
+
+
+def _has_row_names(header: list[bytes], rest: list[list[bytes]]) -> bool:
+    """Whether rows begin with a number that the header has no name for, as R writes them."""
+    if not rest or not all(len(row) == len(header) + 1 and row[0].strip().isdigit() for row in rest):
+        return False
+    numbers = [int(row[0]) for row in rest]
+    return all(low < high for low, high in pairwise(numbers))
+
+
+def _refuse_headers(lines: list[bytes], numbers: list[int], delimiter: str, ends: tuple[int, int], path: str) -> None:
+    """Raise an error about a header that comes again."""
+    header, *rest = (fields(line, delimiter) for line in lines)
+    shift = len(rest[0]) - len(header) if rest and len(rest[0]) == len(header) + 1 else 0
+    names = [header[at - shift : at - shift + 1] for at in ends]
+    for number, line, row in zip(numbers[1:], lines[1:], rest, strict=True):
+        if [row[at : at + 1] for at in ends] == names:
+            facts: dict[str, object] = {"kind": "bad-input", "message": "line names the columns again", "path": path}
+            column = sum(len(field) + 1 for field in row[: ends[0]]) + 1
+            raise _made({**facts, "line": number, "column": column, "text": line.decode(errors="replace")})
+
+
+def _has_spaces(row: list[bytes], at: int) -> bool:
+    return len(row) > at and row[at].strip(b" \t") != row[at]
 
 
 def _delimiter(lines: list[bytes], body: list[bytes]) -> str:
@@ -220,7 +263,16 @@ def _count(line: bytes, delimiter: str) -> int:
 
 def is_number(field: bytes) -> bool:
     """Whether a field reads as a number, even one that is no weight."""
-    return _NUMBER.fullmatch(field.strip(b" \t\r\n\f")) is not None
+    field = field.strip(b" \t\r\n\f")
+    if _NUMBER.fullmatch(field) is not None:
+        return True
+    return bool(field) and _WRITTEN_NUMBER.fullmatch(field.decode(errors="replace")) is not None
+
+
+def _is_word(field: bytes) -> bool:
+    """Whether a field may name a column."""
+    text = field.strip().decode(errors="replace")
+    return any(map(str.isalpha, text)) and _MISSING.fullmatch(field.strip()) is None
 
 
 def _usual_weight(rows: list[list[bytes]], delimiter: str) -> int | None:
@@ -257,11 +309,17 @@ def _is_header(
     source, target, weight = columns
     is_told = by_name and not any(map(is_number, first[: max(source, target)]))
     is_told = is_told or _has_index(first, rest)
+    if len(rest) >= 2 and len(first) > max(source, target) and _is_word(first[source]) and _is_word(first[target]):
+        # Names of any kind over nothing but numbers are a header, too.
+        is_told = is_told or all(
+            len(row) > max(source, target) and row[source].strip().isdigit() and row[target].strip().isdigit()
+            for row in rest
+        )
     if weight is None or weight >= len(first):
         return is_told
     if is_number(first[weight]):
         return False
-    return is_told or _has_numbers(rest, weight)
+    return is_told or (_is_word(first[weight]) and _has_numbers(rest, weight))
 
 
 def _has_index(first: list[bytes], rest: list[list[bytes]]) -> bool:
