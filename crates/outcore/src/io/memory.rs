@@ -12,9 +12,8 @@ use super::meter::{Meter, RESERVED_BYTES_MIN};
 pub(crate) fn reserve_large_pages<T>(capacity: usize) -> Vec<T> {
     let mut memory = Vec::new();
     let capacity = capacity.max(RESERVED_BYTES_MIN.div_ceil(size_of::<T>()));
-    if memory.try_reserve_exact(capacity).is_ok() {
+    if Meter::exempting(|| memory.try_reserve_exact(capacity)).is_ok() {
         prefer_large_pages(&mut memory);
-        Meter::exempt(&memory);
     }
     memory
 }

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::units::format_bytes;
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -170,6 +171,11 @@ static HELD_PEAK: AtomicUsize = AtomicUsize::new(0);
 /// Where ranges begin that are reserved to grow in and mostly not touched: they do not count.
 static RESERVED: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
 
+thread_local! {
+    /// Whether the allocations of this thread are reserved to grow in.
+    static IS_RESERVING: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Ranges of fewer bytes are never reserved to grow in.
 pub(super) const RESERVED_BYTES_MIN: usize = 64 << 20;
 
@@ -189,17 +195,20 @@ impl Meter {
         HELD_PEAK.store(HELD.load(Relaxed), Relaxed);
     }
 
-    /// Does not count a range of memory that was just reserved.
-    pub(super) fn exempt<T>(memory: &Vec<T>) {
-        let bytes = memory.capacity() * size_of::<T>();
-        // Where it is not installed, nothing is counted.
-        let is_counted = HELD.load(Relaxed) >= bytes;
-        if is_counted && bytes >= RESERVED_BYTES_MIN && replace(0, memory.as_ptr().addr()) {
-            HELD.fetch_sub(bytes, Relaxed);
-        }
+    /// Does not count the ranges that are reserved while `reserve` runs, not even for a moment: a sample may be
+    /// taken at any.
+    pub(super) fn exempting<T>(reserve: impl FnOnce() -> T) -> T {
+        IS_RESERVING.set(true);
+        let reserved = reserve();
+        IS_RESERVING.set(false);
+        reserved
     }
 
-    fn add(bytes: usize) {
+    /// Counts a range that was allocated, unless it is only reserved.
+    fn add(memory: *mut u8, bytes: usize) {
+        if bytes >= RESERVED_BYTES_MIN && IS_RESERVING.get() && replace(0, memory.addr()) {
+            return;
+        }
         let held = HELD.fetch_add(bytes, Relaxed) + bytes;
         if held > HELD_PEAK.load(Relaxed) {
             HELD_PEAK.fetch_max(held, Relaxed);
@@ -220,7 +229,7 @@ fn replace(old: usize, new: usize) -> bool {
 
 #[expect(unsafe_code, reason = "an allocator has an unsafe interface")]
 mod allocator {
-    use super::{GlobalAlloc, HELD, Layout, Meter, Relaxed, System};
+    use super::{GlobalAlloc, HELD, Layout, Meter, Relaxed, System, replace};
 
     // SAFETY: every call is passed on to the system's allocator as it came, whose results are returned as they
     // are; counting touches atomics alone, neither allocates nor panics.
@@ -229,7 +238,7 @@ mod allocator {
             // SAFETY: the caller keeps the conditions, which are the same.
             let memory = unsafe { System.alloc(layout) };
             if !memory.is_null() {
-                Self::add(layout.size());
+                Self::add(memory, layout.size());
             }
             memory
         }
@@ -238,7 +247,7 @@ mod allocator {
             // SAFETY: as above.
             let memory = unsafe { System.alloc_zeroed(layout) };
             if !memory.is_null() {
-                Self::add(layout.size());
+                Self::add(memory, layout.size());
             }
             memory
         }
@@ -255,9 +264,12 @@ mod allocator {
             // SAFETY: as above.
             let moved = unsafe { System.realloc(memory, layout, size) };
             // Where it failed, the range is as it was.
-            let now = if moved.is_null() { layout.size() } else { size };
-            HELD.fetch_sub(counted, Relaxed);
-            Self::add(now);
+            if !moved.is_null() {
+                HELD.fetch_sub(counted, Relaxed);
+                Self::add(moved, size);
+            } else if counted == 0 {
+                replace(0, memory.addr());
+            }
             moved
         }
     }

@@ -180,13 +180,13 @@ pub(super) fn input_size(
     if let (Some(option), Some(path)) = (options.weight_option(), &sample.unweighted) {
         return Err(input::has_no_weights(path, option));
     }
-    let (least, _) = sample.nodes();
-    // An estimate from many names, from all over the input or repeated, is trusted to a fifth; else only what
-    // was seen.
+    let nodes = sample.nodes();
+    // An estimate from many names, from all over the input or repeated, is trusted to a twentieth; else only
+    // what was seen.
     let is_many = sample.is_spread && sample.sampled_edges >= SOUND_EDGES;
     let is_sound = sample.is_whole || sample.seen_twice >= 100 || is_many;
-    let sound = if sample.is_whole { least } else { sample.nodes_of_edges().0 / 5 * 4 };
-    let pairs = (least as f64).powi(2) / if options.input.directed { 1.0 } else { 2.0 };
+    let sound = if sample.is_whole { nodes } else { sample.nodes_of_edges_at_least() / 20 * 19 };
+    let pairs = (nodes as f64).powi(2) / if options.input.directed { 1.0 } else { 2.0 };
     let distinct = sample.distinct_edges(options.input.directed).min(pairs as u64).max(1);
     // The beginning of a file says nothing about the share of a node in the rest.
     let is_alike = sample.is_whole || sample.is_spread;
@@ -200,7 +200,7 @@ pub(super) fn input_size(
         edge_count: sample.edges,
         distinct_edge_count: distinct,
         distinct_edge_count_at_least: sample.distinct_edges_at_least(options.input.directed),
-        node_count: least,
+        node_count: nodes,
         node_count_at_least: if is_sound { sound } else { sample.distinct_names },
         name_bytes: sample.name_bytes,
         hub_edge_count: (sample.hub_share * alike as f64) as u64,
@@ -239,12 +239,13 @@ impl Clustering<'_> {
     /// Adds what the stages after the clustering take. An earlier result may have a community for each node.
     fn add_presenting(&self, nodes: &mut NodeMemory, size: &InputSize, threads: usize) {
         let Self { options, present } = *self;
-        if present.earlier.is_none() && !present.looks_inside() {
-            return;
-        }
         let results = options.result_count();
         let bytes = |nodes: u64, scan: ClusterMemory, earlier: u64| {
-            memory_bytes_for(nodes, &scan, present, options.levels, (results, earlier))
+            let read = given::memory_bytes_for(nodes, options, present, threads);
+            let is_presented = present.earlier.is_some() || present.looks_inside();
+            let counts = (results, earlier);
+            let told = || memory_bytes_for(nodes, &scan, present, options.levels, counts);
+            read.max(if is_presented { told() } else { 0 })
         };
         let (least, most) = (size.graph_at_least(), size.graph_at_most());
         let scan = ClusterMemory::at_least(&least, Method::LabelPropagation, threads);

@@ -373,12 +373,13 @@ fn check_graph(
 ) -> Result<()> {
     let given = options.propagation.files().count() as u64;
     let clustering = options.least_memory(graph, given, limits.threads).total_bytes();
-    let certain = clustering.max(telling.least_bytes(graph, 0, limits.threads));
+    let nodes = graph.node_count();
+    let read = given::memory_bytes_for(nodes, options, telling.options, limits.threads);
+    let certain = clustering.max(read).max(telling.least_bytes(graph, 0, limits.threads));
     if certain <= limits.memory_bytes {
         return limits.check();
     }
     // An earlier result has a community for each node at most.
-    let nodes = graph.node_count();
     let least = certain.max(telling.least_bytes(graph, nodes, limits.threads));
     let little = format_bytes(limits.memory_bytes);
     let message = format!("{little} is too little memory for this clustering");

@@ -8,6 +8,7 @@ mod job;
 mod labels;
 mod levels;
 mod lists;
+mod memory;
 mod report;
 mod results;
 mod resume;

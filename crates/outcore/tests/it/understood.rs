@@ -91,11 +91,6 @@ fn lines_are_understood_as_it_is_said() {
             ",source,target\n0,a,b\n1,b,c\n",
             "comma, header, source -> target, no weights; column 1 unused",
         ),
-        // Rows with more columns than the header.
-        (
-            "source,target,weight\na,b,1,x,y\nb,c,2\n",
-            "comma, header, source -> target, weight = weight; columns 4-5 unused",
-        ),
         (
             blast,
             "BLAST table, tab, no header, column 1 -> column 2, weight = column 12; columns 3-11 unused",

@@ -1,0 +1,233 @@
+//! Promises on memory: a number that is told works, half of it is refused before any work, and a job that passes
+//! its limit ends in words. On a real disk, as what a simulated one holds would count.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+use crate::common::MIB;
+use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
+use outcore::input::InputOptions;
+use outcore::io::{Files, Meter, SLACK_BYTES, own_process};
+use outcore::job::{self, Clustering, JobOptions, Source};
+use outcore::plan::Limits;
+use outcore::present::{PresentOptions, RowForm};
+use outcore::progress::{Event, Observer, Silent, Stage};
+use outcore::{Error, ErrorKind, Result};
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+const METHODS: [Method; 5] = [
+    Method::MapEquation,
+    Method::Modularity,
+    Method::Cpm,
+    Method::LabelPropagation,
+    Method::Components,
+];
+
+fn options(directory: &Path, mib: u64) -> JobOptions {
+    let input = InputOptions { paths: vec![directory.join("edges")], ..Default::default() };
+    let limits = Limits { memory_bytes: mib * MIB, threads: 2 };
+    JobOptions::new(input, limits, directory.to_path_buf())
+}
+
+/// A directory with one file of edges.
+fn directory_of(lines: impl Iterator<Item = String>) -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let file = std::fs::File::create(root.path().join("edges")).unwrap();
+    let mut file = std::io::BufWriter::new(file);
+    lines.for_each(|line| writeln!(file, "{line}").unwrap());
+    file.into_inner().unwrap();
+    root
+}
+
+/// The number that an error says to type, in MiB.
+fn told(error: &Error) -> u64 {
+    assert_eq!(error.kind(), ErrorKind::MemoryTooSmall, "{error:?}");
+    let hint = error.hint_text().unwrap();
+    let (_, number) = hint.split_once("--memory ").unwrap();
+    let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
+    let unit = if number[digits.len()..].starts_with("GiB") { 1024 } else { 1 };
+    digits.parse::<u64>().unwrap() * unit
+}
+
+/// Runs a job, which takes no more than its memory and what the program itself takes.
+fn cluster(directory: &Path, mib: u64, wanted: Clustering<'_>) -> Result<()> {
+    let source = Source::Edges(Box::new(options(directory, mib)));
+    let before = Meter::held_bytes();
+    Meter::reset_peak();
+    let output = directory.join("out.tsv");
+    let Clustering { options, present } = wanted;
+    let done =
+        job::cluster_and_present(&Files::default(), &source, options, present, &output, &Silent);
+    let most = Meter::peak_bytes() - before;
+    assert!(most <= mib * MIB + SLACK_BYTES, "{most} bytes at {mib} MiB");
+    done.map(drop)
+}
+
+/// The ways to cluster and to present that need memory of their own.
+fn wanted(directory: &Path, method: Method) -> Vec<(&'static str, ClusterOptions, PresentOptions)> {
+    let resolution = if method == Method::Cpm { vec![0.001] } else { vec![1.0] };
+    let plain = ClusterOptions { method, resolution, ..Default::default() };
+    let present = PresentOptions::default();
+    let labels = Some(directory.join("labels"));
+    let mut all = vec![
+        ("plain", plain.clone(), present.clone()),
+        ("match", plain.clone(), PresentOptions { earlier: labels.clone(), ..present.clone() }),
+        ("pairs", plain.clone(), PresentOptions { rows: RowForm::Pairs, ..present.clone() }),
+        ("weights", plain.clone(), PresentOptions { member_weights: true, ..present.clone() }),
+        (
+            "representatives",
+            plain.clone(),
+            PresentOptions { representatives: Some(directory.join("r.tsv")), ..present.clone() },
+        ),
+    ];
+    if matches!(method, Method::MapEquation | Method::Modularity) {
+        all.push(("levels", ClusterOptions { levels: true, ..plain.clone() }, present.clone()));
+    }
+    if method == Method::LabelPropagation {
+        let given =
+            |fixed| PropagationOptions { initial: labels.clone(), fixed, ..Default::default() };
+        let with = |propagation| ClusterOptions { propagation, ..plain.clone() };
+        all.push(("initial", with(given(None)), present.clone()));
+        all.push(("initial and fixed", with(given(labels.clone())), present));
+    }
+    all
+}
+
+/// A star of 2,000,000 leaves, whose hub has more neighbors than fit into 64 MiB.
+fn star() -> tempfile::TempDir {
+    directory_of((1..=2_000_000u32).map(|leaf| format!("0\t{leaf}")))
+}
+
+/// Nodes with two random edges each.
+fn random(nodes: u64) -> tempfile::TempDir {
+    let mut state = 7u64;
+    let mut next = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % nodes
+    };
+    directory_of((0..2 * nodes).map(move |edge| format!("{}\t{}", edge % nodes, next())))
+}
+
+/// What is refused at 64 MiB is told a number. The plan and the job agree with it, and half of it is refused.
+fn told_numbers_work(shape: &str, root: &tempfile::TempDir) {
+    let directory = root.path();
+    std::fs::write(directory.join("labels"), "1\t0\n2\t1\n").unwrap();
+    let mut refused = 0;
+    for method in METHODS {
+        for (what, found, present) in wanted(directory, method) {
+            let text = format!("{shape}, {method:?}, {what}");
+            let wanted = Clustering { options: &found, present: &present };
+            let plan = |mib| {
+                job::plan(&Files::default(), &options(directory, mib), Some(wanted)).map(drop)
+            };
+            let Err(error) = plan(64) else { continue };
+            refused += 1;
+            let mib = told(&error);
+            plan(mib).unwrap_or_else(|error| panic!("{text} at {mib} MiB: {error:?}"));
+            for less in [64, mib / 2] {
+                let error = cluster(directory, less, wanted).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::MemoryTooSmall, "{text}: {error:?}");
+                let left = std::fs::read_dir(directory).unwrap().count();
+                assert_eq!(left, 2, "{text} at {less} MiB: refused before work");
+            }
+            if ["plain", "initial and fixed"].contains(&what) {
+                cluster(directory, mib, wanted).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+                std::fs::remove_file(directory.join("out.tsv")).unwrap();
+                let _ = std::fs::remove_file(directory.join("r.tsv"));
+            }
+        }
+    }
+    assert!(refused >= 10, "{refused} are refused at 64 MiB");
+}
+
+#[test]
+fn numbers_that_are_told_for_a_star_work() {
+    told_numbers_work("star", &star());
+}
+
+#[test]
+fn numbers_that_are_told_for_many_nodes_work() {
+    told_numbers_work("random", &random(1_200_000));
+}
+
+/// Numbers have a compact index, which a name ends: that takes several times the memory.
+#[test]
+fn names_after_many_numbers_stay_inside_the_limit() {
+    let numbers = (0..4_000_000u32).map(|at| format!("{}\t{at}", at / 2));
+    let names = (0..50_000u32).map(|at| format!("name {at}\t{at}"));
+    let root = directory_of(numbers.chain(names));
+    let options = options(root.path(), 64);
+    let before = Meter::held_bytes();
+    Meter::reset_peak();
+    let graph = root.path().join("graph");
+    let report = job::build(&Files::default(), &options, &graph, &Silent).unwrap();
+    assert_eq!(report.graph.unwrap().node_count, 4_050_000);
+    assert!(Meter::peak_bytes() - before <= 64 * MIB + SLACK_BYTES, "{}", Meter::peak_bytes());
+}
+
+/// Takes more memory than the limit at an event of reading, as a decoder might.
+struct Greedy {
+    taken: Mutex<Vec<u8>>,
+    bytes: u64,
+}
+
+impl Observer for Greedy {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        if matches!(event, Event::Begin { stage: Stage::Merge, .. }) {
+            // Touched, and there when the next sample is taken.
+            *self.taken.lock().unwrap() = vec![1; usize::try_from(self.bytes).unwrap()];
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn a_job_that_passes_its_limit_ends_in_words_and_can_be_resumed() {
+    let root = random(800_000);
+    let (options, graph) = (options(root.path(), 64), root.path().join("graph"));
+    let greedy = Greedy { taken: Mutex::default(), bytes: 64 * MIB + SLACK_BYTES };
+    let error = job::build(&Files::default(), &options, &graph, &greedy).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
+    assert!(error.to_string().contains("beyond its limit of 64.0 MiB"), "{error}");
+    assert!(error.kept_text().unwrap().contains("goes on from there"), "{error:?}");
+    drop(greedy);
+    let report = job::build(&Files::default(), &options, &graph, &Silent).unwrap();
+    assert!(report.resumed);
+}
+
+/// The second half of the test that follows: a process of the job's own.
+#[test]
+#[ignore = "runs in the process that the test after it starts"]
+fn a_job_in_a_process_of_its_own() {
+    own_process(|error| {
+        eprintln!("ended: {error}; kept: {}", error.kept_text().unwrap());
+        std::process::exit(4);
+    });
+    let directory = std::env::var_os("OUTCORE_TEST_DIRECTORY").unwrap();
+    let directory = Path::new(&directory);
+    let greedy = Greedy { taken: Mutex::default(), bytes: 2 * (64 * MIB + SLACK_BYTES) };
+    let graph = directory.join("graph");
+    let _ = job::build(&Files::default(), &options(directory, 64), &graph, &greedy);
+}
+
+#[test]
+fn a_process_that_passes_its_limit_by_far_ends_at_once_and_can_be_resumed() {
+    let root = random(800_000);
+    let this = std::env::current_exe().unwrap();
+    let child = Command::new(this)
+        .args(["--exact", "memory::a_job_in_a_process_of_its_own", "--ignored", "--nocapture"])
+        .env("OUTCORE_TEST_DIRECTORY", root.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stderr);
+    assert_eq!(child.status.code(), Some(4), "{said}");
+    assert!(said.contains("beyond its limit of 64.0 MiB; kept: what is finished"), "{said}");
+    let (options, graph) = (options(root.path(), 64), root.path().join("graph"));
+    let report = job::build(&Files::default(), &options, &graph, &Silent).unwrap();
+    assert!(report.resumed);
+}
