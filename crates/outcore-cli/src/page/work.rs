@@ -38,7 +38,7 @@ pub(super) fn stages(report: &Report) -> Section {
         .table(&headings, rows.collect(), &[headings.len() - 1])
         .say(
             "faint",
-            "Memory so far is the most that the process had had when the stage ended, in this stage or one before.",
+            "Peak memory is the most that the process had during the stage.",
         )
         .small(charts(report))
 }
@@ -51,7 +51,7 @@ const COLUMNS: [Column; 10] = [
     ("stage", |stage| stage.stage.name().into()),
     ("time", |stage| format_seconds(stage.seconds)),
     (FORETOLD, |stage| stage.predicted_seconds.map(format_seconds).unwrap_or_default()),
-    ("memory so far", |stage| if_known(stage.peak_memory_bytes)),
+    ("peak memory", |stage| if_known(stage.peak_memory_bytes)),
     (FORETOLD, |stage| if_known(stage.predicted_memory_bytes)),
     ("read", |stage| format_bytes(stage.read_bytes)),
     (FORETOLD, |stage| if_known(stage.predicted_read_bytes)),
