@@ -8,83 +8,49 @@
 //! The result is a function of the graph, the options and the seed: never of threads, of memory or
 //! of what is cached. Memory is [`ClusterMemory`]; time is about 10 ns an arc and core for each time
 //! that an arc is looked at, 3 to 8 times in all.
+//!
+//! The rooms, of which each imports only from those to its left:
+//! `base | store | kernel | objectives | methods | finish | drive`.
 
-mod bits;
-mod cache;
-mod cap;
-mod closing;
-#[cfg(test)]
-mod component_tests;
-mod components;
-mod connect;
-mod contract;
-mod cost;
-mod groups;
-mod hash;
-mod hierarchy;
-mod history;
-mod intervals;
-mod label_propagation;
-mod labels;
-mod logarithm;
-mod map_equation;
-mod memory;
-mod modularity;
-mod multilevel;
-mod number;
-mod objective;
-mod options;
-#[cfg(test)]
-mod oracle;
-#[cfg(test)]
-mod oracle_levels;
-mod pace;
-mod parallel;
+mod base;
+mod drive;
+mod finish;
+mod kernel;
+mod methods;
+mod objectives;
 pub mod parts;
-mod propagate;
-#[cfg(test)]
-mod propagation_tests;
-mod propose;
-mod saves;
-#[cfg(test)]
-mod saves_tests;
-mod seeding;
-mod start;
-mod sweep;
-mod table;
-mod tally;
+mod store;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_levels;
-mod votes;
 
-pub(crate) use cache::BlockSource;
-pub(crate) use connect::{Pieces, split_count};
-pub use hierarchy::Grouping;
-pub use history::{SWEEPS_TOLD, Sweep};
-pub use labels::{LabelScan, Labels};
-pub use memory::ClusterMemory;
-use memory::Fit;
-pub use number::SizeCount;
-pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
-pub(crate) use saves::{SAVED, STATE};
-pub use start::Given;
-pub(crate) use tally::Tally;
+pub use drive::memory::ClusterMemory;
+pub use drive::start::Given;
+pub(crate) use finish::connect::{Pieces, split_count};
+pub use finish::number::SizeCount;
+pub(crate) use finish::tally::Tally;
+pub(crate) use kernel::cache::BlockSource;
+pub use kernel::history::{SWEEPS_TOLD, Sweep};
+pub use methods::options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
+pub use store::hierarchy::Grouping;
+pub use store::labels::{LabelScan, Labels};
+pub(crate) use store::saves::{SAVED, STATE};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Graph};
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
-use cap::Capped;
-use closing::Outcome;
-use map_equation::CodeLength;
-use modularity::{Density, Null};
-use pace::Pace;
-use parallel::{PerThread, for_chunks, piece_nodes};
-use saves::Saves;
+use base::pace::Pace;
+use base::parallel::{PerThread, for_chunks, piece_nodes};
+use base::table::Sum;
+use drive::memory::Fit;
+use drive::{components, intervals, multilevel, propagate};
+use finish::closing::Outcome;
+use kernel::sweep;
+use objectives::cap::Capped;
+use objectives::map_equation::CodeLength;
+use objectives::modularity::{Density, Null};
 use std::path::Path;
-use table::Sum;
+use store::saves::Saves;
 
 /// Most sweeps of label propagation.
 const SWEEPS: u32 = 30;
