@@ -30,7 +30,11 @@ pub use finish::number::SizeCount;
 pub(crate) use finish::tally::Tally;
 pub(crate) use kernel::cache::BlockSource;
 pub use kernel::history::{SWEEPS_TOLD, Sweep};
-pub use methods::options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
+pub use methods::options::{
+    AttenuationRule, ClusterOptions, Consensus, PropagationOptions, Seeding, Visits,
+};
+use methods::table::{LevelObjective, Run};
+pub use methods::table::{METHODS, Method, MethodOption, MethodSpec, ResolutionSpec};
 pub use store::hierarchy::Grouping;
 pub use store::labels::{LabelScan, Labels};
 pub(crate) use store::saves::{SAVED, STATE};
@@ -48,69 +52,12 @@ use finish::closing::Outcome;
 use kernel::sweep;
 use objectives::cap::Capped;
 use objectives::map_equation::CodeLength;
-use objectives::modularity::{Density, Null};
+use objectives::modularity::Density;
 use std::path::Path;
 use store::saves::Saves;
 
 /// Most sweeps of label propagation.
 const SWEEPS: u32 = 30;
-
-/// How to find communities.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Method {
-    /// The communities by which a random walk is described in the fewest bits (Infomap's objective).
-    #[default]
-    MapEquation,
-    /// The communities with the most weight inside beyond what their strengths make likely.
-    Modularity,
-    /// The constant Potts model: communities denser inside than the resolution.
-    Cpm,
-    /// A node takes the label with the most weight among its neighbors, until few change.
-    LabelPropagation,
-    /// Nodes that a path joins are together, whatever its direction.
-    Components,
-}
-
-impl Method {
-    /// Whether it works on several levels, of edges without direction.
-    pub fn is_multilevel(self) -> bool {
-        matches!(self, Self::MapEquation | Self::Modularity | Self::Cpm)
-    }
-}
-
-/// What to find.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct ClusterOptions {
-    /// How.
-    pub method: Method,
-    /// Larger values give smaller communities; several give a result each. Modularity: 1 is the usual one.
-    /// The constant Potts model: the least density inside communities, in units of the mean weight of
-    /// an arc.
-    pub resolution: Vec<f64>,
-    /// The most cycles of the methods that work on several levels.
-    pub cycles: u32,
-    /// Stands in for chance: another seed gives another, equally good result.
-    pub seed: u64,
-    /// The most sweeps, of the graph or, with several levels, of a level above it; if `None`, 30 and 50.
-    pub max_sweeps: Option<u32>,
-    /// Label propagation: the sweeps end when at most this share of the nodes changes; 0 ends them when none does.
-    pub tolerance: f64,
-    /// Arcs lighter than this are as if they were not there.
-    pub min_weight: f64,
-    /// Keeps the groups of every level, of the methods that have levels.
-    #[serde(default)]
-    pub levels: bool,
-    /// No community has more nodes; all methods but components can be limited so.
-    pub max_size: Option<u32>,
-    /// First labels; those of the constant Potts model are always the nodes' own.
-    pub seeding: Seeding,
-    /// More options of label propagation.
-    pub propagation: PropagationOptions,
-}
 
 impl ClusterOptions {
     /// The memory that a clustering needs that is given so many arrays of labels.
@@ -126,11 +73,11 @@ impl ClusterOptions {
         threads: usize,
         fit: Fit,
     ) -> ClusterMemory {
-        match self.method {
-            Method::LabelPropagation => propagate::memory(self, graph, given_count, threads, fit),
-            Method::Components => components::memory(graph, threads, fit),
-            method => {
-                let mut memory = ClusterMemory::fitted(graph, method, threads, fit);
+        match self.method.spec().run {
+            Run::Propagation => propagate::memory(self, graph, given_count, threads, fit),
+            Run::Components => components::memory(graph, threads, fit),
+            Run::Levels(_) => {
+                let mut memory = ClusterMemory::fitted(graph, Some(self.method), threads, fit);
                 if self.levels {
                     let least = Grouping::BYTES_A_NODE * graph.node_count();
                     memory.node_bytes = memory.node_bytes.max(least);
@@ -161,12 +108,12 @@ impl ClusterOptions {
     /// yet.
     pub fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
         let given_count = self.propagation.files().count() as u64;
-        let bits = match self.method {
-            Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
-            Method::Components => 33,
-            method => {
+        let bits = match self.method.spec().run {
+            Run::Propagation => propagate::node_bits(self, directed, false, given_count),
+            Run::Components => 33,
+            Run::Levels(_) => {
                 let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
-                let bytes = ClusterMemory::bytes_a_node(method, directed).max(least);
+                let bytes = ClusterMemory::bytes_a_node(self.method, directed).max(least);
                 8 * (bytes + self.held_bytes() + self.size_bytes())
             }
         };
@@ -189,24 +136,6 @@ impl ClusterOptions {
     fn size_bytes(&self) -> u64 {
         let arrays = if self.resolution.len() > 1 { 3 } else { 2 };
         if self.max_size.is_some() { arrays * size_of::<u32>() as u64 } else { 0 }
-    }
-}
-
-impl Default for ClusterOptions {
-    fn default() -> Self {
-        Self {
-            method: Method::default(),
-            resolution: vec![1.0],
-            cycles: 3,
-            seed: 1,
-            max_sweeps: None,
-            tolerance: 0.001,
-            min_weight: 0.0,
-            levels: false,
-            max_size: None,
-            seeding: Seeding::default(),
-            propagation: PropagationOptions::default(),
-        }
     }
 }
 
@@ -445,16 +374,15 @@ impl Job<'_> {
     }
 
     fn run<S: Sum>(&self, given: Given, saves: &mut Saves) -> Result<Vec<Communities>> {
-        match self.options.method {
-            Method::LabelPropagation => return self.propagate::<S>(given, saves),
-            Method::Components => {
+        match &self.options.method.spec().run {
+            Run::Levels(levels) => self.find_on_levels::<S>(levels.objective, saves),
+            Run::Propagation => self.propagate::<S>(given, saves),
+            Run::Components => {
                 // Its one scan keeps nothing; what is there is of something else.
                 saves.open::<()>(self.observer)?;
-                return Ok(vec![self.find_components::<S>()?]);
+                Ok(vec![self.find_components::<S>()?])
             }
-            _ => {}
         }
-        self.find_on_levels::<S>(saves)
     }
 
     /// The mean weight of an arc: known of the graph, and found by a scan where light arcs are not seen.
@@ -493,27 +421,28 @@ impl Job<'_> {
     }
 
     /// The communities of a method with several levels, at each resolution.
-    fn find_on_levels<S: Sum>(&self, saves: &mut Saves) -> Result<Vec<Communities>> {
+    fn find_on_levels<S: Sum>(
+        &self,
+        objective: LevelObjective,
+        saves: &mut Saves,
+    ) -> Result<Vec<Communities>> {
         // The other half is for contractions and the levels above.
         let source = &mut self.blocks(self.rest() / 2);
         // The largest first: its groups are the smallest, and the others are made of them.
         let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
         order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));
         let resolutions = order.iter().map(|&at| self.options.resolution[at]);
+        let Self { options, .. } = *self;
+        let seeds = options.method.takes(MethodOption::Seeding);
+        let start = if seeds { options.seeding } else { Seeding::Own };
         let most = self.most();
-        let start = self.options.seeding;
-        let outcomes = match self.options.method {
-            Method::MapEquation => {
-                let rules = [((), most)];
-                multilevel::find::<Capped<CodeLength>>(self, &rules, start, source, saves)?
+        let outcomes = match objective {
+            LevelObjective::CodeLength => {
+                multilevel::find::<Capped<CodeLength>>(self, &[((), most)], start, source, saves)?
             }
-            Method::Cpm => {
-                let mean = self.mean_weight::<S>(source)?;
-                let rules: Vec<_> = resolutions.map(|r| (Null::Count(r * mean), most)).collect();
-                multilevel::find::<Capped<Density>>(self, &rules, Seeding::Own, source, saves)?
-            }
-            _ => {
-                let rules: Vec<_> = resolutions.map(|r| (Null::Strength(r), most)).collect();
+            LevelObjective::Density { null, by_mean_weight } => {
+                let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
+                let rules: Vec<_> = resolutions.map(|r| (null(r * unit), most)).collect();
                 multilevel::find::<Capped<Density>>(self, &rules, start, source, saves)?
             }
         };

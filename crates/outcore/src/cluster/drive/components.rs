@@ -10,7 +10,7 @@ use crate::cluster::base::table::Sum;
 use crate::cluster::finish::connect::{Closing, Pieces};
 use crate::cluster::finish::number::{SizeCount, number_in_place};
 use crate::cluster::kernel::cache::BlockSource;
-use crate::cluster::{Communities, Job, Labels, Method};
+use crate::cluster::{Communities, Job, Labels};
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::progress::{Event, tell};
@@ -23,7 +23,7 @@ pub(crate) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
     let nodes = graph.node_count();
     ClusterMemory {
         node_bytes: 4 * nodes + nodes.div_ceil(8) + WINDOW_BYTES,
-        ..ClusterMemory::fitted(graph, Method::Components, threads, fit)
+        ..ClusterMemory::fitted(graph, None, threads, fit)
     }
 }
 

@@ -8,7 +8,8 @@
 
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
 use crate::cluster::base::pace::sweeps_left;
-use crate::cluster::{ClusterOptions, Method};
+use crate::cluster::methods::table::{Run, Shrinks};
+use crate::cluster::{ClusterOptions, MethodOption};
 use crate::io::Tuning;
 use crate::plan::{
     ARC_BYTES, ClusterPlan, GraphSize, InputSize, Limits, NodeMemory, Records, Sorting,
@@ -50,42 +51,6 @@ const GROUPS_MET: f64 = 177.0;
 /// Mean degree of the graphs that the shares of arcs are of.
 const USUAL_DEGREE: f64 = 17.7;
 
-/// A level above the graph, by the level below it.
-struct Shrinks {
-    /// Share of the nodes.
-    nodes: f64,
-    /// Share of the arcs that lead from a group to another.
-    between: f64,
-    /// Share of the arcs once those between two groups are one.
-    arcs: f64,
-    /// Times that the level is gone through.
-    scans: u64,
-}
-
-/// The map equation leaves small groups and few levels.
-const MAP_LEVELS: [Shrinks; 3] = [
-    Shrinks { nodes: 0.2, between: 0.8, arcs: 0.66, scans: 8 },
-    Shrinks { nodes: 0.15, between: 0.4, arcs: 0.32, scans: 5 },
-    Shrinks { nodes: 0.4, between: 0.9, arcs: 0.8, scans: 3 },
-];
-
-/// Modularity goes on as long as communities can grow.
-const DENSITY_LEVELS: [Shrinks; 5] = [
-    Shrinks { nodes: 0.16, between: 0.8, arcs: 0.6, scans: 7 },
-    Shrinks { nodes: 0.12, between: 0.38, arcs: 0.34, scans: 9 },
-    Shrinks { nodes: 0.4, between: 0.95, arcs: 0.9, scans: 6 },
-    Shrinks { nodes: 0.7, between: 0.95, arcs: 0.9, scans: 4 },
-    Shrinks { nodes: 0.9, between: 0.95, arcs: 0.9, scans: 3 },
-];
-
-/// The constant Potts model begins with single nodes, whose groups are smaller.
-const POTTS_LEVELS: [Shrinks; 4] = [
-    Shrinks { nodes: 0.31, between: 0.9, arcs: 0.8, scans: 6 },
-    Shrinks { nodes: 0.26, between: 0.6, arcs: 0.5, scans: 7 },
-    Shrinks { nodes: 0.52, between: 0.9, arcs: 0.85, scans: 5 },
-    Shrinks { nodes: 0.9, between: 0.95, arcs: 0.9, scans: 3 },
-];
-
 /// Seconds between two states of sweeps that are saved, and communities a node when they are.
 const SAVE_SECONDS: f64 = 60.0;
 const COMMUNITIES_A_NODE: f64 = 0.25;
@@ -106,16 +71,21 @@ impl ClusterOptions {
         let graph = input.graph();
         let least = |nodes, hub| self.least_node_bytes(nodes, hub, graph.is_directed);
         let (smallest, largest) = (input.graph_at_least(), input.graph_at_most());
-        let expected = ClusterMemory::expected(&graph, self.method, limits.threads);
-        let tight = ClusterMemory::expected_in(&largest, self.method, limits.threads, Fit::LEAST);
+        let expected = ClusterMemory::expected(&graph, Some(self.method), limits.threads);
+        let tight =
+            ClusterMemory::expected_in(&largest, Some(self.method), limits.threads, Fit::LEAST);
         let fixed = if self.method.is_multilevel() { tight.fixed_bytes() } else { 0 };
         let nodes = NodeMemory {
             bytes: least(largest.node_count, graph.hub_arcs),
             bytes_at_least: least(smallest.node_count, smallest.hub_arcs),
             bytes_in_memory: self.node_bytes(graph.node_count, graph.is_directed),
             fixed_bytes: fixed.max(limits.clustering_bytes()),
-            fixed_bytes_at_least: ClusterMemory::at_least(&smallest, self.method, limits.threads)
-                .fixed_bytes(),
+            fixed_bytes_at_least: ClusterMemory::at_least(
+                &smallest,
+                Some(self.method),
+                limits.threads,
+            )
+            .fixed_bytes(),
             presenting_bytes: 0,
             presenting_bytes_at_least: 0,
         };
@@ -177,15 +147,14 @@ impl ClusterOptions {
         let sweeps = self.scans().saturating_sub(others) as f64;
         let times = (nanoseconds * 1e-9 / SAVE_SECONDS).floor().min(sweeps);
         let nodes = graph.node_count as f64;
-        let bytes = match self.method {
-            Method::Components => 0.0,
-            Method::LabelPropagation => {
+        let bytes = match &self.method.spec().run {
+            Run::Components => 0.0,
+            Run::Propagation => {
                 let consensus = self.propagation.consensus;
                 let runs = consensus.map_or(self.result_count(), |given| given.runs.into());
                 4.125 * runs as f64 * nodes
             }
-            Method::MapEquation => (4.125 + COMMUNITIES_A_NODE * 16.0) * nodes,
-            _ => (4.125 + COMMUNITIES_A_NODE * 8.0) * nodes,
+            Run::Levels(levels) => (4.125 + COMMUNITIES_A_NODE * levels.saved_bytes) * nodes,
         };
         let at_once = times.min(2.0);
         Above { write_bytes: times * bytes, disk_bytes: at_once * bytes, ..Above::default() }
@@ -231,15 +200,15 @@ impl ClusterOptions {
     /// Times that the edges are gone through.
     fn scans(&self) -> u64 {
         let swept = |usual: u64| self.max_sweeps.map_or(usual, |most| usual.min(most.into()));
-        match self.method {
-            Method::Components => 2,
-            Method::LabelPropagation => {
+        match &self.method.spec().run {
+            Run::Components => 2,
+            Run::Propagation => {
                 let runs = if self.propagation.consensus.is_some() { 2 } else { 1 };
                 runs * (1 + swept(SWEEPS)) + 1
             }
             // First groups, sweeps, refined groups, their sweep, contraction, polish, closing.
-            method => {
-                let weighed = u64::from(method == Method::Cpm && self.min_weight > 0.0);
+            Run::Levels(levels) => {
+                let weighed = u64::from(levels.by_mean_weight() && self.min_weight > 0.0);
                 swept(5) + 6 + CYCLE_SCANS * (self.likely_cycles() - 1) + weighed
             }
         }
@@ -313,41 +282,38 @@ impl ClusterOptions {
     /// Time that an arc of the graph takes in all scans.
     fn arc_nanoseconds(&self) -> f64 {
         let sweeps = self.scans() as f64;
-        match self.method {
-            Method::Components => 2.0 * SCAN_ARC,
-            Method::LabelPropagation => {
+        match &self.method.spec().run {
+            Run::Components => 2.0 * SCAN_ARC,
+            Run::Propagation => {
                 let runs = self
                     .propagation
                     .consensus
                     .map_or(self.result_count() as f64, |given| f64::from(given.runs) / 2.0 + 0.5);
                 runs * sweeps * (SCAN_ARC + SWEPT_SHARE * PROPAGATE_ARC)
             }
-            _ => sweeps * (SCAN_ARC + SWEPT_SHARE * MOVE_ARC),
+            Run::Levels(_) => sweeps * (SCAN_ARC + SWEPT_SHARE * MOVE_ARC),
         }
     }
 
     /// Ways up the levels and back.
     fn likely_cycles(&self) -> u64 {
-        let usual = if self.method == Method::Cpm { 2 } else { 1 };
+        let usual = self.method.levels().map_or(1, |levels| levels.likely_cycles);
         usual.min(self.cycles.into())
     }
 
     pub(crate) fn result_count(&self) -> u64 {
-        match self.method {
-            Method::LabelPropagation if self.propagation.consensus.is_none() => {
-                self.propagation.attenuation.len() as u64
-            }
-            Method::Modularity | Method::Cpm => self.resolution.len() as u64,
-            _ => 1,
+        let (method, propagation) = (self.method, &self.propagation);
+        if method.takes(MethodOption::Propagation) && propagation.consensus.is_none() {
+            propagation.attenuation.len() as u64
+        } else if method.takes(MethodOption::Resolution) {
+            self.resolution.len() as u64
+        } else {
+            1
         }
     }
 
     fn levels_above(&self) -> &'static [Shrinks] {
-        match self.method {
-            Method::MapEquation => &MAP_LEVELS,
-            Method::Cpm => &POTTS_LEVELS,
-            _ => &DENSITY_LEVELS,
-        }
+        self.method.levels().map_or(&[], |levels| levels.shrinks)
     }
 
     /// The levels above the graph, of which each is sorted, written and scanned; with the groups that
@@ -402,7 +368,8 @@ impl ClusterOptions {
                 sorting.forming_bytes.max(sorting.merging_bytes + next.bytes.min(16 * MIB));
             above.memory_bytes = above.memory_bytes.max(state + sorted);
             memory = beside_graph;
-            needed = ClusterMemory::expected(&next, self.method, limits.threads).total_bytes();
+            needed =
+                ClusterMemory::expected(&next, Some(self.method), limits.threads).total_bytes();
             let cached = kept(&next, memory.saturating_sub(needed) / 2);
             kept_bytes = cached.1;
             let scans = 1.0 + (shrinks.scans - 1) as f64 * (1.0 - cached.0);
@@ -472,17 +439,10 @@ fn interval_share(places: f64, degree: f64, neighbors: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::{METHODS, Method};
     use crate::plan::{MEMORY_MIN, Plan};
     use crate::units::GIB;
     use proptest::prelude::*;
-
-    const METHODS: [Method; 5] = [
-        Method::MapEquation,
-        Method::Modularity,
-        Method::Cpm,
-        Method::LabelPropagation,
-        Method::Components,
-    ];
 
     fn input(node_count: u64, edge_count: u64) -> InputSize {
         InputSize {
@@ -521,14 +481,14 @@ mod tests {
             let input = input(nodes, nodes * degree);
             let mut before = u64::MAX;
             for memory in [2 * MEMORY_MIN, GIB, 8 * GIB, 64 * GIB, 1 << 50] {
-                let plan = plan(METHODS[method], &input, memory);
+                let plan = plan(METHODS[method].method, &input, memory);
                 prop_assert!(plan.read_bytes as f64 <= before as f64 * 1.4, "{memory}");
                 before = plan.read_bytes;
             }
             // In the end every edge is read once.
             let graph = input.graph().bytes;
             prop_assert!(before >= graph);
-            prop_assert!(METHODS[method].is_multilevel() || before == graph);
+            prop_assert!(METHODS[method].method.is_multilevel() || before == graph);
         }
 
         /// What is larger is read and written more, and up to a trillion edges nothing overflows.
@@ -544,8 +504,8 @@ mod tests {
                 input(nodes.clamp(1.0, 4e9) as u64, edges as u64)
             };
             for memory in [MEMORY_MIN, 16 * GIB] {
-                let less = plan(METHODS[method], &size(edge_bits - 1.0), memory);
-                let more = plan(METHODS[method], &size(edge_bits), memory);
+                let less = plan(METHODS[method].method, &size(edge_bits - 1.0), memory);
+                let more = plan(METHODS[method].method, &size(edge_bits), memory);
                 prop_assert!(more.read_bytes >= less.read_bytes);
                 prop_assert!(more.write_bytes >= less.write_bytes);
                 prop_assert!(more.disk_bytes >= less.disk_bytes);

@@ -4,10 +4,7 @@ use super::contract::SMALL_LEVEL_BYTES;
 use crate::cluster::Method;
 use crate::cluster::finish::connect::{Closing, NodeSums};
 use crate::cluster::kernel::cache::READ_AHEAD;
-use crate::cluster::kernel::objective::Sums;
 use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop};
-use crate::cluster::objectives::map_equation::CodeLength;
-use crate::cluster::objectives::modularity::Density;
 use crate::graph::{Graph, SEGMENT_ARCS};
 use crate::plan::{GRAPH_WRITER_BYTES, GraphSize, SORT_BYTES_MIN};
 use crate::units::MIB;
@@ -22,8 +19,6 @@ const NODE_BYTES: u64 = 24;
 /// The largest degree that is expected, in mean ones.
 const EXPECTED_HUB: u64 = 64;
 
-/// A label, a group, and a group's class.
-const LEVEL_BYTES: u64 = 12;
 /// What a contraction takes for an arc, if it never touches the disk.
 const CONTRACTED_ARC_BYTES: u64 = 64;
 
@@ -90,11 +85,16 @@ struct Size {
 impl ClusterMemory {
     /// For a graph and a number of threads; with several levels, also for any level above it.
     pub fn of(graph: &Graph, method: Method, threads: usize) -> Self {
-        Self::fitted(graph, method, threads, Fit::ROOMY)
+        Self::fitted(graph, Some(method), threads, Fit::ROOMY)
     }
 
-    /// The same for a graph that is worked on in this way.
-    pub(crate) fn fitted(graph: &Graph, method: Method, threads: usize, fit: Fit) -> Self {
+    /// Of what scans of a graph work in.
+    pub(crate) fn of_scans(graph: &Graph, threads: usize) -> Self {
+        Self::fitted(graph, None, threads, Fit::ROOMY)
+    }
+
+    /// The same for a graph that is worked on in this way; without a method, of what scans work in.
+    pub(crate) fn fitted(graph: &Graph, method: Option<Method>, threads: usize, fit: Fit) -> Self {
         let nodes = graph.node_count();
         let block = graph.blocks().iter().map(|entry| entry.bytes.min(BLOCK_ARCS * 16)).max();
         let size = Size {
@@ -110,7 +110,12 @@ impl ClusterMemory {
     }
 
     /// The same for a graph that is not there yet.
-    pub(crate) fn expected_in(graph: &GraphSize, method: Method, threads: usize, fit: Fit) -> Self {
+    pub(crate) fn expected_in(
+        graph: &GraphSize,
+        method: Option<Method>,
+        threads: usize,
+        fit: Fit,
+    ) -> Self {
         let (nodes, arcs) = (graph.node_count.max(1), graph.arc_count);
         // As `graph` cuts blocks; most graphs have nodes of many times the mean degree.
         let of_block = nodes.div_ceil(64).clamp(256, BLOCK_NODES).min(nodes);
@@ -131,12 +136,12 @@ impl ClusterMemory {
     }
 
     /// The same where there is memory enough.
-    pub(crate) fn expected(graph: &GraphSize, method: Method, threads: usize) -> Self {
+    pub(crate) fn expected(graph: &GraphSize, method: Option<Method>, threads: usize) -> Self {
         Self::expected_in(graph, method, threads, Fit::ROOMY)
     }
 
     /// What a method takes of a graph of at least this size, whatever else is in it.
-    pub(crate) fn at_least(graph: &GraphSize, method: Method, threads: usize) -> Self {
+    pub(crate) fn at_least(graph: &GraphSize, method: Option<Method>, threads: usize) -> Self {
         let size = Size {
             nodes: graph.node_count.max(1),
             arcs: graph.arc_count,
@@ -149,16 +154,19 @@ impl ClusterMemory {
         Self::of_size(size, method, threads, 1)
     }
 
-    fn of_size(size: Size, method: Method, threads: usize, ahead: usize) -> Self {
+    fn of_size(size: Size, method: Option<Method>, threads: usize, ahead: usize) -> Self {
         let nodes = size.nodes;
         let threads = threads as u64;
-        let above = if method.is_multilevel() { size.above() } else { size };
-        let scratch_bytes = match method.is_multilevel() {
+        let has_levels = method.is_some_and(Method::is_multilevel);
+        let above = if has_levels { size.above() } else { size };
+        let scratch_bytes = match has_levels {
             true => size.contraction_bytes().max(above.sweep_bytes(threads)),
             false => 0,
         };
         Self {
-            node_bytes: nodes * Self::bytes_a_node(method, size.directed) + nodes.div_ceil(4),
+            node_bytes: method.map_or(0, |method| {
+                nodes * Self::bytes_a_node(method, size.directed) + nodes.div_ceil(4)
+            }),
             scratch_bytes: scratch_bytes.max(size.sweep_bytes(threads)),
             block_bytes: (size.block_bytes * (ahead as u64 + 2)).max(3 * above.block_bytes),
         }
@@ -166,14 +174,8 @@ impl ClusterMemory {
 
     /// Whole bytes that a node takes at most.
     pub(crate) fn bytes_a_node(method: Method, directed: bool) -> u64 {
-        match method {
-            Method::LabelPropagation if directed => 20,
-            Method::LabelPropagation => 8,
-            Method::Components => 5,
-            Method::MapEquation => LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
-            Method::Modularity => LEVEL_BYTES + Density::COMMUNITY_BYTES,
-            Method::Cpm => LEVEL_BYTES + Density::COMMUNITY_BYTES + size_of::<u32>() as u64,
-        }
+        let spec = method.spec();
+        spec.node_bytes + if directed { spec.directed_bytes } else { 0 }
     }
 
     /// What the sorter of a contraction gets, at least.

@@ -24,7 +24,7 @@ use crate::cluster::methods::options::{AttenuationRule, Consensus, PropagationOp
 use crate::cluster::objectives::cap::Capped;
 use crate::cluster::objectives::label_propagation::InsideWeight;
 use crate::cluster::store::saves::{Saves, StateReader, StateWriter};
-use crate::cluster::{ClusterOptions, Communities, Job, Method, SWEEPS};
+use crate::cluster::{ClusterOptions, Communities, Job, SWEEPS};
 use crate::error::Result;
 use crate::graph::{Block, Graph, SEGMENT_ARCS};
 use crate::io::reserve_large_pages;
@@ -48,7 +48,7 @@ pub(crate) fn memory(
     threads: usize,
     fit: Fit,
 ) -> ClusterMemory {
-    let base = ClusterMemory::fitted(graph, Method::LabelPropagation, threads, fit);
+    let base = ClusterMemory::fitted(graph, None, threads, fit);
     let limits_visits = options.most_visits(graph).is_some();
     let node_bits = node_bits(options, graph.is_directed(), limits_visits, given_count);
     let segment = graph.max_degree().min(SEGMENT_ARCS as u64);

@@ -10,8 +10,9 @@ use crate::cluster::base::parallel::PerThread;
 use crate::cluster::base::table::Sum;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::History;
+use crate::cluster::methods::table::LevelSpec;
 use crate::cluster::store::hierarchy::Grouping;
-use crate::cluster::{Communities, Job, Labels, Method};
+use crate::cluster::{Communities, Job, Labels};
 use crate::error::Result;
 use crate::progress::{Event, tell};
 
@@ -45,7 +46,7 @@ impl Job<'_> {
         let scans = if is_remembered { 1 } else { 1 + outcomes.len() as u64 };
         self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
         let mut insides = vec![0.0; outcomes.len()];
-        let counts_cuts = self.options.method == Method::MapEquation;
+        let counts_cuts = self.options.method.levels().is_some_and(LevelSpec::has_code_length);
         let mut inside_by_node = counts_cuts.then(|| Vec::with_capacity(count));
         let mut sums = Vec::new();
         source.for_all(|block| {

@@ -1,9 +1,57 @@
-//! How label propagation goes beyond its plain form.
+//! What a clustering is asked for, and what is refused.
 
-use crate::cluster::{ClusterOptions, Method};
+use super::table::{Method, MethodOption};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::View;
 use std::path::PathBuf;
+
+/// What to find.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ClusterOptions {
+    /// How.
+    pub method: Method,
+    /// Larger values give smaller communities; several give a result each. Modularity: 1 is the usual one.
+    /// The constant Potts model: the least density inside communities, in units of the mean weight of
+    /// an arc.
+    pub resolution: Vec<f64>,
+    /// The most cycles of the methods that work on several levels.
+    pub cycles: u32,
+    /// Stands in for chance: another seed gives another, equally good result.
+    pub seed: u64,
+    /// The most sweeps, of the graph or, with several levels, of a level above it; if `None`, 30 and 50.
+    pub max_sweeps: Option<u32>,
+    /// Label propagation: the sweeps end when at most this share of the nodes changes; 0 ends them when none does.
+    pub tolerance: f64,
+    /// Arcs lighter than this are as if they were not there.
+    pub min_weight: f64,
+    /// Keeps the groups of every level, of the methods that have levels.
+    #[serde(default)]
+    pub levels: bool,
+    /// No community has more nodes; all methods but components can be limited so.
+    pub max_size: Option<u32>,
+    /// First labels; those of the constant Potts model are always the nodes' own.
+    pub seeding: Seeding,
+    /// More options of label propagation.
+    pub propagation: PropagationOptions,
+}
+
+impl Default for ClusterOptions {
+    fn default() -> Self {
+        Self {
+            method: Method::default(),
+            resolution: vec![1.0],
+            cycles: 3,
+            seed: 1,
+            max_sweeps: None,
+            tolerance: 0.001,
+            min_weight: 0.0,
+            levels: false,
+            max_size: None,
+            seeding: Seeding::default(),
+            propagation: PropagationOptions::default(),
+        }
+    }
+}
 
 /// Options of label propagation alone.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -134,15 +182,16 @@ impl ClusterOptions {
     pub fn check(&self) -> Result<()> {
         let refuse = |message: String| Err(Error::new(ErrorKind::Usage, message));
         let options = &self.propagation;
-        if self.method != Method::LabelPropagation && *options != PropagationOptions::default() {
-            return refuse("these options are of the method label-propagation alone".into());
+        let propagates = MethodOption::Propagation;
+        if !self.method.takes(propagates) && *options != PropagationOptions::default() {
+            let methods = propagates.methods();
+            return refuse(format!("these options are of the method {methods} alone"));
         }
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
             return refuse("`--min-weight` is a number from 0".into());
         }
-        if self.levels && !self.method.is_multilevel() {
-            return Err(Error::new(ErrorKind::Usage, "`--levels` is of no use to this method")
-                .hint("it is for `--method` map-equation, modularity and cpm"));
+        if self.levels {
+            MethodOption::Levels.check("--levels", self.method)?;
         }
         self.check_max_size()?;
         self.check_resolution()?;
@@ -154,11 +203,12 @@ impl ClusterOptions {
             return Err(Error::new(ErrorKind::Usage, "`--max-size` must be at least 1")
                 .hint("leave it out for no limit"));
         }
-        if self.max_size.is_some() && self.method == Method::Components {
+        if self.max_size.is_some() && !self.method.takes(MethodOption::MaxSize) {
+            let name = self.method.name();
             return Err(Error::new(ErrorKind::Usage, "`--max-size` is of no use to this method")
-                .hint(
-                    "components cannot be limited: use another method, or leave `--max-size` out",
-                ));
+                .hint(format!(
+                    "{name} cannot be limited: use another method, or leave `--max-size` out",
+                )));
         }
         Ok(())
     }
@@ -180,7 +230,7 @@ impl ClusterOptions {
 
     /// Whether the method has a resolution.
     pub fn has_resolution(&self) -> bool {
-        matches!(self.method, Method::Modularity | Method::Cpm)
+        self.method.takes(MethodOption::Resolution)
     }
 
     /// The graph as it counts for the result.

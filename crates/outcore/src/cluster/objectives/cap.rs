@@ -184,7 +184,9 @@ mod tests {
     use crate::cluster::tests::{
         Edges, PLENTY, POOLS, cliques, find, one, ring_of_cliques, scratch, some_edges,
     };
-    use crate::cluster::{ClusterOptions, Communities, Consensus, Given, Method, cluster_from};
+    use crate::cluster::{
+        ClusterOptions, Communities, Consensus, Given, METHODS, Method, MethodOption, cluster_from,
+    };
     use crate::error::ErrorKind;
     use crate::progress::Silent;
     use proptest::prelude::*;
@@ -192,12 +194,13 @@ mod tests {
     const NONE: u32 = u32::MAX;
 
     fn capped(method: Method, most: u32) -> ClusterOptions {
-        let resolution = vec![if method == Method::Cpm { 0.01 } else { 1.0 }];
+        let resolution = vec![method.default_resolution().unwrap_or(0.01)];
         ClusterOptions { method, resolution, max_size: Some(most), ..ClusterOptions::default() }
     }
 
-    fn methods() -> [Method; 4] {
-        [Method::MapEquation, Method::Modularity, Method::Cpm, Method::LabelPropagation]
+    fn methods() -> impl Iterator<Item = Method> {
+        let all = METHODS.iter().map(|spec| spec.method);
+        all.filter(|method| method.takes(MethodOption::MaxSize))
     }
 
     proptest! {

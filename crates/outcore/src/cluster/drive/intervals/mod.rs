@@ -39,7 +39,7 @@ use crate::cluster::objectives::label_propagation::InsideWeight;
 use crate::cluster::store::column::{CHUNK_NODES, Column, Words};
 use crate::cluster::store::saves::{Saves, StateReader};
 use crate::cluster::store::scope::{Interval, Neighbors, Placed, Ranked, Scope, Survey};
-use crate::cluster::{ClusterOptions, Communities, Job, Method};
+use crate::cluster::{ClusterOptions, Communities, Job, MethodOption};
 use crate::error::{Error, Result};
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::io::{Files, reserve_large_pages};
@@ -65,7 +65,7 @@ pub(crate) fn serves(options: &ClusterOptions, graph: &Graph, given_count: u64) 
 /// The same, for a graph without direction that is not there yet.
 pub(crate) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> bool {
     let propagation = &options.propagation;
-    options.method == Method::LabelPropagation
+    options.method.takes(MethodOption::Propagation)
         && given_count == 0
         && options.max_size.is_none()
         && propagation.consensus.is_none()
@@ -75,7 +75,7 @@ pub(crate) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> b
 
 /// The least memory with labels on disk.
 pub(crate) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
-    let base = ClusterMemory::fitted(graph, Method::LabelPropagation, threads, fit);
+    let base = ClusterMemory::fitted(graph, None, threads, fit);
     let nodes = graph.node_count();
     let places = graph.blocks().iter().map(|block| {
         let own = u64::from(block.node_count);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cluster::base::pace::Pace;
 use crate::cluster::tests::{PLENTY, POOLS, some_edges};
-use crate::cluster::{Communities, Given, Labels, Limits, cluster_within};
+use crate::cluster::{Communities, Given, Labels, Limits, Method, cluster_within};
 use crate::error::ErrorKind;
 use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter};
 use crate::io::sim::{Fault, Sim};

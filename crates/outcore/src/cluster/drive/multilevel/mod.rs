@@ -432,7 +432,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let sizes = self.job.options.size_bytes() * graph.node_count();
         let rest = memory.saturating_sub(sizes);
         let (Fit { most_labels, ahead }, needed) = Fit::within(rest, |fit| {
-            ClusterMemory::fitted(&graph, method, threads, fit).total_bytes()
+            ClusterMemory::fitted(&graph, Some(method), threads, fit).total_bytes()
         });
         let needed = needed + sizes;
         if memory < needed {
