@@ -4,13 +4,15 @@
 //! bytes a node for the union-find, whose array becomes the result, and 8 bytes for every component of
 //! more than one node while their strengths are added up, in as many scans as the memory asks for.
 
+use super::job::Job;
 use super::memory::{ClusterMemory, Fit};
 use crate::cluster::base::parallel::{PerThread, for_chunks, for_ranges, piece_nodes};
 use crate::cluster::base::table::Sum;
+use crate::cluster::finish::communities::Communities;
 use crate::cluster::finish::connect::{Closing, Pieces};
 use crate::cluster::finish::number::{SizeCount, number_in_place};
 use crate::cluster::kernel::cache::BlockSource;
-use crate::cluster::{Communities, Job, Labels};
+use crate::cluster::store::labels::Labels;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::progress::{Event, tell};

@@ -8,8 +8,8 @@
 
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
 use crate::cluster::base::pace::sweeps_left;
-use crate::cluster::methods::table::{Run, Shrinks};
-use crate::cluster::{ClusterOptions, MethodOption};
+use crate::cluster::methods::options::ClusterOptions;
+use crate::cluster::methods::table::{MethodOption, Run, Shrinks};
 use crate::io::Tuning;
 use crate::plan::{
     ARC_BYTES, ClusterPlan, GraphSize, InputSize, Limits, NodeMemory, Records, Sorting,
@@ -439,7 +439,7 @@ fn interval_share(places: f64, degree: f64, neighbors: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{METHODS, Method};
+    use crate::cluster::methods::table::{METHODS, Method};
     use crate::plan::{MEMORY_MIN, Plan};
     use crate::units::GIB;
     use proptest::prelude::*;

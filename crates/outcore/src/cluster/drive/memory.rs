@@ -1,10 +1,10 @@
 //! What clustering needs of the memory.
 
 use super::contract::SMALL_LEVEL_BYTES;
-use crate::cluster::Method;
 use crate::cluster::finish::connect::{Closing, NodeSums};
 use crate::cluster::kernel::cache::READ_AHEAD;
 use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop};
+use crate::cluster::methods::table::Method;
 use crate::graph::{Graph, SEGMENT_ARCS};
 use crate::plan::{GRAPH_WRITER_BYTES, GraphSize, SORT_BYTES_MIN};
 use crate::units::MIB;

@@ -11,20 +11,25 @@
 //! that the file is read once for all. A run does what it would do alone. Memory: 4.125 bytes a node and
 //! run; 2 more if votes are attenuated, 2 if visits are limited, 4 if sizes are, 1 in directed graphs.
 
+use super::job::Job;
 use super::memory::{ClusterMemory, Fit};
-use super::start::{FirstLabels, Given, Start};
+use super::start::{FirstLabels, Start};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::table::Sum;
 use crate::cluster::finish::closing::Outcome;
+use crate::cluster::finish::communities::Communities;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::History;
-use crate::cluster::kernel::sweep::{Nodes, Swept, Workshop, sweep_block};
-use crate::cluster::kernel::votes::{Ballot, Rules, Votes};
-use crate::cluster::methods::options::{AttenuationRule, Consensus, PropagationOptions, Seeding};
+use crate::cluster::kernel::nodes::{Nodes, Rules};
+use crate::cluster::kernel::sweep::{Swept, Workshop, sweep_block};
+use crate::cluster::kernel::votes::Ballot;
+use crate::cluster::methods::options::{
+    AttenuationRule, ClusterOptions, Consensus, PropagationOptions, Seeding,
+};
 use crate::cluster::objectives::cap::Capped;
-use crate::cluster::objectives::label_propagation::InsideWeight;
+use crate::cluster::objectives::label_propagation::{InsideWeight, Votes};
+use crate::cluster::store::given::Given;
 use crate::cluster::store::saves::{Saves, StateReader, StateWriter};
-use crate::cluster::{ClusterOptions, Communities, Job, SWEEPS};
 use crate::error::Result;
 use crate::graph::{Block, Graph, SEGMENT_ARCS};
 use crate::io::reserve_large_pages;
@@ -32,6 +37,9 @@ use crate::progress::{Event, tell};
 use crate::units::format_counted;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+
+/// Most sweeps.
+pub(crate) const SWEEPS: u32 = 30;
 
 /// What sets a run apart from those beside it.
 #[derive(Debug, Clone, Copy)]

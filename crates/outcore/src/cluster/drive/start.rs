@@ -13,32 +13,14 @@ use crate::cluster::base::table::Sum;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::seeding::{Stars, seed_block};
 use crate::cluster::objectives::cap::Sizes;
+use crate::cluster::store::given::{Given, NONE};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Block};
 use crate::units::format_counted;
 use crate::weight::RELATIVE_TOLERANCE;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
-/// A node that is given no label.
-const NONE: u32 = u32::MAX;
-
-/// Labels that nodes have from the start: for each node a number below the number of nodes, or
-/// `u32::MAX` for none. Empty if there are none at all.
-#[derive(Debug, Clone, Default)]
-pub struct Given {
-    /// First labels, such as an earlier result.
-    pub initial: Vec<u32>,
-    /// Labels that never change. A community of `initial` with such nodes goes by the label of the
-    /// first of them.
-    pub fixed: Vec<u32>,
-}
-
 impl Given {
-    /// How many of the two there are.
-    pub fn count(&self) -> u64 {
-        u64::from(!self.initial.is_empty()) + u64::from(!self.fixed.is_empty())
-    }
-
     /// The first label of each node, as a node or none, and the nodes that keep theirs; at most `most`
     /// nodes with the same label.
     pub(crate) fn into_labels(self, node_count: usize, most: Option<u32>) -> Result<Start> {

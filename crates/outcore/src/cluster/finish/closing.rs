@@ -1,19 +1,21 @@
 //! The end of label propagation, for one result or several: one scan splits the communities of all and
 //! adds up what their modularity needs.
 
+use super::communities::Communities;
 use super::connect::{Closing, Pieces, block_sums, split_count};
 use super::number::{SizeCount, number};
 use super::tally::Tally;
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::logarithm::plogp;
+use crate::cluster::base::pace::Pace;
 use crate::cluster::base::parallel::PerThread;
 use crate::cluster::base::table::Sum;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::History;
-use crate::cluster::methods::table::LevelSpec;
 use crate::cluster::store::hierarchy::Grouping;
-use crate::cluster::{Communities, Job, Labels};
+use crate::cluster::store::labels::Labels;
 use crate::error::Result;
+use crate::graph::Graph;
 use crate::progress::{Event, tell};
 
 /// Labels that the sweeps have led to.
@@ -25,10 +27,20 @@ pub(crate) struct Outcome {
     pub(crate) groupings: Vec<Grouping>,
 }
 
-impl Job<'_> {
+/// How labels become communities.
+pub(crate) struct Finish<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) observer: &'a Pace<'a>,
+    /// Whether there is memory for the strengths of all nodes.
+    pub(crate) is_remembered: bool,
+    /// Whether the code length of the map equation is wanted.
+    pub(crate) counts_cuts: bool,
+}
+
+impl Finish<'_> {
     /// Splits, numbers and rates the communities. Nodes that are `held` and have the same label stay
     /// together even where no path inside their community joins them.
-    pub(crate) fn finish_all<S: Sum>(
+    pub(crate) fn all<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
         outcomes: Vec<Outcome>,
@@ -40,13 +52,11 @@ impl Job<'_> {
         let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
         let pieces: Vec<Pieces> = outcomes.iter().map(|_| Pieces::new(count, directed)).collect();
         let scratch = PerThread::new(Closing::default);
-        // Several levels have taken more than that before.
-        let is_remembered = self.options.method.is_multilevel() || self.strength_bytes() > 0;
+        let Self { is_remembered, counts_cuts, .. } = *self;
         let mut strengths = is_remembered.then(|| Vec::with_capacity(count));
         let scans = if is_remembered { 1 } else { 1 + outcomes.len() as u64 };
         self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
         let mut insides = vec![0.0; outcomes.len()];
-        let counts_cuts = self.options.method.levels().is_some_and(LevelSpec::has_code_length);
         let mut inside_by_node = counts_cuts.then(|| Vec::with_capacity(count));
         let mut sums = Vec::new();
         source.for_all(|block| {

@@ -12,6 +12,7 @@ use crate::cluster::base::bits::Bits;
 use crate::cluster::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::cluster::base::table::Sum;
 use crate::cluster::kernel::cache::BlockSource;
+use crate::cluster::store::by_node::KnownLabels;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
 use crate::io::{prefetch, reserve_large_pages};
@@ -72,28 +73,6 @@ impl Pieces {
             self.parents[node].store(root, Relaxed);
         });
         self.parents.into_iter().map(AtomicU32::into_inner).collect()
-    }
-}
-
-/// Where the closing scan looks up the labels of nodes.
-pub(crate) trait KnownLabels: Sync {
-    /// Whether those of neighbors after a node are known; otherwise `inside` is not. Those before it are.
-    const AFTER: bool;
-    /// A node's label.
-    fn label(&self, node: u32) -> u32;
-    /// Asks for the labels of nodes that are looked up soon; each may be far from the others.
-    fn prefetch(&self, _nodes: &[u32]) {}
-}
-
-impl KnownLabels for [u32] {
-    const AFTER: bool = true;
-    #[inline]
-    fn label(&self, node: u32) -> u32 {
-        self[node as usize]
-    }
-    #[inline]
-    fn prefetch(&self, nodes: &[u32]) {
-        nodes.iter().for_each(|&node| prefetch(self, node as usize));
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod history;
+pub(crate) mod nodes;
 pub(crate) mod objective;
 pub(crate) mod propose;
 pub(crate) mod seeding;

@@ -4,18 +4,16 @@
 //! of a few thousand arcs are asked for as the arcs are decoded, taken when all are on their way, and summed by
 //! label afterwards, from the caches. An arc costs one decoding, one label and one sum: about 10 ns.
 
+use super::nodes::Nodes;
 use super::objective::{Choice, Election, Objective, TieOrder, Visit};
-use super::sweep::{NodeLabels, Nodes};
-use super::votes::Ballot;
+use super::votes::{BATCH_ARCS, Ballot};
 use crate::cluster::base::hash::mix;
 use crate::cluster::base::table::{LabelTable, Sum};
+use crate::cluster::store::by_node::NodeLabels;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
-
-/// Arcs whose labels are fetched before they are summed.
-pub(crate) const BATCH_ARCS: usize = 2048;
 
 /// Sums by label, and the rates of the labels in their order.
 pub(crate) struct Tables<S> {

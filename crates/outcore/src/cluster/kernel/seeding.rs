@@ -5,11 +5,11 @@
 //! nodes: so files whose neighbors are sorted by node do not flood the graph with the label of its
 //! first nodes, and fewer labels are left for the sweeps.
 
-use super::sweep::NodeLabels;
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::Hash;
 use crate::cluster::base::parallel::{PerThread, for_ranges, piece_nodes};
 use crate::cluster::base::table::Sum;
+use crate::cluster::store::by_node::NodeLabels;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
 use crate::weight::RELATIVE_TOLERANCE;

@@ -16,18 +16,17 @@
 //! sweeps end.
 
 use super::cache::BlockSource;
+use super::nodes::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes};
 use super::objective::{ALONE, Objective};
 use super::propose::{Plan, Round, Tables, Worker};
-use super::votes::Rules;
-use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::{Hash, ORDER, SUB};
 use crate::cluster::base::parallel::{PerThread, for_pieces, piece_nodes};
 use crate::cluster::base::table::Sum;
+use crate::cluster::store::by_node::NodeLabels;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
-use crate::io::prefetch;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Groups of nodes in a block that are moved one after the other.
 const GROUPS: u8 = 4;
@@ -39,10 +38,6 @@ const MOVES: u8 = GROUPS + 1;
 pub(crate) const LARGE_DEGREE: u64 = 1 << 16;
 /// The most labels summed at once; more are summed in shares.
 pub(crate) const MOST_LABELS: u64 = 1 << 20;
-/// In directed graphs nothing makes the sweeps end, so late movers are stopped.
-pub(crate) const FREEZE_SWEEP: u32 = 20;
-pub(crate) const FREEZE_CHANGES: u8 = 8;
-
 /// Memory that the sweeps work in, whatever the number of nodes.
 pub(crate) struct Workshop<S> {
     workers: PerThread<Worker<S>>,
@@ -76,65 +71,6 @@ impl<S: Sum> Workshop<S> {
         let group = most_nodes / u64::from(GROUPS) + most_nodes.min(1 << 12);
         let plans = group * size_of::<Plan>() as u64;
         threads * worker + Tables::<S>::bytes(large) + most_nodes * (1 + 4) + plans
-    }
-}
-
-/// Where the labels of nodes are while they are moved.
-pub(crate) trait NodeLabels: Sync {
-    /// A node's label.
-    fn at(&self, node: u32) -> &AtomicU32;
-    /// Asks the memory for it.
-    #[inline]
-    fn prefetch(&self, _node: u32) {}
-    /// What a label is called where equally good ones are put in order.
-    #[inline]
-    fn name(&self, label: u32) -> u32 {
-        label
-    }
-}
-
-/// All of them.
-impl NodeLabels for [AtomicU32] {
-    #[inline]
-    fn at(&self, node: u32) -> &AtomicU32 {
-        &self[node as usize]
-    }
-    #[inline]
-    fn prefetch(&self, node: u32) {
-        prefetch(self, node as usize);
-    }
-}
-
-/// The nodes' state while they are moved.
-pub(crate) struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
-    pub(crate) labels: &'a L,
-    /// Whose neighborhood has changed since it was looked at; in directed graphs, who may move.
-    pub(crate) active: &'a Bits,
-    /// How often a node has moved; empty in undirected graphs.
-    pub(crate) changes: Vec<u8>,
-    /// How many nodes each stands for; empty if one.
-    pub(crate) counts: &'a [u32],
-    pub(crate) seed: u64,
-    pub(crate) objective: O,
-    /// Whether each sweep takes the blocks in another order, by hash.
-    pub(crate) shuffled: bool,
-    /// Who may move, and how far labels have come.
-    pub(crate) rules: Rules<'a>,
-}
-
-impl<O, L: ?Sized> Nodes<'_, O, L> {
-    /// Stops late movers in directed graphs.
-    pub(crate) fn freeze(&self, number: u32) {
-        if number == FREEZE_SWEEP {
-            let movers = self.changes.iter().enumerate().filter(|(_, c)| **c >= FREEZE_CHANGES);
-            movers.for_each(|(node, _)| self.active.clear(node));
-        }
-    }
-
-    /// How many nodes `node` stands for.
-    #[inline]
-    pub(crate) fn count(&self, node: u32) -> u32 {
-        self.counts.get(node as usize).copied().unwrap_or(1)
     }
 }
 

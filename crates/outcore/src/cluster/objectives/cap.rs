@@ -181,11 +181,13 @@ impl<O: Sums> Sums for Capped<O> {
 
 #[cfg(test)]
 mod tests {
+    use crate::cluster::drive::run::cluster_from;
+    use crate::cluster::finish::communities::Communities;
+    use crate::cluster::methods::options::{ClusterOptions, Consensus};
+    use crate::cluster::methods::table::{METHODS, Method, MethodOption};
+    use crate::cluster::store::given::Given;
     use crate::cluster::tests::{
         Edges, PLENTY, POOLS, cliques, find, one, ring_of_cliques, scratch, some_edges,
-    };
-    use crate::cluster::{
-        ClusterOptions, Communities, Consensus, Given, METHODS, Method, MethodOption, cluster_from,
     };
     use crate::error::ErrorKind;
     use crate::progress::Silent;

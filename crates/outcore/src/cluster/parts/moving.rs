@@ -26,13 +26,12 @@ use crate::cluster::base::logarithm::plogp;
 use crate::cluster::base::parallel::PerThread;
 use crate::cluster::base::table::Sum;
 use crate::cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
+use crate::cluster::kernel::nodes::{Nodes, Rules};
 use crate::cluster::kernel::objective::Revert;
-use crate::cluster::kernel::sweep::{
-    LARGE_DEGREE, MOST_LABELS, NodeLabels, Nodes, Workshop, sweep_block,
-};
-use crate::cluster::kernel::votes::Rules;
+use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
 use crate::cluster::objectives::map_equation::CodeLength;
 use crate::cluster::objectives::modularity::{Density, Null};
+use crate::cluster::store::by_node::NodeLabels;
 use crate::error::Result;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

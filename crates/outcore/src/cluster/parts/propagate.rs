@@ -11,12 +11,11 @@ use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::{Hash, LEAD};
 use crate::cluster::base::parallel::PerThread;
 use crate::cluster::base::table::Sum;
+use crate::cluster::kernel::nodes::{Nodes, Rules};
 use crate::cluster::kernel::seeding::{Stars, seed_block};
-use crate::cluster::kernel::sweep::{
-    LARGE_DEGREE, MOST_LABELS, NodeLabels, Nodes, Workshop, sweep_block,
-};
-use crate::cluster::kernel::votes::Rules;
+use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
 use crate::cluster::objectives::label_propagation::InsideWeight;
+use crate::cluster::store::by_node::NodeLabels;
 use crate::error::Result;
 use crate::graph::ArcScratch;
 use std::collections::BTreeMap;

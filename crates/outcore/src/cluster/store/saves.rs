@@ -9,9 +9,9 @@
 //! as often as to take a twentieth of the time. Files that it needs beside it (a level, groups) stay until the next one has taken
 //! its place. Memory: a buffer. Disk: twice what the sweeps hold in memory, while one takes the place of another.
 
-use crate::cluster::Job;
+use super::given::Given;
 use crate::cluster::base::bits::Bits;
-use crate::cluster::drive::start::Given;
+use crate::cluster::drive::job::Job;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{CheckedReader, CheckedWriter, Files, Pace};
 use crate::progress::{Event, Observer, tell};

@@ -5,11 +5,10 @@
 //! parts are left out. Memory: 3/16 byte for every node of the graph for the set of one interval with its
 //! ranks.
 
+use super::by_node::{KnownLabels, NodeLabels};
 use super::column::{CHUNK_NODES, Column, Words, chunks};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::parallel::{PerThread, for_ranges, piece_nodes};
-use crate::cluster::finish::connect::KnownLabels;
-use crate::cluster::kernel::sweep::NodeLabels;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
 use crate::io::{Files, Mode};

@@ -1,7 +1,7 @@
 //! Promises of components.
 
+use super::prelude::*;
 use crate::cluster::tests::{Edges, PLENTY, POOLS, find, scratch, some_edges};
-use crate::cluster::*;
 use crate::progress::Silent;
 use crate::score::quality;
 use proptest::prelude::*;

@@ -1,11 +1,11 @@
 //! Promises of the methods with several levels, on generated graphs in a simulated storage.
 
 use super::oracle_levels::{Level, Levels};
+use super::prelude::*;
 use crate::cluster::tests::{
     Edges, PLENTY, POOLS, cliques, find, max_sizes, modularity_by_definition, one, ring_of_cliques,
     scratch, some_edges,
 };
-use crate::cluster::*;
 use crate::io::Files;
 use crate::progress::Silent;
 use crate::score::quality;

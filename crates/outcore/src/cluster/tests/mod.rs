@@ -11,7 +11,6 @@ use crate::cluster::base::hash::mix;
 use crate::cluster::finish::closing::Outcome;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::History;
-use crate::cluster::*;
 use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter};
 use crate::io::Files;
 use crate::io::sim::Sim;
@@ -19,11 +18,24 @@ use crate::progress::Silent;
 use crate::score::quality;
 use crate::weight::Weight;
 use oracle::Oracle;
+use prelude::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
+
+/// What most of these tests name beside what is public.
+mod prelude {
+    pub(super) use crate::cluster::base::pace::Pace;
+    pub(super) use crate::cluster::drive::job::{Job, Limits};
+    pub(super) use crate::cluster::drive::memory::Fit;
+    pub(super) use crate::cluster::drive::run::cluster_within;
+    pub(super) use crate::cluster::*;
+    pub(super) use crate::error::{ErrorKind, Result};
+    pub(super) use crate::graph::Graph;
+    pub(super) use crate::progress::{Event, Observer};
+}
 
 /// Edges in memory, to be written as a graph.
 #[derive(Debug, Clone, Default)]

@@ -1,8 +1,9 @@
 //! The specification, written for reading: one thread, maps, no blocks of arcs, no groups of work.
 
 use crate::cluster::base::hash::{Hash, LEAD, SUB, TIE};
-use crate::cluster::methods::options::{AttenuationRule, Seeding};
-use crate::cluster::{ClusterOptions, Given, SWEEPS};
+use crate::cluster::drive::propagate::SWEEPS;
+use crate::cluster::methods::options::{AttenuationRule, ClusterOptions, Seeding};
+use crate::cluster::store::given::Given;
 use crate::weight::{RELATIVE_TOLERANCE, Weight};
 use std::collections::BTreeMap;
 

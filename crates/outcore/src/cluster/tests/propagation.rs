@@ -1,10 +1,10 @@
 //! Promises of label propagation beyond its plain form.
 
+use super::prelude::*;
 use crate::cluster::methods::options::{AttenuationRule, Consensus, Seeding, Visits};
 use crate::cluster::tests::{
     Edges, PLENTY, POOLS, find, max_sizes, one, plain, scratch, some_edges,
 };
-use crate::cluster::*;
 use crate::graph::View;
 use crate::progress::Silent;
 use crate::score::quality;

@@ -1,8 +1,8 @@
 //! A clustering that is stopped goes on from its sweeps, to the same end.
 
+use super::prelude::*;
 use crate::cluster::store::saves::{SAVED, STATE};
 use crate::cluster::tests::{Edges, PLENTY, POOLS, plain, scratch, some_edges};
-use crate::cluster::*;
 use crate::io::{Cramped, Files};
 use crate::progress::Silent;
 use proptest::prelude::*;

@@ -2,8 +2,13 @@
 
 use super::*;
 use crate::cluster::base::pace::Pace;
+use crate::cluster::drive::job::Limits;
+use crate::cluster::drive::run::cluster_within;
+use crate::cluster::finish::communities::Communities;
+use crate::cluster::methods::table::Method;
+use crate::cluster::store::given::Given;
+use crate::cluster::store::labels::Labels;
 use crate::cluster::tests::{PLENTY, POOLS, some_edges};
-use crate::cluster::{Communities, Given, Labels, Limits, Method, cluster_within};
 use crate::error::ErrorKind;
 use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter};
 use crate::io::sim::{Fault, Sim};
