@@ -99,7 +99,7 @@ pub(crate) fn cluster_within(
     tell(observer, Event::Begin { stage: Stage::Cluster, total, unit: "arcs" })?;
     let graph = &graph.seen_as(&options.view());
     job.graph = graph;
-    let saves = &mut Saves::new(&job, &given);
+    let saves = &mut Saves::new(graph, options, &given, scratch);
     // Votes are parts of a weight, also where all weights are 1.
     let in_parts = graph.is_weighted() || options.propagation.attenuates();
     let all = match (is_on_disk, in_parts) {

@@ -11,8 +11,8 @@
 
 use super::given::Given;
 use crate::cluster::base::bits::Bits;
-use crate::cluster::drive::job::Job;
 use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Graph;
 use crate::io::{CheckedReader, CheckedWriter, Files, Pace};
 use crate::progress::{Event, Observer, tell};
 use serde::de::DeserializeOwned;
@@ -41,7 +41,7 @@ struct Of {
 }
 
 impl Of {
-    fn new(job: &Job<'_>, given: &Given) -> Self {
+    fn new(graph: &Graph, options: &impl Serialize, given: &Given) -> Self {
         let mut hash = Xxh3::new();
         for labels in [&given.initial, &given.fixed] {
             hash.update(&(labels.len() as u64).to_le_bytes());
@@ -49,8 +49,8 @@ impl Of {
         }
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            graph: job.graph.checksum().to_owned(),
-            options: serde_json::to_string(job.options).expect("numbers and text are JSON"),
+            graph: graph.checksum().to_owned(),
+            options: serde_json::to_string(options).expect("numbers and text are JSON"),
             given: hash.digest(),
         }
     }
@@ -90,12 +90,17 @@ pub(crate) struct Saves {
 
 impl Saves {
     /// For a clustering that begins from `given`, in the job's directory for temporary files.
-    pub(crate) fn new(job: &Job<'_>, given: &Given) -> Self {
+    pub(crate) fn new(
+        graph: &Graph,
+        options: &impl Serialize,
+        given: &Given,
+        directory: &Path,
+    ) -> Self {
         Self {
-            files: job.graph.files().clone(),
-            directory: job.scratch.to_path_buf(),
-            of: Of::new(job, given),
-            pace: Pace::new(job.graph.files().cramped().sweep_save),
+            files: graph.files().clone(),
+            directory: directory.to_path_buf(),
+            of: Of::new(graph, options, given),
+            pace: Pace::new(graph.files().cramped().sweep_save),
             needed: Vec::new(),
             outlived: Vec::new(),
             is_warned: false,

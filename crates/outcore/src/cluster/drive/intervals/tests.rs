@@ -47,7 +47,7 @@ fn on_disk(
         scratch: scratch(),
         observer: &Pace::new(&Silent, None),
     };
-    let saves = &mut Saves::new(&job, &Given::default());
+    let saves = &mut Saves::new(job.graph, job.options, &Given::default(), job.scratch);
     if graph.is_weighted() {
         job.propagate_on_disk::<f64>(saves)
     } else {
