@@ -101,6 +101,7 @@ fn imports(
 
 fn is_test(path: &Path) -> bool {
     path.file_stem().is_some_and(|stem| stem == "tests" || stem == "oracle" || stem == "sim")
+        || path.components().any(|part| part.as_os_str() == "tests")
 }
 
 /// Numbered lines up to the tests at the end of a file, without comments.

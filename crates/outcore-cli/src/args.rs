@@ -5,6 +5,7 @@
 
 use crate::labels::Labels;
 use crate::memory::Memory;
+use crate::method::{self, MethodName};
 use crate::spark::Engine;
 use crate::values::{cluster, count, number};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -468,24 +469,17 @@ pub(crate) enum SelfLoops {
 #[command(next_help_heading = "Method options")]
 pub(crate) struct Method {
     /// How to find communities
-    #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::MapEquation)]
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t)]
     pub(crate) method: MethodName,
     /// Seed of every random choice; the same seed gives the same communities whatever the memory
     /// and the threads
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Larger values give smaller communities. modularity: 1 is usual, and the default. cpm: the least
-    /// density of a community, in units of the mean weight of an edge. Several, as 0.5,1,2, give a
-    /// result each: `-o c.tsv` names c.0.5.tsv and so on
-    #[arg(long, value_name = "X,..", value_delimiter = ',')]
+    #[arg(long, help = method::resolution_help(), value_name = "X,..", value_delimiter = ',')]
     pub(crate) resolution: Option<Vec<f64>>,
-    /// Let no community have more than N nodes, for all methods but components
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, help = method::max_size_help(), value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_size: Option<u32>,
-    /// First communities: `star` lets a quarter of the nodes lead, each other one follows the neighbor
-    /// among them that it is tied to most; with `own` every node begins alone, which is slower, and
-    /// better where nodes are groups already. Not for cpm and components [default: star]
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, help = method::seeding_help(), value_enum, value_name = "HOW")]
     pub(crate) seeding: Option<Seeding>,
     /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
@@ -507,33 +501,6 @@ pub(crate) struct Method {
 pub(crate) enum Seeding {
     Star,
     Own,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MethodName {
-    /// Fewest bits to describe a random walk (what Infomap minimizes)
-    MapEquation,
-    /// Most weight inside beyond chance (what Louvain and Leiden maximize)
-    Modularity,
-    /// Communities denser than the resolution (the constant Potts model)
-    Cpm,
-    /// The label with the most weight among the neighbors: least memory
-    LabelPropagation,
-    /// What any path joins, whatever the direction of edges
-    Components,
-}
-
-impl MethodName {
-    /// As it is typed.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::MapEquation => "map-equation",
-            Self::Modularity => "modularity",
-            Self::Cpm => "cpm",
-            Self::LabelPropagation => "label-propagation",
-            Self::Components => "components",
-        }
-    }
 }
 
 #[derive(Debug, Args)]

@@ -2,10 +2,11 @@
 
 use crate::args::{self, Input, Resources};
 use crate::labels::Labels;
+use crate::method;
 use crate::progress::Terminal;
 use crate::values::count;
 use crate::{input, print, profile};
-use outcore::cluster::{ClusterOptions, Method, Seeding};
+use outcore::cluster::{ClusterOptions, Seeding};
 use outcore::graph::Duplicates;
 use outcore::input::TableStream;
 use outcore::io::Files;
@@ -123,7 +124,7 @@ pub(crate) fn plan_text(files: &Files, arguments: &args::Plan, plan: &Plan) -> R
     if arguments.json {
         return json(&Compared { plan, spark: spark.as_ref() });
     }
-    let method = (!arguments.build).then(|| arguments.method.method.name());
+    let method = (!arguments.build).then(|| arguments.method.method.0.name());
     let compared = spark.map_or_else(String::new, |spark| spark_text(&spark));
     Ok(plan_table(plan, method, &work_dir, free) + &compared)
 }
@@ -248,26 +249,14 @@ fn cluster_options(
     if method.max_sweeps == Some(0) {
         return Err(Error::new(ErrorKind::Usage, "`--max-sweeps` must be at least 1"));
     }
-    let (name, options) = (method.method, ClusterOptions::default());
-    refuse_method_options(method)?;
+    let options = ClusterOptions::default();
+    method::refuse_options(method)?;
     labels.refuse_for(method)?;
-    let resolution = match (name, &method.resolution) {
-        (args::MethodName::Cpm, None) => {
-            return Err(Error::new(ErrorKind::Usage, "`--method cpm` needs `--resolution`")
-                .hint("it is the least density of a community, in units of the mean weight of an edge: try 0.01 for tight communities, 0.001 for loose ones"));
-        }
-        (_, given) => given.clone().unwrap_or(options.resolution),
-    };
+    let resolution = method::resolution(method)?;
     let is_limited = method.max_sweeps.is_some() || method.tolerance.is_some();
     let converges = method.converge || labels.converges() && !is_limited;
     let options = ClusterOptions {
-        method: match name {
-            args::MethodName::MapEquation => Method::MapEquation,
-            args::MethodName::Modularity => Method::Modularity,
-            args::MethodName::Cpm => Method::Cpm,
-            args::MethodName::LabelPropagation => Method::LabelPropagation,
-            args::MethodName::Components => Method::Components,
-        },
+        method: method.method.0,
         resolution,
         cycles: method.cycles.map_or(options.cycles, u32::from),
         seed: method.seed,
@@ -285,52 +274,10 @@ fn cluster_options(
         propagation: labels.options(),
     };
     options.check()?;
-    if input.directed && options.method.is_multilevel() {
-        let message =
-            "`--directed` is of no use to this method, which needs edges without direction";
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint("use `--method label-propagation`, or leave `--directed` out"));
+    if input.directed {
+        method::refuse_directed(options.method)?;
     }
     Ok(options)
-}
-
-/// Options that the method has no use for.
-fn refuse_method_options(method: &args::Method) -> Result<()> {
-    use args::MethodName::{Components, Cpm, LabelPropagation, MapEquation, Modularity};
-    let name = method.method;
-    let propagates = name == LabelPropagation;
-    let given = [
-        (method.tolerance.is_some() && !propagates, "--tolerance", "label-propagation"),
-        (method.converge && !propagates, "--converge", "label-propagation"),
-        (
-            method.max_sweeps.is_some() && name == Components,
-            "--max-sweeps",
-            "all methods but components",
-        ),
-        (
-            method.resolution.is_some() && !matches!(name, Modularity | Cpm),
-            "--resolution",
-            "modularity and cpm",
-        ),
-        (
-            method.seeding.is_some() && matches!(name, Cpm | Components),
-            "--seeding",
-            "map-equation, modularity and label-propagation",
-        ),
-        (
-            method.cycles.is_some() && !matches!(name, MapEquation | Modularity | Cpm),
-            "--cycles",
-            "map-equation, modularity and cpm",
-        ),
-    ];
-    match given.into_iter().find(|(is_wrong, ..)| *is_wrong) {
-        None => Ok(()),
-        Some((_, option, methods)) => {
-            let message = format!("`{option}` is of no use to this method");
-            Err(Error::new(ErrorKind::Usage, message)
-                .hint(format!("it is for `--method` {methods}")))
-        }
-    }
 }
 
 fn present_options(present: &args::Present, input: &args::Input) -> PresentOptions {

@@ -1,8 +1,10 @@
 //! The options of label propagation: their arguments, presets and meaning to the engine.
 
-use crate::args::{Method, MethodName};
+use crate::args::Method;
 use clap::{Args, ValueEnum};
-use outcore::cluster::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
+use outcore::cluster::{
+    AttenuationRule, Consensus, MethodOption, PropagationOptions, Seeding, Visits,
+};
 use outcore::{Error, ErrorKind, Result};
 use std::path::PathBuf;
 
@@ -86,7 +88,7 @@ impl Labels {
 
     /// Refuses options of label propagation for other methods; none is ignored in silence.
     pub(crate) fn refuse_for(&self, method: &Method) -> Result<()> {
-        if method.method == MethodName::LabelPropagation {
+        if method.method.0.takes(MethodOption::Propagation) {
             return Ok(());
         }
         let given = [
@@ -104,7 +106,8 @@ impl Labels {
             None => Ok(()),
             Some((_, option)) => {
                 let message = format!("`{option}` is an option of label propagation alone");
-                let hint = "leave it out, or use `--method label-propagation`";
+                let methods = MethodOption::Propagation.methods();
+                let hint = format!("leave it out, or use `--method {methods}`");
                 Err(Error::new(ErrorKind::Usage, message).hint(hint))
             }
         }

@@ -20,6 +20,7 @@ mod lab;
 mod labels;
 mod man;
 mod memory;
+mod method;
 #[cfg(feature = "lab")]
 mod page;
 mod profile;

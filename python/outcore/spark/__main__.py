@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from outcore._progress import Progress
 from outcore.errors import Error, OutcoreWarning, _made
+from outcore.spark._cluster import engine_methods
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -163,8 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--duplicates", choices=("sum", "max", "min", "first"), default="sum", help="weight of a repeated edge")
     add("--self-loops", choices=("keep", "drop"), default="drop", help="what becomes of loops")
     add("--min-weight", type=float, metavar="W", help="drop edges of a smaller weight")
-    methods = ("map-equation", "modularity", "label-propagation", "components", "cpm")
-    add("--method", choices=methods, default="map-equation", help="how to find communities")
+    add("--method", choices=engine_methods(), default="map-equation", help="how to find communities")
     add("--seed", type=int, default=0, metavar="N", help="seed of every random choice")
     add("--resolution", type=_single, metavar="X", help="larger values give smaller communities")
     add("--max-sweeps", type=int, metavar="N", help="most sweeps")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -124,7 +125,7 @@ def cluster(
     weight : str, optional
         Column of the weights: numbers that are not negative. Without it each edge weighs 1.
     method : str
-        How to find communities; as for :func:`outcore.cluster`, without ``"cpm"``.
+        How to find communities; as for :func:`outcore.cluster`, which has more of them.
     seed : int
         Seed of every random choice.
     resolution : float, optional
@@ -433,11 +434,20 @@ def _usage(message: str, hint: str) -> BaseException:
     return _made({"kind": "usage", "message": message, "hint": hint})
 
 
+def engine_methods() -> list[str]:
+    """Return the methods of the engine, of which some are not on Spark."""
+    from outcore import _outcore
+
+    options: list[dict[str, Any]] = json.loads(_outcore.options("cluster"))
+    return next(list(option["values"]) for option in options if option["name"] == "method")
+
+
 def _options(**options: Any) -> dict[str, Any]:
     """Check options, and fill in defaults."""
     method = options["method"]
-    if method == "cpm":
-        raise _usage("`cpm` is not among the methods on Spark", "use `modularity`, or `outcore.cluster` on one machine")
+    if method in engine_methods() and method not in _CHOICES["method"]:
+        hint = "use `modularity`, or `outcore.cluster` on one machine"
+        raise _usage(f"`{method}` is not among the methods on Spark", hint)
     for name, values in _CHOICES.items():
         if options[name] not in values:
             raise _usage(f"`{name}` is one of {', '.join(map(repr, values))}, not {options[name]!r}", "")

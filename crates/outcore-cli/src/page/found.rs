@@ -1,7 +1,7 @@
 //! What was found: sizes, quality, and several results side by side.
 
 use super::{Found, Section, graph, percent};
-use outcore::cluster::Method;
+use outcore::cluster::MethodOption;
 use outcore::job::{CommunitiesReport, PresentReport, Report};
 use outcore::present::Small;
 use outcore::units::{format_count, format_counted};
@@ -187,11 +187,10 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
         ("arcs visited by sweeps", |found| format_count(found.visited_arc_count)),
         ("levels above the graph", |found| format_count(found.level_count)),
         ("cycles over the levels", |found| format_count(found.cycle_count)),
-        ("converged", |found| match (found.method, found.converged) {
-            (Method::LabelPropagation, true) => "yes".into(),
-            (Method::LabelPropagation, false) => "no".into(),
+        ("converged", |found| match found.method.takes(MethodOption::Tolerance) {
+            true => (if found.converged { "yes" } else { "no" }).into(),
             // The others end by rules of their own.
-            _ => String::new(),
+            false => String::new(),
         }),
     ];
     let rows = measures.iter().filter_map(|(name, of)| {

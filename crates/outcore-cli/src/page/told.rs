@@ -1,6 +1,6 @@
 //! What is said in words: title, summary, methods and options.
 
-use outcore::cluster::{Method, PropagationOptions};
+use outcore::cluster::PropagationOptions;
 use outcore::graph::GraphSummary;
 use outcore::job::{CommunitiesReport, JobKind, Report};
 use outcore::units::{format_bytes, format_count, format_counted, format_seconds};
@@ -51,7 +51,7 @@ pub(super) fn summary(report: &Report) -> String {
             }
         };
         let with = options(report, found);
-        text += &format!(" The method {} ({with}) found {counts}.", method(found.method));
+        text += &format!(" The method {} ({with}) found {counts}.", found.method.name());
     }
     let time = format_seconds(report.seconds);
     let limit = format_bytes(report.limits.memory_bytes);
@@ -74,18 +74,6 @@ fn size(graph: &GraphSummary) -> String {
     match graph.loop_count {
         0 => format!("{nodes} and {edges}"),
         loops => format!("{nodes}, {edges} and {}", format_counted(loops, "loop", "loops")),
-    }
-}
-
-/// A method as it is typed.
-pub(super) fn method(method: Method) -> &'static str {
-    match method {
-        Method::MapEquation => "map-equation",
-        Method::Modularity => "modularity",
-        Method::Cpm => "cpm",
-        Method::LabelPropagation => "label-propagation",
-        Method::Components => "components",
-        _ => "another",
     }
 }
 

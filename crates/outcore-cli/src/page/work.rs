@@ -36,10 +36,7 @@ pub(super) fn stages(report: &Report) -> Section {
     let rows = report.stages.iter().map(|stage| columns.iter().map(|(_, of)| of(stage)).collect());
     section
         .table(&headings, rows.collect(), &[headings.len() - 1])
-        .say(
-            "faint",
-            "Peak memory is the most that the process had during the stage.",
-        )
+        .say("faint", "Peak memory is the most that the process had during the stage.")
         .small(charts(report))
 }
 
@@ -197,7 +194,7 @@ pub(super) fn job(report: &Report) -> Section {
         facts.push(("graph on disk", format_bytes(graph.bytes)));
     }
     if let Some(found) = &report.communities {
-        facts.push(("method", told::method(found.method).into()));
+        facts.push(("method", found.method.name().into()));
         facts.push(("options", told::options(report, found)));
     }
     let short = format!("{} of {}", report.job.name(), told::names(&report.inputs));

@@ -1,7 +1,7 @@
 //! What a job will need: the plan from a sample of its input, or from a size that is given.
 
 use super::{JobOptions, Normalize, given, read};
-use crate::cluster::{ClusterMemory, ClusterOptions, Method};
+use crate::cluster::{ClusterMemory, ClusterOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Duplicates;
 use crate::ids::NODES_MAX;
@@ -248,9 +248,9 @@ impl Clustering<'_> {
             read.max(if is_presented { told() } else { 0 })
         };
         let (least, most) = (size.graph_at_least(), size.graph_at_most());
-        let scan = ClusterMemory::at_least(&least, Method::LabelPropagation, threads);
+        let scan = ClusterMemory::at_least(&least, None, threads);
         nodes.presenting_bytes_at_least = bytes(least.node_count, scan, 0);
-        let scan = ClusterMemory::expected(&most, Method::LabelPropagation, threads);
+        let scan = ClusterMemory::expected(&most, None, threads);
         nodes.presenting_bytes = bytes(most.node_count, scan, most.node_count);
     }
 }

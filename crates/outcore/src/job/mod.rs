@@ -321,16 +321,8 @@ impl<'a> Job<'a> {
 
     /// Says that one community holds most nodes, which is rarely what was asked for.
     fn warn_of_a_giant(&self, method: Method, report: &CommunitiesReport) -> Result<()> {
-        if report.largest_share <= 0.5 || method == Method::Components {
+        let Some(advice) = method.spec().giant.filter(|_| report.largest_share > 0.5) else {
             return Ok(());
-        }
-        let advice = match method {
-            Method::LabelPropagation => {
-                "; `--method map-equation` does not let one label flood the graph, and `--max-size` \
-                 sets a limit"
-            }
-            Method::Modularity | Method::Cpm => "; a larger `--resolution` gives smaller ones",
-            _ => "",
         };
         let percent = 100.0 * report.largest_share;
         let text =

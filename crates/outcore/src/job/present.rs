@@ -2,7 +2,7 @@
 //! one fails before the clustering, and set aside on disk meanwhile.
 
 use super::{Job, PresentReport, Source, check_written, outputs};
-use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Method};
+use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
@@ -69,7 +69,7 @@ impl<'a> Telling<'a> {
         if self.options.earlier.is_none() && !self.options.looks_inside() {
             return 0;
         }
-        let scan = ClusterMemory::of(graph, Method::LabelPropagation, threads);
+        let scan = ClusterMemory::of_scans(graph, threads);
         let counts = (self.outputs.len() as u64, earlier);
         memory_bytes_for(graph.node_count(), &scan, self.options, self.levels, counts)
     }

@@ -13,7 +13,7 @@
 //!  conductance    (s_c - in_c) / min(s_c, s - s_c)
 //! ```
 
-use crate::cluster::{BlockSource, ClusterMemory, Method, Pieces, Tally, split_count};
+use crate::cluster::{BlockSource, ClusterMemory, Pieces, Tally, split_count};
 use crate::error::Result;
 use crate::graph::{Block, Graph};
 use crate::progress::{Event, Observer, tell};
@@ -96,7 +96,7 @@ pub fn quality_at(
 
 /// The memory of [`quality`] beside the labels.
 pub fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
-    let cluster = ClusterMemory::of(graph, Method::LabelPropagation, threads);
+    let cluster = ClusterMemory::of_scans(graph, threads);
     let label = if graph.is_directed() { 28 } else { 20 };
     4 * graph.node_count() + (label + 1) * label_count + cluster.scratch_bytes + cluster.block_bytes
 }

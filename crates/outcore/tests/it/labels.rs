@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::{MIB, files_of, storage_of};
-use outcore::cluster::{ClusterOptions, Consensus, Method, PropagationOptions, Visits};
+use outcore::cluster::{
+    ClusterOptions, Consensus, METHODS, Method, MethodOption, PropagationOptions, Visits,
+};
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, Report, Source};
 use outcore::plan::Limits;
@@ -207,9 +209,10 @@ fn every_option_gives_the_same_bytes_with_any_threads() {
 
 #[test]
 fn a_limit_on_sizes_holds_for_jobs_of_any_method() {
-    for method in [Method::MapEquation, Method::Modularity, Method::Cpm, Method::LabelPropagation] {
+    let all = METHODS.iter().map(|spec| spec.method);
+    for method in all.filter(|method| method.takes(MethodOption::MaxSize)) {
         let sim = storage();
-        let resolution = vec![if method == Method::Cpm { 0.01 } else { 1.0 }];
+        let resolution = vec![method.default_resolution().unwrap_or(0.01)];
         let max_size = Some(5);
         let options = ClusterOptions { method, resolution, max_size, ..ClusterOptions::default() };
         cluster_edges(&sim, &options, "/out/edges.tsv").unwrap();

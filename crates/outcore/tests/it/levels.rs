@@ -3,7 +3,7 @@
 
 use crate::common::stop::StopAt;
 use crate::common::{MIB, files_of, options, storage_of};
-use outcore::cluster::{ClusterOptions, Method};
+use outcore::cluster::{ClusterOptions, METHODS, Method};
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, Source};
 use outcore::present::{LevelForm, PresentOptions, Small};
@@ -122,9 +122,10 @@ fn threads_and_memory_and_short_transfers_change_no_byte_of_the_levels() {
 fn communities_are_those_without_levels_however_they_are_told() {
     for (min_size, small) in [(1, Small::Drop), (30, Small::Drop), (30, Small::Singletons)] {
         for matched in [false, true] {
-            for method in [Method::MapEquation, Method::Modularity, Method::Cpm] {
+            let all = METHODS.iter().map(|spec| spec.method);
+            for method in all.filter(|method| method.is_multilevel()) {
                 let sim = storage(3000);
-                let resolution = vec![if method == Method::Cpm { 0.02 } else { 1.0 }];
+                let resolution = vec![method.default_resolution().unwrap_or(0.02)];
                 let kept = ClusterOptions { resolution, ..with_levels(method) };
                 let plain = ClusterOptions { levels: false, ..kept.clone() };
                 let told = |form| present(form, min_size, small, matched);

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::MIB;
-use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
+use outcore::cluster::{ClusterOptions, METHODS, Method, PropagationOptions};
 use outcore::input::InputOptions;
 use outcore::io::{Files, Meter, SLACK_BYTES, own_process};
 use outcore::job::{self, Clustering, JobOptions, Source};
@@ -17,14 +17,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
-
-const METHODS: [Method; 5] = [
-    Method::MapEquation,
-    Method::Modularity,
-    Method::Cpm,
-    Method::LabelPropagation,
-    Method::Components,
-];
 
 fn options(directory: &Path, mib: u64) -> JobOptions {
     let input = InputOptions { paths: vec![directory.join("edges")], ..Default::default() };
@@ -68,7 +60,7 @@ fn cluster(directory: &Path, mib: u64, wanted: Clustering<'_>) -> Result<()> {
 
 /// The ways to cluster and to present that need memory of their own.
 fn wanted(directory: &Path, method: Method) -> Vec<(&'static str, ClusterOptions, PresentOptions)> {
-    let resolution = if method == Method::Cpm { vec![0.001] } else { vec![1.0] };
+    let resolution = vec![method.default_resolution().unwrap_or(0.001)];
     let plain = ClusterOptions { method, resolution, ..Default::default() };
     let present = PresentOptions::default();
     let labels = Some(directory.join("labels"));
@@ -116,7 +108,7 @@ fn told_numbers_work(shape: &str, root: &tempfile::TempDir) {
     let directory = root.path();
     std::fs::write(directory.join("labels"), "1\t0\n2\t1\n").unwrap();
     let mut refused = 0;
-    for method in METHODS {
+    for method in METHODS.iter().map(|spec| spec.method) {
         for (what, found, present) in wanted(directory, method) {
             let text = format!("{shape}, {method:?}, {what}");
             let wanted = Clustering { options: &found, present: &present };

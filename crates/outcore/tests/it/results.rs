@@ -4,7 +4,7 @@
 use crate::common::stop::StopAt;
 use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, options, storage_of};
-use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
+use outcore::cluster::{ClusterOptions, METHODS, Method, PropagationOptions};
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::plan::Limits;
@@ -355,11 +355,10 @@ fn cliques(sizes: [u32; 2]) -> Sim {
 
 #[test]
 fn a_giant_is_warned_of_from_one_node_more_than_half() {
-    use Method::{Components, Cpm, LabelPropagation, MapEquation, Modularity};
-    for method in [MapEquation, Modularity, Cpm, LabelPropagation, Components] {
+    for method in METHODS.iter().map(|spec| spec.method) {
         for (sizes, is_giant) in [([6, 6], false), ([7, 6], true), ([6, 7], true)] {
             let (sim, warnings) = (cliques(sizes), Warnings::default());
-            let resolution = vec![if method == Cpm { 0.5 } else { 1.0 }];
+            let resolution = vec![method.default_resolution().unwrap_or(0.5)];
             let clustering = ClusterOptions { method, resolution, ..ClusterOptions::default() };
             let source = Source::Edges(Box::new(options(2, 128 * MIB)));
             let output = Path::new(OUTPUT);
@@ -368,7 +367,7 @@ fn a_giant_is_warned_of_from_one_node_more_than_half() {
             assert_eq!(report.communities.unwrap().community_count, 2, "{method:?} {sizes:?}");
             let texts = warnings.into_texts();
             let giants = texts.iter().filter(|text| text.starts_with("one community holds 53.8 %"));
-            let expected = usize::from(is_giant && method != Components);
+            let expected = usize::from(is_giant && method != Method::Components);
             assert_eq!(giants.count(), expected, "{method:?} {sizes:?}");
             assert_eq!(texts.len(), expected, "{texts:?}");
         }

@@ -11,11 +11,12 @@
 //!  contract  every part: weights between communities
 //! ```
 
-use super::super::connect::{Closing, KnownLabels, NodeSums, Pieces, block_sums};
-use super::super::parallel::PerThread;
-use super::super::table::Sum;
 use super::words::{Words, put};
 use super::{Message, Part, Places, damaged};
+use crate::cluster::base::parallel::PerThread;
+use crate::cluster::base::table::Sum;
+use crate::cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
+use crate::cluster::store::by_node::KnownLabels;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
 use std::collections::{BTreeMap, HashMap};

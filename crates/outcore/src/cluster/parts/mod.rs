@@ -35,9 +35,9 @@ pub use moving::{Aim, Shift, Shifted, Totals};
 pub use propagate::{Rounds, Told};
 pub use words::{Message, bytes_of, numbers_of};
 
-use super::BlockSource;
-use super::bits::Bits;
-use super::intervals::Ranked;
+use crate::cluster::BlockSource;
+use crate::cluster::base::bits::Bits;
+use crate::cluster::store::scope::Ranked;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::io::{Files, Ram};

@@ -18,19 +18,20 @@
 //! Memory of a part, beside its arcs and labels: for each community that it sees 4 bytes, and twice its sums: 16 for
 //! modularity, 48 for the map equation; 16 for each of its nodes while it keeps sums. Cost: two scans of the arcs.
 
-use super::super::bits::Bits;
-use super::super::connect::{Closing, NodeSums, Pieces, block_sums};
-use super::super::logarithm::plogp;
-use super::super::map_equation::CodeLength;
-use super::super::modularity::{Density, Null};
-use super::super::objective::Revert;
-use super::super::parallel::PerThread;
-use super::super::sweep::{LARGE_DEGREE, MOST_LABELS, NodeLabels, Nodes, Workshop, sweep_block};
-use super::super::table::Sum;
-use super::super::votes::Rules;
 use super::propagate::Seen;
 use super::words::{Words, pairs_of_f64, put, put_bytes};
 use super::{Labeled, Message, Part, damaged};
+use crate::cluster::base::bits::Bits;
+use crate::cluster::base::logarithm::plogp;
+use crate::cluster::base::parallel::PerThread;
+use crate::cluster::base::table::Sum;
+use crate::cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
+use crate::cluster::kernel::nodes::{Nodes, Rules};
+use crate::cluster::kernel::objective::Revert;
+use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
+use crate::cluster::objectives::map_equation::CodeLength;
+use crate::cluster::objectives::modularity::{Density, Null};
+use crate::cluster::store::by_node::NodeLabels;
 use crate::error::Result;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

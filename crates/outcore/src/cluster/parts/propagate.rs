@@ -5,16 +5,17 @@
 //! from the next sweep on. A part that is told something new of a part before it sweeps again; so it keeps its labels
 //! of before the sweep, what it was told, and a checksum of what it has sent.
 
-use super::super::bits::Bits;
-use super::super::hash::{Hash, LEAD};
-use super::super::label_propagation::InsideWeight;
-use super::super::parallel::PerThread;
-use super::super::seeding::{Stars, seed_block};
-use super::super::sweep::{LARGE_DEGREE, MOST_LABELS, NodeLabels, Nodes, Workshop, sweep_block};
-use super::super::table::Sum;
-use super::super::votes::Rules;
 use super::words::{Words, put, put_bytes};
 use super::{Labeled, Message, Part, Places, damaged};
+use crate::cluster::base::bits::Bits;
+use crate::cluster::base::hash::{Hash, LEAD};
+use crate::cluster::base::parallel::PerThread;
+use crate::cluster::base::table::Sum;
+use crate::cluster::kernel::nodes::{Nodes, Rules};
+use crate::cluster::kernel::seeding::{Stars, seed_block};
+use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
+use crate::cluster::objectives::label_propagation::InsideWeight;
+use crate::cluster::store::by_node::NodeLabels;
 use crate::error::Result;
 use crate::graph::ArcScratch;
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! Parts that exchange messages give what the engine gives for the whole graph.
 
-use super::super::oracle_levels::Levels;
-use super::super::tests::{Edges, PLENTY, POOLS, one, scratch, some_edges};
-use super::super::tests_levels::level;
-use super::super::{ClusterOptions, Communities, Given, Method, cluster_from};
 use super::*;
+use crate::cluster::tests::levels::level;
+use crate::cluster::tests::oracle_levels::Levels;
+use crate::cluster::tests::{Edges, PLENTY, POOLS, one, scratch, some_edges};
+use crate::cluster::{ClusterOptions, Communities, Given, Method, cluster_from};
 use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, Limits};
 use crate::progress::Silent;
 use crate::weight::Weight;
@@ -404,7 +404,7 @@ fn rounds_of(part: &Part, seed: u64) -> Rounds {
 fn rounds_are_fewer_than_parts() {
     let groups = |nodes: u32| {
         let edges = (0..nodes * 6).map(move |at| {
-            let hash = super::super::hash::mix(at.into());
+            let hash = crate::cluster::base::hash::mix(at.into());
             let (node, near) = (at / 6, hash % 10 < 7);
             let other = if near {
                 node / 40 * 40 + (hash >> 8) as u32 % 40

@@ -1,0 +1,98 @@
+//! The methods as the command knows them: choices, help and refusals, all from the engine's table of methods.
+
+use crate::args;
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use outcore::cluster::{METHODS, Method, MethodOption};
+use outcore::{Error, ErrorKind, Result};
+use std::sync::LazyLock;
+
+/// A method, as it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct MethodName(pub(crate) Method);
+
+impl ValueEnum for MethodName {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<MethodName>> =
+            LazyLock::new(|| METHODS.iter().map(|spec| MethodName(spec.method)).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let spec = self.0.spec();
+        Some(PossibleValue::new(spec.name).help(spec.help))
+    }
+}
+
+/// The help of `--resolution`.
+pub(crate) fn resolution_help() -> String {
+    let meanings: String = METHODS
+        .iter()
+        .filter_map(|spec| Some(format!("{}: {}. ", spec.name, spec.resolution.as_ref()?.help)))
+        .collect();
+    format!(
+        "Larger values give smaller communities. {meanings}Several, as 0.5,1,2, give a result each: \
+         `-o c.tsv` names c.0.5.tsv and so on"
+    )
+}
+
+/// The help of `--max-size`.
+pub(crate) fn max_size_help() -> String {
+    let methods = MethodOption::MaxSize.methods();
+    format!("Let no community have more than N nodes, for {methods}")
+}
+
+/// The help of `--seeding`.
+pub(crate) fn seeding_help() -> String {
+    let others = MethodOption::Seeding.others();
+    format!(
+        "First communities: `star` lets a quarter of the nodes lead, each other one follows the neighbor \
+         among them that it is tied to most; with `own` every node begins alone, which is slower, and \
+         better where nodes are groups already. Not for {others} [default: star]"
+    )
+}
+
+/// Returns the values of `--resolution`.
+///
+/// # Errors
+/// `Usage` if the method needs some and none is given.
+pub(crate) fn resolution(method: &args::Method) -> Result<Vec<f64>> {
+    let MethodName(name) = method.method;
+    let usual = || name.default_resolution().map(|usual| vec![usual]);
+    method.resolution.clone().or_else(usual).ok_or_else(|| {
+        let message = format!("`--method {}` needs `--resolution`", name.name());
+        let hint = name.spec().resolution.as_ref().map_or("", |resolution| resolution.hint);
+        Error::new(ErrorKind::Usage, message).hint(hint)
+    })
+}
+
+/// Refuses options that the method has no use for.
+///
+/// # Errors
+/// `Usage`.
+pub(crate) fn refuse_options(method: &args::Method) -> Result<()> {
+    let given = [
+        (method.tolerance.is_some(), MethodOption::Tolerance, "--tolerance"),
+        (method.converge, MethodOption::Converge, "--converge"),
+        (method.max_sweeps.is_some(), MethodOption::MaxSweeps, "--max-sweeps"),
+        (method.resolution.is_some(), MethodOption::Resolution, "--resolution"),
+        (method.seeding.is_some(), MethodOption::Seeding, "--seeding"),
+        (method.cycles.is_some(), MethodOption::Cycles, "--cycles"),
+    ];
+    let mut given = given.into_iter().filter(|(is_given, ..)| *is_given);
+    given.try_for_each(|(_, option, name)| option.check(name, method.method.0))
+}
+
+/// Refuses directions that the method cannot use.
+///
+/// # Errors
+/// `Usage`.
+pub(crate) fn refuse_directed(method: Method) -> Result<()> {
+    if method.takes(MethodOption::Directed) {
+        return Ok(());
+    }
+    let message = "`--directed` is of no use to this method, which needs edges without direction";
+    let other = MethodOption::Directed.example();
+    Err(Error::new(ErrorKind::Usage, message)
+        .hint(format!("use `--method {other}`, or leave `--directed` out")))
+}

@@ -1,0 +1,64 @@
+//! The hashes that stand in for chance: leaders, ties and sub-rounds.
+//!
+//! A choice is a function of the seed, the node and the sweep, never of threads or time. The mixing
+//! step is SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+//! 2014): about one nanosecond each.
+
+/// Who is a leader in star seeding, and which leader a node prefers.
+pub(crate) const LEAD: u64 = 0x4c45_4144_4552_5331;
+/// Which of several equally good labels a node takes.
+pub(crate) const TIE: u64 = 0x5449_4542_5245_414b;
+/// In which sub-round of a block a node is evaluated.
+pub(crate) const SUB: u64 = 0x5355_4252_4f55_4e44;
+/// In which order the blocks of a graph are swept.
+pub(crate) const ORDER: u64 = 0x424c_4f43_4b4f_5244;
+/// Who is a leader when communities are refined.
+pub(crate) const REFINE: u64 = 0x5245_4649_4e45_4c44;
+/// Sets the levels of a hierarchy apart.
+pub(crate) const LEVEL: u64 = 0x4c45_5645_4c48_4153;
+
+/// Spreads the bits of a number.
+#[inline]
+pub(crate) const fn mix(value: u64) -> u64 {
+    let z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// A hash of three numbers of which the first is known: `hash(a)(b, c)`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hash(u64);
+
+impl Hash {
+    /// Fixes the first number.
+    #[inline]
+    pub(crate) const fn new(a: u64) -> Self {
+        Self(mix(a))
+    }
+
+    /// The hash of all three.
+    #[inline]
+    pub(crate) const fn of(self, b: u64, c: u64) -> u64 {
+        mix(mix(self.0 ^ b) ^ c)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first outputs of SplitMix64 from state 0, as published with it.
+    #[test]
+    fn mixing_is_splitmix64() {
+        assert_eq!(mix(0), 0xE220_A839_7B1D_CDAF);
+        assert_eq!(mix(0x9E37_79B9_7F4A_7C15), 0x6E78_9E6A_A1B9_65F4);
+    }
+
+    #[test]
+    fn a_quarter_of_the_nodes_lead() {
+        let leads = Hash::new(7 ^ LEAD);
+        let leaders = (0..100_000).filter(|&v| leads.of(v, 0).is_multiple_of(4)).count();
+        assert!((24_000..26_000).contains(&leaders), "{leaders}");
+    }
+}

@@ -1,0 +1,199 @@
+//! Sums of weights by label: an open-addressing table that is emptied by what was touched.
+//!
+//! One table per thread serves all nodes: before a node it is given twice as many slots as the node
+//! has arcs, so the slots of ordinary nodes stay in the first-level cache, and a touched list makes
+//! emptying cost one store per label. Unweighted graphs count in integers (8 bytes a slot), weighted
+//! ones add in `f64` (16 bytes), in the order of the arcs.
+
+use crate::weight::Weight;
+
+/// Marks an empty slot; no label, since a graph has fewer nodes.
+const EMPTY: u32 = u32::MAX;
+const FEWEST_SLOTS: usize = 64;
+
+/// A sum of weights.
+pub(crate) trait Sum: Copy + Send + Sync + Default + std::ops::AddAssign {
+    /// Calls `visit` with every target of a segment and its weight; no codes means weight 1.
+    fn for_each(targets: &[u32], codes: &[u32], visit: impl FnMut(u32, Self));
+    /// The sum as a number.
+    fn value(self) -> f64;
+    /// This, or nothing, without a branch.
+    fn only_if(self, condition: bool) -> Self;
+}
+
+/// Counts arcs, in graphs whose weights are all 1.
+impl Sum for u32 {
+    #[inline]
+    fn for_each(targets: &[u32], _codes: &[u32], mut visit: impl FnMut(u32, Self)) {
+        for &target in targets {
+            visit(target, 1);
+        }
+    }
+    #[inline]
+    fn value(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline]
+    fn only_if(self, condition: bool) -> Self {
+        self * u32::from(condition)
+    }
+}
+
+impl Sum for f64 {
+    #[inline]
+    fn for_each(targets: &[u32], codes: &[u32], mut visit: impl FnMut(u32, Self)) {
+        if codes.is_empty() {
+            for &target in targets {
+                visit(target, 1.0);
+            }
+        } else {
+            for (&target, &code) in targets.iter().zip(codes) {
+                visit(target, Weight::from_code(code).value());
+            }
+        }
+    }
+    #[inline]
+    fn value(self) -> f64 {
+        self
+    }
+    #[inline]
+    fn only_if(self, condition: bool) -> Self {
+        f64::from_bits(self.to_bits() & 0u64.wrapping_sub(u64::from(condition)))
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Slot<S> {
+    label: u32,
+    sum: S,
+}
+
+/// Sums by label, for at most a fixed number of labels.
+pub(crate) struct LabelTable<S> {
+    slots: Vec<Slot<S>>,
+    /// Where the labels are, in order of their first arc; one longer than the most labels.
+    touched: Vec<u32>,
+    used: usize,
+    mask: usize,
+    shift: u32,
+}
+
+impl<S: Sum> LabelTable<S> {
+    /// A table for at most `most_labels` labels.
+    pub(crate) fn new(most_labels: usize) -> Self {
+        let slots = slot_count(most_labels);
+        Self {
+            slots: vec![Slot { label: EMPTY, sum: S::default() }; slots],
+            touched: vec![0; most_labels + 1],
+            used: 0,
+            mask: 0,
+            shift: 0,
+        }
+    }
+
+    /// Memory of a table for `most_labels` labels.
+    pub(crate) const fn bytes(most_labels: u64) -> u64 {
+        slot_count(most_labels as usize) as u64 * size_of::<Slot<S>>() as u64 + 4 * most_labels + 4
+    }
+
+    /// The most labels it holds.
+    pub(crate) fn most_labels(&self) -> usize {
+        self.touched.len() - 1
+    }
+
+    /// Empties it and makes room for `labels` different labels.
+    #[inline]
+    pub(crate) fn reset(&mut self, labels: usize) {
+        for &slot in &self.touched[..self.used] {
+            self.slots[slot as usize] = Slot { label: EMPTY, sum: S::default() };
+        }
+        self.used = 0;
+        let slots = slot_count(labels.min(self.most_labels()));
+        self.mask = slots - 1;
+        self.shift = 64 - slots.trailing_zeros();
+    }
+
+    /// Adds to the sum of a label. The caller has made room for it.
+    #[inline]
+    pub(crate) fn add(&mut self, label: u32, weight: S) {
+        let slots = &mut self.slots[..=self.mask];
+        let mut at = first_slot(label, self.shift) & self.mask;
+        while slots[at].label != label && slots[at].label != EMPTY {
+            at = (at + 1) & self.mask;
+        }
+        let slot = &mut slots[at];
+        // Without a branch: whether a label is new is hard to predict.
+        self.touched[self.used] = at as u32;
+        self.used += usize::from(slot.label == EMPTY);
+        slot.label = label;
+        slot.sum += weight;
+    }
+
+    /// Adds to the sum of a label, unless the label is new and the table full.
+    #[inline]
+    pub(crate) fn add_if_room(&mut self, label: u32, weight: S) -> bool {
+        let fits = self.used < self.most_labels() || self.get(label).value() > 0.0;
+        if fits {
+            self.add(label, weight);
+        }
+        fits
+    }
+
+    /// The sum of a label.
+    #[inline]
+    pub(crate) fn get(&self, label: u32) -> S {
+        let mut at = first_slot(label, self.shift) & self.mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.label == label || slot.label == EMPTY {
+                return slot.sum;
+            }
+            at = (at + 1) & self.mask;
+        }
+    }
+
+    /// The labels with their sums.
+    #[inline]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, S)> {
+        self.touched[..self.used].iter().map(|&at| {
+            let slot = self.slots[at as usize];
+            (slot.label, slot.sum)
+        })
+    }
+}
+
+const fn slot_count(labels: usize) -> usize {
+    let slots = (2 * labels).next_power_of_two();
+    if slots < FEWEST_SLOTS { FEWEST_SLOTS } else { slots }
+}
+
+#[inline]
+fn first_slot(label: u32, shift: u32) -> usize {
+    (u64::from(label).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn sums_are_those_of_a_map_after_any_reset() {
+        let mut table = LabelTable::<f64>::new(1000);
+        for round in 1..200u32 {
+            table.reset(round as usize * 5);
+            let mut expected = HashMap::new();
+            for i in 0..round * 7 {
+                let label = i * i % (round * 5);
+                let weight = f64::from(i) / 3.0;
+                table.add(label, weight);
+                *expected.entry(label).or_insert(0.0) += weight;
+            }
+            assert_eq!(table.iter().count(), expected.len());
+            assert_eq!(table.iter().collect::<HashMap<_, _>>(), expected);
+            for label in 0..round * 6 {
+                assert_eq!(table.get(label), expected.get(&label).copied().unwrap_or(0.0));
+            }
+        }
+    }
+}

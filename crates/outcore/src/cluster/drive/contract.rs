@@ -1,0 +1,315 @@
+//! Contraction: the graph of groups, one level up.
+//!
+//! ```text
+//!  level --scan--> (group of u, group of v, weight) --sorter--> merged --writer--> next level
+//!                                                                  `--> sums of the classes
+//! ```
+//!
+//! Every arc between two groups becomes a record; the external sorter brings equal pairs together in
+//! the order of their weights, so that sums depend neither on memory nor on the direction; the graph
+//! writer adds them up. Weight inside a group becomes its loop. The next level is a graph file like
+//! the one of the input: it is scanned, cached and cut into blocks by the same code, so where it
+//! lies cannot change a result. Small ones are kept in memory.
+//!
+//! Memory: the sorter's budget, the writer's, and 8 bytes a group. Disk: 4 to 5 bytes a record and the
+//! next level. Time: about 40 ns an arc and core.
+
+use crate::cluster::base::parallel::{PerThread, piece_nodes};
+use crate::cluster::base::table::Sum;
+use crate::cluster::kernel::cache::BlockSource;
+use crate::cluster::kernel::objective::Sums;
+use crate::error::Result;
+use crate::graph::{ArcRecord, ArcScratch, Block, Duplicates, Graph, GraphOptions, GraphWriter};
+use crate::io::{Files, Ram};
+use crate::sort::{Sorted, Sorter};
+use crate::weight::Weight;
+use std::iter::repeat;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A level of at most so many arcs is kept in memory.
+pub(crate) const SMALL_ARCS: u64 = 1 << 18;
+/// Memory of the small levels of a hierarchy, of which each is smaller than the one below.
+pub(crate) const SMALL_LEVEL_BYTES: u64 = 8 << 20;
+/// Arcs that are turned into records before they are handed to the sorter.
+pub(crate) const PORTION_ARCS: u64 = 1 << 17;
+const ONE: u32 = Weight::ONE.code();
+
+/// How a level is divided.
+pub(crate) struct Division<'a> {
+    /// The group of each node.
+    pub(crate) groups: &'a [u32],
+    /// The class of each group.
+    pub(crate) classes: &'a [u32],
+    pub(crate) class_count: usize,
+    /// How many nodes of the input each node stands for; empty if one.
+    pub(crate) counts: &'a [u32],
+}
+
+/// The next level.
+pub(crate) struct Contracted<O> {
+    pub(crate) graph: Graph,
+    /// Whether it lies on disk, not in memory.
+    pub(crate) is_on_disk: bool,
+    /// How many nodes of the input each of its nodes stands for, if the objective asks for it.
+    pub(crate) counts: Vec<u32>,
+    /// The sums of the classes.
+    pub(crate) sums: O,
+}
+
+/// Where the next level goes, and with how much memory.
+pub(crate) struct Place<'a> {
+    pub(crate) files: &'a Files,
+    /// For runs and the level.
+    pub(crate) directory: &'a Path,
+    pub(crate) sort_bytes: u64,
+}
+
+/// Contracts the groups of a level.
+///
+/// # Errors
+/// Those of reading and writing, and of `tick`, which is called for each block.
+pub(crate) fn contract<S: Sum, O: Sums>(
+    source: &mut BlockSource<'_>,
+    division: &Division<'_>,
+    rule: O::Rule,
+    place: &Place<'_>,
+    tick: impl FnMut(&Block) -> Result<()>,
+) -> Result<Contracted<O>> {
+    let small_arcs = place.files.cramped().level_arcs.min(SMALL_ARCS);
+    let is_small = source.graph().arc_count() <= small_arcs;
+    let ram = Files::new(Arc::new(Ram::default()));
+    let files = if is_small { &ram } else { place.files };
+    files.create_directory(place.directory)?;
+    let sorter = emit::<S>(source, division, files, place, tick)?;
+    let counts = if O::asks_for_counts(rule) { group_counts(division) } else { Vec::new() };
+    let mut merge = Merge {
+        division,
+        counts: &counts,
+        sums: O::empty(rule, division.class_count),
+        group: 0,
+        arcs: 0.0,
+        loops: 0.0,
+        cut: 0.0,
+    };
+    merge.run(sorter.finish()?, files, place.directory)?;
+    merge.sums.complete();
+    let sums = merge.sums;
+    let graph = Graph::open(files, place.directory)?;
+    Ok(Contracted { graph, is_on_disk: !is_small, counts, sums })
+}
+
+fn group_counts(division: &Division<'_>) -> Vec<u32> {
+    let mut counts = vec![0; division.classes.len()];
+    for (node, &group) in division.groups.iter().enumerate() {
+        counts[group as usize] += division.counts.get(node).copied().unwrap_or(1);
+    }
+    counts
+}
+
+/// Hands the arcs between groups, and the groups' loops, to a sorter.
+fn emit<S: Sum>(
+    source: &mut BlockSource<'_>,
+    division: &Division<'_>,
+    files: &Files,
+    place: &Place<'_>,
+    mut tick: impl FnMut(&Block) -> Result<()>,
+) -> Result<Sorter<ArcRecord>> {
+    let threads = rayon::current_num_threads();
+    let mut sorter = Sorter::new(files, place.directory, place.sort_bytes, threads)?;
+    let mut loops = vec![0.0; division.classes.len()];
+    let scratch = PerThread::new(ArcScratch::default);
+    let mut inside = Vec::new();
+    source.for_all(|block| {
+        tick(block)?;
+        inside.clear();
+        inside.resize(block.node_count(), 0.0);
+        let mut begin = 0;
+        while begin < block.node_count() {
+            let end = portion_end(block, begin);
+            let inside = &mut inside[begin..end];
+            if block.degree(begin) > PORTION_ARCS {
+                scratch.with(|scratch| {
+                    inside[0] = emit_large::<S>(block, begin, division, &mut sorter, scratch)?;
+                    Ok(())
+                })?;
+            } else {
+                emit_portion::<S>(block, begin, division, inside, &mut sorter, &scratch)?;
+            }
+            begin = end;
+        }
+        for (local, inside) in inside.iter().enumerate() {
+            let group = division.groups[block.first_node() as usize + local];
+            loops[group as usize] += inside + block.self_loop(local);
+        }
+        Ok(())
+    })?;
+    push_loops(&loops, &mut sorter)?;
+    Ok(sorter)
+}
+
+/// The end of as many nodes as a portion holds; of one if that is too many.
+fn portion_end(block: &Block, begin: usize) -> usize {
+    let (mut end, mut arcs) = (begin + 1, block.degree(begin));
+    while end < block.node_count() && arcs + block.degree(end) <= PORTION_ARCS {
+        arcs += block.degree(end);
+        end += 1;
+    }
+    end
+}
+
+/// Emits the arcs of the nodes from `begin` on; `inside` takes what each has inside its group.
+fn emit_portion<S: Sum>(
+    block: &Block,
+    begin: usize,
+    division: &Division<'_>,
+    inside: &mut [f64],
+    sorter: &mut Sorter<ArcRecord>,
+    scratch: &PerThread<ArcScratch>,
+) -> Result<()> {
+    let arcs: u64 = (begin..begin + inside.len()).map(|local| block.degree(local)).sum();
+    let piece = piece_nodes(inside.len(), arcs);
+    let lens: Vec<usize> = (begin..begin + inside.len())
+        .step_by(piece)
+        .map(|from| {
+            let to = (from + piece).min(begin + inside.len());
+            (from..to).map(|local| block.degree(local) as usize).sum()
+        })
+        .collect();
+    let pieces: Vec<Mutex<&mut [f64]>> = inside.chunks_mut(piece).map(Mutex::new).collect();
+    sorter.push_parts(&lens, |part, out| {
+        let mut inside = pieces[part].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut filled = 0;
+        scratch.with(|scratch| {
+            for (local, inside) in (begin + part * piece..).zip(inside.iter_mut()) {
+                let mut sum = S::default();
+                block.for_each_segment(local, scratch, |targets, codes| {
+                    let out = &mut out[filled..];
+                    filled += records::<S>(block, local, division, targets, codes, out, &mut sum);
+                })?;
+                *inside = sum.value();
+            }
+            Ok((filled, ()))
+        })
+    })?;
+    Ok(())
+}
+
+/// Emits the arcs of a node that has more than a portion holds.
+fn emit_large<S: Sum>(
+    block: &Block,
+    local: usize,
+    division: &Division<'_>,
+    sorter: &mut Sorter<ArcRecord>,
+    scratch: &mut ArcScratch,
+) -> Result<f64> {
+    let (mut sum, mut out, mut result) = (S::default(), Vec::new(), Ok(()));
+    block.for_each_segment(local, scratch, |targets, codes| {
+        out.resize(targets.len(), ArcRecord::default());
+        let filled = records::<S>(block, local, division, targets, codes, &mut out, &mut sum);
+        if result.is_ok() {
+            result = sorter.push(&out[..filled]);
+        }
+    })?;
+    result.map(|()| sum.value())
+}
+
+/// Writes a segment's arcs between groups to `out`, and adds the weight inside the group, counted at
+/// the later end of an arc, to `inside`. Gives the number of records.
+#[inline]
+fn records<S: Sum>(
+    block: &Block,
+    local: usize,
+    division: &Division<'_>,
+    targets: &[u32],
+    codes: &[u32],
+    out: &mut [ArcRecord],
+    inside: &mut S,
+) -> usize {
+    let node = block.first_node() + local as u32;
+    let source = division.groups[node as usize];
+    let mut filled = 0;
+    for (&node_there, weight) in targets.iter().zip(codes.iter().copied().chain(repeat(ONE))) {
+        let target = division.groups[node_there as usize];
+        out[filled] = ArcRecord { source, target, weight };
+        filled += usize::from(target != source);
+    }
+    if filled < targets.len() {
+        S::for_each(targets, codes, |target, weight| {
+            let counts = target < node && division.groups[target as usize] == source;
+            *inside += weight.only_if(counts);
+        });
+    }
+    filled
+}
+
+fn push_loops(loops: &[f64], sorter: &mut Sorter<ArcRecord>) -> Result<()> {
+    let mut records = Vec::with_capacity(4096);
+    for (group, &weight) in loops.iter().enumerate().filter(|&(_, &weight)| weight > 0.0) {
+        let (source, weight) = (group as u32, Weight::new(weight.min(f64::MAX)).code());
+        records.push(ArcRecord { source, target: source, weight });
+        if records.len() == records.capacity() {
+            sorter.push(&records)?;
+            records.clear();
+        }
+    }
+    sorter.push(&records)
+}
+
+/// Sorted records on their way into the next level, and into the sums of its classes.
+struct Merge<'a, O> {
+    division: &'a Division<'a>,
+    counts: &'a [u32],
+    sums: O,
+    /// The group whose records come, and what they add up to.
+    group: u32,
+    arcs: f64,
+    loops: f64,
+    cut: f64,
+}
+
+impl<O: Sums> Merge<'_, O> {
+    fn run(&mut self, mut sorted: Sorted<ArcRecord>, files: &Files, to: &Path) -> Result<()> {
+        let group_count = self.division.classes.len() as u32;
+        let options = GraphOptions {
+            node_count: u64::from(group_count),
+            directed: false,
+            duplicates: Duplicates::Sum,
+            keep_loops: true,
+        };
+        let mut writer = GraphWriter::create(files, to, &options)?;
+        while let Some(block) = sorted.next_block()? {
+            writer.push(block)?;
+            block.iter().for_each(|record| self.add(record));
+        }
+        while self.group < group_count {
+            self.end_group();
+        }
+        writer.finish().map(drop)
+    }
+
+    #[inline]
+    fn add(&mut self, record: &ArcRecord) {
+        while self.group < record.source {
+            self.end_group();
+        }
+        let weight = Weight::from_code(record.weight).value();
+        if record.target == record.source {
+            self.loops += weight;
+            return;
+        }
+        self.arcs += weight;
+        let classes = self.division.classes;
+        if O::COUNTS_CUTS && classes[record.target as usize] != classes[record.source as usize] {
+            self.cut += weight;
+        }
+    }
+
+    fn end_group(&mut self) {
+        let class = self.division.classes[self.group as usize];
+        let count = self.counts.get(self.group as usize).copied().unwrap_or(1);
+        self.sums.add(class, count, self.arcs + 2.0 * self.loops, self.cut);
+        (self.arcs, self.loops, self.cut) = (0.0, 0.0, 0.0);
+        self.group += 1;
+    }
+}

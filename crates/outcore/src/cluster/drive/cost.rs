@@ -1,0 +1,544 @@
+//! What a clustering will read, write, keep and take, before there is a graph: its part of the plan.
+//!
+//! How often the edges are gone through is what it took on graphs with communities (`evals/plan`,
+//! `evals/quality`): 7 to 13 sweeps of label propagation, and the scans of one cycle where there are several
+//! levels, two for the constant Potts model. Some graphs take more, and each costs a third more. How much smaller a level
+//! is than the one below is a property of the graph that no sample tells: the shares here are those of
+//! planted communities with a fifth of the edges between them.
+
+use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
+use crate::cluster::base::pace::sweeps_left;
+use crate::cluster::methods::options::ClusterOptions;
+use crate::cluster::methods::table::{MethodOption, Run, Shrinks};
+use crate::io::Tuning;
+use crate::plan::{
+    ARC_BYTES, ClusterPlan, GraphSize, InputSize, Limits, NodeMemory, Records, Sorting,
+};
+use crate::units::MIB;
+
+/// What is resident when the clustering begins: the program, and a share of what the merge had, which the
+/// allocator cannot give back.
+const HELD_BYTES: u64 = 8 * MIB;
+const HELD_SHARE: f64 = 0.02;
+/// Room on the disk for levels, by that of the levels expected: there must be enough where they shrink less.
+const LEVELS_DISK: f64 = 1.1;
+/// A level of at most so many arcs is kept in memory, and costs no bytes.
+const SMALL_ARCS: u64 = crate::cluster::drive::contract::SMALL_ARCS;
+/// Arcs that are handed to the sorter at once.
+const PORTION_ARCS: u64 = crate::cluster::drive::contract::PORTION_ARCS;
+
+/// What a clustering with labels on disk takes beside these, of half of its limit.
+const FIXED_BYTES: u64 = 15 * MIB;
+
+/// Share of the pieces that are written anew after an interval of the closing, in the mean.
+const CHANGED_SHARE: f64 = 0.2;
+
+/// Sweeps of label propagation, from stars and from labels that are given.
+const SWEEPS: u64 = 8;
+/// Scans of the graph in each cycle but the first.
+const CYCLE_SCANS: u64 = 4;
+/// Share of the arcs that are looked at in a sweep, in the mean.
+const SWEPT_SHARE: f64 = 0.35;
+
+/// Nanoseconds of one core, for an arc.
+const PROPAGATE_ARC: f64 = 30.0;
+const SCAN_ARC: f64 = 8.0;
+const MOVE_ARC: f64 = 65.0;
+const CONTRACT_ARC: f64 = 100.0;
+
+/// Groups that one has arcs to, of as many arcs as it may have: more of them meet the same.
+const GROUPS_MET: f64 = 177.0;
+/// Mean degree of the graphs that the shares of arcs are of.
+const USUAL_DEGREE: f64 = 17.7;
+
+/// Seconds between two states of sweeps that are saved, and communities a node when they are.
+const SAVE_SECONDS: f64 = 60.0;
+const COMMUNITIES_A_NODE: f64 = 0.25;
+
+/// What levels above the graph add.
+#[derive(Default)]
+struct Above {
+    read_bytes: f64,
+    write_bytes: f64,
+    disk_bytes: f64,
+    memory_bytes: u64,
+    nanoseconds: f64,
+}
+
+impl ClusterOptions {
+    /// What the clustering of an input's graph will need within `limits`.
+    pub fn plan(&self, input: &InputSize, limits: &Limits, tuning: &Tuning) -> ClusterPlan {
+        let graph = input.graph();
+        let least = |nodes, hub| self.least_node_bytes(nodes, hub, graph.is_directed);
+        let (smallest, largest) = (input.graph_at_least(), input.graph_at_most());
+        let expected = ClusterMemory::expected(&graph, Some(self.method), limits.threads);
+        let tight =
+            ClusterMemory::expected_in(&largest, Some(self.method), limits.threads, Fit::LEAST);
+        let fixed = if self.method.is_multilevel() { tight.fixed_bytes() } else { 0 };
+        let nodes = NodeMemory {
+            bytes: least(largest.node_count, graph.hub_arcs),
+            bytes_at_least: least(smallest.node_count, smallest.hub_arcs),
+            bytes_in_memory: self.node_bytes(graph.node_count, graph.is_directed),
+            fixed_bytes: fixed.max(limits.clustering_bytes()),
+            fixed_bytes_at_least: ClusterMemory::at_least(
+                &smallest,
+                Some(self.method),
+                limits.threads,
+            )
+            .fixed_bytes(),
+            presenting_bytes: 0,
+            presenting_bytes_at_least: 0,
+        };
+        let needed = ClusterMemory { node_bytes: nodes.bytes_in_memory, ..expected }.total_bytes();
+        let merged = input.merge_memory_bytes(limits, tuning) as f64;
+        let held = HELD_BYTES + (HELD_SHARE * merged) as u64;
+        let left = limits.memory_left(held);
+        if left < needed && nodes.bytes < nodes.bytes_in_memory {
+            return self.plan_on_disk(&graph, nodes, limits.memory_bytes);
+        }
+        let memory = left.max(needed.min(limits.memory_bytes));
+        let rest = memory.saturating_sub(needed);
+        let cache = if self.method.is_multilevel() {
+            rest / 2
+        } else {
+            // The strengths of nodes are remembered if they have room.
+            let strengths = 8 * graph.node_count;
+            if graph.is_directed || rest < strengths { rest } else { rest - strengths }
+        };
+        let (kept, kept_bytes) = kept(&graph, cache);
+        let scans = self.scans();
+        let read = graph.bytes as f64 * (1.0 + (scans - 1) as f64 * (1.0 - kept));
+        let arcs = graph.arc_count as f64;
+        let scratch =
+            expected.scratch_bytes.min(limits.threads as u64 * MIB).min(32 * graph.arc_count);
+        let (mut state, mut above) = (nodes.bytes_in_memory, Above::default());
+        if self.method.is_multilevel() {
+            above = self.above(&graph, (memory, needed, kept_bytes), limits, tuning);
+            let cycles = self.likely_cycles() as f64;
+            above.read_bytes *= cycles;
+            above.write_bytes *= cycles;
+            above.nanoseconds *= cycles;
+            state = state.max(above.memory_bytes);
+        }
+        let mut memory_bytes = state + expected.block_bytes + scratch + kept_bytes;
+        if kept < 1.0 && !self.method.is_multilevel() {
+            // What is left keeps blocks, to the last one that fits.
+            memory_bytes = limits.memory_bytes;
+        }
+        let nanoseconds = arcs * self.arc_nanoseconds() + above.nanoseconds;
+        let saved = self.saved(&graph, nanoseconds / limits.threads.max(1) as f64);
+        ClusterPlan {
+            nodes,
+            memory_bytes,
+            scan_count: scans,
+            read_bytes: (read + above.read_bytes) as u64,
+            write_bytes: (above.write_bytes + saved.write_bytes) as u64,
+            disk_bytes: (LEVELS_DISK * above.disk_bytes + saved.disk_bytes) as u64,
+            nanoseconds,
+            result_count: self.result_count(),
+            has_levels: self.levels,
+        }
+    }
+
+    /// The states of sweeps (`saves`) of a clustering that takes so long: one a minute, the last one beside that before it.
+    fn saved(&self, graph: &GraphSize, nanoseconds: f64) -> Above {
+        // Of the scans some are no sweeps: of several levels five, else two.
+        let others = if self.method.is_multilevel() { 5 } else { 2 };
+        let sweeps = self.scans().saturating_sub(others) as f64;
+        let times = (nanoseconds * 1e-9 / SAVE_SECONDS).floor().min(sweeps);
+        let nodes = graph.node_count as f64;
+        let bytes = match &self.method.spec().run {
+            Run::Components => 0.0,
+            Run::Propagation => {
+                let consensus = self.propagation.consensus;
+                let runs = consensus.map_or(self.result_count(), |given| given.runs.into());
+                4.125 * runs as f64 * nodes
+            }
+            Run::Levels(levels) => (4.125 + COMMUNITIES_A_NODE * levels.saved_bytes) * nodes,
+        };
+        let at_once = times.min(2.0);
+        Above { write_bytes: times * bytes, disk_bytes: at_once * bytes, ..Above::default() }
+    }
+
+    /// The same with labels on disk (`intervals`): a sweep goes through the labels once for each interval,
+    /// which has as many nodes as memory has places for them and for those to which they have arcs.
+    fn plan_on_disk(&self, graph: &GraphSize, nodes: NodeMemory, memory: u64) -> ClusterPlan {
+        let count = graph.node_count.max(1) as f64;
+        let degree = graph.arc_count as f64 / count;
+        // The neighbors of a block have room in any case.
+        let room = (memory / 2).saturating_sub(FIXED_BYTES).max(12 * (BLOCK_NODES + BLOCK_ARCS));
+        let intervals = |place_bytes: f64, neighbors: f64| {
+            let places = room as f64 / place_bytes / count;
+            1.0 / interval_share(places, degree, neighbors)
+        };
+        let sweeping = intervals(4.0, 1.0).ceil();
+        // Only neighbors before an interval matter: none at first, all in the end.
+        const STEPS: u32 = 16;
+        let steps = (0..STEPS).map(|step| (f64::from(step) + 0.5) / f64::from(STEPS));
+        let closing = steps.map(|before| intervals(12.0, before)).sum::<f64>() / f64::from(STEPS);
+        let (scans, labels) = (self.scans(), 4.0 * count);
+        let sweeps = (scans - 2) as f64;
+        let sets = count / 8.0 * (sweeping + closing);
+        let read = sweeps * (labels * sweeping + count / 8.0 * sweeping) + 1.5 * labels * closing;
+        let written = (sweeps + 4.0 + CHANGED_SHARE * closing) * labels + sets;
+        let nanoseconds = graph.arc_count as f64 * self.arc_nanoseconds() + read + written;
+        let times = (nanoseconds * 1e-9 / SAVE_SECONDS).floor().min(sweeps);
+        let saved = 4.125 * count;
+        ClusterPlan {
+            nodes,
+            memory_bytes: u64::MAX,
+            scan_count: scans,
+            read_bytes: (graph.bytes as f64 * scans as f64 + read) as u64,
+            write_bytes: (written + times * saved) as u64,
+            disk_bytes: (3.0 * labels + sets + times.min(2.0) * saved) as u64,
+            nanoseconds,
+            result_count: 1,
+            has_levels: false,
+        }
+    }
+
+    /// Times that the edges are gone through.
+    fn scans(&self) -> u64 {
+        let swept = |usual: u64| self.max_sweeps.map_or(usual, |most| usual.min(most.into()));
+        match &self.method.spec().run {
+            Run::Components => 2,
+            Run::Propagation => {
+                let runs = if self.propagation.consensus.is_some() { 2 } else { 1 };
+                runs * (1 + swept(SWEEPS)) + 1
+            }
+            // First groups, sweeps, refined groups, their sweep, contraction, polish, closing.
+            Run::Levels(levels) => {
+                let weighed = u64::from(levels.by_mean_weight() && self.min_weight > 0.0);
+                swept(5) + 6 + CYCLE_SCANS * (self.likely_cycles() - 1) + weighed
+            }
+        }
+    }
+
+    /// Arcs that are gone through in all, on a graph of so many; `None` if nobody knows.
+    pub(crate) fn expected_arcs(&self, arcs: u64) -> Option<u64> {
+        if !self.method.is_multilevel() {
+            return Some(self.scans() * arcs);
+        }
+        let base = arcs as f64;
+        self.expected_on_level(0, base, base, 0).map(|(part, after)| (part + after) as u64)
+    }
+
+    /// Arcs that are gone through on a level of so many until the next one is there, and those after that until
+    /// the end, of a graph of `base` arcs after so many cycles; `None` if nobody knows.
+    pub(crate) fn expected_on_level(
+        &self,
+        level: u64,
+        arcs: f64,
+        base: f64,
+        cycles: u32,
+    ) -> Option<(f64, f64)> {
+        if self.result_count() > 1 {
+            return None;
+        }
+        let cycles_left = self.likely_cycles().checked_sub(cycles.into())? as f64;
+        // Of the last one there is a sweep over the graph, and the closing.
+        let cycle = CYCLE_SCANS as f64 * base + self.arcs_above(0, base);
+        let rest = |cycles_left: f64| cycles_left * cycle + 2.0 * base;
+        let scans = match level.checked_sub(1) {
+            None if cycles_left == 0.0 => return Some((base, base)),
+            None if cycles > 0 => CYCLE_SCANS,
+            None => self.scans() - 2 - CYCLE_SCANS * (self.likely_cycles() - 1),
+            Some(above) => self.levels_above().get(above as usize).map_or(2, |level| level.scans),
+        };
+        let cycles_left = if level == 0 { cycles_left - 1.0 } else { cycles_left };
+        Some((scans as f64 * arcs, self.arcs_above(level, arcs) + rest(cycles_left)))
+    }
+
+    /// Arcs that are gone through on the levels above this one, which has so many.
+    fn arcs_above(&self, level: u64, arcs: f64) -> f64 {
+        let above = self.levels_above().iter().skip(level as usize);
+        let gone = above.scan(arcs, |arcs, shrinks| {
+            *arcs *= shrinks.arcs;
+            Some(*arcs * shrinks.scans as f64)
+        });
+        gone.sum()
+    }
+
+    /// Scans of label propagation after its first one and so many sweeps, of which the last two moved `before` and
+    /// `moved` nodes, and those after the sweeps; `None` if nobody knows.
+    pub(crate) fn expected_sweeps(
+        &self,
+        sweeps: u32,
+        (before, moved): (u64, u64),
+        enough: f64,
+    ) -> (Option<f64>, f64) {
+        let planned = SWEEPS.checked_sub(sweeps.into()).filter(|&left| left > 0);
+        let left = sweeps_left(before, moved, enough);
+        // The first sweeps tell little of those to come.
+        let left = planned.map_or(left, |planned| {
+            let planned = planned as f64;
+            Some(left.map_or(planned, |left| left.min(planned)))
+        });
+        let most = f64::from(self.most_sweeps().saturating_sub(sweeps));
+        let after = if self.propagation.consensus.is_some() { SWEEPS + 2 } else { 1 };
+        (left.map(|left| left.min(most)), after as f64)
+    }
+
+    /// Time that an arc of the graph takes in all scans.
+    fn arc_nanoseconds(&self) -> f64 {
+        let sweeps = self.scans() as f64;
+        match &self.method.spec().run {
+            Run::Components => 2.0 * SCAN_ARC,
+            Run::Propagation => {
+                let runs = self
+                    .propagation
+                    .consensus
+                    .map_or(self.result_count() as f64, |given| f64::from(given.runs) / 2.0 + 0.5);
+                runs * sweeps * (SCAN_ARC + SWEPT_SHARE * PROPAGATE_ARC)
+            }
+            Run::Levels(_) => sweeps * (SCAN_ARC + SWEPT_SHARE * MOVE_ARC),
+        }
+    }
+
+    /// Ways up the levels and back.
+    fn likely_cycles(&self) -> u64 {
+        let usual = self.method.levels().map_or(1, |levels| levels.likely_cycles);
+        usual.min(self.cycles.into())
+    }
+
+    pub(crate) fn result_count(&self) -> u64 {
+        let (method, propagation) = (self.method, &self.propagation);
+        if method.takes(MethodOption::Propagation) && propagation.consensus.is_none() {
+            propagation.attenuation.len() as u64
+        } else if method.takes(MethodOption::Resolution) {
+            self.resolution.len() as u64
+        } else {
+            1
+        }
+    }
+
+    fn levels_above(&self) -> &'static [Shrinks] {
+        self.method.levels().map_or(&[], |levels| levels.shrinks)
+    }
+
+    /// The levels above the graph, of which each is sorted, written and scanned; with the groups that
+    /// wait on disk meanwhile. The graph has so much memory, needs so much of it, and keeps blocks.
+    fn above(
+        &self,
+        graph: &GraphSize,
+        (mut memory, mut needed, mut kept_bytes): (u64, u64, u64),
+        limits: &Limits,
+        tuning: &Tuning,
+    ) -> Above {
+        let mut above = Above::default();
+        let (mut below, mut groups_on_disk, mut level_on_disk) = (*graph, 0.0, 0.0);
+        // A level is gone when the next one is there, but the graph keeps its blocks.
+        let beside_graph = memory.saturating_sub(kept_bytes);
+        for shrinks in self.levels_above() {
+            let groups = 4.0 * below.node_count as f64;
+            above.read_bytes += groups;
+            above.write_bytes += groups;
+            groups_on_disk += groups;
+            let on_disk = groups_on_disk + level_on_disk;
+            above.disk_bytes = above.disk_bytes.max(on_disk);
+            above.nanoseconds += below.arc_count as f64 * CONTRACT_ARC;
+            let kept_above = if below == *graph { 0 } else { kept_bytes };
+            let state = self.node_bytes(below.node_count, false) + kept_above;
+            if below.arc_count <= SMALL_ARCS {
+                let sorted = 2 * ARC_BYTES * below.arc_count;
+                above.memory_bytes = above.memory_bytes.max(state + sorted);
+                break;
+            }
+            let spare = memory.saturating_sub(needed + kept_bytes);
+            let records = Records {
+                count: (below.arc_count as f64 * shrinks.between) as u64,
+                bytes: ARC_BYTES,
+                at_once: PORTION_ARCS,
+                kept: (PORTION_ARCS as f64 * shrinks.between) as u64,
+            };
+            let budget = ClusterMemory::SORT_BYTES + spare / 2;
+            let sorting = Sorting::of(records, [budget; 2], limits.threads, tuning);
+            let of_graph = if below == *graph { shrinks.by_degree(graph) } else { 1.0 };
+            let next = below.shrunk(shrinks, shrinks.arcs * of_graph);
+            let is_in_memory = sorting.run_count == 0;
+            let of_record = if is_in_memory { 0.0 } else { below.record_bytes() };
+            let runs = records.count as f64 * of_record;
+            above.write_bytes += runs * sorting.written + next.bytes as f64;
+            above.read_bytes += runs * sorting.read;
+            // A pass writes longer runs beside those that it reads.
+            let again = if sorting.pass_count > 1 { 1.5 } else { 1.0 };
+            above.disk_bytes = above.disk_bytes.max(on_disk + runs * again + next.bytes as f64);
+            level_on_disk = next.bytes as f64;
+            let sorted =
+                sorting.forming_bytes.max(sorting.merging_bytes + next.bytes.min(16 * MIB));
+            above.memory_bytes = above.memory_bytes.max(state + sorted);
+            memory = beside_graph;
+            needed =
+                ClusterMemory::expected(&next, Some(self.method), limits.threads).total_bytes();
+            let cached = kept(&next, memory.saturating_sub(needed) / 2);
+            kept_bytes = cached.1;
+            let scans = 1.0 + (shrinks.scans - 1) as f64 * (1.0 - cached.0);
+            above.read_bytes += next.bytes as f64 * scans;
+            above.nanoseconds +=
+                next.arc_count as f64 * shrinks.scans as f64 * (SCAN_ARC + SWEPT_SHARE * MOVE_ARC);
+            below = next;
+        }
+        above
+    }
+}
+
+impl Shrinks {
+    /// By how much dense graphs shrink more than the usual ones: their groups have more arcs for each
+    /// group that they meet.
+    fn by_degree(&self, graph: &GraphSize) -> f64 {
+        let met = |degree: f64| {
+            let share = degree.max(0.1) * self.between / self.nodes / GROUPS_MET;
+            (1.0 - (-share).exp()) / share
+        };
+        met(graph.arc_count as f64 / graph.node_count.max(1) as f64) / met(USUAL_DEGREE)
+    }
+}
+
+impl GraphSize {
+    /// The level above this one, with such a share of the arcs.
+    fn shrunk(&self, shrinks: &Shrinks, arcs: f64) -> Self {
+        let arc_count = (self.arc_count as f64 * arcs) as u64;
+        // Fewer nodes have shorter gaps, sums have longer weights.
+        let bytes = (self.bytes as f64 * arcs * 0.85) as u64;
+        let node_count = (self.node_count as f64 * shrinks.nodes).ceil() as u64;
+        Self { node_count, arc_count, bytes, is_weighted: true, hub_arcs: 0, ..*self }
+    }
+
+    /// Bytes of an arc in a run of a contraction.
+    fn record_bytes(&self) -> f64 {
+        let target_bits = (self.node_count.max(2) as f64).log2() - 1.0;
+        let weight_bits = if self.is_weighted { 10.5 } else { 1.0 };
+        (target_bits + weight_bits + 3.0) / 8.0 + 0.07
+    }
+}
+
+/// Share of a graph's blocks that stay in memory, and what they take of it.
+fn kept(graph: &GraphSize, cache: u64) -> (f64, u64) {
+    let bytes = graph.bytes + 8 * graph.node_count;
+    if bytes <= cache {
+        return (1.0, bytes);
+    }
+    (cache as f64 / bytes.max(1) as f64, cache)
+}
+
+/// The share of all nodes that an interval has, with places for so large a share and arcs that lead to
+/// nodes drawn at random, of which the share `neighbors` takes places.
+fn interval_share(places: f64, degree: f64, neighbors: f64) -> f64 {
+    let taken = |inside: f64| inside + neighbors * (1.0 - (-degree * inside).exp());
+    let (mut low, mut high) = (1e-9, 1.0);
+    if taken(high) <= places {
+        return high;
+    }
+    for _ in 0..50 {
+        let middle = f64::midpoint(low, high);
+        *(if taken(middle) <= places { &mut low } else { &mut high }) = middle;
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::methods::table::{METHODS, Method};
+    use crate::plan::{MEMORY_MIN, Plan};
+    use crate::units::GIB;
+    use proptest::prelude::*;
+
+    fn input(node_count: u64, edge_count: u64) -> InputSize {
+        InputSize {
+            text_bytes: 20 * edge_count,
+            file_bytes: 20 * edge_count,
+            sample_bytes: 0,
+            edge_count,
+            distinct_edge_count: edge_count,
+            distinct_edge_count_at_least: edge_count,
+            node_count,
+            node_count_at_least: node_count,
+            name_bytes: 8.0,
+            hub_edge_count: 0,
+            is_directed: false,
+            is_weighted: false,
+            weight_bits: 0.0,
+            sums_fractions: false,
+            has_self_scores: false,
+        }
+    }
+
+    fn plan(method: Method, input: &InputSize, memory_bytes: u64) -> ClusterPlan {
+        let options = ClusterOptions { method, ..ClusterOptions::default() };
+        options.plan(input, &Limits { memory_bytes, threads: 2 }, &Tuning::default())
+    }
+
+    proptest! {
+        /// The more memory, the more of the graph stays there, and the less is read; but for the blocks at
+        /// the ends of ranges, which are larger then, and read twice.
+        #[test]
+        fn memory_saves_reading(
+            method in 0..METHODS.len(),
+            nodes in 1_000_u64..1 << 31,
+            degree in 1_u64..100,
+        ) {
+            let input = input(nodes, nodes * degree);
+            let mut before = u64::MAX;
+            for memory in [2 * MEMORY_MIN, GIB, 8 * GIB, 64 * GIB, 1 << 50] {
+                let plan = plan(METHODS[method].method, &input, memory);
+                prop_assert!(plan.read_bytes as f64 <= before as f64 * 1.4, "{memory}");
+                before = plan.read_bytes;
+            }
+            // In the end every edge is read once.
+            let graph = input.graph().bytes;
+            prop_assert!(before >= graph);
+            prop_assert!(METHODS[method].method.is_multilevel() || before == graph);
+        }
+
+        /// What is larger is read and written more, and up to a trillion edges nothing overflows.
+        #[test]
+        fn larger_graphs_cost_more(
+            method in 0..METHODS.len(),
+            edge_bits in 10.0..40.0,
+            degree in 1.0..100.0_f64,
+        ) {
+            let size = |bits: f64| {
+                let (edges, degree): (f64, f64) = (bits.exp2(), degree);
+                let nodes: f64 = edges / degree;
+                input(nodes.clamp(1.0, 4e9) as u64, edges as u64)
+            };
+            for memory in [MEMORY_MIN, 16 * GIB] {
+                let less = plan(METHODS[method].method, &size(edge_bits - 1.0), memory);
+                let more = plan(METHODS[method].method, &size(edge_bits), memory);
+                prop_assert!(more.read_bytes >= less.read_bytes);
+                prop_assert!(more.write_bytes >= less.write_bytes);
+                prop_assert!(more.disk_bytes >= less.disk_bytes);
+                prop_assert!(more.nanoseconds >= less.nanoseconds);
+                prop_assert!(more.read_bytes < 1 << 60 && more.nanoseconds.is_finite());
+            }
+        }
+    }
+
+    #[test]
+    fn every_method_has_its_own_costs() {
+        let input = input(10_000_000, 100_000_000);
+        let of = |method| plan(method, &input, 2 * GIB);
+        let propagation = of(Method::LabelPropagation);
+        assert_eq!((propagation.scan_count, propagation.write_bytes), (SWEEPS + 2, 0));
+        assert_eq!(of(Method::Components).scan_count, 2);
+        for method in [Method::MapEquation, Method::Modularity] {
+            let levels = of(method);
+            assert!(levels.write_bytes > input.graph().bytes / 2);
+            assert!(levels.nanoseconds > 2.0 * propagation.nanoseconds);
+            assert!(levels.disk_bytes > 0 && propagation.disk_bytes == 0);
+        }
+    }
+
+    #[test]
+    fn the_largest_jobs_can_be_planned() {
+        for (nodes, edges) in [(2_000_000_000, 20_000_000_000), (3_500_000_000, 128_000_000_000)] {
+            let input = input(nodes, edges);
+            let limits = Limits { memory_bytes: 256 * GIB, threads: 16 };
+            let clustering = ClusterOptions::default().plan(&input, &limits, &Tuning::default());
+            let plan = Plan::new(input, limits, &Tuning::default(), Some(&clustering)).unwrap();
+            assert!(plan.peak_memory_bytes <= 257 * GIB);
+            assert!(plan.disk_bytes < 24 * edges && plan.read_bytes > 20 * edges);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The first communities of a level, with their sums, from one scan.
+//!
+//! They are those of star seeding (see `seeding`), or single nodes. Labels are dense: the leaders in node
+//! order, then the nodes that follow none. When communities are refined, a node follows a leader of
+//! its own community only. If the size of communities is limited, followers join in node order as long
+//! as there is room beside the leader, and the others are alone; inside a class there always is.
+//!
+//! The weight inside a community is added up in the same scan: both ends of an arc are known when the
+//! later of the two nodes has its label. Memory: 4 bytes a node, and the sums.
+
+use crate::cluster::base::bits::Bits;
+use crate::cluster::base::parallel::{PerThread, for_chunks, piece_nodes};
+use crate::cluster::base::table::Sum;
+use crate::cluster::kernel::cache::BlockSource;
+use crate::cluster::kernel::objective::Sums;
+use crate::cluster::kernel::seeding::Stars;
+use crate::cluster::methods::options::Seeding;
+use crate::cluster::objectives::cap::Sizes;
+use crate::error::Result;
+use crate::graph::{ArcScratch, Block};
+use crate::io::reserve_large_pages;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// A node that follows no leader.
+const ALONE: u32 = u32::MAX;
+
+/// Communities with their sums.
+pub(crate) struct Groups<O> {
+    pub(crate) labels: Vec<AtomicU32>,
+    pub(crate) sums: O,
+    pub(crate) count: usize,
+}
+
+/// What a node adds.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    label: u32,
+    arcs: f64,
+    /// Weight of its arcs to earlier nodes of the same community.
+    earlier: f64,
+}
+
+/// Makes the first communities. With `classes`, only nodes of the same class are together.
+///
+/// # Errors
+/// Those of reading, and of `tick`, which is called for each block.
+pub(crate) fn first_groups<S: Sum, O: Sums>(
+    source: &mut BlockSource<'_>,
+    counts: &[u32],
+    start: Seeding,
+    seed: u64,
+    classes: Option<&[AtomicU32]>,
+    rule: O::Rule,
+    mut tick: impl FnMut(&Block) -> Result<()>,
+) -> Result<Groups<O>> {
+    let node_count = source.graph().node_count() as usize;
+    let leads = Bits::new(node_count, false);
+    let stars = match start {
+        Seeding::Star => Stars::choose(&leads, node_count, seed),
+        Seeding::Own => Stars { leads: &leads, seed, least: 0.0 },
+    };
+    let (labels, mut next) = leader_labels(&leads, node_count);
+    // Memory is touched as it is needed.
+    let mut sums = O::empty(rule, node_count);
+    let count_of = |node: usize| counts.get(node).copied().unwrap_or(1);
+    let most = O::most(rule).filter(|_| classes.is_none());
+    let mut sizes = leader_sizes(&leads, &labels, most, count_of);
+    let scratch = PerThread::new(ArcScratch::default);
+    let mut found = Vec::new();
+    source.for_all(|block| {
+        tick(block)?;
+        let (first, count) = (block.first_node() as usize, block.node_count());
+        let piece = piece_nodes(count, block.arc_count());
+        found.clear();
+        found.resize(count, Found::default());
+        for_chunks(&mut found, piece, |begin, found| {
+            scratch.with(|scratch| {
+                for (local, found) in (begin..).zip(found) {
+                    *found = follow::<S>(block, local, stars, &labels, classes, scratch)?;
+                }
+                Ok(())
+            })
+        })?;
+        for (node, found) in (first..).zip(&mut found) {
+            let is_led = found.label != ALONE && !leads.get(node);
+            if found.label == ALONE || is_led && !sizes.take(found.label, count_of(node)) {
+                found.label = next;
+                next += 1;
+            }
+            labels[node].store(found.label, Relaxed);
+        }
+        if O::COUNTS_CUTS {
+            for_chunks(&mut found, piece, |begin, found| {
+                scratch.with(|scratch| {
+                    for (local, found) in (begin..).zip(found) {
+                        found.earlier = earlier::<S>(block, local, &labels, scratch)?;
+                    }
+                    Ok(())
+                })
+            })?;
+        }
+        for (local, found) in found.iter().enumerate() {
+            let strength = found.arcs + 2.0 * block.self_loop(local);
+            let count = count_of(first + local);
+            sums.add(found.label, count, strength, found.arcs - 2.0 * found.earlier);
+        }
+        Ok(())
+    })?;
+    sums.complete();
+    Ok(Groups { labels, sums, count: next as usize })
+}
+
+/// Numbers the leaders; others have no label yet.
+fn leader_labels(leads: &Bits, node_count: usize) -> (Vec<AtomicU32>, u32) {
+    let mut labels: Vec<AtomicU32> = reserve_large_pages(node_count);
+    labels.resize_with(node_count, || AtomicU32::new(ALONE));
+    let mut next = 0;
+    leads.for_each(0..node_count, |node| {
+        labels[node].store(next, Relaxed);
+        next += 1;
+    });
+    (labels, next)
+}
+
+/// The sizes of communities in which leaders are alone, if there is a limit.
+fn leader_sizes(
+    leads: &Bits,
+    labels: &[AtomicU32],
+    most: Option<u32>,
+    count_of: impl Fn(usize) -> u32,
+) -> Sizes {
+    let mut sizes = Sizes::new(most, 0);
+    if most.is_some() {
+        leads.for_each(0..labels.len(), |node| {
+            sizes.add(labels[node].load(Relaxed), count_of(node));
+        });
+    }
+    sizes
+}
+
+fn follow<S: Sum>(
+    block: &Block,
+    local: usize,
+    stars: Stars<'_>,
+    labels: &[AtomicU32],
+    classes: Option<&[AtomicU32]>,
+    scratch: &mut ArcScratch,
+) -> Result<Found> {
+    let node = block.first_node() as usize + local;
+    let (leader, arcs) = match classes {
+        None => stars.leader::<S>(block, local, scratch, |_| true),
+        Some(classes) => {
+            let class = |node: usize| classes[node].load(Relaxed);
+            let own = class(node);
+            stars.leader::<S>(block, local, scratch, |target| class(target as usize) == own)
+        }
+    }?;
+    // A leader has its label already.
+    let label = labels[leader.map_or(node, |leader| leader as usize)].load(Relaxed);
+    Ok(Found { label, arcs: arcs.value(), earlier: 0.0 })
+}
+
+fn earlier<S: Sum>(
+    block: &Block,
+    local: usize,
+    labels: &[AtomicU32],
+    scratch: &mut ArcScratch,
+) -> Result<f64> {
+    let node = block.first_node() + local as u32;
+    let label = labels[node as usize].load(Relaxed);
+    let mut earlier = S::default();
+    block.for_each_segment(local, scratch, |targets, codes| {
+        S::for_each(targets, codes, |target, weight| {
+            let is_inside = target < node && labels[target as usize].load(Relaxed) == label;
+            earlier += weight.only_if(is_inside);
+        });
+    })?;
+    Ok(earlier.value())
+}

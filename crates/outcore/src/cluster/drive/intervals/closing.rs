@@ -1,0 +1,192 @@
+//! The closing of a run with labels on disk: pieces of communities, interval by interval.
+//!
+//! Every node's piece is known by its smallest node, which is on disk for each. An interval joins the pieces
+//! of its nodes and of their neighbors before them: the pieces that are met, counted off by a set with ranks, are joined
+//! in memory by union-find; what they have become is written to the nodes up to the end of the interval. So
+//! every arc is looked at once, whatever the shape of the pieces. Cost: for each interval, what comes before it is
+//! read twice, and written where it changes.
+
+use super::number::{Numbering, expected_inside};
+use super::{CLOSING_BYTES, Run, nodes_of, result_path};
+use crate::cluster::base::parallel::{PerThread, for_ranges};
+use crate::cluster::base::table::Sum;
+use crate::cluster::finish::communities::Communities;
+use crate::cluster::finish::connect::{Closing, Joining, NodeSums, Pieces, block_sums};
+use crate::cluster::finish::tally::Totals;
+use crate::cluster::kernel::history::History;
+use crate::cluster::store::column::{Column, Words, chunks};
+use crate::cluster::store::labels::Labels;
+use crate::cluster::store::scope::{Interval, Placed, Ranked, Scope};
+use crate::error::Result;
+use crate::progress::{Event, tell};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Pieces by the places of a scope.
+struct PlacedPieces<'a> {
+    scope: &'a Scope,
+    /// For each place, the number of its piece.
+    numbers: &'a [AtomicU32],
+    pieces: Pieces,
+}
+
+impl Joining for PlacedPieces<'_> {
+    #[inline]
+    fn pieces(&self) -> &Pieces {
+        &self.pieces
+    }
+    #[inline]
+    fn member(&self, node: u32) -> u32 {
+        self.numbers[self.scope.place(node)].load(Relaxed)
+    }
+}
+
+/// Memory of the joining, used for one interval after the other.
+struct Bench {
+    scope: Scope,
+    labels: Vec<AtomicU32>,
+    numbers: Vec<AtomicU32>,
+    /// Pieces that are met, each known by its smallest node.
+    met: Ranked,
+    words: Words,
+}
+
+impl Run<'_, '_, '_> {
+    /// Splits, numbers and rates the communities.
+    pub(super) fn close<S: Sum>(
+        mut self,
+        labels: Column,
+        intervals: &[Interval],
+        history: History,
+    ) -> Result<Communities> {
+        let observer = self.job.observer;
+        tell(observer, Event::Detail { text: "splitting and counting communities" })?;
+        observer.expect(Some(self.job.graph.arc_count() as f64), 0.0)?;
+        let nodes = self.job.graph.node_count();
+        let pieces = self.column("pieces")?;
+        let strengths = self.column("strengths")?;
+        let mut inside = 0.0;
+        {
+            let mut bench = Bench {
+                scope: Scope::new(nodes),
+                labels: self.place_values(CLOSING_BYTES),
+                numbers: self.place_values(CLOSING_BYTES),
+                met: Ranked::new(nodes as usize),
+                words: Words::default(),
+            };
+            for chunk in chunks(0..nodes) {
+                let own = chunk.clone().map(|node| node as u32);
+                pieces.write(chunk.start, own, &mut bench.words)?;
+            }
+            for interval in intervals {
+                let visit = |first: u64, sums: &[NodeSums], words: &mut Words| {
+                    sums.iter().for_each(|sums| inside += sums.inside_at_later);
+                    let halves = sums.iter().flat_map(|sums| halves(sums.strength));
+                    strengths.write(2 * first, halves, words)
+                };
+                self.join::<S>(&mut bench, interval, (&labels, &pieces), history.arcs, visit)?;
+            }
+        }
+        self.scans += 1;
+        let mut numbering =
+            Numbering { files: self.files, observer, node_count: nodes, room: self.room };
+        let split_count = numbering.split_count(&labels, &pieces)?;
+        labels.remove(self.files)?;
+        let path = result_path(&self.directory);
+        let (communities, sizes) = numbering.number(&pieces, self.column("sizes")?, &path)?;
+        pieces.remove(self.files)?;
+        let singles = sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count);
+        let community_count: u64 = sizes.iter().map(|s| s.count).sum();
+        let mut totals = Totals::default();
+        totals.add_inside(inside);
+        let shared = community_count - singles;
+        let expected =
+            expected_inside(&mut numbering, &communities, &strengths, shared, &mut totals)?;
+        strengths.remove(self.files)?;
+        Ok(Communities {
+            community_count,
+            singleton_count: singles,
+            largest: sizes.first().map_or(0, |s| u64::from(s.size)),
+            split_count,
+            modularity: totals.modularity(expected),
+            coverage: totals.coverage(),
+            groupings: Vec::new(),
+            code_length: None,
+            sweeps: history.sweeps,
+            resumed_sweeps: history.resumed_sweeps,
+            scans: self.scans,
+            cycles: 0,
+            levels: 0,
+            sweeps_told: history.told,
+            converged: history.converged,
+            last_moved: history.last_moved,
+            arcs_visited: history.arcs,
+            sizes,
+            labels: Labels::Disk { path, node_count: nodes },
+        })
+    }
+
+    fn column(&self, name: &str) -> Result<Column> {
+        Column::create(self.files, self.path(name))
+    }
+
+    /// Joins the pieces that an interval's arcs connect; hands over what its nodes add up to.
+    fn join<S: Sum>(
+        &mut self,
+        bench: &mut Bench,
+        interval: &Interval,
+        (labels, pieces): (&Column, &Column),
+        done: u64,
+        mut visit: impl FnMut(u64, &[NodeSums], &mut Words) -> Result<()>,
+    ) -> Result<()> {
+        let observer = self.job.observer;
+        let Bench { scope, labels: of_place, numbers, met, words } = bench;
+        scope.enter(self.files, interval)?;
+        scope.gather(labels, of_place)?;
+        scope.gather(pieces, numbers)?;
+        met.refill(|members| {
+            numbers.iter().for_each(|piece| members.insert(piece.load(Relaxed)));
+            Ok(())
+        })?;
+        for_ranges(numbers.len(), 1 << 14, |places| {
+            let number =
+                |piece: &AtomicU32| piece.store(met.rank(piece.load(Relaxed)) as u32, Relaxed);
+            numbers[places].iter().for_each(number);
+            Ok(())
+        })?;
+        let placed = Placed { scope, labels: of_place };
+        let joining = PlacedPieces { scope, numbers, pieces: Pieces::new(met.count(), false) };
+        let scratch = PerThread::new(Closing::default);
+        let mut sums = Vec::new();
+        self.source.for_each(
+            interval.blocks.clone(),
+            |_| true,
+            |block| {
+                tell(observer, Event::Advance { done })?;
+                block_sums::<S>(block, false, &placed, Some(&joining), &scratch, &mut sums)?;
+                visit(nodes_of(block).start, &sums, words)
+            },
+        )?;
+        let mut roots = joining.pieces.into_roots();
+        if roots.iter().enumerate().all(|(number, &root)| number == root as usize) {
+            return Ok(());
+        }
+        // From numbers of pieces to nodes: the smaller of two joined pieces comes first.
+        let mut number = 0;
+        met.for_each(0..self.job.graph.node_count(), |node| {
+            let root = roots[number] as usize;
+            roots[number] = if root == number { node as u32 } else { roots[root] };
+            number += 1;
+        });
+        let joined = |piece: u32| match met.contains(piece) {
+            true => roots[met.rank(piece)],
+            false => piece,
+        };
+        pieces.update(0..interval.nodes.end.into(), joined)
+    }
+}
+
+/// A number as two words.
+fn halves(number: f64) -> [u32; 2] {
+    let bits = number.to_bits();
+    [bits as u32, (bits >> 32) as u32]
+}

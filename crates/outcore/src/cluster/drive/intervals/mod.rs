@@ -1,0 +1,384 @@
+//! Label propagation with the labels on disk, for limits that have no room for 8 bytes a node.
+//!
+//! ```text
+//!  graph --stars, survey--> labels on disk; intervals: consecutive blocks, and the nodes outside to which they have arcs
+//!  for each sweep, for each interval with an active node:
+//!      labels on disk --gather--> labels of the nodes inside and outside --sweep--> labels of those inside, on disk
+//!  closing: pieces of communities on disk, joined interval by interval; numbers and modularity by windows
+//! ```
+//!
+//! Labels outside an interval do not change while its blocks are swept, and blocks are swept in their order,
+//! so the result is the one of `propagate`, byte for byte. Intervals are those of GraphChi (Kyrola, Blelloch
+//! and Guestrin, 2012), but values lie at nodes, not at arcs: to go through the labels of all nodes once for
+//! each interval costs less than to keep one at each arc, as long as intervals are fewer than degrees.
+//!
+//! Memory: 3 bits a node, and 4 bytes for every node inside an interval or outside it (12 in the closing, which
+//! has more intervals, but looks at neighbors before them alone); one block with the neighbors of its nodes has to fit. Cost: a sweep reads `4 x nodes x
+//! intervals` bytes at most, front to back; parts of the labels that nobody asks for are left out. The intervals of
+//! sweeps and closing are found in the scan of the stars, so that there is none more than with labels in memory.
+
+mod closing;
+mod number;
+#[cfg(test)]
+mod tests;
+
+use super::job::Job;
+use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
+use super::propagate::Sweeping;
+use crate::cluster::base::bits::Bits;
+use crate::cluster::base::hash::LEAD;
+use crate::cluster::base::parallel::PerThread;
+use crate::cluster::base::table::Sum;
+use crate::cluster::finish::communities::Communities;
+use crate::cluster::kernel::cache::BlockSource;
+use crate::cluster::kernel::history::History;
+use crate::cluster::kernel::nodes::{Nodes, Rules};
+use crate::cluster::kernel::objective::Objective;
+use crate::cluster::kernel::seeding::{Stars, seed_block};
+use crate::cluster::kernel::sweep::{Swept, Workshop, sweep_block};
+use crate::cluster::methods::options::{ClusterOptions, Seeding};
+use crate::cluster::methods::table::MethodOption;
+use crate::cluster::objectives::label_propagation::{InsideWeight, Votes};
+use crate::cluster::store::by_node::NodeLabels;
+use crate::cluster::store::column::{CHUNK_NODES, Column, Words};
+use crate::cluster::store::saves::{Saves, StateReader};
+use crate::cluster::store::scope::{Interval, Neighbors, Placed, Ranked, Scope, Survey};
+use crate::error::{Error, Result};
+use crate::graph::{ArcScratch, Block, Graph};
+use crate::io::{Files, reserve_large_pages};
+use crate::progress::{Event, tell};
+use crate::units::format_counted;
+use crate::weight::RELATIVE_TOLERANCE;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
+
+/// Bytes of a place while nodes are moved, and in the closing: a label, a piece's number, and the piece.
+const SWEEP_BYTES: u64 = 4;
+const CLOSING_BYTES: u64 = 12;
+/// Pieces of columns that are read at the same time, for each thread and beside these.
+const CHUNK_BYTES: u64 = 3 * 4 * CHUNK_NODES;
+
+/// Whether a clustering can do with labels on disk: one plain run over edges without direction, from its
+/// own first labels, without a limit that counts something for each node.
+pub(crate) fn serves(options: &ClusterOptions, graph: &Graph, given_count: u64) -> bool {
+    let visits = options.propagation.max_visits.most(graph.max_degree());
+    serves_undirected(options, given_count) && !graph.is_directed() && visits.is_none()
+}
+
+/// The same, for a graph without direction that is not there yet.
+pub(crate) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> bool {
+    let propagation = &options.propagation;
+    options.method.takes(MethodOption::Propagation)
+        && given_count == 0
+        && options.max_size.is_none()
+        && propagation.consensus.is_none()
+        && propagation.attenuation.len() == 1
+        && !propagation.attenuates()
+}
+
+/// The least memory with labels on disk.
+pub(crate) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
+    let base = ClusterMemory::fitted(graph, None, threads, fit);
+    let nodes = graph.node_count();
+    let places = graph.blocks().iter().map(|block| {
+        let own = u64::from(block.node_count);
+        own + block.arc_count.min(nodes - own)
+    });
+    ClusterMemory {
+        node_bytes: set_bytes(nodes) + places.max().unwrap_or(0) * CLOSING_BYTES,
+        scratch_bytes: base.scratch_bytes + (threads as u64 + 2) * CHUNK_BYTES,
+        block_bytes: base.block_bytes,
+    }
+}
+
+/// What grows with the nodes of a graph in which none has more arcs than a block or `hub_arcs`.
+pub(crate) fn node_bytes(node_count: u64, hub_arcs: u64) -> u64 {
+    let places = node_count.min(BLOCK_NODES + BLOCK_ARCS.max(hub_arcs));
+    set_bytes(node_count) + places * CLOSING_BYTES
+}
+
+/// Two sets with ranks: the nodes outside an interval, and the pieces that are met.
+fn set_bytes(node_count: u64) -> u64 {
+    2 * Ranked::bytes(node_count)
+}
+
+/// What all phases see.
+struct Run<'j, 'a, 's> {
+    job: &'j Job<'a>,
+    files: &'a Files,
+    directory: PathBuf,
+    source: BlockSource<'s>,
+    /// Bytes for what belongs to places.
+    room: u64,
+    scans: u64,
+}
+
+impl Job<'_> {
+    /// Propagates labels that lie on disk.
+    pub(crate) fn propagate_on_disk<S: Sum>(&self, saves: &mut Saves) -> Result<Communities> {
+        let nodes = self.graph.node_count();
+        let least = memory(self.graph, rayon::current_num_threads(), self.fit);
+        let room = self.memory - least.total_bytes() + least.node_bytes - set_bytes(nodes);
+        // Beyond a place for every node, memory keeps blocks.
+        let kept = room.saturating_sub(nodes * CLOSING_BYTES);
+        let source = self.blocks(kept);
+        let cutoff = self.options.propagation.label_cutoff;
+        let saved = saves.open(self.observer)?;
+        let (files, directory) = (self.graph.files(), self.scratch.join("labels"));
+        files.create_directory(&directory)?;
+        let mut run = Run { job: self, files, directory, source, room, scans: 0 };
+        // Again if sweeps go on: the intervals are those of this process.
+        let Begun { labels, sweeping, closing } = run.begin::<S>()?;
+        let begun = match saved {
+            Some((sweeping, from)) => run.go_on(&labels, sweeping, from)?,
+            None => (History::default(), Bits::new(nodes as usize, true)),
+        };
+        let history = if cutoff > 0.0 {
+            run.sweeps::<S, _>(&labels, &sweeping, begun, saves, || Votes::<false>::new(cutoff))
+        } else {
+            run.sweeps::<S, _>(&labels, &sweeping, begun, saves, || InsideWeight)
+        }?;
+        drop(sweeping);
+        run.close::<S>(labels, &closing, history)
+    }
+}
+
+/// First labels, and the intervals of both phases.
+struct Begun {
+    labels: Column,
+    sweeping: Vec<Interval>,
+    closing: Vec<Interval>,
+}
+
+/// Labels of consecutive nodes.
+struct Part<'a> {
+    first: u32,
+    labels: &'a [AtomicU32],
+}
+
+impl NodeLabels for Part<'_> {
+    #[inline]
+    fn at(&self, node: u32) -> &AtomicU32 {
+        &self.labels[(node - self.first) as usize]
+    }
+}
+
+impl<'a> Run<'_, 'a, '_> {
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// First labels and intervals, in one scan.
+    fn begin<S: Sum>(&mut self) -> Result<Begun> {
+        let Job { graph, options, observer, .. } = *self.job;
+        tell(observer, Event::Detail { text: "choosing first labels" })?;
+        let nodes = graph.node_count();
+        let leads = Bits::new(nodes as usize, false);
+        let cutoff = options.propagation.label_cutoff;
+        let chosen = Stars::choose(&leads, nodes as usize, options.seed ^ LEAD);
+        let stars = Stars { least: cutoff * (1.0 - RELATIVE_TOLERANCE), ..chosen };
+        let column = Column::create(self.files, self.path("labels"))?;
+        let mut sweeping = self.survey("sweeping", Neighbors::All, SWEEP_BYTES)?;
+        let mut closing = self.survey("closing", Neighbors::Before, CLOSING_BYTES)?;
+        let scratch = PerThread::new(ArcScratch::default);
+        let (mut labels, mut words) = (Vec::new(), Words::default());
+        self.source.for_all(|block| {
+            tell(observer, Event::Advance { done: 0 })?;
+            let first = block.first_node();
+            labels.clear();
+            labels.extend((first..).take(block.node_count()).map(AtomicU32::new));
+            if options.seeding == Seeding::Star {
+                seed_block::<S>(block, stars, &Part { first, labels: &labels }, &scratch)?;
+            }
+            let values = labels.iter_mut().map(|label| *label.get_mut());
+            column.write(first.into(), values, &mut words)?;
+            // Each marks bits of its own, so the two keep out of each other's way.
+            let (one, other) = rayon::join(|| sweeping.add(block), || closing.add(block));
+            one.and(other)
+        })?;
+        self.scans += 1;
+        Ok(Begun { labels: column, sweeping: sweeping.finish()?, closing: closing.finish()? })
+    }
+
+    /// Prepares to divide the graph into intervals whose places take so many bytes each.
+    fn survey(&self, name: &str, neighbors: Neighbors, place_bytes: u64) -> Result<Survey<'a>> {
+        let (nodes, places) = (self.job.graph.node_count(), self.places(place_bytes));
+        Survey::new(self.files, self.path(name), nodes, neighbors, places)
+    }
+
+    /// Most places of an interval, of so many bytes each.
+    fn places(&self, bytes: u64) -> u64 {
+        (self.room / bytes).min(self.job.graph.node_count())
+    }
+
+    /// Memory for one number a place, which is touched as far as places are.
+    fn place_values(&self, bytes: u64) -> Vec<AtomicU32> {
+        reserve_large_pages(self.places(bytes) as usize)
+    }
+
+    /// Puts the labels of an earlier job in the place of the first ones; gives how far it was, and who is active.
+    fn go_on(
+        &mut self,
+        labels: &Column,
+        sweeping: Sweeping,
+        mut from: StateReader,
+    ) -> Result<(History, Bits)> {
+        self.job.tell_going_on(sweeping.number)?;
+        let nodes = self.job.graph.node_count();
+        let mut words = Words::default();
+        let count = from.parts(|first, values: &[u32]| {
+            if values.iter().any(|&label| u64::from(label) >= nodes) {
+                return Err(Error::corrupt(&self.directory, "a label that was kept is no node"));
+            }
+            labels.write(first, values.iter().copied(), &mut words)
+        })?;
+        let mut active = Bits::new(nodes as usize, false);
+        from.bits(&mut active)?;
+        // What is counted for each node with labels in memory, but not by this form.
+        let mut others = 0;
+        for _ in 0..4 {
+            others += from.parts(|_, _: &[u8]| Ok(()))?;
+        }
+        let Ok([mut history]) = <[History; 1]>::try_from(sweeping.histories) else {
+            return Err(from.damaged());
+        };
+        history.resume();
+        if count != nodes || others > 0 {
+            return Err(from.damaged());
+        }
+        from.finish()?;
+        self.scans = sweeping.scans;
+        Ok((history, active))
+    }
+
+    /// Saves where the sweeps are, as they are saved with labels in memory.
+    fn save(
+        &self,
+        labels: &Column,
+        history: &History,
+        active: &Bits,
+        saves: &mut Saves,
+    ) -> Result<()> {
+        let (number, scans) = (history.sweeps, self.scans);
+        let sweeping = Sweeping { number, histories: vec![history.clone()], scans };
+        let nodes = self.job.graph.node_count();
+        saves.save(&sweeping, Vec::new(), self.job.observer, |to| {
+            to.begin_array(nodes)?;
+            let mut words = Words::default();
+            for first in (0..nodes).step_by(CHUNK_NODES as usize) {
+                let last = (first + CHUNK_NODES).min(nodes);
+                to.add(labels.read(first..last, &mut words)?)?;
+            }
+            to.bits(active)?;
+            (0..4).try_for_each(|_| to.begin_array(0))
+        })
+    }
+
+    /// Sweeps until few enough nodes change.
+    fn sweeps<S: Sum, O: Objective>(
+        &mut self,
+        labels: &Column,
+        intervals: &[Interval],
+        (mut history, active): (History, Bits),
+        saves: &mut Saves,
+        objective: impl Fn() -> O,
+    ) -> Result<History> {
+        let Job { graph, options, limits, observer, .. } = *self.job;
+        let count = graph.node_count();
+        let enough = options.tolerance * count as f64;
+        let mut workshop =
+            Workshop::<S>::new(graph.max_degree(), limits.large_degree, limits.most_labels);
+        let mut scope = Scope::new(count);
+        let mut values = self.place_values(SWEEP_BYTES);
+        let mut words = Words::default();
+        for number in history.sweeps + 1..=options.most_sweeps() {
+            if history.converged {
+                break;
+            }
+            let mut swept = Swept::default();
+            for interval in intervals {
+                let nodes = interval.nodes.start as usize..interval.nodes.end as usize;
+                if !active.any(nodes) {
+                    continue;
+                }
+                scope.enter(self.files, interval)?;
+                scope.gather(labels, &mut values)?;
+                let begun = (number, history.arcs + swept.arcs);
+                let (objective, workshop) = (objective(), &mut workshop);
+                let of_interval = if intervals.len() == 1 {
+                    // All nodes, in their order: looked up without a search.
+                    self.sweep(interval, begun, &values[..], &active, objective, workshop)?
+                } else {
+                    let placed = Placed { scope: &scope, labels: &values };
+                    self.sweep(interval, begun, &placed, &active, objective, workshop)?
+                };
+                swept.moved += of_interval.moved;
+                swept.arcs += of_interval.arcs;
+                if of_interval.moved > 0 {
+                    let own = scope.own(&values);
+                    labels.write_all(interval.nodes.start.into(), own, &mut words)?;
+                }
+            }
+            self.scans += 1;
+            self.job.expect_sweeps(number, (history.last_moved, swept.moved), enough)?;
+            history.learn(&swept, count, enough);
+            let moved = format_counted(swept.moved, "node", "nodes");
+            let text = format!("sweep {number}: {moved} changed");
+            tell(observer, Event::Detail { text: &text })?;
+            if saves.is_due() {
+                self.save(labels, &history, &active, saves)?;
+            }
+        }
+        Ok(history)
+    }
+
+    /// Sweeps an interval; `number` and `done` are those of the sweep and of the arcs before.
+    fn sweep<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+        &mut self,
+        interval: &Interval,
+        (number, done): (u32, u64),
+        labels: &L,
+        active: &Bits,
+        objective: O,
+        workshop: &mut Workshop<S>,
+    ) -> Result<Swept> {
+        let mut nodes = Nodes {
+            labels,
+            active,
+            changes: Vec::new(),
+            counts: &[],
+            seed: self.job.options.seed,
+            objective,
+            shuffled: false,
+            rules: Rules::default(),
+        };
+        let observer = self.job.observer;
+        let mut swept = Swept::default();
+        self.source.for_each(
+            interval.blocks.clone(),
+            |entry| {
+                let first = entry.first_node as usize;
+                active.any(first..first + entry.node_count as usize)
+            },
+            |block| {
+                tell(observer, Event::Advance { done: done + swept.arcs })?;
+                let of_block = sweep_block(block, false, &mut nodes, workshop, number)?;
+                swept.moved += of_block.moved;
+                swept.arcs += of_block.arcs;
+                Ok(())
+            },
+        )?;
+        Ok(swept)
+    }
+}
+
+/// Where the result is.
+fn result_path(directory: &Path) -> PathBuf {
+    directory.join("communities")
+}
+
+/// Nodes of a block.
+fn nodes_of(block: &Block) -> std::ops::Range<u64> {
+    let first = u64::from(block.first_node());
+    first..first + block.node_count() as u64
+}

@@ -1,0 +1,154 @@
+//! Final numbers and the modularity, of communities that lie on disk: counted by windows.
+//!
+//! What belongs to a community is kept for as many of them as there is room for, while the nodes are gone
+//! through; so everything is read front to back, once for each window. The numbers are those of `number`,
+//! and sums are added up in the order of `tally`.
+
+use crate::cluster::base::bits::Bits;
+use crate::cluster::finish::number::{BySize, SizeCount};
+use crate::cluster::finish::tally::Totals;
+use crate::cluster::store::column::{Column, Words, chunks};
+use crate::error::Result;
+use crate::io::Files;
+use crate::progress::{Event, Observer, tell};
+use std::ops::Range;
+use std::path::Path;
+
+/// What counting takes.
+pub(super) struct Numbering<'a> {
+    pub(super) files: &'a Files,
+    pub(super) observer: &'a dyn Observer,
+    pub(super) node_count: u64,
+    /// Bytes for a window.
+    pub(super) room: u64,
+}
+
+impl Numbering<'_> {
+    fn tick(&self) -> Result<()> {
+        tell(self.observer, Event::Detail { text: "splitting and counting communities" })
+    }
+
+    /// Windows over `count` things of `bytes` each; one at least.
+    fn windows(&self, count: u64, bytes: u64) -> impl Iterator<Item = Range<u64>> + use<> {
+        let most = (self.room / bytes).max(1);
+        let windows = count.div_ceil(most).max(1);
+        (0..windows).map(move |at| at * most..((at + 1) * most).min(count))
+    }
+
+    /// How many labels have more than one piece. Memory: two bits a node.
+    pub(super) fn split_count(&self, labels: &Column, pieces: &Column) -> Result<u64> {
+        let nodes = self.node_count as usize;
+        let (seen, split) = (Bits::new(nodes, false), Bits::new(nodes, false));
+        let (mut for_labels, mut for_pieces) = (Words::default(), Words::default());
+        let mut count = 0;
+        for chunk in chunks(0..self.node_count) {
+            self.tick()?;
+            let of_nodes = labels.read(chunk.clone(), &mut for_labels)?;
+            let both = of_nodes.zip(pieces.read(chunk.clone(), &mut for_pieces)?);
+            for (node, (label, piece)) in chunk.zip(both) {
+                let (label, is_first) = (label as usize, u64::from(piece) == node);
+                if is_first && seen.set(label) && !split.set(label) {
+                    count += 1;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Writes the number of every node's community, which is known by its smallest node. `sizes` is
+    /// overwritten and removed.
+    pub(super) fn number(
+        &mut self,
+        pieces: &Column,
+        sizes: Column,
+        path: &Path,
+    ) -> Result<(Column, Vec<SizeCount>)> {
+        let mut by_size = BySize::new();
+        let mut words = Words::default();
+        for window in self.windows(self.node_count, 4) {
+            let mut counts = vec![0u32; (window.end - window.start) as usize];
+            // The smallest node of a community comes before the others.
+            for chunk in chunks(window.start..self.node_count) {
+                self.tick()?;
+                for piece in pieces.read(chunk, &mut words)? {
+                    if let Some(count) = counts.get_mut(at(&window, piece)) {
+                        *count += 1;
+                    }
+                }
+            }
+            by_size.count(counts.iter().copied());
+            for (chunk, counts) in chunks(window).zip(counts.chunks(super::CHUNK_NODES as usize)) {
+                sizes.write(chunk.start, counts.iter().copied(), &mut words)?;
+            }
+        }
+        let (mut by_size, found) = by_size.numbered();
+        let communities = Column::create(self.files, path.to_path_buf())?;
+        let (mut known, mut out) = (Words::default(), Vec::new());
+        for window in self.windows(self.node_count, 4) {
+            let mut numbers = Vec::with_capacity((window.end - window.start) as usize);
+            for chunk in chunks(window.clone()) {
+                numbers.extend(sizes.read(chunk, &mut words)?);
+            }
+            by_size.number(&mut numbers);
+            for chunk in chunks(window.start..self.node_count) {
+                self.tick()?;
+                out.clear();
+                if window.start == 0 {
+                    out.resize((chunk.end - chunk.start) as usize, 0);
+                } else {
+                    out.extend(communities.read(chunk.clone(), &mut known)?);
+                }
+                let pieces = pieces.read(chunk.clone(), &mut words)?;
+                for (out, piece) in out.iter_mut().zip(pieces) {
+                    if let Some(&number) = numbers.get(at(&window, piece)) {
+                        *out = number;
+                    }
+                }
+                communities.write(chunk.start, out.iter().copied(), &mut known)?;
+            }
+        }
+        sizes.remove(self.files)?;
+        Ok((communities, found))
+    }
+}
+
+/// Where in a window something is; beyond its end if it is not there.
+fn at(window: &Range<u64>, of: u32) -> usize {
+    u64::from(of).checked_sub(window.start).map_or(usize::MAX, |at| at as usize)
+}
+
+/// The share of the weight that chance would put inside the communities of several nodes, which are the
+/// first `shared`; also adds the nodes to `totals`.
+pub(super) fn expected_inside(
+    numbering: &mut Numbering<'_>,
+    communities: &Column,
+    strengths: &Column,
+    shared: u64,
+    totals: &mut Totals,
+) -> Result<f64> {
+    let (mut for_labels, mut for_strengths) = (Words::default(), Words::default());
+    let mut expected = 0.0;
+    for window in numbering.windows(shared, 8) {
+        let mut sums = vec![0.0; (window.end - window.start) as usize];
+        for chunk in chunks(0..numbering.node_count) {
+            numbering.tick()?;
+            let labels = communities.read(chunk.clone(), &mut for_labels)?;
+            let mut halves = strengths.read(2 * chunk.start..2 * chunk.end, &mut for_strengths)?;
+            for label in labels {
+                let (low, high) = (halves.next(), halves.next());
+                let bits = |half: Option<u32>| u64::from(half.expect("two words a node"));
+                let strength = f64::from_bits(bits(low) | bits(high) << 32);
+                if let Some(sum) = sums.get_mut(at(&window, label)) {
+                    *sum += strength;
+                }
+                if window.start == 0 {
+                    totals.add(u64::from(label) >= shared, strength);
+                }
+            }
+        }
+        for sum in sums {
+            expected += totals.share(sum) * totals.share(sum);
+        }
+    }
+    Ok(expected)
+}

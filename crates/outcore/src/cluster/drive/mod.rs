@@ -1,0 +1,14 @@
+//! Who runs sweeps: label propagation in memory and on disk, local moving on several levels, components; with what they cost.
+
+pub(crate) mod components;
+pub(crate) mod contract;
+pub(crate) mod cost;
+pub(crate) mod groups;
+pub(crate) mod intervals;
+pub(crate) mod job;
+pub(crate) mod memory;
+pub(crate) mod multilevel;
+mod need;
+pub(crate) mod propagate;
+pub(crate) mod run;
+pub(crate) mod start;

@@ -1,0 +1,609 @@
+//! Local moving on several levels: modularity, the constant Potts model, the map equation.
+//!
+//! ```text
+//!  first groups -> sweeps --refine--> groups inside communities --contract--> next level: the same, and so on
+//!                    ^                          |                                  |
+//!                    `---- polish <---- every node takes the community of its group, from the last level up
+//! ```
+//!
+//! The scheme is that of Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing well-connected
+//! communities" (2019), with star seeding instead of single nodes, so that a level is a fraction of
+//! the one below after few scans. A cycle leads from the input to the last level and back; another
+//! follows if the first sweep after it still changes many labels.
+//!
+//! Several rules: the first is solved as if alone; the others on its level 1, without another scan of the
+//! edges. It should be the one with the smallest communities.
+//!
+//! Memory: a label and a group for each node, a class for each group, and the objective's sums for
+//! each group or community: 36 bytes a node at most for the map equation (modularity and the constant
+//! Potts model: 20), if no two nodes are together; 15 to 20 as a rule (11 to 14). If sizes are limited, 8
+//! more: the size of each group, and how many nodes it stands for.
+
+mod saved;
+
+use super::contract::{Contracted, Division, Place, contract};
+use super::groups::{Groups, first_groups};
+use super::job::Job;
+use super::memory::{ClusterMemory, Fit};
+use crate::cluster::base::bits::Bits;
+use crate::cluster::base::hash::{LEAD, LEVEL, REFINE, mix};
+use crate::cluster::base::table::Sum;
+use crate::cluster::finish::closing::Outcome;
+use crate::cluster::kernel::cache::BlockSource;
+use crate::cluster::kernel::history::{History, Sweep};
+use crate::cluster::kernel::nodes::{Nodes, Rules};
+use crate::cluster::kernel::objective::{Objective, Sums, Within};
+use crate::cluster::kernel::sweep::{Workshop, sweep};
+use crate::cluster::methods::options::Seeding;
+use crate::cluster::store::hierarchy::Hierarchy;
+use crate::cluster::store::saves::{Saves, StateReader, StateWriter, remove};
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::io::give_back_freed;
+use crate::progress::{Event, tell};
+use crate::units::format_counted;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Sweeps over the input before the first contraction end when this share of the nodes moves, or after so many.
+const FIRST_TOLERANCE: f64 = 0.01;
+const FIRST_SWEEPS: u32 = 5;
+/// Most sweeps of a stage on higher levels, which usually end because no node moves.
+const LEVEL_SWEEPS: u32 = 50;
+/// A level is the last one if at most this share of its nodes moves in its first sweep, and most of its
+/// communities are single nodes: these have just been free to come together.
+const SETTLED: f64 = 0.005;
+/// A level has at most this share of the nodes of the one below; more would be the same again.
+const LEVEL_SHRINKS: f64 = 0.99;
+/// Another cycle follows if more than this share of the nodes moves when the result is polished.
+const CYCLE_TOLERANCE: f64 = 0.02;
+
+const LABEL_BYTES: u64 = size_of::<u32>() as u64;
+
+/// A graph with what is known of its nodes.
+struct Level<'s, 'g> {
+    source: &'s mut BlockSource<'g>,
+    counts: Vec<u32>,
+    number: u64,
+    seed: u64,
+    /// For this level and those above.
+    memory: u64,
+    /// What this level needs of it, to work by itself.
+    needed: u64,
+    /// Most labels of a table for large degrees.
+    most_labels: u64,
+    /// Whether another process could read it, and the number of its communities at the start.
+    is_on_disk: bool,
+    class_count: usize,
+}
+
+impl<'g> Level<'_, 'g> {
+    fn graph(&self) -> &'g Graph {
+        self.source.graph()
+    }
+
+    fn node_count(&self) -> usize {
+        self.graph().node_count() as usize
+    }
+}
+
+/// Communities of a level with their sums.
+struct State<O> {
+    labels: Vec<AtomicU32>,
+    sums: O,
+}
+
+/// How far the sweeps of a level are.
+struct Progress {
+    done: u32,
+    moved: u64,
+    first_moved: u64,
+    active: Bits,
+    /// Whether nodes move among groups inside communities.
+    refines: bool,
+}
+
+impl Progress {
+    fn new(node_count: usize) -> Self {
+        let active = Bits::new(node_count, true);
+        Self { done: 0, moved: 0, first_moved: 0, active, refines: false }
+    }
+}
+
+/// The groups that a level is contracted into.
+struct Groupings {
+    groups: Vec<u32>,
+    classes: Vec<u32>,
+    class_count: usize,
+}
+
+/// A level that a lower one was contracted to, in sweeps.
+struct Upper<O> {
+    graph: Graph,
+    /// Whether it lies on disk.
+    is_on_disk: bool,
+    counts: Vec<u32>,
+    number: u64,
+    state: State<O>,
+    /// Communities at the start.
+    class_count: usize,
+    progress: Progress,
+}
+
+/// Sums that are not needed for a while, bit by bit as they are.
+enum Aside<O> {
+    InMemory(O),
+    OnDisk(PathBuf),
+}
+
+/// What follows the sweeps of a level.
+enum Next<O> {
+    /// It is the last one.
+    Top(State<O>),
+    Up(Box<Upper<O>>),
+}
+
+struct Multilevel<'a, 'j, O: Sums> {
+    job: &'a Job<'j>,
+    rule: O::Rule,
+    start: Seeding,
+    history: History,
+    hierarchy: Hierarchy,
+    /// The level whose communities are wanted: sweeps go on there after those above are solved.
+    base: u64,
+    /// Scans of the base, when a level above is solved.
+    scans: u64,
+    /// Rules that wait for level 1, and what has been found by them.
+    waiting: Vec<O::Rule>,
+    found: Vec<Outcome>,
+    /// Where the sweeps are kept; those of other rules are not.
+    saves: Option<&'a mut Saves>,
+}
+
+/// Bytes a node that other rules take: a label, sums and a count that the first holds at most while they
+/// are solved, and for each of them a label and, at the closing, a piece.
+pub(crate) const fn held_bytes<O: Sums>(others: u64) -> u64 {
+    if others == 0 { 0 } else { O::COMMUNITY_BYTES + 2 * LABEL_BYTES * (1 + others) }
+}
+
+/// Finds the communities of the job's graph by the objective that each rule makes; gives with them the
+/// groupings of the last cycle, if they are wanted.
+pub(crate) fn find<O: Sums>(
+    job: &Job<'_>,
+    rules: &[O::Rule],
+    start: Seeding,
+    source: &mut BlockSource<'_>,
+    saves: &mut Saves,
+) -> Result<Vec<Outcome>> {
+    let (&rule, others) = rules.split_first().expect("at least one rule");
+    let held = job.graph.node_count() * held_bytes::<O>(others.len() as u64);
+    let mut level = Level {
+        source,
+        counts: Vec::new(),
+        number: 0,
+        seed: job.options.seed,
+        memory: job.memory - held,
+        needed: job.needed - held,
+        most_labels: job.limits.most_labels,
+        is_on_disk: true,
+        class_count: 0,
+    };
+    let saved = saves.open(job.observer)?;
+    let hierarchy = Hierarchy::new(job.graph.files(), job.scratch.join("groups-0"), Vec::new());
+    let mut first = Multilevel::<O>::new(job, rule, start, hierarchy);
+    first.saves = Some(saves);
+    first.waiting = others.to_vec();
+    let labels = match saved {
+        Some((counters, state)) => first.go_on(&mut level, counters, state)?,
+        None => first.begin(&mut level)?,
+    };
+    // There may be no level 1.
+    first.find_waiting(&mut level)?;
+    let mut found = std::mem::take(&mut first.found);
+    found.insert(0, first.outcome(labels));
+    Ok(found)
+}
+
+impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
+    fn new(job: &'a Job<'j>, rule: O::Rule, start: Seeding, hierarchy: Hierarchy) -> Self {
+        let (history, waiting, found) = (History::default(), Vec::new(), Vec::new());
+        let (base, scans, saves) = (0, 0, None);
+        Self { job, rule, start, history, hierarchy, base, scans, waiting, found, saves }
+    }
+
+    /// Solves the rules that wait, on this level.
+    fn find_waiting(&mut self, level: &mut Level<'_, '_>) -> Result<()> {
+        for rule in std::mem::take(&mut self.waiting) {
+            let prefix = self.job.scratch.join(format!("groups-{}", self.found.len() + 1));
+            let hierarchy = self.hierarchy.shared(prefix);
+            let mut other = Self::new(self.job, rule, self.start, hierarchy);
+            other.base = level.number;
+            let mut labels = other.begin(level)?;
+            for below in (0..level.number).rev() {
+                labels = self.hierarchy.project(below, &labels)?;
+            }
+            self.found.push(other.outcome(labels));
+        }
+        Ok(())
+    }
+
+    fn outcome(mut self, labels: Vec<u32>) -> Outcome {
+        let groupings = match self.job.options.levels {
+            true => self.hierarchy.into_groupings(),
+            false => {
+                self.forget_from(0);
+                Vec::new()
+            }
+        };
+        Outcome { labels, history: self.history, groupings }
+    }
+
+    /// Forgets the groups of this level and of those above it.
+    fn forget_from(&mut self, level: u64) {
+        for path in self.hierarchy.forget_from(level) {
+            self.discard(path);
+        }
+    }
+
+    /// Removes what is of no more use, unless the sweeps that are kept need it.
+    fn discard(&mut self, path: PathBuf) {
+        match &mut self.saves {
+            Some(saves) => saves.discard(path),
+            None => remove(self.job.graph.files(), &path),
+        }
+    }
+
+    fn detail(&self, text: &str) -> Result<()> {
+        tell(self.job.observer, Event::Detail { text })
+    }
+
+    /// Corrects what is expected, at the beginning of a level.
+    fn expect(&self, level: &Level<'_, '_>) -> Result<()> {
+        let Job { graph, options, observer, .. } = *self.job;
+        let [arcs, base] = [level.graph(), graph].map(|graph| graph.arc_count() as f64);
+        match options.expected_on_level(level.number, arcs, base, self.history.cycles) {
+            Some((part, after)) => observer.expect(Some(part), after),
+            None => observer.expect(None, 0.0),
+        }
+    }
+
+    /// All cycles on the base.
+    fn begin(&mut self, level: &mut Level<'_, '_>) -> Result<Vec<u32>> {
+        self.detail("choosing first communities")?;
+        let seed = level.seed ^ LEAD;
+        let Groups { labels, sums, .. } = self.first_groups(level, self.start, seed, None)?;
+        let progress = Progress::new(labels.len());
+        self.cycles(level, State { labels, sums }, progress)
+    }
+
+    /// The cycles from sweeps of the base on: those before the first cycle, or those that end one.
+    fn cycles(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        mut state: State<O>,
+        mut progress: Progress,
+    ) -> Result<Vec<u32>> {
+        let share = |share: f64| (share * state.labels.len() as f64) as u64;
+        let (enough, few) = (share(FIRST_TOLERANCE), share(CYCLE_TOLERANCE));
+        let (most, cycles) = (self.most_sweeps(FIRST_SWEEPS), self.job.options.cycles);
+        loop {
+            let cycle = self.history.cycles;
+            if cycle > 0 {
+                self.expect(level)?;
+            }
+            let is_last = |moved: u64| cycle > 0 && moved <= few || cycle == cycles;
+            let first_moved = self.sweeps(level, &mut state, progress, |done, moved| {
+                if cycle == 0 {
+                    done < most && moved > enough
+                } else {
+                    done < 2 && moved > 0 && is_last(moved)
+                }
+            })?;
+            if is_last(first_moved) {
+                return Ok(state.labels.into_iter().map(AtomicU32::into_inner).collect());
+            }
+            self.history.cycles += 1;
+            state = match self.lift(level, state)? {
+                Next::Top(state) => state,
+                Next::Up(first) => self.ascend(level, *first)?,
+            };
+            progress = Progress::new(state.labels.len());
+        }
+    }
+
+    fn most_sweeps(&self, most: u32) -> u32 {
+        self.job.options.max_sweeps.map_or(most, |given| given.min(most))
+    }
+
+    /// Moves nodes as long as it is to `go_on` after so many sweeps, with so many nodes moved in the
+    /// last; gives how many moved in the first.
+    fn sweeps(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        state: &mut State<O>,
+        progress: Progress,
+        go_on: impl Fn(u32, u64) -> bool,
+    ) -> Result<u64> {
+        if level.graph().is_weighted() {
+            self.sweeps_of::<f64>(level, state, progress, go_on)
+        } else {
+            self.sweeps_of::<u32>(level, state, progress, go_on)
+        }
+    }
+
+    fn sweeps_of<S: Sum>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        state: &mut State<O>,
+        mut progress: Progress,
+        go_on: impl Fn(u32, u64) -> bool,
+    ) -> Result<u64> {
+        let mut workshop = self.workshop::<S>(level);
+        while progress.done == 0 || go_on(progress.done, progress.moved) {
+            let sums = std::mem::replace(&mut state.sums, O::empty(self.rule, 0));
+            state.sums = self.sweep(level, &state.labels, sums, &mut progress, &mut workshop)?;
+            self.save_if_due(level, state, &progress)?;
+        }
+        Ok(progress.first_moved)
+    }
+
+    fn workshop<S: Sum>(&self, level: &Level<'_, '_>) -> Workshop<S> {
+        let large_degree = self.job.limits.large_degree;
+        Workshop::new(level.graph().max_degree(), large_degree, level.most_labels)
+    }
+
+    /// One sweep; gives the objective back.
+    fn sweep<S: Sum, T: Objective>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: &[AtomicU32],
+        objective: T,
+        progress: &mut Progress,
+        workshop: &mut Workshop<S>,
+    ) -> Result<T> {
+        let mut nodes = Nodes {
+            labels,
+            active: &progress.active,
+            changes: Vec::new(),
+            counts: &level.counts,
+            seed: level.seed,
+            objective,
+            shuffled: true,
+            rules: Rules::default(),
+        };
+        let (graph, number, before) = (level.graph(), self.history.sweeps + 1, self.history.arcs);
+        let tick = |arcs| tell(self.job.observer, Event::Advance { done: before + arcs });
+        let swept = sweep(graph, level.source, &mut nodes, workshop, number, tick)?;
+        let objective = nodes.objective;
+        let (node_count, refines) = (graph.node_count(), progress.refines);
+        let of_level = Sweep { level: level.number, node_count, refines, ..Sweep::default() };
+        self.history.count(&swept, of_level);
+        progress.done += 1;
+        progress.moved = swept.moved;
+        if progress.done == 1 {
+            progress.first_moved = swept.moved;
+        }
+        let moved = format_counted(swept.moved, "node", "nodes");
+        self.detail(&format!("level {}, sweep {}: {moved} changed", level.number, progress.done))?;
+        Ok(objective)
+    }
+
+    fn first_groups(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        start: Seeding,
+        seed: u64,
+        classes: Option<&[AtomicU32]>,
+    ) -> Result<Groups<O>> {
+        let done = self.history.arcs;
+        let tick = |_: &_| tell(self.job.observer, Event::Advance { done });
+        let Level { source, counts, .. } = level;
+        if source.graph().is_weighted() {
+            first_groups::<f64, O>(source, counts, start, seed, classes, self.rule, tick)
+        } else {
+            first_groups::<u32, O>(source, counts, start, seed, classes, self.rule, tick)
+        }
+    }
+
+    /// Solves the levels above the base, and gives every node the community that its group has there.
+    fn ascend(&mut self, base: &Level<'_, '_>, first: Upper<O>) -> Result<State<O>> {
+        let memory = base.memory - base.source.kept_bytes();
+        self.scans = base.source.scans();
+        let mut upper = first;
+        let (State { labels, sums }, top) = loop {
+            let number = upper.number;
+            match self.solve(upper, memory)? {
+                Next::Top(state) => break (state, number),
+                Next::Up(next) => upper = *next,
+            }
+        };
+        give_back_freed();
+        let mut labels: Vec<u32> = labels.into_iter().map(AtomicU32::into_inner).collect();
+        for below in (base.number..top).rev() {
+            labels = self.hierarchy.project(below, &labels)?;
+        }
+        Ok(State { labels: labels.into_iter().map(AtomicU32::new).collect(), sums })
+    }
+
+    /// Sweeps over a level and, if it can be contracted further, makes the next one of it.
+    fn solve(&mut self, upper: Upper<O>, memory: u64) -> Result<Next<O>> {
+        let Upper { graph, is_on_disk, counts, number, mut state, class_count, progress } = upper;
+        self.history.levels = self.history.levels.max(number);
+        let (method, threads) = (self.job.options.method, rayon::current_num_threads());
+        let sizes = self.job.options.size_bytes() * graph.node_count();
+        let rest = memory.saturating_sub(sizes);
+        let (Fit { most_labels, ahead }, needed) = Fit::within(rest, |fit| {
+            ClusterMemory::fitted(&graph, Some(method), threads, fit).total_bytes()
+        });
+        let needed = needed + sizes;
+        if memory < needed {
+            return Err(self.job.too_little_memory(self.job.memory + needed - memory));
+        }
+        let mut level = Level {
+            source: &mut BlockSource::new(&graph, (memory - needed) / 2)
+                .reading_ahead(ahead)
+                .paced(self.job.observer),
+            counts,
+            number,
+            seed: mix(self.job.options.seed ^ LEVEL ^ number),
+            memory,
+            needed,
+            most_labels: most_labels.min(self.job.limits.most_labels),
+            is_on_disk,
+            class_count,
+        };
+        self.find_waiting(&mut level)?;
+        self.expect(&level)?;
+        let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
+        let first_moved =
+            self.sweeps(&mut level, &mut state, progress, |done, moved| done < most && moved > 0)?;
+        let few = SETTLED * level.node_count() as f64;
+        let is_settled = first_moved as f64 <= few && 2 * class_count >= level.node_count();
+        let next = if is_settled { Next::Top(state) } else { self.lift(&mut level, state)? };
+        drop(level);
+        let directory = graph.directory().to_path_buf();
+        drop(graph);
+        if is_on_disk {
+            self.discard(directory);
+        }
+        Ok(next)
+    }
+
+    /// Makes the next level of this one.
+    fn lift(&mut self, level: &mut Level<'_, '_>, state: State<O>) -> Result<Next<O>> {
+        self.detail(&format!("level {}: refining communities", level.number))?;
+        self.forget_from(level.number);
+        let State { labels, sums } = state;
+        let sums = self.set_aside(level, sums)?;
+        let Some(Groupings { groups, classes, class_count }) = self.refine(level, &labels)? else {
+            let sums = self.take_back(sums)?;
+            return Ok(Next::Top(State { labels, sums }));
+        };
+        drop(labels);
+        if let Aside::OnDisk(path) = sums {
+            remove(self.job.graph.files(), &path);
+        }
+        self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
+        let below = std::mem::take(&mut level.counts);
+        let division = Division { groups: &groups, classes: &classes, class_count, counts: &below };
+        let Contracted { graph, is_on_disk, counts, sums } = self.contract(level, &division)?;
+        if level.number == self.base {
+            level.counts = below;
+        }
+        self.hierarchy.keep(&groups, classes.len())?;
+        drop(groups);
+        give_back_freed();
+        let progress = Progress::new(classes.len());
+        let labels = classes.into_iter().map(AtomicU32::new).collect();
+        let (number, state) = (level.number + 1, State { labels, sums });
+        let next = Upper { graph, is_on_disk, counts, number, state, class_count, progress };
+        Ok(Next::Up(Box::new(next)))
+    }
+
+    /// Makes room for the sums of the groups inside communities, if it is needed: nearly every node may be a
+    /// community, and every one a group.
+    fn set_aside(&self, level: &Level<'_, '_>, sums: O) -> Result<Aside<O>> {
+        let room = level.memory.saturating_sub(level.needed + level.source.kept_bytes());
+        let room = room.min(self.job.graph.files().cramped().sums_bytes);
+        if O::COMMUNITY_BYTES * sums.label_bound() as u64 <= room {
+            return Ok(Aside::InMemory(sums));
+        }
+        let path = self.job.scratch.join(format!("sums-{}", level.number));
+        let mut to = StateWriter::create(self.job.graph.files(), &path)?;
+        sums.save(&mut to)?;
+        to.finish()?;
+        drop(sums);
+        give_back_freed();
+        Ok(Aside::OnDisk(path))
+    }
+
+    fn take_back(&self, sums: Aside<O>) -> Result<O> {
+        let path = match sums {
+            Aside::InMemory(sums) => return Ok(sums),
+            Aside::OnDisk(path) => path,
+        };
+        let mut from = StateReader::open(self.job.graph.files(), &path)?;
+        let sums = O::load(self.rule, &mut from)?;
+        from.finish()?;
+        remove(self.job.graph.files(), &path);
+        Ok(sums)
+    }
+
+    fn contract(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        division: &Division<'_>,
+    ) -> Result<Contracted<O>> {
+        // The one of the cycle before may still be needed.
+        let name = format!("level-{}-{}", self.history.cycles, level.number + 1);
+        let directory = self.job.scratch.join(name);
+        let spare = level.memory - level.needed - level.source.kept_bytes();
+        // Some is left for what the allocator keeps of the levels below.
+        let sort_bytes = ClusterMemory::SORT_BYTES + spare / 2;
+        let files = self.job.graph.files();
+        let place = Place { files, directory: &directory, sort_bytes };
+        let done = self.history.arcs;
+        let tick = |_: &_| tell(self.job.observer, Event::Advance { done });
+        if level.graph().is_weighted() {
+            contract::<f64, O>(level.source, division, self.rule, &place, tick)
+        } else {
+            contract::<u32, O>(level.source, division, self.rule, &place, tick)
+        }
+    }
+
+    /// Divides every community into groups that hang together; `None` if that are hardly fewer than nodes.
+    fn refine(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: &[AtomicU32],
+    ) -> Result<Option<Groupings>> {
+        let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps));
+        let Groups { labels: groups, sums, count } =
+            self.first_groups(level, self.start, seed, Some(labels))?;
+        let classes: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
+        for (group, label) in groups.iter().zip(labels) {
+            classes[group.load(Relaxed) as usize].store(label.load(Relaxed), Relaxed);
+        }
+        let classes: Vec<u32> = classes.into_iter().map(AtomicU32::into_inner).collect();
+        let within = Within { objective: sums, classes: &classes };
+        let mut progress = Progress { refines: true, ..Progress::new(groups.len()) };
+        if level.graph().is_weighted() {
+            let mut workshop = self.workshop::<f64>(level);
+            let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
+        } else {
+            let mut workshop = self.workshop::<u32>(level);
+            let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
+        }
+        drop((progress, classes));
+        let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
+        let numbers = renumber(&mut groups, count);
+        if numbers as f64 >= LEVEL_SHRINKS * level.node_count() as f64 {
+            return Ok(None);
+        }
+        // The class of a group is that of any of its nodes.
+        let mut of_group = vec![0; numbers];
+        for (&group, label) in groups.iter().zip(labels) {
+            of_group[group as usize] = label.load(Relaxed);
+        }
+        let class_count = renumber(&mut of_group, level.node_count());
+        Ok(Some(Groupings { groups, classes: of_group, class_count }))
+    }
+}
+
+/// Makes labels below `bound` dense, in their order; gives their number.
+fn renumber(labels: &mut [u32], bound: usize) -> usize {
+    let used = Bits::new(bound, false);
+    for &label in labels.iter() {
+        used.set(label as usize);
+    }
+    let mut numbers = vec![0; bound];
+    let mut count = 0;
+    used.for_each(0..bound, |label| {
+        numbers[label] = count;
+        count += 1;
+    });
+    for label in labels {
+        *label = numbers[*label as usize];
+    }
+    count as usize
+}

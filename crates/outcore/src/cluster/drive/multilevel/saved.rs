@@ -1,0 +1,202 @@
+//! Where a method with several levels stands after a sweep, saved and taken up again.
+//!
+//! Of the level in sweeps: labels, who is active, what each node stands for, and the sums of the communities, as they
+//! are (to add them up again would round otherwise). Levels below are not needed any more, but for the
+//! groups that lead down. Small levels lie in memory, and are passed before long: nothing is saved there.
+
+use super::{Bits, Level, Multilevel, Progress, State, Sums, Upper};
+use crate::cluster::finish::closing::Outcome;
+use crate::cluster::kernel::history::History;
+use crate::cluster::store::hierarchy::Grouping;
+use crate::cluster::store::saves::StateReader;
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::io::reserve_large_pages;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
+
+/// What is no array.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Counters {
+    history: History,
+    /// Scans of the graph.
+    scans: u64,
+    /// The level in sweeps, and the name of its directory, if it is not the graph.
+    number: u64,
+    directory: Option<String>,
+    class_count: usize,
+    done: u32,
+    moved: u64,
+    first_moved: u64,
+    groupings: Vec<KeptGroups>,
+    groupings_made: u64,
+    groupings_shared: usize,
+    /// Other rules that have been solved.
+    found: Vec<Found>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Found {
+    history: History,
+    groupings: Vec<KeptGroups>,
+}
+
+/// A grouping, by the name of its file.
+#[derive(Serialize, Deserialize)]
+struct KeptGroups {
+    name: String,
+    node_count: u64,
+    group_count: u64,
+    checksum: u64,
+}
+
+impl KeptGroups {
+    fn new(grouping: &Grouping) -> Self {
+        let Grouping { path, node_count, group_count, checksum } = grouping;
+        let (node_count, group_count, checksum) = (*node_count, *group_count, *checksum);
+        Self { name: name_of(path), node_count, group_count, checksum }
+    }
+
+    fn grouping(self, directory: &Path) -> Grouping {
+        let Self { name, node_count, group_count, checksum } = self;
+        Grouping { path: directory.join(name), node_count, group_count, checksum }
+    }
+}
+
+/// The names of files and levels are our own.
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+impl<O: Sums> Multilevel<'_, '_, O> {
+    /// Keeps where it stands, from time to time.
+    pub(super) fn save_if_due(
+        &mut self,
+        level: &Level<'_, '_>,
+        state: &State<O>,
+        progress: &Progress,
+    ) -> Result<()> {
+        let Some(saves) = self.saves.as_deref_mut().filter(|saves| saves.is_due()) else {
+            return Ok(());
+        };
+        if !level.is_on_disk {
+            return Ok(());
+        }
+        let is_base = level.number == self.base;
+        let scans = if is_base { level.source.scans() } else { self.scans };
+        let directory = (!is_base).then(|| level.graph().directory());
+        let groupings = self.hierarchy.groupings();
+        let counters = Counters {
+            history: self.history.clone(),
+            scans,
+            number: level.number,
+            directory: directory.map(name_of),
+            class_count: level.class_count,
+            done: progress.done,
+            moved: progress.moved,
+            first_moved: progress.first_moved,
+            groupings: groupings.iter().map(KeptGroups::new).collect(),
+            groupings_made: self.hierarchy.made(),
+            groupings_shared: self.hierarchy.shared_count(),
+            found: self.found.iter().map(Found::new).collect(),
+        };
+        let of_found = self.found.iter().flat_map(|found| &found.groupings);
+        let files = groupings.iter().chain(of_found).map(|grouping| grouping.path.clone());
+        let mut needs: Vec<PathBuf> = files.chain(directory.map(Path::to_path_buf)).collect();
+        needs.sort();
+        needs.dedup();
+        saves.save(&counters, needs, self.job.observer, |to| {
+            to.labels(&state.labels)?;
+            to.bits(&progress.active)?;
+            to.array(level.counts.iter().copied())?;
+            state.sums.save(to)?;
+            self.found.iter().try_for_each(|found| to.array(found.labels.iter().copied()))
+        })
+    }
+
+    /// Goes on from where an earlier job was stopped.
+    pub(super) fn go_on(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        mut counters: Counters,
+        mut from: StateReader,
+    ) -> Result<Vec<u32>> {
+        self.job.tell_going_on(counters.history.sweeps)?;
+        let (directory, files) = (self.job.scratch, self.job.graph.files());
+        self.history = std::mem::take(&mut counters.history);
+        self.history.resume();
+        level.source.count_from(counters.scans);
+        let groupings = std::mem::take(&mut counters.groupings).into_iter();
+        let groupings = groupings.map(|kept| kept.grouping(directory)).collect();
+        let Counters { groupings_made: made, groupings_shared: shared, .. } = counters;
+        self.hierarchy.restore(groupings, made, shared)?;
+        let graph = counters.directory.as_ref();
+        let graph = graph.map(|name| Graph::open(files, &directory.join(name)));
+        let graph = graph.transpose()?;
+        let nodes = graph.as_ref().map_or(level.graph().node_count(), Graph::node_count) as usize;
+        let (state, progress, counts) = self.load_sweeps(&counters, nodes, &mut from)?;
+        self.load_found(counters.found, level.graph().node_count(), &mut from)?;
+        from.finish()?;
+        let Some(graph) = graph else { return self.cycles(level, state, progress) };
+        let (number, class_count) = (counters.number, counters.class_count);
+        let upper = Upper { graph, is_on_disk: true, counts, number, state, class_count, progress };
+        let state = self.ascend(level, upper)?;
+        let progress = Progress::new(state.labels.len());
+        self.cycles(level, state, progress)
+    }
+
+    /// The level in sweeps, of so many nodes: its communities, how far they are, and what each node stands for.
+    fn load_sweeps(
+        &self,
+        counters: &Counters,
+        nodes: usize,
+        from: &mut StateReader,
+    ) -> Result<(State<O>, Progress, Vec<u32>)> {
+        let mut labels: Vec<AtomicU32> = reserve_large_pages(nodes);
+        labels.resize_with(nodes, AtomicU32::default);
+        from.labels(&mut labels)?;
+        let &Counters { done, moved, first_moved, .. } = counters;
+        let active = Bits::new(nodes, false);
+        let mut progress = Progress { done, moved, first_moved, active, refines: false };
+        from.bits(&mut progress.active)?;
+        let counts = from.numbers::<u32>()?;
+        let mut state = State { labels, sums: O::load(self.rule, from)? };
+        let bound = state.sums.label_bound();
+        let is_below = |label: &mut AtomicU32| (*label.get_mut() as usize) < bound;
+        let fits = counts.is_empty() || counts.len() == nodes;
+        if !fits || !state.labels.iter_mut().all(is_below) {
+            return Err(from.damaged());
+        }
+        Ok((state, progress, counts))
+    }
+
+    /// What other rules have found on the graph, if they have been solved.
+    fn load_found(&mut self, all: Vec<Found>, nodes: u64, from: &mut StateReader) -> Result<()> {
+        if all.is_empty() {
+            return Ok(());
+        }
+        if all.len() != self.waiting.len() {
+            return Err(from.damaged());
+        }
+        self.waiting.clear();
+        for Found { mut history, groupings } in all {
+            history.resume();
+            let labels = from.numbers::<u32>()?;
+            if labels.len() as u64 != nodes {
+                return Err(from.damaged());
+            }
+            let of_file = |kept: KeptGroups| kept.grouping(self.job.scratch);
+            let groupings = groupings.into_iter().map(of_file).collect();
+            self.found.push(Outcome { labels, history, groupings });
+        }
+        Ok(())
+    }
+}
+
+impl Found {
+    fn new(found: &Outcome) -> Self {
+        let groupings = found.groupings.iter().map(KeptGroups::new).collect();
+        Self { history: found.history.clone(), groupings }
+    }
+}

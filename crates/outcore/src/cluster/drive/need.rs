@@ -1,0 +1,89 @@
+//! The memory that a clustering needs, by how its method is run.
+
+use super::memory::{ClusterMemory, Fit};
+use super::{components, intervals, multilevel, propagate};
+use crate::cluster::methods::options::ClusterOptions;
+use crate::cluster::methods::table::Run;
+use crate::cluster::objectives::modularity::Density;
+use crate::cluster::store::hierarchy::Grouping;
+use crate::graph::Graph;
+
+impl ClusterOptions {
+    /// The memory that a clustering needs that is given so many arrays of labels.
+    pub fn memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
+        self.memory_in(graph, given_count, threads, Fit::ROOMY)
+    }
+
+    /// The same for a graph that is worked on in this way.
+    pub(super) fn memory_in(
+        &self,
+        graph: &Graph,
+        given_count: u64,
+        threads: usize,
+        fit: Fit,
+    ) -> ClusterMemory {
+        match self.method.spec().run {
+            Run::Propagation => propagate::memory(self, graph, given_count, threads, fit),
+            Run::Components => components::memory(graph, threads, fit),
+            Run::Levels(_) => {
+                let mut memory = ClusterMemory::fitted(graph, Some(self.method), threads, fit);
+                if self.levels {
+                    let least = Grouping::BYTES_A_NODE * graph.node_count();
+                    memory.node_bytes = memory.node_bytes.max(least);
+                }
+                memory.node_bytes += (self.held_bytes() + self.size_bytes()) * graph.node_count();
+                memory
+            }
+        }
+    }
+
+    /// The least memory that it can do with: labels go to disk where that is possible.
+    pub fn least_memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
+        let memory = self.memory_in(graph, given_count, threads, Fit::LEAST);
+        if !intervals::serves(self, graph, given_count) {
+            return memory;
+        }
+        let on_disk = intervals::memory(graph, threads, Fit::LEAST);
+        let most = on_disk.total_bytes().min(graph.files().cramped().label_bytes);
+        if most < memory.total_bytes() { on_disk } else { memory }
+    }
+
+    /// Bytes a node that several resolutions take beside those of one.
+    fn held_bytes(&self) -> u64 {
+        multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
+    }
+
+    /// What grows with the number of nodes of the memory for clustering, for a graph that is not there
+    /// yet.
+    pub fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+        let given_count = self.propagation.files().count() as u64;
+        let bits = match self.method.spec().run {
+            Run::Propagation => propagate::node_bits(self, directed, false, given_count),
+            Run::Components => 33,
+            Run::Levels(_) => {
+                let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
+                let bytes = ClusterMemory::bytes_a_node(self.method, directed).max(least);
+                8 * (bytes + self.held_bytes() + self.size_bytes())
+            }
+        };
+        (bits * node_count).div_ceil(8)
+    }
+
+    /// As [`node_bytes`](Self::node_bytes), if what can be on disk is there, and no node has more arcs than a
+    /// block or `hub_arcs`.
+    pub fn least_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
+        let in_memory = self.node_bytes(node_count, directed);
+        let given_count = self.propagation.files().count() as u64;
+        match !directed && intervals::serves_undirected(self, given_count) {
+            true => in_memory.min(intervals::node_bytes(node_count, hub_arcs)),
+            false => in_memory,
+        }
+    }
+
+    /// Bytes a node that limited sizes take on several levels, at most: the size of its group, and how many
+    /// nodes that stands for on the next level; with several resolutions, a community's of the first.
+    pub(super) fn size_bytes(&self) -> u64 {
+        let arrays = if self.resolution.len() > 1 { 3 } else { 2 };
+        if self.max_size.is_some() { arrays * size_of::<u32>() as u64 } else { 0 }
+    }
+}

@@ -1,0 +1,195 @@
+//! A clustering from its options to its communities: memory, what is gone on from, and who runs it.
+
+use super::intervals;
+use super::job::{Job, Limits};
+use super::memory::Fit;
+use super::multilevel;
+use crate::cluster::base::pace::Pace;
+use crate::cluster::base::parallel::{PerThread, for_chunks, piece_nodes};
+use crate::cluster::base::table::Sum;
+use crate::cluster::finish::closing::Outcome;
+use crate::cluster::finish::communities::{Communities, summary};
+use crate::cluster::kernel::cache::BlockSource;
+use crate::cluster::methods::options::{ClusterOptions, Seeding};
+use crate::cluster::methods::table::{LevelObjective, MethodOption, Run};
+use crate::cluster::objectives::cap::Capped;
+use crate::cluster::objectives::map_equation::CodeLength;
+use crate::cluster::objectives::modularity::Density;
+use crate::cluster::store::given::Given;
+use crate::cluster::store::saves::{SAVED, Saves};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{ArcScratch, Graph};
+use crate::progress::{Event, Observer, Stage, tell};
+use crate::units::format_count;
+use std::path::Path;
+
+/// Finds the communities of a graph within `memory` bytes, on the current thread pool. In `scratch` the directory
+/// `sweeps` is its own: what an earlier call has left there is gone on from, or removed.
+///
+/// # Errors
+/// `MemoryTooSmall` before any work; `CorruptFile`, `Io`; `Interrupted` if the observer says so.
+pub fn cluster(
+    graph: &Graph,
+    options: &ClusterOptions,
+    memory: u64,
+    scratch: &Path,
+    observer: &dyn Observer,
+) -> Result<Communities> {
+    let mut all = cluster_from(graph, options, Given::default(), memory, scratch, observer)?;
+    assert_eq!(all.len(), 1, "one set of options");
+    Ok(all.remove(0))
+}
+
+/// As [`cluster`], from labels that are given, and for every value of a list among the options.
+///
+/// # Errors
+/// As [`cluster`]; `Usage` for options that cannot be used.
+pub fn cluster_from(
+    graph: &Graph,
+    options: &ClusterOptions,
+    given: Given,
+    memory: u64,
+    scratch: &Path,
+    observer: &dyn Observer,
+) -> Result<Vec<Communities>> {
+    cluster_within(graph, options, given, memory, scratch, Limits::default(), observer)
+}
+
+pub(crate) fn cluster_within(
+    graph: &Graph,
+    options: &ClusterOptions,
+    given: Given,
+    memory: u64,
+    scratch: &Path,
+    limits: Limits,
+    observer: &dyn Observer,
+) -> Result<Vec<Communities>> {
+    options.check()?;
+    if graph.node_count() > u64::from(u32::MAX) {
+        let message = format!("{} nodes are too many", format_count(graph.node_count()));
+        return Err(Error::new(ErrorKind::TooManyNodes, message)
+            .note("communities can be found among at most 4,294,967,295 nodes"));
+    }
+    if graph.is_directed() && options.method.is_multilevel() {
+        let path = graph.directory().display();
+        let message = format!("`{path}` has directed edges, which this method cannot use");
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("use `--method label-propagation`, or build the graph without `--directed`"));
+    }
+    let scratch = &scratch.join(SAVED);
+    let total = options.expected_arcs(graph.arc_count());
+    let pace = &Pace::new(observer, total);
+    let threads = rayon::current_num_threads();
+    let in_memory = memory.min(graph.files().cramped().label_bytes);
+    let (mut fit, mut needed) = Fit::within(in_memory, |fit| {
+        options.memory_in(graph, given.count(), threads, fit).total_bytes()
+    });
+    let is_on_disk = in_memory < needed && intervals::serves(options, graph, given.count());
+    if is_on_disk {
+        (fit, needed) =
+            Fit::within(memory, |fit| intervals::memory(graph, threads, fit).total_bytes());
+    }
+    let limits = Limits { most_labels: limits.most_labels.min(fit.most_labels), ..limits };
+    let mut job = Job { graph, options, limits, memory, fit, needed, scratch, observer: pace };
+    if memory < job.needed {
+        let least = options.least_memory(graph, given.count(), threads);
+        return Err(job.too_little_memory(least.total_bytes()));
+    }
+    graph.files().create_directory(scratch)?;
+    tell(observer, Event::Begin { stage: Stage::Cluster, total, unit: "arcs" })?;
+    let graph = &graph.seen_as(&options.view());
+    job.graph = graph;
+    let saves = &mut Saves::new(graph, options, &given, scratch);
+    // Votes are parts of a weight, also where all weights are 1.
+    let in_parts = graph.is_weighted() || options.propagation.attenuates();
+    let all = match (is_on_disk, in_parts) {
+        (true, true) => vec![job.propagate_on_disk::<f64>(saves)?],
+        (true, false) => vec![job.propagate_on_disk::<u32>(saves)?],
+        (false, true) => job.run::<f64>(given, saves)?,
+        (false, false) => job.run::<u32>(given, saves)?,
+    };
+    tell(pace, Event::Advance { done: 0 })?;
+    tell(observer, Event::End { summary: &summary(&all) })?;
+    Ok(all)
+}
+
+impl Job<'_> {
+    fn run<S: Sum>(&self, given: Given, saves: &mut Saves) -> Result<Vec<Communities>> {
+        match &self.options.method.spec().run {
+            Run::Levels(levels) => self.find_on_levels::<S>(levels.objective, saves),
+            Run::Propagation => self.propagate::<S>(given, saves),
+            Run::Components => {
+                // Its one scan keeps nothing; what is there is of something else.
+                saves.open::<()>(self.observer)?;
+                Ok(vec![self.find_components::<S>()?])
+            }
+        }
+    }
+
+    /// The mean weight of an arc: known of the graph, and found by a scan where light arcs are not seen.
+    fn mean_weight<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<f64> {
+        if self.options.min_weight == 0.0 {
+            return Ok(self.graph.weight_total() / self.graph.arc_count().max(1) as f64);
+        }
+        let scratch = PerThread::new(ArcScratch::default);
+        let (mut total, mut arcs) = (0.0, 0);
+        let mut nodes = Vec::new();
+        source.for_all(|block| {
+            tell(self.observer, Event::Advance { done: 0 })?;
+            nodes.clear();
+            nodes.resize(block.node_count(), (0.0, 0));
+            let piece = piece_nodes(block.node_count(), block.arc_count());
+            for_chunks(&mut nodes, piece, |begin, nodes| {
+                scratch.with(|scratch| {
+                    for (local, node) in (begin..).zip(nodes) {
+                        let (mut sum, mut count) = (S::default(), 0);
+                        block.for_each_segment(local, scratch, |targets, codes| {
+                            count += targets.len() as u64;
+                            S::for_each(targets, codes, |_, weight| sum += weight);
+                        })?;
+                        *node = (sum.value(), count);
+                    }
+                    Ok(())
+                })
+            })?;
+            for (sum, count) in &nodes {
+                total += sum;
+                arcs += count;
+            }
+            Ok(())
+        })?;
+        Ok(total / arcs.max(1) as f64)
+    }
+
+    /// The communities of a method with several levels, at each resolution.
+    fn find_on_levels<S: Sum>(
+        &self,
+        objective: LevelObjective,
+        saves: &mut Saves,
+    ) -> Result<Vec<Communities>> {
+        // The other half is for contractions and the levels above.
+        let source = &mut self.blocks(self.rest() / 2);
+        // The largest first: its groups are the smallest, and the others are made of them.
+        let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
+        order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));
+        let resolutions = order.iter().map(|&at| self.options.resolution[at]);
+        let Self { options, .. } = *self;
+        let seeds = options.method.takes(MethodOption::Seeding);
+        let start = if seeds { options.seeding } else { Seeding::Own };
+        let most = self.most();
+        let outcomes = match objective {
+            LevelObjective::CodeLength => {
+                multilevel::find::<Capped<CodeLength>>(self, &[((), most)], start, source, saves)?
+            }
+            LevelObjective::Density { null, by_mean_weight } => {
+                let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
+                let rules: Vec<_> = resolutions.map(|r| (null(r * unit), most)).collect();
+                multilevel::find::<Capped<Density>>(self, &rules, start, source, saves)?
+            }
+        };
+        let mut outcomes: Vec<(usize, Outcome)> = order.into_iter().zip(outcomes).collect();
+        outcomes.sort_by_key(|&(at, _)| at);
+        let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+        self.finish_all::<S>(source, outcomes, None)
+    }
+}

@@ -1,0 +1,282 @@
+//! How label propagation begins: with the labels that nodes are given, and with stars around the rest.
+//!
+//! A label is a node: a community that is given is known by its first member. A node that is given a
+//! label leads, and lends it to others as leaders do; so nodes that are new since an earlier result join
+//! its communities at once. If the size of communities is limited, fixed nodes have their places first,
+//! then those that are given a label, then those that lead, then those that follow, each in node order;
+//! who finds no room is alone. Memory: 4 bytes a node for what is given, until the sweeps begin.
+
+use crate::cluster::base::bits::Bits;
+use crate::cluster::base::hash::LEAD;
+use crate::cluster::base::parallel::{PerThread, for_ranges};
+use crate::cluster::base::table::Sum;
+use crate::cluster::kernel::cache::BlockSource;
+use crate::cluster::kernel::seeding::{Stars, seed_block};
+use crate::cluster::objectives::cap::Sizes;
+use crate::cluster::store::given::{Given, NONE};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{ArcScratch, Block};
+use crate::units::format_counted;
+use crate::weight::RELATIVE_TOLERANCE;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+
+impl Given {
+    /// The first label of each node, as a node or none, and the nodes that keep theirs; at most `most`
+    /// nodes with the same label.
+    pub(crate) fn into_labels(self, node_count: usize, most: Option<u32>) -> Result<Start> {
+        let Self { mut initial, mut fixed } = self;
+        for labels in [&initial, &fixed] {
+            let fits = labels.iter().all(|&label| label == NONE || (label as usize) < node_count);
+            if !labels.is_empty() && (labels.len() != node_count || !fits) {
+                let message = format!("the labels given are not of a graph of {node_count} nodes");
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+        }
+        let held = (!fixed.is_empty()).then(|| {
+            let held = Bits::new(node_count, false);
+            let nodes = fixed.iter().enumerate().filter(|&(_, &label)| label != NONE);
+            nodes.for_each(|(node, _)| _ = held.set(node));
+            held
+        });
+        name_by_first(&mut fixed, None);
+        name_by_first(&mut initial, held.as_ref().map(|held| (held, &fixed[..])));
+        if initial.is_empty() {
+            initial = fixed;
+        } else {
+            let fixed = fixed.iter().enumerate().filter(|&(_, &label)| label != NONE);
+            fixed.for_each(|(node, &label)| initial[node] = label);
+        }
+        if let Some(most) = most {
+            limit(&mut initial, held.as_ref(), most)?;
+        }
+        Ok(Start { given: initial, held, most })
+    }
+}
+
+/// Lets only so many nodes have the same label, first those that are held, then the others in order; the
+/// rest begin alone, each with its own label. Nobody else has that: the node for which a label is named
+/// has it, and is the first to get its place.
+fn limit(labels: &mut [u32], held: Option<&Bits>, most: u32) -> Result<()> {
+    let mut sizes = Sizes::new(Some(most), labels.len());
+    let is_held = |node: usize| held.is_some_and(|held| held.get(node));
+    if let Some(held) = held {
+        held.for_each(0..labels.len(), |node| sizes.add(labels[node], 1));
+    }
+    let largest = sizes.largest();
+    if largest > most {
+        let message = format!(
+            "{} of `--fixed` have the same label, more than `--max-size {most}`",
+            format_counted(largest.into(), "node", "nodes")
+        );
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint(format!("use `--max-size {largest}` or more")));
+    }
+    for (node, label) in labels.iter_mut().enumerate().filter(|(_, label)| **label != NONE) {
+        if !is_held(node) && !sizes.take(*label, 1) {
+            *label = node as u32;
+        }
+    }
+    Ok(())
+}
+
+/// Turns numbers of communities into their first members, or into the label of the first of their
+/// members that are held, if any are.
+fn name_by_first(labels: &mut [u32], held: Option<(&Bits, &[u32])>) {
+    let count = labels.iter().filter(|&&l| l != NONE).max().map_or(0, |&label| label as usize + 1);
+    let mut names = vec![NONE; count];
+    if let Some((held, fixed)) = held {
+        held.for_each(0..labels.len(), |node| {
+            if let Some(name) = names.get_mut(labels[node] as usize).filter(|n| **n == NONE) {
+                *name = fixed[node];
+            }
+        });
+    }
+    for (node, label) in labels.iter_mut().enumerate().filter(|(_, label)| **label != NONE) {
+        let name = &mut names[*label as usize];
+        if *name == NONE {
+            *name = node as u32;
+        }
+        *label = *name;
+    }
+}
+
+/// First labels, as far as they are given.
+pub(crate) struct Start {
+    /// By node; empty if none is given.
+    given: Vec<u32>,
+    /// Nodes that keep their label.
+    pub(crate) held: Option<Bits>,
+    /// The most nodes of a community, if there is a limit.
+    most: Option<u32>,
+}
+
+/// What one run begins with.
+pub(crate) struct FirstLabels<'a> {
+    pub(crate) seed: u64,
+    /// Overwritten.
+    pub(crate) labels: &'a [AtomicU32],
+    /// Who leads; overwritten.
+    pub(crate) leads: &'a Bits,
+    /// How far nodes are from where their labels began; empty if that does not matter.
+    pub(crate) hops: &'a [AtomicU8],
+}
+
+impl Start {
+    /// From the labels of a run: every node is given one.
+    pub(crate) fn again(given: Vec<u32>, held: Option<Bits>, most: Option<u32>) -> Self {
+        Self { given, held, most }
+    }
+
+    /// Forgets what is given.
+    pub(crate) fn into_held(self) -> Option<Bits> {
+        self.held
+    }
+
+    /// Every node with its own label or that which it is given: no scan.
+    pub(crate) fn own(&self, first: &FirstLabels<'_>) -> Result<()> {
+        for_ranges(first.labels.len(), 1 << 16, |nodes| {
+            nodes.into_iter().for_each(|node| first.labels[node].store(node as u32, Relaxed));
+            Ok(())
+        })?;
+        self.rename(first)
+    }
+
+    /// Stars, for all runs in one scan of the blocks that have nodes without a label.
+    pub(crate) fn stars<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        least: f64,
+        runs: &[FirstLabels<'_>],
+        mut tick: impl FnMut(&Block) -> Result<()>,
+    ) -> Result<()> {
+        let mut stars = Vec::with_capacity(runs.len());
+        for first in runs {
+            let count = first.labels.len();
+            let chosen = Stars::choose(first.leads, count, first.seed ^ LEAD);
+            stars.push(Stars { least: least * (1.0 - RELATIVE_TOLERANCE), ..chosen });
+            for (node, _) in self.given.iter().enumerate().filter(|(_, label)| **label != NONE) {
+                first.leads.set(node);
+            }
+            for_ranges(count, 1 << 16, |nodes| {
+                nodes.into_iter().for_each(|node| first.labels[node].store(node as u32, Relaxed));
+                Ok(())
+            })?;
+        }
+        let scratch = PerThread::new(ArcScratch::default);
+        let follows = |stars: &Stars<'_>, node: usize| !stars.leads.get(node);
+        source.for_each(
+            0..source.graph().blocks().len(),
+            |entry| {
+                let nodes =
+                    entry.first_node as usize..(entry.first_node + entry.node_count) as usize;
+                stars.iter().any(|stars| nodes.clone().any(|node| follows(stars, node)))
+            },
+            |block| {
+                tick(block)?;
+                let mut each = runs.iter().zip(&stars);
+                each.try_for_each(|(first, stars)| {
+                    seed_block::<S>(block, *stars, first.labels, &scratch)
+                })
+            },
+        )?;
+        runs.iter().try_for_each(|first| self.rename(first))
+    }
+
+    /// From the leaders that nodes have found to the labels of these.
+    fn rename(&self, first: &FirstLabels<'_>) -> Result<()> {
+        if self.most.is_some() {
+            self.rename_within_limit(first);
+            return Ok(());
+        }
+        if self.given.is_empty() && first.hops.is_empty() {
+            return Ok(());
+        }
+        for_ranges(first.labels.len(), 1 << 16, |nodes| {
+            for node in nodes {
+                let leader = first.labels[node].load(Relaxed);
+                if let Some(hops) = first.hops.get(node) {
+                    hops.store(u8::from(leader as usize != node), Relaxed);
+                }
+                if let Some(label) = self.given(leader) {
+                    first.labels[node].store(label, Relaxed);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// As [`rename`](Self::rename), one node after the other: who follows a leader whose community is full
+    /// stays alone.
+    fn rename_within_limit(&self, first: &FirstLabels<'_>) {
+        let mut sizes = Sizes::new(self.most, first.labels.len());
+        let label_of = |leader: u32| self.given(leader).unwrap_or(leader);
+        let leads = |(node, leader): &(u32, &AtomicU32)| leader.load(Relaxed) == *node;
+        let nodes = || (0..).zip(first.labels);
+        nodes().filter(leads).for_each(|(node, _)| sizes.add(label_of(node), 1));
+        for (node, label) in nodes() {
+            let leader = label.load(Relaxed);
+            let follows = leader != node && sizes.take(label_of(leader), 1);
+            let taken = if leader == node || follows { label_of(leader) } else { node };
+            label.store(taken, Relaxed);
+            if let Some(hops) = first.hops.get(node as usize) {
+                hops.store(u8::from(follows), Relaxed);
+            }
+        }
+    }
+
+    /// The label that a node is given.
+    fn given(&self, node: u32) -> Option<u32> {
+        self.given.get(node as usize).copied().filter(|label| *label != NONE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn communities_are_known_by_their_first_member() {
+        let initial = vec![2, NONE, 0, 2, 0, NONE];
+        let given = Given { initial, fixed: Vec::new() };
+        let start = given.into_labels(6, None).unwrap();
+        assert_eq!(start.given, [0, NONE, 2, 0, 2, NONE]);
+        assert!(start.held.is_none());
+    }
+
+    /// Those that are held have their place first.
+    #[test]
+    fn who_finds_no_room_begins_alone() {
+        let initial = vec![0, 0, NONE, 1, 0, 1];
+        let fixed = vec![NONE, NONE, 0, NONE, NONE, NONE];
+        let fixed = |node: usize, label| {
+            let mut fixed = fixed.clone();
+            fixed[node] = label;
+            fixed
+        };
+        let start = |fixed: Vec<u32>, most| {
+            Given { initial: initial.clone(), fixed }.into_labels(6, Some(most))
+        };
+        assert_eq!(start(Vec::new(), 2).unwrap().given, [0, 0, NONE, 3, 4, 3]);
+        assert_eq!(start(fixed(4, 5), 2).unwrap().given, [4, 1, 2, 3, 4, 3]);
+        assert!(start(fixed(4, 0), 1).is_err_and(|error| error.kind() == ErrorKind::Usage));
+    }
+
+    /// Community 0 of the first labels has a node that is fixed in community 5 with node 1.
+    #[test]
+    fn what_is_fixed_names_the_communities_it_is_in() {
+        let initial = vec![0, NONE, 0, 1, 1, 0];
+        let fixed = vec![NONE, 5, 5, NONE, NONE, 0];
+        let start = Given { initial, fixed }.into_labels(6, None).unwrap();
+        assert_eq!(start.given, [1, 1, 1, 3, 3, 5]);
+        let held = start.held.unwrap();
+        assert_eq!((0..6).filter(|&node| held.get(node)).collect::<Vec<_>>(), [1, 2, 5]);
+    }
+
+    #[test]
+    fn labels_of_another_graph_are_refused() {
+        for labels in [vec![0; 5], vec![0, 1, 2, 6, 3, 3]] {
+            let given = Given { initial: labels, fixed: Vec::new() };
+            assert!(given.into_labels(6, None).is_err());
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The end of label propagation, for one result or several: one scan splits the communities of all and
+//! adds up what their modularity needs.
+
+use super::communities::Communities;
+use super::connect::{Closing, Pieces, block_sums, split_count};
+use super::number::{SizeCount, number};
+use super::tally::Tally;
+use crate::cluster::base::bits::Bits;
+use crate::cluster::base::logarithm::plogp;
+use crate::cluster::base::pace::Pace;
+use crate::cluster::base::parallel::PerThread;
+use crate::cluster::base::table::Sum;
+use crate::cluster::kernel::cache::BlockSource;
+use crate::cluster::kernel::history::History;
+use crate::cluster::store::hierarchy::Grouping;
+use crate::cluster::store::labels::Labels;
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::progress::{Event, tell};
+
+/// Labels that the sweeps have led to.
+pub(crate) struct Outcome {
+    /// By node; labels are nodes.
+    pub(crate) labels: Vec<u32>,
+    pub(crate) history: History,
+    /// The groups of the levels that it comes from, if they are wanted.
+    pub(crate) groupings: Vec<Grouping>,
+}
+
+/// How labels become communities.
+pub(crate) struct Finish<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) observer: &'a Pace<'a>,
+    /// Whether there is memory for the strengths of all nodes.
+    pub(crate) is_remembered: bool,
+    /// Whether the code length of the map equation is wanted.
+    pub(crate) counts_cuts: bool,
+}
+
+impl Finish<'_> {
+    /// Splits, numbers and rates the communities. Nodes that are `held` and have the same label stay
+    /// together even where no path inside their community joins them.
+    pub(crate) fn all<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        outcomes: Vec<Outcome>,
+        held: Option<&Bits>,
+    ) -> Result<Vec<Communities>> {
+        tell(self.observer, Event::Detail { text: "splitting and counting communities" })?;
+        let directed = self.graph.is_directed();
+        let count = self.graph.node_count() as usize;
+        let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
+        let pieces: Vec<Pieces> = outcomes.iter().map(|_| Pieces::new(count, directed)).collect();
+        let scratch = PerThread::new(Closing::default);
+        let Self { is_remembered, counts_cuts, .. } = *self;
+        let mut strengths = is_remembered.then(|| Vec::with_capacity(count));
+        let scans = if is_remembered { 1 } else { 1 + outcomes.len() as u64 };
+        self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
+        let mut insides = vec![0.0; outcomes.len()];
+        let mut inside_by_node = counts_cuts.then(|| Vec::with_capacity(count));
+        let mut sums = Vec::new();
+        source.for_all(|block| {
+            tell(self.observer, Event::Advance { done })?;
+            for (at, (outcome, pieces)) in outcomes.iter().zip(&pieces).enumerate() {
+                let (labels, pieces) = (&outcome.labels, Some(pieces));
+                block_sums::<S>(block, directed, &labels[..], pieces, &scratch, &mut sums)?;
+                // One by one, as where the nodes are looked at again.
+                sums.iter().for_each(|s| insides[at] += s.inside_at_later);
+                if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
+                    strengths.extend(sums.iter().map(|s| s.strength));
+                }
+                if let Some(inside) = &mut inside_by_node {
+                    inside.extend(sums.iter().map(|s| s.inside));
+                }
+            }
+            Ok(())
+        })?;
+        // All are numbered before any is rated: the pieces make room for the sums.
+        let numbered: Vec<Numbered> = outcomes
+            .into_iter()
+            .zip(pieces)
+            .map(|(outcome, pieces)| Numbered::new(outcome, pieces, held))
+            .collect();
+        let of_one = numbered.len() == 1;
+        let rate = |(numbered, inside): (Numbered, f64)| {
+            let mut code_length = None;
+            let tallied = numbered.tallied(directed);
+            let mut tally = Tally::new(tallied, directed);
+            if let Some(strengths) = &mut strengths {
+                tally.add_inside(inside);
+                let nodes = numbered.labels.iter().zip(strengths.iter());
+                nodes.for_each(|(&label, &strength)| tally.add(label, strength));
+                if let Some(inside) = inside_by_node.take() {
+                    code_length = Some(numbered.code_length(strengths, &inside));
+                }
+                if of_one {
+                    *strengths = Vec::new();
+                }
+            } else {
+                let tick = |_: &_| tell(self.observer, Event::Advance { done });
+                tally = tally.scan::<S>(source, &numbered.labels, None, &scratch, tick)?;
+            }
+            Ok(Communities { code_length, ..numbered.rated(&tally, source.scans()) })
+        };
+        numbered.into_iter().zip(insides).map(rate).collect()
+    }
+}
+
+/// Communities with their final numbers.
+struct Numbered {
+    labels: Vec<u32>,
+    sizes: Vec<SizeCount>,
+    split_count: u64,
+    history: History,
+    groupings: Vec<Grouping>,
+}
+
+impl Numbered {
+    fn new(outcome: Outcome, pieces: Pieces, held: Option<&Bits>) -> Self {
+        let Outcome { mut labels, history, groupings } = outcome;
+        if let Some(held) = held {
+            // Such a label is the first of the nodes that hold it.
+            held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));
+        }
+        let mut roots = pieces.into_roots();
+        let split_count = split_count(&labels, &roots, labels.len());
+        let sizes = number(&mut roots, &mut labels);
+        Self { labels: roots, sizes, split_count, history, groupings }
+    }
+
+    fn community_count(&self) -> u64 {
+        self.sizes.iter().map(|s| s.count).sum()
+    }
+
+    fn singleton_count(&self) -> u64 {
+        self.sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count)
+    }
+
+    /// How many communities need a sum of their own.
+    fn tallied(&self, directed: bool) -> usize {
+        let singles = if directed { 0 } else { self.singleton_count() };
+        (self.community_count() - singles) as usize
+    }
+
+    /// The code length of the map equation; see `map_equation`. Pieces of a community that was split have
+    /// no arc between them, so what nodes have inside stays right.
+    fn code_length(&self, strengths: &[f64], inside: &[f64]) -> f64 {
+        let mut communities = vec![(0.0, 0.0); self.community_count() as usize];
+        for ((&label, &strength), &inside) in self.labels.iter().zip(strengths).zip(inside) {
+            let (mass, cut): &mut (f64, f64) = &mut communities[label as usize];
+            *mass += strength;
+            *cut += strength - inside;
+        }
+        let total: f64 = strengths.iter().sum();
+        if total <= 0.0 {
+            return 0.0;
+        }
+        let exits: f64 = communities.iter().map(|&(_, cut)| cut / total).sum();
+        let of_community =
+            |&(mass, cut): &(f64, f64)| plogp((mass + cut) / total) - 2.0 * plogp(cut / total);
+        let of_nodes: f64 = strengths.iter().map(|&strength| plogp(strength / total)).sum();
+        plogp(exits) + communities.iter().map(of_community).sum::<f64>() - of_nodes
+    }
+
+    fn rated(self, tally: &Tally, scans: u64) -> Communities {
+        Communities {
+            community_count: self.community_count(),
+            singleton_count: self.singleton_count(),
+            largest: self.sizes.first().map_or(0, |s| u64::from(s.size)),
+            split_count: self.split_count,
+            modularity: tally.modularity(),
+            coverage: tally.coverage(),
+            groupings: self.groupings,
+            code_length: None,
+            sweeps: self.history.sweeps,
+            resumed_sweeps: self.history.resumed_sweeps,
+            scans: scans + self.history.scans,
+            cycles: self.history.cycles,
+            levels: self.history.levels,
+            sweeps_told: self.history.told,
+            converged: self.history.converged,
+            last_moved: self.history.last_moved,
+            arcs_visited: self.history.arcs,
+            sizes: self.sizes,
+            labels: Labels::Memory(self.labels),
+        }
+    }
+}

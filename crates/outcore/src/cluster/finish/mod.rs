@@ -1,0 +1,7 @@
+//! From labels to communities: connected pieces, final numbers, measures.
+
+pub(crate) mod closing;
+pub(crate) mod communities;
+pub(crate) mod connect;
+pub(crate) mod number;
+pub(crate) mod tally;

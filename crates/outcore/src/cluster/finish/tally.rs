@@ -1,0 +1,185 @@
+//! Sums by community, from which modularity and coverage follow.
+
+use super::connect::{Closing, NodeSums, Pieces, scan_communities};
+use crate::cluster::base::parallel::PerThread;
+use crate::cluster::base::table::Sum;
+use crate::cluster::kernel::cache::BlockSource;
+use crate::error::Result;
+use crate::graph::{ArcScratch, Block};
+
+/// Strengths of communities, added up in node order.
+pub(crate) struct Tally {
+    /// By community. If undirected, communities beyond these have one node and are counted at once.
+    strengths: Vec<f64>,
+    /// By community, weight of the arcs' other ends; only if directed.
+    opposite: Vec<f64>,
+    totals: Totals,
+}
+
+/// What is known of a graph's weight without the sums of its communities.
+#[derive(Default)]
+pub(crate) struct Totals {
+    /// Squares of the single nodes' strengths in squares of `unit`, which keeps them in range.
+    single_squares: f64,
+    unit: f64,
+    total: f64,
+    inside: f64,
+}
+
+impl Totals {
+    /// Adds the strength of the next node, which may be all of its community.
+    #[inline]
+    pub(crate) fn add(&mut self, is_single: bool, strength: f64) {
+        self.total += strength;
+        if is_single && strength > 0.0 {
+            if self.unit == 0.0 {
+                self.unit = strength;
+            }
+            self.single_squares += (strength / self.unit).powi(2);
+        }
+    }
+
+    /// Adds weight that is inside communities.
+    #[inline]
+    pub(crate) fn add_inside(&mut self, weight: f64) {
+        self.inside += weight;
+    }
+
+    /// The part of the weight.
+    pub(crate) fn share(&self, strength: f64) -> f64 {
+        strength / self.total
+    }
+
+    /// See [`Tally::coverage`].
+    pub(crate) fn coverage(&self) -> f64 {
+        if self.total > 0.0 { self.inside / self.total } else { 1.0 }
+    }
+
+    /// The modularity, if chance would put the share `expected` into communities of several nodes.
+    pub(crate) fn modularity(&self, expected: f64) -> f64 {
+        if self.total <= 0.0 {
+            return 0.0;
+        }
+        self.coverage() - expected - self.single_squares * self.share(self.unit).powi(2)
+    }
+}
+
+impl Tally {
+    /// For communities of which `0..shared` may have more than one node: 8 bytes each. In directed
+    /// graphs `shared` has to be all of them: 16 bytes each.
+    pub(crate) fn new(shared: usize, directed: bool) -> Self {
+        Self {
+            strengths: vec![0.0; shared],
+            opposite: vec![0.0; if directed { shared } else { 0 }],
+            totals: Totals::default(),
+        }
+    }
+
+    /// Adds up a whole graph, whose neighbors with the same label are connected in `pieces`.
+    ///
+    /// # Errors
+    /// Those of reading and of `tick`, which is called for each block.
+    pub(crate) fn scan<S: Sum>(
+        mut self,
+        source: &mut BlockSource<'_>,
+        labels: &[u32],
+        pieces: Option<&Pieces>,
+        scratch: &PerThread<Closing>,
+        mut tick: impl FnMut(&Block) -> Result<()>,
+    ) -> Result<Self> {
+        let opposite = &mut std::mem::take(&mut self.opposite);
+        let directed = source.graph().is_directed();
+        let count_opposite = |block: &Block| {
+            tick(block)?;
+            if directed {
+                scratch.with(|closing| add_opposite(block, labels, opposite, &mut closing.arcs))?;
+            }
+            Ok(())
+        };
+        scan_communities::<S>(source, labels, pieces, scratch, count_opposite, |node, sums| {
+            self.add(labels[node as usize], sums.strength);
+            self.add_inside(sums.inside_at_later);
+        })?;
+        self.opposite = std::mem::take(opposite);
+        Ok(self)
+    }
+
+    /// Hands over in node order what each node of a graph adds to its community. Neighbors with the same
+    /// label are connected in `pieces`; the weight of the arcs' other ends is added to `opposite`, by
+    /// label, if that is not empty.
+    ///
+    /// # Errors
+    /// Those of reading and of `tick`, which is called for each block.
+    pub(crate) fn for_each_node(
+        source: &mut BlockSource<'_>,
+        labels: &[u32],
+        pieces: Option<&Pieces>,
+        opposite: &mut [f64],
+        mut tick: impl FnMut(&Block) -> Result<()>,
+        visit: impl FnMut(u32, NodeSums),
+    ) -> Result<()> {
+        let scratch = PerThread::new(Closing::default);
+        let count_opposite = |block: &Block| {
+            tick(block)?;
+            if opposite.is_empty() {
+                return Ok(());
+            }
+            scratch.with(|closing| add_opposite(block, labels, opposite, &mut closing.arcs))
+        };
+        if source.graph().is_weighted() {
+            scan_communities::<f64>(source, labels, pieces, &scratch, count_opposite, visit)
+        } else {
+            scan_communities::<u32>(source, labels, pieces, &scratch, count_opposite, visit)
+        }
+    }
+
+    /// Adds the strength of the next node.
+    #[inline]
+    pub(crate) fn add(&mut self, community: u32, strength: f64) {
+        let sum = self.strengths.get_mut(community as usize);
+        self.totals.add(sum.is_none(), strength);
+        if let Some(sum) = sum {
+            *sum += strength;
+        }
+    }
+
+    /// Adds weight that is inside communities.
+    #[inline]
+    pub(crate) fn add_inside(&mut self, weight: f64) {
+        self.totals.add_inside(weight);
+    }
+
+    /// The share of the weight that is inside communities; 1 without any weight.
+    pub(crate) fn coverage(&self) -> f64 {
+        self.totals.coverage()
+    }
+
+    /// The modularity (Newman and Girvan, "Finding and evaluating community structure in networks",
+    /// 2004; directed: Leicht and Newman, "Community structure in directed networks", 2008): the
+    /// share of the weight inside communities, less what chance would put there.
+    pub(crate) fn modularity(&self) -> f64 {
+        let share = |strength: f64| self.totals.share(strength);
+        let opposite = if self.opposite.is_empty() { &self.strengths } else { &self.opposite };
+        let expected: f64 =
+            self.strengths.iter().zip(opposite).map(|(&a, &b)| share(a) * share(b)).sum();
+        self.totals.modularity(expected)
+    }
+}
+
+fn add_opposite(
+    block: &Block,
+    labels: &[u32],
+    opposite: &mut [f64],
+    scratch: &mut ArcScratch,
+) -> Result<()> {
+    for local in 0..block.node_count() {
+        let node = block.first_node() as usize + local;
+        opposite[labels[node] as usize] += block.self_loop(local);
+        block.for_each_segment(local, scratch, |targets, codes| {
+            f64::for_each(targets, codes, |target, weight| {
+                opposite[labels[target as usize] as usize] += weight;
+            });
+        })?;
+    }
+    Ok(())
+}

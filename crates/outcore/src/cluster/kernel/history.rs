@@ -1,0 +1,108 @@
+//! How the sweeps went, told with the result and saved with the sweeps, so that a job that was stopped
+//! loses nothing of it.
+
+use super::sweep::Swept;
+use serde::{Deserialize, Serialize};
+
+/// The most sweeps that are told one by one: 40 bytes each.
+pub const SWEEPS_TOLD: usize = 4096;
+
+/// One sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Sweep {
+    /// Which of the runs of a consensus, from 0; the last one is that over what the others agree on.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub run: u32,
+    /// Cycles over several levels that had begun.
+    pub cycle: u32,
+    /// The level: 0 is the graph.
+    pub level: u64,
+    /// Whether it moved nodes among groups inside communities, for the next level, and not among
+    /// communities.
+    pub refines: bool,
+    /// Nodes of the level.
+    pub node_count: u64,
+    /// Nodes that moved.
+    pub moved_count: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(run: &u32) -> bool {
+    *run == 0
+}
+
+/// How the sweeps went.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct History {
+    pub(crate) sweeps: u32,
+    /// Those of an earlier process.
+    pub(crate) resumed_sweeps: u32,
+    pub(crate) cycles: u32,
+    pub(crate) levels: u64,
+    pub(crate) converged: bool,
+    pub(crate) last_moved: u64,
+    pub(crate) arcs: u64,
+    /// Scans beside those of the last source of blocks.
+    pub(crate) scans: u64,
+    /// The first sweeps, [`SWEEPS_TOLD`] at most.
+    pub(crate) told: Vec<Sweep>,
+}
+
+impl History {
+    /// Goes on from sweeps of an earlier process.
+    pub(crate) fn resume(&mut self) {
+        self.resumed_sweeps = self.sweeps;
+    }
+
+    /// Adds a sweep over nodes of a level; what else is to be told of it stands in `sweep`.
+    pub(crate) fn count(&mut self, swept: &Swept, sweep: Sweep) {
+        self.sweeps += 1;
+        self.arcs += swept.arcs;
+        self.last_moved = swept.moved;
+        let (cycle, moved_count) = (self.cycles, swept.moved);
+        self.tell(Sweep { cycle, moved_count, ..sweep });
+    }
+
+    /// Adds a sweep over the graph, which is the last one if at most `enough` nodes have moved.
+    pub(crate) fn learn(&mut self, swept: &Swept, node_count: u64, enough: f64) {
+        self.count(swept, Sweep { node_count, ..Sweep::default() });
+        self.converged = swept.moved == 0 || swept.moved as f64 <= enough;
+    }
+
+    fn tell(&mut self, sweep: Sweep) {
+        if self.told.len() < SWEEPS_TOLD {
+            self.told.push(sweep);
+        }
+    }
+
+    /// Adds a run of a consensus.
+    pub(crate) fn add(&mut self, run: u32, other: &Self) {
+        self.sweeps += other.sweeps;
+        self.resumed_sweeps += other.resumed_sweeps;
+        self.arcs += other.arcs;
+        self.scans += other.scans;
+        (self.converged, self.last_moved) = (other.converged, other.last_moved);
+        other.told.iter().for_each(|&sweep| self.tell(Sweep { run, ..sweep }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_sweeps_are_counted_and_the_first_are_told() {
+        let mut history = History::default();
+        let most = SWEEPS_TOLD as u64;
+        for moved in 0..most + 5 {
+            history.learn(&Swept { moved, arcs: 2 }, 9, 0.0);
+        }
+        assert_eq!((u64::from(history.sweeps), history.arcs), (most + 5, 2 * (most + 5)));
+        assert_eq!((history.told.len() as u64, history.last_moved), (most, most + 4));
+        assert_eq!(history.told.last().map(|sweep| sweep.moved_count), Some(most - 1));
+        let mut consensus = History::default();
+        (0..2).for_each(|run| consensus.add(run, &history));
+        assert_eq!(u64::from(consensus.sweeps), 2 * (most + 5));
+        assert_eq!(consensus.told, history.told);
+    }
+}

@@ -1,0 +1,318 @@
+//! Each node's best label, given the labels of this moment.
+//!
+//! A label is a random access, and what is done with it a hard guess for the processor. So the labels
+//! of a few thousand arcs are asked for as the arcs are decoded, taken when all are on their way, and summed by
+//! label afterwards, from the caches. An arc costs one decoding, one label and one sum: about 10 ns.
+
+use super::nodes::Nodes;
+use super::objective::{Choice, Election, Objective, TieOrder, Visit};
+use super::votes::{BATCH_ARCS, Ballot};
+use crate::cluster::base::hash::mix;
+use crate::cluster::base::table::{LabelTable, Sum};
+use crate::cluster::store::by_node::NodeLabels;
+use crate::error::Result;
+use crate::graph::{ArcScratch, Block};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+/// Sums by label, and the rates of the labels in their order.
+pub(crate) struct Tables<S> {
+    sums: LabelTable<S>,
+    rates: Vec<f64>,
+}
+
+impl<S: Sum> Tables<S> {
+    /// For nodes with at most so many labels around them.
+    pub(crate) fn new(most_labels: usize) -> Self {
+        Self { sums: LabelTable::new(most_labels), rates: Vec::with_capacity(most_labels) }
+    }
+
+    /// The memory they take.
+    pub(crate) const fn bytes(most_labels: u64) -> u64 {
+        LabelTable::<S>::bytes(most_labels) + 8 * most_labels
+    }
+}
+
+/// Memory of one thread.
+pub(crate) struct Worker<S> {
+    pub(crate) arcs: ArcScratch,
+    pub(crate) ballot: Ballot,
+    tables: Tables<S>,
+    /// The neighbors' labels and weight codes (none if all are 1) of consecutive members, and for
+    /// each member where its own end.
+    labels: Vec<u32>,
+    codes: Vec<u32>,
+    ends: Vec<usize>,
+    /// The neighbors' hops; none if they do not matter.
+    hops: Vec<u8>,
+}
+
+impl<S: Sum> Worker<S> {
+    /// For nodes with at most `degree` arcs.
+    pub(crate) fn new(degree: usize) -> Self {
+        Self {
+            arcs: ArcScratch::default(),
+            ballot: Ballot::default(),
+            tables: Tables::new(degree),
+            labels: Vec::with_capacity(BATCH_ARCS + degree),
+            codes: Vec::with_capacity(BATCH_ARCS + degree),
+            ends: Vec::with_capacity(BATCH_ARCS),
+            hops: Vec::new(),
+        }
+    }
+
+    /// The memory of one, without the decoded arcs.
+    pub(crate) const fn bytes(degree: u64) -> u64 {
+        Tables::<S>::bytes(degree) + 8 * (degree + 2 * BATCH_ARCS as u64)
+    }
+}
+
+/// What a node of the present group is to do.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Plan {
+    pub(crate) choice: Option<Choice>,
+    /// A neighbor may move, or, once confirmed, does.
+    pub(crate) contested: bool,
+}
+
+/// What the threads see while they propose.
+pub(crate) struct Round<'a, 'b, S, O, L: ?Sized> {
+    pub(crate) block: &'a Block,
+    /// The group of each of the block's nodes.
+    pub(crate) roles: &'a [u8],
+    pub(crate) group: u8,
+    /// The sweep.
+    pub(crate) number: u32,
+    pub(crate) nodes: &'a Nodes<'b, O, L>,
+    /// The table for nodes with more than `large_degree` arcs.
+    pub(crate) large: &'a Mutex<Tables<S>>,
+    pub(crate) large_degree: u64,
+}
+
+impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
+    /// Plans the moves of `members` and counts the arcs looked at.
+    pub(crate) fn propose(
+        &self,
+        members: &[u32],
+        plans: &mut [Plan],
+        worker: &mut Worker<S>,
+    ) -> Result<u64> {
+        let (mut arcs, mut done) = (0, 0);
+        while done < members.len() {
+            let (batch, plans) = (&members[done..], &mut plans[done..]);
+            arcs += self.fetch(batch, plans, worker)?;
+            let Worker { tables, labels, codes, ends, hops, .. } = worker;
+            let mut start = 0;
+            for ((&local, plan), &end) in batch.iter().zip(plans).zip(&*ends) {
+                if end > start {
+                    let codes = if codes.is_empty() { &[] } else { &codes[start..end] };
+                    let labels = &labels[start..end];
+                    plan.choice = self.choose(local, labels, codes, tables);
+                    if O::ATTENUATES
+                        && let Some(choice) = &mut plan.choice
+                    {
+                        choice.hops = hops_to(choice.label, labels, &hops[start..end]);
+                    }
+                }
+                start = end;
+            }
+            done += ends.len();
+        }
+        Ok(arcs)
+    }
+
+    /// Fetches the labels around the first members, and plans the hubs among them.
+    fn fetch(&self, members: &[u32], plans: &mut [Plan], worker: &mut Worker<S>) -> Result<u64> {
+        worker.labels.clear();
+        worker.codes.clear();
+        worker.ends.clear();
+        worker.hops.clear();
+        let mut arcs = 0;
+        for (&local, plan) in members.iter().zip(plans) {
+            let degree = self.block.degree(local as usize);
+            arcs += degree;
+            *plan = Plan::default();
+            if degree > self.large_degree {
+                let mut tables = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+                let Worker { arcs, ballot, .. } = worker;
+                *plan = self.plan_hub(local, degree, &mut tables, arcs, ballot)?;
+            } else {
+                self.block.for_each_segment(
+                    local as usize,
+                    &mut worker.arcs,
+                    |targets, codes| {
+                        plan.contested |= targets.iter().any(|&target| self.is_rival(target));
+                        let (targets, codes) = self.nodes.votes(targets, codes, &mut worker.ballot);
+                        targets.iter().for_each(|&target| self.nodes.labels.prefetch(target));
+                        worker.labels.extend_from_slice(targets);
+                        worker.codes.extend_from_slice(codes);
+                        if O::ATTENUATES {
+                            worker.hops.extend(targets.iter().map(|&t| self.nodes.hops(t)));
+                        }
+                    },
+                )?;
+            }
+            worker.ends.push(worker.labels.len());
+            if self.nodes.changes.is_empty() {
+                self.nodes.active.clear((self.block.first_node() + local) as usize);
+            }
+            if worker.labels.len() >= BATCH_ARCS || worker.ends.len() >= BATCH_ARCS {
+                break;
+            }
+        }
+        // Whose labels they are becomes what they are.
+        for label in &mut worker.labels {
+            *label = self.nodes.labels.at(*label).load(Relaxed);
+            if O::LOOKS_UP_LABELS {
+                self.nodes.objective.prefetch(*label);
+            }
+        }
+        Ok(arcs)
+    }
+
+    #[inline]
+    fn choose(
+        &self,
+        local: u32,
+        labels: &[u32],
+        codes: &[u32],
+        tables: &mut Tables<S>,
+    ) -> Option<Choice> {
+        let Tables { sums, rates } = tables;
+        let mut arcs = S::default();
+        sums.reset(labels.len());
+        S::for_each(labels, codes, |label, weight| {
+            sums.add(label, weight);
+            if O::WEIGHS_NODES {
+                arcs += weight;
+            }
+        });
+        let own = sums.get(self.present(local)).value();
+        let mut election = Election::new(&self.nodes.objective, self.visit(local, own, arcs));
+        election.survey(sums, rates);
+        if election.leaves() {
+            election.pick(sums, rates, self.order(local));
+        }
+        election.choice()
+    }
+
+    #[inline]
+    fn visit(&self, local: u32, own: f64, arcs: S) -> Visit {
+        let present = self.present(local);
+        if !O::WEIGHS_NODES {
+            return Visit { present, own, count: 1, ..Visit::default() };
+        }
+        let arcs = arcs.value();
+        let strength = arcs + 2.0 * self.block.self_loop(local as usize);
+        let count = self.nodes.count(self.block.first_node() + local);
+        let mass = self.nodes.objective.mass(count, strength);
+        Visit { present, count, own, arcs, mass }
+    }
+
+    fn present(&self, local: u32) -> u32 {
+        self.nodes.labels.at(self.block.first_node() + local).load(Relaxed)
+    }
+
+    fn order(&self, local: u32) -> impl Fn(u32) -> (u64, u32) {
+        let order = TieOrder::new(self.nodes.seed, self.block.first_node() + local, self.number);
+        move |label| order.key(self.nodes.labels.name(label))
+    }
+
+    /// Whether a neighbor is in the same group, so that both may move at once.
+    #[inline]
+    fn is_rival(&self, target: u32) -> bool {
+        let local = target.wrapping_sub(self.block.first_node()) as usize;
+        self.roles.get(local) == Some(&self.group)
+    }
+
+    /// As [`choose`](Self::choose), for more labels than a table holds: the labels are shared out by
+    /// hash, one reading of the arcs for each share, until no share overflows.
+    fn plan_hub(
+        &self,
+        local: u32,
+        degree: u64,
+        tables: &mut Tables<S>,
+        scratch: &mut ArcScratch,
+        ballot: &mut Ballot,
+    ) -> Result<Plan> {
+        let Tables { sums, rates } = tables;
+        let room = (degree as usize).min(sums.most_labels());
+        let present = self.present(local);
+        let (mut contested, mut own, mut arcs) = (false, S::default(), S::default());
+        let mut fill = |sums: &mut LabelTable<S>, share: u64, shares: u64| {
+            let mut fits = true;
+            sums.reset(room);
+            (own, arcs) = (S::default(), S::default());
+            self.block.for_each_segment(local as usize, scratch, |targets, codes| {
+                contested |= targets.iter().any(|&target| self.is_rival(target));
+                let (targets, codes) = self.nodes.votes(targets, codes, ballot);
+                S::for_each(targets, codes, |target, weight| {
+                    let label = self.nodes.labels.at(target).load(Relaxed);
+                    arcs += weight;
+                    own += weight.only_if(label == present);
+                    if mix(u64::from(label)) % shares == share {
+                        fits = fits && sums.add_if_room(label, weight);
+                    }
+                });
+            })?;
+            Result::Ok((fits, own.value(), arcs))
+        };
+        let mut shares = 1;
+        let mut election = loop {
+            let (mut fits, own, arcs) = fill(sums, 0, shares)?;
+            let visit = self.visit(local, own, arcs);
+            let mut election = Election::new(&self.nodes.objective, visit);
+            election.survey(sums, rates);
+            for share in 1..shares {
+                fits = fits && fill(sums, share, shares)?.0;
+                election.survey(sums, rates);
+            }
+            if fits {
+                break election;
+            }
+            shares *= 2;
+        };
+        if election.leaves() {
+            for share in 0..shares {
+                if shares > 1 {
+                    fill(sums, share, shares)?;
+                    election.survey(sums, rates);
+                }
+                election.pick(sums, rates, self.order(local));
+            }
+        }
+        let mut choice = election.choice();
+        if O::ATTENUATES
+            && let Some(choice) = &mut choice
+        {
+            choice.hops = self.hub_hops(local, choice.label, scratch, ballot)?;
+        }
+        Ok(Plan { choice, contested })
+    }
+
+    /// As [`hops_to`], from the arcs of a hub.
+    fn hub_hops(
+        &self,
+        local: u32,
+        label: u32,
+        scratch: &mut ArcScratch,
+        ballot: &mut Ballot,
+    ) -> Result<u8> {
+        let mut nearest = u8::MAX;
+        self.block.for_each_segment(local as usize, scratch, |targets, codes| {
+            let (targets, _) = self.nodes.votes(targets, codes, ballot);
+            let with_label = targets
+                .iter()
+                .filter(|&&target| self.nodes.labels.at(target).load(Relaxed) == label);
+            with_label.for_each(|&target| nearest = nearest.min(self.nodes.hops(target)));
+        })?;
+        Ok(nearest.saturating_add(1))
+    }
+}
+
+/// How far a node is from where a label began, if it takes it from the nearest neighbor that has it.
+fn hops_to(label: u32, labels: &[u32], hops: &[u8]) -> u8 {
+    let nearest =
+        labels.iter().zip(hops).filter(|(other, _)| **other == label).map(|(_, &h)| h).min();
+    nearest.unwrap_or(u8::MAX).saturating_add(1)
+}

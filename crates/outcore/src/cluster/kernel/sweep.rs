@@ -1,0 +1,331 @@
+//! The schedule of a sweep: many threads move nodes, and the outcome is that of one.
+//!
+//! ```text
+//!  for each block of the graph, in order           (blocks depend on the graph alone)
+//!    the block's active nodes, in 4 groups by hash
+//!    for each group
+//!      propose   all threads: every node's best label, given the labels of this moment
+//!      confirm   all threads: which movers have a mover for a neighbor
+//!      commit    in order of the nodes: every move that, by now, still raises the objective
+//!      activate  all threads: the neighbors of those that moved
+//! ```
+//!
+//! Moving all nodes at once does not converge (on a path, labels chase each other for ever) and
+//! moving them one by one is serial. Four groups leave few movers with moving neighbors; only these
+//! are looked at again, so the serial part is small, and since every commit raises the objective the
+//! sweeps end.
+
+use super::cache::BlockSource;
+use super::nodes::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes};
+use super::objective::{ALONE, Objective};
+use super::propose::{Plan, Round, Tables, Worker};
+use crate::cluster::base::hash::{Hash, ORDER, SUB};
+use crate::cluster::base::parallel::{PerThread, for_pieces, piece_nodes};
+use crate::cluster::base::table::Sum;
+use crate::cluster::store::by_node::NodeLabels;
+use crate::error::Result;
+use crate::graph::{ArcScratch, Block, Graph};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Groups of nodes in a block that are moved one after the other.
+const GROUPS: u8 = 4;
+/// Not to be moved in this sweep.
+const RESTS: u8 = GROUPS;
+/// About to move in this group.
+const MOVES: u8 = GROUPS + 1;
+/// Nodes with more arcs than this share one large table, so that small ones do for the threads.
+pub(crate) const LARGE_DEGREE: u64 = 1 << 16;
+/// The most labels summed at once; more are summed in shares.
+pub(crate) const MOST_LABELS: u64 = 1 << 20;
+/// Memory that the sweeps work in, whatever the number of nodes.
+pub(crate) struct Workshop<S> {
+    workers: PerThread<Worker<S>>,
+    large: Mutex<Tables<S>>,
+    large_degree: u64,
+    roles: Vec<u8>,
+    order: Vec<u32>,
+    plans: Vec<Plan>,
+}
+
+impl<S: Sum> Workshop<S> {
+    /// For a graph whose nodes have at most `max_degree` arcs. The limits are smaller in tests.
+    pub(crate) fn new(max_degree: u64, large_degree: u64, most_labels: u64) -> Self {
+        let small = max_degree.min(large_degree) as usize;
+        let large = if max_degree > large_degree { max_degree.min(most_labels) } else { 0 };
+        Self {
+            workers: PerThread::new(|| Worker::new(small)),
+            large: Mutex::new(Tables::new(large as usize)),
+            large_degree,
+            roles: Vec::new(),
+            order: Vec::new(),
+            plans: Vec::new(),
+        }
+    }
+
+    /// The memory it takes, decoded arcs and all.
+    pub(crate) fn bytes(max_degree: u64, most_labels: u64, most_nodes: u64, threads: u64) -> u64 {
+        let worker = Worker::<S>::bytes(max_degree.min(LARGE_DEGREE));
+        let large = if max_degree > LARGE_DEGREE { max_degree.min(most_labels) } else { 0 };
+        // Groups are alike in size; where they are few, a small part of a block is not much.
+        let group = most_nodes / u64::from(GROUPS) + most_nodes.min(1 << 12);
+        let plans = group * size_of::<Plan>() as u64;
+        threads * worker + Tables::<S>::bytes(large) + most_nodes * (1 + 4) + plans
+    }
+}
+
+/// What a sweep did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Swept {
+    pub(crate) moved: u64,
+    pub(crate) arcs: u64,
+}
+
+/// Moves nodes once: every active node is looked at.
+///
+/// # Errors
+/// Those of reading; those of `tick`, which is called for each block with the arcs of the sweep.
+pub(crate) fn sweep<S: Sum, O: Objective>(
+    graph: &Graph,
+    source: &mut BlockSource<'_>,
+    nodes: &mut Nodes<'_, O>,
+    workshop: &mut Workshop<S>,
+    number: u32,
+    mut tick: impl FnMut(u64) -> Result<()>,
+) -> Result<Swept> {
+    let directed = graph.is_directed();
+    nodes.freeze(number);
+    let mut swept = Swept::default();
+    let active = nodes.active;
+    let order = block_order(graph, nodes, number);
+    source.for_each(
+        order.iter().map(|&block| block as usize),
+        |entry| {
+            let first = entry.first_node as usize;
+            active.any(first..first + entry.node_count as usize)
+        },
+        |block| {
+            tick(swept.arcs)?;
+            let of_block = sweep_block(block, directed, nodes, workshop, number)?;
+            swept.moved += of_block.moved;
+            swept.arcs += of_block.arcs;
+            Ok(())
+        },
+    )?;
+    Ok(swept)
+}
+
+fn block_order<O>(graph: &Graph, nodes: &Nodes<'_, O>, number: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..graph.blocks().len() as u32).collect();
+    if nodes.shuffled {
+        let hash = Hash::new(nodes.seed ^ ORDER);
+        let first = |block: u32| u64::from(graph.blocks()[block as usize].first_node);
+        order.sort_by_cached_key(|&block| (hash.of(first(block), u64::from(number)), block));
+    }
+    order
+}
+
+/// Moves the active nodes of one block.
+///
+/// # Errors
+/// Those of reading.
+pub(crate) fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+    block: &Block,
+    directed: bool,
+    nodes: &mut Nodes<'_, O, L>,
+    workshop: &mut Workshop<S>,
+    number: u32,
+) -> Result<Swept> {
+    let Workshop { workers, large, large_degree, roles, order, plans } = workshop;
+    let bounds = group_nodes(block, nodes, number, roles, order);
+    let largest = bounds.windows(2).map(|bounds| bounds[1] - bounds[0]).max().unwrap_or(0);
+    plans.resize(largest.max(plans.len()), Plan::default());
+    let piece = piece_nodes(block.node_count(), block.arc_count());
+    let mut swept = Swept::default();
+    for group in 0..GROUPS {
+        let members = &order[bounds[group as usize]..bounds[group as usize + 1]];
+        let plans = &mut plans[..members.len()];
+        let round =
+            Round { block, roles, group, number, nodes, large, large_degree: *large_degree };
+        swept.arcs += for_pieces(members, plans, piece, |members, plans| {
+            workers.with(|worker| round.propose(members, plans, worker))
+        })?;
+        let mut contested = 0;
+        for (&local, plan) in members.iter().zip(plans.iter()) {
+            if plan.choice.is_some() {
+                roles[local as usize] = MOVES;
+                contested += usize::from(plan.contested);
+            }
+        }
+        if let Some(piece) = (piece * members.len()).checked_div(contested) {
+            // Pieces grow, as most of their nodes are not looked at again.
+            for_pieces(members, plans, piece, |members, plans| {
+                workers.with(|worker| confirm(block, roles, members, plans, &mut worker.arcs))
+            })?;
+        }
+        let moved = workers.with(|worker| {
+            commit::<S, O, L>(block, directed, nodes, number, members, plans, worker)
+        })?;
+        for (&local, _) in members.iter().zip(plans.iter()) {
+            roles[local as usize] = RESTS;
+        }
+        swept.moved += moved as u64;
+        if moved > 0 && !directed {
+            let piece = piece * members.len() / moved;
+            for_pieces(members, plans, piece, |members, plans| {
+                workers.with(|worker| activate(block, nodes, members, plans, &mut worker.arcs))
+            })?;
+        }
+    }
+    Ok(swept)
+}
+
+/// Sorts the block's active nodes by group, in node order within each; returns where groups begin.
+fn group_nodes<O, L: ?Sized>(
+    block: &Block,
+    nodes: &mut Nodes<'_, O, L>,
+    number: u32,
+    roles: &mut Vec<u8>,
+    order: &mut Vec<u32>,
+) -> [usize; GROUPS as usize + 1] {
+    let first = block.first_node() as usize;
+    let hash = Hash::new(nodes.seed ^ SUB);
+    roles.clear();
+    roles.resize(block.node_count(), RESTS);
+    let mut counts = [0; GROUPS as usize];
+    let (active, rules) = (nodes.active, &mut nodes.rules);
+    let is_free = rules.is_free();
+    active.for_each(first..first + block.node_count(), |node| {
+        if !is_free && !rules.admits(node, number) {
+            active.clear(node);
+            return;
+        }
+        let group = (hash.of(node as u64, u64::from(number)) % u64::from(GROUPS)) as u8;
+        roles[node - first] = group;
+        counts[group as usize] += 1;
+    });
+    let mut bounds = [0; GROUPS as usize + 1];
+    for group in 0..GROUPS as usize {
+        bounds[group + 1] = bounds[group] + counts[group];
+    }
+    order.clear();
+    order.resize(bounds[GROUPS as usize], 0);
+    let mut next = bounds;
+    for (local, &role) in roles.iter().enumerate() {
+        if role < GROUPS {
+            order[next[role as usize]] = local as u32;
+            next[role as usize] += 1;
+        }
+    }
+    bounds
+}
+
+/// Finds out which of the contested movers do have a mover for a neighbor.
+fn confirm(
+    block: &Block,
+    roles: &[u8],
+    members: &[u32],
+    plans: &mut [Plan],
+    arcs: &mut ArcScratch,
+) -> Result<u64> {
+    for (&local, plan) in members.iter().zip(plans) {
+        if plan.contested && plan.choice.is_some() {
+            plan.contested = false;
+            block.for_each_segment(local as usize, arcs, |targets, _| {
+                plan.contested |= targets.iter().any(|&target| {
+                    let local = target.wrapping_sub(block.first_node()) as usize;
+                    roles.get(local) == Some(&MOVES)
+                });
+            })?;
+        }
+    }
+    Ok(0)
+}
+
+/// Moves the nodes whose move still improves, in node order; the others' plans are dropped.
+fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+    block: &Block,
+    directed: bool,
+    nodes: &mut Nodes<'_, O, L>,
+    number: u32,
+    members: &[u32],
+    plans: &mut [Plan],
+    worker: &mut Worker<S>,
+) -> Result<usize> {
+    let labels = nodes.labels;
+    let Worker { arcs, ballot, .. } = worker;
+    let mut moved = 0;
+    for (&local, plan) in members.iter().zip(plans) {
+        let Some(choice) = &mut plan.choice else { continue };
+        let node = block.first_node() + local;
+        if plan.contested {
+            let present = labels.at(node).load(Relaxed);
+            let (mut own, mut other, mut nearest) = (S::default(), S::default(), u8::MAX);
+            block.for_each_segment(local as usize, arcs, |targets, codes| {
+                let (targets, codes) = nodes.votes(targets, codes, ballot);
+                S::for_each(targets, codes, |target, weight| {
+                    let label = labels.at(target).load(Relaxed);
+                    if label == present {
+                        own += weight;
+                    } else if label == choice.label {
+                        other += weight;
+                        if O::ATTENUATES {
+                            nearest = nearest.min(nodes.hops(target));
+                        }
+                    }
+                });
+            })?;
+            (choice.visit.own, choice.other) = (own.value(), other.value());
+            choice.hops = nearest.saturating_add(1);
+        }
+        let improves = choice.improves(&nodes.objective);
+        if improves && choice.label == ALONE {
+            let Some(label) = nodes.objective.free_label() else {
+                plan.choice = None;
+                continue;
+            };
+            choice.label = label;
+        }
+        if improves {
+            nodes.objective.moved(&choice.visit, choice.label, choice.other);
+            labels.at(node).store(choice.label, Relaxed);
+            nodes.rules.moved(node as usize, choice);
+            moved += 1;
+            if directed {
+                let changes = &mut nodes.changes[node as usize];
+                *changes = changes.saturating_add(1);
+                if number >= FREEZE_SWEEP && *changes >= FREEZE_CHANGES {
+                    nodes.active.clear(node as usize);
+                }
+            }
+        } else {
+            // Another label may be better still: look again in the next sweep.
+            plan.choice = None;
+            nodes.active.set(node as usize);
+        }
+    }
+    Ok(moved)
+}
+
+/// Marks the neighbors of the moved nodes, except those that have just been joined.
+fn activate<O: Sync, L: NodeLabels + ?Sized>(
+    block: &Block,
+    nodes: &Nodes<'_, O, L>,
+    members: &[u32],
+    plans: &[Plan],
+    arcs: &mut ArcScratch,
+) -> Result<u64> {
+    for (&local, plan) in members.iter().zip(plans) {
+        let Some(choice) = plan.choice else { continue };
+        block.for_each_segment(local as usize, arcs, |targets, _| {
+            targets.iter().for_each(|&target| nodes.labels.prefetch(target));
+            for &target in targets {
+                let (node, label) = (target as usize, nodes.labels.at(target));
+                if !nodes.active.get(node) && label.load(Relaxed) != choice.label {
+                    nodes.active.set(node);
+                }
+            }
+        })?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,102 @@
+//! The objective of label propagation: the weight of the edges inside communities.
+//!
+//! A node takes the label with the most weight among its neighbors (Raghavan, Albert and Kumara,
+//! "Near linear time algorithm to detect community structures in large-scale networks", 2007).
+
+use crate::cluster::kernel::objective::{Objective, Visit};
+use crate::weight::RELATIVE_TOLERANCE;
+
+/// What is below the largest sum by less than rounding counts as the largest.
+const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
+
+/// How many different numbers of hops there are.
+const HOPS: usize = 256;
+
+/// The weight inside communities; it needs to know nothing of the communities.
+pub(crate) struct InsideWeight;
+
+impl Objective for InsideWeight {
+    const WEIGHS_NODES: bool = false;
+    type Leaving = ();
+
+    #[inline]
+    fn mass(&self, _node: u32, _strength: f64) -> f64 {
+        0.0
+    }
+    #[inline]
+    fn leaving(&self, _visit: &Visit) {}
+    #[inline]
+    fn prefetch(&self, _label: u32) {}
+    #[inline]
+    fn rate(&self, _visit: &Visit, (): &(), _label: u32, weight: f64) -> f64 {
+        weight
+    }
+    #[inline]
+    fn least_equal(&self, _visit: &Visit, rate: f64) -> f64 {
+        rate * NEARLY
+    }
+    #[inline]
+    fn improves(&self, visit: &Visit, rate: f64) -> bool {
+        visit.own < rate * NEARLY
+    }
+    #[inline]
+    fn moved(&mut self, _visit: &Visit, _label: u32, _weight: f64) {}
+}
+
+/// The objective of label propagation with more conditions than the plain one.
+pub(crate) struct Votes<const ATTENUATES: bool> {
+    /// A label is good only with votes of at least this sum.
+    pub(crate) cutoff: f64,
+    /// What a vote counts by its hops; empty if they do not matter.
+    pub(crate) factors: Vec<f64>,
+}
+
+impl<const ATTENUATES: bool> Votes<ATTENUATES> {
+    pub(crate) fn new(cutoff: f64) -> Self {
+        let factors = if ATTENUATES { vec![1.0; HOPS] } else { Vec::new() };
+        // Sums are compared up to rounding.
+        Self { cutoff: cutoff * NEARLY, factors }
+    }
+}
+
+impl Votes<true> {
+    /// Sets the factor of every number of hops.
+    pub(crate) fn set_factors(&mut self, factor: impl Fn(f64) -> f64) {
+        for (hops, value) in self.factors.iter_mut().enumerate() {
+            *value = factor(hops as f64).clamp(0.0, 1.0);
+        }
+    }
+}
+
+impl<const ATTENUATES: bool> Objective for Votes<ATTENUATES> {
+    const WEIGHS_NODES: bool = false;
+    const ATTENUATES: bool = ATTENUATES;
+    type Leaving = ();
+
+    #[inline]
+    fn mass(&self, _count: u32, _strength: f64) -> f64 {
+        0.0
+    }
+    #[inline]
+    fn leaving(&self, _visit: &Visit) {}
+    #[inline]
+    fn rate(&self, _visit: &Visit, (): &(), _label: u32, weight: f64) -> f64 {
+        if weight >= self.cutoff { weight } else { f64::NEG_INFINITY }
+    }
+    #[inline]
+    fn least_equal(&self, _visit: &Visit, rate: f64) -> f64 {
+        rate * NEARLY
+    }
+    #[inline]
+    fn improves(&self, visit: &Visit, rate: f64) -> bool {
+        visit.own < rate * NEARLY
+    }
+    #[inline]
+    fn moved(&mut self, _visit: &Visit, _label: u32, _weight: f64) {}
+    #[inline]
+    fn prefetch(&self, _label: u32) {}
+    #[inline]
+    fn factor(&self, hops: u8) -> f64 {
+        self.factors[usize::from(hops)]
+    }
+}

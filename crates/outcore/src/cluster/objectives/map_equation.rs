@@ -1,0 +1,192 @@
+//! The map equation: bits that it takes to describe one step of a random walk, when communities have
+//! names of their own (Rosvall and Bergstrom, "Maps of random walks on complex networks reveal
+//! community structure", 2008).
+//!
+//! With p the share of the strength in a community, q the share of its arcs that leave it, and Q the sum
+//! of all q, the code length is plogp(Q) - 2 sum plogp(q) + sum plogp(q + p) - sum over nodes plogp(p).
+//! A label is worth to a node by how much it shortens the code. Memory: 24 bytes a community.
+
+use crate::cluster::base::logarithm::{LOG2_E, log2, plogp};
+use crate::cluster::kernel::objective::{Objective, Revert, Sums, Visit};
+use crate::cluster::store::saves::{StateReader, StateWriter};
+use crate::error::Result;
+use crate::io::prefetch;
+use crate::weight::RELATIVE_TOLERANCE;
+
+/// Rounding of a weight changes the code by so much of it: each of some six terms grows by its logarithm,
+/// which is at most some tens of bits.
+const TOLERANCE: f64 = 64.0 * RELATIVE_TOLERANCE;
+
+/// What a community adds to the code.
+#[derive(Debug, Clone, Copy, Default)]
+struct Module {
+    /// Strength of its nodes.
+    mass: f64,
+    /// Weight of the arcs that leave it.
+    cut: f64,
+    /// What both make the code longer by; kept because logarithms take most of the time.
+    length: f64,
+}
+
+/// Strengths and cuts of all communities.
+pub(crate) struct CodeLength {
+    modules: Vec<Module>,
+    /// Sum of all cuts.
+    cut: f64,
+    total_strength: f64,
+    /// 1 / total strength.
+    unit: f64,
+}
+
+/// What stays the same for all labels that a node could take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leaving {
+    /// How much shorter the code gets without the node, the change of the number of exits aside.
+    gain: f64,
+    /// Q now, its logarithm, and plogp(Q).
+    exits: f64,
+    log_exits: f64,
+    index: f64,
+}
+
+impl Leaving {
+    /// How much longer the names of communities get when Q grows by `step`: plogp(Q + step) - plogp(Q).
+    /// A single node changes Q by so little that the first terms of the series are exact.
+    #[inline]
+    fn index_growth(&self, step: f64) -> f64 {
+        let x = step / self.exits;
+        if x.abs() < 1e-4 {
+            step * (self.log_exits + LOG2_E * (1.0 + x * (1.0 / 2.0 - x * (1.0 / 6.0 - x / 12.0))))
+        } else {
+            plogp(self.exits + step) - self.index
+        }
+    }
+}
+
+impl CodeLength {
+    /// The part of the code length that a community makes: plogp(q + p) - 2 plogp(q).
+    #[inline]
+    fn length(&self, mass: f64, cut: f64) -> f64 {
+        let (p, q) = (mass * self.unit, cut * self.unit);
+        plogp(q + p) - 2.0 * plogp(q)
+    }
+
+    fn change(&mut self, label: u32, mass: f64, cut: f64) {
+        let module = self.modules[label as usize];
+        let (mass, cut) = (module.mass + mass, module.cut + cut);
+        self.modules[label as usize] = Module { mass, cut, length: self.length(mass, cut) };
+    }
+}
+
+impl Objective for CodeLength {
+    const WEIGHS_NODES: bool = true;
+    type Leaving = Leaving;
+
+    #[inline]
+    fn mass(&self, _count: u32, strength: f64) -> f64 {
+        strength
+    }
+
+    #[inline]
+    fn leaving(&self, visit: &Visit) -> Leaving {
+        let Module { mass, cut, length } = self.modules[visit.present as usize];
+        let after = self.length(mass - visit.mass, cut - visit.arcs + 2.0 * visit.own);
+        let exits = self.cut * self.unit;
+        let log_exits = if exits >= f64::MIN_POSITIVE { log2(exits) } else { 0.0 };
+        Leaving { gain: length - after, exits, log_exits, index: exits * log_exits }
+    }
+
+    #[inline]
+    fn prefetch(&self, label: u32) {
+        prefetch(&self.modules, label as usize);
+    }
+
+    #[inline]
+    fn rate(&self, visit: &Visit, leaving: &Leaving, label: u32, weight: f64) -> f64 {
+        let Module { mass, cut, length } = self.modules[label as usize];
+        let after = self.length(mass + visit.mass, cut + visit.arcs - 2.0 * weight);
+        let growth = leaving.index_growth(2.0 * (visit.own - weight) * self.unit);
+        leaving.gain + (length - after) - growth
+    }
+
+    #[inline]
+    fn least_equal(&self, visit: &Visit, rate: f64) -> f64 {
+        rate - visit.mass * self.unit * TOLERANCE
+    }
+
+    #[inline]
+    fn improves(&self, visit: &Visit, rate: f64) -> bool {
+        rate > visit.mass * self.unit * TOLERANCE
+    }
+
+    #[inline]
+    fn moved(&mut self, visit: &Visit, label: u32, weight: f64) {
+        self.change(visit.present, -visit.mass, 2.0 * visit.own - visit.arcs);
+        self.change(label, visit.mass, visit.arcs - 2.0 * weight);
+        self.cut += 2.0 * (visit.own - weight);
+    }
+}
+
+impl Sums for CodeLength {
+    type Rule = ();
+    const COMMUNITY_BYTES: u64 = 24;
+    const COUNTS_CUTS: bool = true;
+
+    fn asks_for_counts((): ()) -> bool {
+        false
+    }
+
+    fn empty((): (), capacity: usize) -> Self {
+        let modules = Vec::with_capacity(capacity);
+        Self { modules, cut: 0.0, total_strength: 0.0, unit: 0.0 }
+    }
+
+    fn add(&mut self, label: u32, _count: u32, strength: f64, cut: f64) {
+        let label = label as usize;
+        if label >= self.modules.len() {
+            self.modules.resize(label + 1, Module::default());
+        }
+        self.modules[label].mass += strength;
+        self.modules[label].cut += cut;
+        self.total_strength += strength;
+        self.cut += cut;
+    }
+
+    fn complete(&mut self) {
+        self.modules.shrink_to_fit();
+        self.unit = if self.total_strength > 0.0 { 1.0 / self.total_strength } else { 0.0 };
+        for label in 0..self.modules.len() as u32 {
+            self.change(label, 0.0, 0.0);
+        }
+    }
+
+    fn label_bound(&self) -> usize {
+        self.modules.len()
+    }
+
+    fn save(&self, to: &mut StateWriter) -> Result<()> {
+        to.array([self.cut, self.total_strength, self.unit].into_iter())?;
+        to.array(self.modules.iter().map(|module| module.mass))?;
+        to.array(self.modules.iter().map(|module| module.cut))
+    }
+
+    fn load((): (), from: &mut StateReader) -> Result<Self> {
+        let [cut, total_strength, unit] = from.few::<f64, 3>()?;
+        let masses = from.numbers::<f64>()?;
+        let modules = masses.iter().map(|&mass| Module { mass, ..Module::default() }).collect();
+        drop(masses);
+        let mut loaded = Self { modules, cut, total_strength, unit };
+        from.fill(&mut loaded.modules, |module, cut: f64| module.cut = cut)?;
+        for label in 0..loaded.modules.len() as u32 {
+            loaded.change(label, 0.0, 0.0);
+        }
+        Ok(loaded)
+    }
+}
+
+impl Revert for CodeLength {
+    fn revert(&mut self, before: &Self, label: u32) {
+        self.modules[label as usize] = before.modules[label as usize];
+        self.cut = before.cut;
+    }
+}

@@ -1,0 +1,195 @@
+//! The groups of each level, kept in files until the communities are final.
+//!
+//! ```text
+//!  nodes --0--> groups --1--> groups of these --2--> ...      (file k: for each node of level k its group)
+//! ```
+//!
+//! On its way up, a method with several levels divides each level into groups, which are the nodes of
+//! the next one. They wait on disk until that is solved: then every node takes what its group has. Another
+//! cycle makes others: only those of the last one count, and that it is the last is known afterwards.
+//! Disk: 4 bytes for each node of each level. Memory: buffers of less than 1 MiB.
+
+use crate::error::{Error, Result};
+use crate::io::{Files, SCRATCH_HINT, WordReader, WordWriter};
+use std::path::PathBuf;
+use xxhash_rust::xxh3::Xxh3;
+
+/// The group of each node of a level, in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grouping {
+    /// A `u32` for each node, little-endian; there may be more behind.
+    pub path: PathBuf,
+    /// Nodes of the level.
+    pub node_count: u64,
+    /// Groups: nodes of the next level.
+    pub group_count: u64,
+    /// Of the numbers, xxh3-64.
+    pub checksum: u64,
+}
+
+impl Grouping {
+    /// What cutting groups to fit the communities takes of the memory for a node, at most: its label;
+    /// and for a group 8 bytes, or, where its nodes have parted, 12 for each of them but the first.
+    pub(crate) const BYTES_A_NODE: u64 = 4 + 12;
+}
+
+/// Groupings from the graph up.
+pub(crate) struct Hierarchy {
+    files: Files,
+    /// What the names of its files begin with.
+    prefix: PathBuf,
+    groupings: Vec<Grouping>,
+    /// How many of them, from the graph up, others have too.
+    shared: usize,
+    made: u64,
+}
+
+impl Hierarchy {
+    /// Keeps groupings in files whose names begin with `prefix`, on top of those that lead from the graph to
+    /// the first level here.
+    pub(crate) fn new(files: &Files, prefix: PathBuf, below: Vec<Grouping>) -> Self {
+        let shared = below.len();
+        Self { files: files.clone(), prefix, groupings: below, shared, made: 0 }
+    }
+
+    /// Another one on top of what is there now, with its own files.
+    pub(crate) fn shared(&mut self, prefix: PathBuf) -> Self {
+        self.shared = self.groupings.len();
+        Self::new(&self.files, prefix, self.groupings.clone())
+    }
+
+    /// Forgets the groups of this level and of those above it: others take their place, or none. Gives
+    /// the files that are of no more use.
+    pub(crate) fn forget_from(&mut self, level: u64) -> Vec<PathBuf> {
+        let first = (level as usize).min(self.groupings.len());
+        let shared = self.shared;
+        self.shared = shared.min(first);
+        let own = self.groupings.drain(first..).skip(shared.saturating_sub(first));
+        own.map(|grouping| grouping.path).collect()
+    }
+
+    /// Keeps the groups of the nodes of a level, the one above those that are known.
+    pub(crate) fn keep(&mut self, groups: &[u32], group_count: usize) -> Result<()> {
+        // What others have keeps its name.
+        let mut path = self.prefix.clone().into_os_string();
+        path.push(format!("-{}", self.made));
+        let path = PathBuf::from(path);
+        self.made += 1;
+        let node_count = groups.len() as u64;
+        let mut writer = WordWriter::create(&self.files, &path, node_count)?;
+        groups.iter().try_for_each(|&group| writer.push(group))?;
+        writer.finish()?;
+        let (group_count, checksum) = (group_count as u64, checksum_of(groups));
+        self.groupings.push(Grouping { path, node_count, group_count, checksum });
+        Ok(())
+    }
+
+    /// The groupings, from the graph up.
+    pub(crate) fn groupings(&self) -> &[Grouping] {
+        &self.groupings
+    }
+
+    /// How many files have been made: the next one's name.
+    pub(crate) fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// How many of them others have too.
+    pub(crate) fn shared_count(&self) -> usize {
+        self.shared
+    }
+
+    /// Takes over what an earlier job had; its files are read to see that they are whole.
+    ///
+    /// # Errors
+    /// `CorruptFile` if they are not; `Io`.
+    pub(crate) fn restore(
+        &mut self,
+        groupings: Vec<Grouping>,
+        made: u64,
+        shared: usize,
+    ) -> Result<()> {
+        for Grouping { path, node_count, group_count, checksum } in &groupings {
+            let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
+            let (mut hash, mut fits) = (Xxh3::new(), true);
+            while !groups.is_done() {
+                let block = groups.next_block()?;
+                fits &= block.iter().all(|&group| u64::from(group) < *group_count);
+                block.iter().for_each(|group| hash.update(&group.to_le_bytes()));
+            }
+            if hash.digest() != *checksum || !fits {
+                return Err(Error::corrupt_of(path, "its checksum is wrong", SCRATCH_HINT));
+            }
+        }
+        (self.groupings, self.made, self.shared) = (groupings, made, shared);
+        Ok(())
+    }
+
+    /// What each node of a level takes of its group.
+    pub(crate) fn project(&self, level: u64, of_group: &[u32]) -> Result<Vec<u32>> {
+        let Grouping { path, node_count, .. } = &self.groupings[level as usize];
+        let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
+        let mut of_node = Vec::with_capacity(*node_count as usize);
+        while !groups.is_done() {
+            of_node.extend(groups.next_block()?.iter().map(|&group| of_group[group as usize]));
+        }
+        Ok(of_node)
+    }
+
+    /// The groupings, whose files are the caller's from now on.
+    pub(crate) fn into_groupings(self) -> Vec<Grouping> {
+        self.groupings
+    }
+}
+
+fn checksum_of(numbers: &[u32]) -> u64 {
+    let mut hash = Xxh3::new();
+    numbers.iter().for_each(|number| hash.update(&number.to_le_bytes()));
+    hash.digest()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::sim::Sim;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_a_later_cycle_does_not_make_again_is_gone() {
+        let sim = Sim::new();
+        let files = Files::new(Arc::new(sim.clone()));
+        let remove = |paths: Vec<PathBuf>| {
+            paths.iter().for_each(|path| files.remove(path).unwrap());
+        };
+        let mut first = Hierarchy::new(&files, "first".into(), Vec::new());
+        first.keep(&[0, 1, 1, 0], 2).unwrap();
+        let mut other = first.shared("other".into());
+        for level in [1, 2, 3, 1] {
+            remove(other.forget_from(level));
+            other.keep(&vec![0; 5 - level as usize], 1).unwrap();
+        }
+        remove(first.forget_from(0));
+        first.keep(&[1, 0, 0, 0], 2).unwrap();
+        assert_eq!(sim.paths(), ["first-0", "first-1", "other-3"].map(PathBuf::from));
+        assert_eq!(other.project(0, &[7, 9]).unwrap(), [7, 9, 9, 7]);
+        assert_eq!(first.project(0, &[7, 9]).unwrap(), [9, 7, 7, 7]);
+        remove(first.forget_from(0));
+        assert_eq!(sim.paths(), ["first-0", "other-3"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn groups_are_taken_over_only_as_they_were() {
+        let sim = Sim::new();
+        let files = Files::new(Arc::new(sim.clone()));
+        let mut first = Hierarchy::new(&files, "first".into(), Vec::new());
+        first.keep(&[0, 1, 1, 0], 2).unwrap();
+        let mut second = Hierarchy::new(&files, "first".into(), Vec::new());
+        second.restore(first.groupings().to_vec(), first.made(), 0).unwrap();
+        assert_eq!(second.project(0, &[7, 9]).unwrap(), [7, 9, 9, 7]);
+        second.keep(&[0, 0], 1).unwrap();
+        assert_eq!(sim.paths(), ["first-0", "first-1"].map(PathBuf::from));
+        sim.put("first-0", &[1, 0, 0, 0].repeat(4));
+        let error = second.restore(first.groupings().to_vec(), 1, 0).unwrap_err();
+        assert_eq!(error.kind(), crate::error::ErrorKind::CorruptFile);
+    }
+}

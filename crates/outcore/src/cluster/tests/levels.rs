@@ -1,0 +1,284 @@
+//! Promises of the methods with several levels, on generated graphs in a simulated storage.
+
+use super::oracle_levels::{Level, Levels};
+use super::prelude::*;
+use crate::cluster::tests::{
+    Edges, PLENTY, POOLS, cliques, find, max_sizes, modularity_by_definition, one, ring_of_cliques,
+    scratch, some_edges,
+};
+use crate::io::Files;
+use crate::progress::Silent;
+use crate::score::quality;
+use crate::weight::Weight;
+use proptest::prelude::*;
+
+/// What rounding each weight to 24 bits may add to a comparison, after a level or two.
+const ROUNDED: f64 = 4.0 / (1 << 24) as f64;
+
+pub(crate) fn level(edges: &Edges) -> Level {
+    let count = edges.node_count as usize;
+    let (mut arcs, mut loops) = (vec![Vec::new(); count], vec![0.0; count]);
+    for ((a, b), weight) in edges.arcs() {
+        let weight = Weight::from_code(weight).value();
+        if a == b { loops[a as usize] = weight } else { arcs[a as usize].push((b, weight)) }
+    }
+    Level { arcs, loops, counts: vec![1; count] }
+}
+
+fn undirected() -> impl Strategy<Value = Edges> {
+    some_edges().prop_map(|edges| Edges { directed: false, ..edges })
+}
+
+fn methods() -> impl Strategy<Value = (Method, f64)> {
+    prop_oneof![
+        Just((Method::MapEquation, 1.0)),
+        Just((Method::Modularity, 1.0)),
+        Just((Method::Modularity, 0.3)),
+        Just((Method::Cpm, 0.1)),
+        Just((Method::Cpm, 0.01)),
+    ]
+}
+
+/// The groups of every level that were kept.
+fn groupings(files: &Files, found: &Communities) -> Vec<Vec<u32>> {
+    let read = |grouping: &Grouping| {
+        let bytes = files.read(&grouping.path).unwrap();
+        let words = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
+        let groups: Vec<u32> = words.take(grouping.node_count as usize).collect();
+        let most = groups.iter().max().map(|&most| u64::from(most) + 1);
+        assert_eq!(most, Some(grouping.group_count));
+        groups
+    };
+    found.groupings.iter().map(read).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Those of the last cycle; keeping them changes nothing else.
+    #[test]
+    fn the_groups_of_every_level_are_those_of_the_oracle(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        seed in 0..1000u64,
+        cycles in 1..=3u32,
+    ) {
+        let graph = edges.graph();
+        let mut oracle = Levels::new((method, resolution), cycles, seed);
+        oracle.cluster(&level(&edges));
+        let resolution = vec![resolution];
+        let options = ClusterOptions { method, resolution, seed, cycles, ..ClusterOptions::default() };
+        let plain = one(POOLS[1].install(|| {
+            cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent)
+        }));
+        let options = ClusterOptions { levels: true, ..options };
+        for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
+            let found = POOLS[pool].install(|| {
+                let memory = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
+                let (given, memory) = (Given::default(), memory + spare);
+                one(cluster_from(&graph, &options, given, memory, scratch(), &Silent))
+            });
+            prop_assert_eq!(&groupings(graph.files(), &found), &oracle.groupings);
+            prop_assert_eq!(&plain, &Communities { groupings: Vec::new(), ..found });
+        }
+    }
+
+    /// One simple thread and many give the same labels and sweeps, whatever is cached and however
+    /// small the tables are; what is reported is what the definitions give.
+    #[test]
+    fn the_engine_is_the_oracle(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        seed in 0..1000u64,
+        cycles in 1..=3u32,
+        max_size in max_sizes(),
+        own in any::<bool>(),
+    ) {
+        let graph = edges.graph();
+        let resolution = vec![resolution];
+        let seeding = if own { Seeding::Own } else { Seeding::Star };
+        let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, seeding, ..ClusterOptions::default() };
+        let mut oracle = Levels::new((method, resolution[0]), cycles, seed);
+        oracle.max_size = max_size.filter(|&most| most < edges.node_count);
+        oracle.seeding = seeding;
+        let labels = oracle.cluster(&level(&edges));
+        let expected = edges.oracle(&graph, &options).finish(&labels);
+        let tiny = Limits { large_degree: 3, most_labels: 2 };
+        let mut first: Option<Communities> = None;
+        for (pool, spare, limits) in [
+            (0, 0, Limits::default()),
+            (1, PLENTY, Limits::default()),
+            (2, 3000, Limits::default()),
+            (2, 0, tiny),
+        ] {
+            let found = POOLS[pool].install(|| {
+                let threads = rayon::current_num_threads();
+                let needed = options.memory(&graph, 0, threads).total_bytes();
+                let (given, memory) = (Given::default(), needed + spare);
+                one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
+            });
+            prop_assert_eq!(found.sweeps, oracle.sweeps);
+            prop_assert_eq!(found.labels(), &expected);
+            if let Some(first) = &first {
+                prop_assert_eq!(first, &found);
+            }
+            first = Some(found);
+        }
+        let found = first.unwrap();
+        prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
+        prop_assert!(found.scans <= [12, 16, 20][cycles as usize - 1]);
+        let rated = quality(&graph, found.labels(), &Silent).unwrap();
+        prop_assert_eq!(rated.disconnected_count, 0);
+        prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
+        let by_definition = modularity_by_definition(&edges, found.labels());
+        prop_assert!((found.modularity - by_definition).abs() < 1e-9);
+        if let Some(code_length) = found.code_length {
+            let by_definition = rated.code_length.unwrap();
+            prop_assert!((code_length - by_definition).abs() < 1e-9, "{code_length} {by_definition}");
+        }
+        prop_assert_eq!(found.code_length.is_some(), method == Method::MapEquation);
+    }
+
+    /// Several resolutions: the largest is found as alone, the others on its level 1.
+    #[test]
+    fn several_resolutions_are_those_of_the_oracle(
+        edges in undirected(),
+        method in prop_oneof![Just(Method::Modularity), Just(Method::Cpm)],
+        seed in 0..1000u64,
+        max_size in max_sizes(),
+    ) {
+        let graph = edges.graph();
+        let resolution = vec![0.1, 1.0, 0.4];
+        let levels = true;
+        let options = ClusterOptions { method, resolution, seed, max_size, levels, ..ClusterOptions::default() };
+        let mut oracle = Levels::new((method, 1.0), options.cycles, seed);
+        oracle.waiting = vec![0.4, 0.1];
+        oracle.max_size = max_size.filter(|&most| most < edges.node_count);
+        let first = (oracle.cluster(&level(&edges)), oracle.groupings.clone());
+        let expected = [&oracle.found[1], &first, &oracle.found[0]];
+        let finish = edges.oracle(&graph, &options);
+        for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
+            let found = POOLS[pool].install(|| {
+                let needed = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
+                let (given, limits) = (Given::default(), Limits::default());
+                cluster_within(&graph, &options, given, needed + spare, scratch(), limits, &Silent)
+            }).unwrap();
+            for (found, (labels, groups)) in found.iter().zip(expected) {
+                prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
+                prop_assert_eq!(found.labels(), &finish.finish(labels));
+                prop_assert_eq!(&groupings(graph.files(), found), groups);
+            }
+        }
+    }
+
+    /// Arcs that are too light count as if the graph had been built without them.
+    #[test]
+    fn a_least_weight_is_a_graph_of_its_own(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        min_weight in prop_oneof![Just(0.2), Just(1.0), Just(1.5), Just(3e5)],
+        seed in 0..1000u64,
+    ) {
+        let resolution = vec![resolution];
+        let options = ClusterOptions { method, resolution, seed, ..ClusterOptions::default() };
+        let expected = find(&edges.heavier_than(min_weight), &options);
+        let found = find(&edges, &ClusterOptions { min_weight, ..options });
+        prop_assert_eq!(&found.labels, &expected.labels);
+        prop_assert_eq!(found.sweeps, expected.sweeps);
+        prop_assert!((found.modularity - expected.modularity).abs() < 1e-9);
+        let bits = |found: &Communities| found.code_length.unwrap_or(0.0);
+        prop_assert!((bits(&found) - bits(&expected)).abs() < 1e-9);
+    }
+
+    /// Also where rounding makes ties unequal. A weight in another unit is rounded anew, so the result may
+    /// differ where a decision of the oracle was closer than that.
+    #[test]
+    fn any_unit_of_weight_gives_the_same_communities(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        seed in 0..1000u64,
+    ) {
+        let resolution = vec![resolution];
+        let options = ClusterOptions { method, resolution, seed, ..ClusterOptions::default() };
+        let expected = find(&edges, &options).labels;
+        for factor in [1e-12, 0.3, 7.0, 1e12] {
+            let found = find(&edges.scaled(factor), &options).labels;
+            if found == expected {
+                continue;
+            }
+            let mut oracle = Levels::new((method, options.resolution[0]), options.cycles, seed);
+            oracle.cluster(&level(&edges));
+            prop_assert!(oracle.closest.get() < ROUNDED, "{}", oracle.closest.get());
+        }
+    }
+}
+
+#[test]
+fn graphs_with_a_known_answer_get_it() {
+    for seed in 1..=3 {
+        let of = |method| ClusterOptions { method, seed, ..ClusterOptions::default() };
+        let map = of(Method::MapEquation);
+        let star = Edges::new(5001, (0..5000).map(|leaf| (leaf, 5000)));
+        let complete = cliques(1, 300);
+        for (name, edges) in [("star", &star), ("complete", &complete)] {
+            assert_eq!(find(edges, &map).community_count, 1, "{name}");
+        }
+        let pairs = find(&Edges::new(10_000, (0..5000).map(|i| (2 * i, 2 * i + 1))), &map);
+        assert_eq!(pairs.sizes, [SizeCount { size: 2, count: 5000 }]);
+        for (count, size) in [(30, 5), (1000, 10)] {
+            let ring = find(&ring_of_cliques(count, size), &map);
+            assert_eq!(ring.sizes, [SizeCount { size, count: u64::from(count) }]);
+        }
+        let ring = find(&ring_of_cliques(30, 5), &of(Method::Modularity));
+        // The best are 15 pairs of neighbors; moving one community at a time leaves some without one.
+        assert!((15..=18).contains(&ring.community_count), "{:?}", ring.sizes);
+        assert!(ring.modularity > 0.995 * 0.887_878, "{}", ring.modularity);
+        for method in [Method::MapEquation, Method::Modularity, Method::Cpm] {
+            let nobody = find(&Edges::new(300, []), &of(method));
+            assert_eq!((nobody.singleton_count, nobody.modularity), (300, 0.0));
+            let loops = find(&Edges::new(50, (0..50).map(|v| (v, v))), &of(method));
+            assert_eq!(loops.singleton_count, 50);
+            assert_eq!(find(&Edges::new(0, []), &of(method)).community_count, 0);
+        }
+    }
+}
+
+#[test]
+fn directed_edges_are_refused() {
+    let edges = Edges { directed: true, ..Edges::new(3, [(0, 1), (1, 2)]) };
+    let options = ClusterOptions { method: Method::Modularity, ..ClusterOptions::default() };
+    let error = cluster(&edges.graph(), &options, PLENTY, scratch(), &Silent).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}
+
+#[test]
+fn each_of_several_results_keeps_groups_of_its_own() {
+    let edges = ring_of_cliques(200, 6);
+    let graph = edges.graph();
+    let resolution = vec![1.0, 0.2];
+    let options = ClusterOptions {
+        method: Method::Modularity,
+        resolution,
+        levels: true,
+        ..ClusterOptions::default()
+    };
+    let all = cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent).unwrap();
+    assert_eq!(all.len(), 2);
+    let mut oracle = Levels::new((options.method, 1.0), options.cycles, options.seed);
+    oracle.waiting = vec![0.2];
+    oracle.cluster(&level(&edges));
+    let (_, others) = &oracle.found[0];
+    assert!(oracle.groupings.len() > 1 && others.len() > 1);
+    assert_eq!(groupings(graph.files(), &all[0]), oracle.groupings);
+    assert_eq!(&groupings(graph.files(), &all[1]), others);
+}
+
+#[test]
+fn methods_without_levels_have_none_to_keep() {
+    for method in [Method::LabelPropagation, Method::Components] {
+        let options = ClusterOptions { method, levels: true, ..ClusterOptions::default() };
+        let error = options.check().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.hint_text().unwrap().contains("map-equation"));
+    }
+}

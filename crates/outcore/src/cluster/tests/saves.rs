@@ -1,0 +1,262 @@
+//! A clustering that is stopped goes on from its sweeps, to the same end.
+
+use super::prelude::*;
+use crate::cluster::store::saves::{SAVED, STATE};
+use crate::cluster::tests::{Edges, PLENTY, POOLS, plain, scratch, some_edges};
+use crate::io::{Cramped, Files};
+use crate::progress::Silent;
+use proptest::prelude::*;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Stops after so many events, and remembers warnings.
+struct StopAt {
+    left: AtomicU64,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl StopAt {
+    fn new(events: u64) -> Self {
+        Self { left: AtomicU64::new(events), warnings: Mutex::default() }
+    }
+
+    fn warnings(self) -> Vec<String> {
+        self.warnings.into_inner().unwrap()
+    }
+}
+
+impl Observer for StopAt {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        if let Event::Warning { text } = event {
+            self.warnings.lock().unwrap().push(text.to_owned());
+        }
+        let before = self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if before.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+/// The same graph, for clusterings that save after every sweep and whose levels are all on disk.
+fn saving(graph: &Graph) -> Graph {
+    let cramped = Cramped { sweep_save: Duration::ZERO, level_arcs: 0, ..graph.files().cramped() };
+    Graph::open(&graph.files().with_cramped(cramped), graph.directory()).unwrap()
+}
+
+fn with_labels_on_disk(graph: &Graph) -> Graph {
+    let cramped = Cramped { label_bytes: 0, ..graph.files().cramped() };
+    Graph::open(&graph.files().with_cramped(cramped), graph.directory()).unwrap()
+}
+
+/// All forms that a clustering can have.
+fn forms() -> Vec<ClusterOptions> {
+    let of = |method| ClusterOptions { method, ..ClusterOptions::default() };
+    let several = ClusterOptions { resolution: vec![0.5, 2.0, 1.0], ..of(Method::Modularity) };
+    let cpm = ClusterOptions { resolution: vec![0.1], max_sweeps: Some(4), ..of(Method::Cpm) };
+    let mut attenuated = plain();
+    attenuated.propagation.attenuation = vec![0.05, 0.2];
+    let mut visits = plain();
+    visits.propagation.max_visits = Visits::Most(3);
+    visits.propagation.label_cutoff = 0.5;
+    let mut consensus = plain();
+    consensus.propagation.consensus = Some(Consensus::new(3, 0.5));
+    vec![
+        of(Method::MapEquation),
+        ClusterOptions { levels: true, max_size: Some(20), ..of(Method::MapEquation) },
+        of(Method::Modularity),
+        ClusterOptions { levels: true, ..several.clone() },
+        several,
+        cpm,
+        plain(),
+        ClusterOptions { max_size: Some(9), tolerance: 0.0, ..plain() },
+        attenuated,
+        visits,
+        consensus,
+    ]
+}
+
+/// All that matters, and what is in the files of groupings.
+fn told(graph: &Graph, found: Result<Vec<Communities>>) -> Vec<(Communities, Vec<Vec<u8>>)> {
+    let of = |found: Communities| {
+        let labels = Labels::Memory(found.labels.into_memory(graph.files()).unwrap());
+        let read = |grouping: &Grouping| {
+            let bytes = graph.files().read(&grouping.path).unwrap();
+            bytes[..4 * grouping.node_count as usize].to_vec()
+        };
+        let groups = found.groupings.iter().map(read).collect();
+        // How often files are read depends on memory.
+        (Communities { labels, scans: 0, resumed_sweeps: 0, ..found }, groups)
+    };
+    found.unwrap().into_iter().map(of).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_clustering_that_is_stopped_goes_on(
+        edges in some_edges(),
+        form in 0..11usize,
+        seed in 0..1000u64,
+        stops in prop::collection::vec(0..60u64, 1..6),
+        on_disk in any::<[bool; 6]>(),
+    ) {
+        let options = ClusterOptions { seed, ..forms()[form].clone() };
+        let edges = Edges { directed: edges.directed && !options.method.is_multilevel(), ..edges };
+        let graph = edges.graph();
+        let expected = told(&graph, POOLS[1].install(|| {
+            cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent)
+        }));
+        let graph = saving(&graph);
+        let run = |at: usize, observer: &dyn Observer| {
+            let graph = if on_disk[at] { &with_labels_on_disk(&graph) } else { &graph };
+            POOLS[at % 3].install(|| {
+                let threads = rayon::current_num_threads();
+                // From plenty down to the least.
+                let least = options.memory(graph, 0, threads).total_bytes();
+                let memory = if at.is_multiple_of(2) || on_disk[at] { PLENTY } else { least };
+                cluster_from(graph, &options, Given::default(), memory, scratch(), observer)
+            })
+        };
+        let mut kept = 0;
+        for (at, &stop) in stops.iter().enumerate() {
+            let observer = StopAt::new(stop);
+            if let Err(error) = run(at, &observer) {
+                prop_assert_eq!(error.kind(), ErrorKind::Interrupted);
+            }
+            prop_assert_eq!(observer.warnings(), Vec::<String>::new());
+            let is_kept = graph.files().is_regular(&scratch().join(SAVED).join(STATE));
+            // What is kept is not lost by a run that comes to less.
+            prop_assert!(is_kept || kept == 0);
+            kept += u32::from(is_kept);
+        }
+        let found = run(5, &Silent).unwrap();
+        prop_assert_eq!(kept > 0, found.iter().any(|found| found.resumed_sweeps > 0));
+        prop_assert_eq!(told(&graph, Ok(found)), expected);
+    }
+}
+
+/// Communities that take several sweeps and levels.
+fn edges() -> Edges {
+    let mut next = 1u32;
+    let mut below = |bound| {
+        next = next.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (next >> 8) % bound
+    };
+    let pairs = (0..6000u32).map(|edge| {
+        let node = edge % 1500;
+        let reach = [10, 10, 10, 100, 1500][below(5) as usize];
+        (node, node / reach * reach + below(reach))
+    });
+    Edges::new(1500, pairs.collect::<Vec<_>>())
+}
+
+/// Stopped in the middle: gives the graph.
+fn stopped(options: &ClusterOptions, events: u64) -> Graph {
+    let graph = saving(&edges().graph());
+    let stop = &StopAt::new(events);
+    let stopped =
+        cluster_from(&graph, options, Given::default(), PLENTY, scratch(), stop).unwrap_err();
+    assert_eq!(stopped.kind(), ErrorKind::Interrupted);
+    graph
+}
+
+/// Goes on; gives how many sweeps it need not make, and what it warns of.
+fn go_on(graph: &Graph, options: &ClusterOptions) -> Result<(u32, Vec<String>)> {
+    let observer = StopAt::new(u64::MAX);
+    let given = Given::default();
+    let found = cluster_from(graph, options, given, PLENTY, scratch(), &observer)?;
+    let whole = told(
+        graph,
+        cluster_from(&edges().graph(), options, Given::default(), PLENTY, scratch(), &Silent),
+    );
+    let resumed = found[0].resumed_sweeps;
+    assert_eq!(told(graph, Ok(found)), whole);
+    Ok((resumed, observer.warnings()))
+}
+
+fn files_in(files: &Files) -> Vec<PathBuf> {
+    files.list(&scratch().join(SAVED)).unwrap().into_iter().map(|entry| entry.path).collect()
+}
+
+#[test]
+fn what_is_of_something_else_or_damaged_is_not_used() {
+    let options = ClusterOptions::default();
+    let graph = || stopped(&options, 50);
+    let (resumed, warnings) = go_on(&graph(), &options).unwrap();
+    assert!(resumed > 3 && warnings.is_empty(), "{resumed} {warnings:?}");
+    let begins_anew = |graph: &Graph, options: &ClusterOptions, reason: &str| {
+        let (resumed, warnings) = go_on(graph, options).unwrap();
+        assert_eq!(resumed, 0, "{reason}");
+        let [warning] = &warnings[..] else { panic!("{reason}: {warnings:?}") };
+        assert!(
+            warning.starts_with("sweeps begin anew: ") && warning.contains(reason),
+            "{warning}"
+        );
+    };
+    let other = ClusterOptions { seed: 2, ..options.clone() };
+    begins_anew(&graph(), &other, "the sweeps that are there are of other options");
+    let components = ClusterOptions { method: Method::Components, ..options.clone() };
+    begins_anew(&graph(), &components, "of other options");
+    // Every byte is sealed.
+    let state = scratch().join(SAVED).join(STATE);
+    let whole = graph().files().read(&state).unwrap();
+    for at in (0..whole.len()).step_by(whole.len() / 40).chain([whole.len() - 1]) {
+        let graph = graph();
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        graph.files().write(&state, &bytes).unwrap();
+        begins_anew(&graph, &options, "`scratch/sweeps/state`");
+    }
+    for bytes in [0, 5, whole.len() - 1] {
+        let graph = graph();
+        graph.files().write(&state, &whole[..bytes]).unwrap();
+        begins_anew(&graph, &options, "`scratch/sweeps/state`");
+    }
+}
+
+/// Levels and groups are needed as they were.
+#[test]
+fn what_a_state_needs_is_checked() {
+    let options = ClusterOptions { levels: true, ..ClusterOptions::default() };
+    let events = (20..400).find(|&events| {
+        let needed = files_in(stopped(&options, events).files());
+        needed.iter().any(|path| path.to_string_lossy().contains("level-1-2"))
+    });
+    let events = events.expect("there are levels") + 8;
+    let needed: Vec<PathBuf> = files_in(stopped(&options, events).files());
+    let is_of = |path: &&PathBuf, what: &str| path.to_string_lossy().contains(what);
+    let groups = needed.iter().find(|path| is_of(path, "groups-0-0")).unwrap();
+    let level = needed.iter().find(|path| is_of(path, "level-1-")).unwrap();
+    assert!(go_on(&stopped(&options, events), &options).unwrap().0 > 0);
+    let graph = stopped(&options, events);
+    graph.files().remove(groups).unwrap();
+    let (resumed, warnings) = go_on(&graph, &options).unwrap();
+    assert!(resumed == 0 && warnings[0].contains("it is not there any more"), "{warnings:?}");
+    let graph = stopped(&options, events);
+    let mut bytes = graph.files().read(groups).unwrap();
+    bytes[0] ^= 1;
+    graph.files().write(groups, &bytes).unwrap();
+    let error = go_on(&graph, &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::CorruptFile, "{error}");
+    let graph = stopped(&options, events);
+    graph.files().write(&level.join("graph.json"), b"{}").unwrap();
+    let error = go_on(&graph, &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::CorruptFile, "{error}");
+}
+
+#[test]
+fn a_short_clustering_saves_nothing() {
+    let graph = edges().graph();
+    let before = graph.files().counters().write_bytes();
+    let options = plain();
+    // What others have in the directory is theirs.
+    graph.files().write(&scratch().join("labels"), b"").unwrap();
+    let before = before.max(graph.files().counters().write_bytes());
+    cluster(&graph, &options, PLENTY, scratch(), &Silent).unwrap();
+    assert!(graph.files().is_regular(&scratch().join("labels")));
+    assert_eq!(graph.files().counters().write_bytes(), before);
+}
