@@ -61,6 +61,7 @@ mod votes;
 
 pub(crate) use cache::BlockSource;
 pub(crate) use connect::{Pieces, split_count};
+pub use cost::{ClusterCost, NodeMemory};
 pub use hierarchy::Grouping;
 pub use history::{SWEEPS_TOLD, Sweep};
 pub use labels::{LabelScan, Labels};

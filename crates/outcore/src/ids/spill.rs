@@ -25,7 +25,7 @@ use super::{
 use crate::error::Result;
 use crate::input::{Fingerprint, ParsedChunk};
 use crate::io::{Files, Sealed, WordReader, WordWriter};
-use crate::plan::SORT_BYTES_MIN;
+use crate::sort::SORT_BYTES_MIN;
 use crate::weight::Weight;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -15,6 +15,7 @@
 mod bgzf;
 mod checks;
 mod chunks;
+mod cost;
 mod decompress;
 mod delimiters;
 mod doubts;
@@ -44,6 +45,7 @@ mod transform;
 mod understood;
 
 pub use chunks::ParsedChunk;
+pub use cost::{CHUNK_BYTES, InputSize};
 pub use field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
 pub use names::choose_columns;
 pub use options::{

@@ -18,10 +18,10 @@ use super::{
     Fingerprint, Form, InputOptions, common_weights, detect_next, total_bytes, understood,
     unweighted,
 };
+use crate::budget::Limits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Mode};
 use crate::pack::{WeightScheme, bits_for};
-use crate::plan::Limits;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;

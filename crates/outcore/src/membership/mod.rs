@@ -22,14 +22,15 @@ mod tests;
 
 pub use lookup::Lookup;
 
+use crate::budget::Limits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::ids::number;
 use crate::input::{
-    Batch, BatchMemory, Column, EdgeReader, Fingerprint, InputOptions, ParsedChunk, Rows,
+    Batch, BatchMemory, CHUNK_BYTES, Column, EdgeReader, Fingerprint, InputOptions, ParsedChunk,
+    Rows,
 };
 use crate::io::{Files, reserve_large_pages};
-use crate::plan::{CHUNK_BYTES, Limits};
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::sort::{Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};

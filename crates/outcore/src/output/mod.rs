@@ -10,11 +10,13 @@
 
 #[cfg(feature = "tables")]
 mod columns;
+mod cost;
 mod table;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Writer};
 use crate::progress::{Event, Observer, Stage, tell};
+pub(crate) use cost::OutputCost;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 pub(crate) use table::refuse_absent;

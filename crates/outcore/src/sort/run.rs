@@ -9,7 +9,6 @@
 use super::Record;
 use crate::error::{Error, Result};
 use crate::io::{ALIGNMENT, Files, Mode, StoredFile, Writer};
-use crate::plan::write_buffers;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -189,8 +188,8 @@ impl<R: Record> RunWriter<R> {
             none => {
                 let (files, path) = (&self.done.files, path_of(0));
                 let write = files.tuning().write;
-                let buffers = write_buffers(&write);
-                let writer = Writer::create_scratch(files, &path, write.block_bytes, buffers)?;
+                let (block_bytes, buffers) = (write.block_bytes, write.buffers());
+                let writer = Writer::create_scratch(files, &path, block_bytes, buffers)?;
                 *none = Some((writer, path));
             }
         }
