@@ -11,12 +11,12 @@
 use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::decompress::Input;
 use super::fault::Origin;
+use super::format::understood;
 use super::table::TableFormat;
 use super::taker::{Room, Sample};
 use super::text::{self, PADDING};
 use super::{
-    Fingerprint, Form, InputOptions, common_weights, detect_next, total_bytes, understood,
-    unweighted,
+    Fingerprint, Form, InputOptions, common_weights, detect_next, total_bytes, unweighted,
 };
 use crate::budget::Limits;
 use crate::error::{Error, ErrorKind, Result};

@@ -3,7 +3,7 @@
 mod doubts;
 mod meaning;
 
-use super::packed::{bgzf, bzip2, gzip, xz, zstd};
+use super::decompress::samples::{bgzf, bzip2, gzip, xz, zstd};
 use super::*;
 use crate::budget::Limits;
 use crate::io::sim::{Fault as Failure, Sim};

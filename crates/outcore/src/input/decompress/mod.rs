@@ -4,9 +4,13 @@
 //! inflated on the reading thread; BGZF (`bgzip`), whose blocks say how long they are, on several
 //! threads. Data that is damaged or ends too early is an error with the compressed byte.
 
-use super::bgzf::{self, BgzfReader};
+mod bgzf;
+#[cfg(test)]
+pub(super) mod samples;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
+use bgzf::BgzfReader;
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
