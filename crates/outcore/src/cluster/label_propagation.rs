@@ -7,7 +7,7 @@ use super::objective::{Objective, Visit};
 use crate::weight::RELATIVE_TOLERANCE;
 
 /// What is below the largest sum by less than rounding counts as the largest.
-const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
+pub(super) const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
 
 /// The weight inside communities; it needs to know nothing of the communities.
 pub(super) struct InsideWeight;

@@ -9,14 +9,13 @@
 //! sweeps: from a late one on, a node that has moved often enough stays. [`Rules`] holds these limits.
 
 use super::bits::Bits;
+use super::label_propagation::NEARLY;
 use super::objective::{Choice, Objective, Visit};
 use super::propose::BATCH_ARCS;
 use super::sweep::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes};
-use crate::weight::{RELATIVE_TOLERANCE, Weight};
+use crate::weight::Weight;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// What is below the largest sum by less than rounding counts as the largest.
-const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
 /// How many different numbers of hops there are.
 const HOPS: usize = 256;
 

@@ -1,5 +1,6 @@
 //! How large a graph will be, and what it takes to sort its arcs and write it.
 
+use super::codec::GROUP;
 use super::{ArcRecord, BLOCK_ARCS, block_nodes};
 use crate::budget::Limits;
 use crate::input::InputSize;
@@ -11,8 +12,6 @@ use crate::units::MIB;
 pub const ARC_BYTES: u64 = size_of::<ArcRecord>() as u64;
 /// Memory of the graph writer: one block of arcs being filled, two on their way to the disk.
 pub const GRAPH_WRITER_BYTES: u64 = 40 * MIB;
-/// Arcs that are packed with a common width.
-const GROUP_ARCS: f64 = 128.0;
 
 /// Nanoseconds of one core to merge the arcs of an edge into the graph, and what a node adds.
 const MERGE_EDGE: f64 = 95.0;
@@ -42,10 +41,10 @@ impl GraphSize {
         let (nodes, arcs) = (input.node_count.max(1) as f64, arc_count as f64);
         let degree = (arcs / nodes).max(1.0);
         // Of the gaps of a group the largest decides about all: of exponential ones, by their mean.
-        let largest = degree.min(GROUP_ARCS).ln() + 0.58;
+        let largest = degree.min(GROUP as f64).ln() + 0.58;
         let gap_bits = (nodes / (degree + 1.0)).max(1.0).log2() + largest.log2() + 2.1;
         let others = 1.0 - 1.0 / degree;
-        let groups = (degree / GROUP_ARCS).max(1.0);
+        let groups = (degree / GROUP as f64).max(1.0);
         // Nodes that are met together have indexes side by side.
         let first = 1.0 + (nodes.log2() + 1.0) / 7.0 * (1.0 - 0.5 / degree);
         let lists = 0.1 * ((degree + 1.0).log2() + (3.0 * degree).log2()) + 0.75;

@@ -36,15 +36,16 @@ mod verify;
 mod view;
 mod writer;
 
-pub use arc::InputOrder;
+pub use arc::{ArcRecord, InputOrder};
 pub use block::{ArcScratch, Block, SEGMENT_ARCS};
 pub use cost::{ARC_BYTES, GRAPH_WRITER_BYTES, GraphSize};
 pub use histogram::{Bin, bins};
 pub use index::BlockEntry;
+pub use manifest::{Duplicates, GraphOptions, GraphSummary};
 pub use names::{NameScan, Names, NamesSummary, NamesWriter};
 pub use reader::{BlockScan, Graph};
 pub use view::View;
-pub use writer::{ArcRecord, Duplicates, GraphOptions, GraphSummary, GraphWriter};
+pub use writer::GraphWriter;
 
 use std::path::{Path, PathBuf};
 

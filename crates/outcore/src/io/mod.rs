@@ -43,11 +43,14 @@ pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub(crate) use tuning::WRITER_BYTES;
 pub use tuning::{Transfer, Tuning};
 pub use wait::Stop;
-pub(crate) use words::{WordReader, WordWriter};
+pub(crate) use words::{BLOCK_WORDS, BUFFERS, WordReader, WordWriter};
 
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+/// Buffer of a file or stream that is read or written in small pieces.
+pub(crate) const SMALL_BUFFER_BYTES: usize = 256 << 10;
 
 /// Positions, lengths and addresses of direct I/O are multiples of this.
 pub const ALIGNMENT: usize = 4096;

@@ -9,7 +9,7 @@
 use super::files::part_path;
 use super::memory::{LARGE_PAGE, LargePages};
 use super::scratch::{Owner, SCRATCH_HINT, Scratch};
-use super::{ALIGNMENT, Files, Mode, Sealed, StoredFile};
+use super::{ALIGNMENT, Files, Mode, SMALL_BUFFER_BYTES, Sealed, StoredFile};
 use crate::error::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::io::Write;
@@ -23,8 +23,6 @@ use xxhash_rust::xxh3::Xxh3;
 const PART: &str = "part";
 /// Bytes of a kept file that are read at once to be checked.
 const CHECKED_BYTES: usize = 256 << 10;
-/// Most bytes of a small file that are handed over at a time.
-const SMALL_BUFFER_BYTES: usize = 256 << 10;
 
 /// Bytes that start at a multiple of [`ALIGNMENT`], those of a large page or more in large pages.
 pub struct AlignedBuffer {

@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use std::path::Path;
 
 /// Words moved at once.
-const BLOCK_WORDS: u64 = 1 << 15;
+pub(crate) const BLOCK_WORDS: u64 = 1 << 15;
 const WORD_BYTES: usize = size_of::<u32>();
 /// Buffers being written while one is filled.
-const BUFFERS: usize = 2;
+pub(crate) const BUFFERS: usize = 2;
 
 /// Writes words to a file of the job's own.
 pub(crate) struct WordWriter(Writer);

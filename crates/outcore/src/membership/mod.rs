@@ -32,7 +32,7 @@ use crate::input::{
 };
 use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::sort::{Sorted, Sorter};
+use crate::sort::{PUSHED, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use record::{Member, Named};
 use std::path::{Path, PathBuf};
@@ -179,9 +179,6 @@ struct Conflict {
     first: u64,
     second: u64,
 }
-
-/// Records handed to a sort at once.
-const PUSHED: usize = 4096;
 
 impl Job<'_> {
     fn open(&self) -> Result<EdgeReader> {

@@ -132,6 +132,8 @@ impl Record for Pair {
     }
 }
 
+/// Records that callers collect before they hand them to a sort.
+pub(crate) const PUSHED: usize = 4096;
 /// Records handed out at once.
 const OUT_RECORDS: usize = 16 << 10;
 

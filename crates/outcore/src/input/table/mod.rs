@@ -22,8 +22,8 @@ use super::format::names;
 use super::format::understood::Roles;
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::taker::{
-    ARROW_MAGIC, Cell, PARQUET_MAGIC, Room, SAMPLED_CHUNK_BYTES, STREAM_NAME, Sample, Taker,
-    is_arrow,
+    ARROW_MAGIC, Cell, PARQUET_MAGIC, ROW_BYTES, Room, SAMPLED_CHUNK_BYTES, STREAM_NAME, Sample,
+    Taker, is_arrow,
 };
 use super::text::transform::WeightTransform;
 use crate::error::{Error, ErrorKind, Place, Result};
@@ -35,9 +35,6 @@ use columns::Columns;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Most rows of a chunk: what is made of them is as much as of a chunk of text that is four times its size.
-const ROW_BYTES: usize = 80;
 
 /// A table that the caller has in memory, or makes as it is read, batch by batch. It can be read once.
 #[derive(Clone)]
