@@ -1,7 +1,7 @@
 //! Runs a check inside its memory: any bytes take at most the least limit of a job and its slack.
 
-use outcore::io::{Meter, SLACK_BYTES};
-use outcore::plan::MEMORY_MIN;
+use outcore::budget::{MEMORY_MIN, SLACK_BYTES};
+use outcore::io::Meter;
 
 /// Runs `check` on `bytes`.
 pub(crate) fn run(check: fn(&[u8]), bytes: &[u8]) {

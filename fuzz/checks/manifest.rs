@@ -2,11 +2,11 @@
 //! and leaves everything, and never panics.
 
 use outcore::ErrorKind;
+use outcore::budget::Limits;
 use outcore::cluster::ClusterOptions;
 use outcore::input::InputOptions;
 use outcore::io::{Files, sim::Sim};
 use outcore::job::{self, JobOptions, Manifest, Source};
-use outcore::plan::Limits;
 use outcore::progress::Silent;
 use std::path::Path;
 use std::sync::Arc;

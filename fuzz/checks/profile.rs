@@ -1,8 +1,8 @@
 //! Any bytes are a disk profile whose settings can be used, or no profile, and never a panic.
 
 use outcore::ErrorKind;
+use outcore::budget::Limits;
 use outcore::io::{DiskProfile, Files, ValidIf, sim::Sim};
-use outcore::plan::Limits;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -6,12 +6,13 @@ use crate::method;
 use crate::progress::Terminal;
 use crate::values::count;
 use crate::{input, print, profile};
+use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, Seeding};
 use outcore::graph::Duplicates;
 use outcore::input::TableStream;
 use outcore::io::Files;
-use outcore::job::{self, Clustering, GivenSize, JobOptions, Normalize, Report, Source};
-use outcore::plan::{Here, Limits, Plan, SparkPlan};
+use outcore::job::{self, JobOptions, Normalize, Report, Source};
+use outcore::plan::{Clustering, GivenSize, Here, Plan, SparkPlan};
 use outcore::present::{LevelForm, PresentOptions, RowForm, Small};
 use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
@@ -103,7 +104,8 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
     match arguments.edge_count {
         Some(edge_count) => {
             let size = given_size(arguments, edge_count)?;
-            job::plan_given(&size, limits(resources), clustering, files.tuning())
+            let limits = limits(resources);
+            Plan::new(size.input()?, limits, &limits.allowed(files.tuning()), clustering)
         }
         None => {
             let inputs = input::expand(files, &arguments.inputs)?;

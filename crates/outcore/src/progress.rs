@@ -4,6 +4,9 @@ use crate::error::{Error, Result};
 use crate::io::check_memory;
 use std::ops::ControlFlow;
 
+/// Nodes between two reports of progress where each takes little time.
+pub(crate) const REPORT_NODES: u64 = 1 << 18;
+
 /// A step of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]

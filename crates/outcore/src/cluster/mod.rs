@@ -23,6 +23,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use drive::cost::{ClusterCost, NodeMemory};
 pub use drive::memory::ClusterMemory;
 pub use drive::run::{cluster, cluster_from};
 pub use finish::communities::{Communities, summary};

@@ -7,18 +7,27 @@
 //!          least weight | width | weights above it, packed
 //! ```
 
-use super::ArcRecord;
+use super::codec::GROUP;
 use crate::pack::{
     PADDING, WeightScheme, bits_for, get_varint, pack, packed_bytes, put_varint, unpack,
 };
 use crate::sort::Record;
 
-/// Arcs of a group.
-const GROUP: usize = 128;
+/// One arc on its way into the graph.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ArcRecord {
+    /// Index of the node it leaves.
+    pub source: u32,
+    /// Index of the node it reaches.
+    pub target: u32,
+    /// Its weight's [code](Weight::code).
+    pub weight: u32,
+}
 
 impl ArcRecord {
     #[inline]
-    fn pair(&self) -> u64 {
+    pub(super) fn pair(&self) -> u64 {
         u64::from(self.source) << 32 | u64::from(self.target)
     }
 }

@@ -22,9 +22,9 @@
 
 use super::codec::{Codes, Cursor};
 use super::index::{BlockEntry, get_u64};
-use super::reader::Shared;
+use super::view::View;
 use crate::error::{Error, Result};
-use crate::io::ReadAhead;
+use crate::io::{ReadAhead, StoredFile};
 use crate::pack::{PADDING, WeightScheme};
 use crate::weight::Weight;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Most arcs that one segment hands over.
 pub const SEGMENT_ARCS: usize = 65_536;
 /// Bytes of a hub's directory before its segments, and of one of these.
-pub(super) const HUB_HEADER_BYTES: usize = 8;
-pub(super) const HUB_SEGMENT_BYTES: usize = 12;
+const HUB_HEADER_BYTES: usize = 8;
+const HUB_SEGMENT_BYTES: usize = 12;
 /// Segments of a hub that are read ahead.
 const HUB_DEPTH: usize = 2;
 
@@ -58,6 +58,51 @@ impl ArcScratch {
         let len = count.next_power_of_two().max(1024);
         self.targets = vec![0; len];
         self.weights = vec![0; len];
+    }
+}
+
+/// What blocks need of their graph.
+pub(super) struct Shared {
+    pub(super) file: Arc<StoredFile>,
+    pub(super) entries: Vec<BlockEntry>,
+    /// Targets are below this.
+    pub(super) node_count: u64,
+    pub(super) segment_arcs: usize,
+    pub(super) block_arcs: u64,
+    /// How arcs are seen, if not as they are.
+    pub(super) view: Option<View>,
+}
+
+impl Shared {
+    /// The same file, seen in another way.
+    pub(super) fn with_view(&self, view: Option<View>) -> Self {
+        Self { file: self.file.clone(), entries: self.entries.clone(), view, ..*self }
+    }
+
+    pub(super) fn is_hub(&self, entry: &BlockEntry) -> bool {
+        entry.arc_count > self.block_arcs
+    }
+
+    /// Where the bytes lie that [`Block::load`] takes.
+    pub(super) fn range(&self, index: usize) -> Result<(u64, usize)> {
+        let Some(entry) = self.entries.get(index) else {
+            return Err(self.corrupt_block(index, "there is no such block"));
+        };
+        if !self.is_hub(entry) {
+            return Ok((entry.offset, entry.bytes as usize));
+        }
+        let segments = entry.arc_count.div_ceil(self.segment_arcs as u64);
+        let bytes = segments
+            .checked_mul(HUB_SEGMENT_BYTES as u64)
+            .and_then(|bytes| bytes.checked_add(HUB_HEADER_BYTES as u64))
+            .filter(|&bytes| bytes <= entry.bytes && entry.node_count == 1)
+            .ok_or_else(|| self.corrupt_block(index, "it is too short for its arcs"))?;
+        Ok((entry.offset + entry.bytes - bytes, bytes as usize))
+    }
+
+    #[cold]
+    pub(super) fn corrupt_block(&self, index: usize, message: &str) -> Error {
+        Error::corrupt(self.file.path(), format!("block {index}: {message}"))
     }
 }
 
@@ -184,7 +229,7 @@ impl Block {
     /// Hands the node's arcs to `f` in ascending target order, in segments of at most
     /// [`SEGMENT_ARCS`]: targets, and weight codes ([`Weight::code`]). There are no weight codes if
     /// all of the block's weights are 1. A node without arcs gives no segment; all segments but the
-    /// last are full, unless a [`View`](super::View) leaves arcs out.
+    /// last are full, unless a [`View`] leaves arcs out.
     ///
     /// # Errors
     /// `CorruptFile`; `Io` in a hub block, whose arcs are read from the file each time.

@@ -31,7 +31,7 @@ use crate::pack::{
 use crate::weight::Weight;
 
 /// Values that share a width.
-const GROUP: usize = 128;
+pub(super) const GROUP: usize = 128;
 
 /// Appends a list.
 pub(super) fn put_list(values: &[u32], out: &mut Vec<u8>) {

@@ -4,11 +4,31 @@ use super::Limits;
 use super::codec::{ArcEncoder, Scale, put_list};
 use super::histogram::Histograms;
 use super::index::{IndexedWriter, Sealed};
-use super::writer::RawBlock;
 use crate::error::Result;
 use crate::pack::{WeightScheme, put_varint};
 use crate::weight::Weight;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// Arcs of consecutive nodes as they come.
+#[derive(Default)]
+pub(super) struct RawBlock {
+    /// Of all complete nodes.
+    pub(super) degrees: Vec<u32>,
+    pub(super) targets: Vec<u32>,
+    /// Weight codes.
+    pub(super) weights: Vec<u32>,
+    /// Local node and weight code.
+    pub(super) loops: Vec<(u32, u32)>,
+}
+
+impl RawBlock {
+    pub(super) fn clear(&mut self) {
+        self.degrees.clear();
+        self.targets.clear();
+        self.weights.clear();
+        self.loops.clear();
+    }
+}
 
 /// What the writer hands over.
 pub(super) enum Work {

@@ -16,7 +16,6 @@
 use crate::error::{Error, ErrorKind, Result};
 pub(super) use crate::io::Sealed;
 use crate::io::{Files, StoredFile, Writer};
-use crate::plan::write_buffers;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -115,7 +114,7 @@ impl IndexedWriter {
 
     fn buffers(files: &Files) -> (usize, usize) {
         let write = files.tuning().write;
-        (write.block_bytes, write_buffers(&write).min(WRITE_BUFFERS.max(write.depth)))
+        (write.block_bytes, write.buffers().min(WRITE_BUFFERS.max(write.depth)))
     }
 
     fn new(writer: Writer, path: &Path, magic: [u8; 8]) -> Self {

@@ -2,11 +2,11 @@
 
 use super::Limits;
 use super::encoder::Totals;
-use super::histogram::{degree_bins, weight_bins};
+use super::histogram::{Bin, degree_bins, weight_bins};
 use super::index::{Sealed, VERSION};
-use super::writer::{Duplicates, GraphOptions, GraphSummary};
 use crate::error::{Error, Result};
 use crate::io::Files;
+use crate::weight::Weight;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,6 +15,85 @@ use xxhash_rust::xxh3::xxh3_64;
 const FORMAT: &str = "outcore-graph";
 /// More than any manifest takes.
 const BYTES_MAX: u64 = 256 << 10;
+
+/// What becomes of arcs with the same source and target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Duplicates {
+    /// One arc with the sum of their weights.
+    Sum,
+    /// The heaviest.
+    Max,
+    /// The lightest.
+    Min,
+    /// The one that came first.
+    First,
+}
+
+impl Duplicates {
+    /// The weight of arcs so far, whose weights add up to `sum`, and one more; all as codes.
+    pub(crate) fn combine(self, so_far: u32, sum: &mut f64, code: u32) -> u32 {
+        match self {
+            Self::Sum => {
+                *sum += Weight::from_code(code).value();
+                Weight::new(sum.min(f64::MAX)).code()
+            }
+            // The order of codes is the order of weights.
+            Self::Max => so_far.max(code),
+            Self::Min => so_far.min(code),
+            Self::First => so_far,
+        }
+    }
+}
+
+/// What kind of graph to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GraphOptions {
+    /// Nodes, at most 2^32; indexes are below this.
+    pub node_count: u64,
+    /// Whether arcs are written for one direction only.
+    pub directed: bool,
+    /// What becomes of arcs with the same source and target.
+    pub duplicates: Duplicates,
+    /// Whether arcs from a node to itself are kept, apart from the others, or dropped.
+    pub keep_loops: bool,
+}
+
+/// What [`GraphWriter::finish`](super::GraphWriter::finish) wrote, or [`Graph::summary`](super::Graph::summary) found.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct GraphSummary {
+    /// Nodes.
+    pub node_count: u64,
+    /// Arcs, loops not counted.
+    pub arc_count: u64,
+    /// Edges between different nodes: half of the arcs if undirected.
+    pub edge_count: u64,
+    /// Nodes with a loop.
+    pub loop_count: u64,
+    /// Nodes whose loop was dropped.
+    pub dropped_loop_count: u64,
+    /// Records that went into an earlier one with the same source and target.
+    pub combined_count: u64,
+    /// Sum of the arcs' weights in their order, loops not counted.
+    pub weight_total: f64,
+    /// The most arcs of a node, loops not counted.
+    pub max_degree: u64,
+    /// Whether an arc may lack its opposite.
+    pub is_directed: bool,
+    /// Whether any weight is not 1.
+    pub is_weighted: bool,
+    /// What became of arcs with the same source and target.
+    pub duplicates: Duplicates,
+    /// Whether loops were kept.
+    pub loops_kept: bool,
+    /// Nodes by degree: the arcs that stand at them, loops not counted. Jobs put directed edges to the node
+    /// that they point to. Empty for a graph that was written before this was counted.
+    pub degrees: Vec<Bin<u64>>,
+    /// Arcs by weight, loops not counted. Empty as `degrees` is.
+    pub weights: Vec<Bin<f64>>,
+    /// Bytes of `arcs` and `graph.json`.
+    pub bytes: u64,
+}
 
 /// What every version has.
 #[derive(Deserialize)]

@@ -22,6 +22,7 @@
 mod arc;
 mod block;
 mod codec;
+mod cost;
 mod encoder;
 mod histogram;
 mod index;
@@ -35,23 +36,30 @@ mod verify;
 mod view;
 mod writer;
 
-pub use arc::InputOrder;
+pub use arc::{ArcRecord, InputOrder};
 pub use block::{ArcScratch, Block, SEGMENT_ARCS};
+pub use cost::{ARC_BYTES, GRAPH_WRITER_BYTES, GraphSize};
 pub use histogram::{Bin, bins};
 pub use index::BlockEntry;
+pub use manifest::{Duplicates, GraphOptions, GraphSummary};
 pub use names::{NameScan, Names, NamesSummary, NamesWriter};
 pub use reader::{BlockScan, Graph};
 pub use view::View;
-pub use writer::{ArcRecord, Duplicates, GraphOptions, GraphSummary, GraphWriter};
+pub use writer::GraphWriter;
 
 use std::path::{Path, PathBuf};
 
 const ARCS_MAGIC: [u8; 8] = *b"OUTCarcs";
 const NAMES_MAGIC: [u8; 8] = *b"OUTCname";
 /// Most nodes of a block.
-const BLOCK_NODES: u64 = 65_536;
-/// Most arcs of a block that is not a hub.
-const BLOCK_ARCS: usize = 1 << 20;
+pub(crate) const BLOCK_NODES: u64 = 1 << 16;
+/// Most arcs of a block that is not a hub's.
+pub(crate) const BLOCK_ARCS: u64 = 1 << 20;
+
+/// Most nodes of a block of a graph of so many.
+pub(crate) fn block_nodes(node_count: u64) -> u64 {
+    node_count.div_ceil(64).clamp(256, BLOCK_NODES)
+}
 
 fn manifest_path(directory: &Path) -> PathBuf {
     directory.join("graph.json")
@@ -80,7 +88,7 @@ impl Limits {
     pub(crate) const TINY: Self = Self { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };
 
     pub(crate) fn of(node_count: u64) -> Self {
-        let block_nodes = node_count.div_ceil(64).clamp(256, BLOCK_NODES) as usize;
-        Self { block_nodes, block_arcs: BLOCK_ARCS, segment_arcs: SEGMENT_ARCS }
+        let block_nodes = block_nodes(node_count) as usize;
+        Self { block_nodes, block_arcs: BLOCK_ARCS as usize, segment_arcs: SEGMENT_ARCS }
     }
 }

@@ -3,64 +3,18 @@
 //! A scan has two threads: one reads ranges ([`ReadAhead`]), one checks them and makes blocks of
 //! them. Memory of a scan: `depth` blocks ready, `depth` ranges read, and what the caller holds.
 
-use super::block::{Block, HUB_HEADER_BYTES, HUB_SEGMENT_BYTES, SEGMENT_ARCS};
+use super::block::{Block, SEGMENT_ARCS, Shared};
 use super::index::{BlockEntry, read_index};
-use super::manifest::Manifest;
+use super::manifest::{GraphSummary, Manifest};
 use super::names::{NameScan, Names};
 use super::view::View;
-use super::writer::GraphSummary;
 use super::{ARCS_MAGIC, BLOCK_NODES, arcs_path, manifest_path, names_path};
 use crate::error::{Error, Result};
-use crate::io::{Files, Mode, ReadAhead, StoredFile};
+use crate::io::{Files, Mode, ReadAhead};
 use crossbeam_channel::{Receiver, bounded, unbounded};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-
-/// What blocks need of their graph.
-pub(super) struct Shared {
-    pub(super) file: Arc<StoredFile>,
-    pub(super) entries: Vec<BlockEntry>,
-    /// Targets are below this.
-    pub(super) node_count: u64,
-    pub(super) segment_arcs: usize,
-    block_arcs: u64,
-    /// How arcs are seen, if not as they are.
-    pub(super) view: Option<View>,
-}
-
-impl Shared {
-    /// The same file, seen in another way.
-    pub(super) fn with_view(&self, view: Option<View>) -> Self {
-        Self { file: self.file.clone(), entries: self.entries.clone(), view, ..*self }
-    }
-
-    pub(super) fn is_hub(&self, entry: &BlockEntry) -> bool {
-        entry.arc_count > self.block_arcs
-    }
-
-    /// Where the bytes lie that [`Block::load`] takes.
-    fn range(&self, index: usize) -> Result<(u64, usize)> {
-        let Some(entry) = self.entries.get(index) else {
-            return Err(self.corrupt_block(index, "there is no such block"));
-        };
-        if !self.is_hub(entry) {
-            return Ok((entry.offset, entry.bytes as usize));
-        }
-        let segments = entry.arc_count.div_ceil(self.segment_arcs as u64);
-        let bytes = segments
-            .checked_mul(HUB_SEGMENT_BYTES as u64)
-            .and_then(|bytes| bytes.checked_add(HUB_HEADER_BYTES as u64))
-            .filter(|&bytes| bytes <= entry.bytes && entry.node_count == 1)
-            .ok_or_else(|| self.corrupt_block(index, "it is too short for its arcs"))?;
-        Ok((entry.offset + entry.bytes - bytes, bytes as usize))
-    }
-
-    #[cold]
-    pub(super) fn corrupt_block(&self, index: usize, message: &str) -> Error {
-        Error::corrupt(self.file.path(), format!("block {index}: {message}"))
-    }
-}
 
 /// An open graph.
 pub struct Graph {
@@ -133,6 +87,13 @@ impl Graph {
     pub(super) fn with_shared(&self, shared: Arc<Shared>) -> Self {
         let (files, directory) = (self.files.clone(), self.directory.clone());
         Self { files, directory, shared, manifest: self.manifest.clone(), ..*self }
+    }
+
+    /// This graph as `view` shows it.
+    #[must_use]
+    pub fn seen_as(&self, view: &View) -> Self {
+        let view = (!view.is_plain()).then(|| view.clone());
+        self.with_shared(Arc::new(self.shared().with_view(view)))
     }
 
     /// The files that it is one of.

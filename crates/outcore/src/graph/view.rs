@@ -5,7 +5,6 @@
 //! blocks, degrees and counts remain those of the file and are bounds of what is seen. An arc costs a
 //! comparison for the least weight, about 4 ns for the power, and a label for each labeling.
 
-use super::Graph;
 use super::power::Power;
 use crate::weight::Weight;
 use std::sync::Arc;
@@ -146,15 +145,6 @@ impl Agreement {
             start = end;
         }
         kept
-    }
-}
-
-impl Graph {
-    /// This graph as `view` shows it.
-    #[must_use]
-    pub fn seen_as(&self, view: &View) -> Self {
-        let view = (!view.is_plain()).then(|| view.clone());
-        self.with_shared(Arc::new(self.shared().with_view(view)))
     }
 }
 

@@ -10,10 +10,10 @@
 //! takes about 5 ns an arc. Memory: [`GraphWriter::MEMORY_BYTES`], whatever the degrees: a node that
 //! outgrows a block is handed over as it comes, and becomes a hub block.
 
-use super::encoder::{Encoder, Totals, Work};
-use super::histogram::Bin;
+use super::arc::ArcRecord;
+use super::encoder::{Encoder, RawBlock, Totals, Work};
 use super::index::{IndexedWriter, too_many_nodes};
-use super::manifest::Manifest;
+use super::manifest::{GraphOptions, GraphSummary, Manifest};
 use super::{ARCS_MAGIC, Limits, arcs_path, manifest_path};
 use crate::error::{Error, Result};
 use crate::io::Files;
@@ -22,125 +22,6 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
-
-/// One arc on its way into the graph.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct ArcRecord {
-    /// Index of the node it leaves.
-    pub source: u32,
-    /// Index of the node it reaches.
-    pub target: u32,
-    /// Its weight's [code](Weight::code).
-    pub weight: u32,
-}
-
-impl ArcRecord {
-    #[inline]
-    fn key(self) -> u64 {
-        u64::from(self.source) << 32 | u64::from(self.target)
-    }
-}
-
-/// What becomes of arcs with the same source and target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Duplicates {
-    /// One arc with the sum of their weights.
-    Sum,
-    /// The heaviest.
-    Max,
-    /// The lightest.
-    Min,
-    /// The one that came first.
-    First,
-}
-
-impl Duplicates {
-    /// The weight of arcs so far, whose weights add up to `sum`, and one more; all as codes.
-    pub(crate) fn combine(self, so_far: u32, sum: &mut f64, code: u32) -> u32 {
-        match self {
-            Self::Sum => {
-                *sum += Weight::from_code(code).value();
-                Weight::new(sum.min(f64::MAX)).code()
-            }
-            // The order of codes is the order of weights.
-            Self::Max => so_far.max(code),
-            Self::Min => so_far.min(code),
-            Self::First => so_far,
-        }
-    }
-}
-
-/// What kind of graph to write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GraphOptions {
-    /// Nodes, at most 2^32; indexes are below this.
-    pub node_count: u64,
-    /// Whether arcs are written for one direction only.
-    pub directed: bool,
-    /// What becomes of arcs with the same source and target.
-    pub duplicates: Duplicates,
-    /// Whether arcs from a node to itself are kept, apart from the others, or dropped.
-    pub keep_loops: bool,
-}
-
-/// What [`GraphWriter::finish`] wrote, or [`Graph::summary`](super::Graph::summary) found.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct GraphSummary {
-    /// Nodes.
-    pub node_count: u64,
-    /// Arcs, loops not counted.
-    pub arc_count: u64,
-    /// Edges between different nodes: half of the arcs if undirected.
-    pub edge_count: u64,
-    /// Nodes with a loop.
-    pub loop_count: u64,
-    /// Nodes whose loop was dropped.
-    pub dropped_loop_count: u64,
-    /// Records that went into an earlier one with the same source and target.
-    pub combined_count: u64,
-    /// Sum of the arcs' weights in their order, loops not counted.
-    pub weight_total: f64,
-    /// The most arcs of a node, loops not counted.
-    pub max_degree: u64,
-    /// Whether an arc may lack its opposite.
-    pub is_directed: bool,
-    /// Whether any weight is not 1.
-    pub is_weighted: bool,
-    /// What became of arcs with the same source and target.
-    pub duplicates: Duplicates,
-    /// Whether loops were kept.
-    pub loops_kept: bool,
-    /// Nodes by degree: the arcs that stand at them, loops not counted. Jobs put directed edges to the node
-    /// that they point to. Empty for a graph that was written before this was counted.
-    pub degrees: Vec<Bin<u64>>,
-    /// Arcs by weight, loops not counted. Empty as `degrees` is.
-    pub weights: Vec<Bin<f64>>,
-    /// Bytes of `arcs` and `graph.json`.
-    pub bytes: u64,
-}
-
-/// Arcs of consecutive nodes as they come.
-#[derive(Default)]
-pub(super) struct RawBlock {
-    /// Of all complete nodes.
-    pub(super) degrees: Vec<u32>,
-    pub(super) targets: Vec<u32>,
-    /// Weight codes.
-    pub(super) weights: Vec<u32>,
-    /// Local node and weight code.
-    pub(super) loops: Vec<(u32, u32)>,
-}
-
-impl RawBlock {
-    fn clear(&mut self) {
-        self.degrees.clear();
-        self.targets.clear();
-        self.weights.clear();
-        self.loops.clear();
-    }
-}
 
 /// Writes the arcs of a graph; if dropped before [`GraphWriter::finish`], nothing remains.
 pub struct GraphWriter {
@@ -269,12 +150,12 @@ impl GraphWriter {
                 self.begin(arc);
                 continue;
             };
-            if arc.key() == pending.key() {
+            if arc.pair() == pending.pair() {
                 self.combine(pending, arc);
                 continue;
             }
             assert!(
-                arc.key() > pending.key(),
+                arc.pair() > pending.pair(),
                 "arc ({}, {}) comes after ({}, {})",
                 arc.source,
                 arc.target,

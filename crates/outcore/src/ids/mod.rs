@@ -22,11 +22,13 @@
 //! numbers as names), the number itself is the place: 4 bytes a number, one access. The first name
 //! that does not fit moves everything to fingerprints, once; indexes do not change.
 
+mod cost;
 mod queue;
 mod spill;
 #[cfg(test)]
 mod spill_tests;
 
+pub(crate) use cost::NamesCost;
 pub(crate) use spill::{Room, Spill, SpillSoFar, SpilledEdges};
 
 use crate::error::{Error, ErrorKind, Result};

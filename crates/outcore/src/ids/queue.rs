@@ -7,11 +7,9 @@
 
 use crate::error::{Error, Result};
 use crate::input::{Fingerprint, SHORT_NAME_BYTES};
-use crate::io::{Files, Mode, SCRATCH_HINT, Sealed, StoredFile, Writer};
+use crate::io::{BUFFERS, Files, Mode, SCRATCH_HINT, Sealed, StoredFile, Writer};
 use std::path::{Path, PathBuf};
 
-/// Buffers being written while one is filled.
-const BUFFERS: usize = 2;
 const FINGERPRINT_BYTES: usize = 16;
 const HEAD_BYTES: usize = FINGERPRINT_BYTES + 4;
 

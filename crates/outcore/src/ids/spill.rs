@@ -24,8 +24,8 @@ use super::{
 };
 use crate::error::Result;
 use crate::input::{Fingerprint, ParsedChunk};
-use crate::io::{Files, Sealed, WordReader, WordWriter};
-use crate::plan::SORT_BYTES_MIN;
+use crate::io::{BLOCK_WORDS, Files, Sealed, WordReader, WordWriter};
+use crate::sort::SORT_BYTES_MIN;
 use crate::weight::Weight;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -46,8 +46,6 @@ const LEAST_NAMES: usize = 16;
 const PART_NAMES: usize = 4096;
 /// So many names later a name is looked up whose slot is fetched.
 const AHEAD: usize = 8;
-/// Words read at once.
-const BLOCK_WORDS: u64 = 1 << 15;
 /// Names between two looks at whether to go on.
 const TICK: u64 = 1 << 16;
 /// Bytes of a buffer, of which each share has a few.

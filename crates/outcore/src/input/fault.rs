@@ -1,7 +1,7 @@
 //! Bad lines: found by the parsers as a few numbers, told as an error or a line of the rejects file.
 
-use super::field::with_point;
 use super::format::Format;
+use super::text::field::with_point;
 use super::{Delimiter, Rows, WeightTransform};
 use crate::error::{Error, ErrorKind, Place};
 use std::fmt::Write;

@@ -9,50 +9,39 @@
 //! Tables (Parquet, Arrow) and adjacency lists (METIS, mcl) come as chunks that are parsed already: `table`,
 //! `lists`.
 //! Lines are split by one byte or by runs of spaces; [`InputOptions`] says by which, or `format` finds
-//! out. What a name or a weight may be: `field`. Memory: [`BatchMemory::total_bytes`]. Cost: about
+//! out. What a name or a weight may be: `text::field`. Memory: [`BatchMemory::total_bytes`]. Cost: about
 //! 20 ns of one core for a line of two short names and a weight.
 
-mod bgzf;
-mod checks;
 mod chunks;
+mod cost;
 mod decompress;
-mod delimiters;
-mod doubts;
 mod fault;
-mod field;
-mod foreign;
 mod format;
 mod lists;
-mod matrix_market;
-mod meant;
-mod names;
 mod options;
-#[cfg(test)]
-mod packed;
 mod rejects;
 mod sample;
 #[cfg(feature = "tables")]
 mod table;
 #[cfg(not(feature = "tables"))]
-#[path = "no_tables.rs"]
+#[path = "table/absent.rs"]
 mod table;
 mod taker;
 #[cfg(test)]
 mod tests;
 mod text;
-mod transform;
-mod understood;
 
 pub use chunks::ParsedChunk;
-pub use field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
-pub use names::choose_columns;
+pub use cost::{CHUNK_BYTES, InputSize};
+pub use format::names::choose_columns;
 pub use options::{
     BatchMemory, Column, Delimiter, EdgeFormat, Header, InputOptions, OnBadLine, Rows,
 };
 pub(crate) use options::{contradicts_ignore_weights, has_no_weights};
 pub use sample::{InputSample, sample};
 pub use table::{TableStream, hush_decoders};
-pub use transform::WeightTransform;
+pub use text::field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
+pub use text::transform::WeightTransform;
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::{Files, Sealed, Writer};
@@ -344,7 +333,7 @@ impl EdgeReader {
 
     /// Writes how the files were understood: a line for each kind of file, with its first path.
     pub fn describe(&self) -> Vec<String> {
-        understood::describe(&self.formats)
+        format::understood::describe(&self.formats)
     }
 
     /// Fills `batch` with the next chunks, in file order, parsed on the current rayon pool; `false`
@@ -425,7 +414,7 @@ impl EdgeReader {
         let Some((file, found)) = self.lines_of_file.take() else { return Ok(()) };
         let file = &self.formats[file];
         let size = file.text().and_then(|format| format.matrix);
-        size.map_or(Ok(()), |size| matrix_market::check_entries(size, found, &file.path))
+        size.map_or(Ok(()), |size| format::matrix_market::check_entries(size, found, &file.path))
     }
 
     /// Counts a parsed chunk, and tells or stores its bad lines.
@@ -613,7 +602,7 @@ fn detect(
     let mut wanted = FIRST_BLOCK;
     loop {
         let (block, is_whole) = input.peek(wanted)?;
-        foreign::refuse(block, path, options, unpacker, is_node_list)?;
+        format::foreign::refuse(block, path, options, unpacker, is_node_list)?;
         let format = look(block, is_whole)?;
         if format.is_some() || is_whole {
             let (path, form) = (path.to_path_buf(), format.map_or(Form::Nothing, Form::Text));

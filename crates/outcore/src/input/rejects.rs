@@ -6,12 +6,10 @@
 
 use super::fault::escape;
 use crate::error::{Error, Place, Result};
-use crate::io::{Files, Sealed, Writer};
+use crate::io::{Files, SMALL_BUFFER_BYTES, Sealed, Writer};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-
-const BUFFER_BYTES: usize = 256 << 10;
 
 enum Sink {
     File(Box<Writer>),
@@ -32,7 +30,7 @@ impl Rejects {
         let sink = if is_special {
             Sink::Stream(files.create_stream(path)?)
         } else {
-            Sink::File(Box::new(Writer::create(files, path, BUFFER_BYTES, 1)?.hashed()))
+            Sink::File(Box::new(Writer::create(files, path, SMALL_BUFFER_BYTES, 1)?.hashed()))
         };
         let row = "path\tline\tcolumn\tbyte\tkind\treason\ttext\n".to_string();
         let mut rejects = Self { sink, path: path.to_path_buf(), row };
@@ -42,7 +40,8 @@ impl Rejects {
 
     /// Goes on with what [`Rejects::keep`] has left.
     pub(super) fn reopen(files: &Files, path: &Path, kept: Sealed) -> Result<Self> {
-        let writer = Writer::go_on(files, path, kept.bytes, BUFFER_BYTES, 1)?.checked(kept)?;
+        let writer =
+            Writer::go_on(files, path, kept.bytes, SMALL_BUFFER_BYTES, 1)?.checked(kept)?;
         let (sink, path) = (Sink::File(Box::new(writer)), path.to_path_buf());
         Ok(Self { sink, path, row: String::new() })
     }

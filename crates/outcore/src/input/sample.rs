@@ -11,17 +11,17 @@
 use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::decompress::Input;
 use super::fault::Origin;
+use super::format::understood;
 use super::table::TableFormat;
 use super::taker::{Room, Sample};
 use super::text::{self, PADDING};
 use super::{
-    Fingerprint, Form, InputOptions, common_weights, detect_next, total_bytes, understood,
-    unweighted,
+    Fingerprint, Form, InputOptions, common_weights, detect_next, total_bytes, unweighted,
 };
+use crate::budget::Limits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Mode};
 use crate::pack::{WeightScheme, bits_for};
-use crate::plan::Limits;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;

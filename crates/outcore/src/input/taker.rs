@@ -59,6 +59,9 @@ pub(super) trait Taker {
     fn spare(&mut self) -> ParsedChunk;
 }
 
+/// Most rows of a chunk, by the size of one of text: what is made of them is as much as of a chunk of text that is four
+/// times its size.
+pub(super) const ROW_BYTES: usize = 80;
 /// Chunks of a sample.
 pub(super) const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
 

@@ -3,10 +3,10 @@
 mod doubts;
 mod meaning;
 
-use super::packed::{bgzf, bzip2, gzip, xz, zstd};
+use super::decompress::samples::{bgzf, bzip2, gzip, xz, zstd};
 use super::*;
+use crate::budget::Limits;
 use crate::io::sim::{Fault as Failure, Sim};
-use crate::plan::Limits;
 use crate::weight::Weight;
 use proptest::prelude::*;
 use std::io::Write;

@@ -1,12 +1,11 @@
 //! Files with a checksum at their end, written and read front to back. Memory: a buffer, and in a
 //! [`CheckedWriter`] another on its way to the disk.
 
-use super::{Files, Mode, Sealed, StoredFile, Writer};
+use super::{Files, Mode, SMALL_BUFFER_BYTES, Sealed, StoredFile, Writer};
 use crate::error::{Error, Result};
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
-const BUFFER_BYTES: usize = 256 << 10;
 /// The checksum: xxh3-64 of all before it, little-endian.
 const CHECKSUM_BYTES: u64 = 8;
 
@@ -22,7 +21,10 @@ impl CheckedWriter {
     /// # Errors
     /// `Io` with the path.
     pub(crate) fn create(files: &Files, path: &Path) -> Result<Self> {
-        Ok(Self { writer: Writer::create_own(files, path, BUFFER_BYTES, 1)?, hash: Xxh3::new() })
+        Ok(Self {
+            writer: Writer::create_own(files, path, SMALL_BUFFER_BYTES, 1)?,
+            hash: Xxh3::new(),
+        })
     }
 
     /// Appends bytes.
@@ -109,7 +111,7 @@ impl CheckedReader {
     }
 
     fn fill(&mut self) -> Result<()> {
-        let count = (self.bytes - self.end).min(BUFFER_BYTES as u64) as usize;
+        let count = (self.bytes - self.end).min(SMALL_BUFFER_BYTES as u64) as usize;
         if count == 0 {
             return Err(self.damaged("it ends early"));
         }
@@ -158,7 +160,7 @@ impl CheckedReader {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub(crate) fn skip_to_end(mut self) -> Result<Sealed> {
-        let mut bytes = vec![0; BUFFER_BYTES];
+        let mut bytes = vec![0; SMALL_BUFFER_BYTES];
         while self.left() > 0 {
             let count = self.left().min(bytes.len() as u64) as usize;
             self.take(&mut bytes[..count])?;

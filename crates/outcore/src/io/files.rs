@@ -1,17 +1,18 @@
 //! [`Files`]: a storage with counters and errors that name the path.
 
 use super::cramped::Cramped;
-use super::scratch::MANIFEST;
-use super::{Device, Disk, Entry, File, Mode, Storage, Tuning, Writer};
+use super::tuning::Tuning;
+use super::{Device, Disk, Entry, File, Mode, Storage};
+use crate::budget::Limits;
 use crate::error::{Error, Result};
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Most bytes of a small file that are handed over at a time.
-const SMALL_BUFFER_BYTES: usize = 256 << 10;
+/// The name of a manifest in a directory of ours.
+pub(super) const MANIFEST: &str = "manifest.json";
 
 /// Bytes moved through a [`Files`] since it was made.
 #[derive(Debug, Default)]
@@ -138,20 +139,6 @@ impl Files {
         Ok(bytes)
     }
 
-    /// Writes a whole small file so that it is absent or complete; a pipe or a device as it is.
-    ///
-    /// # Errors
-    /// As [`Writer::create`]; `DiskFull`.
-    pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
-        if self.entry(path).is_ok_and(|entry| !entry.is_directory) && !self.is_regular(path) {
-            let mut stream = self.create_stream(path)?;
-            return stream.write_all(bytes).map_err(|error| Error::io("write", path, error));
-        }
-        let mut writer = Writer::create(self, path, bytes.len().min(SMALL_BUFFER_BYTES), 1)?;
-        writer.write(bytes)?;
-        writer.finish().map(drop)
-    }
-
     /// As [`Files::write`], in a directory of ours.
     ///
     /// # Errors
@@ -273,6 +260,13 @@ impl Files {
     /// What an existing path lies on, if that can be told.
     pub fn device(&self, path: &Path) -> Option<Device> {
         self.storage.device(path)
+    }
+}
+
+impl Limits {
+    /// `files` with the settings of transfers that these limits allow.
+    pub fn tuned(&self, files: &Files) -> Files {
+        files.with_tuning(self.allowed(files.tuning()))
     }
 }
 

@@ -11,6 +11,7 @@
 //! there [`Meter`], the allocator, counts what Rust code holds.
 
 use super::disk::{MemoryPages, peak_memory_bytes};
+use crate::budget::SLACK_BYTES;
 use crate::error::{Error, ErrorKind, Result};
 use crate::units::format_bytes;
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
@@ -21,8 +22,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How far a job may pass its limit: the program itself, stacks, and what allocators hold back.
-pub const SLACK_BYTES: u64 = 32 << 20;
 /// A job that passes its limit by so much is asked to end. At [`SLACK_BYTES`] the process ends at once.
 const ASK_BYTES: u64 = 24 << 20;
 /// Time between two samples. New pages come at about 1 GiB a second: 5 MiB between two samples.

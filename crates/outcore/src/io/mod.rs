@@ -19,6 +19,7 @@ mod scratch;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod stream;
+mod tuning;
 mod wait;
 mod words;
 
@@ -29,23 +30,27 @@ pub(crate) use disk::{address_limit, peak_memory_bytes, resident_memory_bytes};
 pub use files::{Counters, Files, StoredFile};
 pub use memory::share_freed_memory;
 pub(crate) use memory::{give_back_freed, prefetch, reserve_large_pages};
-pub use meter::{Meter, SLACK_BYTES, own_process};
+pub use meter::{Meter, own_process};
 pub(crate) use meter::{Watch, begin_stage, check as check_memory, stage_peak_bytes};
 pub(crate) use pace::Pace;
 pub use profile::{
-    Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, Transfer, TransferProfile,
-    Tuning, ValidIf,
+    Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, TransferProfile, ValidIf,
 };
 pub(crate) use ram::Ram;
 pub use scratch::{Owner, Scratch};
-pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
+pub(crate) use scratch::{SCRATCH_HINT, damaged as damaged_manifest, manifest_path};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
+pub(crate) use tuning::WRITER_BYTES;
+pub use tuning::{Transfer, Tuning};
 pub use wait::Stop;
-pub(crate) use words::{SCRATCH_HINT, WordReader, WordWriter};
+pub(crate) use words::{BLOCK_WORDS, BUFFERS, WordReader, WordWriter};
 
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+/// Buffer of a file or stream that is read or written in small pieces.
+pub(crate) const SMALL_BUFFER_BYTES: usize = 256 << 10;
 
 /// Positions, lengths and addresses of direct I/O are multiples of this.
 pub const ALIGNMENT: usize = 4096;

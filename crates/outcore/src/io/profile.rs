@@ -3,6 +3,7 @@
 //! A [`DiskProfile`] is a JSON file. The engine takes [`Tuning`] from it: sizes and depths of
 //! transfers, and rates for predictions. Neither changes a result.
 
+use super::tuning::{Transfer, Tuning};
 use super::{Device, Files};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -10,75 +11,6 @@ use std::path::Path;
 
 const FORMAT: &str = "outcore disk profile";
 const VERSION: u32 = 1;
-
-/// How bytes are moved one way.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Transfer {
-    /// Bytes of one request.
-    pub block_bytes: usize,
-    /// Requests on their way at the same time.
-    pub depth: usize,
-    /// Past the page cache, where the file system can.
-    pub direct: bool,
-    /// The rate with these settings, if it has been measured.
-    pub bytes_per_second: Option<f64>,
-}
-
-/// How the engine moves bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Tuning {
-    /// Reading ahead, and runs.
-    pub read: Transfer,
-    /// Writing runs and graphs.
-    pub write: Transfer,
-    /// What a merge reads of a run at once, at least.
-    pub merge_read_bytes: usize,
-}
-
-impl Default for Tuning {
-    fn default() -> Self {
-        let transfer =
-            |block_bytes| Transfer { block_bytes, depth: 1, direct: true, bytes_per_second: None };
-        Self {
-            read: transfer(Self::READ_BYTES),
-            write: transfer(Self::WRITE_BYTES),
-            merge_read_bytes: Self::READ_BYTES,
-        }
-    }
-}
-
-impl Tuning {
-    /// What is read at once where nothing is known of the disk.
-    pub const READ_BYTES: usize = 512 << 10;
-    /// What is written at once where nothing is known of the disk.
-    pub const WRITE_BYTES: usize = 2 << 20;
-
-    /// The same with every size and depth in the range that files and memory can do with.
-    #[must_use]
-    pub fn sane(self) -> Self {
-        let transfer = |transfer: Transfer| Transfer {
-            block_bytes: block(transfer.block_bytes),
-            depth: transfer.depth.clamp(1, 64),
-            bytes_per_second: transfer.bytes_per_second.filter(|rate| *rate > 0.0),
-            ..transfer
-        };
-        Self {
-            read: transfer(self.read),
-            write: transfer(self.write),
-            merge_read_bytes: block(self.merge_read_bytes),
-        }
-    }
-
-    /// Seconds that the disk takes for so many bytes, if both rates are known.
-    pub fn seconds(&self, read_bytes: u64, write_bytes: u64) -> Option<f64> {
-        let (read, write) = (self.read.bytes_per_second?, self.write.bytes_per_second?);
-        Some(read_bytes as f64 / read + write_bytes as f64 / write)
-    }
-}
-
-fn block(bytes: usize) -> usize {
-    bytes.clamp(4 << 10, 64 << 20).next_multiple_of(super::ALIGNMENT)
-}
 
 /// Whether a figure can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -346,16 +278,5 @@ mod tests {
     #[test]
     fn what_is_unknown_is_the_safe_setting() {
         assert_eq!(DiskProfile::default().tuning(), Tuning::default());
-    }
-
-    #[test]
-    fn odd_numbers_become_possible_ones() {
-        let mut tuning = Tuning::default();
-        tuning.read.block_bytes = 1;
-        tuning.write.depth = 0;
-        tuning.merge_read_bytes = usize::MAX;
-        let sane = tuning.sane();
-        assert_eq!((sane.read.block_bytes, sane.write.depth), (4096, 1));
-        assert_eq!(sane.merge_read_bytes, 64 << 20);
     }
 }

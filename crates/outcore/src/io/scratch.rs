@@ -19,14 +19,12 @@
 //! removes the directory, and can be used. A link, or a directory of another user, is never used, nor is a
 //! file opened for writing by way of a link. What cannot be removed keeps its tag, and is the next job's.
 
-use super::files::{part_path, remove_all};
+use super::files::{MANIFEST, part_path, remove_all};
 use super::{Entry, Files, Lock, disk};
 use crate::error::{Error, ErrorKind, Result};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The name of the manifest.
-pub(super) const MANIFEST: &str = "manifest.json";
 /// The name of the file that is locked.
 pub(super) const LOCK: &str = "lock";
 /// The name of the file that says what the directory is (<https://bford.info/cachedir/>).
@@ -34,6 +32,9 @@ pub(super) const TAG: &str = "CACHEDIR.TAG";
 const TAG_TEXT: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55
 # Temporary files of outcore, which removes them when the job of this name ends.
 ";
+/// What to do about a file of the job's own that is not what was written.
+pub(crate) const SCRATCH_HINT: &str =
+    "run the command again; if this repeats, the disk or the memory may be failing";
 /// Times that a directory may be removed by its job just as it is to be taken.
 const TRIES: usize = 100;
 const FORMAT: &str = "outcore work directory";

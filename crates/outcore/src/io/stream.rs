@@ -8,9 +8,11 @@
 
 use super::files::part_path;
 use super::memory::{LARGE_PAGE, LargePages};
-use super::{ALIGNMENT, Files, Mode, Owner, SCRATCH_HINT, Scratch, Sealed, StoredFile};
+use super::scratch::{Owner, SCRATCH_HINT, Scratch};
+use super::{ALIGNMENT, Files, Mode, SMALL_BUFFER_BYTES, Sealed, StoredFile};
 use crate::error::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -508,6 +510,22 @@ impl Drop for Writer {
     }
 }
 
+impl Files {
+    /// Writes a whole small file so that it is absent or complete; a pipe or a device as it is.
+    ///
+    /// # Errors
+    /// As [`Writer::create`]; `DiskFull`.
+    pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        if self.entry(path).is_ok_and(|entry| !entry.is_directory) && !self.is_regular(path) {
+            let mut stream = self.create_stream(path)?;
+            return stream.write_all(bytes).map_err(|error| Error::io("write", path, error));
+        }
+        let mut writer = Writer::create(self, path, bytes.len().min(SMALL_BUFFER_BYTES), 1)?;
+        writer.write(bytes)?;
+        writer.finish().map(drop)
+    }
+}
+
 /// A range of a file as read: the buffer, and where in it the wanted bytes lie.
 struct Loaded {
     buffer: AlignedBuffer,
@@ -665,5 +683,4 @@ impl StoredFile {
 }
 
 #[cfg(test)]
-#[path = "stream_tests.rs"]
 mod tests;

@@ -2,18 +2,16 @@
 //!
 //! Memory: [`BLOCK_WORDS`] at most, three times in a [`WordWriter`] and twice in a [`WordReader`].
 
+use super::scratch::SCRATCH_HINT;
 use super::{Files, Mode, Sealed, StoredFile, Writer};
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// What to do about a file of the job's own that is not what was written.
-pub(crate) const SCRATCH_HINT: &str =
-    "run the command again; if this repeats, the disk or the memory may be failing";
 /// Words moved at once.
-const BLOCK_WORDS: u64 = 1 << 15;
+pub(crate) const BLOCK_WORDS: u64 = 1 << 15;
 const WORD_BYTES: usize = size_of::<u32>();
 /// Buffers being written while one is filled.
-const BUFFERS: usize = 2;
+pub(crate) const BUFFERS: usize = 2;
 
 /// Writes words to a file of the job's own.
 pub(crate) struct WordWriter(Writer);

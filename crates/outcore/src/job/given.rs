@@ -1,12 +1,11 @@
 //! Labels that nodes are given: files of communities, read for a graph before it is clustered.
 
 use super::Job;
-use crate::cluster::{ClusterOptions, Given, PropagationOptions};
+use crate::cluster::{Given, PropagationOptions};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::Files;
 use crate::membership::{self, Membership, MembershipOptions};
-use crate::present::PresentOptions;
 use crate::progress::{Event, Stage, tell};
 use crate::units::format_counted;
 use std::path::Path;
@@ -24,20 +23,6 @@ pub(super) fn check(files: &Files, options: &PropagationOptions) -> Result<()> {
 pub(super) fn check_lines(files: &Files, options: &PropagationOptions) -> Result<()> {
     let mut paths = options.files().filter(|path| files.is_regular(path));
     paths.try_for_each(|path| membership::check(files, path, COMMENT, false))
-}
-
-/// Returns the least limit for reading an earlier result and the labels that nodes are given; 0 without any.
-pub(super) fn memory_bytes_for(
-    nodes: u64,
-    options: &ClusterOptions,
-    present: &PresentOptions,
-    threads: usize,
-) -> u64 {
-    let given = options.propagation.files().count() as u64;
-    if given == 0 && present.earlier.is_none() {
-        return 0;
-    }
-    membership::memory_bytes_for(nodes, given.saturating_sub(1) * 4 * nodes, threads)
 }
 
 impl Job<'_> {

@@ -25,7 +25,7 @@ mod score;
 mod summaries;
 mod weights;
 
-pub use foretell::{Clustering, GivenSize, plan, plan_given};
+pub use foretell::plan;
 pub use halfway::ReadSoFar;
 pub use manifest::{InputFile, JobKind, Manifest};
 pub use outputs::{check_written, outputs};
@@ -36,6 +36,7 @@ pub use resume::{MadeOf, ReadDone};
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use weights::Normalize;
 
+use crate::budget::Limits;
 use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
@@ -44,8 +45,8 @@ use crate::io::{
     Files, Owner, Scratch, Watch, Writer, address_limit, begin_stage, give_back_freed,
     peak_memory_bytes, resident_memory_bytes, stage_peak_bytes,
 };
-use crate::plan::{Limits, Plan};
-use crate::present::PresentOptions;
+use crate::plan::{Clustering, Plan};
+use crate::present::{PresentOptions, reading_bytes};
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use present::Telling;
@@ -366,7 +367,7 @@ fn check_graph(
     let given = options.propagation.files().count() as u64;
     let clustering = options.least_memory(graph, given, limits.threads).total_bytes();
     let nodes = graph.node_count();
-    let read = given::memory_bytes_for(nodes, options, telling.options, limits.threads);
+    let read = reading_bytes(nodes, options, telling.options, limits.threads);
     let certain = clustering.max(read).max(telling.least_bytes(graph, 0, limits.threads));
     if certain <= limits.memory_bytes {
         return limits.check();

@@ -2,13 +2,13 @@
 //! one fails before the clustering, and set aside on disk meanwhile.
 
 use super::{Job, PresentReport, Source, check_written, outputs};
+use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
 use crate::membership::{self, MembershipOptions};
 use crate::output::{self, Nodes, write_paths};
-use crate::plan::Limits;
 use crate::present::{
     Earlier, Inside, Levels, PresentOptions, Presented, RowForm, Workbench, divide, match_numbers,
     memory_bytes_for, write_members, write_representatives,

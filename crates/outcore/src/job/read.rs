@@ -15,12 +15,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcRecord, Graph, GraphOptions, GraphSummary, GraphWriter, NamesWriter};
 use crate::ids::{NodeIndex, Room, Spill, SpilledEdges};
 use crate::input::{
-    self, Batch, BatchMemory, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
+    self, Batch, BatchMemory, CHUNK_BYTES, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
 };
 use crate::io::{Cramped, Pace, Scratch, Tuning};
-use crate::plan::{CHUNK_BYTES, SORT_BYTES_MIN};
 use crate::progress::{Event, Stage, tell};
-use crate::sort::{Record, Sorted, Sorter};
+use crate::sort::{Record, SORT_BYTES_MIN, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted};
 use crate::weight::Weight;
 use serde::{Deserialize, Serialize};

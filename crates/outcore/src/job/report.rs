@@ -1,9 +1,9 @@
 //! What a job did, as data for `--report` and other surfaces.
 
 use super::JobKind;
+use crate::budget::Limits;
 use crate::cluster::{ClusterOptions, Communities, Method, PropagationOptions, Sweep};
 use crate::graph::{Bin, Graph, GraphSummary, bins};
-use crate::plan::Limits;
 use crate::present::Small;
 use crate::progress::{Event, Observer, Stage};
 use crate::sort::SortSummary;

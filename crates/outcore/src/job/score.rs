@@ -4,11 +4,11 @@
 //! them (12 bytes a node), or rating them (4 bytes a node and 21 a community, directed: 29).
 
 use super::{Job, JobKind, in_pool};
+use crate::budget::Limits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, peak_memory_bytes};
 use crate::membership::{self, Membership, MembershipOptions};
-use crate::plan::Limits;
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::score::{Agreement, Quality, compare, compare_bytes, quality_at, quality_bytes};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};

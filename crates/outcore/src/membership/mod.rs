@@ -22,16 +22,17 @@ mod tests;
 
 pub use lookup::Lookup;
 
+use crate::budget::Limits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::ids::number;
 use crate::input::{
-    Batch, BatchMemory, Column, EdgeReader, Fingerprint, InputOptions, ParsedChunk, Rows,
+    Batch, BatchMemory, CHUNK_BYTES, Column, EdgeReader, Fingerprint, InputOptions, ParsedChunk,
+    Rows,
 };
 use crate::io::{Files, reserve_large_pages};
-use crate::plan::{CHUNK_BYTES, Limits};
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::sort::{Sorted, Sorter};
+use crate::sort::{PUSHED, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use record::{Member, Named};
 use std::path::{Path, PathBuf};
@@ -178,9 +179,6 @@ struct Conflict {
     first: u64,
     second: u64,
 }
-
-/// Records handed to a sort at once.
-const PUSHED: usize = 4096;
 
 impl Job<'_> {
     fn open(&self) -> Result<EdgeReader> {

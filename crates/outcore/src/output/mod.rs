@@ -10,26 +10,24 @@
 
 #[cfg(feature = "tables")]
 mod columns;
+mod cost;
 mod table;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Files, Writer};
-use crate::progress::{Event, Observer, Stage, tell};
+use crate::io::{Files, SMALL_BUFFER_BYTES, Writer};
+use crate::progress::{Event, Observer, REPORT_NODES, Stage, tell};
+pub(crate) use cost::OutputCost;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 pub(crate) use table::refuse_absent;
 use table::{Format, TableWriter};
 
-/// Bytes handed over at a time.
-const BUFFER_BYTES: usize = 256 << 10;
 /// Buffers being written while one is filled.
 const BUFFER_COUNT: usize = 4;
 /// Bytes of lines before they are handed over: they stay in the processor's cache until then.
 const LINES_BYTES: usize = 32 << 10;
 /// Room for lines, with the longest name there is: 65,535 bytes, all of them quotes.
 const LINES_CAPACITY: usize = LINES_BYTES + (160 << 10);
-/// Nodes between two reports of progress.
-const REPORT_NODES: u64 = 1 << 18;
 
 /// A file that is absent until it is complete, or a stream where that is all there is.
 pub(crate) enum Sink {
@@ -44,7 +42,7 @@ impl Sink {
             let inner = files.create_stream(path)?;
             return Ok(Self::Stream { inner, path: path.to_path_buf(), written: 0 });
         }
-        let writer = Writer::create(files, path, BUFFER_BYTES, BUFFER_COUNT);
+        let writer = Writer::create(files, path, SMALL_BUFFER_BYTES, BUFFER_COUNT);
         writer
             .map(|writer| Self::File(Box::new(writer)))
             .map_err(|error| cannot_create(files, path, error))

@@ -14,10 +14,10 @@
 //! each arc of its part, 8 for each node outside that it knows (as many as arcs at most), 12 for each of its nodes,
 //! 0.31 for each node of the graph, and 300 MiB for Spark and Python.
 
-use super::{MIB, Plan};
+use super::Plan;
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Stage;
-use crate::units::{format_bytes, format_seconds};
+use crate::units::{MIB, format_bytes, format_seconds};
 
 const START_SECONDS: f64 = 20.0;
 const ROUND_SECONDS: f64 = 0.3;

@@ -7,13 +7,12 @@
 //! Both are little-endian, temporary, and read once, front to back.
 
 use crate::error::Result;
-use crate::io::{Files, Mode, Writer};
+use crate::io::{BUFFERS, Files, Mode, Writer};
 use crate::membership::Membership;
 use std::path::{Path, PathBuf};
 
 /// Bytes moved at once.
 const BLOCK_BYTES: usize = 1 << 20;
-const BUFFERS: usize = 2;
 
 /// The numbers that nodes had.
 pub struct Earlier {

@@ -15,13 +15,11 @@ use super::{Earlier, Presented};
 use crate::error::Result;
 use crate::io::Files;
 use crate::progress::{Event, Observer, tell};
-use crate::sort::{Sorted, Sorter};
+use crate::sort::{PUSHED, Sorted, Sorter};
 use std::path::Path;
 
 /// No number: numbers have at most 15 digits.
 const FREE: u64 = u64::MAX;
-/// Records handed to a sort at once.
-const PUSHED: usize = 4096;
 
 /// Memory that grows with the number of earlier communities.
 pub(super) fn earlier_bytes(count: u64) -> u64 {

@@ -27,10 +27,10 @@ pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
 pub(crate) use representatives::{Inside, write_members, write_representatives};
 
-use crate::cluster::{ClusterMemory, Grouping, LabelScan, Labels, SizeCount};
+use crate::cluster::{ClusterMemory, ClusterOptions, Grouping, LabelScan, Labels, SizeCount};
 use crate::error::Result;
 use crate::io::Files;
-use crate::membership::Membership;
+use crate::membership::{self, Membership};
 use crate::sort::Sorter;
 use record::{NamePiece, Overlap, SharedNode};
 use std::path::PathBuf;
@@ -287,4 +287,18 @@ pub(crate) fn memory_bytes_for(
     };
     let levels = u64::from(levels) * (Grouping::BYTES_A_NODE - 4) * nodes;
     labels + matching.max(representatives).max(levels)
+}
+
+/// Returns the least limit for reading an earlier result and the labels that nodes are given; 0 without any.
+pub(crate) fn reading_bytes(
+    nodes: u64,
+    options: &ClusterOptions,
+    present: &PresentOptions,
+    threads: usize,
+) -> u64 {
+    let given = options.propagation.files().count() as u64;
+    if given == 0 && present.earlier.is_none() {
+        return 0;
+    }
+    membership::memory_bytes_for(nodes, given.saturating_sub(1) * 4 * nodes, threads)
 }

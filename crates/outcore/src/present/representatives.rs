@@ -13,14 +13,12 @@ use crate::cluster::{BlockSource, Tally};
 use crate::error::Result;
 use crate::graph::{Block, Graph};
 use crate::output::{MemberWriter, RepresentativeWriter};
-use crate::progress::{Event, tell};
+use crate::progress::{Event, REPORT_NODES, tell};
 use crate::sort::Sorted;
 use std::path::Path;
 
 /// Memory for each community of more than one node.
 pub(super) const LABEL_BYTES: u64 = 12;
-/// Names between two reports of progress.
-const REPORT_NODES: u64 = 1 << 18;
 
 /// What weighs inside communities.
 #[derive(Debug, Default)]

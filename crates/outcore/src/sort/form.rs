@@ -10,10 +10,10 @@
 //! pages of memory are dear.
 
 use super::run::{Run, RunWriter, encode_block};
+use super::shape::RUN_BUFFERS;
 use super::{Record, radix};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::reserve_large_pages;
-use crate::plan::RUN_BUFFERS;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use rayon::ThreadPool;
 use rayon::prelude::*;

@@ -19,6 +19,7 @@
 
 use super::Record;
 use super::run::{Run, RunReader};
+use super::shape::ranges_ahead;
 use crate::error::Result;
 use crate::io::{ALIGNMENT, AlignedBuffer};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -252,11 +253,6 @@ pub(super) struct Merge<R: Record> {
 }
 
 impl<R: Record> Merge<R> {
-    /// Ranges that may be in memory at once.
-    pub(super) const fn ranges_ahead(workers: usize) -> usize {
-        workers + 2
-    }
-
     /// Starts merging `runs`, which are deleted as they are used up.
     pub(super) fn new(runs: Vec<Run<R>>, width: Width) -> Self {
         let splitters = splitters(&runs, width.range_blocks);
@@ -264,7 +260,7 @@ impl<R: Record> Merge<R> {
         let (outputs, ranges): (Vec<_>, Vec<_>) =
             (0..=splitters.len()).map(|_| bounded(chunks)).unzip();
         let outputs = outputs.into_iter().map(|output| Mutex::new(Some(output))).collect();
-        let ahead = Self::ranges_ahead(width.workers);
+        let ahead = ranges_ahead(width.workers);
         let (tokens, taken) = bounded(ahead);
         for _ in 0..ahead {
             tokens.send(()).expect("the channel has room");

@@ -1,10 +1,10 @@
 //! Sorts any fixed-size records that are larger than memory: run formation, then merging
 //! (Knuth, volume 3, 5.4).
 //!
-//! Records are collected in memory; each time [`RUN_BYTES`] of them are there, they are sorted by
+//! Records are collected in memory; each time 32 MiB of them are there, they are sorted by
 //! radix with all cores (`radix`) and written as a compressed run (`run`), while the next ones are
-//! collected (`form`). Runs grow with their number, up to what the budget allows. One k-way merge (`merge`) then gives them back in order, after more
-//! passes where there are more runs than the budget can merge at once. What fits in the first run
+//! collected (`form`). Runs grow with their number, up to what the budget allows (`shape`). One k-way merge (`merge`)
+//! then gives them back in order, after more passes where there are more runs than the budget can merge at once. What fits in the first run
 //! never touches the disk. The sort is stable.
 //!
 //! Memory: the budget. Disk: every record once, encoded by [`Record::encode`]; merged parts of the
@@ -25,28 +25,28 @@
 //! # Ok::<(), outcore::Error>(())
 //! ```
 
+mod cost;
 mod form;
 mod kept;
 mod merge;
 mod radix;
 mod run;
+mod shape;
 #[cfg(test)]
 mod tests;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, reserve_large_pages};
-use crate::plan::{
-    RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS,
-    SORT_BLOCK_RECORDS as BLOCK_RECORDS, SORT_FIXED_BYTES as FIXED_BYTES,
-    SORT_RANGE_READS as RANGE_READS, SORT_READ_BYTES as READ_BYTES,
-    SORT_READ_BYTES_MIN as READ_BYTES_MIN, writer_excess_bytes,
-};
-use crate::units::{MIB, size_to_type};
+use crate::units::size_to_type;
+pub(crate) use cost::merge_disk_bytes;
+pub use cost::{Records, Sorting};
 use form::Former;
 pub(crate) use kept::check_kept;
 use merge::{Merge, Width};
 use rayon::prelude::*;
 use run::{Run, RunWriter, encode_block};
+pub use shape::SORT_BYTES_MIN;
+use shape::{FIXED_BYTES, RANGE_READS, RUN_BUFFERS, SEGMENTS, Shape, merges_of_pass, run_size};
 use std::path::{Path, PathBuf};
 
 /// A record that can be sorted: a few bytes with an order.
@@ -132,6 +132,8 @@ impl Record for Pair {
     }
 }
 
+/// Records that callers collect before they hand them to a sort.
+pub(crate) const PUSHED: usize = 4096;
 /// Records handed out at once.
 const OUT_RECORDS: usize = 16 << 10;
 
@@ -146,77 +148,6 @@ pub struct SortSummary {
     pub pass_count: u64,
     /// Most runs merged at once.
     pub fan_in: u64,
-}
-
-/// How a budget is used.
-#[derive(Debug, Clone, Copy)]
-struct Shape {
-    /// Most records of a run: a part of the budget, since one run is collected while another is
-    /// sorted, not in place, and a third written.
-    capacity: usize,
-    /// Records in each of the first runs.
-    first_run: usize,
-    /// Records in a block of a run.
-    block_records: usize,
-    /// Most runs that one merge takes...
-    fan_in: usize,
-    /// ...and if it reads less at once, to save a pass.
-    widest_fan_in: usize,
-    /// Most blocks in a range of the merge.
-    range_blocks: usize,
-    /// Least size of the files that a run is cut into.
-    segment_bytes: u64,
-    /// Memory of one worker of a merge for what it reads.
-    lanes_bytes: u64,
-    /// Whether two runs can be merged without taking more than that.
-    has_room_for_two: bool,
-}
-
-impl Shape {
-    /// For runs whose blocks have up to `kept_block_records` records, if there are such already.
-    fn new<R: Record>(
-        budget_bytes: u64,
-        workers: usize,
-        files: &Files,
-        kept_block_records: usize,
-    ) -> Self {
-        let (tuning, cramped) = (files.tuning(), files.cramped());
-        let record = size_of::<R>() as u64;
-        // Large buffers of the writer come out of the records' share.
-        let rest = budget_bytes - FIXED_BYTES;
-        let rest = rest - writer_excess_bytes(&tuning.write).min(rest / 2);
-        let capacity = (rest / (RUN_BUFFERS * record)).min(cramped.sort_records as u64);
-        let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
-        let block_records = block_records.max(kept_block_records as u64);
-        // Half of the budget for the blocks that workers merge from, half for what they merged.
-        let block = block_records * record;
-        let lanes_bytes = rest / 2 / workers.max(1) as u64;
-        let room = |read_bytes: u64| {
-            let lane = block + (tuning.merge_read_bytes as u64).min(read_bytes).max(block);
-            lanes_bytes / lane
-        };
-        let fan_in = |read_bytes| room(read_bytes).clamp(2, 4096) as usize;
-        let range_blocks = rest / 2 / (Merge::<R>::ranges_ahead(workers) as u64 * block);
-        Self {
-            capacity: capacity as usize,
-            first_run: cramped.run_records.min((RUN_BYTES / record) as usize),
-            block_records: block_records as usize,
-            fan_in: cramped.fan_in.min(fan_in(READ_BYTES)),
-            widest_fan_in: cramped.fan_in.min(fan_in(READ_BYTES_MIN)),
-            range_blocks: range_blocks.max(1) as usize,
-            segment_bytes: SEGMENT_BYTES,
-            lanes_bytes,
-            has_room_for_two: room(READ_BYTES_MIN) >= 2,
-        }
-    }
-
-    /// The fan-in for so many runs: as few passes as there can be, and reads as large as these allow.
-    fn fan_in(&self, runs: usize) -> usize {
-        let reach = |fan_in: usize, passes: u32| fan_in.saturating_pow(passes) >= runs;
-        let passes = (1..).find(|&passes| reach(self.widest_fan_in, passes)).unwrap_or(1);
-        let fan_ins = self.fan_in..self.widest_fan_in;
-        fan_ins.into_iter().find(|&fan_in| reach(fan_in, passes)).unwrap_or(self.widest_fan_in)
-    }
 }
 
 /// Collects records and writes sorted runs.
@@ -239,8 +170,8 @@ pub struct Sorter<R: Record> {
 }
 
 impl<R: Record> Sorter<R> {
-    /// The smallest budget that makes sense: runs of a few blocks, merged two at a time.
-    pub const BUDGET_MIN: u64 = FIXED_BYTES + 8 * MIB;
+    /// The smallest budget: [`SORT_BYTES_MIN`].
+    pub const BUDGET_MIN: u64 = SORT_BYTES_MIN;
 
     /// A sort with its runs in `directory` and at most `budget_bytes` of memory, with `threads`
     /// threads beside the caller's rayon pool to read and decode runs.
@@ -354,8 +285,8 @@ impl<R: Record> Sorter<R> {
 
     /// Records in the run being formed.
     fn run_capacity(&self) -> usize {
-        let doublings = (self.next_name / RUNS_OF_A_SIZE).min(40);
-        self.shape.first_run.saturating_mul(1 << doublings).min(self.shape.capacity)
+        let Shape { first_run, capacity, .. } = self.shape;
+        run_size(self.next_name, first_run as u64, capacity as u64) as usize
     }
 
     /// Records that there is room for at once in any case.
@@ -473,32 +404,21 @@ impl<R: Record> Sorter<R> {
 
     fn width(&self, runs: usize) -> Width {
         let Shape { range_blocks, block_records, .. } = self.shape;
-        let read_bytes = self.read_bytes(runs);
+        let read_bytes = self.shape.read_bytes(runs);
         let reads = runs as u64 * RANGE_READS * read_bytes;
-        let blocks = reads.div_ceil((block_records * size_of::<R>()) as u64);
+        let blocks = reads.div_ceil(self.shape.block_bytes());
         let range_blocks = range_blocks.min(blocks as usize);
         Width { workers: self.workers, range_blocks, block_records, read_bytes }
-    }
-
-    /// What is read of a run at once: what the disk likes, if the memory allows it for so many runs.
-    fn read_bytes(&self, runs: usize) -> u64 {
-        let liked = self.files.tuning().merge_read_bytes as u64;
-        let block = (self.shape.block_records * size_of::<R>()) as u64;
-        let most = (self.shape.lanes_bytes / runs.max(1) as u64).saturating_sub(block);
-        liked.min(most.max(READ_BYTES_MIN))
     }
 
     /// One pass: merges neighboring runs, as few as lead to one last merge with the full fan-in.
     fn merge_pass(&mut self, fan_in: usize) -> Result<()> {
         self.summary.pass_count += 1;
         self.summary.fan_in = fan_in as u64;
-        let mut excess = self.runs.len() - fan_in;
         let mut merged = Vec::new();
         let mut runs = std::mem::take(&mut self.runs).into_iter();
-        while runs.len() > 0 {
-            let take = (excess + 1).min(fan_in).min(runs.len());
+        for take in merges_of_pass(runs.len(), fan_in) {
             let group: Vec<Run<R>> = runs.by_ref().take(take).collect();
-            excess -= take - 1;
             merged.push(if take == 1 {
                 group.into_iter().next().expect("one run")
             } else {

@@ -9,14 +9,13 @@
 use super::Record;
 use crate::error::{Error, Result};
 use crate::io::{ALIGNMENT, Files, Mode, StoredFile, Writer};
-use crate::plan::write_buffers;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
-const HEADER_BYTES: usize = 16;
+const BLOCK_HEADER_BYTES: usize = 16;
 
 /// A finished run. Its segments are deleted when it is dropped, unless it is kept.
 pub(super) struct Run<R: Record> {
@@ -189,8 +188,8 @@ impl<R: Record> RunWriter<R> {
             none => {
                 let (files, path) = (&self.done.files, path_of(0));
                 let write = files.tuning().write;
-                let buffers = write_buffers(&write);
-                let writer = Writer::create_scratch(files, &path, write.block_bytes, buffers)?;
+                let (block_bytes, buffers) = (write.block_bytes, write.buffers());
+                let writer = Writer::create_scratch(files, &path, block_bytes, buffers)?;
                 *none = Some((writer, path));
             }
         }
@@ -209,9 +208,9 @@ impl<R: Record> RunWriter<R> {
 /// Encodes sorted records as a block.
 pub(super) fn encode_block<R: Record>(records: &[R], out: &mut Vec<u8>) {
     out.clear();
-    out.resize(HEADER_BYTES, 0);
+    out.resize(BLOCK_HEADER_BYTES, 0);
     R::encode(records, out);
-    let bytes = (out.len() - HEADER_BYTES) as u32;
+    let bytes = (out.len() - BLOCK_HEADER_BYTES) as u32;
     out[8..12].copy_from_slice(&(records.len() as u32).to_le_bytes());
     out[12..16].copy_from_slice(&bytes.to_le_bytes());
     let checksum = xxh3_64(&out[8..]);
@@ -219,13 +218,13 @@ pub(super) fn encode_block<R: Record>(records: &[R], out: &mut Vec<u8>) {
 }
 
 fn decode_block<R: Record>(block: &[u8], into: &mut Vec<R>) -> Option<()> {
-    let header = block.get(..HEADER_BYTES)?;
+    let header = block.get(..BLOCK_HEADER_BYTES)?;
     let stored = u64::from_le_bytes(header[..8].try_into().ok()?);
     if stored != xxh3_64(&block[8..]) {
         return None;
     }
     let count = u32::from_le_bytes(header[8..12].try_into().ok()?) as usize;
-    R::decode(&block[HEADER_BYTES..], count, into)?;
+    R::decode(&block[BLOCK_HEADER_BYTES..], count, into)?;
     (into.len() == count).then_some(())
 }
 

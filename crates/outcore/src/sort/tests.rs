@@ -3,7 +3,7 @@
 use super::*;
 use crate::io::sim::{Fault, Sim};
 use crate::io::{Transfer, Tuning};
-use crate::plan::{Records, Sorting};
+use crate::units::MIB;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -62,6 +62,7 @@ fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: u
     let range_blocks = 1 + capacity % 5;
     let (segment_bytes, lanes_bytes) = (2000, 1 << 20);
     sorter.shape = Shape {
+        record_bytes: size_of::<R>() as u64,
         capacity,
         first_run,
         block_records,
@@ -70,6 +71,7 @@ fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: u
         range_blocks,
         segment_bytes,
         lanes_bytes,
+        merge_read_bytes: 4096,
         has_room_for_two: true,
     };
     sorter

@@ -2,12 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::{MIB, files_of, options, storage_of};
+use outcore::budget::Limits;
 use outcore::cluster::ClusterOptions;
 use outcore::graph::{Duplicates, Graph};
 use outcore::io::sim::{Fault, Sim};
 use outcore::io::{Cramped, Files, Storage, Transfer, Tuning};
 use outcore::job::{self, JobKind, JobOptions, Manifest, Source};
-use outcore::plan::Limits;
 use outcore::progress::{Event, Observer, Silent, Stage};
 use outcore::{ErrorKind, Result};
 use std::io::ErrorKind as IoErrorKind;

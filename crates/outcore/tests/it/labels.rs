@@ -2,12 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::{MIB, files_of, storage_of};
+use outcore::budget::Limits;
 use outcore::cluster::{
     ClusterOptions, Consensus, METHODS, Method, MethodOption, PropagationOptions, Visits,
 };
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, Report, Source};
-use outcore::plan::Limits;
 use outcore::progress::Silent;
 use outcore::{ErrorKind, Result};
 use std::io::ErrorKind as IoErrorKind;

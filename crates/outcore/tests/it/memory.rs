@@ -3,11 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::MIB;
+use outcore::budget::{Limits, SLACK_BYTES};
 use outcore::cluster::{ClusterOptions, METHODS, Method, PropagationOptions};
 use outcore::input::InputOptions;
-use outcore::io::{Files, Meter, SLACK_BYTES, own_process};
-use outcore::job::{self, Clustering, JobOptions, Source};
-use outcore::plan::Limits;
+use outcore::io::{Files, Meter, own_process};
+use outcore::job::{self, JobOptions, Source};
+use outcore::plan::Clustering;
 use outcore::present::{PresentOptions, RowForm};
 use outcore::progress::{Event, Observer, Silent, Stage};
 use outcore::{Error, ErrorKind, Result};

@@ -4,10 +4,10 @@
 use crate::common::stop::StopAt;
 use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, options, storage_of};
+use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, METHODS, Method, PropagationOptions};
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
-use outcore::plan::Limits;
 use outcore::present::{LevelForm, PresentOptions, RowForm, Small};
 use outcore::progress::{Observer, Silent};
 use outcore::{ErrorKind, Result};

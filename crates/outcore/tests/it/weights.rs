@@ -3,12 +3,12 @@
 
 use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, storage_of};
+use outcore::budget::Limits;
 use outcore::cluster::ClusterOptions;
 use outcore::graph::{Duplicates, Graph};
 use outcore::input::WeightTransform;
 use outcore::io::sim::Sim;
 use outcore::job::{self, JobOptions, Normalize, Source};
-use outcore::plan::Limits;
 use outcore::progress::Silent;
 use outcore::weight::Weight;
 use outcore::{ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! What a clustering will read, write, keep and take, before there is a graph: its part of the plan.
+//! What a clustering will read, write, keep and take, before there is a graph.
 //!
 //! How often the edges are gone through is what it took on graphs with communities (`evals/plan`,
 //! `evals/quality`): 7 to 13 sweeps of label propagation, and the scans of one cycle where there are several
@@ -7,15 +7,21 @@
 //! planted communities with a fifth of the edges between them.
 
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
+use crate::budget::Limits;
 use crate::cluster::base::pace::sweeps_left;
 use crate::cluster::methods::options::ClusterOptions;
 use crate::cluster::methods::table::{MethodOption, Run, Shrinks};
+use crate::graph::{ARC_BYTES, GraphSize};
+use crate::input::InputSize;
 use crate::io::Tuning;
-use crate::plan::{
-    ARC_BYTES, ClusterPlan, GraphSize, InputSize, Limits, NodeMemory, Records, Sorting,
-};
+use crate::sort::{Records, Sorting};
 use crate::units::MIB;
 
+/// Encoded blocks and tables of the clustering, for each thread and in all.
+const THREAD_BYTES: u64 = 2 * MIB;
+const ALL_THREADS_BYTES: u64 = 48 * MIB;
+/// The same for a graph of small blocks and degrees.
+const LEAST_BYTES: u64 = 4 * MIB;
 /// What is resident when the clustering begins: the program, and a share of what the merge had, which the
 /// allocator cannot give back.
 const HELD_BYTES: u64 = 8 * MIB;
@@ -55,6 +61,63 @@ const USUAL_DEGREE: f64 = 17.7;
 const SAVE_SECONDS: f64 = 60.0;
 const COMMUNITIES_A_NODE: f64 = 0.25;
 
+/// What a clustering keeps of each node, for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeMemory {
+    /// The least for the likely number of nodes: on disk is what can be.
+    pub bytes: u64,
+    /// The same for the number that the sample leaves no doubt about.
+    pub bytes_at_least: u64,
+    /// For the likely number of nodes, if all is in memory.
+    pub bytes_in_memory: u64,
+    /// What goes with it whatever the number, at least: tables, blocks, the contraction of a level.
+    pub fixed_bytes: u64,
+    /// The part of it that the sample leaves no doubt about.
+    pub fixed_bytes_at_least: u64,
+}
+
+impl NodeMemory {
+    /// The least limit for the likely number of nodes.
+    pub(crate) fn least_limit(&self) -> u64 {
+        self.bytes.max(self.bytes_at_least) + self.fixed_bytes
+    }
+
+    /// The least limit that any graph which the sample leaves open takes.
+    pub(crate) fn certain_bytes(&self) -> u64 {
+        self.bytes_at_least + self.fixed_bytes_at_least.max(LEAST_BYTES)
+    }
+}
+
+/// What a clustering will need.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClusterCost {
+    /// What it keeps of each node.
+    pub nodes: NodeMemory,
+    /// Most memory that it is likely to take.
+    pub memory_bytes: u64,
+    /// Times that all edges are gone through.
+    pub scan_count: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Room on the disk beside the graph.
+    pub disk_bytes: u64,
+    /// Time of one core.
+    pub nanoseconds: f64,
+    /// Results.
+    pub result_count: u64,
+    /// Whether the groups of levels are told.
+    pub has_levels: bool,
+}
+
+impl Limits {
+    /// What a clustering takes beside its nodes, where nothing is known of the graph.
+    pub(crate) fn clustering_bytes(&self) -> u64 {
+        ALL_THREADS_BYTES + THREAD_BYTES * self.threads as u64
+    }
+}
+
 /// What levels above the graph add.
 #[derive(Default)]
 struct Above {
@@ -66,11 +129,17 @@ struct Above {
 }
 
 impl ClusterOptions {
-    /// What the clustering of an input's graph will need within `limits`.
-    pub fn plan(&self, input: &InputSize, limits: &Limits, tuning: &Tuning) -> ClusterPlan {
-        let graph = input.graph();
+    /// What the clustering of an input's graph will need within `limits`, after a merge that took so much memory.
+    pub fn cost(
+        &self,
+        input: &InputSize,
+        merged_bytes: u64,
+        limits: &Limits,
+        tuning: &Tuning,
+    ) -> ClusterCost {
+        let graph = GraphSize::of(input);
         let least = |nodes, hub| self.least_node_bytes(nodes, hub, graph.is_directed);
-        let (smallest, largest) = (input.graph_at_least(), input.graph_at_most());
+        let (smallest, largest) = (GraphSize::at_least(input), GraphSize::at_most(input));
         let expected = ClusterMemory::expected(&graph, Some(self.method), limits.threads);
         let tight =
             ClusterMemory::expected_in(&largest, Some(self.method), limits.threads, Fit::LEAST);
@@ -86,15 +155,12 @@ impl ClusterOptions {
                 limits.threads,
             )
             .fixed_bytes(),
-            presenting_bytes: 0,
-            presenting_bytes_at_least: 0,
         };
         let needed = ClusterMemory { node_bytes: nodes.bytes_in_memory, ..expected }.total_bytes();
-        let merged = input.merge_memory_bytes(limits, tuning) as f64;
-        let held = HELD_BYTES + (HELD_SHARE * merged) as u64;
+        let held = HELD_BYTES + (HELD_SHARE * merged_bytes as f64) as u64;
         let left = limits.memory_left(held);
         if left < needed && nodes.bytes < nodes.bytes_in_memory {
-            return self.plan_on_disk(&graph, nodes, limits.memory_bytes);
+            return self.cost_on_disk(&graph, nodes, limits.memory_bytes);
         }
         let memory = left.max(needed.min(limits.memory_bytes));
         let rest = memory.saturating_sub(needed);
@@ -127,7 +193,7 @@ impl ClusterOptions {
         }
         let nanoseconds = arcs * self.arc_nanoseconds() + above.nanoseconds;
         let saved = self.saved(&graph, nanoseconds / limits.threads.max(1) as f64);
-        ClusterPlan {
+        ClusterCost {
             nodes,
             memory_bytes,
             scan_count: scans,
@@ -162,7 +228,7 @@ impl ClusterOptions {
 
     /// The same with labels on disk (`intervals`): a sweep goes through the labels once for each interval,
     /// which has as many nodes as memory has places for them and for those to which they have arcs.
-    fn plan_on_disk(&self, graph: &GraphSize, nodes: NodeMemory, memory: u64) -> ClusterPlan {
+    fn cost_on_disk(&self, graph: &GraphSize, nodes: NodeMemory, memory: u64) -> ClusterCost {
         let count = graph.node_count.max(1) as f64;
         let degree = graph.arc_count as f64 / count;
         // The neighbors of a block have room in any case.
@@ -184,7 +250,7 @@ impl ClusterOptions {
         let nanoseconds = graph.arc_count as f64 * self.arc_nanoseconds() + read + written;
         let times = (nanoseconds * 1e-9 / SAVE_SECONDS).floor().min(sweeps);
         let saved = 4.125 * count;
-        ClusterPlan {
+        ClusterCost {
             nodes,
             memory_bytes: u64::MAX,
             scan_count: scans,
@@ -434,111 +500,4 @@ fn interval_share(places: f64, degree: f64, neighbors: f64) -> f64 {
         *(if taken(middle) <= places { &mut low } else { &mut high }) = middle;
     }
     low
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cluster::methods::table::{METHODS, Method};
-    use crate::plan::{MEMORY_MIN, Plan};
-    use crate::units::GIB;
-    use proptest::prelude::*;
-
-    fn input(node_count: u64, edge_count: u64) -> InputSize {
-        InputSize {
-            text_bytes: 20 * edge_count,
-            file_bytes: 20 * edge_count,
-            sample_bytes: 0,
-            edge_count,
-            distinct_edge_count: edge_count,
-            distinct_edge_count_at_least: edge_count,
-            node_count,
-            node_count_at_least: node_count,
-            name_bytes: 8.0,
-            hub_edge_count: 0,
-            is_directed: false,
-            is_weighted: false,
-            weight_bits: 0.0,
-            sums_fractions: false,
-            has_self_scores: false,
-        }
-    }
-
-    fn plan(method: Method, input: &InputSize, memory_bytes: u64) -> ClusterPlan {
-        let options = ClusterOptions { method, ..ClusterOptions::default() };
-        options.plan(input, &Limits { memory_bytes, threads: 2 }, &Tuning::default())
-    }
-
-    proptest! {
-        /// The more memory, the more of the graph stays there, and the less is read; but for the blocks at
-        /// the ends of ranges, which are larger then, and read twice.
-        #[test]
-        fn memory_saves_reading(
-            method in 0..METHODS.len(),
-            nodes in 1_000_u64..1 << 31,
-            degree in 1_u64..100,
-        ) {
-            let input = input(nodes, nodes * degree);
-            let mut before = u64::MAX;
-            for memory in [2 * MEMORY_MIN, GIB, 8 * GIB, 64 * GIB, 1 << 50] {
-                let plan = plan(METHODS[method].method, &input, memory);
-                prop_assert!(plan.read_bytes as f64 <= before as f64 * 1.4, "{memory}");
-                before = plan.read_bytes;
-            }
-            // In the end every edge is read once.
-            let graph = input.graph().bytes;
-            prop_assert!(before >= graph);
-            prop_assert!(METHODS[method].method.is_multilevel() || before == graph);
-        }
-
-        /// What is larger is read and written more, and up to a trillion edges nothing overflows.
-        #[test]
-        fn larger_graphs_cost_more(
-            method in 0..METHODS.len(),
-            edge_bits in 10.0..40.0,
-            degree in 1.0..100.0_f64,
-        ) {
-            let size = |bits: f64| {
-                let (edges, degree): (f64, f64) = (bits.exp2(), degree);
-                let nodes: f64 = edges / degree;
-                input(nodes.clamp(1.0, 4e9) as u64, edges as u64)
-            };
-            for memory in [MEMORY_MIN, 16 * GIB] {
-                let less = plan(METHODS[method].method, &size(edge_bits - 1.0), memory);
-                let more = plan(METHODS[method].method, &size(edge_bits), memory);
-                prop_assert!(more.read_bytes >= less.read_bytes);
-                prop_assert!(more.write_bytes >= less.write_bytes);
-                prop_assert!(more.disk_bytes >= less.disk_bytes);
-                prop_assert!(more.nanoseconds >= less.nanoseconds);
-                prop_assert!(more.read_bytes < 1 << 60 && more.nanoseconds.is_finite());
-            }
-        }
-    }
-
-    #[test]
-    fn every_method_has_its_own_costs() {
-        let input = input(10_000_000, 100_000_000);
-        let of = |method| plan(method, &input, 2 * GIB);
-        let propagation = of(Method::LabelPropagation);
-        assert_eq!((propagation.scan_count, propagation.write_bytes), (SWEEPS + 2, 0));
-        assert_eq!(of(Method::Components).scan_count, 2);
-        for method in [Method::MapEquation, Method::Modularity] {
-            let levels = of(method);
-            assert!(levels.write_bytes > input.graph().bytes / 2);
-            assert!(levels.nanoseconds > 2.0 * propagation.nanoseconds);
-            assert!(levels.disk_bytes > 0 && propagation.disk_bytes == 0);
-        }
-    }
-
-    #[test]
-    fn the_largest_jobs_can_be_planned() {
-        for (nodes, edges) in [(2_000_000_000, 20_000_000_000), (3_500_000_000, 128_000_000_000)] {
-            let input = input(nodes, edges);
-            let limits = Limits { memory_bytes: 256 * GIB, threads: 16 };
-            let clustering = ClusterOptions::default().plan(&input, &limits, &Tuning::default());
-            let plan = Plan::new(input, limits, &Tuning::default(), Some(&clustering)).unwrap();
-            assert!(plan.peak_memory_bytes <= 257 * GIB);
-            assert!(plan.disk_bytes < 24 * edges && plan.read_bytes > 20 * edges);
-        }
-    }
 }

@@ -5,14 +5,11 @@ use crate::cluster::finish::connect::{Closing, NodeSums};
 use crate::cluster::kernel::cache::READ_AHEAD;
 use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop};
 use crate::cluster::methods::table::Method;
-use crate::graph::{Graph, SEGMENT_ARCS};
-use crate::plan::{GRAPH_WRITER_BYTES, GraphSize, SORT_BYTES_MIN};
+pub(crate) use crate::graph::{BLOCK_ARCS, BLOCK_NODES};
+use crate::graph::{GRAPH_WRITER_BYTES, Graph, GraphSize, SEGMENT_ARCS, block_nodes};
+use crate::sort::SORT_BYTES_MIN;
 use crate::units::MIB;
 
-/// Most arcs of a block that is not a hub's.
-pub(crate) const BLOCK_ARCS: u64 = 1 << 20;
-/// Most nodes of a block.
-pub(crate) const BLOCK_NODES: u64 = 1 << 16;
 /// Bytes of a node in a block, beside its arcs, at most.
 const NODE_BYTES: u64 = 24;
 
@@ -117,8 +114,8 @@ impl ClusterMemory {
         fit: Fit,
     ) -> Self {
         let (nodes, arcs) = (graph.node_count.max(1), graph.arc_count);
-        // As `graph` cuts blocks; most graphs have nodes of many times the mean degree.
-        let of_block = nodes.div_ceil(64).clamp(256, BLOCK_NODES).min(nodes);
+        // Most graphs have nodes of many times the mean degree.
+        let of_block = block_nodes(nodes).min(nodes);
         let share = of_block as f64 / nodes as f64;
         let block = (graph.bytes as f64 * share) as u64;
         let degree = (arcs / nodes).saturating_mul(EXPECTED_HUB);

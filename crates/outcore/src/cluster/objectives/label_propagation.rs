@@ -7,7 +7,7 @@ use crate::cluster::kernel::objective::{Objective, Visit};
 use crate::weight::RELATIVE_TOLERANCE;
 
 /// What is below the largest sum by less than rounding counts as the largest.
-const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
+pub(crate) const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
 
 /// How many different numbers of hops there are.
 const HOPS: usize = 256;

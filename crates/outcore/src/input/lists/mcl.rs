@@ -2,10 +2,10 @@
 //! `$`, node after node. The manual page `mcxio` of mcl 22-282. What is left out has the weight 1; a node that
 //! the matrix leaves out is none of the graph. Matrices in mcl's binary form are not read.
 
-use super::super::decompress::Input;
 use super::words::{Next, Words, whole_number};
 use super::{Edges, WeightText};
 use crate::error::Result;
+use crate::input::decompress::Input;
 
 /// Bytes in which a matrix has to begin.
 const HEAD_BYTES: usize = 4096;

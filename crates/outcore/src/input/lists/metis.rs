@@ -2,11 +2,11 @@
 //! neighbors, numbered from 1. Lines that begin with `%` are comments; a blank one is a node without neighbors.
 //! The manual of METIS 5.1, section 4.1.1; also the form of the tenth DIMACS challenge, KaHIP and METIS tools.
 
-use super::super::decompress::Input;
-use super::super::format::bad_input;
 use super::words::{Next, Words, whole_number};
 use super::{Edges, WeightText};
 use crate::error::{Error, ErrorKind, Result};
+use crate::input::decompress::Input;
+use crate::input::format::bad_input;
 use crate::units::format_count;
 use std::path::Path;
 

@@ -18,19 +18,16 @@ use super::NameRef;
 use super::chunks::ParsedChunk;
 use super::decompress::Input;
 use super::fault::Origin;
-use super::field::{self, Fingerprint};
 use super::options::{EdgeFormat, InputOptions, Rows};
-use super::taker::{SAMPLED_CHUNK_BYTES, Sample, Taker};
-use super::transform::WeightTransform;
+use super::taker::{ROW_BYTES, SAMPLED_CHUNK_BYTES, Sample, Taker};
+use super::text::field::{self, Fingerprint};
+use super::text::transform::WeightTransform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use crate::units::format_count;
 use std::path::Path;
 use words::Words;
 use xxhash_rust::xxh3::xxh3_64;
-
-/// Most rows of a chunk: what is made of them is as much as of a chunk of text that is four times its size.
-const ROW_BYTES: usize = 80;
 
 /// A file of adjacency lists.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! Words of a text of any size, and where they are.
 
-use super::super::decompress::Input;
-use super::super::fault::{Problem, escape};
-use super::super::options::Rows;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::input::decompress::Input;
+use crate::input::fault::{Problem, escape};
+use crate::input::options::Rows;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 

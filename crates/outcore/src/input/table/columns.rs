@@ -4,16 +4,16 @@
 //! is no edge is written out behind the names, for the message about it. A name that follows itself, as in
 //! tables grouped by source, is taken once.
 
-use super::super::NameRef;
-use super::super::chunks::ParsedChunk;
-use super::super::fault::{Fault, Problem};
-use super::super::field::{
+use crate::input::NameRef;
+use crate::input::chunks::ParsedChunk;
+use crate::input::fault::{Fault, Problem};
+use crate::input::options::Rows;
+use crate::input::taker::Cell;
+use crate::input::text::field::{
     Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES, first_equal, short_fingerprint, splat, words,
 };
-use super::super::options::Rows;
-use super::super::taker::Cell;
-use super::super::text::{PADDING, is_short_number};
-use super::super::transform::WeightTransform;
+use crate::input::text::transform::WeightTransform;
+use crate::input::text::{PADDING, is_short_number};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowDictionaryKeyType, ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type,

@@ -3,11 +3,11 @@
 //! Lengths are checked before anything is allocated for them; what they are of, the library decodes
 //! (`arrow-ipc`). Format: <https://arrow.apache.org/docs/format/Columnar.html>.
 
-use super::super::decompress::Input;
-use super::super::format::bad_input;
-use super::super::taker::{ARROW_CONTINUATION as CONTINUATION, ARROW_MAGIC as MAGIC};
 use super::{Batches, caught, damaged};
 use crate::error::{Error, ErrorKind, Result};
+use crate::input::decompress::Input;
+use crate::input::format::bad_input;
+use crate::input::taker::{ARROW_CONTINUATION as CONTINUATION, ARROW_MAGIC as MAGIC};
 use crate::io::{Files, Mode, StoredFile};
 use crate::units::{format_bytes, size_to_type};
 use arrow_array::{ArrayRef, RecordBatch};

@@ -18,14 +18,14 @@ mod parquet;
 use super::decompress::Input;
 use super::fault::{Fault, Origin, Problem, escape};
 use super::format::bad_input;
-use super::names;
+use super::format::names;
+use super::format::understood::Roles;
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::taker::{
-    ARROW_MAGIC, Cell, PARQUET_MAGIC, Room, SAMPLED_CHUNK_BYTES, STREAM_NAME, Sample, Taker,
-    is_arrow,
+    ARROW_MAGIC, Cell, PARQUET_MAGIC, ROW_BYTES, Room, SAMPLED_CHUNK_BYTES, STREAM_NAME, Sample,
+    Taker, is_arrow,
 };
-use super::transform::WeightTransform;
-use super::understood::Roles;
+use super::text::transform::WeightTransform;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::Files;
 use crate::units::format_count;
@@ -35,9 +35,6 @@ use columns::Columns;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Most rows of a chunk: what is made of them is as much as of a chunk of text that is four times its size.
-const ROW_BYTES: usize = 80;
 
 /// A table that the caller has in memory, or makes as it is read, batch by batch. It can be read once.
 #[derive(Clone)]

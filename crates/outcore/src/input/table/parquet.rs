@@ -4,11 +4,11 @@
 //! of them; a page that is longer than was planned for is an error before it is read. Decoded by the library
 //! `parquet`. Format: <https://parquet.apache.org/docs/file-format/>.
 
-use super::super::chunks::ParsedChunk;
-use super::super::fault::Origin;
-use super::super::taker::Taker;
 use super::{TableTask, caught, damaged};
 use crate::error::{Error, ErrorKind, Result};
+use crate::input::chunks::ParsedChunk;
+use crate::input::fault::Origin;
+use crate::input::taker::Taker;
 use crate::io::{Files, Mode, StoredFile};
 use crate::units::format_bytes;
 use arrow_array::RecordBatchReader;

@@ -3,13 +3,13 @@
 
 use super::{MIB, files_of, options, storage_of};
 use flate2::{Compression, write::GzEncoder};
+use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
 use outcore::error::Result;
 use outcore::input::OnBadLine;
 use outcore::io::sim::Sim;
 use outcore::io::{Cramped, Files, Transfer, Tuning};
 use outcore::job::{self, JobOptions, Normalize, Report, Source};
-use outcore::plan::Limits;
 use outcore::present::{LevelForm, PresentOptions, Small};
 use outcore::progress::Silent;
 use std::collections::BTreeMap;

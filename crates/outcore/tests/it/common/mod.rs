@@ -5,11 +5,11 @@ pub(crate) mod stop;
 pub(crate) mod tables;
 pub(crate) mod warnings;
 
+use outcore::budget::Limits;
 use outcore::input::InputOptions;
 use outcore::io::Files;
 use outcore::io::sim::Sim;
 use outcore::job::JobOptions;
-use outcore::plan::Limits;
 use std::sync::Arc;
 
 pub(crate) const MIB: u64 = 1 << 20;

@@ -4,7 +4,7 @@
 //! without inflating them. Groups of about 1 MiB are inflated by threads of their own; at most
 //! `workers + 1` groups wait. The file ends with an empty block: without it, the file was cut short.
 
-use super::decompress::Source;
+use super::Source;
 use crate::error::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
@@ -17,7 +17,7 @@ const HEADER_BYTES: usize = 64;
 const TRAILER_BYTES: usize = 8;
 
 /// Length of the block whose header `bytes` starts with, if it is one of BGZF.
-pub(super) fn block_bytes(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn block_bytes(bytes: &[u8]) -> Option<usize> {
     header(bytes).map(|(_, block)| block)
 }
 
@@ -53,14 +53,14 @@ struct Group {
 type Inflated = std::result::Result<Vec<u8>, (u64, &'static str)>;
 
 /// What a read gave.
-pub(super) enum Step {
+pub(crate) enum Step {
     Read(usize),
     /// No block of BGZF comes next, but something else.
     Other(Source),
 }
 
 /// Reads BGZF blocks and inflates them in parallel.
-pub(super) struct BgzfReader {
+pub(crate) struct BgzfReader {
     source: Option<Source>,
     jobs: Option<Sender<(Group, Sender<Inflated>)>>,
     pending: VecDeque<Receiver<Inflated>>,
@@ -74,7 +74,7 @@ pub(super) struct BgzfReader {
 }
 
 impl BgzfReader {
-    pub(super) fn new(source: Source, workers: usize) -> Self {
+    pub(crate) fn new(source: Source, workers: usize) -> Self {
         let jobs = (workers > 0).then(|| {
             let (jobs, work) = bounded::<(Group, Sender<Inflated>)>(workers + 1);
             for _ in 0..workers {
@@ -102,7 +102,7 @@ impl BgzfReader {
     }
 
     /// Reads some bytes; `Step::Read(0)` at the end of the file.
-    pub(super) fn read(&mut self, into: &mut [u8]) -> Result<Step> {
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> Result<Step> {
         while self.at == self.current.len() {
             self.submit();
             let Some(reply) = self.pending.pop_front() else {

@@ -1,13 +1,13 @@
 //! Edges that were parsed and are none, by what the whole file says: indexes that are no rows of a matrix, and
 //! headers that come again where files were put together.
 
-use super::NameRef;
-use super::chunks::ParsedChunk;
-use super::fault::{Fault, Problem};
-use super::format::Format;
+use crate::input::NameRef;
+use crate::input::chunks::ParsedChunk;
+use crate::input::fault::{Fault, Problem};
+use crate::input::format::Format;
 
 /// Takes edges out of a parsed chunk that are none. With `stop`, the first bad line alone is told.
-pub(super) fn check(chunk: &mut ParsedChunk, format: &Format, stop: bool) {
+pub(crate) fn check(chunk: &mut ParsedChunk, format: &Format, stop: bool) {
     if let Some(size) = format.matrix {
         let is_row = |text: &[u8], name: &NameRef| size.is_row(of(text, name));
         leave_out(chunk, stop, |text, pair| {

@@ -4,7 +4,7 @@
 //! the system's own differ in the last digit from machine to machine, and so might the result.
 //! Cost: one branch a weight without a transform, else a logarithm or a division.
 
-use super::fault::Problem;
+use crate::input::fault::Problem;
 use crate::weight::Weight;
 
 /// How a number of the input becomes a weight, before anything else looks at it.
@@ -40,7 +40,7 @@ impl WeightTransform {
 
     /// The code of the weight that `value` becomes: 0 for none. `value` is finite and at least 0.
     #[inline(always)]
-    pub(super) fn code(self, value: f64) -> Result<u32, Problem> {
+    pub(crate) fn code(self, value: f64) -> Result<u32, Problem> {
         match self {
             Self::None if value == 0.0 => Ok(0),
             Self::None => Ok(Weight::new(value).code()),

@@ -4,15 +4,18 @@
 //! inflated on the reading thread; BGZF (`bgzip`), whose blocks say how long they are, on several
 //! threads. Data that is damaged or ends too early is an error with the compressed byte.
 
-use super::bgzf::{self, BgzfReader};
+mod bgzf;
+#[cfg(test)]
+pub(super) mod samples;
+
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::Files;
+use crate::io::{Files, SMALL_BUFFER_BYTES};
+use bgzf::BgzfReader;
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-const BUFFER_BYTES: usize = 256 << 10;
 /// Text made by one call of a decompressor.
 const STAGE_BYTES: usize = 64 << 10;
 /// Enough of a file to know what it is.
@@ -67,7 +70,7 @@ impl Source {
             self.buffer.copy_within(self.at..self.filled, 0);
             self.filled -= self.at;
             self.at = 0;
-            self.buffer.resize(BUFFER_BYTES.max(bytes), 0);
+            self.buffer.resize(SMALL_BUFFER_BYTES.max(bytes), 0);
             while self.filled < bytes {
                 match self.read_inner(None)? {
                     0 => break,

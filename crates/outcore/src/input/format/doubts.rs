@@ -3,25 +3,25 @@
 //! `foreign` knows files by how they begin; here it takes the lines of the sample together. What is said in
 //! `--columns`, by the names of a header, or by `--format lines` is never doubted.
 
-use super::Delimiter;
-use super::fault::is_commented;
 use super::meant::{is_number, is_whole_number};
 use super::names;
+use crate::input::Delimiter;
+use crate::input::fault::is_commented;
 use std::collections::HashSet;
 use std::path::Path;
 
 /// What is looked at.
-pub(super) struct Lines<'a> {
-    pub(super) path: &'a Path,
-    pub(super) delimiter: Delimiter,
+pub(crate) struct Lines<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) delimiter: Delimiter,
     /// The lines of the sample, and their columns.
-    pub(super) lines: &'a [&'a [u8]],
-    pub(super) rows: &'a [Vec<&'a [u8]>],
-    pub(super) has_header: bool,
+    pub(crate) lines: &'a [&'a [u8]],
+    pub(crate) rows: &'a [Vec<&'a [u8]>],
+    pub(crate) has_header: bool,
     /// Whether the sample is all of the file.
-    pub(super) is_whole: bool,
+    pub(crate) is_whole: bool,
     /// Whether the default comments are in use.
-    pub(super) has_usual_comments: bool,
+    pub(crate) has_usual_comments: bool,
 }
 
 const AS_ARRAY: &str =
@@ -30,7 +30,7 @@ const WITHOUT_RELATION: &str = "use `--columns 1,3` to leave the second column o
 
 impl Lines<'_> {
     /// What the lines are instead of edges, and what to type.
-    pub(super) fn doubt(&self) -> Option<(&'static str, &'static str)> {
+    pub(crate) fn doubt(&self) -> Option<(&'static str, &'static str)> {
         let body = &self.rows[usize::from(self.has_header)..];
         match () {
             () if self.is_commented() => Some((

@@ -3,9 +3,9 @@
 //!
 //! The same text stands on the screen and in the report. Files that were understood alike share a line.
 
-use super::fault::escape;
-use super::transform::WeightTransform;
-use super::{Delimiter, FileFormat, Form};
+use crate::input::fault::escape;
+use crate::input::text::transform::WeightTransform;
+use crate::input::{Delimiter, FileFormat, Form};
 use crate::units::format_count;
 use std::path::Path;
 
@@ -15,21 +15,21 @@ const UNUSED_NAMED: usize = 3;
 const NAME_SHOWN: usize = 40;
 
 /// What the columns of a file are used for.
-pub(super) struct Roles<'a> {
+pub(crate) struct Roles<'a> {
     /// Their names, where a header or a schema has them.
-    pub(super) names: &'a [&'a [u8]],
+    pub(crate) names: &'a [&'a [u8]],
     /// Columns of the file.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     /// Columns from 0.
-    pub(super) source: usize,
-    pub(super) target: usize,
-    pub(super) weight: Option<usize>,
-    pub(super) transform: WeightTransform,
+    pub(crate) source: usize,
+    pub(crate) target: usize,
+    pub(crate) weight: Option<usize>,
+    pub(crate) transform: WeightTransform,
 }
 
 impl Roles<'_> {
     /// Writes them as `source -> target, weight = strength; Label unused`.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = format!("{} -> {}, ", self.column(self.source), self.column(self.target));
         text += &match (self.weight.map(|weight| self.column(weight)), self.transform) {
             (None, _) => "no weights".into(),
@@ -96,7 +96,7 @@ fn shown_name(name: &[u8]) -> String {
 
 impl Delimiter {
     /// What separates columns, in a list of facts.
-    pub(super) fn plain_name(self) -> String {
+    pub(crate) fn plain_name(self) -> String {
         match self {
             Self::Spaces => "spaces".into(),
             Self::Byte(_) => self.name(),
@@ -106,7 +106,7 @@ impl Delimiter {
 
 impl FileFormat {
     /// The name of the format, where that is not lines of columns.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match &self.form {
             Form::Nothing | Form::Text(_) => "text",
             Form::Table(format) => format.kind(),
@@ -130,7 +130,7 @@ impl FileFormat {
 }
 
 /// Writes a line for each kind of file, with its first path.
-pub(super) fn describe(formats: &[FileFormat]) -> Vec<String> {
+pub(crate) fn describe(formats: &[FileFormat]) -> Vec<String> {
     let mut kinds: Vec<(String, &Path, usize)> = Vec::new();
     for file in formats {
         let text = file.understood();

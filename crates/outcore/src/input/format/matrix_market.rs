@@ -3,30 +3,30 @@
 //!
 //! <https://math.nist.gov/MatrixMarket/formats.html>
 
-use super::format::bad_input;
-use super::{EdgeFormat, InputOptions};
+use super::bad_input;
 use crate::error::{Error, ErrorKind, Result};
+use crate::input::{EdgeFormat, InputOptions};
 use std::path::Path;
 
 const BANNER: &[u8] = b"%%matrixmarket";
 
 /// What a banner says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Banner {
+pub(crate) struct Banner {
     /// Whether entries have a value.
-    pub(super) has_values: bool,
+    pub(crate) has_values: bool,
 }
 
 /// The size of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
-    pub(super) nodes: u64,
-    pub(super) entries: u64,
+    pub(crate) nodes: u64,
+    pub(crate) entries: u64,
 }
 
 impl Size {
     /// Whether a name is an index: a number from 1 to that of the rows, as they are written.
-    pub(super) fn is_row(self, name: &[u8]) -> bool {
+    pub(crate) fn is_row(self, name: &[u8]) -> bool {
         let is_number = name[0] != b'0' && name.iter().all(u8::is_ascii_digit);
         let number = std::str::from_utf8(name).ok().and_then(|digits| digits.parse().ok());
         is_number && number.is_some_and(|number: u64| number <= self.nodes)
@@ -37,7 +37,7 @@ impl Size {
 ///
 /// # Errors
 /// `BadInput` for a matrix that is no list of edges; `Usage` if half of its edges would be lost.
-pub(super) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Result<Option<Banner>> {
+pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Result<Option<Banner>> {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let line = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let banner = line.to_ascii_lowercase();
@@ -78,7 +78,7 @@ pub(super) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
 ///
 /// # Errors
 /// `BadInput` if it tells no square matrix.
-pub(super) fn size(line: &[u8], path: &Path) -> Result<Size> {
+pub(crate) fn size(line: &[u8], path: &Path) -> Result<Size> {
     let line = String::from_utf8_lossy(line);
     let numbers = line.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
     let numbers: Option<Vec<u64>> = numbers.collect();
@@ -103,7 +103,7 @@ pub(super) fn size(line: &[u8], path: &Path) -> Result<Size> {
 }
 
 /// Compares the number of entries that were found with what the file says.
-pub(super) fn check_entries(size: Size, found: u64, path: &Path) -> Result<()> {
+pub(crate) fn check_entries(size: Size, found: u64, path: &Path) -> Result<()> {
     if size.entries == found {
         return Ok(());
     }

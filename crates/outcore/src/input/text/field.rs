@@ -3,7 +3,7 @@
 //! Both have a path over whole 8-byte words (SIMD within a register: Mycroft's zero-byte test,
 //! 1987; Lemire's eight digits at once, 2018) and a plain path that gives the same answer.
 
-use super::fault::Problem;
+use crate::input::fault::Problem;
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
@@ -58,7 +58,7 @@ impl Fingerprint {
 
     /// The fingerprint of a number's digits, for those of at most 15, and the digits themselves.
     #[inline]
-    pub(super) fn of_number(number: u64) -> Option<(Self, [u8; 16], usize)> {
+    pub(crate) fn of_number(number: u64) -> Option<(Self, [u8; 16], usize)> {
         const HALF: u64 = 100_000_000;
         if number >= 1_000_000_000_000_000 {
             return None;
@@ -78,7 +78,7 @@ impl Fingerprint {
         Some((Self { low: whole as u64, high }, whole.to_le_bytes(), len))
     }
 
-    pub(super) fn of_long(name: &[u8]) -> Self {
+    pub(crate) fn of_long(name: &[u8]) -> Self {
         let hash = xxh3_128_with_seed(name, *LONG_NAME_SEED);
         Self { low: hash as u64, high: (hash >> 64) as u64 | LONG_NAME_MARK }
     }
@@ -101,7 +101,7 @@ const ZEROS: u64 = 0x3030_3030_3030_3030;
 
 /// Eight copies of a byte.
 #[inline(always)]
-pub(super) const fn splat(byte: u8) -> u64 {
+pub(crate) const fn splat(byte: u8) -> u64 {
     byte as u64 * LOW_BITS
 }
 
@@ -126,21 +126,21 @@ const fn without_zeros(digits: u64) -> (u64, usize) {
 
 /// Marks bytes of `word` that equal the pattern's; only the lowest mark is certain.
 #[inline(always)]
-pub(super) const fn first_equal(word: u64, pattern: u64) -> u64 {
+pub(crate) const fn first_equal(word: u64, pattern: u64) -> u64 {
     let difference = word ^ pattern;
     difference.wrapping_sub(LOW_BITS) & !difference & HIGH_BITS
 }
 
 /// Marks exactly the bytes of `word` that equal the pattern's.
 #[inline(always)]
-pub(super) const fn all_equal(word: u64, pattern: u64) -> u64 {
+pub(crate) const fn all_equal(word: u64, pattern: u64) -> u64 {
     let difference = word ^ pattern;
     !(((difference & LOW_SEVEN) + LOW_SEVEN) | difference) & HIGH_BITS
 }
 
 /// The two words at `at`; the text is padded, so they are always there.
 #[inline(always)]
-pub(super) fn words(text: &[u8], at: usize) -> (u64, u64) {
+pub(crate) fn words(text: &[u8], at: usize) -> (u64, u64) {
     let bytes: [u8; 16] = *text[at..].first_chunk().expect("the text is padded");
     let whole = u128::from_le_bytes(bytes);
     (whole as u64, (whole >> 64) as u64)
@@ -148,7 +148,7 @@ pub(super) fn words(text: &[u8], at: usize) -> (u64, u64) {
 
 /// Fingerprint of the first `len` bytes of two words; `len` is 1 to 15.
 #[inline(always)]
-pub(super) fn short_fingerprint(low: u64, high: u64, len: usize) -> Fingerprint {
+pub(crate) fn short_fingerprint(low: u64, high: u64, len: usize) -> Fingerprint {
     debug_assert!(len > 0 && len <= SHORT_NAME_BYTES);
     let in_low = len.min(8) as u32 * 8;
     let in_high = len.saturating_sub(8) as u32 * 8;
@@ -166,7 +166,7 @@ const POWERS: [f64; 23] = [
 /// Reads a plain decimal of at most seven characters at the start of `word`: its value and length.
 /// `None` if it is anything else; the byte after it is the caller's to judge.
 #[inline(always)]
-pub(super) fn short_weight(word: u64) -> Option<(f64, usize)> {
+pub(crate) fn short_weight(word: u64) -> Option<(f64, usize)> {
     let digits = word ^ ZEROS;
     // A byte is no digit if its distance from '0' is above 9: adding 0x76 carries into its top bit.
     let others = (((digits & LOW_SEVEN) + splat(0x76)) | digits) & HIGH_BITS;
@@ -206,7 +206,7 @@ const fn eight_digits(digits: u64) -> u64 {
 /// Decimals of at most 15 digits with a small exponent take one division or multiplication, which
 /// rounds correctly (Clinger, 1990); the others go through the standard library. Spaces around the
 /// number are no part of it. A positive number too small for `f64` is the smallest of them.
-pub(super) fn weight_value(field: &[u8]) -> Result<f64, Problem> {
+pub(crate) fn weight_value(field: &[u8]) -> Result<f64, Problem> {
     let field = field.trim_ascii();
     if let Some(value) = plain_decimal(field) {
         return Ok(value);
@@ -286,7 +286,7 @@ fn small_exponent(text: &[u8]) -> Option<i32> {
 }
 
 /// A number that has a decimal comma, with a point in its place.
-pub(super) fn with_point(field: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn with_point(field: &[u8]) -> Option<Vec<u8>> {
     let field = field.trim_ascii();
     let comma = memchr::memchr(b',', field).filter(|&at| at > 0 && field.len() <= 64)?;
     let is_digits = |digits: &[u8]| digits.first().is_some_and(u8::is_ascii_digit);

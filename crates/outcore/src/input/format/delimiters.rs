@@ -1,11 +1,11 @@
 //! What separates columns, found from the lines of a sample; and whether fields are quoted.
 
-use super::Delimiter;
-use super::format::{Layout, fields, split};
 use super::meant::is_number_with_comma;
+use super::{Layout, fields, split};
+use crate::input::Delimiter;
 
 /// The delimiter of `lines`, of which `body` are surely no header.
-pub(super) fn find(lines: &[&[u8]], body: &[&[u8]]) -> Delimiter {
+pub(crate) fn find(lines: &[&[u8]], body: &[&[u8]]) -> Delimiter {
     // A header may have another number of columns; in two lines, either may be the bad one.
     let consistent = consistent_delimiter(lines);
     let without_first = || (body.len() > 1).then(|| consistent_delimiter(body)).flatten();
@@ -30,7 +30,7 @@ fn column_counts(delimiter: Delimiter, lines: &[&[u8]]) -> Vec<usize> {
 
 /// Whether fields may be quoted. Between tabs and spaces quotes are parts of names, unless all lines have fields in
 /// quotes and nothing behind them, as R writes tables.
-pub(super) fn quotes(delimiter: Delimiter, lines: &[&[u8]]) -> bool {
+pub(crate) fn quotes(delimiter: Delimiter, lines: &[&[u8]]) -> bool {
     let layout = Layout { quotes: true, ..Layout::of(delimiter) };
     let is_quoted = |line: &&[u8]| {
         let found: Option<Vec<bool>> =

@@ -1,22 +1,11 @@
-//! What an external sort does with its records: the runs that it forms, and the passes that merge them.
-//!
-//! The same arithmetic as that of `sort`, without the records; a test there holds both together.
+//! What a sort will do with its records: the runs that it forms, and the passes that merge them.
 
-use super::{RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE};
-use crate::io::Tuning;
-use crate::units::{KIB, MIB};
-use std::ops::Range;
-
-/// Memory of a sort beside its records: write buffers, blocks being encoded.
-pub const SORT_FIXED_BYTES: u64 = 12 * MIB;
-/// Records in a block of a run: fewer where the budget is small.
-pub const SORT_BLOCK_RECORDS: Range<u64> = 2 << 10..32 << 10;
-/// What is read of a run at once, at least, where many runs or little memory leave no choice...
-pub const SORT_READ_BYTES: u64 = 512 * KIB;
-/// ...but another pass.
-pub const SORT_READ_BYTES_MIN: u64 = 64 * KIB;
-/// Reads of each run in a range of the merge: fewer read more blocks twice, more take memory.
-pub const SORT_RANGE_READS: u64 = 2;
+use super::shape::{
+    FIXED_BYTES, RANGE_READS, RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS,
+    Shape, merges_of_pass, ranges_ahead, run_size,
+};
+use crate::io::{Cramped, Tuning};
+use crate::units::MIB;
 
 /// More runs than this are merged in full passes, as far as anybody can foretell.
 const RUNS_COUNTED: u64 = 1 << 12;
@@ -54,7 +43,7 @@ pub struct Sorting {
 impl Sorting {
     /// Runs are formed in the first budget and merged in the second, with so many threads.
     pub fn of(records: Records, budgets: [u64; 2], threads: usize, tuning: &Tuning) -> Self {
-        let [forming, merging] = budgets.map(|budget| budget.saturating_sub(SORT_FIXED_BYTES));
+        let [forming, merging] = budgets.map(|budget| budget.saturating_sub(FIXED_BYTES));
         let bytes = records.count.saturating_mul(records.bytes);
         let first = RUN_BYTES.min(forming / RUN_BUFFERS);
         if bytes <= first && bytes <= merging / RUN_BUFFERS {
@@ -62,42 +51,37 @@ impl Sorting {
             let merging_bytes = 2 * bytes;
             return Self { forming_bytes: bytes, merging_bytes, ..Self::default() };
         }
-        let run_count = run_count(records, forming / RUN_BUFFERS).max(1);
-        let workers = 2 * threads.max(1) as u64;
-        let capacity = merging / (RUN_BUFFERS * records.bytes);
-        let block = (capacity / 4096).clamp(SORT_BLOCK_RECORDS.start, SORT_BLOCK_RECORDS.end)
-            * records.bytes;
+        let workers = 2 * threads.max(1);
         let liked = tuning.merge_read_bytes as u64;
-        let fan_in = |read_bytes: u64| {
-            let lane = block + liked.min(read_bytes).max(block);
-            (merging / 2 / workers / lane).clamp(2, 4096)
-        };
-        let fan_in = least_passes(run_count, fan_in(SORT_READ_BYTES), fan_in(SORT_READ_BYTES_MIN));
-        let (passes, moved, runs) = passes(run_count, fan_in);
+        let shape = Shape::within(merging, records.bytes, workers, liked, &Cramped::NOT, 0);
+        let run_count = run_count(records, forming / RUN_BUFFERS).max(1);
+        let (passes, moved, runs) = passes(run_count, shape.fan_in(run_count as usize) as u64);
         // A worker reads from all runs; ranges are what one of them merges.
-        let read_bytes = liked
-            .min((merging / 2 / workers / runs).saturating_sub(block).max(SORT_READ_BYTES_MIN));
-        let most = (merging / 2 / (workers + 2)).max(block);
-        let range = most.min(runs * SORT_RANGE_READS * read_bytes).min(bytes).max(1);
+        let (block, read_bytes) = (shape.block_bytes(), shape.read_bytes(runs as usize));
+        let ahead = ranges_ahead(workers) as u64;
+        let most = (merging / 2 / ahead).max(block);
+        let range = most.min(runs * RANGE_READS * read_bytes).min(bytes).max(1);
         let twice = (block * runs) as f64 / range as f64;
-        let ranges = bytes.div_ceil(range).clamp(1, workers + 2);
+        let ranges = bytes.div_ceil(range).clamp(1, ahead);
         let size = largest_run(bytes, forming / RUN_BUFFERS);
+        let lanes = workers as u64 * runs * (block + read_bytes);
         Self {
             run_count,
             pass_count: passes,
             written: 1.0 + moved,
             read: (1.0 + moved) * (1.0 + twice.min(1.0)),
             forming_bytes: (RUN_BUFFERS * size).min(bytes + 2 * size),
-            merging_bytes: (workers * runs * (block + read_bytes) + ranges * range).min(merging),
+            merging_bytes: (lanes + ranges * range).min(merging),
         }
     }
 }
 
-/// The fan-in for so many runs: as few passes as the widest leads to, and no wider than that.
-fn least_passes(runs: u64, usual: u64, widest: u64) -> u64 {
-    let reach = |fan_in: u64, passes: u32| fan_in.saturating_pow(passes) >= runs;
-    let passes = (1..).find(|&passes| reach(widest, passes)).unwrap_or(1);
-    (usual..widest).find(|&fan_in| reach(fan_in, passes)).unwrap_or(widest)
+/// Most room that runs take on the disk, and what they are merged into, while one becomes the other: a segment of a
+/// run is deleted only when all of it has been merged.
+pub(crate) fn merge_disk_bytes(run_bytes: u64, run_count: u64, merged_bytes: u64) -> u64 {
+    let behind = (run_count * SEGMENT_BYTES).max(run_bytes / SEGMENTS).min(run_bytes);
+    let share = behind as f64 / run_bytes.max(1) as f64;
+    (run_bytes + (share * merged_bytes as f64) as u64).max(merged_bytes + behind)
 }
 
 /// Runs of so many records, of which one may take `most_bytes`.
@@ -108,26 +92,26 @@ fn run_count(records: Records, most_bytes: u64) -> u64 {
         let (at_once, kept) = (records.at_once.max(1), records.kept.max(1));
         (1 + room.saturating_sub(at_once) / kept) * kept.min(room) * records.bytes
     };
-    let most = most_bytes.max(MIB);
-    let mut size = RUN_BYTES.min(most);
-    let (mut left, mut runs) = (records.count.saturating_mul(records.bytes), 0);
-    while size < most && left > RUNS_OF_A_SIZE * full(size) {
-        left -= RUNS_OF_A_SIZE * full(size);
-        runs += RUNS_OF_A_SIZE;
-        size = (2 * size).min(most);
-    }
-    runs + left.div_ceil(full(size))
+    runs(records.count.saturating_mul(records.bytes), most_bytes, full).0
 }
 
 /// The size of the last runs of so many bytes.
 fn largest_run(bytes: u64, most_bytes: u64) -> u64 {
+    runs(bytes, most_bytes, |size| size).1
+}
+
+/// How many runs so many bytes become, and the size of the last ones; `full` is what one of a size holds.
+fn runs(bytes: u64, most_bytes: u64, full: impl Fn(u64) -> u64) -> (u64, u64) {
     let most = most_bytes.max(MIB);
-    let (mut size, mut left) = (RUN_BYTES.min(most), bytes);
-    while size < most && left > RUNS_OF_A_SIZE * size {
-        left -= RUNS_OF_A_SIZE * size;
-        size = (2 * size).min(most);
+    let (mut count, mut left) = (0, bytes);
+    loop {
+        let size = run_size(count, RUN_BYTES, most);
+        if size == most || left <= RUNS_OF_A_SIZE * full(size) {
+            return (count + left.div_ceil(full(size)), size);
+        }
+        left -= RUNS_OF_A_SIZE * full(size);
+        count += RUNS_OF_A_SIZE;
     }
-    size
 }
 
 /// Passes over runs of about one size with so many merged at once; how often a record is written by
@@ -142,18 +126,15 @@ fn passes(run_count: u64, fan_in: u64) -> (u64, f64, u64) {
     // Each run by its share of the records, as the sort goes through them.
     let mut runs = vec![1.0 / count as f64; count as usize];
     while runs.len() as u64 > fan_in {
-        let mut excess = runs.len() - fan_in as usize;
-        let mut merged = Vec::with_capacity(runs.len());
-        let mut at = 0;
-        while at < runs.len() {
-            let take = (excess + 1).min(fan_in as usize).min(runs.len() - at);
-            let share: f64 = runs[at..at + take].iter().sum();
+        let mut rest = &runs[..];
+        let merged = merges_of_pass(runs.len(), fan_in as usize).map(|take| {
+            let (group, behind) = rest.split_at(take);
+            rest = behind;
+            let share: f64 = group.iter().sum();
             moved += if take > 1 { share } else { 0.0 };
-            merged.push(share);
-            excess -= take - 1;
-            at += take;
-        }
-        runs = merged;
+            share
+        });
+        runs = merged.collect();
         passes += 1;
     }
     (passes, moved, runs.len() as u64)

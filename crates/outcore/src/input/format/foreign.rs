@@ -3,8 +3,8 @@
 //! Whatever is read wrongly in silence belongs here. What lies in a container is told by the container's first
 //! bytes; what is text, by its first line, and `--format lines` reads that as lines all the same.
 
-use super::{EdgeFormat, InputOptions, Rows};
 use crate::error::{Error, ErrorKind, Result};
+use crate::input::{EdgeFormat, InputOptions, Rows};
 use std::path::Path;
 
 /// What to do about a file.
@@ -87,7 +87,7 @@ const COMPRESSED: [(&[u8], &str); 4] = [
 ///
 /// # Errors
 /// `BadInput` with the name of the format.
-pub(super) fn refuse(
+pub(crate) fn refuse(
     block: &[u8],
     path: &Path,
     options: &InputOptions,
@@ -375,7 +375,7 @@ fn is_json(line: &[u8]) -> bool {
 }
 
 /// Whether this begins with a header of FASTA and a sequence, which may be longer than what is there of it.
-pub(super) fn begins_as_fasta(text: &[u8]) -> bool {
+pub(crate) fn begins_as_fasta(text: &[u8]) -> bool {
     let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     lines.next().zip(lines.next()).is_some_and(|(first, second)| is_fasta(first, second))
 }

@@ -3,7 +3,7 @@
 //! Whether a column holds numbers is asked of what is meant: a weight that cannot be read is then a bad line with a
 //! place, while one that is not even taken for a number would go unnoticed.
 
-use super::field::with_point;
+use crate::input::text::field::with_point;
 
 /// What is written where there is no value, without capitals.
 const MISSING: [&str; 16] = [
@@ -13,7 +13,7 @@ const MISSING: [&str; 16] = [
 
 /// Whether a field reads as a number, even one that is no weight, or is meant as one: `1,5`, `1 000`, `1.000,5`, `5 %`,
 /// `$3`, digits of other alphabets.
-pub(super) fn is_number(field: &[u8]) -> bool {
+pub(crate) fn is_number(field: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(field.trim_ascii()) else { return false };
     let is_read = |text: &str| text.parse::<f64>().is_ok();
     let is_pointed = |text: Vec<u8>| std::str::from_utf8(&text).is_ok_and(is_read);
@@ -21,19 +21,19 @@ pub(super) fn is_number(field: &[u8]) -> bool {
 }
 
 /// Whether a field may name a column: it has a letter, and is no word for nothing.
-pub(super) fn is_word(field: &[u8]) -> bool {
+pub(crate) fn is_word(field: &[u8]) -> bool {
     let text = String::from_utf8_lossy(field.trim_ascii()).to_lowercase();
     text.chars().any(char::is_alphabetic) && !MISSING.contains(&text.as_str())
 }
 
 /// Whether a field is a whole number in digits alone.
-pub(super) fn is_whole_number(field: &[u8]) -> bool {
+pub(crate) fn is_whole_number(field: &[u8]) -> bool {
     let field = field.trim_ascii();
     !field.is_empty() && field.iter().all(u8::is_ascii_digit)
 }
 
 /// Whether a field is a number with one comma, before its decimals or its thousands.
-pub(super) fn is_number_with_comma(field: &[u8]) -> bool {
+pub(crate) fn is_number_with_comma(field: &[u8]) -> bool {
     let text = String::from_utf8_lossy(field.trim_ascii());
     let has_one = text.matches(',').count() == 1;
     with_point(field).is_some() || has_one && text.contains('.') && is_written_number(&text)

@@ -16,19 +16,24 @@
 //! of a Matrix Market file is skipped like one. Leading lines that start with `%` are comments
 //! (KONECT, Matrix Market) as long as the comment prefix is the default `#`.
 
-use super::delimiters;
-use super::doubts;
+mod delimiters;
+mod doubts;
+pub(super) mod foreign;
+pub(super) mod matrix_market;
+mod meant;
+pub(super) mod names;
+pub(super) mod understood;
+
 use super::fault::escape;
-use super::field::Fingerprint;
-use super::foreign;
-use super::matrix_market::{self, Banner};
-use super::meant::{is_number, is_whole_number, is_word};
-use super::names::{self, Chosen};
 use super::text::Fields;
-use super::understood::Roles;
+use super::text::field::Fingerprint;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows, WeightTransform};
 use crate::error::{Error, ErrorKind, Result};
+use matrix_market::Banner;
+use meant::{is_number, is_whole_number, is_word};
+use names::Chosen;
 use std::path::Path;
+use understood::Roles;
 
 /// Lines that are looked at.
 const SAMPLED_LINES: usize = 1000;

@@ -3,19 +3,19 @@
 //! Columns that are named as the two ends of an edge are taken wherever they are; only where a header names
 //! neither, places count. Columns of numbers that a data frame has written of its rows are no places.
 
-use super::Rows;
-use super::format::bad_input;
+use super::bad_input;
 use crate::error::{Error, ErrorKind, Result};
+use crate::input::Rows;
 use std::path::Path;
 
 /// The columns of edges or memberships, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Chosen {
-    pub(super) source: usize,
-    pub(super) target: usize,
-    pub(super) weight: Option<usize>,
+pub(crate) struct Chosen {
+    pub(crate) source: usize,
+    pub(crate) target: usize,
+    pub(crate) weight: Option<usize>,
     /// Whether source and target are known by their names.
-    pub(super) by_name: bool,
+    pub(crate) by_name: bool,
 }
 
 /// Names of source and target, without capitals and punctuation. Of several pairs in a header the first one
@@ -78,12 +78,12 @@ fn is_index(name: &[u8]) -> bool {
 }
 
 /// Whether the first column is the index of a data frame.
-pub(super) fn begins_with_index(names: &[&[u8]]) -> bool {
+pub(crate) fn begins_with_index(names: &[&[u8]]) -> bool {
     names.len() > 2 && is_index(names[0]) && !names[1..].iter().any(|name| is_index(name))
 }
 
 /// The columns of a table with these names, if it has two of them at least. `is_number` says which hold numbers.
-pub(super) fn choose(
+pub(crate) fn choose(
     names: &[&[u8]],
     rows: Rows,
     is_number: impl Fn(usize) -> bool,
@@ -129,7 +129,7 @@ pub fn choose_columns(
 }
 
 /// Whether columns are those of a table of nodes: what identifies one, and how it is called or grouped.
-pub(super) fn are_of_nodes(names: &[&[u8]]) -> bool {
+pub(crate) fn are_of_nodes(names: &[&[u8]]) -> bool {
     let words: Vec<String> =
         names.iter().filter(|name| !is_index(name)).map(|name| plain_word(name)).collect();
     let is_of = |known: &str, at: usize| {
@@ -140,13 +140,13 @@ pub(super) fn are_of_nodes(names: &[&[u8]]) -> bool {
 }
 
 /// The error for a name that two columns have.
-pub(super) fn twice(path: &Path, name: &str) -> Error {
+pub(crate) fn twice(path: &Path, name: &str) -> Error {
     bad_input(path, &format!("has two columns named `{name}`"))
         .hint("use numbers of columns, such as `--columns 1,2,3`")
 }
 
 /// Columns of source, target and weight as `--columns` gives them, if they are different ones.
-pub(super) fn check_distinct(columns: &[usize], path: &Path) -> Result<Vec<usize>> {
+pub(crate) fn check_distinct(columns: &[usize], path: &Path) -> Result<Vec<usize>> {
     let is_same = |(at, column): (usize, &usize)| columns[..at].contains(column);
     if !columns.iter().enumerate().any(is_same) {
         return Ok(columns.to_vec());

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-pub(super) fn gzip(parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn gzip(parts: &[&[u8]]) -> Vec<u8> {
     let pack = |part: &&[u8]| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
         encoder.write_all(part).unwrap();
@@ -11,7 +11,7 @@ pub(super) fn gzip(parts: &[&[u8]]) -> Vec<u8> {
     parts.iter().flat_map(pack).collect()
 }
 
-pub(super) fn zstd(parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn zstd(parts: &[&[u8]]) -> Vec<u8> {
     let pack = |part: &&[u8]| {
         let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
         encoder.include_checksum(true).unwrap();
@@ -21,7 +21,7 @@ pub(super) fn zstd(parts: &[&[u8]]) -> Vec<u8> {
     parts.iter().flat_map(pack).collect()
 }
 
-pub(super) fn bzip2(parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn bzip2(parts: &[&[u8]]) -> Vec<u8> {
     let pack = |part: &&[u8]| {
         let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::new(9));
         encoder.write_all(part).unwrap();
@@ -30,7 +30,7 @@ pub(super) fn bzip2(parts: &[&[u8]]) -> Vec<u8> {
     parts.iter().flat_map(pack).collect()
 }
 
-pub(super) fn xz(parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn xz(parts: &[&[u8]]) -> Vec<u8> {
     let pack = |part: &&[u8]| {
         let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 1);
         encoder.write_all(part).unwrap();
@@ -40,7 +40,7 @@ pub(super) fn xz(parts: &[&[u8]]) -> Vec<u8> {
 }
 
 /// Blocks of `block` bytes as `bgzip` writes them, with the empty block at the end.
-pub(super) fn bgzf(text: &[u8], block: usize) -> Vec<u8> {
+pub(crate) fn bgzf(text: &[u8], block: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for part in text.chunks(block).chain([&b""[..]]) {
         let mut encoder =

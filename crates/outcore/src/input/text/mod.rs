@@ -5,11 +5,15 @@
 //! fingerprint at once: about 15 ns a line. A line that is out of the ordinary in any way, and every
 //! line of another layout, goes through [`general_line`], which alone knows what is wrong with a line.
 
+pub(super) mod checks;
+pub(super) mod field;
+pub(super) mod transform;
+
 use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::fault::{Fault, Problem};
-use super::field::{self, Fingerprint, NAME_LIMIT, first_equal, splat};
 use super::format::Layout;
 use super::{Delimiter, NameRef, Rows, SHORT_NAME_BYTES, WeightTransform};
+use field::{Fingerprint, NAME_LIMIT, first_equal, splat};
 use memchr::{memchr, memchr2, memchr3};
 
 /// Bytes behind the text that may be loaded, but mean nothing.

@@ -1,0 +1,65 @@
+//! What it takes to number the names of an input: memory while they have room, disk beyond that.
+
+use super::spill::BUFFER_BYTES;
+use crate::budget::Limits;
+use crate::input::{InputSize, SHORT_NAME_BYTES};
+use crate::sort::SORT_BYTES_MIN;
+
+/// Bytes a name takes in the index: 20 a slot at 75 to 85 % load.
+const INDEX_BYTES_A_NODE: f64 = 26.5;
+
+/// Nanoseconds of one core to insert a new name.
+const NEW_NAME: f64 = 380.0;
+/// For names that go to disk: of every end of an edge, of one that is not known, of a new one.
+const SPILLED_END: f64 = 30.0;
+const SPILLED_UNKNOWN: f64 = 250.0;
+const SPILLED_NEW: f64 = 130.0;
+
+/// What the names of an input take, those that have no room in memory included; see `spill`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct NamesCost {
+    /// Memory of the index.
+    pub(crate) index_bytes: u64,
+    /// Memory of edges on their way back from disk; 0 if all names have room.
+    pub(crate) spilled_bytes: u64,
+    /// Bytes read from the disk.
+    pub(crate) read_bytes: f64,
+    /// Bytes written.
+    pub(crate) write_bytes: f64,
+    /// Room on the disk.
+    pub(crate) disk_bytes: f64,
+    /// Time of one core.
+    pub(crate) nanoseconds: f64,
+}
+
+impl NamesCost {
+    /// Nodes are expected to be met as if edges were drawn at random. Beside a name in the index so many bytes are
+    /// taken for its node.
+    pub(crate) fn of(input: &InputSize, limits: &Limits, bytes_beside: f64) -> Self {
+        let (nodes, ends) = (input.node_count as f64, 2.0 * input.edge_count as f64);
+        let room = limits.read_bytes().saturating_sub(SORT_BYTES_MIN) as f64;
+        let known = room / (INDEX_BYTES_A_NODE + bytes_beside);
+        let index_bytes = (nodes.min(known) * INDEX_BYTES_A_NODE) as u64;
+        if nodes <= known {
+            return Self { index_bytes, nanoseconds: nodes * NEW_NAME, ..Self::default() };
+        }
+        let before = (-(1.0 - known / nodes).ln() * nodes).min(ends);
+        let after = ends - before;
+        let unknown = after * (1.0 - known / nodes);
+        let new = nodes - known;
+        // Longer names go with their text.
+        let is_long = input.name_bytes > SHORT_NAME_BYTES as f64;
+        let name = 16.0 + if is_long { 4.0 + input.name_bytes } else { 0.0 };
+        let (refs, weights) = (4.0 * after, 2.0 * after);
+        let written_once = refs + weights + unknown * (name + 4.0 + 4.0) + new * (name + 4.0);
+        let spilled = after * SPILLED_END + unknown * SPILLED_UNKNOWN + new * SPILLED_NEW;
+        Self {
+            index_bytes,
+            spilled_bytes: BUFFER_BYTES,
+            read_bytes: written_once + refs + unknown * 4.0,
+            write_bytes: written_once,
+            disk_bytes: refs + weights + unknown * (name + 4.0),
+            nanoseconds: (nodes - new) * NEW_NAME + spilled,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The rows of a plan: the costs of what a stage is made of, put together.
+//!
+//! Bytes follow from the formats of runs, graph and names. Times are those of the machine that the constants were
+//! measured on (two cores of a server), or of the disk, where that is slower; `evals/plan` compares.
+
+use super::StagePlan;
+use super::limits::{score_bytes, score_bytes_a_node};
+use crate::budget::Limits;
+use crate::cluster::ClusterCost;
+use crate::graph::{ARC_BYTES, GraphSize};
+use crate::ids::NamesCost;
+use crate::input::InputSize;
+use crate::io::{Tuning, WRITER_BYTES};
+use crate::output::OutputCost;
+use crate::progress::Stage;
+use crate::sort::{Records, SORT_BYTES_MIN, Sorting, merge_disk_bytes};
+use crate::units::KIB;
+
+/// Manifests, headers, indexes of blocks, and what file systems round up to.
+const SMALL_FILES_BYTES: u64 = 64 * KIB;
+/// Nanoseconds to begin a stage, and to have its files on the disk when it ends.
+const STAGE: f64 = 3e6;
+
+/// What goes through the stages.
+pub(super) struct Work<'a> {
+    input: &'a InputSize,
+    limits: &'a Limits,
+    tuning: &'a Tuning,
+    graph: GraphSize,
+    names_bytes: u64,
+    names: NamesCost,
+    pub(super) sorting: Sorting,
+    /// Of all runs; 0 if there are none.
+    run_bytes: u64,
+    /// Self scores.
+    score_bytes: u64,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn of(input: &'a InputSize, limits: &'a Limits, tuning: &'a Tuning) -> Self {
+        let scores = input.has_self_scores;
+        let score_bytes = score_bytes(input.node_count, scores);
+        let names = NamesCost::of(input, limits, score_bytes_a_node(scores));
+        // If names go to disk, most runs are formed when the index is gone.
+        let held_bytes =
+            if names.spilled_bytes > 0 { names.spilled_bytes } else { names.index_bytes };
+        let forming = limits.sort_bytes(held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN);
+        let merging = limits.merge_bytes_beside(score_bytes, tuning).unwrap_or(SORT_BYTES_MIN);
+        let (count, batch) = (input.record_count(), input.batch_records(limits));
+        let records = Records { count, bytes: ARC_BYTES, at_once: batch, kept: batch };
+        let sorting = Sorting::of(records, [forming, merging], limits.threads, tuning);
+        let run_bytes = if sorting.run_count > 0 { input.run_bytes(sorting.run_count) } else { 0 };
+        let (graph, names_bytes) = (GraphSize::of(input), input.names_bytes());
+        Self { input, limits, tuning, graph, names_bytes, names, sorting, run_bytes, score_bytes }
+    }
+
+    pub(super) fn graph_bytes(&self) -> u64 {
+        self.graph.bytes + self.names_bytes
+    }
+
+    /// Room for the graph beside all runs, and beside those that passes of the merge make of them.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        let passes = if self.sorting.pass_count > 1 { 2 } else { 1 };
+        self.graph_bytes() + passes * self.run_bytes + SMALL_FILES_BYTES
+    }
+
+    /// The row with its time, which is not below what it has, its memory inside the limit, and small
+    /// files.
+    fn row(&self, row: StagePlan, nanoseconds: f64) -> StagePlan {
+        // Stages compute while they read and write: the slower of both decides.
+        let disk_seconds = self.tuning.seconds(row.read_bytes, row.write_bytes).unwrap_or(0.0);
+        let seconds = nanoseconds * 1e-9 / self.limits.threads.max(1) as f64;
+        StagePlan {
+            memory_bytes: row.memory_bytes.min(self.limits.memory_bytes),
+            disk_bytes: row.disk_bytes + SMALL_FILES_BYTES,
+            seconds: seconds.max(disk_seconds).max(row.seconds) + STAGE * 1e-9,
+            ..row
+        }
+    }
+
+    pub(super) fn read(&self) -> StagePlan {
+        let (input, names) = (self.input, &self.names);
+        let writer = WRITER_BYTES.min(self.names_bytes + 2 * self.run_bytes);
+        let index = names.index_bytes + self.score_bytes;
+        let mut memory = index + self.sorting.forming_bytes + writer;
+        if names.spilled_bytes > 0 {
+            memory = self.limits.memory_bytes;
+        }
+        let row = StagePlan {
+            stage: Stage::Read,
+            pass_count: 1,
+            read_bytes: input.file_bytes + names.read_bytes as u64,
+            write_bytes: self.run_bytes + self.names_bytes + names.write_bytes as u64,
+            memory_bytes: memory.saturating_add(input.batch_bytes(self.limits)),
+            disk_bytes: self.names_bytes + self.run_bytes + names.disk_bytes as u64,
+            seconds: input.decompress_seconds(),
+        };
+        self.row(row, input.read_nanoseconds() + names.nanoseconds)
+    }
+
+    pub(super) fn merge(&self) -> StagePlan {
+        let sorting = &self.sorting;
+        let runs = self.run_bytes as f64;
+        // What passes before the last write lies beside what they read.
+        let again = (runs * (sorting.written - 1.0).max(0.0)) as u64;
+        let row = StagePlan {
+            stage: Stage::Merge,
+            pass_count: sorting.pass_count.max(1),
+            read_bytes: (runs * sorting.read) as u64,
+            write_bytes: self.graph.bytes + again,
+            memory_bytes: sorting.merging_bytes + self.graph.writer_bytes() + self.score_bytes,
+            disk_bytes: self.names_bytes
+                + merge_disk_bytes(self.run_bytes, sorting.run_count, self.graph.bytes),
+            seconds: 0.0,
+        };
+        self.row(row, self.input.merge_nanoseconds(sorting.written))
+    }
+
+    pub(super) fn cluster(&self, cost: &ClusterCost) -> StagePlan {
+        let row = StagePlan {
+            stage: Stage::Cluster,
+            pass_count: cost.scan_count,
+            read_bytes: cost.read_bytes,
+            write_bytes: cost.write_bytes,
+            memory_bytes: cost.memory_bytes,
+            disk_bytes: self.graph_bytes() + cost.disk_bytes,
+            seconds: 0.0,
+        };
+        self.row(row, cost.nanoseconds)
+    }
+
+    pub(super) fn write(&self, cost: &ClusterCost) -> StagePlan {
+        let results = cost.result_count;
+        let output = OutputCost::of(self.input, self.names_bytes, results, cost.has_levels);
+        let row = StagePlan {
+            stage: Stage::Write,
+            pass_count: results,
+            read_bytes: output.read_bytes,
+            write_bytes: output.write_bytes,
+            memory_bytes: output.memory_bytes,
+            disk_bytes: self.graph_bytes() + output.disk_bytes,
+            seconds: 0.0,
+        };
+        self.row(row, output.nanoseconds)
+    }
+}

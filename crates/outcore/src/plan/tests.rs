@@ -1,0 +1,312 @@
+//! Plans hold what they promise, for inputs, limits and clusterings of any size.
+
+use super::*;
+use crate::budget::MEMORY_MIN;
+use crate::cluster::{METHODS, NodeMemory};
+use crate::units::{GIB, size_to_type};
+use proptest::prelude::*;
+
+fn input(node_count: u64, edge_count: u64) -> InputSize {
+    InputSize {
+        text_bytes: 36 * edge_count,
+        file_bytes: 36 * edge_count,
+        sample_bytes: 4 * MIB,
+        edge_count,
+        distinct_edge_count: edge_count,
+        distinct_edge_count_at_least: edge_count,
+        node_count,
+        node_count_at_least: node_count,
+        name_bytes: 13.0,
+        hub_edge_count: 0,
+        is_directed: false,
+        is_weighted: true,
+        weight_bits: 10.0,
+        sums_fractions: false,
+        has_self_scores: false,
+    }
+}
+
+#[test]
+fn a_limit_that_is_too_small_is_refused_with_one_that_is_not() {
+    for nodes in [50_000_000, 100_000_000, 2_000_000_000] {
+        for threads in [1, 2, 7, 64] {
+            let tight = Limits { memory_bytes: 128 * MIB, threads };
+            let scored = InputSize { has_self_scores: true, ..input(nodes, 10 * nodes) };
+            let error = Plan::new(scored, tight, &Tuning::default(), None).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
+            let needed = tight.memory_bytes_for(nodes, true).next_multiple_of(MIB);
+            let limits = Limits { memory_bytes: needed, threads };
+            if limits.check().is_ok() {
+                Plan::new(scored, limits, &Tuning::default(), None).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn self_scores_are_counted_and_leave_room_to_merge() {
+    for nodes in [1_000_000, 100_000_000, 2_000_000_000] {
+        let limits = Limits { memory_bytes: MEMORY_MIN, threads: 4 };
+        let needed = limits.memory_bytes_for(nodes, true);
+        let scores = limits::score_bytes(nodes, true);
+        assert!(needed >= limits.memory_bytes_for(nodes, false));
+        assert!(nodes < 10_000_000 || needed > limits.memory_bytes_for(nodes, false) + scores / 2);
+        let limits = Limits { memory_bytes: needed, ..limits };
+        assert!(limits.merge_bytes_beside(scores, &Tuning::default()).is_some(), "{nodes}");
+    }
+    let limits = Limits { memory_bytes: MEMORY_MIN, threads: 4 };
+    assert!(limits.merge_bytes_beside(30 * MIB, &Tuning::default()).is_none());
+    let scored = InputSize { has_self_scores: true, ..input(100_000_000, 1_000_000_000) };
+    let error = Plan::new(scored, limits, &Tuning::default(), None).unwrap_err();
+    assert!(error.notes()[0].ends_with("self scores take 4.125 bytes a node"), "{error:?}");
+}
+
+fn build(nodes: u64, edges: u64, memory_bytes: u64) -> Plan {
+    let limits = Limits { memory_bytes, threads: 4 };
+    Plan::new(input(nodes, edges), limits, &Tuning::default(), None).unwrap()
+}
+
+proptest! {
+    /// Up to a trillion edges nothing overflows, and what is more costs more.
+    #[test]
+    fn larger_inputs_cost_more(
+        edge_bits in 0.0..40.0,
+        node_share in 0.0..1.0,
+        memory_bits in 0.0..14.0,
+    ) {
+        let size = |share: f64| {
+            let edges = f64::exp2(edge_bits * share);
+            (f64::powf(2.0 * edges, node_share).min(4e9) as u64, edges as u64)
+        };
+        let memory = (MEMORY_MIN as f64 * f64::exp2(memory_bits)) as u64;
+        let mut before: Option<Plan> = None;
+        for share in [0.5, 0.8, 0.99, 1.0] {
+            let (nodes, edges) = size(share);
+            let plan = build(nodes, edges, memory);
+            prop_assert!(plan.seconds.is_finite() && plan.read_bytes < 1 << 60);
+            prop_assert!(plan.peak_memory_bytes <= memory + SLACK_BYTES);
+            if let Some(before) = before {
+                prop_assert!(plan.disk_bytes >= before.disk_bytes);
+                prop_assert!(plan.graph_bytes >= before.graph_bytes);
+                prop_assert!(plan.write_bytes >= before.write_bytes);
+                prop_assert!(plan.seconds >= before.seconds);
+                prop_assert!(plan.memory_bytes_min >= before.memory_bytes_min);
+            }
+            before = Some(plan);
+        }
+    }
+
+    /// More nodes with the same edges make a larger graph, more names, and more to remember. Only where
+    /// names go to disk instead of taking the sort's memory may the time of a pass be saved.
+    #[test]
+    fn more_nodes_cost_more(edges in 1_000_u64..1 << 36, more in 0.0..1.0) {
+        let nodes = (edges / 100).clamp(1, 1 << 30);
+        let few = build(nodes, edges, GIB);
+        let many = build(nodes + (nodes as f64 * 3.0 * more) as u64, edges, GIB);
+        prop_assert!(many.graph_bytes >= few.graph_bytes);
+        prop_assert!(many.disk_bytes >= few.disk_bytes);
+        let [of_few, of_many] = [&few, &many].map(|plan| plan.stages[1].pass_count);
+        prop_assert!(many.seconds >= few.seconds || of_many < of_few);
+    }
+
+    /// More memory never writes more.
+    #[test]
+    fn memory_saves_writing(nodes in 1_u64..1 << 31, degree in 1_u64..100, bits in 0.0..8.0) {
+        let edges = nodes * degree;
+        let little = build(nodes, edges, MEMORY_MIN);
+        let much = build(nodes, edges, (MEMORY_MIN as f64 * f64::exp2(bits)) as u64);
+        prop_assert!(much.write_bytes as f64 <= little.write_bytes as f64 * 1.02);
+        prop_assert!(much.disk_bytes as f64 <= little.disk_bytes as f64 * 1.02);
+    }
+}
+
+#[test]
+fn repeated_edges_make_a_smaller_graph_of_the_same_runs() {
+    let all = input(1_000_000, 100_000_000);
+    let half = InputSize { distinct_edge_count: 50_000_000, ..all };
+    let limits = Limits { memory_bytes: GIB, threads: 2 };
+    let plan = |input| Plan::new(input, limits, &Tuning::default(), None).unwrap();
+    let (all, half) = (plan(all), plan(half));
+    assert!(half.graph_bytes < all.graph_bytes / 3 * 2);
+    assert_eq!(half.stages[0], all.stages[0]);
+    assert_eq!(half.run_count, all.run_count);
+}
+
+/// A graph of any size is built in any memory; the less there is, the more goes over the disk.
+#[test]
+fn names_without_room_cost_disk_instead() {
+    let mut before = 0;
+    for memory_bytes in [64 * GIB, 4 * GIB, 512 * MIB, MEMORY_MIN] {
+        let limits = Limits { memory_bytes, threads: 2 };
+        let plan = Plan::new(input(200_000_000, 1_000_000_000), limits, &Tuning::default(), None);
+        let read = plan.unwrap().stages[0];
+        assert!(read.write_bytes > before, "{memory_bytes}");
+        before = read.write_bytes;
+    }
+}
+
+#[test]
+fn a_clustering_is_planned_and_refused_with_a_number_that_does() {
+    let input = InputSize { node_count_at_least: 9_000_000, ..input(10_000_000, 50_000_000) };
+    let limits = |memory_bytes| Limits { memory_bytes, threads: 2 };
+    for bytes_a_node in [36, 500] {
+        let of = |nodes: u64| nodes * bytes_a_node;
+        let (bytes, bytes_at_least) = (of(input.node_count), of(input.node_count_at_least));
+        let cost = ClusterCost {
+            nodes: NodeMemory {
+                bytes,
+                bytes_at_least,
+                bytes_in_memory: bytes,
+                fixed_bytes: 60 * MIB,
+                fixed_bytes_at_least: 0,
+            },
+            memory_bytes: bytes + MIB,
+            scan_count: 10,
+            read_bytes: 0,
+            write_bytes: 0,
+            disk_bytes: 0,
+            nanoseconds: 0.0,
+            result_count: 1,
+            has_levels: false,
+        };
+        let clustered = Clustered { cost, presenting_bytes: 0, presenting_bytes_at_least: 0 };
+        let plan = |memory| {
+            let (limits, tuning) = (limits(memory), Tuning::default());
+            Plan::of(&Work::of(&input, &limits, &tuning), input, limits, Some(&clustered))
+        };
+        let wide = plan(64 * GIB).unwrap();
+        let least = wide.memory_bytes_min;
+        assert!(least >= wide.cluster_memory_bytes_min.unwrap() && least > bytes);
+        assert_eq!(Some(least), wide.cluster_memory_bytes_min);
+        assert!(wide.stages[2].memory_bytes > bytes);
+        let error = plan(MEMORY_MIN).unwrap_err();
+        let typed = format!("use `--memory {}` or more", size_to_type(least));
+        assert_eq!(error.hint_text(), Some(&typed[..]), "{bytes_a_node}");
+        plan(least.next_multiple_of(MIB)).unwrap();
+    }
+}
+
+#[test]
+fn the_largest_graphs_fit_in_what_the_plan_says() {
+    let limits = Limits { memory_bytes: 64 * GIB, threads: 8 };
+    let input = input(2_000_000_000, 20_000_000_000);
+    let plan = Plan::new(input, limits, &Tuning::default(), None).unwrap();
+    assert!(plan.disk_bytes < 16 * 20_000_000_000);
+    assert!(plan.run_count < 1000);
+}
+
+#[test]
+fn a_slow_disk_decides_about_the_time() {
+    let limits = Limits { memory_bytes: GIB, threads: 8 };
+    let input = input(1_000_000, 100_000_000);
+    let mut tuning = Tuning::default();
+    tuning.read.bytes_per_second = Some(1e8);
+    tuning.write.bytes_per_second = Some(5e7);
+    let plan = Plan::new(input, limits, &tuning, None).unwrap();
+    let read = plan.stages[0];
+    let disk_seconds = read.read_bytes as f64 / 1e8 + read.write_bytes as f64 / 5e7;
+    assert!((read.seconds - disk_seconds).abs() < 0.1);
+    let unknown = Plan::new(input, limits, &Tuning::default(), None).unwrap();
+    assert!(unknown.stages[0].seconds < read.seconds);
+}
+
+fn plain(node_count: u64, edge_count: u64) -> InputSize {
+    InputSize {
+        text_bytes: 20 * edge_count,
+        file_bytes: 20 * edge_count,
+        sample_bytes: 0,
+        edge_count,
+        distinct_edge_count: edge_count,
+        distinct_edge_count_at_least: edge_count,
+        node_count,
+        node_count_at_least: node_count,
+        name_bytes: 8.0,
+        hub_edge_count: 0,
+        is_directed: false,
+        is_weighted: false,
+        weight_bits: 0.0,
+        sums_fractions: false,
+        has_self_scores: false,
+    }
+}
+
+fn clustered(method: Method, input: &InputSize, memory_bytes: u64) -> ClusterCost {
+    let options = ClusterOptions { method, ..ClusterOptions::default() };
+    let (limits, tuning) = (Limits { memory_bytes, threads: 2 }, Tuning::default());
+    let merged_bytes = Work::of(input, &limits, &tuning).merge().memory_bytes;
+    options.cost(input, merged_bytes, &limits, &tuning)
+}
+
+proptest! {
+    /// The more memory, the more of the graph stays there, and the less is read; but for the blocks at
+    /// the ends of ranges, which are larger then, and read twice.
+    #[test]
+    fn memory_saves_reading(
+        method in 0..METHODS.len(),
+        nodes in 1_000_u64..1 << 31,
+        degree in 1_u64..100,
+    ) {
+        let input = plain(nodes, nodes * degree);
+        let mut before = u64::MAX;
+        for memory in [2 * MEMORY_MIN, GIB, 8 * GIB, 64 * GIB, 1 << 50] {
+            let plan = clustered(METHODS[method].method, &input, memory);
+            prop_assert!(plan.read_bytes as f64 <= before as f64 * 1.4, "{memory}");
+            before = plan.read_bytes;
+        }
+        // In the end every edge is read once.
+        let graph = GraphSize::of(&input).bytes;
+        prop_assert!(before >= graph);
+        prop_assert!(METHODS[method].method.is_multilevel() || before == graph);
+    }
+
+    /// What is larger is read and written more, and up to a trillion edges nothing overflows.
+    #[test]
+    fn larger_graphs_cost_more(
+        method in 0..METHODS.len(),
+        edge_bits in 10.0..40.0,
+        degree in 1.0..100.0_f64,
+    ) {
+        let size = |bits: f64| {
+            let (edges, degree): (f64, f64) = (bits.exp2(), degree);
+            let nodes: f64 = edges / degree;
+            plain(nodes.clamp(1.0, 4e9) as u64, edges as u64)
+        };
+        for memory in [MEMORY_MIN, 16 * GIB] {
+            let less = clustered(METHODS[method].method, &size(edge_bits - 1.0), memory);
+            let more = clustered(METHODS[method].method, &size(edge_bits), memory);
+            prop_assert!(more.read_bytes >= less.read_bytes);
+            prop_assert!(more.write_bytes >= less.write_bytes);
+            prop_assert!(more.disk_bytes >= less.disk_bytes);
+            prop_assert!(more.nanoseconds >= less.nanoseconds);
+            prop_assert!(more.read_bytes < 1 << 60 && more.nanoseconds.is_finite());
+        }
+    }
+}
+
+#[test]
+fn every_method_has_its_own_costs() {
+    let input = plain(10_000_000, 100_000_000);
+    let of = |method| clustered(method, &input, 2 * GIB);
+    let propagation = of(Method::LabelPropagation);
+    assert_eq!((propagation.scan_count, propagation.write_bytes), (10, 0));
+    assert_eq!(of(Method::Components).scan_count, 2);
+    for method in [Method::MapEquation, Method::Modularity] {
+        let levels = of(method);
+        assert!(levels.write_bytes > GraphSize::of(&input).bytes / 2);
+        assert!(levels.nanoseconds > 2.0 * propagation.nanoseconds);
+        assert!(levels.disk_bytes > 0 && propagation.disk_bytes == 0);
+    }
+}
+
+#[test]
+fn the_largest_jobs_can_be_planned() {
+    for (nodes, edges) in [(2_000_000_000, 20_000_000_000), (3_500_000_000, 128_000_000_000)] {
+        let input = plain(nodes, edges);
+        let limits = Limits { memory_bytes: 256 * GIB, threads: 16 };
+        let (options, present) = (ClusterOptions::default(), PresentOptions::default());
+        let clustering = Clustering { options: &options, present: &present };
+        let plan = Plan::new(input, limits, &Tuning::default(), Some(clustering)).unwrap();
+        assert!(plan.peak_memory_bytes <= 257 * GIB);
+        assert!(plan.disk_bytes < 24 * edges && plan.read_bytes > 20 * edges);
+    }
+}
