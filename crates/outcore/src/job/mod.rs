@@ -13,28 +13,22 @@
 
 mod foretell;
 mod given;
-mod halfway;
 mod manifest;
-mod outputs;
 mod present;
 mod read;
 mod report;
 mod resume;
-mod runs;
 mod score;
-mod summaries;
-mod weights;
 
 pub use foretell::plan;
-pub use halfway::ReadSoFar;
 pub use manifest::{InputFile, JobKind, Manifest};
-pub use outputs::{check_written, outputs};
+pub use present::{check_written, outputs};
+pub use read::{Normalize, ReadSoFar};
 pub use report::{
     CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
 };
 pub use resume::{MadeOf, ReadDone};
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
-pub use weights::Normalize;
 
 use crate::budget::Limits;
 use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};

@@ -9,9 +9,10 @@
 //! Memory: [`RUN_BUFFERS`] buffers of a run, scratch included. They are kept from run to run, for new
 //! pages of memory are dear.
 
+use super::radix;
+use super::record::Record;
 use super::run::{Run, RunWriter, encode_block};
 use super::shape::RUN_BUFFERS;
-use super::{Record, radix};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::reserve_large_pages;
 use crossbeam_channel::{Receiver, Sender, unbounded};

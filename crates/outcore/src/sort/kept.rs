@@ -10,8 +10,10 @@
 //! All numbers are little-endian. Memory: a buffer. Blocks have checksums of their own. A sort may be kept again and
 //! again, with an index each time; whoever goes on from an earlier one writes over the runs that came after it.
 
+use super::record::Record;
 use super::run::{Run, segment_path};
-use super::{Record, Shape, SortSummary, Sorter};
+use super::shape::Shape;
+use super::{SortSummary, Sorter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{CheckedReader, CheckedWriter, Files, Sealed};
 use rayon::prelude::*;

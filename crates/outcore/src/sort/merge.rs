@@ -17,7 +17,7 @@
 //! A worker holds the only sender of its range, so its panic closes the range instead of leaving the
 //! caller to wait for ever; the panic then goes on in the caller.
 
-use super::Record;
+use super::record::Record;
 use super::run::{Run, RunReader};
 use super::shape::ranges_ahead;
 use crate::error::Result;

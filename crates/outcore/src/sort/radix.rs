@@ -5,7 +5,7 @@
 //! the first level, then take buckets. Memory: a second buffer of the same size. Cost: about three
 //! passes over the records. Source: McIlroy, Bostic, McIlroy, "Engineering Radix Sort" (1993).
 
-use super::Record;
+use super::record::Record;
 use rayon::prelude::*;
 
 /// Fewer records than this are sorted by insertion.

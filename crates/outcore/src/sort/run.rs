@@ -6,7 +6,7 @@
 //! A segment is deleted as soon as the merge has used it up, so runs and the merge's output share
 //! their room on disk, unless the run is kept for another process (`kept`). Memory: the offset and the first key of every block.
 
-use super::Record;
+use super::record::Record;
 use crate::error::{Error, Result};
 use crate::io::{ALIGNMENT, Files, Mode, StoredFile, Writer};
 use std::ops::Range;

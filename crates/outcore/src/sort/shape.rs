@@ -1,7 +1,7 @@
 //! How a sort uses its budget: the sizes of runs and of blocks, how many runs are merged at once, and what is read
 //! of each at once. The sorter asks this of the runs that it has, [`cost`](super::cost) of those that it will have.
 
-use super::Record;
+use super::record::Record;
 use crate::io::{Cramped, Files};
 use crate::units::{KIB, MIB};
 use std::ops::Range;

@@ -11,17 +11,17 @@
 //! The table of names is made again from their file. Cost: what was collected is a run of its own, and all self
 //! scores are written; at most once a minute, and a 20th of the time.
 
-use super::read::Fate;
-use super::resume::{RUNS, SPILLED, bytes_in, checksum_of};
+use super::Fate;
 use super::runs::made_with;
 use super::weights::SelfScores;
-use super::{Job, JobOptions};
 use crate::budget::Limits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::NamesWriter;
 use crate::ids::{NodeIndex, SpillSoFar};
 use crate::input::{CHUNK_BYTES, EdgeReader, Fingerprint, InputSoFar, NameRef, ParsedChunk};
 use crate::io::{Files, SCRATCH_HINT, Sealed};
+use crate::job::resume::{RUNS, SPILLED, bytes_in, checksum_of};
+use crate::job::{Job, JobOptions};
 use crate::progress::{Event, tell};
 use crate::sort::{Record, SORT_BYTES_MIN, Sorter, check_kept};
 use crate::units::format_bytes;
@@ -32,24 +32,24 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadSoFar {
     /// Which of the files that take turns are its own.
-    pub(super) turn: u32,
-    pub(super) input: InputSoFar,
-    pub(super) node_count: u64,
-    pub(super) listed_only: u64,
+    pub(crate) turn: u32,
+    pub(crate) input: InputSoFar,
+    pub(crate) node_count: u64,
+    pub(crate) listed_only: u64,
     pub(super) fate: Fate,
-    pub(super) names: Sealed,
+    pub(crate) names: Sealed,
     /// The index of the runs; there is none before anything was to be sorted.
-    pub(super) runs: Option<Sealed>,
-    pub(super) scores: Option<Sealed>,
+    pub(crate) runs: Option<Sealed>,
+    pub(crate) scores: Option<Sealed>,
     /// There once names go to disk.
-    pub(super) spill: Option<SpillSoFar>,
+    pub(crate) spill: Option<SpillSoFar>,
     /// The memory limit with which it was read, and what of it the table of names had.
-    pub(super) memory_bytes: u64,
-    pub(super) index_bytes: u64,
+    pub(crate) memory_bytes: u64,
+    pub(crate) index_bytes: u64,
     /// Whether what is on disk of names is used up, so that nobody can go on from here.
-    pub(super) is_used_up: bool,
+    pub(crate) is_used_up: bool,
     /// Of all these, in compact JSON with 0 in this place.
-    pub(super) checksum: u64,
+    pub(crate) checksum: u64,
 }
 
 impl ReadSoFar {
@@ -58,17 +58,17 @@ impl ReadSoFar {
     }
 
     /// The name of the index of its runs.
-    pub(super) fn index(turn: u32) -> String {
+    pub(crate) fn index(turn: u32) -> String {
         format!("index-{}", turn % 2)
     }
 
     /// The name of its self scores.
-    pub(super) fn scores(turn: u32) -> String {
+    pub(crate) fn scores(turn: u32) -> String {
         format!("scores-{}", turn % 2)
     }
 
     /// Why nobody can go on from it, if so; for all but what is inside of files.
-    pub(super) fn fault(
+    pub(crate) fn fault(
         &self,
         files: &Files,
         edges: &JobOptions,
@@ -103,7 +103,7 @@ impl ReadSoFar {
 /// What the next job takes over.
 impl ReadSoFar {
     /// Refuses less memory than it had, if that is too little for the names.
-    pub(super) fn check_memory(&self, limits: Limits, window_bytes: u64) -> Result<()> {
+    pub(crate) fn check_memory(&self, limits: Limits, window_bytes: u64) -> Result<()> {
         let held = window_bytes + self.index_bytes + self.scores.map_or(0, |kept| kept.bytes);
         if limits.memory_bytes >= self.memory_bytes || limits.sort_bytes(held).is_some() {
             return Ok(());
@@ -112,7 +112,7 @@ impl ReadSoFar {
         Err(made_with(Error::new(ErrorKind::MemoryTooSmall, message), self.memory_bytes))
     }
 
-    pub(super) fn take_scores(
+    pub(crate) fn take_scores(
         &self,
         files: &Files,
         runs: &Path,
@@ -122,7 +122,7 @@ impl ReadSoFar {
         scores.reopen(files, &runs.join(Self::scores(self.turn)), kept, self.node_count)
     }
 
-    pub(super) fn take_runs<R>(
+    pub(crate) fn take_runs<R>(
         &self,
         files: &Files,
         runs: &Path,
@@ -158,7 +158,7 @@ impl ReadSoFar {
 
 impl Job<'_> {
     /// Tells from where it goes on.
-    pub(super) fn tell_of(&self, so_far: &ReadSoFar, reader: &EdgeReader) -> Result<()> {
+    pub(crate) fn tell_of(&self, so_far: &ReadSoFar, reader: &EdgeReader) -> Result<()> {
         let done = format_bytes(so_far.input.done_bytes);
         let mut text = format!("goes on from {done}, read by a run that was stopped");
         if reader.repeats() {
@@ -168,12 +168,12 @@ impl Job<'_> {
     }
 
     /// Whether anybody could go on from what is kept.
-    pub(super) fn can_keep(&self) -> bool {
+    pub(crate) fn can_keep(&self) -> bool {
         self.manifest.as_ref().is_some_and(|(manifest, _)| manifest.made_of.is_some())
     }
 
     /// Lets the manifest promise what was read so far, all of which has reached the disk.
-    pub(super) fn promise(&mut self, mut so_far: ReadSoFar) -> Result<()> {
+    pub(crate) fn promise(&mut self, mut so_far: ReadSoFar) -> Result<()> {
         let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
         so_far.checksum = so_far.own_checksum();
         manifest.so_far = Some(Box::new(so_far));
@@ -181,14 +181,14 @@ impl Job<'_> {
     }
 
     /// Whether names on disk can stay until they and their edges are numbered and sorted.
-    pub(super) fn has_room_for_spilled(&self, directory: &Path, edge_count: u64) -> bool {
+    pub(crate) fn has_room_for_spilled(&self, directory: &Path, edge_count: u64) -> bool {
         // Numbers and new names take no more than the names; a record of an arc takes 12 bytes at most.
         let needed = bytes_in(self.files, directory) + 2 * 12 * edge_count;
         self.files.free_bytes(directory).is_some_and(|free| free >= needed)
     }
 
     /// Promises nothing more of what was read so far, for names on disk are about to be used up.
-    pub(super) fn take_back(&mut self) -> Result<()> {
+    pub(crate) fn take_back(&mut self) -> Result<()> {
         let so_far = self.manifest.as_mut().and_then(|(manifest, _)| manifest.so_far.take());
         so_far.map_or(Ok(()), |so_far| self.promise(ReadSoFar { is_used_up: true, ..*so_far }))
     }

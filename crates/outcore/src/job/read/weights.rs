@@ -5,11 +5,11 @@
 //! from the sort to the graph, so it costs no pass of its own: 4 bytes and a bit of memory for a node,
 //! and two random accesses for each edge and for each arc.
 
-use super::JobOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::ArcRecord;
 use crate::input::{self, ParsedChunk};
 use crate::io::{Files, Mode, SCRATCH_HINT, Sealed, Writer, reserve_large_pages};
+use crate::job::JobOptions;
 use crate::weight::Weight;
 use rayon::prelude::*;
 use std::path::Path;
@@ -35,7 +35,7 @@ const KEPT_BUFFER_BYTES: usize = 256 << 10;
 
 impl JobOptions {
     /// Refuses what cannot be used, before any work.
-    pub(super) fn check_weights(&self) -> Result<()> {
+    pub(crate) fn check_weights(&self) -> Result<()> {
         let thresholds = [("--min-weight", self.min_weight), ("--max-weight", self.max_weight)];
         for (option, value) in thresholds {
             if let Some(value) = value.filter(|value| !(value.is_finite() && *value >= 0.0)) {
@@ -69,7 +69,7 @@ impl JobOptions {
     }
 
     /// The first option given that means nothing without weights, apart from those of the input.
-    pub(super) fn weight_option(&self) -> Option<&'static str> {
+    pub(crate) fn weight_option(&self) -> Option<&'static str> {
         let given = [
             (self.min_weight.is_some(), "--min-weight"),
             (self.max_weight.is_some(), "--max-weight"),
@@ -81,7 +81,7 @@ impl JobOptions {
 
 /// Where the weight of an edge is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Zero,
     Below,
     Inside,
@@ -90,13 +90,13 @@ pub(super) enum Side {
 
 /// The codes of weights between the thresholds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Thresholds {
+pub(crate) struct Thresholds {
     least: u32,
     most: u32,
 }
 
 impl Thresholds {
-    pub(super) fn new(options: &JobOptions) -> Self {
+    pub(crate) fn new(options: &JobOptions) -> Self {
         let code = |value: Option<f64>| {
             value.filter(|&value| value > 0.0).map(|value| Weight::new(value).code())
         };
@@ -107,7 +107,7 @@ impl Thresholds {
     }
 
     #[inline]
-    pub(super) fn side(self, code: u32) -> Side {
+    pub(crate) fn side(self, code: u32) -> Side {
         if code == 0 {
             Side::Zero
         } else if code < self.least {
@@ -121,7 +121,7 @@ impl Thresholds {
 }
 
 /// The self score of every node.
-pub(super) struct SelfScores {
+pub(crate) struct SelfScores {
     /// Codes: of the heaviest self hit, or of the heaviest edge of a node without; 0 without both.
     codes: Vec<AtomicU32>,
     /// A bit for each node: whether it has a self hit.
@@ -130,7 +130,7 @@ pub(super) struct SelfScores {
 
 impl SelfScores {
     /// No scores, with addresses for as many as fit in `most_bytes` beside the names of their nodes.
-    pub(super) fn new(most_bytes: u64) -> Self {
+    pub(crate) fn new(most_bytes: u64) -> Self {
         // A name takes as much as a score, or more.
         let most_nodes = (most_bytes / 8) as usize;
         Self {
@@ -140,12 +140,12 @@ impl SelfScores {
     }
 
     /// Memory in use.
-    pub(super) fn memory_bytes(&self) -> u64 {
+    pub(crate) fn memory_bytes(&self) -> u64 {
         ((self.codes.len() + self.have_self_hit.len()) * size_of::<AtomicU32>()) as u64
     }
 
     /// Makes room for the scores of `node_count` nodes.
-    pub(super) fn grow(&mut self, node_count: u64) {
+    pub(crate) fn grow(&mut self, node_count: u64) {
         let node_count = node_count as usize;
         self.codes.resize_with(node_count, AtomicU32::default);
         self.have_self_hit.resize_with(node_count.div_ceil(32), AtomicU32::default);
@@ -155,7 +155,7 @@ impl SelfScores {
     ///
     /// Self hits are marked before any weight counts, so that the order of edges is of no account:
     /// the weights of a marked node's other edges are passed over, and forgotten when it is marked.
-    pub(super) fn gather(
+    pub(crate) fn gather(
         &self,
         chunks: &[ParsedChunk],
         indexes: &[Vec<u32>],
@@ -205,14 +205,14 @@ impl SelfScores {
     }
 
     /// Nodes that have edges, but no self hit.
-    pub(super) fn without_self_hit(&self) -> u64 {
+    pub(crate) fn without_self_hit(&self) -> u64 {
         let nodes = self.codes.par_iter().enumerate();
         nodes.filter(|(node, code)| code.load(Relaxed) != 0 && !self.has_self_hit(*node)).count()
             as u64
     }
 
     /// Sets the scores aside for another process.
-    pub(super) fn keep(&self, files: &Files, path: &Path) -> Result<Sealed> {
+    pub(crate) fn keep(&self, files: &Files, path: &Path) -> Result<Sealed> {
         let mut writer = Writer::create_own(files, path, KEPT_BUFFER_BYTES, 2)?;
         let (mut hash, mut bytes) = (Xxh3::new(), Vec::new());
         for words in self.codes.chunks(PART_ARCS).chain(self.have_self_hit.chunks(PART_ARCS)) {
@@ -225,7 +225,7 @@ impl SelfScores {
     }
 
     /// Takes the scores of `node_count` nodes that another process has set aside.
-    pub(super) fn reopen(
+    pub(crate) fn reopen(
         &mut self,
         files: &Files,
         path: &Path,
@@ -252,7 +252,7 @@ impl SelfScores {
 
     /// Divides the weights of arcs. What is divided is in the same order as before, and repeated arcs
     /// have the same divisor, so the heaviest, lightest and first of them are the same ones.
-    pub(super) fn divide(&self, arcs: &mut [ArcRecord]) {
+    pub(crate) fn divide(&self, arcs: &mut [ArcRecord]) {
         arcs.par_chunks_mut(PART_ARCS).flatten_iter().for_each(|arc| {
             let source = self.codes[arc.source as usize].load(Relaxed);
             let target = self.codes[arc.target as usize].load(Relaxed);

@@ -1,7 +1,11 @@
 //! From a graph to its communities as they are told: the earlier result is read first, so that a bad
 //! one fails before the clustering, and set aside on disk meanwhile.
 
-use super::{Job, PresentReport, Source, check_written, outputs};
+mod outputs;
+
+pub use outputs::{check_written, outputs};
+
+use super::{Job, PresentReport, Source};
 use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels};
 use crate::error::{Error, ErrorKind, Result};

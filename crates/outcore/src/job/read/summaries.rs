@@ -1,8 +1,8 @@
 //! What is said of the input by default: how its files were understood, and what became of their edges.
 
-use super::{InputReport, Job};
 use crate::error::Result;
 use crate::graph::{Duplicates, GraphSummary};
+use crate::job::{InputReport, Job};
 use crate::progress::{Event, tell};
 use crate::sort::SortSummary;
 use crate::units::format_counted;
@@ -12,7 +12,7 @@ const LINES: usize = 4;
 
 impl Job<'_> {
     /// Reports how the files were understood, a line for each kind of them; of many kinds, the first.
-    pub(super) fn tell_formats(&self, formats: &[String]) -> Result<()> {
+    pub(crate) fn tell_formats(&self, formats: &[String]) -> Result<()> {
         let shown = if formats.len() > LINES { LINES - 1 } else { formats.len() };
         let notice = |text: &str| tell(self.observer, Event::Notice { text });
         formats[..shown].iter().try_for_each(|text| notice(text))?;
@@ -24,7 +24,7 @@ impl Job<'_> {
 }
 
 /// Sums up reading: edges and nodes, and the edges that are no edges of the graph.
-pub(super) fn of_read(input: &InputReport, node_count: u64) -> String {
+pub(crate) fn of_read(input: &InputReport, node_count: u64) -> String {
     let edges = |count| format_counted(count, "edge", "edges");
     let by_weight = input.below_min_count + input.above_max_count;
     let names = format_counted(input.names_on_disk_count, "name", "names");
@@ -44,7 +44,7 @@ pub(super) fn of_read(input: &InputReport, node_count: u64) -> String {
 
 /// Sums up the merge: how the arcs were sorted, and what became of repeated edges and loops. Their numbers are those
 /// of edges of the input, where `input` counts its loops.
-pub(super) fn of_merge(
+pub(crate) fn of_merge(
     sort: SortSummary,
     input: Option<&InputReport>,
     graph: &GraphSummary,

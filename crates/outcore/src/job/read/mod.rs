@@ -5,27 +5,33 @@
 //! names that are new from then on go to disk (`ids::spill`), and so do all edges; they are numbered and
 //! sorted when the input has been read. What was read so far is kept on the way (`halfway`).
 
-use super::halfway::ReadSoFar;
+mod halfway;
+mod runs;
+mod summaries;
+mod weights;
+
+pub use halfway::ReadSoFar;
+pub use weights::Normalize;
+
 use super::resume::{Left, RUNS, SPILLED};
-use super::runs::{Numbered, take_runs};
-use super::summaries;
-use super::weights::{SelfScores, Side, Thresholds};
-use super::{InputReport, Job, JobOptions, Normalize};
+use super::{InputReport, Job, JobOptions};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{ArcRecord, Graph, GraphOptions, GraphSummary, GraphWriter, NamesWriter};
+use crate::graph::{ArcRecord, Graph, GraphSummary, NamesWriter};
 use crate::ids::{NodeIndex, Room, Spill, SpilledEdges};
 use crate::input::{
     self, Batch, BatchMemory, CHUNK_BYTES, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
 };
 use crate::io::{Cramped, Pace, Scratch, Tuning};
 use crate::progress::{Event, Stage, tell};
-use crate::sort::{Record, SORT_BYTES_MIN, Sorted, Sorter};
+use crate::sort::{Record, SORT_BYTES_MIN, Sorter};
 use crate::units::{format_bytes, format_count, format_counted};
 use crate::weight::Weight;
+use runs::{Numbered, merge, take_runs};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use weights::{SelfScores, Side, Thresholds};
 
 /// What became of edges, beside those that are arcs now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -665,44 +671,4 @@ fn put_arcs<R: From<ArcRecord>>(
         }
     }
     (filled, fate)
-}
-
-/// Merges the runs into the graph; when that has grown beyond `room`, they are given up as far as they are used.
-fn merge<R: Record + Into<ArcRecord>>(
-    job: &mut Job<'_>,
-    options: &JobOptions,
-    mut sorted: Sorted<R>,
-    mut room: Option<u64>,
-    node_count: u64,
-    scores: Option<SelfScores>,
-    directory: &Path,
-) -> Result<GraphSummary> {
-    let total = sorted.summary().record_count;
-    tell(job.observer, Event::Begin { stage: Stage::Merge, total: Some(total), unit: "arcs" })?;
-    let graph_options = GraphOptions {
-        node_count,
-        directed: options.input.directed,
-        duplicates: options.duplicates,
-        keep_loops: options.keep_loops,
-    };
-    let mut writer = GraphWriter::create(job.files, directory, &graph_options)?;
-    let mut arcs: Vec<ArcRecord> = Vec::new();
-    let mut done = 0;
-    let before = job.files.counters().write_bytes();
-    while let Some(block) = sorted.next_block()? {
-        arcs.clear();
-        arcs.extend(block.iter().map(|&record| -> ArcRecord { record.into() }));
-        if let Some(scores) = &scores {
-            scores.divide(&mut arcs);
-        }
-        writer.push(&arcs)?;
-        done += arcs.len() as u64;
-        tell(job.observer, Event::Advance { done })?;
-        let written = job.files.counters().write_bytes() - before;
-        if room.take_if(|room| written > *room).is_some() {
-            job.take_back_runs()?;
-            sorted.release();
-        }
-    }
-    writer.finish()
 }

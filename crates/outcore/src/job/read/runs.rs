@@ -3,36 +3,37 @@
 //! Runs, their index and self scores lie in one directory; names are in that of the graph. All are synced
 //! before the manifest promises them.
 
-use super::resume::{INDEX, RUNS, SCORES};
 use super::weights::SelfScores;
-use super::{Job, ReadDone};
 use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter};
 use crate::io::{Scratch, Sealed};
+use crate::job::resume::{INDEX, RUNS, SCORES};
+use crate::job::{Job, JobOptions, ReadDone};
 use crate::progress::{Event, Stage, tell};
-use crate::sort::{Record, Sorter};
+use crate::sort::{Record, Sorted, Sorter};
 use crate::units::size_to_type;
 use std::path::Path;
 
 /// What the read stage leaves.
-pub(super) struct Numbered<R: Record> {
-    pub(super) sorter: Sorter<R>,
-    pub(super) node_count: u64,
+pub(crate) struct Numbered<R: Record> {
+    pub(crate) sorter: Sorter<R>,
+    pub(crate) node_count: u64,
     /// There if weights are to be divided by them.
-    pub(super) scores: Option<SelfScores>,
+    pub(crate) scores: Option<SelfScores>,
     /// Of the file of names.
-    pub(super) names: Sealed,
+    pub(crate) names: Sealed,
     /// What was warned of.
-    pub(super) warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl<R: Record> Numbered<R> {
-    pub(super) fn score_bytes(&self) -> u64 {
+    pub(crate) fn score_bytes(&self) -> u64 {
         self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
     }
 }
 
 /// The error for what an earlier job has left if there is too little memory for it now.
-pub(super) fn made_with(error: Error, memory_bytes: u64) -> Error {
+pub(crate) fn made_with(error: Error, memory_bytes: u64) -> Error {
     match error.kind() {
         ErrorKind::MemoryTooSmall => error.hint(format!(
             "use `--memory {}`, with which they were made, or `--restart`",
@@ -43,7 +44,7 @@ pub(super) fn made_with(error: Error, memory_bytes: u64) -> Error {
 }
 
 /// Takes over what an earlier job has read.
-pub(super) fn take_runs<R>(
+pub(crate) fn take_runs<R>(
     job: &mut Job<'_>,
     read: ReadDone,
     scratch: &Scratch,
@@ -80,7 +81,7 @@ const RUNS_AND_GRAPH_BYTES: u64 = 15;
 
 impl Job<'_> {
     /// Reports what an earlier job has read: as it was understood, and with its warnings.
-    pub(super) fn tell_again(&mut self, read: ReadDone) -> Result<()> {
+    pub(crate) fn tell_again(&mut self, read: ReadDone) -> Result<()> {
         self.tell_formats(&read.input.formats)?;
         for text in &read.warnings {
             tell(self.observer, Event::Warning { text })?;
@@ -90,7 +91,7 @@ impl Job<'_> {
     }
 
     /// Makes what was read last for another process, if it may go on from it; the manifest is written when the stage ends.
-    pub(super) fn keep_runs<R>(
+    pub(crate) fn keep_runs<R>(
         &mut self,
         numbered: &mut Numbered<R>,
         scratch: &Scratch,
@@ -125,7 +126,7 @@ impl Job<'_> {
     /// Runs that are kept stay until the graph is whole, if the disk has room for both, and the two keep to
     /// [`RUNS_AND_GRAPH_BYTES`]; else they are used up by the merge, and a job that is killed then begins anew.
     /// Gives how far the graph may grow beside all of them.
-    pub(super) fn keep_or_use_up<R>(
+    pub(crate) fn keep_or_use_up<R>(
         &mut self,
         numbered: &mut Numbered<R>,
         scratch: &Scratch,
@@ -162,9 +163,49 @@ impl Job<'_> {
     }
 
     /// Runs are not promised any more, before the first is gone.
-    pub(super) fn take_back_runs(&mut self) -> Result<()> {
+    pub(crate) fn take_back_runs(&mut self) -> Result<()> {
         let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
         manifest.read = manifest.read.take().map(ReadDone::without_runs);
         manifest.write(self.files, directory)
     }
+}
+
+/// Merges the runs into the graph; when that has grown beyond `room`, they are given up as far as they are used.
+pub(crate) fn merge<R: Record + Into<ArcRecord>>(
+    job: &mut Job<'_>,
+    options: &JobOptions,
+    mut sorted: Sorted<R>,
+    mut room: Option<u64>,
+    node_count: u64,
+    scores: Option<SelfScores>,
+    directory: &Path,
+) -> Result<GraphSummary> {
+    let total = sorted.summary().record_count;
+    tell(job.observer, Event::Begin { stage: Stage::Merge, total: Some(total), unit: "arcs" })?;
+    let graph_options = GraphOptions {
+        node_count,
+        directed: options.input.directed,
+        duplicates: options.duplicates,
+        keep_loops: options.keep_loops,
+    };
+    let mut writer = GraphWriter::create(job.files, directory, &graph_options)?;
+    let mut arcs: Vec<ArcRecord> = Vec::new();
+    let mut done = 0;
+    let before = job.files.counters().write_bytes();
+    while let Some(block) = sorted.next_block()? {
+        arcs.clear();
+        arcs.extend(block.iter().map(|&record| -> ArcRecord { record.into() }));
+        if let Some(scores) = &scores {
+            scores.divide(&mut arcs);
+        }
+        writer.push(&arcs)?;
+        done += arcs.len() as u64;
+        tell(job.observer, Event::Advance { done })?;
+        let written = job.files.counters().write_bytes() - before;
+        if room.take_if(|room| written > *room).is_some() {
+            job.take_back_runs()?;
+            sorted.release();
+        }
+    }
+    writer.finish()
 }
