@@ -10,7 +10,7 @@ mod sweeps;
 mod told;
 mod work;
 
-use crate::jobs;
+use crate::screen::print::json;
 use outcore::Result;
 use outcore::job::{CommunitiesReport, Report, ResultReport};
 use outcore_lab::chart::{Drawing, escape};
@@ -108,7 +108,7 @@ pub(crate) fn html(report: &Report) -> Result<String> {
         );
     }
     body.push_str("</section>\n");
-    Ok(document(&told::title(report), &body, DATA, &jobs::json(report)?))
+    Ok(document(&told::title(report), &body, DATA, &json(report)?))
 }
 
 /// What the job came to, and where on the page that is told.

@@ -1,10 +1,11 @@
 //! `cluster`, `build` and `plan`: arguments to the engine's options, reports to text.
 
-use crate::args::{self, Input, Resources};
-use crate::labels::Labels;
-use crate::progress::Terminal;
-use crate::values::count;
-use crate::{input, print, profile};
+mod input;
+pub(crate) mod profile;
+
+use crate::args::{self, Input, Labels, Resources, count};
+use crate::screen::Terminal;
+use crate::screen::print::{json, print};
 use outcore::cluster::{ClusterOptions, Method, Seeding};
 use outcore::graph::Duplicates;
 use outcore::input::TableStream;
@@ -250,7 +251,9 @@ fn cluster_options(
     }
     let (name, options) = (method.method, ClusterOptions::default());
     refuse_method_options(method)?;
-    labels.refuse_for(method)?;
+    if name != args::MethodName::LabelPropagation {
+        labels.refuse()?;
+    }
     let resolution = match (name, &method.resolution) {
         (args::MethodName::Cpm, None) => {
             return Err(Error::new(ErrorKind::Usage, "`--method cpm` needs `--resolution`")
@@ -395,12 +398,6 @@ pub(crate) fn done(report: &Report, terminal: &Terminal) {
         format!("peak memory {}, limit {limit}", format_bytes(peak))
     });
     terminal.done(peak.as_slice());
-}
-
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<String> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|e| Error::new(ErrorKind::Io, format!("cannot write JSON: {e}")))?;
-    Ok(text + "\n")
 }
 
 /// Says of an interrupted job what is left of it.

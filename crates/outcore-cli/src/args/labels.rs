@@ -1,6 +1,5 @@
 //! The options of label propagation: their arguments, presets and meaning to the engine.
 
-use crate::args::{Method, MethodName};
 use clap::{Args, ValueEnum};
 use outcore::cluster::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
 use outcore::{Error, ErrorKind, Result};
@@ -84,11 +83,8 @@ impl Labels {
         self.initial.iter_mut().chain(&mut self.fixed)
     }
 
-    /// Refuses options of label propagation for other methods; none is ignored in silence.
-    pub(crate) fn refuse_for(&self, method: &Method) -> Result<()> {
-        if method.method == MethodName::LabelPropagation {
-            return Ok(());
-        }
+    /// Refuses these options, for another method; none is ignored in silence.
+    pub(crate) fn refuse(&self) -> Result<()> {
         let given = [
             (self.attenuation.is_some(), "--attenuation"),
             (self.attenuation_rule.is_some(), "--attenuation-rule"),

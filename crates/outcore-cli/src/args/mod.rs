@@ -3,14 +3,25 @@
 //! Groups of options that several commands share come last in a command: the heading of a group
 //! would otherwise hold for the options after it as well.
 
-use crate::labels::Labels;
-use crate::memory::Memory;
-use crate::spark::Engine;
-use crate::values::{cluster, count, number};
+mod engine;
+#[cfg(feature = "lab")]
+pub(crate) mod lab;
+#[cfg(not(feature = "lab"))]
+#[path = "no_lab.rs"]
+pub(crate) mod lab;
+mod labels;
+mod memory;
+mod values;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+pub(crate) use engine::{Engine, EngineName};
+pub(crate) use labels::Labels;
+use memory::Memory;
 use outcore::plan;
 use std::path::PathBuf;
+pub(crate) use values::count;
+use values::{cluster, number};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,14 +64,14 @@ pub(crate) enum Command {
     /// Write a random graph, with its communities if it has any
     Generate(Generate),
     /// Measure ways to read and write files on your own disk
-    Lab(crate::lab::args::Lab),
+    Lab(lab::Lab),
     /// Print a shell completion script
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Print manual pages
-    Man(crate::man::Pages),
+    Man(Pages),
 }
 
 #[derive(Debug, Args)]
@@ -323,6 +334,20 @@ pub(crate) enum Order {
 pub(crate) enum Names {
     String,
     Integer,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outcore man lab tune | man -l -
+  outcore man --dir ~/.local/share/man/man1")]
+pub(crate) struct Pages {
+    /// The command whose page to print, such as `lab tune`; without it, the page of `outcore`
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// Write the pages of all commands to this directory instead, which is made if need be
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]
