@@ -16,7 +16,6 @@ mod lab;
 #[path = "no_lab.rs"]
 mod lab;
 mod man;
-#[cfg(feature = "lab")]
 mod page;
 mod remote;
 mod score;

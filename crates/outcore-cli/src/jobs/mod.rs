@@ -4,6 +4,7 @@ mod input;
 pub(crate) mod profile;
 
 use crate::args::{self, Input, Labels, Resources, count};
+use crate::page;
 use crate::screen::Terminal;
 use crate::screen::print::{json, print};
 use outcore::cluster::{ClusterOptions, Method, Seeding};
@@ -367,11 +368,6 @@ fn check_report(
     result: &Path,
 ) -> Result<()> {
     let Some(path) = report else { return Ok(()) };
-    if cfg!(not(feature = "lab")) && is_page(path) {
-        let message = format!("`{}` is a page, and this outcore was built without", path.display());
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint("build it with `--features lab`, or use a name that ends in .json"));
-    }
     job::check_written(files, inputs.iter(), &[("`--output`", result), ("`--report`", path)])?;
     output::check(files, path)
 }
@@ -384,8 +380,7 @@ fn is_page(path: &Path) -> bool {
 fn write_report(files: &Files, report: &Report, path: Option<&Path>) -> Result<()> {
     match path {
         Some(path) if path == Path::new("-") => print(json(report)?.as_bytes()),
-        #[cfg(feature = "lab")]
-        Some(path) if is_page(path) => files.write(path, crate::page::html(report)?.as_bytes()),
+        Some(path) if is_page(path) => files.write(path, page::html(report)?.as_bytes()),
         Some(path) => files.write(path, json(report)?.as_bytes()),
         None => Ok(()),
     }

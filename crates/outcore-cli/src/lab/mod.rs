@@ -9,9 +9,9 @@ use crate::screen::print::{json, print};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result, output};
 use outcore_lab::experiments::{LIST, Listed};
-use outcore_lab::report::LabReport;
+use outcore_lab::report::{LabReport, compare, page, stored};
 use outcore_lab::tune::{self, WallClock};
-use outcore_lab::{Effort, LabOptions, page, stored};
+use outcore_lab::{Effort, LabOptions};
 use std::path::Path;
 
 pub(crate) fn lab(files: &Files, arguments: &Lab, terminal: &Terminal) -> Result<()> {
@@ -91,7 +91,7 @@ fn compare(files: &Files, arguments: &LabCompare) -> Result<()> {
         }
     };
     let (first, second) = (one(&arguments.first)?, one(&arguments.second)?);
-    let comparison = outcore_lab::compare::compare(&first, &second);
+    let comparison = compare::compare(&first, &second);
     if arguments.json {
         return print(json(&comparison)?.as_bytes());
     }

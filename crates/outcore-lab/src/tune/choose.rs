@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     fn options(rates: &[(usize, usize, f64)], noise: f64) -> Options {
-        let mut random = crate::Random(5);
+        let mut random = crate::random::Random(5);
         let setting = |&(block, depth, _): &_| Setting { block, depth, direct: true };
         let mut noisy = |rate: f64| -> Vec<f64> {
             let factor = |word: u64| 1.0 + noise * (word as f64 / 500.0 - 1.0);

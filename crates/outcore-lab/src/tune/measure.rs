@@ -2,7 +2,7 @@
 
 use super::choose::Options;
 use super::{Amount, Clock};
-use crate::Random;
+use crate::random::Random;
 use outcore::Result;
 use outcore::io::{AlignedBuffer, Files, Mode, Scratch, StoredFile, Writer};
 use outcore::progress::{Event, Observer, tell};

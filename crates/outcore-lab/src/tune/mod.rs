@@ -12,7 +12,8 @@ mod choose;
 mod derive;
 mod measure;
 
-use crate::{Effort, Random};
+use crate::random::Random;
+use crate::workplace::Effort;
 use choose::{Choice, Options};
 use measure::{Bench, Kind, Setting};
 use outcore::io::{

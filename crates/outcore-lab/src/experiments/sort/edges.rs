@@ -1,7 +1,7 @@
 //! The edges to be put in order, and what the rows of any right result add up to.
 
 use super::super::written::failed;
-use crate::Random;
+use crate::random::Random;
 use outcore::io::Writer;
 use outcore::{Result, io::Files};
 use std::fs::File;

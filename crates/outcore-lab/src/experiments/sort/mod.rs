@@ -10,12 +10,11 @@ mod seek;
 
 use super::written::{failed, remove, sync};
 use crate::meter::{Outcome, Sample};
-use crate::report::{Chart, Experiment};
+use crate::report::{Chart, Column, Experiment, three};
 use crate::rounds::{self, Method};
 use crate::state::State;
 use crate::statistics::median;
-use crate::table::{Column, three};
-use crate::{Effort, Workplace};
+use crate::workplace::{Effort, Workplace};
 use edges::{EDGE_BYTES, Input};
 use outcore::Result;
 use outcore::units::{MIB, format_bytes, format_count};
@@ -186,7 +185,7 @@ fn finding(experiment: &Experiment, engine: &str) -> String {
     let (Some(seek), Some(sort)) = (experiment.row(SEEK), experiment.row(engine)) else {
         return "too few rows to compare".into();
     };
-    let nanoseconds = |row: &crate::report::Row| three(median(&row.values(per_edge)) * 1e9);
+    let nanoseconds = |row: &crate::row::Row| three(median(&row.values(per_edge)) * 1e9);
     let mut text = if sort.differs() {
         let times = sort.ratio.map_or(1.0, |ratio| 1.0 / ratio.median);
         let (times, relation) = if times >= 1.0 { (times, "more") } else { (1.0 / times, "less") };
