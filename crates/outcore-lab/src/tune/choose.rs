@@ -1,6 +1,5 @@
 //! Which of the measured settings to take, and how sure that is.
 
-use super::measure::Setting;
 use crate::statistics::{interval, median, ratio};
 use outcore::io::{Confidence, Figure};
 
@@ -8,6 +7,14 @@ use outcore::io::{Confidence, Figure};
 const AS_GOOD: f64 = 0.95;
 /// The same setting measured twice differs by no more than this, or there is too much noise.
 const NOISE: f64 = 0.1;
+
+/// How a run moves bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Setting {
+    pub(super) block: usize,
+    pub(super) depth: usize,
+    pub(super) direct: bool,
+}
 
 /// Settings, the first of which is the default, and their rates: one a round.
 pub(super) struct Options {

@@ -15,7 +15,7 @@ use crate::rounds::{self, Method};
 use crate::state::State;
 use crate::statistics::median;
 use crate::workplace::{Effort, Workplace};
-use edges::{EDGE_BYTES, Input};
+use edges::{EDGE_BYTES, Input, outcome};
 use outcore::Result;
 use outcore::units::{MIB, format_bytes, format_count};
 use std::fs::File;
@@ -56,11 +56,6 @@ impl Parameters {
 
 /// A run of a method.
 type Run<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
-
-/// What a way to order the edges did, before its checksum.
-fn outcome(input: &Input, bytes: u64, sync_seconds: Option<f64>) -> Outcome {
-    Outcome { operations: input.edges as u64, bytes, sync_seconds, ..Outcome::default() }
-}
 
 const SEEK: &str = "seek and write, in the order of the input";
 const STREAMS: &str = "fseek and fwrite, in the order of the input";
