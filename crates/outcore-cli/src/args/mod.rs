@@ -89,9 +89,7 @@ pub(crate) struct Cluster {
     /// `-` for standard input), or one graph made by `outcore build`
     #[arg(required = true, value_name = "EDGES|GRAPH")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Where to write `node<TAB>community`; `-` for standard output. A name that ends in .parquet,
-    /// .arrow or .jsonl makes it a table
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help = output_help())]
     pub(crate) output: PathBuf,
     /// Also write what was done, as JSON; as a page to look at if the name ends in .html
     #[arg(long, value_name = "FILE")]
@@ -112,6 +110,18 @@ pub(crate) struct Cluster {
     pub(crate) resources: Resources,
     #[command(flatten)]
     pub(crate) engine: Engine,
+}
+
+/// The help of `--output`, with the formats that there are.
+fn output_help() -> String {
+    let endings = outcore::output::table_endings().filter_map(|all| all.first());
+    let mut endings: Vec<String> = endings.map(|ending| format!(".{ending}")).collect();
+    let last = endings.pop().unwrap_or_default();
+    format!(
+        "Where to write `node<TAB>community`; `-` for standard output. A name that ends in {} or {last} makes it \
+         a table",
+        endings.join(", ")
+    )
 }
 
 #[derive(Debug, Args)]
