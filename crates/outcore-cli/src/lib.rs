@@ -69,6 +69,7 @@ pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 /// Ends the process with this error, as where a job cannot be asked to end in time.
+#[expect(clippy::exit, reason = "the job holds more memory than it may, and its threads go on")]
 pub fn end(error: &Error) {
     screen::say_apart(&render::error(error));
     std::process::exit(exit_status(error.kind()).into());

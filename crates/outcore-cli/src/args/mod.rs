@@ -11,6 +11,7 @@ pub(crate) mod lab;
 pub(crate) mod lab;
 mod labels;
 mod memory;
+mod messages;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -18,6 +19,7 @@ use clap_complete::Shell;
 pub(crate) use engine::{Engine, EngineName};
 pub(crate) use labels::Labels;
 use memory::Memory;
+pub(crate) use messages::{Messages, Progress};
 use outcore::plan;
 use std::path::PathBuf;
 pub(crate) use values::count;
@@ -638,49 +640,6 @@ pub(crate) struct Resources {
     /// everywhere [default: the one stored for this disk, if any]
     #[arg(long, value_name = "FILE|none")]
     pub(crate) profile: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Message options")]
-pub(crate) struct Messages {
-    /// Print errors only
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub(crate) quiet: bool,
-    /// Also print what each stage is at
-    #[arg(short, long, global = true)]
-    pub(crate) verbose: bool,
-    /// Show progress: a bar on a terminal, a line now and then elsewhere; `auto` waits a second
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
-    pub(crate) progress: Progress,
-    /// Color messages; `auto` follows NO_COLOR and CLICOLOR_FORCE
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
-    pub(crate) color: Color,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Progress {
-    Auto,
-    Always,
-    Never,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    Auto,
-    Always,
-    Never,
-}
-
-impl Color {
-    /// Holds for everything printed from now on.
-    pub(crate) fn write_global(self) {
-        match self {
-            Self::Auto => anstream::ColorChoice::Auto,
-            Self::Always => anstream::ColorChoice::Always,
-            Self::Never => anstream::ColorChoice::Never,
-        }
-        .write_global();
-    }
 }
 
 /// `--threads`, or one per core.
