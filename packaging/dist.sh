@@ -74,7 +74,7 @@ step_crates() {
   [[ -z $(git status --porcelain) ]] || { echo 'note: there are changes that are not committed'; changed=(--allow-dirty); }
   cargo package --workspace --exclude xtask --exclude outcore-py --no-verify --locked "${changed[@]}" \
     --target-dir "$target/packaging"
-  for crate in outcore outcore-lab outcore-remote outcore-cli; do
+  for crate in outcore outcore-page outcore-lab outcore-remote outcore-cli; do
     cp "$target/packaging/package/$crate-$version.crate" "$dist"
   done
 }

@@ -91,7 +91,7 @@ def cluster(
         `scipy.sparse` matrix, a networkx or igraph graph, or an iterable of tables or of
         ``(source, target)`` or ``(source, target, weight)``. Streams are read once, and not held in memory.
     output : path, optional
-        Where to write ``node<TAB>community``, or a table if the name ends in ``.parquet``, ``.arrow`` or ``.jsonl``.
+        Where to write ``node<TAB>community``, or a table if the name ends as those of tables do, such as ``.parquet``.
         Without it a directory beside the temporary files is used, which
         is removed with the result.
     method : str

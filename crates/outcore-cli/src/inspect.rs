@@ -1,7 +1,7 @@
 //! `outcore inspect`.
 
 use crate::args::Inspect;
-use crate::jobs::json;
+use crate::screen::print::json;
 use outcore::graph::Graph;
 use outcore::io::{DiskProfile, Figure, Files, Mode, TransferProfile};
 use outcore::job::{InputFile, Manifest};

@@ -7,9 +7,7 @@
 #[cfg(all(test, not(feature = "tables"), not(feature = "lab"), not(feature = "remote")))]
 mod absent_tests;
 mod args;
-mod gauge;
 mod generate;
-mod input;
 mod inspect;
 mod jobs;
 #[cfg(feature = "lab")]
@@ -17,31 +15,21 @@ mod lab;
 #[cfg(not(feature = "lab"))]
 #[path = "no_lab.rs"]
 mod lab;
-mod labels;
 mod man;
-mod memory;
-mod method;
-#[cfg(feature = "lab")]
 mod page;
-mod profile;
-mod progress;
 mod remote;
-mod render;
 mod score;
-mod signals;
+mod screen;
 mod spark;
 pub mod surface;
-mod values;
 
-use args::{Cli, Command};
+use args::{Cli, Command, EngineName};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use outcore::units::format_bytes;
 use outcore::{Error, ErrorKind, Result};
-use progress::Terminal;
-use spark::EngineName;
+use screen::print::{print, print_text};
+use screen::{Signals, Terminal, render};
 use std::ffi::OsString;
-use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the command with `args`, the first of which is the program's name.
@@ -64,7 +52,7 @@ pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     cli.messages.color.write_global();
-    let signals = signals::Signals::default();
+    let signals = Signals::default();
     let terminal = Terminal::new(&cli.messages, signals.clone());
     match execute(&mut cli, &matches, &terminal, &signals) {
         Ok(status) => status,
@@ -81,8 +69,9 @@ pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 /// Ends the process with this error, as where a job cannot be asked to end in time.
+#[expect(clippy::exit, reason = "the job holds more memory than it may, and its threads go on")]
 pub fn end(error: &Error) {
-    progress::say_apart(&render::error(error));
+    screen::say_apart(&render::error(error));
     std::process::exit(exit_status(error.kind()).into());
 }
 
@@ -91,7 +80,7 @@ fn execute(
     cli: &mut Cli,
     matches: &ArgMatches,
     terminal: &Terminal,
-    signals: &signals::Signals,
+    signals: &Signals,
 ) -> Result<u8> {
     if let (Command::Cluster(arguments), Some((_, matches))) = (&cli.command, matches.subcommand())
     {
@@ -103,7 +92,7 @@ fn execute(
     execute_here(cli, terminal, signals).map(|()| 0)
 }
 
-fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &signals::Signals) -> Result<()> {
+fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &Signals) -> Result<()> {
     let stop = signals.clone();
     let files = remote::files(&mut cli.command, std::sync::Arc::new(move || stop.came()))?;
     match &cli.command {
@@ -151,20 +140,6 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &signals::Signals) 
             man::pages(&files, arguments)?.map_or(Ok(()), |page| print(&page))
         }
     }
-}
-
-/// Prints a text that may be JSON, where strings are escaped already.
-fn print_text(text: String, is_json: bool) -> Result<()> {
-    let text = if is_json { text } else { render::printable_lines(&text) };
-    print(text.as_bytes())
-}
-
-/// Prints data to standard output.
-fn print(bytes: &[u8]) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(bytes)
-        .and_then(|()| out.flush())
-        .map_err(|e| Error::io("write", Path::new("-"), e))
 }
 
 /// The reader of our output went away: it has all it wants (`outcore ... -o - | head`).

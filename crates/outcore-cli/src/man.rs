@@ -1,27 +1,12 @@
 //! Manual pages, made from the help of the commands: `outcore man lab tune` is the page `outcore-lab-tune(1)`.
 
-use crate::args::Cli;
+use crate::args::{Cli, Pages};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
-use std::path::{Path, PathBuf};
-
-/// What was typed.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  outcore man lab tune | man -l -
-  outcore man --dir ~/.local/share/man/man1")]
-pub(crate) struct Pages {
-    /// The command whose page to print, such as `lab tune`; without it, the page of `outcore`
-    #[arg(value_name = "COMMAND")]
-    command: Vec<String>,
-    /// Write the pages of all commands to this directory instead, which is made if need be
-    #[arg(long, value_name = "DIR", conflicts_with = "command")]
-    dir: Option<PathBuf>,
-}
+use std::path::Path;
 
 /// The page to print; none if all pages were written.
 ///

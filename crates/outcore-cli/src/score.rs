@@ -2,9 +2,9 @@
 
 use crate::args::{self, Score};
 use crate::inspect::seven_digits;
-use crate::jobs::{json, limits, work_dir};
-use crate::progress::Terminal;
-use crate::{print_text, profile};
+use crate::jobs::{limits, profile, work_dir};
+use crate::screen::Terminal;
+use crate::screen::print::{json, print_text};
 use outcore::io::Files;
 use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport, Unnamed};
 use outcore::progress::Observer;

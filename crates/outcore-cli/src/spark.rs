@@ -3,38 +3,12 @@
 //! The Python package `outcore.spark` reads, clusters and writes there. This process hands over to it: its
 //! messages, its exit status and the signals it gets are those of the command.
 
-use crate::args::Cli;
+use crate::args::{Cli, Engine, EngineName};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, CommandFactory, ValueEnum};
+use clap::{Arg, ArgMatches, CommandFactory};
 use outcore::{Error, ErrorKind, Result};
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Stdio};
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Engine options")]
-pub(crate) struct Engine {
-    /// What does the work: this program on this machine, or Apache Spark, which needs the Python package,
-    /// PySpark and Java. Spark writes a directory of files, as no single file can be written by many
-    /// machines; it reads lines, Parquet (*.parquet) and `table:NAME` of its catalog
-    #[arg(long, value_enum, value_name = "ENGINE", default_value_t = EngineName::Local)]
-    pub(crate) engine: EngineName,
-    /// spark: the cluster, such as spark://host:7077, yarn or `local[4]` [default: as Spark is configured]
-    #[arg(long, value_name = "URL")]
-    master: Option<String>,
-    /// spark: about how many parts the graph is divided into [default: one per core, more for a large
-    /// graph]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    parts: Option<u32>,
-    /// spark: a setting of Spark; may be given more than once
-    #[arg(long, value_name = "KEY=VALUE")]
-    spark_conf: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EngineName {
-    Local,
-    Spark,
-}
 
 /// What `python -m outcore.spark` takes as well.
 const KNOWN: [&str; 26] = [

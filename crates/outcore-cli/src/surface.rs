@@ -3,12 +3,11 @@
 //! So options have one home, `args`, with their names, defaults and checks; what another language adds is how
 //! they are written there.
 
-pub use crate::gauge::Gauge;
+pub use crate::screen::Gauge;
 
 use crate::args::{Cli, Command};
-use crate::jobs::json;
-use crate::progress::Terminal;
-use crate::signals::Signals;
+use crate::screen::print::json;
+use crate::screen::{Signals, Terminal};
 use crate::{generate, inspect, jobs, remote, score, spark};
 use clap::{ArgAction, CommandFactory, Parser};
 use outcore::input::TableStream;

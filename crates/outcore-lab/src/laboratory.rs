@@ -1,8 +1,9 @@
 //! One call of the laboratory: experiments in turn, and what the machine was like.
 
+use crate::environment;
 use crate::experiments::Listed;
 use crate::report::{LabReport, SCHEMA};
-use crate::{Effort, Workplace, environment};
+use crate::workplace::{Effort, Workplace};
 use outcore::progress::{Event, Observer, tell};
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};

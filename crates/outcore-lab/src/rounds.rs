@@ -4,9 +4,10 @@
 //! baseline, runs twice a round: the second one's ratio to the first is what noise alone can do.
 
 use crate::meter::{Outcome, Sample, measure};
-use crate::report::{Missing, Row};
+use crate::random::Random;
+use crate::row::{AGAIN, Missing, Row};
 use crate::state::{State, bring};
-use crate::{Random, Workplace};
+use crate::workplace::Workplace;
 use outcore::Result;
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -105,9 +106,6 @@ pub struct Measured {
     /// Time of a fixed piece of work before each round: how steady the machine was.
     pub canary_seconds: Vec<f64>,
 }
-
-/// The name of the baseline's repetition.
-pub const AGAIN: &str = "(the first row again)";
 
 /// Runs all methods `rounds` times. `methods[0]` is the baseline.
 ///

@@ -3,7 +3,7 @@
 //! Ratios are formed round by round (both runs saw the same machine), and their median has a 95 %
 //! interval by percentile bootstrap (Efron, Tibshirani, 1993). Cost: 1,000 resamples a row.
 
-use crate::Random;
+use crate::random::Random;
 use serde::{Deserialize, Serialize};
 
 /// An estimate with its 95 % interval.

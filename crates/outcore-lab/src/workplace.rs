@@ -1,12 +1,24 @@
 //! Where the laboratory works: one directory below the one that the user names, removed at the end.
 
 use crate::foreign::Foreign;
-use crate::{Effort, Random};
+use crate::random::Random;
 use outcore::io::{Files, Scratch};
 use outcore::progress::{Event, Observer, Stage, tell};
 use outcore::units::format_bytes;
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effort {
+    /// All experiments in less than 90 seconds.
+    Quick,
+    /// Enough for intervals: some minutes.
+    Default,
+    /// Files larger than caches, many rounds: some tens of minutes.
+    Full,
+}
 
 /// The directory, and who is told what happens.
 pub struct Workplace<'a> {

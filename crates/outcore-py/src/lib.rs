@@ -54,6 +54,12 @@ fn options(command: &str) -> PyResult<String> {
         .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
 }
 
+/// What names of tables that are written end in, each without its point.
+#[pyfunction]
+fn table_endings() -> Vec<&'static str> {
+    outcore::output::table_endings().flatten().copied().collect()
+}
+
 /// Source, target and weight among columns of these names, from 0, and whether names say so: as the engine takes
 /// them. `numbers` says which columns hold numbers.
 #[pyfunction]
@@ -88,7 +94,7 @@ mod _outcore {
         table_batches,
     };
     #[pymodule_export]
-    use super::{call, choose_columns, options, run};
+    use super::{call, choose_columns, options, run, table_endings};
 
     use pyo3::prelude::*;
 

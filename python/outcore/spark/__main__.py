@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from outcore._outcore import table_endings
 from outcore._progress import Progress
 from outcore.errors import Error, OutcoreWarning, _made
 from outcore.spark._cluster import engine_methods
@@ -213,7 +214,8 @@ def _check_columns(columns: tuple[str, ...], header: str) -> None:
 
 def _check_output(options: argparse.Namespace) -> None:
     """Refuse what Spark cannot write, before it is started."""
-    if options.output == "-" or options.output.endswith((".arrow", ".jsonl")):
+    written = {"." + ending for ending in table_endings()} - {".parquet"}
+    if options.output == "-" or options.output.endswith(tuple(written)):
         hint = "name a directory; `cat DIRECTORY/part-*` has the lines in order"
         _refuse(f"`{options.output}` cannot be written: Spark writes a directory of files", hint)
     if options.report and options.report.endswith(".html"):

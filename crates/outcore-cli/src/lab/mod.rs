@@ -1,17 +1,17 @@
 //! `outcore lab`: arguments to the laboratory, its reports to text, JSON and pages.
 
-pub(crate) mod args;
 mod text;
 
-use crate::progress::Terminal;
-use crate::{print, profile};
-use args::{Lab, LabCommand, LabCompare, LabReports, LabRun, LabShow, LabTune};
+use crate::args::lab::{Lab, LabCommand, LabCompare, LabReports, LabRun, LabShow, LabTune};
+use crate::jobs::profile;
+use crate::screen::Terminal;
+use crate::screen::print::{json, print};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result, output};
 use outcore_lab::experiments::{LIST, Listed};
-use outcore_lab::report::LabReport;
+use outcore_lab::report::{LabReport, compare, page, stored};
 use outcore_lab::tune::{self, WallClock};
-use outcore_lab::{Effort, LabOptions, page, stored};
+use outcore_lab::{Effort, LabOptions};
 use std::path::Path;
 
 pub(crate) fn lab(files: &Files, arguments: &Lab, terminal: &Terminal) -> Result<()> {
@@ -65,7 +65,7 @@ fn tune(files: &Files, arguments: &LabTune, terminal: &Terminal) -> Result<()> {
     tuned.profile.store(files, &path)?;
     terminal.done(&[format!("the profile is in `{}`", path.display())]);
     if arguments.json {
-        return print(crate::jobs::json(&tuned.profile)?.as_bytes());
+        return print(json(&tuned.profile)?.as_bytes());
     }
     text::print(&text::tuned(&tuned))
 }
@@ -91,9 +91,9 @@ fn compare(files: &Files, arguments: &LabCompare) -> Result<()> {
         }
     };
     let (first, second) = (one(&arguments.first)?, one(&arguments.second)?);
-    let comparison = outcore_lab::compare::compare(&first, &second);
+    let comparison = compare::compare(&first, &second);
     if arguments.json {
-        return print(crate::jobs::json(&comparison)?.as_bytes());
+        return print(json(&comparison)?.as_bytes());
     }
     text::print(&text::comparison(&comparison))
 }

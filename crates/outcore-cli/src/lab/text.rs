@@ -3,9 +3,8 @@
 use anstyle::Style;
 use outcore::{Error, Result};
 use outcore_lab::Effort;
-use outcore_lab::compare::{Compared, ComparedRow, Comparison};
-use outcore_lab::report::{Experiment, LabReport};
-use outcore_lab::table::{Table, tables, three};
+use outcore_lab::report::compare::{Compared, ComparedRow, Comparison};
+use outcore_lab::report::{Experiment, LabReport, Table, tables, three};
 use outcore_lab::tune::Tuned;
 use std::fmt::Write as _;
 use std::io::Write as _;

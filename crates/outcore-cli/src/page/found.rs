@@ -1,32 +1,41 @@
 //! What was found: sizes, quality, and several results side by side.
 
-use super::{Found, Section, graph, percent};
+use super::section::{Section, charts, percent, small, table};
+use super::{graph, told};
+use maud::{Markup, html};
 use outcore::cluster::MethodOption;
-use outcore::job::{CommunitiesReport, PresentReport, Report};
+use outcore::job::{CommunitiesReport, PresentReport, Report, ResultReport};
 use outcore::present::Small;
 use outcore::units::{format_count, format_counted};
-use outcore_lab::chart::{self, Around, Axes, Bar, BarRow, Point, Series};
-use outcore_lab::statistics::Interval;
+use outcore_page::chart::{self, Around, Axes, Bar, BarRow, Drawing, Point, Series};
+
+/// A result with what sets it apart from the others; that is nothing if there is only one.
+pub(super) struct Found<'a> {
+    pub(super) name: String,
+    pub(super) output: &'a str,
+    pub(super) communities: &'a CommunitiesReport,
+}
+
+/// The results of a job.
+pub(super) fn results(report: &Report) -> Vec<Found<'_>> {
+    if report.results.is_empty() {
+        let one = |communities| Found { name: String::new(), output: &report.output, communities };
+        return report.communities.iter().map(one).collect();
+    }
+    let all = report.results.iter();
+    all.map(|ResultReport { output, communities }| Found {
+        name: told::parameter(communities),
+        output,
+        communities,
+    })
+    .collect()
+}
 
 /// All results in a table, and side by side in small charts.
-pub(super) fn results(all: &[Found<'_>]) -> Section {
+pub(super) fn side_by_side(all: &[Found<'_>]) -> Section {
     let short =
         format!("{} of the same graph", format_counted(all.len() as u64, "result", "results"));
-    let rows = all.iter().map(|found| {
-        let CommunitiesReport { community_count, singleton_count, largest_size, .. } =
-            *found.communities;
-        let &CommunitiesReport { modularity, coverage, sweep_count, .. } = found.communities;
-        vec![
-            found.name.clone(),
-            format_count(community_count),
-            format_count(singleton_count),
-            format_count(largest_size),
-            format!("{modularity:.4}"),
-            format!("{coverage:.4}"),
-            format_count(sweep_count),
-            found.output.to_owned(),
-        ]
-    });
+    let rows: Vec<Vec<String>> = all.iter().map(row).collect();
     let headings = [
         "result",
         "communities",
@@ -41,7 +50,7 @@ pub(super) fn results(all: &[Found<'_>]) -> Section {
         |title: &str, words: &str, text: fn(f64) -> String, of: fn(&CommunitiesReport) -> f64| {
             let rows: Vec<BarRow> =
                 all.iter().map(|found| bar(&found.name, of(found.communities), text)).collect();
-            chart::bars(title, &rows, words, false)
+            chart::bars(title, &rows, [words; 2], false)
         };
     let count = |value: f64| format_count(value as u64);
     let share = |value: f64| format!("{value:.3}");
@@ -52,9 +61,24 @@ pub(super) fn results(all: &[Found<'_>]) -> Section {
         bars("Modularity", "modularity", share, |found| found.modularity.max(0.0)),
         bars("Coverage", "share of the weight inside", share, |found| found.coverage),
     ];
-    Section::new("results", "Results", short)
-        .table(&headings, rows.collect(), &[7])
-        .small(charts.into_iter().flatten())
+    let body = html! { (table(&headings, &rows, &[7])) (small(charts.into_iter().flatten())) };
+    Section { id: "results", heading: "Results", short, body }
+}
+
+fn row(found: &Found<'_>) -> Vec<String> {
+    let CommunitiesReport { community_count, singleton_count, largest_size, .. } =
+        *found.communities;
+    let &CommunitiesReport { modularity, coverage, sweep_count, .. } = found.communities;
+    vec![
+        found.name.clone(),
+        format_count(community_count),
+        format_count(singleton_count),
+        format_count(largest_size),
+        format!("{modularity:.4}"),
+        format!("{coverage:.4}"),
+        format_count(sweep_count),
+        found.output.to_owned(),
+    ]
 }
 
 fn bar(name: &str, value: f64, text: fn(f64) -> String) -> BarRow {
@@ -80,38 +104,45 @@ pub(super) fn sizes(report: &Report, all: &[Found<'_>]) -> Section {
             format!("the largest have {} nodes", largest.join(", "))
         }
     };
-    let what = "Communities by their size, as they were found; both axes are logarithmic.";
-    let section = Section::new("sizes", "Community sizes", short).say("", what);
-    if all.len() > 1 {
-        return section.charts(size_lines(all)).table(
-            &["result", "the ten largest"],
-            all.iter().map(|found| vec![found.name.clone(), largest(found.communities)]).collect(),
-            &[1],
-        );
+    let body = html! {
+        p { "Communities by their size, as they were found; both axes are logarithmic." }
+        @match all {
+            [_] => { (sizes_of_one(first, nodes)) }
+            _ => { (sizes_of_several(all)) }
+        }
+    };
+    Section { id: "sizes", heading: "Community sizes", short, body }
+}
+
+fn sizes_of_several(all: &[Found<'_>]) -> Markup {
+    let rows = all.iter().map(|found| vec![found.name.clone(), largest(found.communities)]);
+    html! {
+        (charts(size_lines(all)))
+        (table(&["result", "the ten largest"], &rows.collect::<Vec<_>>(), &[1]))
     }
-    let count = first.community_count;
-    let columns = graph::columns(&first.sizes, count, "size", "community", "communities");
+}
+
+fn sizes_of_one(found: &CommunitiesReport, nodes: u64) -> Markup {
+    let columns =
+        graph::columns(&found.sizes, found.community_count, "size", "community", "communities");
     let around =
         Around { x: "nodes of a community", y: "communities", logarithmic: true, legend: &[] };
     let rows: Vec<BarRow> = (1..)
-        .zip(&first.largest_sizes)
+        .zip(&found.largest_sizes)
         .map(|(rank, &size)| {
             let (name, text) = (format!("{rank}."), format_count(size));
             let told = format!("{text} nodes, {}", percent(size, nodes));
-            BarRow {
-                name,
-                bars: vec![Bar { class: "bar", value: size as f64, whisker: None, text, told }],
-            }
+            let bar = Bar { class: "bar", value: size as f64, whisker: None, text, told };
+            BarRow { name, bars: vec![bar] }
         })
         .collect();
     let charts = [
         chart::columns("Communities by size", &columns, around),
-        chart::bars("The ten largest communities", &rows, "nodes", false),
+        chart::bars("The ten largest communities", &rows, ["nodes"; 2], false),
     ];
-    let section = section.small(charts.into_iter().flatten());
-    match &first.presented {
-        Some(presented) => section.say("", &presentation(presented)),
-        None => section,
+    html! {
+        (small(charts.into_iter().flatten()))
+        @if let Some(presented) = &found.presented { p { (presentation(presented)) } }
     }
 }
 
@@ -119,15 +150,14 @@ fn largest(found: &CommunitiesReport) -> String {
     found.largest_sizes.iter().map(|&size| format_count(size)).collect::<Vec<_>>().join(", ")
 }
 
-fn size_lines(all: &[Found<'_>]) -> Option<chart::Drawing> {
+fn size_lines(all: &[Found<'_>]) -> Option<Drawing> {
     let series = all.iter().map(|found| {
         let points = found.communities.sizes.iter().map(|bin| {
-            let count = bin.count as f64;
             let counted = format_counted(bin.count, "community", "communities");
             let from = format_count(bin.at_least);
             Point {
                 x: bin.at_least as f64,
-                at: Interval { median: count, low: count, high: count },
+                at: (bin.count as f64).into(),
                 told: format!("{}, {from} nodes or more: {counted}", found.name),
             }
         });
@@ -135,10 +165,11 @@ fn size_lines(all: &[Found<'_>]) -> Option<chart::Drawing> {
     });
     let axes = Axes {
         x: "nodes of a community, by powers of two",
+        x_is_bytes: false,
         y: "communities, logarithmic",
         logarithmic: true,
     };
-    chart::lines("Communities by size", &series.collect::<Vec<_>>(), axes)
+    chart::lines("Communities by size", &series.collect::<Vec<_>>(), &[], axes)
 }
 
 fn presentation(presented: &PresentReport) -> String {
@@ -201,7 +232,12 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
     let names =
         all.iter().map(|found| if found.name.is_empty() { "value" } else { found.name.as_str() });
     let headings: Vec<&str> = std::iter::once("measure").chain(names).collect();
-    Section::new("quality", "Quality", short)
-        .say("", "Modularity is that of resolution 1; coverage is the share of the weight inside communities.")
-        .table(&headings, rows.collect(), &[])
+    let rows: Vec<Vec<String>> = rows.collect();
+    let body = html! {
+        p {
+            "Modularity is that of resolution 1; coverage is the share of the weight inside communities."
+        }
+        (table(&headings, &rows, &[]))
+    };
+    Section { id: "quality", heading: "Quality", short, body }
 }

@@ -1,41 +1,46 @@
 //! How degrees and weights are distributed.
 
-use super::{Section, magnitude, percent};
+use super::section::{Section, charts, percent};
+use maud::{Markup, html};
 use outcore::graph::{Bin, GraphSummary};
 use outcore::units::{format_count, format_counted};
-use outcore_lab::chart::{self, Around, Upright};
+use outcore_page::chart::{self, Around, Upright};
 
 /// More columns than these are joined.
 const COLUMNS_MAX: i32 = 40;
-const UNKNOWN: &str =
-    "The graph was written before this was counted: build it again to see it here.";
 
 pub(super) fn degrees(graph: &GraphSummary) -> Section {
-    let nodes = graph.node_count;
-    let mean = graph.arc_count as f64 / nodes.max(1) as f64;
+    let mean = graph.arc_count as f64 / graph.node_count.max(1) as f64;
     let most = format_count(graph.max_degree);
     let kind = if graph.is_directed { "edges that point to it" } else { "edges" };
     let short =
         format!("a node has {} {kind} in the mean, and {most} at most", magnitude(round(mean)));
-    let section = Section::new("degrees", "Degrees", short);
-    if graph.degrees.is_empty() {
-        return section.say("faint", UNKNOWN);
+    let body = match graph.degrees.is_empty() {
+        true => unknown(),
+        false => drawn_degrees(graph),
+    };
+    Section { id: "degrees", heading: "Degrees", short, body }
+}
+
+fn unknown() -> Markup {
+    html! {
+        p.faint { "The graph was written before this was counted: build it again to see it here." }
     }
-    let columns = columns(&graph.degrees, nodes, "degree", "node", "nodes");
+}
+
+fn drawn_degrees(graph: &GraphSummary) -> Markup {
+    let columns = columns(&graph.degrees, graph.node_count, "degree", "node", "nodes");
     let x = if graph.is_directed { "edges that point to a node" } else { "edges of a node" };
     let around = Around { x, y: "nodes", logarithmic: true, legend: &[] };
     let what = if graph.is_directed { "edges point to them" } else { "edges they have" };
-    let what = format!(
-        "Nodes by how many {what}, loops not counted; a column reaches up to the next number."
-    );
     let alone = graph.degrees.iter().find(|bin| bin.at_least == 0).map_or(0, |bin| bin.count);
-    let section = section.say("", &what);
-    let section = match alone {
-        0 => section,
-        _ => section
-            .say("", &format!("{} without any.", format_counted(alone, "node is", "nodes are"))),
-    };
-    section.charts(chart::columns("Degrees of the nodes", &columns, around))
+    html! {
+        p {
+            "Nodes by how many " (what) ", loops not counted; a column reaches up to the next number."
+        }
+        @if alone > 0 { p { (format_counted(alone, "node is", "nodes are")) " without any." } }
+        (charts(chart::columns("Degrees of the nodes", &columns, around)))
+    }
 }
 
 fn round(value: f64) -> f64 {
@@ -76,8 +81,6 @@ pub(super) fn columns(
 }
 
 pub(super) fn weights(graph: &GraphSummary) -> Section {
-    // Both arcs of an edge without direction have its weight.
-    let ends = if graph.is_directed { 1 } else { 2 };
     let edges = graph.edge_count;
     let mean = graph.weight_total / graph.arc_count.max(1) as f64;
     let short = match (graph.is_weighted, edges) {
@@ -85,20 +88,27 @@ pub(super) fn weights(graph: &GraphSummary) -> Section {
         (false, _) => "every edge has weight 1".to_owned(),
         (true, _) => format!("{} in the mean", magnitude(mean)),
     };
-    let section = Section::new("weights", "Weights", short);
-    if edges > 0 && graph.weights.is_empty() {
-        return section.say("faint", UNKNOWN);
-    }
-    if edges == 0 || !graph.is_weighted {
-        let words =
-            if edges == 0 { "No edge joins two nodes." } else { "Every edge has weight 1." };
-        return section.say("", words);
-    }
-    let columns = weight_columns(&graph.weights, ends, edges);
+    let body = match (graph.is_weighted, edges) {
+        (_, 0) => html! { p { "No edge joins two nodes." } },
+        _ if graph.weights.is_empty() => unknown(),
+        (false, _) => html! { p { "Every edge has weight 1." } },
+        (true, _) => drawn_weights(graph),
+    };
+    Section { id: "weights", heading: "Weights", short, body }
+}
+
+fn drawn_weights(graph: &GraphSummary) -> Markup {
+    // Both arcs of an edge without direction have its weight.
+    let ends = if graph.is_directed { 1 } else { 2 };
+    let columns = weight_columns(&graph.weights, ends, graph.edge_count);
     let around = Around { x: "weight", y: "edges", logarithmic: false, legend: &[] };
-    section
-        .say("", "Edges by weight as the graph has it, transformed and added up, loops not counted; a column reaches up to the next number.")
-        .charts(chart::columns("Weights of the edges", &columns, around))
+    html! {
+        p {
+            "Edges by weight as the graph has it, transformed and added up, loops not counted; a column \
+             reaches up to the next number."
+        }
+        (charts(chart::columns("Weights of the edges", &columns, around)))
+    }
 }
 
 /// Columns of as many powers of two as it takes to have few of them.
@@ -130,4 +140,13 @@ fn weight_columns(bins: &[Bin<f64>], ends: u64, edges: u64) -> Vec<Upright> {
             }
         })
         .collect()
+}
+
+/// A number in few digits, of any size.
+fn magnitude(value: f64) -> String {
+    if value != 0.0 && !(1e-3..1e6).contains(&value.abs()) {
+        return format!("{value:.0e}");
+    }
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -1,10 +1,12 @@
 //! How the sweeps converged.
 
-use super::{Found, Section, percent};
+use super::found::Found;
+use super::section::{Section, charts, percent, small, table};
+use maud::{Markup, html};
 use outcore::cluster::Sweep;
 use outcore::job::{CommunitiesReport, Report};
 use outcore::units::{format_count, format_counted};
-use outcore_lab::chart::{self, Around, Drawing, Upright};
+use outcore_page::chart::{self, Around, Drawing, Upright};
 
 /// More sweeps than these are not drawn.
 const DRAWN_MAX: usize = 200;
@@ -20,38 +22,39 @@ pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Section {
         (_, true) => format!("{}, until few nodes moved", format_counted(most, "sweep", "sweeps")),
         (_, false) => format_counted(most, "sweep", "sweeps"),
     };
-    let mut section = Section::new("sweeps", "Convergence", short);
-    if most == 0 {
-        return section
-            .say("", "Components are found by going through the edges once: nothing converges.");
-    }
-    section = section.say(
-        "",
-        "The share of the nodes that each sweep moved to another community, sweep by sweep. With several \
-         levels, the nodes of a level are groups of the one below; refining sweeps move nodes among groups \
-         inside communities. A consensus sweeps in several runs, of which the last is over what the others \
-         agree on.",
-    );
-    for found in all {
-        let CommunitiesReport { sweeps, sweep_count, .. } = found.communities;
-        let untold = sweep_count.saturating_sub(sweeps.len() as u64);
-        if untold > 0 {
-            let told = format_counted(sweeps.len() as u64, "sweep is", "sweeps are");
-            let untold = format_count(untold);
-            let text =
-                format!("The first {told} told; what the other {untold} moved was not kept.");
-            section = section.say("warning", &text);
-        }
-    }
+    let body = match most {
+        0 => html! {
+            p { "Components are found by going through the edges once: nothing converges." }
+        },
+        _ => body(report, all),
+    };
+    Section { id: "sweeps", heading: "Convergence", short, body }
+}
+
+fn body(report: &Report, all: &[Found<'_>]) -> Markup {
     let drawings = all.iter().filter_map(drawing);
-    section = if all.len() > 1 { section.small(drawings) } else { section.charts(drawings) };
-    if report.resumed {
-        section = section.say("faint", "Sweeps of the run that was stopped are among them.");
+    html! {
+        p {
+            "The share of the nodes that each sweep moved to another community, sweep by sweep. With several \
+             levels, the nodes of a level are groups of the one below; refining sweeps move nodes among groups \
+             inside communities. A consensus sweeps in several runs, of which the last is over what the others \
+             agree on."
+        }
+        @for text in all.iter().filter_map(untold) { p.warning { (text) } }
+        @if all.len() > 1 { (small(drawings)) } @else { (charts(drawings)) }
+        @if report.resumed { p.faint { "Sweeps of the run that was stopped are among them." } }
+        @if let [found] = all { (table(&HEADINGS, &rows(&found.communities.sweeps), &[0])) }
     }
-    match all {
-        [found] => section.table(&HEADINGS, rows(&found.communities.sweeps), &[0]),
-        _ => section,
-    }
+}
+
+/// Says of how many sweeps nothing is known.
+fn untold(found: &Found<'_>) -> Option<String> {
+    let CommunitiesReport { sweeps, sweep_count, .. } = found.communities;
+    let untold = sweep_count.saturating_sub(sweeps.len() as u64);
+    let told = format_counted(sweeps.len() as u64, "sweep is", "sweeps are");
+    let others = format_count(untold);
+    (untold > 0)
+        .then(|| format!("The first {told} told; what the other {others} moved was not kept."))
 }
 
 fn drawing(found: &Found<'_>) -> Option<Drawing> {

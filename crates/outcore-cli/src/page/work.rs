@@ -1,9 +1,12 @@
 //! What was done: the stages beside what the plan foretold, the input, the job.
 
-use super::{Section, percent, told};
+use super::section::{Section, percent, small, table};
+use super::told;
+use maud::html;
 use outcore::job::{InputReport, JobKind, Report, StageReport};
 use outcore::units::{format_bytes, format_count, format_counted, format_seconds};
-use outcore_lab::chart::{self, Bar, BarRow, Drawing};
+use outcore_page::chart::{self, Bar, BarRow, Drawing};
+use outcore_page::facts;
 
 const MIB: f64 = (1 << 20) as f64;
 
@@ -19,25 +22,26 @@ pub(super) fn stages(report: &Report) -> Section {
         }
         None => format!("{} in all", format_seconds(took)),
     };
-    let section = Section::new("stages", "Stages", short);
-    let section = match foretold {
-        Some(_) => section.say(
-            "",
-            "What each stage took; in grey what the plan foretold from a sample of the input, before the work.",
-        ),
-        None => section.say(
-            "",
-            "What each stage took. Nothing was foretold: plans are made of edge lists in files.",
-        ),
+    let what = match foretold {
+        Some(_) => {
+            "What each stage took; in grey what the plan foretold from a sample of the input, before the work."
+        }
+        None => {
+            "What each stage took. Nothing was foretold: plans are made of edge lists in files."
+        }
     };
     let columns: Vec<&Column> =
         COLUMNS.iter().filter(|(name, _)| foretold.is_some() || *name != FORETOLD).collect();
     let headings: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    let rows = report.stages.iter().map(|stage| columns.iter().map(|(_, of)| of(stage)).collect());
-    section
-        .table(&headings, rows.collect(), &[headings.len() - 1])
-        .say("faint", "Peak memory is the most that the process had during the stage.")
-        .small(charts(report))
+    let row = |stage| columns.iter().map(|(_, of)| of(stage)).collect();
+    let rows: Vec<Vec<String>> = report.stages.iter().map(row).collect();
+    let body = html! {
+        p { (what) }
+        (table(&headings, &rows, &[headings.len() - 1]))
+        p.faint { "Peak memory is the most that the process had during the stage." }
+        (small(charts(report)))
+    };
+    Section { id: "stages", heading: "Stages", short, body }
 }
 
 /// A column of the table of stages.
@@ -73,7 +77,7 @@ fn charts(report: &Report) -> Vec<Drawing> {
     let draw = |title: &str, words: &str, text: &dyn Fn(f64) -> String, of: Figures| {
         let rows: Vec<BarRow> =
             report.stages.iter().map(|stage| row(stage, of(stage), text)).collect();
-        chart::bars(title, &rows, words, false)
+        chart::bars(title, &rows, [words; 2], false)
     };
     let time = |stage: &StageReport| (Some(stage.seconds), stage.predicted_seconds);
     let memory = |stage: &StageReport| {
@@ -123,27 +127,28 @@ pub(super) fn input(report: &Report) -> Option<Section> {
             format_counted(input.line_count, "line", "lines")
         ),
     };
-    let mut section = Section::new("input", "Input", short);
-    if input.skipped_count > 0 {
-        let kept = match &report.rejects {
-            Some(path) => format!("They are kept in {path}, with the reason for each."),
-            None => "They are kept nowhere: --rejects FILE keeps them.".into(),
-        };
-        let bad = format_counted(input.skipped_count, "line was", "lines were");
-        section = section.say("warning", &format!("{bad} bad and skipped. {kept}"));
-    }
-    let counted = counts(report, input);
-    let rows = counted.into_iter().filter(|(_, count)| *count > 0);
+    let counted = counts(report, input).into_iter().filter(|(_, count)| *count > 0);
     let share = |count| percent(count, input.line_count.max(count));
-    let rows = rows.map(|(name, count)| vec![name.into(), format_count(count), share(count)]);
-    section = section.table(&["lines", "how many", "of all"], rows.collect(), &[]);
-    let rows = nodes(input).into_iter().filter(|(_, count)| *count > 0);
-    let rows = rows.map(|(name, count)| vec![name.into(), format_count(count)]).collect();
-    section = section.table(&["nodes", "how many"], rows, &[]);
-    if !input.formats.is_empty() {
-        section = section.say("faint", &format!("Read as {}.", input.formats.join(" · ")));
-    }
-    Some(section)
+    let lines = counted.map(|(name, count)| vec![name.into(), format_count(count), share(count)]);
+    let named = nodes(input).into_iter().filter(|(_, count)| *count > 0);
+    let nodes = named.map(|(name, count)| vec![name.into(), format_count(count)]);
+    let body = html! {
+        @if input.skipped_count > 0 { p.warning { (skipped(report, input)) } }
+        (table(&["lines", "how many", "of all"], &lines.collect::<Vec<_>>(), &[]))
+        (table(&["nodes", "how many"], &nodes.collect::<Vec<_>>(), &[]))
+        @if !input.formats.is_empty() { p.faint { "Read as " (input.formats.join(" · ")) "." } }
+    };
+    Some(Section { id: "input", heading: "Input", short, body })
+}
+
+/// Says where lines that are bad can be looked at.
+fn skipped(report: &Report, input: &InputReport) -> String {
+    let kept = match &report.rejects {
+        Some(path) => format!("They are kept in {path}, with the reason for each."),
+        None => "They are kept nowhere: --rejects FILE keeps them.".into(),
+    };
+    let bad = format_counted(input.skipped_count, "line was", "lines were");
+    format!("{bad} bad and skipped. {kept}")
 }
 
 fn counts(report: &Report, input: &InputReport) -> Vec<(&'static str, u64)> {
@@ -176,27 +181,28 @@ pub(super) fn job(report: &Report) -> Section {
         [] => vec![report.output.clone()],
         all => all.iter().map(|result| result.output.clone()).collect(),
     };
-    let mut facts = vec![("inputs", report.inputs.join(", ")), (result, outputs.join(", "))];
-    facts.extend(report.rejects.clone().map(|path| ("rejected lines", path)));
-    facts.push(("memory limit", format_bytes(report.limits.memory_bytes)));
-    facts.extend(report.peak_memory_bytes.map(|peak| ("peak memory", format_bytes(peak))));
-    facts.push(("threads", format_count(report.limits.threads as u64)));
-    facts.push(("read", format_bytes(report.read_bytes)));
-    facts.push(("written", format_bytes(report.write_bytes)));
+    let mut given = vec![("inputs", report.inputs.join(", ")), (result, outputs.join(", "))];
+    given.extend(report.rejects.clone().map(|path| ("rejected lines", path)));
+    given.push(("memory limit", format_bytes(report.limits.memory_bytes)));
+    given.extend(report.peak_memory_bytes.map(|peak| ("peak memory", format_bytes(peak))));
+    given.push(("threads", format_count(report.limits.threads as u64)));
+    given.push(("read", format_bytes(report.read_bytes)));
+    given.push(("written", format_bytes(report.write_bytes)));
     if let Some(graph) = &report.graph {
         let directed = if graph.is_directed { "directed" } else { "without direction" };
         let weighted = if graph.is_weighted { "weighted" } else { "all of weight 1" };
-        facts.push(("edges", format!("{directed}, {weighted}")));
+        given.push(("edges", format!("{directed}, {weighted}")));
         let word = serde_json::to_value(graph.duplicates).unwrap_or_default();
         let combined = format_counted(graph.combined_count, "arc", "arcs");
         let repeated = format!("{}; {combined} went into another", word.as_str().unwrap_or("?"));
-        facts.push(("repeated edges", repeated));
-        facts.push(("graph on disk", format_bytes(graph.bytes)));
+        given.push(("repeated edges", repeated));
+        given.push(("graph on disk", format_bytes(graph.bytes)));
     }
     if let Some(found) = &report.communities {
-        facts.push(("method", found.method.name().into()));
-        facts.push(("options", told::options(report, found)));
+        given.push(("method", found.method.name().into()));
+        given.push(("options", told::options(report, found)));
     }
     let short = format!("{} of {}", report.job.name(), told::names(&report.inputs));
-    Section::new("job", "The job", short).facts(&facts)
+    let body = facts(given.iter().map(|(name, value)| (*name, value.as_str())));
+    Section { id: "job", heading: "The job", short, body }
 }

@@ -1,9 +1,8 @@
 //! What is said of rows: which is fastest, by how much, and whether that is beyond doubt.
 
-use crate::report::{Experiment, Row};
-use crate::rounds::AGAIN;
+use crate::report::{Experiment, three};
+use crate::row::{AGAIN, Row};
 use crate::statistics::{Interval, ratio};
-use crate::table::three;
 
 /// The row of a method in a group.
 pub(crate) fn row<'a>(experiment: &'a Experiment, group: &str, name: &str) -> Option<&'a Row> {

@@ -11,8 +11,8 @@ pub mod transfer_size;
 pub mod write_buffer;
 mod written;
 
-use crate::Workplace;
 use crate::report::Experiment;
+use crate::workplace::Workplace;
 use outcore::Result;
 
 type Run = fn(&Workplace<'_>) -> Result<Experiment>;

@@ -2,12 +2,12 @@
 //! operations, and how rows are compared in words.
 
 use crate::meter::{Latencies, Outcome, Sample};
-use crate::report::{Experiment, Row};
-use crate::rounds::AGAIN;
+use crate::random::Random;
+use crate::report::{Experiment, three};
+use crate::row::{AGAIN, Row};
 use crate::state::{self, State};
 use crate::statistics::{Interval, ratio};
-use crate::table::three;
-use crate::{Effort, Random, Workplace};
+use crate::workplace::{Effort, Workplace};
 use outcore::units::format_count;
 use outcore::{Error, Result};
 use std::collections::BTreeSet;

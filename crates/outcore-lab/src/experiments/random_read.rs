@@ -7,15 +7,15 @@ use super::positions::{
     Clock, PAGE, Parameters, Positions, VALUE, compared, doubt, factor, fastest, fastest_in_words,
     rows, seconds, sentence, value,
 };
-use crate::Workplace;
 use crate::api::map::{Advice, Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
 use crate::api::uring::{Ring, RingOptions};
 use crate::meter::Outcome;
-use crate::report::{Chart, Experiment, Missing};
+use crate::report::{Chart, Column, Experiment, three};
 use crate::rounds::{self, Method};
+use crate::row::Missing;
 use crate::state::State;
-use crate::table::{Column, three};
+use crate::workplace::Workplace;
 use outcore::io::AlignedBuffer;
 use outcore::units::{format_bytes, format_count};
 use outcore::{Error, Result};

@@ -12,13 +12,12 @@ use super::positions::{
     Clock, PAGE, Parameters, Positions, VALUE, compared, doubt, factor, fastest_in_words, sentence,
     value,
 };
-use crate::Workplace;
 use crate::api::map::{Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
-use crate::report::{Chart, Experiment};
+use crate::report::{Chart, Column, Experiment};
 use crate::rounds::{self, Method};
 use crate::state::State;
-use crate::table::Column;
+use crate::workplace::Workplace;
 use outcore::units::{format_bytes, format_count};
 use outcore::{Error, Result};
 use std::cell::Cell;

@@ -5,11 +5,12 @@
 use super::written::{failed, remove, sum_of_pages, sync};
 use crate::engine::{Watched, Way};
 use crate::meter::{Outcome, Sample};
-use crate::report::{Chart, Experiment, Missing};
+use crate::random::Random;
+use crate::report::{Chart, Column, Experiment, three};
 use crate::rounds::{self, Method};
+use crate::row::Missing;
 use crate::state::State;
-use crate::table::{Column, three};
-use crate::{Effort, Random, Workplace};
+use crate::workplace::{Effort, Workplace};
 use outcore::Result;
 use outcore::io::{AlignedBuffer, Writer};
 use outcore::units::format_bytes;

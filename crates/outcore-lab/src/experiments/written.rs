@@ -1,6 +1,6 @@
 //! What experiments that write have in common: removing, syncing and reading back the file.
 
-use crate::Random;
+use crate::random::Random;
 use outcore::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, Read};

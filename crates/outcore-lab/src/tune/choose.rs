@@ -1,6 +1,5 @@
 //! Which of the measured settings to take, and how sure that is.
 
-use super::measure::Setting;
 use crate::statistics::{interval, median, ratio};
 use outcore::io::{Confidence, Figure};
 
@@ -8,6 +7,14 @@ use outcore::io::{Confidence, Figure};
 const AS_GOOD: f64 = 0.95;
 /// The same setting measured twice differs by no more than this, or there is too much noise.
 const NOISE: f64 = 0.1;
+
+/// How a run moves bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Setting {
+    pub(super) block: usize,
+    pub(super) depth: usize,
+    pub(super) direct: bool,
+}
 
 /// Settings, the first of which is the default, and their rates: one a round.
 pub(super) struct Options {
@@ -114,7 +121,7 @@ mod tests {
     use super::*;
 
     fn options(rates: &[(usize, usize, f64)], noise: f64) -> Options {
-        let mut random = crate::Random(5);
+        let mut random = crate::random::Random(5);
         let setting = |&(block, depth, _): &_| Setting { block, depth, direct: true };
         let mut noisy = |rate: f64| -> Vec<f64> {
             let factor = |word: u64| 1.0 + noise * (word as f64 / 500.0 - 1.0);

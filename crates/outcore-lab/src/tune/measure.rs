@@ -1,8 +1,9 @@
 //! Runs of one setting each: so many requests of a size, from so many threads, through `io`.
 
-use super::choose::Options;
-use super::{Amount, Clock};
-use crate::Random;
+use super::choose::{Options, Setting};
+use super::clock::Clock;
+use crate::random::Random;
+use crate::workplace::Effort;
 use outcore::Result;
 use outcore::io::{AlignedBuffer, Files, Mode, Scratch, StoredFile, Writer};
 use outcore::progress::{Event, Observer, tell};
@@ -21,12 +22,32 @@ pub(super) enum Kind {
     Write,
 }
 
-/// How a run does it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Setting {
-    pub(super) block: usize,
-    pub(super) depth: usize,
-    pub(super) direct: bool,
+/// How much is measured.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Amount {
+    pub(super) rounds: usize,
+    /// Of one run, about.
+    pub(super) seconds: f64,
+    /// Of the file that is read.
+    pub(super) read_bytes: u64,
+    /// Of a file that is written in one run.
+    pub(super) write_bytes: u64,
+}
+
+impl Amount {
+    pub(super) fn of(effort: Effort) -> Self {
+        match effort {
+            Effort::Quick => {
+                Self { rounds: 6, seconds: 0.015, read_bytes: 256 << 20, write_bytes: 16 << 20 }
+            }
+            Effort::Default => {
+                Self { rounds: 12, seconds: 0.1, read_bytes: 1 << 30, write_bytes: 64 << 20 }
+            }
+            Effort::Full => {
+                Self { rounds: 24, seconds: 0.3, read_bytes: 4 << 30, write_bytes: 256 << 20 }
+            }
+        }
+    }
 }
 
 /// The files, and who is told what happens.

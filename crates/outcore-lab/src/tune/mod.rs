@@ -9,12 +9,15 @@
 //! the same, or that the machine was too noisy. Through `io` alone: it runs on a simulated disk too.
 
 mod choose;
+mod clock;
 mod derive;
 mod measure;
 
-use crate::{Effort, Random};
-use choose::{Choice, Options};
-use measure::{Bench, Kind, Setting};
+use crate::random::Random;
+use crate::workplace::Effort;
+use choose::{Choice, Options, Setting};
+pub use clock::{Clock, WallClock};
+use measure::{Amount, Bench, Kind};
 use outcore::io::{
     Confidence, DiskProfile, Figure, Files, RandomReadProfile, Transfer, TransferProfile, Tuning,
     ValidIf,
@@ -22,29 +25,7 @@ use outcore::io::{
 use outcore::progress::{Event, Observer, Stage, tell};
 use outcore::{Error, ErrorKind, Result, units::format_bytes};
 use std::path::Path;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
-
-/// Tells the time: the machine's, or that of a simulated storage.
-pub trait Clock: Sync {
-    /// Seconds since some moment.
-    fn seconds(&self) -> f64;
-}
-
-/// The machine's clock.
-#[derive(Debug, Clone, Copy)]
-pub struct WallClock(Instant);
-
-impl Default for WallClock {
-    fn default() -> Self {
-        Self(Instant::now())
-    }
-}
-
-impl Clock for WallClock {
-    fn seconds(&self) -> f64 {
-        self.0.elapsed().as_secs_f64()
-    }
-}
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What tuning found.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,34 +47,6 @@ const DEPTHS: [usize; 4] = [1, 2, 4, 8];
 const IN_FLIGHT_BYTES: usize = 16 << 20;
 /// Random reads at the same time.
 const RANDOM_DEPTHS: [usize; 4] = [1, 4, 16, 64];
-
-/// How much is measured.
-#[derive(Debug, Clone, Copy)]
-struct Amount {
-    rounds: usize,
-    /// Of one run, about.
-    seconds: f64,
-    /// Of the file that is read.
-    read_bytes: u64,
-    /// Of a file that is written in one run.
-    write_bytes: u64,
-}
-
-impl Amount {
-    fn of(effort: Effort) -> Self {
-        match effort {
-            Effort::Quick => {
-                Self { rounds: 6, seconds: 0.015, read_bytes: 256 << 20, write_bytes: 16 << 20 }
-            }
-            Effort::Default => {
-                Self { rounds: 12, seconds: 0.1, read_bytes: 1 << 30, write_bytes: 64 << 20 }
-            }
-            Effort::Full => {
-                Self { rounds: 24, seconds: 0.3, read_bytes: 4 << 30, write_bytes: 256 << 20 }
-            }
-        }
-    }
-}
 
 /// Measures the disk of `directory`.
 ///

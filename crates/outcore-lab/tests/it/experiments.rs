@@ -5,7 +5,8 @@
 use outcore::progress::Silent;
 use outcore_lab::experiments::positions::Parameters;
 use outcore_lab::report::Experiment;
-use outcore_lab::{Effort, Workplace, experiments, table};
+use outcore_lab::report::tables;
+use outcore_lab::{Effort, Workplace, experiments};
 
 const TINY: Parameters =
     Parameters { bytes: (1 << 20) + 4096, count: 50, warm_count: 70, rounds: 2, seconds: 60.0 };
@@ -22,7 +23,7 @@ fn run(experiment: impl Fn(&Workplace<'_>) -> outcore::Result<Experiment>) -> Ex
     let experiment = experiment(&workplace).unwrap();
     drop(workplace);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
-    for table in table::tables(&experiment) {
+    for table in tables(&experiment) {
         assert!(table.rows.iter().all(|cells| cells.len() == table.headings.len()));
     }
     for missing in &experiment.missing {

@@ -2,14 +2,13 @@
 
 use outcore::io::Files;
 use outcore::progress::Silent;
-use outcore_lab::chart::charts;
-use outcore_lab::compare::compare;
 use outcore_lab::meter::{Latencies, Sample};
-use outcore_lab::report::{Chart, Experiment, LabReport, Missing, Row, SCHEMA};
-use outcore_lab::rounds::{AGAIN, Measured};
+use outcore_lab::report::compare::compare;
+use outcore_lab::report::{Chart, Column, Experiment, LabReport, SCHEMA, charts, page, stored};
+use outcore_lab::rounds::Measured;
+use outcore_lab::row::{AGAIN, Missing, Row};
 use outcore_lab::state::State;
-use outcore_lab::table::Column;
-use outcore_lab::{Effort, Random, Workplace, page, stored};
+use outcore_lab::{Effort, Random, Workplace};
 use std::path::Path;
 
 const NASTY: &str = "<script>alert(1)</script> & \"quoted\" ]]> <!--";
@@ -127,7 +126,7 @@ fn charts_stand_what_measuring_may_give() {
         let mut odd = experiment("odd", vec![zero.clone(), empty.clone()]);
         odd.chart = Some(chart);
         for drawing in charts(&odd) {
-            assert!(!drawing.wide.contains("NaN") && !drawing.narrow.contains("inf"));
+            assert!(!drawing.wide.0.contains("NaN") && !drawing.narrow.0.contains("inf"));
         }
     }
 }

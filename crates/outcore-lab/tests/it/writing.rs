@@ -2,7 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests look at what is left on the disk")]
 
 use outcore::progress::Silent;
-use outcore_lab::{Effort, Workplace, experiments, table};
+use outcore_lab::report::tables;
+use outcore_lab::{Effort, Workplace, experiments};
 
 /// What holds for every experiment: rows in full tables, nothing wrong, and of the methods that
 /// cannot run here those that `may_miss` names.
@@ -12,7 +13,7 @@ fn check(experiment: &outcore_lab::report::Experiment, may_miss: &[&str]) {
         assert!(!missing.reason.contains("checksum"), "{missing:?}");
         assert!(may_miss.iter().any(|part| missing.name.contains(part)), "{missing:?}");
     }
-    for table in table::tables(experiment) {
+    for table in tables(experiment) {
         assert!(table.rows.iter().all(|cells| cells.len() == table.headings.len()));
     }
 }

@@ -1,5 +1,5 @@
 //! Communities as text: `node<TAB>community`, one line a node, through large buffers; groups inside the
-//! community may follow, coarsest first. Files that end in `.parquet`, `.arrow` or `.jsonl` are [tables](table).
+//! community may follow, coarsest first. Names of some endings are those of [tables](table).
 //!
 //! The file appears under its name only when it is complete. Standard output (`-`), pipes and
 //! devices have no name to give at the end, so these are written as a stream.
@@ -20,6 +20,7 @@ pub(crate) use cost::OutputCost;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 pub(crate) use table::refuse_absent;
+pub use table::table_endings;
 use table::{Format, TableWriter};
 
 /// Buffers being written while one is filled.

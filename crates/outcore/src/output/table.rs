@@ -21,16 +21,24 @@ pub(super) enum Format {
     JsonLines,
 }
 
+/// What names of each format end in, the usual ending first.
+const ENDINGS: [(Format, &[&str]); 3] = [
+    (Format::Parquet, &["parquet"]),
+    (Format::Arrow, &["arrow", "feather", "ipc"]),
+    (Format::JsonLines, &["jsonl", "ndjson"]),
+];
+
+/// Returns what names of tables end in, the endings of a format together and its usual one first.
+pub fn table_endings() -> impl Iterator<Item = &'static [&'static str]> {
+    ENDINGS.iter().map(|(_, endings)| *endings)
+}
+
 impl Format {
     /// What the name of a file asks for; `None` for text.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-        match extension.as_str() {
-            "parquet" => Some(Self::Parquet),
-            "arrow" | "feather" | "ipc" => Some(Self::Arrow),
-            "jsonl" | "ndjson" => Some(Self::JsonLines),
-            _ => None,
-        }
+        let mut all = ENDINGS.iter();
+        all.find(|(_, endings)| endings.contains(&extension.as_str())).map(|(format, _)| *format)
     }
 }
 

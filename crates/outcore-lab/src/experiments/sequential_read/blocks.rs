@@ -5,7 +5,8 @@
 //! and twice that of the others, modulo 2^32. As all blocks are of one length, the place of a number
 //! in the file says what it is: parts of a file can be summed in any order.
 
-use crate::{Random, Workplace};
+use crate::random::Random;
+use crate::workplace::Workplace;
 use outcore::io::Writer;
 use outcore::{Error, Result};
 use std::path::{Path, PathBuf};

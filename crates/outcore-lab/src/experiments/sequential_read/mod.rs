@@ -10,11 +10,11 @@ mod ways;
 
 use super::compare::{fastest, rate, row, stands, times};
 use crate::api::memory::Touched;
-use crate::report::{Experiment, Missing};
-use crate::rounds::{self, AGAIN, Measured, Method};
+use crate::report::{Column, Experiment, three};
+use crate::rounds::{self, Measured, Method};
+use crate::row::{AGAIN, Missing};
 use crate::state::State;
-use crate::table::{Column, three};
-use crate::{Effort, Workplace};
+use crate::workplace::{Effort, Workplace};
 use outcore::Result;
 use outcore::units::format_bytes;
 use std::cell::RefCell;

@@ -1,7 +1,8 @@
 //! The edges to be put in order, and what the rows of any right result add up to.
 
 use super::super::written::failed;
-use crate::Random;
+use crate::meter::Outcome;
+use crate::random::Random;
 use outcore::io::Writer;
 use outcore::{Result, io::Files};
 use std::fs::File;
@@ -12,6 +13,11 @@ use std::path::{Path, PathBuf};
 pub(super) const EDGE_BYTES: usize = 12;
 /// Bytes of an edge in the rows, where the source goes without saying.
 pub(super) const ENTRY_BYTES: usize = 8;
+
+/// What a way to order the edges did, before its checksum.
+pub(super) fn outcome(input: &Input, bytes: u64, sync_seconds: Option<f64>) -> Outcome {
+    Outcome { operations: input.edges as u64, bytes, sync_seconds, ..Outcome::default() }
+}
 
 /// A weighted edge, ordered by its source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! External merge sorts: small runs merged some at a time, as often as it takes, and the engine's.
 
 use super::super::written::{failed, remove, sync};
-use super::edges::{EDGE_BYTES, ENTRY_BYTES, Edge, EdgeReader, Input};
-use super::outcome;
+use super::edges::{EDGE_BYTES, ENTRY_BYTES, Edge, EdgeReader, Input, outcome};
 use crate::engine::{Watched, Way};
 use crate::meter::Outcome;
 use outcore::Result;

@@ -10,13 +10,12 @@ mod seek;
 
 use super::written::{failed, remove, sync};
 use crate::meter::{Outcome, Sample};
-use crate::report::{Chart, Experiment};
+use crate::report::{Chart, Column, Experiment, three};
 use crate::rounds::{self, Method};
 use crate::state::State;
 use crate::statistics::median;
-use crate::table::{Column, three};
-use crate::{Effort, Workplace};
-use edges::{EDGE_BYTES, Input};
+use crate::workplace::{Effort, Workplace};
+use edges::{EDGE_BYTES, Input, outcome};
 use outcore::Result;
 use outcore::units::{MIB, format_bytes, format_count};
 use std::fs::File;
@@ -57,11 +56,6 @@ impl Parameters {
 
 /// A run of a method.
 type Run<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
-
-/// What a way to order the edges did, before its checksum.
-fn outcome(input: &Input, bytes: u64, sync_seconds: Option<f64>) -> Outcome {
-    Outcome { operations: input.edges as u64, bytes, sync_seconds, ..Outcome::default() }
-}
 
 const SEEK: &str = "seek and write, in the order of the input";
 const STREAMS: &str = "fseek and fwrite, in the order of the input";
@@ -186,7 +180,7 @@ fn finding(experiment: &Experiment, engine: &str) -> String {
     let (Some(seek), Some(sort)) = (experiment.row(SEEK), experiment.row(engine)) else {
         return "too few rows to compare".into();
     };
-    let nanoseconds = |row: &crate::report::Row| three(median(&row.values(per_edge)) * 1e9);
+    let nanoseconds = |row: &crate::row::Row| three(median(&row.values(per_edge)) * 1e9);
     let mut text = if sort.differs() {
         let times = sort.ratio.map_or(1.0, |ratio| 1.0 / ratio.median);
         let (times, relation) = if times >= 1.0 { (times, "more") } else { (1.0 / times, "less") };

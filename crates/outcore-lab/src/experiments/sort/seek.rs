@@ -1,8 +1,7 @@
 //! Putting every edge where it belongs, one by one, without sorting.
 
 use super::super::written::{failed, sync};
-use super::edges::{ENTRY_BYTES, Edge, EdgeReader, Input};
-use super::outcome;
+use super::edges::{ENTRY_BYTES, Edge, EdgeReader, Input, outcome};
 use crate::api::map::{Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
 use crate::meter::Outcome;

@@ -7,11 +7,11 @@
 mod ways;
 
 use super::compare::{fastest, rate, row, seconds, times};
-use crate::report::{Chart, Experiment, Missing, Row};
+use crate::report::{Chart, Column, Experiment, three};
 use crate::rounds::{self, Method};
+use crate::row::{Missing, Row};
 use crate::state::State;
-use crate::table::{Column, three};
-use crate::{Effort, Workplace};
+use crate::workplace::{Effort, Workplace};
 use outcore::io::Writer;
 use outcore::units::format_bytes;
 use outcore::{Error, Result};

@@ -1,6 +1,5 @@
 //! The options of label propagation: their arguments, presets and meaning to the engine.
 
-use crate::args::Method;
 use clap::{Args, ValueEnum};
 use outcore::cluster::{
     AttenuationRule, Consensus, MethodOption, PropagationOptions, Seeding, Visits,
@@ -86,11 +85,8 @@ impl Labels {
         self.initial.iter_mut().chain(&mut self.fixed)
     }
 
-    /// Refuses options of label propagation for other methods; none is ignored in silence.
-    pub(crate) fn refuse_for(&self, method: &Method) -> Result<()> {
-        if method.method.0.takes(MethodOption::Propagation) {
-            return Ok(());
-        }
+    /// Refuses these options, for another method; none is ignored in silence.
+    pub(crate) fn refuse(&self) -> Result<()> {
         let given = [
             (self.attenuation.is_some(), "--attenuation"),
             (self.attenuation_rule.is_some(), "--attenuation-rule"),

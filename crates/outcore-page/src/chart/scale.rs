@@ -1,6 +1,6 @@
 //! From values to places on the page.
 
-use crate::table::three;
+use outcore::units::format_count;
 
 /// An axis.
 #[derive(Debug, Clone, Copy)]
@@ -70,9 +70,27 @@ pub(super) fn short(value: f64) -> String {
     match value {
         value if value >= 1e9 => format!("{}G", trim(value / 1e9)),
         value if value >= 1e6 => format!("{}M", trim(value / 1e6)),
-        value if value >= 1e3 => three(value),
+        value if value >= 1e3 => format_count(value.round() as u64),
         value => trim(value),
     }
+}
+
+/// A size in bytes as text: `512`, `64K`, `1M`.
+pub fn size_text(size: f64) -> String {
+    let marks = [(1u64 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
+    for (unit, mark) in marks {
+        let units = size / unit as f64;
+        if units >= 1.0 {
+            return format!("{}{mark}", short(units));
+        }
+    }
+    short(size)
+}
+
+/// The least and the largest value; the least is the larger if there is none.
+pub fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let none = (f64::INFINITY, f64::NEG_INFINITY);
+    values.fold(none, |(low, high), value| (low.min(value), high.max(value)))
 }
 
 fn trim(value: f64) -> String {

@@ -1,6 +1,7 @@
-//! Tables of experiments: which figures, in which unit, rounded to what is known.
+//! Figures of rows: which there are, in which unit, rounded to what is known.
 
-use crate::report::{Experiment, Row};
+use crate::meter::{Latencies, Sample};
+use crate::row::Row;
 use crate::statistics::{Interval, interval, median};
 use outcore::units::{format_bytes, format_count};
 use serde::{Deserialize, Serialize};
@@ -101,11 +102,11 @@ impl Column {
 
     /// The figure of every run; `None` if it has none.
     fn values(self, row: &Row) -> Option<Vec<f64>> {
-        let of = |figure: &dyn Fn(&crate::meter::Sample) -> Option<f64>| {
+        let of = |figure: &dyn Fn(&Sample) -> Option<f64>| {
             let values: Option<Vec<f64>> = row.samples.iter().map(figure).collect();
             values.filter(|values| !values.is_empty())
         };
-        let latency = |pick: fn(&crate::meter::Latencies) -> f64| {
+        let latency = |pick: fn(&Latencies) -> f64| {
             of(&|sample| sample.latencies.as_ref().map(|times| pick(times) / 1e3))
         };
         match self {
@@ -168,44 +169,4 @@ pub fn three(value: f64) -> String {
         size if size >= 0.9995 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     }
-}
-
-/// A table as text: headings, and a line of cells a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
-    /// The group it shows; empty if there is one only.
-    pub group: String,
-    /// Headings, the first of which is that of the method.
-    pub headings: Vec<String>,
-    /// Cells of each row.
-    pub rows: Vec<Vec<String>>,
-}
-
-/// The tables of an experiment, one a group, in order. Columns without any figure are left out.
-pub fn tables(experiment: &Experiment) -> Vec<Table> {
-    let mut groups: Vec<&str> = Vec::new();
-    for row in &experiment.rows {
-        if !groups.contains(&row.group.as_str()) {
-            groups.push(&row.group);
-        }
-    }
-    groups.into_iter().map(|group| table(experiment, group)).collect()
-}
-
-fn table(experiment: &Experiment, group: &str) -> Table {
-    let rows: Vec<&Row> = experiment.rows.iter().filter(|row| row.group == group).collect();
-    let columns: Vec<Column> = experiment
-        .columns
-        .iter()
-        .copied()
-        .filter(|column| rows.iter().any(|row| column.value(row).is_some()))
-        .collect();
-    let mut headings = vec!["method".to_owned(), "state".to_owned()];
-    headings.extend(columns.iter().map(|column| column.heading().to_owned()));
-    let cells = |row: &&Row| {
-        let mut cells = vec![row.name.clone(), row.state.name().to_owned()];
-        cells.extend(columns.iter().map(|column| column.text(row)));
-        cells
-    };
-    Table { group: group.to_owned(), headings, rows: rows.iter().map(cells).collect() }
 }

@@ -1,6 +1,6 @@
 //! The methods as the command knows them: choices, help and refusals, all from the engine's table of methods.
 
-use crate::args;
+use super as args;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use outcore::cluster::{METHODS, Method, MethodOption};

@@ -1,13 +1,14 @@
 //! `cluster`, `build` and `plan`: arguments to the engine's options, reports to text.
 
-use crate::args::{self, Input, Resources};
-use crate::labels::Labels;
-use crate::method;
-use crate::progress::Terminal;
-use crate::values::count;
-use crate::{input, print, profile};
+mod input;
+pub(crate) mod profile;
+
+use crate::args::{self, Input, Labels, Resources, count, method};
+use crate::page;
+use crate::screen::Terminal;
+use crate::screen::print::{json, print};
 use outcore::budget::Limits;
-use outcore::cluster::{ClusterOptions, Seeding};
+use outcore::cluster::{ClusterOptions, MethodOption, Seeding};
 use outcore::graph::Duplicates;
 use outcore::input::TableStream;
 use outcore::io::Files;
@@ -253,7 +254,9 @@ fn cluster_options(
     }
     let options = ClusterOptions::default();
     method::refuse_options(method)?;
-    labels.refuse_for(method)?;
+    if !method.method.0.takes(MethodOption::Propagation) {
+        labels.refuse()?;
+    }
     let resolution = method::resolution(method)?;
     let is_limited = method.max_sweeps.is_some() || method.tolerance.is_some();
     let converges = method.converge || labels.converges() && !is_limited;
@@ -313,11 +316,6 @@ fn check_report(
     result: &Path,
 ) -> Result<()> {
     let Some(path) = report else { return Ok(()) };
-    if cfg!(not(feature = "lab")) && is_page(path) {
-        let message = format!("`{}` is a page, and this outcore was built without", path.display());
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint("build it with `--features lab`, or use a name that ends in .json"));
-    }
     job::check_written(files, inputs.iter(), &[("`--output`", result), ("`--report`", path)])?;
     output::check(files, path)
 }
@@ -330,8 +328,7 @@ fn is_page(path: &Path) -> bool {
 fn write_report(files: &Files, report: &Report, path: Option<&Path>) -> Result<()> {
     match path {
         Some(path) if path == Path::new("-") => print(json(report)?.as_bytes()),
-        #[cfg(feature = "lab")]
-        Some(path) if is_page(path) => files.write(path, crate::page::html(report)?.as_bytes()),
+        Some(path) if is_page(path) => files.write(path, page::html(report)?.as_bytes()),
         Some(path) => files.write(path, json(report)?.as_bytes()),
         None => Ok(()),
     }
@@ -344,12 +341,6 @@ pub(crate) fn done(report: &Report, terminal: &Terminal) {
         format!("peak memory {}, limit {limit}", format_bytes(peak))
     });
     terminal.done(peak.as_slice());
-}
-
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<String> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|e| Error::new(ErrorKind::Io, format!("cannot write JSON: {e}")))?;
-    Ok(text + "\n")
 }
 
 /// Says of an interrupted job what is left of it.

@@ -1,7 +1,7 @@
 //! Reports as files: JSON, or the page that carries the same JSON.
 
-use crate::page;
-use crate::report::{LabReport, SCHEMA};
+use super::experiment::{LabReport, SCHEMA};
+use super::page;
 use outcore::{Error, ErrorKind, Result};
 use std::path::Path;
 

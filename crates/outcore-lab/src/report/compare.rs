@@ -3,10 +3,10 @@
 //! The runs of two reports have no rounds in common, so the ratio is that of the medians, with an
 //! interval from resampling both sides by themselves.
 
-use crate::report::{Experiment, LabReport, Row};
-use crate::rounds::AGAIN;
+use super::experiment::{Experiment, LabReport};
+use crate::row::{AGAIN, Row};
 use crate::state::State;
-use crate::statistics::{Interval, ratio_of_medians};
+use crate::statistics::{Interval, median, ratio_of_medians};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -168,8 +168,8 @@ fn row(first: &Row, second: &Row) -> Option<ComparedRow> {
         name: first.name.clone(),
         group: first.group.clone(),
         state: first.state,
-        first_seconds: crate::statistics::median(&walls(first)),
-        second_seconds: crate::statistics::median(&walls(second)),
+        first_seconds: median(&walls(first)),
+        second_seconds: median(&walls(second)),
         ratio,
         differs: ratio.excludes(1.0),
     })

@@ -1,10 +1,10 @@
 //! What the user sees while a job runs, all on standard error: a bar on a terminal, a line now and
 //! then elsewhere, one line for each finished stage, warnings and errors.
 
+use super::gauge::Gauge;
+use super::render::{self, printable};
+use super::signals::Signals;
 use crate::args::{Messages, Progress};
-use crate::gauge::Gauge;
-use crate::render::{self, printable};
-use crate::signals::Signals;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use outcore::Error;
 use outcore::progress::{Event, Observer, Stage};

@@ -3,15 +3,29 @@
 //! Groups of options that several commands share come last in a command: the heading of a group
 //! would otherwise hold for the options after it as well.
 
-use crate::labels::Labels;
-use crate::memory::Memory;
-use crate::method::{self, MethodName};
-use crate::spark::Engine;
-use crate::values::{cluster, count, number};
+mod engine;
+#[cfg(feature = "lab")]
+pub(crate) mod lab;
+#[cfg(not(feature = "lab"))]
+#[path = "no_lab.rs"]
+pub(crate) mod lab;
+mod labels;
+mod memory;
+mod messages;
+pub(crate) mod method;
+mod values;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+pub(crate) use engine::{Engine, EngineName};
+pub(crate) use labels::Labels;
+use memory::Memory;
+pub(crate) use messages::{Messages, Progress};
+use method::MethodName;
 use outcore::plan;
 use std::path::PathBuf;
+pub(crate) use values::count;
+use values::{cluster, number};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,14 +68,14 @@ pub(crate) enum Command {
     /// Write a random graph, with its communities if it has any
     Generate(Generate),
     /// Measure ways to read and write files on your own disk
-    Lab(crate::lab::args::Lab),
+    Lab(lab::Lab),
     /// Print a shell completion script
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Print manual pages
-    Man(crate::man::Pages),
+    Man(Pages),
 }
 
 #[derive(Debug, Args)]
@@ -79,9 +93,7 @@ pub(crate) struct Cluster {
     /// `-` for standard input), or one graph made by `outcore build`
     #[arg(required = true, value_name = "EDGES|GRAPH")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Where to write `node<TAB>community`; `-` for standard output. A name that ends in .parquet,
-    /// .arrow or .jsonl makes it a table
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help = output_help())]
     pub(crate) output: PathBuf,
     /// Also write what was done, as JSON; as a page to look at if the name ends in .html
     #[arg(long, value_name = "FILE")]
@@ -102,6 +114,18 @@ pub(crate) struct Cluster {
     pub(crate) resources: Resources,
     #[command(flatten)]
     pub(crate) engine: Engine,
+}
+
+/// The help of `--output`, with the formats that there are.
+fn output_help() -> String {
+    let endings = outcore::output::table_endings().filter_map(|all| all.first());
+    let mut endings: Vec<String> = endings.map(|ending| format!(".{ending}")).collect();
+    let last = endings.pop().unwrap_or_default();
+    format!(
+        "Where to write `node<TAB>community`; `-` for standard output. A name that ends in {} or {last} makes it \
+         a table",
+        endings.join(", ")
+    )
 }
 
 #[derive(Debug, Args)]
@@ -324,6 +348,20 @@ pub(crate) enum Order {
 pub(crate) enum Names {
     String,
     Integer,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outcore man lab tune | man -l -
+  outcore man --dir ~/.local/share/man/man1")]
+pub(crate) struct Pages {
+    /// The command whose page to print, such as `lab tune`; without it, the page of `outcore`
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// Write the pages of all commands to this directory instead, which is made if need be
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -570,49 +608,6 @@ pub(crate) struct Resources {
     /// everywhere [default: the one stored for this disk, if any]
     #[arg(long, value_name = "FILE|none")]
     pub(crate) profile: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Message options")]
-pub(crate) struct Messages {
-    /// Print errors only
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub(crate) quiet: bool,
-    /// Also print what each stage is at
-    #[arg(short, long, global = true)]
-    pub(crate) verbose: bool,
-    /// Show progress: a bar on a terminal, a line now and then elsewhere; `auto` waits a second
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
-    pub(crate) progress: Progress,
-    /// Color messages; `auto` follows NO_COLOR and CLICOLOR_FORCE
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
-    pub(crate) color: Color,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Progress {
-    Auto,
-    Always,
-    Never,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    Auto,
-    Always,
-    Never,
-}
-
-impl Color {
-    /// Holds for everything printed from now on.
-    pub(crate) fn write_global(self) {
-        match self {
-            Self::Auto => anstream::ColorChoice::Auto,
-            Self::Always => anstream::ColorChoice::Always,
-            Self::Never => anstream::ColorChoice::Never,
-        }
-        .write_global();
-    }
 }
 
 /// `--threads`, or one per core.

@@ -1,0 +1,11 @@
+//! The terminal: how far a job is, results, errors; and the signals that end a job.
+
+mod gauge;
+pub(crate) mod print;
+mod progress;
+pub(crate) mod render;
+mod signals;
+
+pub use gauge::Gauge;
+pub(crate) use progress::{Terminal, say_apart};
+pub(crate) use signals::Signals;

@@ -1,0 +1,151 @@
+//! The charts of an experiment.
+
+use super::column::{Column, three};
+use super::experiment::{Chart, Experiment};
+use crate::row::{AGAIN, Row};
+use crate::statistics::Interval;
+use outcore_page::chart::{
+    Axes, Bar, BarRow, Drawing, Point, Range, Series, Span, bars, extent, lines, size_text, spans,
+};
+
+/// More quantiles than these would make a page of their own.
+const SPANS_MAX: usize = 40;
+
+/// The charts of an experiment, one a group of rows; without a chart of its own it gets bars of the
+/// elapsed time. Rows whose single operations were timed get one more, of their quantiles.
+pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
+    let mut drawings = Vec::new();
+    for (group, rows) in groups(experiment) {
+        let of = if group.is_empty() { String::new() } else { format!(", {group}") };
+        let chart = experiment.chart.clone().unwrap_or_else(|| own_bars(&rows));
+        let is_lines = matches!(chart, Chart::Lines { .. });
+        drawings.extend(match chart {
+            Chart::Bars { column, logarithmic } => {
+                intervals(&format!("{}{of}", column.heading()), &rows, column, logarithmic)
+            }
+            Chart::Lines { x, column } => {
+                over_sizes(&format!("{} by {x}{of}", column.heading()), &rows, &x, column)
+            }
+        });
+        if is_lines || rows.len() > SPANS_MAX {
+            continue;
+        }
+        let title = format!("single operations in µs, from the fastest to the slowest{of}");
+        drawings.extend(quantiles(&title, &rows));
+    }
+    drawings
+}
+
+fn groups(experiment: &Experiment) -> Vec<(&str, Vec<&Row>)> {
+    let mut groups: Vec<(&str, Vec<&Row>)> = Vec::new();
+    for row in &experiment.rows {
+        match groups.iter_mut().find(|(group, _)| *group == row.group) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((&row.group, vec![row])),
+        }
+    }
+    groups
+}
+
+/// Elapsed time, on a logarithmic axis if it takes one to see the short ones.
+fn own_bars(rows: &[&Row]) -> Chart {
+    let (low, high) = extent(rows.iter().filter_map(|row| Column::Wall.value(row)));
+    Chart::Bars { column: Column::Wall, logarithmic: high > 30.0 * low }
+}
+
+/// Names with their state, where the states of a chart are not all the same.
+fn names<'r>(rows: impl Iterator<Item = &'r Row> + Clone) -> Vec<String> {
+    let mut states = rows.clone().map(|row| row.state);
+    let first = states.next();
+    let all_same = states.all(|state| Some(state) == first);
+    rows.map(|row| match all_same {
+        true => row.name.clone(),
+        false => format!("{}, {}", row.name, row.state.name()),
+    })
+    .collect()
+}
+
+/// Bars of `column` with their 95 % intervals.
+fn intervals(title: &str, rows: &[&Row], column: Column, logarithmic: bool) -> Option<Drawing> {
+    let drawn: Vec<(&Row, Interval)> =
+        rows.iter().filter_map(|row| Some((*row, finite(column.interval(row)?)?))).collect();
+    let names = names(drawn.iter().map(|(row, _)| *row));
+    let rows = drawn.iter().zip(names).enumerate().map(|(number, ((row, at), name))| {
+        let class = match (number, row.name.as_str()) {
+            (_, AGAIN) => "bar again",
+            (0, _) => "bar first",
+            _ => "bar",
+        };
+        let text = three(at.median);
+        let told = format!("{name}: {text} ({} to {})", three(at.low), three(at.high));
+        let (value, whisker) = (at.median, Some((at.low, at.high)));
+        BarRow { name, bars: vec![Bar { class, value, whisker, text, told }] }
+    });
+    let axis = if logarithmic { ", logarithmic" } else { "" };
+    let words = ["95 % intervals of the median", "95 %"]
+        .map(|whiskers| format!("{}{axis}; whiskers: {whiskers}", column.heading()));
+    bars(title, &rows.collect::<Vec<_>>(), words.each_ref().map(String::as_str), logarithmic)
+}
+
+fn finite(interval: Interval) -> Option<Interval> {
+    let ends = [interval.low, interval.median, interval.high];
+    ends.iter().all(|end| end.is_finite()).then_some(interval)
+}
+
+/// Fastest, median, 99th percentile and slowest operation of each row.
+fn quantiles(title: &str, rows: &[&Row]) -> Option<Drawing> {
+    const SHOWN: [Column; 4] =
+        [Column::OperationMin, Column::OperationMedian, Column::OperationP99, Column::OperationMax];
+    let at = |row: &Row| {
+        let at = SHOWN.map(|column| column.value(row).unwrap_or(f64::NAN));
+        at.iter().all(|value| value.is_finite()).then_some(at)
+    };
+    let drawn: Vec<(&Row, [f64; 4])> = rows
+        .iter()
+        .filter(|row| row.name != AGAIN)
+        .filter_map(|row| Some((*row, at(row)?)))
+        .collect();
+    let names = names(drawn.iter().map(|(row, _)| *row));
+    let rows = drawn.iter().zip(names).map(|((_, at), name)| {
+        let [fastest, median, high, slowest] = at.map(three);
+        let told = format!(
+            "{name}: fastest {fastest}, median {median}, 99th percentile {high}, slowest {slowest} µs"
+        );
+        Span { name, at: *at, text: median, told }
+    });
+    let words = [
+        "µs, logarithmic; circle: median; bar: to the 99th percentile; line: fastest to slowest",
+        "µs, logarithmic; circle: median; bar: to 99 %",
+    ];
+    spans(title, &rows.collect::<Vec<_>>(), words)
+}
+
+/// Lines of `column` over the numbers in the rows; rows without one are level.
+fn over_sizes(title: &str, rows: &[&Row], x: &str, column: Column) -> Option<Drawing> {
+    let (mut series, mut levels): (Vec<Series>, _) = (Vec::new(), Vec::new());
+    for row in rows.iter().filter(|row| row.name != AGAIN) {
+        let Some(Interval { median, low, high }) = column.interval(row) else { continue };
+        if !median.is_finite() {
+            continue;
+        }
+        let at = Range { low, middle: median, high };
+        match &row.point {
+            None => levels.push((row.name.clone(), at)),
+            Some((name, x)) if *x > 0.0 => {
+                let told = format!("{name}, {}: {}", size_text(*x), three(median));
+                let point = Point { x: *x, at, told };
+                match series.iter_mut().find(|each| each.name == *name) {
+                    Some(each) => each.points.push(point),
+                    None => series.push(Series { name: name.clone(), points: vec![point] }),
+                }
+            }
+            Some(_) => {}
+        }
+    }
+    for each in &mut series {
+        each.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+    let x_is_bytes = x.contains("byte") || x.contains("transfer");
+    let axes = Axes { x, x_is_bytes, y: column.heading(), logarithmic: false };
+    lines(title, &series, &levels, axes)
+}

@@ -1,0 +1,136 @@
+//! Reports as one page that needs nothing else. It carries the JSON of its reports, so that it can be read again.
+
+use super::charts::charts;
+use super::column::three;
+use super::experiment::{Experiment, LabReport};
+use super::table::{Table, tables};
+use crate::row::AGAIN;
+use crate::workplace::Effort;
+use maud::{Markup, html};
+use outcore_page::{document, facts};
+
+/// The name of the JSON.
+const DATA: &str = "outcore-lab";
+
+const METHOD: [&str; 2] = [
+    "Every row was measured in several rounds; in each round all methods of an experiment ran once, in random \
+     order, each from a file state that was proved before it (warm: all of the file in the page cache; cold: none \
+     of it). Figures are medians over the rounds, with 95 % intervals by bootstrap; ratios are formed round by \
+     round. ",
+    " says that the interval of a ratio holds 1: no difference was shown. All methods of a table gave the same \
+     checksum. The first row ran twice a round: its ratio to itself is what noise alone does.",
+];
+
+/// The JSON in a page.
+pub(super) fn data(page: &str) -> Option<&str> {
+    outcore_page::data(page, DATA)
+}
+
+/// All reports as one page.
+pub fn html(reports: &[LabReport]) -> String {
+    let body = html! {
+        @for (number, each) in reports.iter().enumerate() { (report(number, each)) }
+    };
+    let json = serde_json::to_string(reports).unwrap_or_else(|_| "[]".into());
+    document("outcore laboratory: file I/O", body, DATA, &json)
+}
+
+fn report(number: usize, report: &LabReport) -> Markup {
+    let effort = match report.effort {
+        Effort::Quick => "quick: few rounds and small files",
+        Effort::Default => "default",
+        Effort::Full => "full",
+    };
+    let fact = |name: &str| report.environment.get(name).map_or("?", String::as_str);
+    let [before, after] = METHOD;
+    html! {
+        section.report {
+            h1 { "File I/O of " code { (fact("directory")) } }
+            p.faint {
+                (fact("file system")) " · " (fact("system")) " · " (fact("processor"))
+                br;
+                "outcore " (report.version) " laboratory · effort: " (effort) " · seed " (report.seed)
+            }
+            (contents(number, &report.experiments))
+            @for each in &report.experiments { (experiment(number, each)) }
+            section.experiment {
+                h2 { "The machine" }
+                (facts(report.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()))))
+            }
+            section.experiment {
+                h2 { "How it was measured" }
+                p { (before) code { "=" } (after) }
+            }
+        }
+    }
+}
+
+/// What was found, with links to how.
+fn contents(number: usize, experiments: &[Experiment]) -> Markup {
+    html! {
+        nav.short {
+            strong { "In short" }
+            ul {
+                @for each in experiments {
+                    li {
+                        a href={ "#" (id(number, each)) } { (each.name) }
+                        ": "
+                        @if each.finding.is_empty() { (each.question) } @else { (each.finding) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What links lead to.
+fn id(number: usize, experiment: &Experiment) -> String {
+    format!("r{number}-{}", experiment.name)
+}
+
+fn experiment(number: usize, experiment: &Experiment) -> Markup {
+    html! {
+        section.experiment id=(id(number, experiment)) {
+            h2 { (experiment.name) }
+            p { (experiment.question) }
+            ul.facts {
+                @for (name, value) in &experiment.parameters { li { (name) ": " (value) } }
+            }
+            @if !experiment.finding.is_empty() { p.finding { (experiment.finding) } }
+            @for drawing in charts(experiment) { (drawing) }
+            @for each in tables(experiment) { (table(&each)) }
+            (remarks(experiment))
+        }
+    }
+}
+
+fn table(Table { group, headings, rows }: &Table) -> Markup {
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    // Beside the name, the state is in words.
+    let (headings, words) = (headings.as_slice(), [1].as_slice());
+    let table = outcore_page::Table { caption: group, headings, rows, words, muted: Some(AGAIN) };
+    html! { (table) }
+}
+
+fn remarks(experiment: &Experiment) -> Markup {
+    html! {
+        @if let Some(noise) = experiment.noise() {
+            p.faint {
+                "Noise: the first row against itself: " (three(noise.low)) "-" (three(noise.high)) "."
+            }
+        }
+        @if experiment.is_noisy() {
+            p.warning {
+                "The machine was unsteady while this was measured: small differences mean nothing."
+            }
+        }
+        @if !(experiment.missing.is_empty() && experiment.notes.is_empty()) {
+            ul {
+                @for missing in &experiment.missing {
+                    li { "No row " em { (missing.name) } ": " (missing.reason) }
+                }
+                @for note in &experiment.notes { li { (note) } }
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Bars for each row.
+
+use super::frame::{Frame, MORE};
+use super::scale::{Scale, extent};
+use super::svg::{At, Drawing, Layout, line, svg, text, upright_grid};
+use maud::{Markup, html};
+
+/// How thick a bar is, and one of several in a row.
+const THICK: f64 = 15.0;
+const THIN: f64 = 10.0;
+
+/// A row of bars below each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BarRow {
+    /// What stands before them.
+    pub name: String,
+    /// From the top down.
+    pub bars: Vec<Bar>,
+}
+
+/// A bar.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// Its class in the style sheet.
+    pub class: &'static str,
+    /// Where it ends.
+    pub value: f64,
+    /// Its interval, if it has one.
+    pub whisker: Option<(f64, f64)>,
+    /// What stands behind it.
+    pub text: String,
+    /// What is told of it where the pointer rests.
+    pub told: String,
+}
+
+impl Bar {
+    /// The least and the largest value that is drawn.
+    fn ends(&self) -> (f64, f64) {
+        self.whisker.unwrap_or((self.value, self.value))
+    }
+}
+
+/// Draws `rows` of bars, with `words` below the axis of a wide and of a narrow page; `None` if there are none.
+pub fn bars(title: &str, rows: &[BarRow], words: [&str; 2], logarithmic: bool) -> Option<Drawing> {
+    Drawing::new(title, |layout| draw(title, rows, words, logarithmic, layout))
+}
+
+fn draw(
+    title: &str,
+    rows: &[BarRow],
+    words: [&str; 2],
+    logarithmic: bool,
+    layout: Layout,
+) -> Option<Markup> {
+    let all = || rows.iter().flat_map(|row| &row.bars);
+    let most = rows.iter().map(|row| row.bars.len()).max()?;
+    let frame = Frame::new(layout, rows.iter().map(|row| row.name.as_str()))
+        .of_bars(most, all().map(|bar| bar.text.as_str()));
+    let (low, _) = extent(all().map(|bar| bar.ends().0));
+    let (_, high) = extent(all().map(|bar| bar.ends().1));
+    let scale = match logarithmic && low > 0.0 {
+        true => Scale::logarithmic(low / 1.5, high, frame.left, frame.right),
+        false => Scale::linear(high, frame.left, frame.right),
+    };
+    let bottom = frame.bottom(rows.len());
+    let thickness = if most > 1 { THIN } else { THICK };
+    let below = |number, bars: usize| frame.middle(number) + MORE * bars as f64;
+    let inside = html! {
+        (upright_grid(&scale, frame.top, bottom))
+        @for (number, row) in rows.iter().enumerate() {
+            (frame.name(number, &row.name))
+            @for (above, each) in row.bars.iter().enumerate() {
+                (bar(&scale, below(number, above), thickness, each))
+            }
+        }
+        (text(frame.left, bottom + 32.0, "axis", layout.pick(words)))
+    };
+    Some(svg(title, layout, bottom + 38.0, &inside))
+}
+
+fn bar(scale: &Scale, y: f64, thickness: f64, bar: &Bar) -> Markup {
+    let (begin, end) = (scale.at(0.0), scale.at(bar.value));
+    let whisker = bar.whisker.map(|(low, high)| (scale.at(low), scale.at(high)));
+    let right = whisker.map_or(end, |(_, high)| end.max(high));
+    html! {
+        g {
+            title { (bar.told) }
+            rect class=(bar.class) x=(At(begin)) y=(At(y - thickness / 2.0))
+                width=(At((end - begin).max(1.0))) height=(thickness) rx="2" {}
+            @if let Some((low, high)) = whisker {
+                (line("whisker", (low, y), (high, y)))
+                @for x in [low, high] { (line("whisker", (x, y - 4.0), (x, y + 4.0))) }
+            }
+            (text(right + 6.0, y + 4.0, "value", &bar.text))
+        }
+    }
+}

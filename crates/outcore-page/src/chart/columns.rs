@@ -1,0 +1,136 @@
+//! Upright columns side by side, as of a distribution or of one sweep after the other.
+
+use super::scale::{Scale, extent};
+use super::svg::{At, Drawing, Layout, level_grid, line, svg, text};
+use maud::{Markup, html};
+
+/// A column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Upright {
+    /// Its class in the style sheet.
+    pub class: String,
+    /// How high it is; nothing is drawn for 0.
+    pub value: f64,
+    /// What stands below its left edge, where there is room.
+    pub label: String,
+    /// What is told of it where the pointer rests.
+    pub told: String,
+}
+
+/// What stands around columns.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<'a> {
+    /// Below the chart.
+    pub x: &'a str,
+    /// Above it.
+    pub y: &'a str,
+    /// Whether the upright axis is logarithmic in any case; else only if it takes that to see the low ones.
+    pub logarithmic: bool,
+    /// Classes and what they mean.
+    pub legend: &'a [(String, String)],
+}
+
+/// Pixels of a letter below the axis, and between two labels.
+const LETTER: f64 = 6.4;
+const GAP: f64 = 9.0;
+/// Columns are not wider.
+const WIDEST: f64 = 64.0;
+
+/// Draws `columns`; `None` if none has a height.
+pub fn columns(title: &str, columns: &[Upright], around: Around<'_>) -> Option<Drawing> {
+    Drawing::new(title, |layout| draw(title, columns, around, layout))
+}
+
+fn draw(title: &str, columns: &[Upright], around: Around<'_>, layout: Layout) -> Option<Markup> {
+    let (low, high) = extent(columns.iter().map(|each| each.value).filter(|value| *value > 0.0));
+    if low > high {
+        return None;
+    }
+    let (left, top) = (52.0, 28.0);
+    let (right, bottom) = layout.pick([(12.0, 250.0), (10.0, 210.0)]);
+    let right = layout.width() - right;
+    let is_logarithmic = around.logarithmic || high > 30.0 * low;
+    let y = match is_logarithmic {
+        true => Scale::logarithmic(low / 2.0, high, bottom, top),
+        false => Scale::linear(high, bottom, top),
+    };
+    let how = if is_logarithmic { ", logarithmic" } else { "" };
+    let step = ((right - left) / columns.len() as f64).min(WIDEST);
+    let gap = if step > 5.0 { 1.0 } else { 0.0 };
+    let places = || (0..).map(|number| left + step * f64::from(number)).zip(columns);
+    let (entries, rows) = legend(around.legend, left, right);
+    let inside = html! {
+        (level_grid(&y, left, right))
+        @for (x, each) in places().filter(|(_, each)| each.value > 0.0) {
+            (column(each, (x + gap, y.at(each.value)), (step - 2.0 * gap, bottom)))
+        }
+        (labels(places(), right, bottom))
+        (line("grid", (left, bottom), (right, bottom)))
+        (text(left, top - 10.0, "axis", &format!("{}{how}", around.y)))
+        (text(right, bottom + 34.0, "axis end", around.x))
+        @for entry in entries { (entry.draw(bottom + 54.0)) }
+    };
+    Some(svg(title, layout, bottom + 42.0 + 18.0 * f64::from(rows), &inside))
+}
+
+fn column(each: &Upright, (x, y): (f64, f64), (width, bottom): (f64, f64)) -> Markup {
+    html! {
+        rect class=(each.class) x=(At(x)) y=(At(y))
+            width=(format_args!("{:.2}", width.max(0.2))) height=(At((bottom - y).max(1.0)))
+        {
+            title { (each.told) }
+        }
+    }
+}
+
+/// The labels below the columns, as many as there is room for.
+fn labels<'c>(places: impl Iterator<Item = (f64, &'c Upright)>, right: f64, bottom: f64) -> Markup {
+    let mut free = f64::NEG_INFINITY;
+    let has_room = |(x, each): &(f64, &Upright)| {
+        let room = LETTER * each.label.chars().count() as f64;
+        let fits = !each.label.is_empty() && *x >= free && x + room <= right + GAP;
+        if fits {
+            free = x + room + GAP;
+        }
+        fits
+    };
+    html! {
+        @for (x, each) in places.filter(has_room) {
+            (line("grid", (x, bottom), (x, bottom + 4.0)))
+            (text(x, bottom + 16.0, "tick", &each.label))
+        }
+    }
+}
+
+/// An entry of a legend, with its place from the left and its row.
+struct Entry<'a> {
+    class: &'a str,
+    name: &'a str,
+    x: f64,
+    row: u32,
+}
+
+impl Entry<'_> {
+    fn draw(&self, top: f64) -> Markup {
+        let y = top + 18.0 * f64::from(self.row);
+        html! {
+            rect class=(self.class) x=(At(self.x)) y=(At(y - 9.0)) width="12" height="10" {}
+            (text(self.x + 17.0, y, "label", self.name))
+        }
+    }
+}
+
+/// Where the entries of a legend stand, and how many rows there are.
+fn legend(entries: &[(String, String)], left: f64, right: f64) -> (Vec<Entry<'_>>, u32) {
+    let (mut places, mut x, mut row) = (Vec::new(), left, 0);
+    for (class, name) in entries {
+        let width = 17.0 + 7.0 * name.chars().count() as f64 + 16.0;
+        if x > left && x + width > right {
+            (x, row) = (left, row + 1);
+        }
+        places.push(Entry { class, name, x, row });
+        x += width;
+    }
+    let rows = if entries.is_empty() { 0 } else { row + 1 };
+    (places, rows)
+}

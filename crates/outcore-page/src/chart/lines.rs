@@ -1,0 +1,232 @@
+//! Lines over sizes: one a series, with the intervals as a ribbon; what has no size is level.
+
+use super::scale::{Scale, extent, short, size_text};
+use super::svg::{At, Drawing, Layout, cut, level_grid, line, svg, text};
+use maud::{Markup, html};
+
+/// Lines have as many colors; further ones take turns.
+const COLORS: usize = 8;
+
+/// A line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// What stands at its end.
+    pub name: String,
+    /// From left to right.
+    pub points: Vec<Point>,
+}
+
+/// A place on a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// How far to the right, above 0.
+    pub x: f64,
+    /// How high, as what is known of it.
+    pub at: Range,
+    /// What is told of it where the pointer rests.
+    pub told: String,
+}
+
+/// What is known of a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Range {
+    /// Where the ribbon begins.
+    pub low: f64,
+    /// Where the line is.
+    pub middle: f64,
+    /// Where the ribbon ends.
+    pub high: f64,
+}
+
+impl From<f64> for Range {
+    /// A value that is known exactly.
+    fn from(value: f64) -> Self {
+        Self { low: value, middle: value, high: value }
+    }
+}
+
+/// What the axes of lines are.
+#[derive(Debug, Clone, Copy)]
+pub struct Axes<'a> {
+    /// Below the chart.
+    pub x: &'a str,
+    /// Whether those are bytes.
+    pub x_is_bytes: bool,
+    /// Above it.
+    pub y: &'a str,
+    /// Whether the upright axis is logarithmic in any case; else only if it takes that to see the low points.
+    pub logarithmic: bool,
+}
+
+/// Draws `series`, and levels with their names; `None` if there is no point.
+pub fn lines(
+    title: &str,
+    series: &[Series],
+    levels: &[(String, Range)],
+    axes: Axes<'_>,
+) -> Option<Drawing> {
+    Drawing::new(title, |layout| {
+        let plot = Plot::new(layout, series, levels, axes.logarithmic)?;
+        Some(plot.draw(title, series, levels, axes))
+    })
+}
+
+struct Plot {
+    layout: Layout,
+    x: Scale,
+    y: Scale,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl Plot {
+    fn new(
+        layout: Layout,
+        series: &[Series],
+        levels: &[(String, Range)],
+        logarithmic: bool,
+    ) -> Option<Self> {
+        let points = || series.iter().flat_map(|each| &each.points);
+        let (x_low, x_high) = extent(points().map(|point| point.x));
+        if x_low > x_high {
+            return None;
+        }
+        let all = || points().map(|point| &point.at).chain(levels.iter().map(|(_, at)| at));
+        let (y_low, _) = extent(all().map(|at| at.low));
+        let (_, y_high) = extent(all().map(|at| at.high));
+        let (left, top) = (52.0, 28.0);
+        let (right, bottom) = layout.pick([(170.0, 330.0), (12.0, 250.0)]);
+        let right = layout.width() - right;
+        let y = match y_low > 0.0 && (logarithmic || y_high > 30.0 * y_low) {
+            true => Scale::logarithmic(y_low, y_high, bottom, top),
+            false => Scale::linear(y_high, bottom, top),
+        };
+        let x = Scale::logarithmic(x_low, x_high, left, right);
+        Some(Self { layout, x, y, left, right, top, bottom })
+    }
+
+    fn draw(
+        &self,
+        title: &str,
+        series: &[Series],
+        levels: &[(String, Range)],
+        axes: Axes<'_>,
+    ) -> Markup {
+        let legend = self.layout.pick([0.0, series.len() as f64 * 18.0]);
+        let inside = html! {
+            (level_grid(&self.y, self.left, self.right))
+            (self.sizes(series, axes.x_is_bytes))
+            @for (name, at) in levels { (self.level(name, at.middle)) }
+            @for (number, each) in series.iter().enumerate() {
+                (self.series(number % COLORS, each))
+            }
+            @match self.layout {
+                Layout::Wide => { (self.names_at_ends(series)) }
+                Layout::Narrow => { (self.names_below(series)) }
+            }
+            (text(self.left, self.top - 10.0, "axis", axes.y))
+            (text(self.right, self.bottom + 34.0, "axis end", axes.x))
+        };
+        svg(title, self.layout, self.bottom + 42.0 + legend, &inside)
+    }
+
+    /// Upright lines at the sizes that there are, as many as there is room for.
+    fn sizes(&self, series: &[Series], are_bytes: bool) -> Markup {
+        let mut sizes: Vec<f64> =
+            series.iter().flat_map(|each| each.points.iter().map(|point| point.x)).collect();
+        sizes.sort_by(f64::total_cmp);
+        sizes.dedup();
+        let room = self.layout.pick([46.0, 40.0]);
+        let mut free = f64::NEG_INFINITY;
+        sizes.retain(|&size| {
+            let x = self.x.at(size);
+            let has_room = x >= free;
+            if has_room {
+                free = x + room;
+            }
+            has_room
+        });
+        let words = |size| if are_bytes { size_text(size) } else { short(size) };
+        html! {
+            @for (x, size) in sizes.into_iter().map(|size| (self.x.at(size), size)) {
+                (line("grid", (x, self.top), (x, self.bottom)))
+                (text(x, self.bottom + 15.0, "tick middle", &words(size)))
+            }
+        }
+    }
+
+    fn level(&self, name: &str, value: f64) -> Markup {
+        let y = self.y.at(value);
+        let below = if y < self.top + 16.0 { 14.0 } else { -4.0 };
+        html! {
+            (line("level", (self.left, y), (self.right, y)))
+            (text(self.left + 22.0, y + below, "label", &cut(name, 36)))
+        }
+    }
+
+    fn series(&self, color: usize, series: &Series) -> Markup {
+        let place = |x: f64, y: f64| format!("{},{}", At(self.x.at(x)), At(self.y.at(y)));
+        let points = &series.points;
+        let upper = points.iter().map(|point| place(point.x, point.at.high));
+        let lower = points.iter().rev().map(|point| place(point.x, point.at.low));
+        let ribbon = upper.chain(lower).collect::<Vec<_>>().join(" ");
+        let middle: Vec<_> = points.iter().map(|point| place(point.x, point.at.middle)).collect();
+        html! {
+            polygon class={ "ribbon f" (color) } points=(ribbon) {}
+            polyline class={ "line c" (color) } points=(middle.join(" ")) {}
+            @for point in points {
+                circle class={ "f" (color) } cx=(At(self.x.at(point.x)))
+                    cy=(At(self.y.at(point.at.middle))) r="3"
+                {
+                    title { (point.told) }
+                }
+            }
+        }
+    }
+
+    /// Names below each other, on a narrow page.
+    fn names_below(&self, series: &[Series]) -> Markup {
+        let place = |number: usize| self.bottom + 54.0 + 18.0 * number as f64;
+        html! {
+            @for (number, each) in series.iter().enumerate() {
+                (line(
+                    &format!("line c{}", number % COLORS),
+                    (self.left, place(number) - 4.0),
+                    (self.left + 18.0, place(number) - 4.0),
+                ))
+                (text(self.left + 24.0, place(number), "label", &cut(&each.name, 40)))
+            }
+        }
+    }
+
+    /// Names at the ends of the lines, moved apart.
+    fn names_at_ends(&self, series: &[Series]) -> Markup {
+        let end =
+            |each: &Series| each.points.last().map_or(0.0, |point| self.y.at(point.at.middle));
+        let mut order: Vec<usize> = (0..series.len()).collect();
+        order.sort_by(|a, b| end(&series[*a]).total_cmp(&end(&series[*b])));
+        // From the top down each name keeps its distance; what that pushes out is pushed back up.
+        let mut places: Vec<f64> = Vec::new();
+        for &number in &order {
+            let above = places.last().map_or(self.top, |last| last + 14.0);
+            places.push(end(&series[number]).max(above));
+        }
+        let mut below = self.bottom;
+        for place in places.iter_mut().rev() {
+            *place = place.min(below);
+            below = *place - 14.0;
+        }
+        let name = |number: usize, place: f64| {
+            let (each, color) = (&series[number], number % COLORS);
+            let from = each.points.last().map_or(self.right, |point| self.x.at(point.x));
+            let (from, to) = ((from + 4.0, end(each)), (self.right + 10.0, place));
+            html! {
+                (line(&format!("leader c{color}"), from, to))
+                (text(self.right + 13.0, place + 4.0, &format!("label t{color}"), &cut(&each.name, 24)))
+            }
+        };
+        html! { @for (number, place) in order.into_iter().zip(places) { (name(number, place)) } }
+    }
+}

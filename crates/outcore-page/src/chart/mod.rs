@@ -1,0 +1,19 @@
+//! Charts as SVG: bars, lines, columns, spans of quantiles.
+//!
+//! Each is drawn twice, for a wide and for a narrow page, so that text keeps its size. Colors are
+//! classes of the style sheet.
+
+mod bars;
+mod columns;
+mod frame;
+mod lines;
+mod scale;
+mod spans;
+mod svg;
+
+pub use bars::{Bar, BarRow, bars};
+pub use columns::{Around, Upright, columns};
+pub use lines::{Axes, Point, Range, Series, lines};
+pub use scale::{extent, size_text};
+pub use spans::{Span, spans};
+pub use svg::Drawing;

@@ -1,0 +1,60 @@
+//! A span of quantiles for each row, on an axis of factors.
+
+use super::frame::Frame;
+use super::scale::{Scale, extent};
+use super::svg::{At, Drawing, Layout, line, svg, text, upright_grid};
+use maud::{Markup, html};
+
+/// A row of quantiles.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    /// What stands before it.
+    pub name: String,
+    /// The least value, the median, a high quantile and the largest value.
+    pub at: [f64; 4],
+    /// What stands above the median.
+    pub text: String,
+    /// What is told of it where the pointer rests.
+    pub told: String,
+}
+
+/// Draws `rows` of quantiles, with `words` below the axis of a wide and of a narrow page; `None` if there are none.
+pub fn spans(title: &str, rows: &[Span], words: [&str; 2]) -> Option<Drawing> {
+    if rows.is_empty() {
+        return None;
+    }
+    Drawing::new(title, |layout| Some(draw(title, rows, words, layout)))
+}
+
+fn draw(title: &str, rows: &[Span], words: [&str; 2], layout: Layout) -> Markup {
+    let frame = Frame::new(layout, rows.iter().map(|row| row.name.as_str())).roomy();
+    let (low, high) = extent(rows.iter().flat_map(|row| row.at).map(|value| value.max(1e-3)));
+    let scale = Scale::logarithmic(low, high, frame.left + 4.0, frame.right);
+    let bottom = frame.bottom(rows.len());
+    let inside = html! {
+        (upright_grid(&scale, frame.top, bottom))
+        @for (number, row) in rows.iter().enumerate() {
+            (frame.name(number, &row.name))
+            (span(&scale, frame.middle(number), row))
+        }
+        (text(frame.left, bottom + 32.0, "axis", layout.pick(words)))
+    };
+    svg(title, layout, bottom + 38.0, &inside)
+}
+
+fn span(scale: &Scale, y: f64, row: &Span) -> Markup {
+    let [least, median, high, largest] = row.at.map(|value| scale.at(value));
+    html! {
+        g {
+            title { (row.told) }
+            (line("span", (least, y), (largest, y)))
+            rect.bar x=(At(median)) y=(At(y - 4.5)) width=(At((high - median).max(1.0))) height="9" {}
+            @for (x, class, radius) in
+                [(least, "dot-end", 3), (median, "dot", 5), (largest, "dot-end", 3)]
+            {
+                circle class=(class) cx=(At(x)) cy=(At(y)) r=(radius) {}
+            }
+            (text(median, y - 8.0, "value middle", &row.text))
+        }
+    }
+}

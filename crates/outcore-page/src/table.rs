@@ -1,0 +1,63 @@
+//! Tables: of figures, and of names with what each is.
+
+use maud::{Markup, Render, html};
+
+/// A table whose first column is in words; the others are numbers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Table<'a> {
+    /// Stands above it, if there is one.
+    pub caption: &'a str,
+    /// The headings of the columns.
+    pub headings: &'a [&'a str],
+    /// The cells of each row.
+    pub rows: &'a [Vec<String>],
+    /// Columns that are in words, too.
+    pub words: &'a [usize],
+    /// The row of this name stands back.
+    pub muted: Option<&'a str>,
+}
+
+impl Render for Table<'_> {
+    fn render(&self) -> Markup {
+        let class = |column| self.words.contains(&column).then_some("words");
+        let muted = |row: &Vec<String>| {
+            self.muted.is_some_and(|name| row.first().is_some_and(|first| first == name))
+        };
+        html! {
+            div.scroll tabindex="0" {
+                table {
+                    @if !self.caption.is_empty() { caption { (self.caption) } }
+                    thead {
+                        tr {
+                            @for (column, heading) in self.headings.iter().enumerate() {
+                                th scope="col" class=[class(column)] { (heading) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in self.rows {
+                            tr class=[muted(row).then_some("muted")] {
+                                @for (column, cell) in row.iter().enumerate() {
+                                    td class=[class(column)] { (cell) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A table of names with what each is.
+pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Markup {
+    html! {
+        div.scroll {
+            table.environment {
+                @for (name, value) in facts {
+                    tr { th scope="row" { (name) } td { (value) } }
+                }
+            }
+        }
+    }
+}
