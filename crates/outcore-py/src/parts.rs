@@ -1,8 +1,8 @@
-//! Parts of a graph for `outcore.spark`: `outcore::cluster::parts` with bytes in and out. Numbers of 32 bits and weights
+//! Parts of a graph for `outcore.spark`: `outcore_parts` with bytes in and out. Numbers of 32 bits and weights
 //! of 64 are little-endian, without gaps.
 
 use crate::detached;
-use outcore::cluster::parts::{
+use outcore_parts::{
     Aim, Chunks, Cutter, Labeled, Message, Part, PartWriter, Rounds, Shift, bytes_of, cut,
     degrees_of, forest, numbers_of, on_one_thread,
 };

@@ -58,7 +58,8 @@ pub enum Duplicates {
 
 impl Duplicates {
     /// The weight of arcs so far, whose weights add up to `sum`, and one more; all as codes.
-    pub(crate) fn combine(self, so_far: u32, sum: &mut f64, code: u32) -> u32 {
+    #[doc(hidden)]
+    pub fn combine(self, so_far: u32, sum: &mut f64, code: u32) -> u32 {
         match self {
             Self::Sum => {
                 *sum += Weight::from_code(code).value();
@@ -203,7 +204,8 @@ impl GraphWriter {
     ///
     /// # Errors
     /// As [`GraphWriter::create`].
-    pub(crate) fn create_part(
+    #[doc(hidden)]
+    pub fn create_part(
         files: &Files,
         directory: &Path,
         options: &GraphOptions,

@@ -36,7 +36,8 @@ pub use profile::{
     Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, Transfer, TransferProfile,
     Tuning, ValidIf,
 };
-pub(crate) use ram::Ram;
+#[doc(hidden)]
+pub use ram::Ram;
 pub use scratch::{Owner, Scratch};
 pub(crate) use scratch::{damaged as damaged_manifest, manifest_path};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
