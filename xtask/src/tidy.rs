@@ -1,16 +1,22 @@
 //! Order in the sources: layers, lengths, doors, promises to come back, links.
 
+use crate::rooms;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Lines a source file may have, its tests included.
 const FILE_LINES_MAX: usize = 700;
 
+/// The module of the engine that has rooms.
+const ROOMS: &str = "cluster";
+
 /// One line for each fault, with its place.
 pub(crate) fn faults(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let engine = root.join("crates/outcore/src");
     let layers = layers(&read(&engine.join("lib.rs")), &mut found);
+    let methods = rooms::methods(&engine);
+    let mut in_rooms = Vec::new();
     for path in files(root) {
         let text = read(&path);
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
@@ -21,17 +27,29 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
                 if let Ok(inside) = path.strip_prefix(&engine) {
                     door(&shown, inside, &text, &mut found);
                     imports(&shown, inside, &text, &layers, &mut found);
+                    if let Ok(inside) = inside.strip_prefix(ROOMS).map(Path::to_path_buf)
+                        && !is_test(&inside)
+                    {
+                        in_rooms.push((inside.display().to_string(), text.clone()));
+                    }
+                }
+                if path.starts_with(&engine)
+                    || path.starts_with(root.join("crates/outcore-cli/src"))
+                {
+                    rooms::method_names(&shown, &path, &text, &methods, &mut found);
                 }
             }
             Some("md") => links(root, &shown, &path, &text, &mut found),
             _ => {}
         }
     }
+    let in_rooms = in_rooms.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    rooms::rooms(ROOMS, &in_rooms, &mut found);
     versions(root, &mut found);
     found
 }
 
-fn read(path: &Path) -> String {
+pub(crate) fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
@@ -99,13 +117,13 @@ fn imports(
     }
 }
 
-fn is_test(path: &Path) -> bool {
+pub(crate) fn is_test(path: &Path) -> bool {
     path.file_stem().is_some_and(|stem| stem == "tests" || stem == "oracle" || stem == "sim")
         || path.components().any(|part| part.as_os_str() == "tests")
 }
 
 /// Numbered lines up to the tests at the end of a file, without comments.
-fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .enumerate()
         .map(|(index, line)| (index + 1, line))

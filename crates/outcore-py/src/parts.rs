@@ -1,15 +1,15 @@
-//! Parts of a graph for `outcore.spark`: `outcore::cluster::parts` with bytes in and out. Numbers of 32 bits and weights
+//! Parts of a graph for `outcore.spark`: `outcore_parts` with bytes in and out. Numbers of 32 bits and weights
 //! of 64 are little-endian, without gaps.
 
 use crate::detached;
-use outcore::cluster::parts::{
-    Aim, Chunks, Cutter, Labeled, Message, Part, PartWriter, Rounds, Shift, bytes_of, cut,
-    degrees_of, forest, numbers_of, on_one_thread,
-};
 use outcore::graph::Duplicates;
 use outcore::plan::{Cluster, Here, SparkPlan};
 use outcore::units::parse_bytes;
 use outcore::{Error, ErrorKind, Result};
+use outcore_parts::{
+    Aim, Chunks, Cutter, Labeled, Message, Part, PartWriter, Rounds, Shift, bytes_of, cut,
+    degrees_of, forest, numbers_of, on_one_thread,
+};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;

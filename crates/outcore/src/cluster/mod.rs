@@ -12,14 +12,18 @@
 //! The rooms, of which each imports only from those to its left:
 //! `base | store | kernel | objectives | methods | finish | drive`.
 
-mod base;
+#[doc(hidden)]
+pub mod base;
 mod drive;
-mod finish;
-mod kernel;
+#[doc(hidden)]
+pub mod finish;
+#[doc(hidden)]
+pub mod kernel;
 mod methods;
-mod objectives;
-pub mod parts;
-mod store;
+#[doc(hidden)]
+pub mod objectives;
+#[doc(hidden)]
+pub mod store;
 #[cfg(test)]
 mod tests;
 

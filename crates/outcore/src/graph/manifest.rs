@@ -32,7 +32,8 @@ pub enum Duplicates {
 
 impl Duplicates {
     /// The weight of arcs so far, whose weights add up to `sum`, and one more; all as codes.
-    pub(crate) fn combine(self, so_far: u32, sum: &mut f64, code: u32) -> u32 {
+    #[doc(hidden)]
+    pub fn combine(self, so_far: u32, sum: &mut f64, code: u32) -> u32 {
         match self {
             Self::Sum => {
                 *sum += Weight::from_code(code).value();

@@ -74,20 +74,21 @@ fn names_path(directory: &Path) -> PathBuf {
 }
 
 /// What fixes the blocks.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
-    pub(crate) block_nodes: usize,
+pub struct Limits {
+    pub block_nodes: usize,
     /// A multiple of `segment_arcs`.
-    pub(crate) block_arcs: usize,
+    pub block_arcs: usize,
     segment_arcs: usize,
 }
 
 impl Limits {
     /// Blocks of a few nodes and arcs, for tests.
     #[cfg(feature = "sim")]
-    pub(crate) const TINY: Self = Self { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };
+    pub const TINY: Self = Self { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };
 
-    pub(crate) fn of(node_count: u64) -> Self {
+    pub fn of(node_count: u64) -> Self {
         let block_nodes = block_nodes(node_count) as usize;
         Self { block_nodes, block_arcs: BLOCK_ARCS as usize, segment_arcs: SEGMENT_ARCS }
     }

@@ -84,7 +84,8 @@ impl GraphWriter {
     ///
     /// # Errors
     /// As [`GraphWriter::create`].
-    pub(crate) fn create_part(
+    #[doc(hidden)]
+    pub fn create_part(
         files: &Files,
         directory: &Path,
         options: &GraphOptions,

@@ -143,7 +143,8 @@ impl Files {
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
-    pub(crate) fn write_own(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+    #[doc(hidden)]
+    pub fn write_own(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let part = part_path(path);
         let result = (|| {
             let file = self.open(&part, Mode::Create)?;

@@ -36,7 +36,8 @@ pub(crate) use pace::Pace;
 pub use profile::{
     Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, TransferProfile, ValidIf,
 };
-pub(crate) use ram::Ram;
+#[doc(hidden)]
+pub use ram::Ram;
 pub use scratch::{Owner, Scratch};
 pub(crate) use scratch::{SCRATCH_HINT, damaged as damaged_manifest, manifest_path};
 pub use stream::{AlignedBuffer, ReadAhead, Writer};

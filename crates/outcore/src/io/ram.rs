@@ -13,7 +13,7 @@ type Bytes = Arc<Mutex<Vec<u8>>>;
 
 /// Files in memory; directories are there as soon as they are named.
 #[derive(Default)]
-pub(crate) struct Ram {
+pub struct Ram {
     files: Mutex<BTreeMap<PathBuf, Bytes>>,
 }
 

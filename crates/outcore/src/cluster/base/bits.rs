@@ -7,13 +7,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A fixed number of bits; n/8 bytes.
-pub(crate) struct Bits {
+pub struct Bits {
     words: Vec<AtomicU64>,
 }
 
 impl Bits {
     /// `count` bits, all `value`.
-    pub(crate) fn new(count: usize, value: bool) -> Self {
+    pub fn new(count: usize, value: bool) -> Self {
         let bits = Self { words: (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() };
         if value {
             bits.fill(true);
@@ -22,58 +22,58 @@ impl Bits {
     }
 
     /// Sets every bit to `value`.
-    pub(crate) fn fill(&self, value: bool) {
+    pub fn fill(&self, value: bool) {
         for word in &self.words {
             word.store(if value { u64::MAX } else { 0 }, Relaxed);
         }
     }
 
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> bool {
+    pub fn get(&self, index: usize) -> bool {
         self.words[index / 64].load(Relaxed) >> (index % 64) & 1 == 1
     }
 
     /// Sets a bit and says whether it was set before.
     #[inline]
-    pub(crate) fn set(&self, index: usize) -> bool {
+    pub fn set(&self, index: usize) -> bool {
         let mask = 1 << (index % 64);
         self.words[index / 64].fetch_or(mask, Relaxed) & mask != 0
     }
 
     #[inline]
-    pub(crate) fn clear(&self, index: usize) {
+    pub fn clear(&self, index: usize) {
         self.words[index / 64].fetch_and(!(1 << (index % 64)), Relaxed);
     }
 
     /// How many bits of `range` are set.
-    pub(crate) fn count(&self, range: Range<usize>) -> u64 {
+    pub fn count(&self, range: Range<usize>) -> u64 {
         self.words_of(range).map(|(_, word)| u64::from(word.count_ones())).sum()
     }
 
     /// Clears the bits of `range`.
-    pub(crate) fn clear_range(&self, range: Range<usize>) {
+    pub fn clear_range(&self, range: Range<usize>) {
         self.words_of(range).for_each(|(base, word)| {
             self.words[base / 64].fetch_and(!word, Relaxed);
         });
     }
 
     /// The bits, 64 to a word.
-    pub(crate) fn words(&self) -> &[AtomicU64] {
+    pub fn words(&self) -> &[AtomicU64] {
         &self.words
     }
 
     /// The same, to be changed by one.
-    pub(crate) fn words_mut(&mut self) -> &mut [AtomicU64] {
+    pub fn words_mut(&mut self) -> &mut [AtomicU64] {
         &mut self.words
     }
 
     /// Whether any bit of `range` is set.
-    pub(crate) fn any(&self, range: Range<usize>) -> bool {
+    pub fn any(&self, range: Range<usize>) -> bool {
         self.words_of(range).any(|(_, word)| word != 0)
     }
 
     /// Calls `visit` with the index of every set bit of `range`, ascending.
-    pub(crate) fn for_each(&self, range: Range<usize>, mut visit: impl FnMut(usize)) {
+    pub fn for_each(&self, range: Range<usize>, mut visit: impl FnMut(usize)) {
         for (base, mut word) in self.words_of(range) {
             while word != 0 {
                 visit(base + word.trailing_zeros() as usize);

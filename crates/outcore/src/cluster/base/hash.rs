@@ -5,21 +5,21 @@
 //! 2014): about one nanosecond each.
 
 /// Who is a leader in star seeding, and which leader a node prefers.
-pub(crate) const LEAD: u64 = 0x4c45_4144_4552_5331;
+pub const LEAD: u64 = 0x4c45_4144_4552_5331;
 /// Which of several equally good labels a node takes.
-pub(crate) const TIE: u64 = 0x5449_4542_5245_414b;
+pub const TIE: u64 = 0x5449_4542_5245_414b;
 /// In which sub-round of a block a node is evaluated.
-pub(crate) const SUB: u64 = 0x5355_4252_4f55_4e44;
+pub const SUB: u64 = 0x5355_4252_4f55_4e44;
 /// In which order the blocks of a graph are swept.
-pub(crate) const ORDER: u64 = 0x424c_4f43_4b4f_5244;
+pub const ORDER: u64 = 0x424c_4f43_4b4f_5244;
 /// Who is a leader when communities are refined.
-pub(crate) const REFINE: u64 = 0x5245_4649_4e45_4c44;
+pub const REFINE: u64 = 0x5245_4649_4e45_4c44;
 /// Sets the levels of a hierarchy apart.
-pub(crate) const LEVEL: u64 = 0x4c45_5645_4c48_4153;
+pub const LEVEL: u64 = 0x4c45_5645_4c48_4153;
 
 /// Spreads the bits of a number.
 #[inline]
-pub(crate) const fn mix(value: u64) -> u64 {
+pub const fn mix(value: u64) -> u64 {
     let z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -28,18 +28,18 @@ pub(crate) const fn mix(value: u64) -> u64 {
 
 /// A hash of three numbers of which the first is known: `hash(a)(b, c)`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Hash(u64);
+pub struct Hash(u64);
 
 impl Hash {
     /// Fixes the first number.
     #[inline]
-    pub(crate) const fn new(a: u64) -> Self {
+    pub const fn new(a: u64) -> Self {
         Self(mix(a))
     }
 
     /// The hash of all three.
     #[inline]
-    pub(crate) const fn of(self, b: u64, c: u64) -> u64 {
+    pub const fn of(self, b: u64, c: u64) -> u64 {
         mix(mix(self.0 ^ b) ^ c)
     }
 }

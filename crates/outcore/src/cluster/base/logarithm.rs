@@ -8,7 +8,7 @@
 const TABLE_BITS: u32 = 7;
 const TABLE: [(f64, f64); 1 << TABLE_BITS] = table();
 /// The binary logarithm of e.
-pub(crate) const LOG2_E: f64 = std::f64::consts::LOG2_E;
+pub const LOG2_E: f64 = std::f64::consts::LOG2_E;
 
 /// For each piece of [1, 2) the inverse of its middle, rounded, and minus the logarithm of that.
 const fn table() -> [(f64, f64); 1 << TABLE_BITS] {
@@ -37,7 +37,7 @@ const fn log2_by_series(x: f64) -> f64 {
 
 /// The binary logarithm of a positive, normal, finite number.
 #[inline]
-pub(crate) fn log2(x: f64) -> f64 {
+pub fn log2(x: f64) -> f64 {
     let bits = x.to_bits();
     let exponent = (bits >> 52) as i32 - 1023;
     let mantissa = f64::from_bits(bits & 0x000F_FFFF_FFFF_FFFF | 0x3FF0_0000_0000_0000);
@@ -51,7 +51,7 @@ pub(crate) fn log2(x: f64) -> f64 {
 
 /// x log2 x, and 0 for what is not positive: sums of weights can end slightly below 0.
 #[inline]
-pub(crate) fn plogp(x: f64) -> f64 {
+pub fn plogp(x: f64) -> f64 {
     if x >= f64::MIN_POSITIVE { x * log2(x) } else { 0.0 }
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Hears of a clustering, and passes on how far it is.
-pub(crate) struct Pace<'a> {
+pub struct Pace<'a> {
     observer: &'a dyn Observer,
     /// Arcs of the blocks that have been gone through, on all levels.
     gone: AtomicU64,
@@ -29,13 +29,13 @@ struct Expected {
 
 impl<'a> Pace<'a> {
     /// At the beginning of work of so many arcs.
-    pub(crate) fn new(observer: &'a dyn Observer, total: Option<u64>) -> Self {
+    pub fn new(observer: &'a dyn Observer, total: Option<u64>) -> Self {
         let expected = Expected { part_ends: total.unwrap_or(u64::MAX), total };
         Self { observer, gone: AtomicU64::new(0), expected: Mutex::new(expected) }
     }
 
     /// Blocks of so many arcs have been gone through.
-    pub(crate) fn go(&self, arcs: u64) {
+    pub fn go(&self, arcs: u64) {
         self.gone.fetch_add(arcs, Relaxed);
     }
 
@@ -44,7 +44,7 @@ impl<'a> Pace<'a> {
     ///
     /// # Errors
     /// `Interrupted` if the observer asks to stop.
-    pub(crate) fn expect(&self, part: Option<f64>, after: f64) -> Result<()> {
+    pub fn expect(&self, part: Option<f64>, after: f64) -> Result<()> {
         let part_ends = self.gone.load(Relaxed) + part.unwrap_or_default() as u64;
         let total = part.map(|_| part_ends + after as u64);
         let changed = {
@@ -90,7 +90,7 @@ impl Observer for Pace<'_> {
 
 /// How many sweeps are left, if the nodes that move go on to become fewer as they did in the last one, until `enough`
 /// or fewer do; `None` if they do not become fewer.
-pub(crate) fn sweeps_left(before: u64, moved: u64, enough: f64) -> Option<f64> {
+pub fn sweeps_left(before: u64, moved: u64, enough: f64) -> Option<f64> {
     if moved as f64 <= enough {
         return Some(0.0);
     }

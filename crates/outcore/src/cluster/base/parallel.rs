@@ -8,33 +8,33 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Arcs that make a piece of parallel work: some tens of microseconds.
-pub(crate) const PIECE_ARCS: u64 = 8192;
+pub const PIECE_ARCS: u64 = 8192;
 
 /// One value for each thread of the pool, such as memory to decode arcs into.
-pub(crate) struct PerThread<T>(Vec<Mutex<T>>);
+pub struct PerThread<T>(Vec<Mutex<T>>);
 
 impl<T: Send> PerThread<T> {
     /// One value for each thread of the current pool.
-    pub(crate) fn new(mut make: impl FnMut() -> T) -> Self {
+    pub fn new(mut make: impl FnMut() -> T) -> Self {
         Self((0..rayon::current_num_threads()).map(|_| Mutex::new(make())).collect())
     }
 
     /// Lends this thread's value. `f` must not start parallel work itself.
     #[inline]
-    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+    pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         let index = rayon::current_thread_index().unwrap_or(0) % self.0.len();
         f(&mut self.0[index].lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Calls `f` with every thread's value, one after the other.
-    pub(crate) fn for_each(&self, mut f: impl FnMut(&mut T)) {
+    pub fn for_each(&self, mut f: impl FnMut(&mut T)) {
         let values = self.0.iter();
         values.for_each(|value| f(&mut value.lock().unwrap_or_else(PoisonError::into_inner)));
     }
 }
 
 /// How many nodes make a piece, for nodes of the mean degree `arcs / nodes`.
-pub(crate) fn piece_nodes(nodes: usize, arcs: u64) -> usize {
+pub fn piece_nodes(nodes: usize, arcs: u64) -> usize {
     (nodes as u64 * PIECE_ARCS / (arcs + nodes as u64).max(1)).clamp(1, 4096) as usize
 }
 
@@ -51,7 +51,7 @@ fn for_numbers(count: usize, f: &(dyn Fn(usize) -> Result<u64> + Sync)) -> Resul
 ///
 /// # Errors
 /// One of those of `f`.
-pub(crate) fn for_ranges(
+pub fn for_ranges(
     count: usize,
     piece: usize,
     f: impl Fn(Range<usize>) -> Result<()> + Sync,
@@ -68,7 +68,7 @@ pub(crate) fn for_ranges(
 ///
 /// # Errors
 /// One of those of `f`.
-pub(crate) fn for_pieces<T: Send>(
+pub fn for_pieces<T: Send>(
     nodes: &[u32],
     values: &mut [T],
     piece: usize,
@@ -88,7 +88,7 @@ pub(crate) fn for_pieces<T: Send>(
 ///
 /// # Errors
 /// One of those of `f`.
-pub(crate) fn for_chunks<T: Send>(
+pub fn for_chunks<T: Send>(
     values: &mut [T],
     chunk: usize,
     f: impl Fn(usize, &mut [T]) -> Result<()> + Sync,

@@ -12,7 +12,7 @@ const EMPTY: u32 = u32::MAX;
 const FEWEST_SLOTS: usize = 64;
 
 /// A sum of weights.
-pub(crate) trait Sum: Copy + Send + Sync + Default + std::ops::AddAssign {
+pub trait Sum: Copy + Send + Sync + Default + std::ops::AddAssign {
     /// Calls `visit` with every target of a segment and its weight; no codes means weight 1.
     fn for_each(targets: &[u32], codes: &[u32], visit: impl FnMut(u32, Self));
     /// The sum as a number.
@@ -69,7 +69,7 @@ struct Slot<S> {
 }
 
 /// Sums by label, for at most a fixed number of labels.
-pub(crate) struct LabelTable<S> {
+pub struct LabelTable<S> {
     slots: Vec<Slot<S>>,
     /// Where the labels are, in order of their first arc; one longer than the most labels.
     touched: Vec<u32>,
@@ -80,7 +80,7 @@ pub(crate) struct LabelTable<S> {
 
 impl<S: Sum> LabelTable<S> {
     /// A table for at most `most_labels` labels.
-    pub(crate) fn new(most_labels: usize) -> Self {
+    pub fn new(most_labels: usize) -> Self {
         let slots = slot_count(most_labels);
         Self {
             slots: vec![Slot { label: EMPTY, sum: S::default() }; slots],
@@ -92,18 +92,18 @@ impl<S: Sum> LabelTable<S> {
     }
 
     /// Memory of a table for `most_labels` labels.
-    pub(crate) const fn bytes(most_labels: u64) -> u64 {
+    pub const fn bytes(most_labels: u64) -> u64 {
         slot_count(most_labels as usize) as u64 * size_of::<Slot<S>>() as u64 + 4 * most_labels + 4
     }
 
     /// The most labels it holds.
-    pub(crate) fn most_labels(&self) -> usize {
+    pub fn most_labels(&self) -> usize {
         self.touched.len() - 1
     }
 
     /// Empties it and makes room for `labels` different labels.
     #[inline]
-    pub(crate) fn reset(&mut self, labels: usize) {
+    pub fn reset(&mut self, labels: usize) {
         for &slot in &self.touched[..self.used] {
             self.slots[slot as usize] = Slot { label: EMPTY, sum: S::default() };
         }
@@ -115,7 +115,7 @@ impl<S: Sum> LabelTable<S> {
 
     /// Adds to the sum of a label. The caller has made room for it.
     #[inline]
-    pub(crate) fn add(&mut self, label: u32, weight: S) {
+    pub fn add(&mut self, label: u32, weight: S) {
         let slots = &mut self.slots[..=self.mask];
         let mut at = first_slot(label, self.shift) & self.mask;
         while slots[at].label != label && slots[at].label != EMPTY {
@@ -131,7 +131,7 @@ impl<S: Sum> LabelTable<S> {
 
     /// Adds to the sum of a label, unless the label is new and the table full.
     #[inline]
-    pub(crate) fn add_if_room(&mut self, label: u32, weight: S) -> bool {
+    pub fn add_if_room(&mut self, label: u32, weight: S) -> bool {
         let fits = self.used < self.most_labels() || self.get(label).value() > 0.0;
         if fits {
             self.add(label, weight);
@@ -141,7 +141,7 @@ impl<S: Sum> LabelTable<S> {
 
     /// The sum of a label.
     #[inline]
-    pub(crate) fn get(&self, label: u32) -> S {
+    pub fn get(&self, label: u32) -> S {
         let mut at = first_slot(label, self.shift) & self.mask;
         loop {
             let slot = self.slots[at];
@@ -154,7 +154,7 @@ impl<S: Sum> LabelTable<S> {
 
     /// The labels with their sums.
     #[inline]
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, S)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, S)> {
         self.touched[..self.used].iter().map(|&at| {
             let slot = self.slots[at as usize];
             (slot.label, slot.sum)

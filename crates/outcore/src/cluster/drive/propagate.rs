@@ -103,7 +103,8 @@ impl PropagationOptions {
 }
 
 impl ClusterOptions {
-    pub(crate) fn most_sweeps(&self) -> u32 {
+    #[doc(hidden)]
+    pub fn most_sweeps(&self) -> u32 {
         self.max_sweeps.unwrap_or(SWEEPS)
     }
 

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Connected pieces of nodes.
-pub(crate) struct Pieces {
+pub struct Pieces {
     parents: Vec<AtomicU32>,
     /// Whether an arc may lack its opposite; otherwise one of the two is enough.
     directed: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Pieces {
 
 impl Pieces {
     /// Every node is a piece.
-    pub(crate) fn new(node_count: usize, directed: bool) -> Self {
+    pub fn new(node_count: usize, directed: bool) -> Self {
         let mut parents = reserve_large_pages(node_count);
         parents.extend((0..node_count).map(|node| AtomicU32::new(node as u32)));
         Self { parents, directed }
@@ -52,7 +52,7 @@ impl Pieces {
     }
 
     /// Joins the pieces of two nodes.
-    pub(crate) fn connect(&self, a: u32, b: u32) {
+    pub fn connect(&self, a: u32, b: u32) {
         let (mut a, mut b) = (a, b);
         loop {
             (a, b) = (self.find(a), self.find(b));
@@ -67,7 +67,7 @@ impl Pieces {
     }
 
     /// The smallest node of every node's piece.
-    pub(crate) fn into_roots(self) -> Vec<u32> {
+    pub fn into_roots(self) -> Vec<u32> {
         (0..self.parents.len()).into_par_iter().with_min_len(1 << 14).for_each(|node| {
             let root = self.find(node as u32);
             self.parents[node].store(root, Relaxed);
@@ -77,7 +77,7 @@ impl Pieces {
 }
 
 /// What the closing scan joins.
-pub(crate) trait Joining: Sync {
+pub trait Joining: Sync {
     /// The pieces.
     fn pieces(&self) -> &Pieces;
     /// What among them stands for a node.
@@ -97,7 +97,7 @@ impl Joining for Pieces {
 }
 
 /// How many labels have more than one piece.
-pub(crate) fn split_count(labels: &[u32], roots: &[u32], label_count: usize) -> u64 {
+pub fn split_count(labels: &[u32], roots: &[u32], label_count: usize) -> u64 {
     let (seen, split) = (Bits::new(label_count, false), Bits::new(label_count, false));
     let mut count = 0;
     for (node, (&label, &root)) in labels.iter().zip(roots).enumerate() {
@@ -110,19 +110,19 @@ pub(crate) fn split_count(labels: &[u32], roots: &[u32], label_count: usize) -> 
 
 /// What a node adds to its community.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct NodeSums {
+pub struct NodeSums {
     /// Weight of its arcs; its loop counts twice if undirected.
-    pub(crate) strength: f64,
+    pub strength: f64,
     /// The part of that which stays inside.
-    pub(crate) inside: f64,
+    pub inside: f64,
     /// The same, but if undirected both ends of an edge count at its later node.
-    pub(crate) inside_at_later: f64,
+    pub inside_at_later: f64,
 }
 
 /// Memory of one thread for the closing scan.
 #[derive(Default)]
-pub(crate) struct Closing {
-    pub(crate) arcs: ArcScratch,
+pub struct Closing {
+    pub arcs: ArcScratch,
     /// Neighbors with the same label, to be connected.
     links: Vec<(u32, u32)>,
     waiting: usize,
@@ -133,12 +133,12 @@ const BATCH_LINKS: usize = 2048;
 
 impl Closing {
     /// The memory of one, without the decoded arcs.
-    pub(crate) const fn bytes(segment_arcs: u64) -> u64 {
+    pub const fn bytes(segment_arcs: u64) -> u64 {
         8 * 2 * (segment_arcs + BATCH_LINKS as u64)
     }
 
     /// Collects the links of a node to its neighbors, and connects them when they are many.
-    pub(crate) fn link(&mut self, block: &Block, local: usize, pieces: &Pieces) -> Result<()> {
+    pub fn link(&mut self, block: &Block, local: usize, pieces: &Pieces) -> Result<()> {
         let node = block.first_node() + local as u32;
         let Self { arcs, links, waiting } = self;
         block.for_each_segment(local, arcs, |targets, _| {
@@ -157,7 +157,7 @@ impl Closing {
     }
 
     /// Connects all that wait.
-    pub(crate) fn connect_waiting(&mut self, pieces: &Pieces) {
+    pub fn connect_waiting(&mut self, pieces: &Pieces) {
         Self::connect(&self.links, &mut self.waiting, pieces);
     }
 
@@ -179,7 +179,7 @@ impl Closing {
 ///
 /// # Errors
 /// Those of reading and of `tick`, which is called for each block.
-pub(crate) fn scan_communities<S: Sum>(
+pub fn scan_communities<S: Sum>(
     source: &mut BlockSource<'_>,
     labels: &[u32],
     pieces: Option<&Pieces>,
@@ -203,7 +203,7 @@ pub(crate) fn scan_communities<S: Sum>(
 ///
 /// # Errors
 /// Those of reading.
-pub(crate) fn block_sums<S: Sum>(
+pub fn block_sums<S: Sum>(
     block: &Block,
     directed: bool,
     labels: &(impl KnownLabels + ?Sized),

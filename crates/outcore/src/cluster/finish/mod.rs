@@ -2,6 +2,6 @@
 
 pub(crate) mod closing;
 pub(crate) mod communities;
-pub(crate) mod connect;
+pub mod connect;
 pub(crate) mod number;
 pub(crate) mod tally;

@@ -9,10 +9,10 @@ use crate::graph::{Block, BlockEntry, Graph};
 use std::sync::Arc;
 
 /// Blocks read ahead while one is worked on.
-pub(crate) const READ_AHEAD: usize = 2;
+pub const READ_AHEAD: usize = 2;
 
 /// The blocks of a graph, some of them kept in memory.
-pub(crate) struct BlockSource<'g> {
+pub struct BlockSource<'g> {
     graph: &'g Graph,
     kept: Vec<Option<Arc<Block>>>,
     kept_bytes: u64,
@@ -25,39 +25,39 @@ pub(crate) struct BlockSource<'g> {
 
 impl<'g> BlockSource<'g> {
     /// Keeps the blocks that come first, as many as fit into `budget` bytes.
-    pub(crate) fn new(graph: &'g Graph, budget: u64) -> Self {
+    pub fn new(graph: &'g Graph, budget: u64) -> Self {
         let budget = budget.min(graph.files().cramped().kept_bytes);
         let kept = vec![None; if budget > 0 { graph.blocks().len() } else { 0 }];
         Self { graph, kept, kept_bytes: 0, budget, ahead: READ_AHEAD, scans: 0, pace: None }
     }
 
     /// Reads so many blocks ahead.
-    pub(crate) fn reading_ahead(self, ahead: usize) -> Self {
+    pub fn reading_ahead(self, ahead: usize) -> Self {
         Self { ahead, ..self }
     }
 
     /// Tells `pace` of the arcs that are gone through, those of blocks that nobody wants too.
-    pub(crate) fn paced(self, pace: &'g Pace<'g>) -> Self {
+    pub fn paced(self, pace: &'g Pace<'g>) -> Self {
         Self { pace: Some(pace), ..self }
     }
 
     /// The graph.
-    pub(crate) fn graph(&self) -> &'g Graph {
+    pub fn graph(&self) -> &'g Graph {
         self.graph
     }
 
     /// Memory of the blocks that are kept.
-    pub(crate) fn kept_bytes(&self) -> u64 {
+    pub fn kept_bytes(&self) -> u64 {
         self.kept_bytes
     }
 
     /// How often the blocks have been gone through.
-    pub(crate) fn scans(&self) -> u64 {
+    pub fn scans(&self) -> u64 {
         self.scans
     }
 
     /// Counts from here on, as an earlier process has gone through them as often.
-    pub(crate) fn count_from(&mut self, scans: u64) {
+    pub fn count_from(&mut self, scans: u64) {
         self.scans = scans;
     }
 
@@ -65,7 +65,7 @@ impl<'g> BlockSource<'g> {
     ///
     /// # Errors
     /// Those of reading and of `visit`.
-    pub(crate) fn for_all(&mut self, visit: impl FnMut(&Block) -> Result<()>) -> Result<()> {
+    pub fn for_all(&mut self, visit: impl FnMut(&Block) -> Result<()>) -> Result<()> {
         self.for_each(0..self.graph.blocks().len(), |_| true, visit)
     }
 
@@ -73,7 +73,7 @@ impl<'g> BlockSource<'g> {
     ///
     /// # Errors
     /// Those of reading and of `visit`.
-    pub(crate) fn for_each(
+    pub fn for_each(
         &mut self,
         order: impl Iterator<Item = usize> + Clone,
         wanted: impl Fn(&BlockEntry) -> bool,

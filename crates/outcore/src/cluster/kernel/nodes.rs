@@ -8,29 +8,29 @@ use crate::cluster::base::bits::Bits;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
 /// In directed graphs nothing makes the sweeps end, so late movers are stopped.
-pub(crate) const FREEZE_SWEEP: u32 = 20;
-pub(crate) const FREEZE_CHANGES: u8 = 8;
+pub const FREEZE_SWEEP: u32 = 20;
+pub const FREEZE_CHANGES: u8 = 8;
 
 /// The nodes' state while they are moved.
-pub(crate) struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
-    pub(crate) labels: &'a L,
+pub struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
+    pub labels: &'a L,
     /// Whose neighborhood has changed since it was looked at; in directed graphs, who may move.
-    pub(crate) active: &'a Bits,
+    pub active: &'a Bits,
     /// How often a node has moved; empty in undirected graphs.
-    pub(crate) changes: Vec<u8>,
+    pub changes: Vec<u8>,
     /// How many nodes each stands for; empty if one.
-    pub(crate) counts: &'a [u32],
-    pub(crate) seed: u64,
-    pub(crate) objective: O,
+    pub counts: &'a [u32],
+    pub seed: u64,
+    pub objective: O,
     /// Whether each sweep takes the blocks in another order, by hash.
-    pub(crate) shuffled: bool,
+    pub shuffled: bool,
     /// Who may move, and how far labels have come.
-    pub(crate) rules: Rules<'a>,
+    pub rules: Rules<'a>,
 }
 
 impl<O, L: ?Sized> Nodes<'_, O, L> {
     /// Stops late movers in directed graphs.
-    pub(crate) fn freeze(&self, number: u32) {
+    pub fn freeze(&self, number: u32) {
         if number == FREEZE_SWEEP {
             let movers = self.changes.iter().enumerate().filter(|(_, c)| **c >= FREEZE_CHANGES);
             movers.for_each(|(node, _)| self.active.clear(node));
@@ -39,39 +39,39 @@ impl<O, L: ?Sized> Nodes<'_, O, L> {
 
     /// How far a node is from where its label began.
     #[inline]
-    pub(crate) fn hops(&self, node: u32) -> u8 {
+    pub fn hops(&self, node: u32) -> u8 {
         self.rules.hops[node as usize].load(Relaxed)
     }
 
     /// How many nodes `node` stands for.
     #[inline]
-    pub(crate) fn count(&self, node: u32) -> u32 {
+    pub fn count(&self, node: u32) -> u32 {
         self.counts.get(node as usize).copied().unwrap_or(1)
     }
 }
 
 /// Who may move, and how far labels have come.
 #[derive(Default)]
-pub(crate) struct Rules<'a> {
+pub struct Rules<'a> {
     /// Nodes that never move.
-    pub(crate) held: Option<&'a Bits>,
+    pub held: Option<&'a Bits>,
     /// How often each node has been looked at; empty if that does not matter.
-    pub(crate) visits: Vec<u16>,
-    pub(crate) most_visits: u16,
+    pub visits: Vec<u16>,
+    pub most_visits: u16,
     /// How often each node has moved, in undirected graphs; empty if that does not matter.
-    pub(crate) moves: Vec<u8>,
+    pub moves: Vec<u8>,
     /// How far each node is from where its label began; empty if that does not matter.
-    pub(crate) hops: &'a [AtomicU8],
+    pub hops: &'a [AtomicU8],
 }
 
 impl Rules<'_> {
     /// Whether every active node may move.
-    pub(crate) fn is_free(&self) -> bool {
+    pub fn is_free(&self) -> bool {
         self.held.is_none() && self.visits.is_empty() && self.moves.is_empty()
     }
 
     /// Whether an active node may be looked at in this sweep, which counts as a visit.
-    pub(crate) fn admits(&mut self, node: usize, sweep: u32) -> bool {
+    pub fn admits(&mut self, node: usize, sweep: u32) -> bool {
         if self.held.is_some_and(|held| held.get(node)) {
             return false;
         }
@@ -89,7 +89,7 @@ impl Rules<'_> {
     }
 
     /// Learns that a node has moved.
-    pub(crate) fn moved(&mut self, node: usize, choice: &Choice) {
+    pub fn moved(&mut self, node: usize, choice: &Choice) {
         if let Some(moves) = self.moves.get_mut(node) {
             *moves = moves.saturating_add(1);
         }

@@ -18,25 +18,25 @@ use crate::error::Result;
 use crate::io::prefetch;
 
 /// Stands for a label that no node has yet. No label of a node, and not what marks empty slots.
-pub(crate) const ALONE: u32 = u32::MAX - 1;
+pub const ALONE: u32 = u32::MAX - 1;
 
 /// A node about to choose.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Visit {
+pub struct Visit {
     /// Its label.
-    pub(crate) present: u32,
+    pub present: u32,
     /// How many nodes of the input it stands for.
-    pub(crate) count: u32,
+    pub count: u32,
     /// Weight of its arcs to others of this label.
-    pub(crate) own: f64,
+    pub own: f64,
     /// Weight of all its arcs, loops not counted. Zero where the objective does not ask for it.
-    pub(crate) arcs: f64,
+    pub arcs: f64,
     /// What it adds to the mass of its community.
-    pub(crate) mass: f64,
+    pub mass: f64,
 }
 
 /// What the sweeps improve.
-pub(crate) trait Objective: Sync {
+pub trait Objective: Sync {
     /// Whether it asks for [`Visit::arcs`] and [`Visit::mass`].
     const WEIGHS_NODES: bool;
     /// Whether votes lose by the hops of their label.
@@ -76,7 +76,7 @@ pub(crate) trait Objective: Sync {
 }
 
 /// An objective with sums over the communities that the moves go on from.
-pub(crate) trait Sums: Objective + Sized {
+pub trait Sums: Objective + Sized {
     /// What it is made by.
     type Rule: Copy;
     /// Memory of a community.
@@ -106,16 +106,16 @@ pub(crate) trait Sums: Objective + Sized {
 }
 
 /// Sums whose changes can be taken back.
-pub(crate) trait Revert: Sums {
+pub trait Revert: Sums {
     /// Takes the sums of a community, and of all together, from `before`.
     fn revert(&mut self, before: &Self, label: u32);
 }
 
 /// Another objective, in which a label is good only for nodes of its class.
-pub(crate) struct Within<'a, O> {
-    pub(crate) objective: O,
+pub struct Within<'a, O> {
+    pub objective: O,
     /// The class of each label.
-    pub(crate) classes: &'a [u32],
+    pub classes: &'a [u32],
 }
 
 impl<O: Objective> Objective for Within<'_, O> {
@@ -159,21 +159,21 @@ impl<O: Objective> Objective for Within<'_, O> {
 
 /// A label that a node would take.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Choice {
+pub struct Choice {
     /// The node.
-    pub(crate) visit: Visit,
+    pub visit: Visit,
     /// The new label.
-    pub(crate) label: u32,
+    pub label: u32,
     /// Weight of the arcs to it.
-    pub(crate) other: f64,
+    pub other: f64,
     /// How far the node will be from where the label began; 0 if that does not matter.
-    pub(crate) hops: u8,
+    pub hops: u8,
 }
 
 impl Choice {
     /// Whether the move raises the objective, as things are now.
     #[inline]
-    pub(crate) fn improves<O: Objective>(&self, objective: &O) -> bool {
+    pub fn improves<O: Objective>(&self, objective: &O) -> bool {
         let leaving = objective.leaving(&self.visit);
         let rate = objective.rate(&self.visit, &leaving, self.label, self.other);
         objective.improves(&self.visit, rate)
@@ -182,20 +182,20 @@ impl Choice {
 
 /// The order of equally good labels for one node in one sweep.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TieOrder {
+pub struct TieOrder {
     hash: Hash,
     sweep: u64,
 }
 
 impl TieOrder {
     #[inline]
-    pub(crate) fn new(seed: u64, node: u32, sweep: u32) -> Self {
+    pub fn new(seed: u64, node: u32, sweep: u32) -> Self {
         Self { hash: Hash::new(seed ^ TIE ^ u64::from(node)), sweep: u64::from(sweep) }
     }
 
     /// The label with the larger key is taken: the larger hash, then the smaller label.
     #[inline]
-    pub(crate) fn key(self, label: u32) -> (u64, u32) {
+    pub fn key(self, label: u32) -> (u64, u32) {
         (self.hash.of(u64::from(label), self.sweep), !label)
     }
 }
@@ -203,7 +203,7 @@ impl TieOrder {
 /// The best label, found from all sums at once or from one share of the labels after the other:
 /// first [`survey`](Self::survey) every share, then, if [`leaves`](Self::leaves), let it
 /// [`pick`](Self::pick) from every share, surveyed again if it is not the last.
-pub(crate) struct Election<'a, O: Objective> {
+pub struct Election<'a, O: Objective> {
     objective: &'a O,
     visit: Visit,
     leaving: O::Leaving,
@@ -213,7 +213,7 @@ pub(crate) struct Election<'a, O: Objective> {
 
 impl<'a, O: Objective> Election<'a, O> {
     #[inline]
-    pub(crate) fn new(objective: &'a O, visit: Visit) -> Self {
+    pub fn new(objective: &'a O, visit: Visit) -> Self {
         let leaving = objective.leaving(&visit);
         let largest = objective.alone(&visit, &leaving);
         Self { objective, visit, leaving, largest, best: None }
@@ -221,7 +221,7 @@ impl<'a, O: Objective> Election<'a, O> {
 
     /// Rates all labels but the present one; `rates` are overwritten.
     #[inline]
-    pub(crate) fn survey<S: Sum>(&mut self, table: &LabelTable<S>, rates: &mut Vec<f64>) {
+    pub fn survey<S: Sum>(&mut self, table: &LabelTable<S>, rates: &mut Vec<f64>) {
         rates.clear();
         for (label, sum) in table.iter() {
             let rate = if label == self.visit.present {
@@ -236,14 +236,14 @@ impl<'a, O: Objective> Election<'a, O> {
 
     /// Whether the node leaves its label: even the least of the equally good labels is better.
     #[inline]
-    pub(crate) fn leaves(&self) -> bool {
+    pub fn leaves(&self) -> bool {
         let least = self.objective.least_equal(&self.visit, self.largest);
         self.objective.improves(&self.visit, least)
     }
 
     /// Takes the best of the equally good labels: the one with the largest key.
     #[inline]
-    pub(crate) fn pick<S: Sum>(
+    pub fn pick<S: Sum>(
         &mut self,
         table: &LabelTable<S>,
         rates: &[f64],
@@ -263,7 +263,7 @@ impl<'a, O: Objective> Election<'a, O> {
 
     /// The outcome.
     #[inline]
-    pub(crate) fn choice(&self) -> Option<Choice> {
+    pub fn choice(&self) -> Option<Choice> {
         let is_alone =
             || self.leaves() && self.objective.alone(&self.visit, &self.leaving).is_finite();
         let (label, other) = self.best.or_else(|| is_alone().then_some((ALONE, 0.0)))?;

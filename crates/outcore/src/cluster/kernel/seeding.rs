@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering::Relaxed;
 ///
 /// # Errors
 /// Those of reading.
-pub(crate) fn seed_block<S: Sum>(
+pub fn seed_block<S: Sum>(
     block: &Block,
     stars: Stars<'_>,
     labels: &(impl NodeLabels + ?Sized),
@@ -40,16 +40,16 @@ pub(crate) fn seed_block<S: Sum>(
 
 /// Who leads, and which leader a node prefers.
 #[derive(Clone, Copy)]
-pub(crate) struct Stars<'a> {
-    pub(crate) leads: &'a Bits,
-    pub(crate) seed: u64,
+pub struct Stars<'a> {
+    pub leads: &'a Bits,
+    pub seed: u64,
     /// Only a tie of this weight makes a node follow.
-    pub(crate) least: f64,
+    pub least: f64,
 }
 
 impl<'a> Stars<'a> {
     /// Marks a quarter of the nodes as leaders.
-    pub(crate) fn choose(leads: &'a Bits, count: usize, seed: u64) -> Self {
+    pub fn choose(leads: &'a Bits, count: usize, seed: u64) -> Self {
         let lead = Hash::new(seed);
         leads.fill(false);
         let mark = |nodes: std::ops::Range<usize>| {
@@ -64,13 +64,13 @@ impl<'a> Stars<'a> {
 
     /// Whether a node is one of a quarter, by the hash of the seed.
     #[inline]
-    pub(crate) fn is_leader(lead: Hash, node: u32) -> bool {
+    pub fn is_leader(lead: Hash, node: u32) -> bool {
         lead.of(u64::from(node), 0).is_multiple_of(4)
     }
 
     /// The leader to which a node is tied most, of those that it `may` follow; between equals, the
     /// one with the largest hash. Also the weight of the node's arcs.
-    pub(crate) fn leader<S: Sum>(
+    pub fn leader<S: Sum>(
         self,
         block: &Block,
         local: usize,

@@ -35,11 +35,11 @@ const RESTS: u8 = GROUPS;
 /// About to move in this group.
 const MOVES: u8 = GROUPS + 1;
 /// Nodes with more arcs than this share one large table, so that small ones do for the threads.
-pub(crate) const LARGE_DEGREE: u64 = 1 << 16;
+pub const LARGE_DEGREE: u64 = 1 << 16;
 /// The most labels summed at once; more are summed in shares.
-pub(crate) const MOST_LABELS: u64 = 1 << 20;
+pub const MOST_LABELS: u64 = 1 << 20;
 /// Memory that the sweeps work in, whatever the number of nodes.
-pub(crate) struct Workshop<S> {
+pub struct Workshop<S> {
     workers: PerThread<Worker<S>>,
     large: Mutex<Tables<S>>,
     large_degree: u64,
@@ -50,7 +50,7 @@ pub(crate) struct Workshop<S> {
 
 impl<S: Sum> Workshop<S> {
     /// For a graph whose nodes have at most `max_degree` arcs. The limits are smaller in tests.
-    pub(crate) fn new(max_degree: u64, large_degree: u64, most_labels: u64) -> Self {
+    pub fn new(max_degree: u64, large_degree: u64, most_labels: u64) -> Self {
         let small = max_degree.min(large_degree) as usize;
         let large = if max_degree > large_degree { max_degree.min(most_labels) } else { 0 };
         Self {
@@ -64,7 +64,7 @@ impl<S: Sum> Workshop<S> {
     }
 
     /// The memory it takes, decoded arcs and all.
-    pub(crate) fn bytes(max_degree: u64, most_labels: u64, most_nodes: u64, threads: u64) -> u64 {
+    pub fn bytes(max_degree: u64, most_labels: u64, most_nodes: u64, threads: u64) -> u64 {
         let worker = Worker::<S>::bytes(max_degree.min(LARGE_DEGREE));
         let large = if max_degree > LARGE_DEGREE { max_degree.min(most_labels) } else { 0 };
         // Groups are alike in size; where they are few, a small part of a block is not much.
@@ -76,16 +76,16 @@ impl<S: Sum> Workshop<S> {
 
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Swept {
-    pub(crate) moved: u64,
-    pub(crate) arcs: u64,
+pub struct Swept {
+    pub moved: u64,
+    pub arcs: u64,
 }
 
 /// Moves nodes once: every active node is looked at.
 ///
 /// # Errors
 /// Those of reading; those of `tick`, which is called for each block with the arcs of the sweep.
-pub(crate) fn sweep<S: Sum, O: Objective>(
+pub fn sweep<S: Sum, O: Objective>(
     graph: &Graph,
     source: &mut BlockSource<'_>,
     nodes: &mut Nodes<'_, O>,
@@ -129,7 +129,7 @@ fn block_order<O>(graph: &Graph, nodes: &Nodes<'_, O>, number: u32) -> Vec<u32> 
 ///
 /// # Errors
 /// Those of reading.
-pub(crate) fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     block: &Block,
     directed: bool,
     nodes: &mut Nodes<'_, O, L>,

@@ -13,7 +13,7 @@ pub(crate) const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
 const HOPS: usize = 256;
 
 /// The weight inside communities; it needs to know nothing of the communities.
-pub(crate) struct InsideWeight;
+pub struct InsideWeight;
 
 impl Objective for InsideWeight {
     const WEIGHS_NODES: bool = false;
@@ -44,15 +44,15 @@ impl Objective for InsideWeight {
 }
 
 /// The objective of label propagation with more conditions than the plain one.
-pub(crate) struct Votes<const ATTENUATES: bool> {
+pub struct Votes<const ATTENUATES: bool> {
     /// A label is good only with votes of at least this sum.
-    pub(crate) cutoff: f64,
+    pub cutoff: f64,
     /// What a vote counts by its hops; empty if they do not matter.
-    pub(crate) factors: Vec<f64>,
+    pub factors: Vec<f64>,
 }
 
 impl<const ATTENUATES: bool> Votes<ATTENUATES> {
-    pub(crate) fn new(cutoff: f64) -> Self {
+    pub fn new(cutoff: f64) -> Self {
         let factors = if ATTENUATES { vec![1.0; HOPS] } else { Vec::new() };
         // Sums are compared up to rounding.
         Self { cutoff: cutoff * NEARLY, factors }
@@ -61,7 +61,7 @@ impl<const ATTENUATES: bool> Votes<ATTENUATES> {
 
 impl Votes<true> {
     /// Sets the factor of every number of hops.
-    pub(crate) fn set_factors(&mut self, factor: impl Fn(f64) -> f64) {
+    pub fn set_factors(&mut self, factor: impl Fn(f64) -> f64) {
         for (hops, value) in self.factors.iter_mut().enumerate() {
             *value = factor(hops as f64).clamp(0.0, 1.0);
         }

@@ -29,7 +29,7 @@ struct Module {
 }
 
 /// Strengths and cuts of all communities.
-pub(crate) struct CodeLength {
+pub struct CodeLength {
     modules: Vec<Module>,
     /// Sum of all cuts.
     cut: f64,
@@ -40,7 +40,7 @@ pub(crate) struct CodeLength {
 
 /// What stays the same for all labels that a node could take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Leaving {
+pub struct Leaving {
     /// How much shorter the code gets without the node, the change of the number of exits aside.
     gain: f64,
     /// Q now, its logarithm, and plogp(Q).

@@ -16,7 +16,7 @@ use crate::weight::RELATIVE_TOLERANCE;
 
 /// What a node's mass is, and how much it counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Null {
+pub enum Null {
     /// Modularity: the strength, by the resolution.
     Strength(f64),
     /// The constant Potts model: the number of nodes, by resolution x mean weight of an arc.
@@ -24,7 +24,7 @@ pub(crate) enum Null {
 }
 
 /// The masses of all communities.
-pub(crate) struct Density {
+pub struct Density {
     null: Null,
     masses: Vec<f64>,
     total_strength: f64,

@@ -4,7 +4,7 @@ use crate::io::prefetch;
 use std::sync::atomic::AtomicU32;
 
 /// Where the labels of nodes are while they are moved.
-pub(crate) trait NodeLabels: Sync {
+pub trait NodeLabels: Sync {
     /// A node's label.
     fn at(&self, node: u32) -> &AtomicU32;
     /// Asks the memory for it.
@@ -30,7 +30,7 @@ impl NodeLabels for [AtomicU32] {
 }
 
 /// Where the closing scan looks up the labels of nodes.
-pub(crate) trait KnownLabels: Sync {
+pub trait KnownLabels: Sync {
     /// Whether those of neighbors after a node are known; otherwise `inside` is not. Those before it are.
     const AFTER: bool;
     /// A node's label.

@@ -1,9 +1,10 @@
 //! Where labels, groups and states of sweeps are: in memory, or in windows of files.
 
-pub(crate) mod by_node;
+pub mod by_node;
 pub(crate) mod column;
 pub(crate) mod given;
 pub(crate) mod hierarchy;
 pub(crate) mod labels;
+pub mod ranked;
 pub(crate) mod saves;
 pub(crate) mod scope;

@@ -284,7 +284,7 @@ macro_rules! numbers {
 numbers!(u8 u16 u32 u64 f64);
 
 /// Writes the arrays of a state.
-pub(crate) struct StateWriter {
+pub struct StateWriter {
     file: CheckedWriter,
     chunk: Vec<u8>,
 }
@@ -360,7 +360,7 @@ impl StateWriter {
 }
 
 /// Reads the arrays of a state, in the order in which they were written.
-pub(crate) struct StateReader(CheckedReader);
+pub struct StateReader(CheckedReader);
 
 impl StateReader {
     /// Opens a file that was written.

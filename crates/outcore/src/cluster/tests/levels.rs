@@ -1,6 +1,7 @@
 //! Promises of the methods with several levels, on generated graphs in a simulated storage.
 
-use super::oracle_levels::{Level, Levels};
+use super::edges::level;
+use super::oracle_levels::Levels;
 use super::prelude::*;
 use crate::cluster::tests::{
     Edges, PLENTY, POOLS, cliques, find, max_sizes, modularity_by_definition, one, ring_of_cliques,
@@ -9,21 +10,10 @@ use crate::cluster::tests::{
 use crate::io::Files;
 use crate::progress::Silent;
 use crate::score::quality;
-use crate::weight::Weight;
 use proptest::prelude::*;
 
 /// What rounding each weight to 24 bits may add to a comparison, after a level or two.
 const ROUNDED: f64 = 4.0 / (1 << 24) as f64;
-
-pub(crate) fn level(edges: &Edges) -> Level {
-    let count = edges.node_count as usize;
-    let (mut arcs, mut loops) = (vec![Vec::new(); count], vec![0.0; count]);
-    for ((a, b), weight) in edges.arcs() {
-        let weight = Weight::from_code(weight).value();
-        if a == b { loops[a as usize] = weight } else { arcs[a as usize].push((b, weight)) }
-    }
-    Level { arcs, loops, counts: vec![1; count] }
-}
 
 fn undirected() -> impl Strategy<Value = Edges> {
     some_edges().prop_map(|edges| Edges { directed: false, ..edges })

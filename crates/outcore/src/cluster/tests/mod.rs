@@ -1,29 +1,27 @@
 //! Promises of the clustering, on generated graphs in a simulated storage.
 
 mod components;
+pub(crate) mod edges;
 pub(crate) mod levels;
 pub(crate) mod oracle;
 pub(crate) mod oracle_levels;
 mod propagation;
 mod saves;
 
-use crate::cluster::base::hash::mix;
 use crate::cluster::finish::closing::Outcome;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::History;
-use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter};
 use crate::io::Files;
-use crate::io::sim::Sim;
 use crate::progress::Silent;
 use crate::score::quality;
 use crate::weight::Weight;
+pub(crate) use edges::{Edges, some_edges};
 use oracle::Oracle;
 use prelude::*;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 /// What most of these tests name beside what is public.
 mod prelude {
@@ -37,66 +35,7 @@ mod prelude {
     pub(super) use crate::progress::{Event, Observer};
 }
 
-/// Edges in memory, to be written as a graph.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Edges {
-    pub(crate) node_count: u32,
-    pub(crate) directed: bool,
-    pub(crate) edges: Vec<(u32, u32, f64)>,
-}
-
 impl Edges {
-    pub(crate) fn new(node_count: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Self {
-        let edges = edges.into_iter().map(|(a, b)| (a, b, 1.0)).collect();
-        Self { node_count, directed: false, edges }
-    }
-
-    /// Without edges that are lighter, as they are stored.
-    pub(crate) fn heavier_than(&self, weight: f64) -> Self {
-        let keeps =
-            |&&(_, _, w): &&(u32, u32, f64)| weight == 0.0 || Weight::new(w) >= Weight::new(weight);
-        Self { edges: self.edges.iter().filter(keeps).copied().collect(), ..self.clone() }
-    }
-
-    pub(crate) fn scaled(&self, factor: f64) -> Self {
-        let edges = self.edges.iter().map(|&(a, b, w)| (a, b, w * factor)).collect();
-        Self { edges, ..self.clone() }
-    }
-
-    /// Sorted, distinct arcs: the heaviest of equal ones.
-    pub(crate) fn arcs(&self) -> BTreeMap<(u32, u32), u32> {
-        let mut arcs = BTreeMap::new();
-        for &(a, b, weight) in &self.edges {
-            let code = Weight::new(weight).code();
-            let both = if self.directed { [(a, b); 2] } else { [(a, b), (b, a)] };
-            for pair in both {
-                let stored = arcs.entry(pair).or_insert(code);
-                *stored = code.max(*stored);
-            }
-        }
-        arcs
-    }
-
-    pub(crate) fn graph(&self) -> Graph {
-        let files = Files::new(Arc::new(Sim::new()));
-        let directory = Path::new("graph");
-        let options = GraphOptions {
-            node_count: u64::from(self.node_count),
-            directed: self.directed,
-            duplicates: Duplicates::Max,
-            keep_loops: true,
-        };
-        let mut writer = GraphWriter::create(&files, directory, &options).unwrap();
-        let records: Vec<ArcRecord> = self
-            .arcs()
-            .into_iter()
-            .map(|((source, target), weight)| ArcRecord { source, target, weight })
-            .collect();
-        writer.push(&records).unwrap();
-        writer.finish().unwrap();
-        Graph::open(&files, directory).unwrap()
-    }
-
     /// With other weights, given by the code of those that are stored.
     pub(crate) fn reweighted(&self, weight: impl Fn(u32) -> f64) -> Self {
         let reweigh = |&(a, b, w): &(u32, u32, f64)| (a, b, weight(Weight::new(w).code()));
@@ -129,16 +68,6 @@ impl Edges {
             given,
             start: Vec::new(),
         }
-    }
-}
-
-/// A stream of numbers.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: u32) -> u32 {
-        self.0 += 1;
-        (mix(self.0) % u64::from(bound)) as u32
     }
 }
 
@@ -177,34 +106,6 @@ pub(crate) fn find(edges: &Edges, options: &ClusterOptions) -> Communities {
 
 pub(crate) fn converge(seed: u64) -> ClusterOptions {
     ClusterOptions { seed, tolerance: 0.0, ..plain() }
-}
-
-/// Graphs of many kinds: sparse to dense, near and far neighbors, hubs, groups, ties, loops.
-pub(crate) fn some_edges() -> impl Strategy<Value = Edges> {
-    let size = prop_oneof![1..40u32, 200..900u32];
-    (size, 0..6u32, 0..4u32, any::<u64>(), any::<bool>(), 0..5u32).prop_map(
-        |(node_count, density, kind, seed, directed, weights)| {
-            let mut numbers = Numbers(seed);
-            let mut edges = Vec::new();
-            for _ in 0..node_count * density {
-                let a = numbers.below(node_count);
-                let b = match kind {
-                    0 => numbers.below(node_count),
-                    1 => (a + numbers.below(6)) % node_count,
-                    2 => numbers.below(3) % node_count,
-                    _ => (a / 12 * 12 + numbers.below(12)) % node_count,
-                };
-                let weight = match weights {
-                    0 | 1 => 1.0,
-                    2 => f64::from(1 + numbers.below(3)),
-                    3 => 0.1 * f64::from(1 + numbers.below(3)),
-                    _ => f64::from(1 + numbers.below(1 << 20)) / 3.0,
-                };
-                edges.push((a, b, weight));
-            }
-            Edges { node_count, directed: directed && weights != 1, edges }
-        },
-    )
 }
 
 /// Limits of the size of communities.

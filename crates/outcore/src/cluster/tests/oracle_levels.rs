@@ -3,8 +3,7 @@
 
 use crate::cluster::base::hash::{Hash, LEAD, LEVEL, ORDER, REFINE, SUB, TIE, mix};
 use crate::cluster::kernel::objective::ALONE;
-use crate::cluster::methods::options::Seeding;
-use crate::cluster::methods::table::Method;
+use crate::cluster::{Method, Seeding};
 use crate::weight::{RELATIVE_TOLERANCE, Weight};
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -27,6 +27,17 @@ mod moving;
 mod propagate;
 #[cfg(test)]
 mod tests;
+// The engine's own graphs and specification, which name its modules as those of their crate.
+#[cfg(test)]
+#[path = "../../outcore/src/cluster/tests/edges.rs"]
+#[expect(dead_code, reason = "the tests of the engine use the rest")]
+mod edges;
+#[cfg(test)]
+#[path = "../../outcore/src/cluster/tests/oracle_levels.rs"]
+#[expect(dead_code, reason = "the tests of the engine use the rest")]
+mod oracle_levels;
+#[cfg(test)]
+use outcore::{cluster, graph, io, weight};
 mod words;
 
 pub use chunk::{Chunks, Cutter, PartWriter, cut, degrees_of};
@@ -35,12 +46,12 @@ pub use moving::{Aim, Shift, Shifted, Totals};
 pub use propagate::{Rounds, Told};
 pub use words::{Message, bytes_of, numbers_of};
 
-use crate::cluster::BlockSource;
-use crate::cluster::base::bits::Bits;
-use crate::cluster::store::scope::Ranked;
-use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{ArcScratch, Block, Graph};
-use crate::io::{Files, Ram};
+use outcore::cluster::base::bits::Bits;
+use outcore::cluster::kernel::cache::BlockSource;
+use outcore::cluster::store::ranked::Ranked;
+use outcore::error::{Error, ErrorKind, Result};
+use outcore::graph::{ArcScratch, Block, Graph};
+use outcore::io::{Files, Ram};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};

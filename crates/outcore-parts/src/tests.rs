@@ -1,13 +1,12 @@
 //! Parts that exchange messages give what the engine gives for the whole graph.
 
 use super::*;
-use crate::cluster::tests::levels::level;
-use crate::cluster::tests::oracle_levels::Levels;
-use crate::cluster::tests::{Edges, PLENTY, POOLS, one, scratch, some_edges};
-use crate::cluster::{ClusterOptions, Communities, Given, Method, cluster_from};
-use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, Limits};
-use crate::progress::Silent;
-use crate::weight::Weight;
+use crate::edges::{Edges, level, some_edges};
+use crate::oracle_levels::Levels;
+use outcore::cluster::{ClusterOptions, Communities, Given, Method, cluster_from};
+use outcore::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, Limits};
+use outcore::progress::Silent;
+use outcore::weight::Weight;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -207,7 +206,8 @@ fn whole(edges: &Edges) -> Graph {
 
 fn engine(graph: &Graph, options: &ClusterOptions) -> Communities {
     let given = Given::default();
-    POOLS[0].install(|| one(cluster_from(graph, options, given, PLENTY, scratch(), &Silent)))
+    let scratch = Path::new("scratch");
+    here(|| cluster_from(graph, options, given, 1 << 30, scratch, &Silent)).unwrap().remove(0)
 }
 
 impl Divided {
@@ -347,7 +347,7 @@ proptest! {
         prop_assert_eq!(*moves.last().unwrap(), expected.last_moved);
         prop_assert!(rounds <= divided.parts.len());
         let (numbers, split, modularity, between) = divided.close(&labels);
-        prop_assert_eq!(&numbers[..], expected.labels());
+        prop_assert_eq!(&numbers[..], expected.labels.in_memory().unwrap());
         prop_assert_eq!(split, expected.split_count);
         prop_assert!((modularity - expected.modularity).abs() < 1e-9);
         // The graph of communities has the weight of the graph.
@@ -373,7 +373,7 @@ proptest! {
         let labels: Vec<_> = divided.parts.iter().map(|p| Labeled::alike(p).unwrap()).collect();
         let (numbers, ..) = divided.close(&labels);
         let expected = engine(&divided.whole, &options);
-        prop_assert_eq!(&numbers[..], expected.labels());
+        prop_assert_eq!(&numbers[..], expected.labels.in_memory().unwrap());
     }
 
     /// Bytes that are cut off or changed are an error, or other numbers.
@@ -404,7 +404,7 @@ fn rounds_of(part: &Part, seed: u64) -> Rounds {
 fn rounds_are_fewer_than_parts() {
     let groups = |nodes: u32| {
         let edges = (0..nodes * 6).map(move |at| {
-            let hash = crate::cluster::base::hash::mix(at.into());
+            let hash = outcore::cluster::base::hash::mix(at.into());
             let (node, near) = (at / 6, hash % 10 < 7);
             let other = if near {
                 node / 40 * 40 + (hash >> 8) as u32 % 40

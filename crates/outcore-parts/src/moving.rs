@@ -21,18 +21,18 @@
 use super::propagate::Seen;
 use super::words::{Words, pairs_of_f64, put, put_bytes};
 use super::{Labeled, Message, Part, damaged};
-use crate::cluster::base::bits::Bits;
-use crate::cluster::base::logarithm::plogp;
-use crate::cluster::base::parallel::PerThread;
-use crate::cluster::base::table::Sum;
-use crate::cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
-use crate::cluster::kernel::nodes::{Nodes, Rules};
-use crate::cluster::kernel::objective::Revert;
-use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
-use crate::cluster::objectives::map_equation::CodeLength;
-use crate::cluster::objectives::modularity::{Density, Null};
-use crate::cluster::store::by_node::NodeLabels;
-use crate::error::Result;
+use outcore::cluster::base::bits::Bits;
+use outcore::cluster::base::logarithm::plogp;
+use outcore::cluster::base::parallel::PerThread;
+use outcore::cluster::base::table::Sum;
+use outcore::cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
+use outcore::cluster::kernel::nodes::{Nodes, Rules};
+use outcore::cluster::kernel::objective::Revert;
+use outcore::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
+use outcore::cluster::objectives::map_equation::CodeLength;
+use outcore::cluster::objectives::modularity::{Density, Null};
+use outcore::cluster::store::by_node::NodeLabels;
+use outcore::error::Result;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Strength of a community, and weight of the arcs that leave it.

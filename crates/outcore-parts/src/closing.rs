@@ -13,12 +13,12 @@
 
 use super::words::{Words, put};
 use super::{Message, Part, Places, damaged};
-use crate::cluster::base::parallel::PerThread;
-use crate::cluster::base::table::Sum;
-use crate::cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
-use crate::cluster::store::by_node::KnownLabels;
-use crate::error::Result;
-use crate::graph::{ArcScratch, Block};
+use outcore::cluster::base::parallel::PerThread;
+use outcore::cluster::base::table::Sum;
+use outcore::cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
+use outcore::cluster::store::by_node::KnownLabels;
+use outcore::error::Result;
+use outcore::graph::{ArcScratch, Block};
 use std::collections::{BTreeMap, HashMap};
 
 /// What the nodes of a part add up to: an entry for each root.

@@ -7,17 +7,17 @@
 
 use super::words::{Words, put, put_bytes};
 use super::{Labeled, Message, Part, Places, damaged};
-use crate::cluster::base::bits::Bits;
-use crate::cluster::base::hash::{Hash, LEAD};
-use crate::cluster::base::parallel::PerThread;
-use crate::cluster::base::table::Sum;
-use crate::cluster::kernel::nodes::{Nodes, Rules};
-use crate::cluster::kernel::seeding::{Stars, seed_block};
-use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
-use crate::cluster::objectives::label_propagation::InsideWeight;
-use crate::cluster::store::by_node::NodeLabels;
-use crate::error::Result;
-use crate::graph::ArcScratch;
+use outcore::cluster::base::bits::Bits;
+use outcore::cluster::base::hash::{Hash, LEAD};
+use outcore::cluster::base::parallel::PerThread;
+use outcore::cluster::base::table::Sum;
+use outcore::cluster::kernel::nodes::{Nodes, Rules};
+use outcore::cluster::kernel::seeding::{Stars, seed_block};
+use outcore::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
+use outcore::cluster::objectives::label_propagation::InsideWeight;
+use outcore::cluster::store::by_node::NodeLabels;
+use outcore::error::Result;
+use outcore::graph::ArcScratch;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use xxhash_rust::xxh3::xxh3_64;

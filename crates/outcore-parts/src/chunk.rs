@@ -8,10 +8,10 @@
 
 use super::damaged;
 use super::words::{Words, put, put_bytes};
-use crate::error::Result;
-use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, Limits};
-use crate::io::{Files, Ram};
-use crate::weight::Weight;
+use outcore::error::Result;
+use outcore::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, Limits};
+use outcore::io::{Files, Ram};
+use outcore::weight::Weight;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
