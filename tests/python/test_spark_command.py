@@ -277,6 +277,7 @@ def test_wrong_use_is_told_before_spark_starts(karate: Path) -> None:
         ([*spark], {"OUTCORE_PYTHON": "no-such-python"}, "cannot start `no-such-python`"),
         ([*spark], {"JAVA_HOME": "/nowhere"}, "install OpenJDK 17"),
         ([*spark[:-1], "found.jsonl"], {}, "Spark writes a directory of files"),
+        ([*spark[:-1], "found.feather"], {}, "Spark writes a directory of files"),
         ([*spark, "--columns", "1"], {}, "`--columns` names 1 columns"),
         ([*spark, "--spark-conf", "memory"], {}, "`--spark-conf memory` is no setting"),
         ([*spark, "--min-weight", "1", "--ignore-weights"], {}, "leave one of them out"),
