@@ -1,17 +1,41 @@
-//! Order in the sources: layers, lengths, doors, promises to come back, links.
+//! Order in the sources: modules (`order`), lengths, doors, promises to come back, links.
 
-use std::collections::HashMap;
+mod order;
+mod rust;
+
+use order::{Crate, layers};
 use std::path::{Path, PathBuf};
 
 /// Lines a source file may have, its tests included.
 const FILE_LINES_MAX: usize = 700;
+
+/// How faults begin that are still to be mended, and why. The list gets shorter only.
+const EXCEPTIONS: [(&str, &str); 3] = [
+    ("crates/outcore/src/cluster: ", "its rooms are being built"),
+    ("crates/outcore-cli/src: ", "its commands are being separated"),
+    ("crates/outcore-lab/src: a circle", "its reports are being separated"),
+];
 
 /// One line for each fault, with its place.
 pub(crate) fn faults(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let engine = root.join("crates/outcore/src");
     let layers = layers(&read(&engine.join("lib.rs")), &mut found);
-    for path in files(root) {
+    let files = files(root);
+    for source in sources(root) {
+        let inside = files.iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
+        let inside = inside.filter_map(|path| Some((path, path.strip_prefix(&source).ok()?)));
+        let texts: Vec<_> =
+            inside.map(|(path, inside)| (inside.to_path_buf(), read(path))).collect();
+        let shown = source.strip_prefix(root).unwrap_or(&source).display().to_string();
+        let of_crate = Crate::read(&shown, &texts);
+        if source == engine {
+            of_crate.imports_upward(&layers, &mut found);
+        }
+        of_crate.folders(&mut found);
+        of_crate.constants(&mut found);
+    }
+    for path in files {
         let text = read(&path);
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
         match path.extension().and_then(|extension| extension.to_str()) {
@@ -20,7 +44,6 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
                 promises(&shown, &text, &mut found);
                 if let Ok(inside) = path.strip_prefix(&engine) {
                     door(&shown, inside, &text, &mut found);
-                    imports(&shown, inside, &text, &layers, &mut found);
                 }
             }
             Some("md") => links(root, &shown, &path, &text, &mut found),
@@ -28,6 +51,28 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
         }
     }
     versions(root, &mut found);
+    except(&EXCEPTIONS, found)
+}
+
+/// Takes the faults away that are to be mended, and names the exceptions that are none any more.
+fn except(exceptions: &[(&str, &str)], mut found: Vec<String>) -> Vec<String> {
+    let is_left = |&(start, _): &(&str, &str)| found.iter().any(|fault| fault.starts_with(start));
+    let mended = exceptions.iter().filter(|exception| !is_left(exception));
+    let mended: Vec<String> = mended
+        .map(|(start, _)| {
+            format!("xtask/src/tidy/mod.rs: the exception `{start}` is none any more")
+        })
+        .collect();
+    found.retain(|fault| !exceptions.iter().any(|(start, _)| fault.starts_with(start)));
+    [found, mended].concat()
+}
+
+/// The sources of all crates.
+fn sources(root: &Path) -> Vec<PathBuf> {
+    let crates = std::fs::read_dir(root.join("crates")).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = crates.map(|entry| entry.path().join("src")).collect();
+    found.push(root.join("xtask/src"));
+    found.sort();
     found
 }
 
@@ -55,52 +100,9 @@ fn files(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The layer of each module, from the line in `lib.rs` that lists them: groups from left to right.
-fn layers(lib: &str, found: &mut Vec<String>) -> HashMap<String, usize> {
-    let line = lib.lines().find(|line| line.starts_with("//! `error units |")).unwrap_or_default();
-    let groups = line.trim_start_matches("//!").trim().trim_matches(['`', '.']).split('|');
-    let mut layers = HashMap::new();
-    for (layer, group) in groups.enumerate() {
-        for module in group.split_whitespace() {
-            layers.insert(module.to_owned(), layer);
-        }
-    }
-    for line in lib.lines() {
-        let module = line.trim_start_matches("pub ").strip_prefix("mod ");
-        if let Some(module) = module.and_then(|rest| rest.strip_suffix(';'))
-            && !layers.contains_key(module)
-        {
-            found.push(format!("crates/outcore/src/lib.rs: module `{module}` has no layer"));
-        }
-    }
-    layers
-}
-
-/// A module of the engine imports only from its own layer and those to its left.
-fn imports(
-    shown: &str,
-    inside: &Path,
-    text: &str,
-    layers: &HashMap<String, usize>,
-    found: &mut Vec<String>,
-) {
-    let first = inside.components().next().map(|part| part.as_os_str().to_string_lossy());
-    let module = first.unwrap_or_default().trim_end_matches(".rs").to_owned();
-    let Some(layer) = layers.get(&module).filter(|_| !is_test(inside)) else { return };
-    for (number, line) in without_tests(text) {
-        for (at, _) in line.match_indices("crate::") {
-            let rest = &line[at + "crate::".len()..];
-            let end = rest.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(rest.len());
-            let used = &rest[..end];
-            if layers.get(used).is_some_and(|other| other > layer) {
-                found.push(format!("{shown}:{number}: `{module}` is left of `{used}`"));
-            }
-        }
-    }
-}
-
 fn is_test(path: &Path) -> bool {
-    path.file_stem().is_some_and(|stem| stem == "tests" || stem == "oracle" || stem == "sim")
+    let stem = path.file_stem().unwrap_or_default();
+    stem == "oracle" || stem == "sim" || path.with_extension("").iter().any(|part| part == "tests")
 }
 
 /// Numbered lines up to the tests at the end of a file, without comments.
@@ -196,32 +198,19 @@ fn versions(root: &Path, found: &mut Vec<String>) {
 mod tests {
     use super::*;
 
-    const LIB: &str = "//! `error units | io | sort | job`.\npub mod error;\nmod stray;\n";
-
     fn checked(file: &str, text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        let layers = layers(LIB, &mut Vec::new());
-        let inside = Path::new(file);
-        imports(file, inside, text, &layers, &mut found);
-        door(file, inside, text, &mut found);
+        door(file, Path::new(file), text, &mut found);
         promises(file, text, &mut found);
         lengths(file, text, &mut found);
         found
     }
 
     #[test]
-    fn layers_are_read_and_unlisted_modules_named() {
-        let mut found = Vec::new();
-        assert_eq!(layers(LIB, &mut found)["sort"], 2);
-        assert_eq!(found, ["crates/outcore/src/lib.rs: module `stray` has no layer"]);
-    }
-
-    #[test]
-    fn a_module_imports_only_from_its_left() {
-        assert_eq!(checked("sort/run.rs", "use crate::io::Files;\nuse crate::sort::X;"), [""; 0]);
-        let found = checked("sort/run.rs", "fn f() { crate::job::run() }");
-        assert_eq!(found, ["sort/run.rs:1: `sort` is left of `job`"]);
-        assert_eq!(checked("sort/run.rs", "mod tests {\nuse crate::job::X;"), [""; 0]);
+    fn an_exception_lasts_as_long_as_its_fault() {
+        let found = || vec!["a: one".to_owned(), "b: two".to_owned()];
+        assert_eq!(except(&[("a: ", "soon")], found()), ["b: two"]);
+        assert_eq!(except(&[("c: ", "soon")], found()).len(), 3);
     }
 
     #[test]
