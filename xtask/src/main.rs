@@ -2,7 +2,6 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
 #![expect(clippy::disallowed_methods, reason = "the ban is for the engine")]
 
-mod rooms;
 mod tidy;
 
 use std::path::Path;

@@ -1,15 +1,14 @@
 //! The methods as the command knows them: choices, help and refusals, all from the engine's table of methods.
 
-use super as args;
-use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use outcore::cluster::{METHODS, Method, MethodOption};
+use clap::{Args, ValueEnum};
+use outcore::cluster::{METHODS, Method as EngineMethod, MethodOption};
 use outcore::{Error, ErrorKind, Result};
 use std::sync::LazyLock;
 
 /// A method, as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct MethodName(pub(crate) Method);
+pub(crate) struct MethodName(pub(crate) EngineMethod);
 
 impl ValueEnum for MethodName {
     fn value_variants<'a>() -> &'a [Self] {
@@ -22,6 +21,44 @@ impl ValueEnum for MethodName {
         let spec = self.0.spec();
         Some(PossibleValue::new(spec.name).help(spec.help))
     }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Method options")]
+pub(crate) struct Method {
+    /// How to find communities
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t)]
+    pub(crate) method: MethodName,
+    /// Seed of every random choice; the same seed gives the same communities whatever the memory
+    /// and the threads
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    #[arg(long, help = resolution_help(), value_name = "X,..", value_delimiter = ',')]
+    pub(crate) resolution: Option<Vec<f64>>,
+    #[arg(long, help = max_size_help(), value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_size: Option<u32>,
+    #[arg(long, help = seeding_help(), value_enum, value_name = "HOW")]
+    pub(crate) seeding: Option<Seeding>,
+    /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub(crate) cycles: Option<u8>,
+    /// Most sweeps: over the graph for label-propagation, of a level for the others [default: 30
+    /// and 50]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_sweeps: Option<u32>,
+    /// label-propagation: stop when at most this share of the nodes changes in a sweep [default:
+    /// 0.001]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) tolerance: Option<f64>,
+    /// label-propagation: sweep until no node changes, however long it takes
+    #[arg(long, conflicts_with_all = ["max_sweeps", "tolerance"])]
+    pub(crate) converge: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Seeding {
+    Star,
+    Own,
 }
 
 /// The help of `--resolution`.
@@ -56,7 +93,7 @@ pub(crate) fn seeding_help() -> String {
 ///
 /// # Errors
 /// `Usage` if the method needs some and none is given.
-pub(crate) fn resolution(method: &args::Method) -> Result<Vec<f64>> {
+pub(crate) fn resolution(method: &Method) -> Result<Vec<f64>> {
     let MethodName(name) = method.method;
     let usual = || name.default_resolution().map(|usual| vec![usual]);
     method.resolution.clone().or_else(usual).ok_or_else(|| {
@@ -70,7 +107,7 @@ pub(crate) fn resolution(method: &args::Method) -> Result<Vec<f64>> {
 ///
 /// # Errors
 /// `Usage`.
-pub(crate) fn refuse_options(method: &args::Method) -> Result<()> {
+pub(crate) fn refuse_options(method: &Method) -> Result<()> {
     let given = [
         (method.tolerance.is_some(), MethodOption::Tolerance, "--tolerance"),
         (method.converge, MethodOption::Converge, "--converge"),
@@ -87,7 +124,7 @@ pub(crate) fn refuse_options(method: &args::Method) -> Result<()> {
 ///
 /// # Errors
 /// `Usage`.
-pub(crate) fn refuse_directed(method: Method) -> Result<()> {
+pub(crate) fn refuse_directed(method: EngineMethod) -> Result<()> {
     if method.takes(MethodOption::Directed) {
         return Ok(());
     }

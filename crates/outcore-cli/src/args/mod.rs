@@ -21,7 +21,7 @@ pub(crate) use engine::{Engine, EngineName};
 pub(crate) use labels::Labels;
 use memory::Memory;
 pub(crate) use messages::{Messages, Progress};
-use method::MethodName;
+pub(crate) use method::{Method, Seeding};
 use outcore::plan;
 use std::path::PathBuf;
 pub(crate) use values::count;
@@ -501,44 +501,6 @@ pub(crate) enum Duplicates {
 pub(crate) enum SelfLoops {
     Keep,
     Drop,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Method options")]
-pub(crate) struct Method {
-    /// How to find communities
-    #[arg(long, value_enum, value_name = "METHOD", default_value_t)]
-    pub(crate) method: MethodName,
-    /// Seed of every random choice; the same seed gives the same communities whatever the memory
-    /// and the threads
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-    #[arg(long, help = method::resolution_help(), value_name = "X,..", value_delimiter = ',')]
-    pub(crate) resolution: Option<Vec<f64>>,
-    #[arg(long, help = method::max_size_help(), value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_size: Option<u32>,
-    #[arg(long, help = method::seeding_help(), value_enum, value_name = "HOW")]
-    pub(crate) seeding: Option<Seeding>,
-    /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
-    pub(crate) cycles: Option<u8>,
-    /// Most sweeps: over the graph for label-propagation, of a level for the others [default: 30
-    /// and 50]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_sweeps: Option<u32>,
-    /// label-propagation: stop when at most this share of the nodes changes in a sweep [default:
-    /// 0.001]
-    #[arg(long, value_name = "SHARE")]
-    pub(crate) tolerance: Option<f64>,
-    /// label-propagation: sweep until no node changes, however long it takes
-    #[arg(long, conflicts_with_all = ["max_sweeps", "tolerance"])]
-    pub(crate) converge: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Seeding {
-    Star,
-    Own,
 }
 
 #[derive(Debug, Args)]

@@ -6,8 +6,8 @@ use std::fs::File;
 /// Cached pages and all pages of the first `bytes` of `file`; `None` where the system does not tell.
 #[cfg(target_os = "linux")]
 pub(crate) fn cached_pages(file: &File, bytes: u64) -> Option<(u64, u64)> {
+    use super::memory::PAGE;
     use std::os::fd::AsRawFd;
-    const PAGE: usize = 4096;
     /// Mapped at once: 1 GiB takes 256 KiB of answers.
     const PART: u64 = 1 << 30;
     let (mut cached, mut pages) = (0, 0);

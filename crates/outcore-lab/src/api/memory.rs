@@ -4,7 +4,8 @@
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-const PAGE: usize = 4096;
+/// The page of memory and of direct I/O.
+pub(crate) const PAGE: usize = 4096;
 
 /// Memory of which every page has been touched, in small pages.
 pub struct Touched {

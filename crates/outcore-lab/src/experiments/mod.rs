@@ -15,6 +15,9 @@ use crate::report::Experiment;
 use crate::workplace::Workplace;
 use outcore::Result;
 
+/// The unit of transfers.
+const MIB: usize = 1 << 20;
+
 type Run = fn(&Workplace<'_>) -> Result<Experiment>;
 
 /// An experiment that can be run by its name.

@@ -1,6 +1,7 @@
 //! What the experiments with random positions share: the positions themselves, the clock for single
 //! operations, and how rows are compared in words.
 
+use crate::api::memory;
 use crate::meter::{Latencies, Outcome, Sample};
 use crate::random::Random;
 use crate::report::{Experiment, three};
@@ -19,8 +20,8 @@ use std::time::Instant;
 /// Bytes of a value at a position.
 pub(crate) const VALUE: usize = 4;
 
-/// The page of memory and of direct I/O.
-pub(crate) const PAGE: u64 = 4096;
+/// The page of memory and of direct I/O, as positions are counted.
+pub(crate) const PAGE: u64 = memory::PAGE as u64;
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]

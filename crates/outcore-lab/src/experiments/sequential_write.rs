@@ -2,6 +2,7 @@
 //!
 //! The data are the same pages for all methods; what counts is the time until they are durable.
 
+use super::MIB;
 use super::written::{failed, remove, sum_of_pages, sync};
 use crate::engine::{Watched, Way};
 use crate::meter::{Outcome, Sample};
@@ -21,7 +22,6 @@ use std::time::Instant;
 
 /// Bytes of the data that are written again and again: more than a transfer, less than a cache.
 const PATTERN_BYTES: usize = 4 << 20;
-const MIB: usize = 1 << 20;
 
 /// How much is written how often.
 #[derive(Debug, Clone, Copy)]

@@ -27,6 +27,8 @@ mod queue;
 mod spill;
 #[cfg(test)]
 mod spill_tests;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use cost::NamesCost;
 pub(crate) use spill::{Room, Spill, SpillSoFar, SpilledEdges};
@@ -668,119 +670,4 @@ fn find(slots: &[Slot], home: usize, wanted: &Slot) -> u32 {
 fn too_many_nodes() -> Error {
     Error::new(ErrorKind::TooManyNodes, "the input has more than 4,290,000,000 nodes")
         .hint("node indexes are 32-bit numbers: cluster a part of the graph")
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::HashMap;
-
-    pub(in crate::ids) fn chunk(names: &[Vec<u8>]) -> ParsedChunk {
-        let mut chunk = ParsedChunk::default();
-        for name in names {
-            let (offset, bytes) = (chunk.text.len() as u32, name.len() as u32);
-            let fingerprint = Fingerprint::of(name);
-            chunk.names.push(NameRef { fingerprint, offset, bytes });
-            chunk.text.extend_from_slice(name);
-        }
-        chunk
-    }
-
-    /// Numbers `names` cut into chunks and batches, and compares with a map and a counter.
-    fn check(names: &[Vec<u8>], chunk_len: usize, batch_len: usize, threads: usize) {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let mut index = NodeIndex::new(threads, 1 << 26);
-        let (mut found, mut listed) = (Vec::new(), Vec::new());
-        let chunks: Vec<ParsedChunk> = names.chunks(chunk_len).map(chunk).collect();
-        let mut indexes = Vec::new();
-        for batch in chunks.chunks(batch_len) {
-            let each = |name: &[u8]| {
-                listed.push(name.to_vec());
-                Ok(())
-            };
-            pool.install(|| index.resolve(batch, &mut indexes, each)).unwrap();
-            found.extend(indexes[..batch.len()].iter().flatten().copied());
-        }
-        let mut known: HashMap<&[u8], u32> = HashMap::new();
-        let mut expected = Vec::new();
-        for name in names {
-            let next = known.len() as u32;
-            expected.push(*known.entry(name).or_insert(next));
-        }
-        assert_eq!(found, expected);
-        assert_eq!(index.node_count(), known.len() as u64);
-        assert!(listed.iter().enumerate().all(|(i, name)| known[name.as_slice()] == i as u32));
-    }
-
-    pub(in crate::ids) fn name() -> impl Strategy<Value = Vec<u8>> {
-        prop_oneof![
-            (0u32..300).prop_map(|n| n.to_string().into_bytes()),
-            (0u64..u64::MAX).prop_map(|n| n.to_string().into_bytes()),
-            prop::collection::vec(any::<u8>(), 1..3),
-            "[ab]{14,18}".prop_map(String::into_bytes),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn names_are_numbered_by_first_appearance_whatever_the_threads(
-            names in prop::collection::vec(name(), 0..600),
-            chunk_len in 1usize..200,
-            batch_len in 1usize..9,
-            threads in 1usize..6,
-        ) {
-            check(&names, chunk_len, batch_len, threads);
-        }
-
-        #[test]
-        fn tables_stay_in_their_room_or_say_what_they_would_take(
-            names in prop::collection::vec(name(), 1..600),
-            batch_len in 1usize..100,
-            rooms in prop::collection::vec(0u64..400_000, 1..20),
-            threads in 1usize..4,
-        ) {
-            let mut index = NodeIndex::new(threads, 1 << 20);
-            let (mut indexes, mut rooms) = (Vec::new(), rooms.into_iter().cycle());
-            for batch in names.chunks(batch_len) {
-                let (chunk, count) = (chunk(batch), index.node_count());
-                let room = rooms.next().unwrap().max(index.memory_bytes());
-                let needed = index.resolve_within(&[chunk], &mut indexes, room, |_| Ok(()));
-                match needed.unwrap() {
-                    None => prop_assert!(index.memory_bytes() <= room),
-                    Some(bytes) => {
-                        prop_assert!(bytes > room && index.node_count() == count);
-                        index.resolve(&[self::chunk(batch)], &mut indexes, |_| Ok(())).unwrap();
-                    }
-                }
-            }
-        }
-
-        #[test]
-        fn whole_numbers_stay_numbers_until_a_name_is_none(
-            numbers in prop::collection::vec(0u64..5000, 1..2000),
-            odd in prop::option::of(0usize..2000),
-            threads in 1usize..4,
-        ) {
-            let mut names: Vec<_> = numbers.iter().map(|n| n.to_string().into_bytes()).collect();
-            if let Some(at) = odd {
-                names.insert(at.min(numbers.len()), b"007".to_vec());
-            }
-            check(&names, 100, 3, threads);
-        }
-    }
-
-    #[test]
-    fn a_hundred_thousand_names_take_at_most_their_share_of_memory() {
-        let names: Vec<Vec<u8>> = (0..100_000u32)
-            .map(|i| format!("node {}", i.wrapping_mul(2_654_435_761)).into_bytes())
-            .collect();
-        for threads in [1, 3] {
-            check(&names, 1000, 8, threads);
-            let mut index = NodeIndex::new(threads, 1 << 26);
-            index.resolve(&[chunk(&names)], &mut Vec::new(), |_| Ok(())).unwrap();
-            let bytes = index.memory_bytes() as f64 / names.len() as f64;
-            assert!((20.0..=27.5).contains(&bytes), "{bytes} bytes a name");
-        }
-    }
 }

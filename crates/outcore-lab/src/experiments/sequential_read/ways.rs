@@ -4,6 +4,7 @@ use super::blocks::{BLOCK_BYTES, NUMBERS, Summer, WORD, file_bytes};
 use crate::api::map::{Advice, Map, Sharing};
 use crate::api::stdio::{Buffering, Stream};
 use crate::api::uring::{Ring, RingOptions};
+use crate::experiments::MIB;
 use crate::foreign::run_program;
 use crate::meter::Outcome;
 use crate::state::State;
@@ -16,8 +17,6 @@ use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-const MIB: usize = 1 << 20;
 
 /// About the engine's blocks, and how many it reads ahead.
 const ENGINE_BYTES: usize = 4 * MIB;

@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows decoded at a time.
-const BATCH_ROWS: usize = 8192;
+const DECODED_ROWS: usize = 8192;
 /// Chunks of a thread that wait for their turn.
 const WAITING: usize = 8;
 /// The least that is planned for a page.
@@ -271,7 +271,7 @@ impl ParquetFile {
         ParquetRecordBatchReaderBuilder::new_with_metadata(self.pages.clone(), metadata)
             .with_row_groups(vec![group])
             .with_projection(self.mask(projection))
-            .with_batch_size(BATCH_ROWS)
+            .with_batch_size(DECODED_ROWS)
             .with_offset(skipped as usize)
             .build()
             .map_err(|error| self.pages.error(error))

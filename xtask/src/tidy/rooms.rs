@@ -1,22 +1,16 @@
-//! Order inside folders: rooms in a row, no circles, few files; and methods that stand in their table alone.
+//! Order inside a module with rooms: each imports from its left alone; and methods that stand in their table alone.
 
-use crate::tidy::{is_test, read, without_tests};
-use std::collections::{BTreeMap, BTreeSet};
+use super::{is_test, read, without_tests};
 use std::path::Path;
-
-/// Source files of a folder, its `mod.rs` among them and its tests not.
-const FILES_MAX: usize = 16;
-/// Folders of more files have no circle of imports.
-const CIRCLE_FILES: usize = 8;
 
 /// Where methods are listed, from the engine's sources.
 const METHODS: &str = "cluster/methods/table.rs";
 
 /// The files of a module that has rooms, by their path inside of it; tests are not among them.
-pub(crate) type Files<'a> = Vec<(&'a str, &'a str)>;
+pub(super) type Files<'a> = Vec<(&'a str, &'a str)>;
 
 /// Checks a module whose `mod.rs` tells the order of its rooms, in a line of names with bars between them.
-pub(crate) fn rooms(module: &str, files: &Files<'_>, found: &mut Vec<String>) {
+pub(super) fn rooms(module: &str, files: &Files<'_>, found: &mut Vec<String>) {
     let text = files.iter().find(|(path, _)| *path == "mod.rs").map_or("", |(_, text)| text);
     let line = text.lines().find(|line| line.starts_with("//! `") && line.contains(" | "));
     let Some(line) = line else {
@@ -42,53 +36,6 @@ pub(crate) fn rooms(module: &str, files: &Files<'_>, found: &mut Vec<String>) {
                 _ => {}
             }
         }
-    }
-    for room in folders(files) {
-        circles(module, &room, files, found);
-    }
-}
-
-fn folders(files: &Files<'_>) -> BTreeSet<String> {
-    let folder = |(path, _): &(&str, &str)| Some(path.rsplit_once('/')?.0.to_owned());
-    files.iter().filter_map(folder).collect()
-}
-
-/// Names files of a folder that import each other in a circle, and folders of too many.
-fn circles(module: &str, folder: &str, files: &Files<'_>, found: &mut Vec<String>) {
-    let within = |path: &str| -> Option<String> {
-        let inside = path.strip_prefix(folder)?.strip_prefix('/')?;
-        Some(inside.split('/').next()?.trim_end_matches(".rs").to_owned())
-    };
-    let own = files
-        .iter()
-        .filter(|(path, _)| path.rsplit_once('/').is_some_and(|(parent, _)| parent == folder));
-    let count = own.count();
-    if count > FILES_MAX {
-        found.push(format!("{module}/{folder}: {count} files, at most {FILES_MAX}"));
-    }
-    if count <= CIRCLE_FILES {
-        return;
-    }
-    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let depth = folder.split('/').count();
-    for (path, text) in files {
-        let Some(file) = within(path).filter(|file| file != "mod") else { continue };
-        for (_, used) in imports(module, path, text) {
-            if used.len() > depth && used[..depth].join("/") == folder && used[depth] != file {
-                uses.entry(file.clone()).or_default().insert(used[depth].clone());
-            }
-        }
-    }
-    let reached = |from: &str| {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![from.to_owned()]);
-        while let Some(file) = open.pop() {
-            let next = uses.get(&file).into_iter().flatten();
-            open.extend(next.filter(|file| seen.insert((*file).clone())).cloned());
-        }
-        seen
-    };
-    for file in uses.keys().filter(|file| reached(file).contains(*file)) {
-        found.push(format!("{module}/{folder}/{file}.rs: imports itself in a circle"));
     }
 }
 
@@ -128,14 +75,14 @@ fn names(path: &str) -> Vec<String> {
 }
 
 /// The names of methods, as the engine and the command call them.
-pub(crate) fn methods(engine: &Path) -> Vec<String> {
+pub(super) fn methods(engine: &Path) -> Vec<String> {
     let text = read(&engine.join(METHODS));
     let rows = text.lines().filter_map(|line| line.trim().strip_prefix("method: Method::"));
     rows.map(|row| format!("Method::{}", row.trim_end_matches(','))).collect()
 }
 
 /// A method is known by its row: nobody else matches on it.
-pub(crate) fn method_names(
+pub(super) fn method_names(
     shown: &str,
     inside: &Path,
     text: &str,
@@ -177,22 +124,6 @@ mod tests {
         }
         let in_tests = "mod tests {\nuse crate::cluster::drive::run;";
         assert_eq!(checked(&[("base/bits.rs", in_tests)]), [""; 0]);
-    }
-
-    #[test]
-    fn circles_in_large_folders_are_named() {
-        let names: Vec<String> = (0..9).map(|at| format!("drive/f{at}.rs")).collect();
-        let of = |at: usize| match at {
-            1 => "use super::f2::{A, B};",
-            2 => "use crate::cluster::drive::f3::C;",
-            _ => "use super::f1;",
-        };
-        let files: Vec<_> = (0..9).map(|at| (names[at].as_str(), of(at))).collect();
-        assert_eq!(checked(&files).len(), 3);
-        assert_eq!(checked(&files[..8]), [""; 0]);
-        let names: Vec<String> = (0..17).map(|at| format!("drive/f{at}.rs")).collect();
-        let files: Vec<_> = names.iter().map(|name| (name.as_str(), "")).collect();
-        assert_eq!(checked(&files), ["cluster/drive: 17 files, at most 16"]);
     }
 
     #[test]

@@ -1,7 +1,10 @@
-//! Order in the sources: layers, lengths, doors, promises to come back, links.
+//! Order in the sources: modules (`order`), lengths, doors, promises to come back, links.
 
-use crate::rooms;
-use std::collections::HashMap;
+mod order;
+mod rooms;
+mod rust;
+
+use order::{Crate, layers};
 use std::path::{Path, PathBuf};
 
 /// Lines a source file may have, its tests included.
@@ -17,7 +20,21 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
     let layers = layers(&read(&engine.join("lib.rs")), &mut found);
     let methods = rooms::methods(&engine);
     let mut in_rooms = Vec::new();
-    for path in files(root) {
+    let files = files(root);
+    for source in sources(root) {
+        let inside = files.iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
+        let inside = inside.filter_map(|path| Some((path, path.strip_prefix(&source).ok()?)));
+        let texts: Vec<_> =
+            inside.map(|(path, inside)| (inside.to_path_buf(), read(path))).collect();
+        let shown = source.strip_prefix(root).unwrap_or(&source).display().to_string();
+        let of_crate = Crate::read(&shown, &texts);
+        if source == engine {
+            of_crate.imports_upward(&layers, &mut found);
+        }
+        of_crate.folders(&mut found);
+        of_crate.constants(&mut found);
+    }
+    for path in files {
         let text = read(&path);
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
         match path.extension().and_then(|extension| extension.to_str()) {
@@ -26,7 +43,6 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
                 promises(&shown, &text, &mut found);
                 if let Ok(inside) = path.strip_prefix(&engine) {
                     door(&shown, inside, &text, &mut found);
-                    imports(&shown, inside, &text, &layers, &mut found);
                     if let Ok(inside) = inside.strip_prefix(ROOMS).map(Path::to_path_buf)
                         && !is_test(&inside)
                     {
@@ -46,6 +62,15 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
     let in_rooms = in_rooms.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     rooms::rooms(ROOMS, &in_rooms, &mut found);
     versions(root, &mut found);
+    found
+}
+
+/// The sources of all crates.
+fn sources(root: &Path) -> Vec<PathBuf> {
+    let crates = std::fs::read_dir(root.join("crates")).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = crates.map(|entry| entry.path().join("src")).collect();
+    found.push(root.join("xtask/src"));
+    found.sort();
     found
 }
 
@@ -73,53 +98,9 @@ fn files(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The layer of each module, from the line in `lib.rs` that lists them: groups from left to right.
-fn layers(lib: &str, found: &mut Vec<String>) -> HashMap<String, usize> {
-    let line = lib.lines().find(|line| line.starts_with("//! `error units |")).unwrap_or_default();
-    let groups = line.trim_start_matches("//!").trim().trim_matches(['`', '.']).split('|');
-    let mut layers = HashMap::new();
-    for (layer, group) in groups.enumerate() {
-        for module in group.split_whitespace() {
-            layers.insert(module.to_owned(), layer);
-        }
-    }
-    for line in lib.lines() {
-        let module = line.trim_start_matches("pub ").strip_prefix("mod ");
-        if let Some(module) = module.and_then(|rest| rest.strip_suffix(';'))
-            && !layers.contains_key(module)
-        {
-            found.push(format!("crates/outcore/src/lib.rs: module `{module}` has no layer"));
-        }
-    }
-    layers
-}
-
-/// A module of the engine imports only from its own layer and those to its left.
-fn imports(
-    shown: &str,
-    inside: &Path,
-    text: &str,
-    layers: &HashMap<String, usize>,
-    found: &mut Vec<String>,
-) {
-    let first = inside.components().next().map(|part| part.as_os_str().to_string_lossy());
-    let module = first.unwrap_or_default().trim_end_matches(".rs").to_owned();
-    let Some(layer) = layers.get(&module).filter(|_| !is_test(inside)) else { return };
-    for (number, line) in without_tests(text) {
-        for (at, _) in line.match_indices("crate::") {
-            let rest = &line[at + "crate::".len()..];
-            let end = rest.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(rest.len());
-            let used = &rest[..end];
-            if layers.get(used).is_some_and(|other| other > layer) {
-                found.push(format!("{shown}:{number}: `{module}` is left of `{used}`"));
-            }
-        }
-    }
-}
-
-pub(crate) fn is_test(path: &Path) -> bool {
-    path.file_stem().is_some_and(|stem| stem == "tests" || stem == "oracle" || stem == "sim")
-        || path.components().any(|part| part.as_os_str() == "tests")
+fn is_test(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default();
+    stem == "oracle" || stem == "sim" || path.with_extension("").iter().any(|part| part == "tests")
 }
 
 /// Numbered lines up to the tests at the end of a file, without comments.
@@ -215,32 +196,12 @@ fn versions(root: &Path, found: &mut Vec<String>) {
 mod tests {
     use super::*;
 
-    const LIB: &str = "//! `error units | io | sort | job`.\npub mod error;\nmod stray;\n";
-
     fn checked(file: &str, text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        let layers = layers(LIB, &mut Vec::new());
-        let inside = Path::new(file);
-        imports(file, inside, text, &layers, &mut found);
-        door(file, inside, text, &mut found);
+        door(file, Path::new(file), text, &mut found);
         promises(file, text, &mut found);
         lengths(file, text, &mut found);
         found
-    }
-
-    #[test]
-    fn layers_are_read_and_unlisted_modules_named() {
-        let mut found = Vec::new();
-        assert_eq!(layers(LIB, &mut found)["sort"], 2);
-        assert_eq!(found, ["crates/outcore/src/lib.rs: module `stray` has no layer"]);
-    }
-
-    #[test]
-    fn a_module_imports_only_from_its_left() {
-        assert_eq!(checked("sort/run.rs", "use crate::io::Files;\nuse crate::sort::X;"), [""; 0]);
-        let found = checked("sort/run.rs", "fn f() { crate::job::run() }");
-        assert_eq!(found, ["sort/run.rs:1: `sort` is left of `job`"]);
-        assert_eq!(checked("sort/run.rs", "mod tests {\nuse crate::job::X;"), [""; 0]);
     }
 
     #[test]

@@ -1,0 +1,347 @@
+//! The order of modules: what imports from what, circles, the size of folders, constants that stand twice.
+
+use super::rust::{Source, Use};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Files of a folder from which on they may not depend on each other in a circle.
+const FREE_FILES: usize = 8;
+/// Files of a folder at most.
+const FOLDER_FILES: usize = 16;
+/// Constants that each format has for itself.
+const OF_FORMATS: [&str; 3] = ["FORMAT", "MAGIC", "VERSION"];
+
+type Module = [String];
+
+/// A file with what it says.
+struct File {
+    shown: String,
+    folder: PathBuf,
+    module: Vec<String>,
+    source: Source,
+}
+
+/// A crate without its tests.
+pub(super) struct Crate {
+    /// Where it is, from the root of the repository.
+    shown: String,
+    files: Vec<File>,
+    modules: BTreeSet<Vec<String>>,
+}
+
+impl Crate {
+    /// Of the sources in `root`, as paths from there and texts; `shown` is where `root` is.
+    pub(super) fn read(shown: &str, sources: &[(PathBuf, String)]) -> Self {
+        let file = |(path, text): &(PathBuf, String)| File {
+            shown: format!("{shown}/{}", path.display()),
+            folder: path.parent().unwrap_or(Path::new("")).to_path_buf(),
+            module: module_of(path),
+            source: Source::read(text),
+        };
+        let mut files: Vec<File> = sources.iter().map(file).collect();
+        let below = |file: &File, name: &String| [&file.module[..], &[name.clone()]].concat();
+        let tests =
+            files.iter().flat_map(|file| file.source.tests.iter().map(|name| below(file, name)));
+        let tests: Vec<Vec<String>> = tests.collect();
+        files.retain(|file| !tests.iter().any(|test| file.module.starts_with(test)));
+        let modules = files.iter().map(|file| file.module.clone()).collect();
+        Self { shown: shown.to_owned(), files, modules }
+    }
+
+    /// The module or item of the crate that a file uses.
+    fn used(&self, file: &File, used: &Use) -> Option<Vec<String>> {
+        let mut base = [&file.module[..], &used.inside].concat();
+        let mut path = &used.path[..];
+        match path.first()?.as_str() {
+            "crate" => (base, path) = (Vec::new(), &path[1..]),
+            "self" => path = &path[1..],
+            "super" => {
+                while path.first().is_some_and(|part| part == "super") {
+                    base.pop()?;
+                    path = &path[1..];
+                }
+            }
+            // A name that is in scope: only modules of the file's own are sure to be ours.
+            first => {
+                let child = [&base[..], &[first.to_owned()]].concat();
+                self.modules.contains(&child).then_some(())?;
+            }
+        }
+        base.extend_from_slice(path);
+        Some(base)
+    }
+
+    /// A module imports only from its own layer and those before it.
+    pub(super) fn imports_upward(&self, layers: &BTreeMap<String, usize>, found: &mut Vec<String>) {
+        for file in &self.files {
+            let Some(module) = file.module.first() else { continue };
+            let Some(layer) = layers.get(module) else { continue };
+            for used in &file.source.uses {
+                let Some(path) = self.used(file, used) else { continue };
+                let Some(other) = path.first() else { continue };
+                if layers.get(other).is_some_and(|above| above > layer) {
+                    let (shown, line) = (&file.shown, used.line);
+                    found.push(format!("{shown}:{line}: `{module}` is left of `{other}`"));
+                }
+            }
+        }
+    }
+
+    /// No folder has more files than can be seen at once, and in those that have many none form a circle.
+    pub(super) fn folders(&self, found: &mut Vec<String>) {
+        let mut folders: BTreeMap<&Path, usize> = BTreeMap::new();
+        for file in &self.files {
+            *folders.entry(&file.folder).or_default() += 1;
+        }
+        for (folder, count) in folders {
+            let shown = match folder.as_os_str().is_empty() {
+                true => self.shown.clone(),
+                false => format!("{}/{}", self.shown, folder.display()),
+            };
+            if count > FOLDER_FILES {
+                found.push(format!("{shown}: {count} files, at most {FOLDER_FILES}: which have a room of their own?"));
+            }
+            if count > FREE_FILES {
+                let module = module_of(&folder.join("mod.rs"));
+                let circles = self.circles(&module);
+                found.extend(
+                    circles.iter().map(|circle| {
+                        format!("{shown}: a circle of files: {}", circle.join(" -> "))
+                    }),
+                );
+            }
+        }
+    }
+
+    /// The circles among the files and rooms of a module, each from a name back to it; `mod` is its own file.
+    fn circles(&self, module: &Module) -> Vec<Vec<String>> {
+        let edges = self.edges(module);
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut circles = Vec::new();
+        for from in edges.keys() {
+            let Some(circle) = way(&edges, from, from) else { continue };
+            // One of each knot is told.
+            if !seen.contains(from.as_str()) {
+                let knot = edges.keys().filter(|name| {
+                    way(&edges, from, name).is_some() && way(&edges, name, from).is_some()
+                });
+                seen.extend(knot.map(String::as_str));
+                circles.push(circle);
+            }
+        }
+        circles
+    }
+
+    /// For each file and room of a module those that it uses.
+    fn edges(&self, module: &Module) -> BTreeMap<String, BTreeSet<String>> {
+        let own = String::from("mod");
+        let inside = || self.files.iter().filter(|file| file.module.starts_with(module));
+        let node = |path: &Module| path.get(module.len()).cloned();
+        let nodes: BTreeSet<String> = inside().filter_map(|file| node(&file.module)).collect();
+        // What the module's own file imports or exports is known to all by its name there.
+        let mut names = BTreeMap::new();
+        for file in inside().filter(|file| file.module == module) {
+            for used in &file.source.uses {
+                let name = used.imported.as_ref().filter(|name| !nodes.contains(*name));
+                let of = self.used(file, used).and_then(|path| node(&path));
+                if let (Some(name), Some(of)) = (name, of.filter(|of| nodes.contains(of))) {
+                    names.insert(name.clone(), of);
+                }
+            }
+        }
+        let mut edges: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for file in inside() {
+            let from = node(&file.module).unwrap_or_else(|| own.clone());
+            for used in &file.source.uses {
+                let is_passed_on = from == own && used.exported.is_some();
+                let Some(path) = self.used(file, used).filter(|path| path.starts_with(module))
+                else {
+                    continue;
+                };
+                let to = match node(&path) {
+                    Some(name) if nodes.contains(&name) => name,
+                    Some(name) => names.get(&name).unwrap_or(&own).clone(),
+                    None => own.clone(),
+                };
+                if to != from && !is_passed_on {
+                    edges.entry(from.clone()).or_default().insert(to);
+                }
+            }
+        }
+        edges
+    }
+
+    /// A constant stands once: others that need it import it.
+    pub(super) fn constants(&self, found: &mut Vec<String>) {
+        let mut first: BTreeMap<(&str, &str), (&File, usize)> = BTreeMap::new();
+        for file in &self.files {
+            for constant in &file.source.constants {
+                let (name, line) = (constant.name.as_str(), constant.line);
+                if OF_FORMATS.contains(&name) {
+                    continue;
+                }
+                if let Some((other, at)) = first.get(&(name, constant.value.as_str())) {
+                    let place = format!("{}:{at}", other.shown);
+                    found.push(format!("{}:{line}: `{name}` stands in {place}, too", file.shown));
+                } else {
+                    first.insert((name, &constant.value), (file, line));
+                }
+            }
+        }
+    }
+}
+
+/// The module of a source file, by its path in the crate.
+fn module_of(path: &Path) -> Vec<String> {
+    let path = path.with_extension("");
+    let mut parts: Vec<String> =
+        path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    if parts.last().is_some_and(|last| matches!(last.as_str(), "mod" | "lib" | "main")) {
+        parts.pop();
+    }
+    parts
+}
+
+/// The shortest way of at least one step, both ends included.
+fn way(edges: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> Option<Vec<String>> {
+    let mut ways = vec![vec![from.to_owned()]];
+    let mut seen = BTreeSet::new();
+    let mut at = 0;
+    while let Some(way) = ways.get(at).cloned() {
+        at += 1;
+        for next in way.last().and_then(|last| edges.get(last)).into_iter().flatten() {
+            let longer = [&way[..], &[next.clone()]].concat();
+            if next == to {
+                return Some(longer);
+            }
+            if seen.insert(next.clone()) {
+                ways.push(longer);
+            }
+        }
+    }
+    None
+}
+
+/// The layer of each module, from the line in `lib.rs` that lists them: groups from left to right.
+pub(super) fn layers(lib: &str, found: &mut Vec<String>) -> BTreeMap<String, usize> {
+    let line = lib.lines().find(|line| line.starts_with("//! `error ")).unwrap_or_default();
+    let groups = line.trim_start_matches("//!").trim().trim_matches(['`', '.']).split('|');
+    let mut layers = BTreeMap::new();
+    for (layer, group) in groups.enumerate() {
+        for module in group.split_whitespace() {
+            layers.insert(module.to_owned(), layer);
+        }
+    }
+    for line in lib.lines() {
+        let module = line.trim_start_matches("pub ").strip_prefix("mod ");
+        if let Some(module) = module.and_then(|rest| rest.strip_suffix(';'))
+            && !layers.contains_key(module)
+        {
+            found.push(format!("crates/outcore/src/lib.rs: module `{module}` has no layer"));
+        }
+    }
+    layers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIB: &str = "//! `error units | io | sort | job`.\npub mod error;\nmod stray;\n";
+
+    fn read(sources: &[(&str, &str)]) -> Crate {
+        let owned: Vec<_> =
+            sources.iter().map(|&(path, text)| (path.into(), text.to_owned())).collect();
+        Crate::read("src", &owned)
+    }
+
+    fn upward(file: &str, text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        read(&[(file, text)]).imports_upward(&layers(LIB, &mut Vec::new()), &mut found);
+        found
+    }
+
+    #[test]
+    fn layers_are_read_and_unlisted_modules_named() {
+        let mut found = Vec::new();
+        assert_eq!(layers(LIB, &mut found)["sort"], 2);
+        assert_eq!(found, ["crates/outcore/src/lib.rs: module `stray` has no layer"]);
+    }
+
+    #[test]
+    fn a_module_imports_only_from_its_left() {
+        assert_eq!(upward("sort/run.rs", "use crate::io::Files;\nuse crate::sort::X;"), [""; 0]);
+        let found = ["src/sort/run.rs:1: `sort` is left of `job`"];
+        assert_eq!(upward("sort/run.rs", "fn f() { crate::job::run() }"), found);
+        assert_eq!(upward("sort/run.rs", "use crate::{io, job::run};"), found);
+        assert_eq!(upward("sort/mod.rs", "use super::job;").len(), 1);
+        assert_eq!(
+            upward("sort/run.rs", "#[cfg(test)]\nmod tests {\nuse crate::job::X;}"),
+            [""; 0]
+        );
+    }
+
+    /// Nine files, of which these are some.
+    fn folder(sources: &[(&str, &str)]) -> Vec<String> {
+        let empty = ["q", "r", "s", "t", "u", "v", "w"].map(|name| format!("m/{name}.rs"));
+        let mut all: Vec<_> = empty.iter().map(|path| (path.as_str(), "")).collect();
+        all.extend_from_slice(sources);
+        let mut found = Vec::new();
+        read(&all).folders(&mut found);
+        found
+    }
+
+    #[test]
+    fn circles_are_found_also_by_way_of_the_folder_itself() {
+        let one = ("m/a.rs", "use super::b::B;");
+        let circle = |between: &str| [format!("src/m: a circle of files: {between}")];
+        assert_eq!(folder(&[one, ("m/b.rs", "")]), [""; 0]);
+        assert_eq!(folder(&[one, ("m/b.rs", "use super::a::A;")]), circle("a -> b -> a"));
+        // A name that is exported is that of the file where it stands.
+        let exports = ("m/mod.rs", "mod a;\nmod b;\npub use b::B;\npub(crate) use a::A as C;");
+        let by_name = [exports, ("m/a.rs", "use super::B;"), ("m/b.rs", "use crate::m::C;")];
+        assert_eq!(folder(&by_name), circle("a -> b -> a"));
+        let calls = ("m/mod.rs", "mod a;\nfn f() { a::g() }");
+        assert_eq!(folder(&[calls, ("m/a.rs", "use super::f;")]), circle("a -> mod -> a"));
+        assert_eq!(folder(&[exports, ("m/a.rs", "use super::B;"), ("m/b.rs", "")]), [""; 0]);
+    }
+
+    #[test]
+    fn rooms_count_as_one_and_tests_not_at_all() {
+        let room = [
+            ("m/a.rs", "use super::b::B;"),
+            ("m/b/mod.rs", ""),
+            ("m/b/c.rs", "use crate::m::a::A;"),
+        ];
+        assert_eq!(folder(&room), [""; 0], "eight files are free");
+        let nine = [&room[..], &[("m/x.rs", "")]].concat();
+        assert_eq!(folder(&nine), ["src/m: a circle of files: a -> b -> a"]);
+        let tested = [
+            ("m/a.rs", "use super::b::B;"),
+            ("m/b.rs", "#[cfg(test)]\nmod tests;"),
+            ("m/b/tests.rs", "use crate::m::a::A;"),
+        ];
+        assert_eq!(folder(&tested), [""; 0]);
+    }
+
+    #[test]
+    fn folders_are_not_too_large() {
+        let many: Vec<String> = (0..=FOLDER_FILES).map(|at| format!("m/f{at}.rs")).collect();
+        let many: Vec<_> = many.iter().map(|path| (path.as_str(), "")).collect();
+        let (mut found, mut fits) = (Vec::new(), Vec::new());
+        read(&many).folders(&mut found);
+        read(&many[1..]).folders(&mut fits);
+        assert_eq!((found.len(), fits.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_constant_stands_once() {
+        let mut found = Vec::new();
+        let twice = [
+            ("a.rs", "const A: u64 = 1 << 10;"),
+            ("b.rs", "const A: usize = 1024;\nconst B: u8 = 1;"),
+        ];
+        read(&twice).constants(&mut found);
+        assert_eq!(found, ["src/b.rs:1: `A` stands in src/a.rs:1, too"]);
+    }
+}
