@@ -219,11 +219,10 @@ fn names_beyond_memory_give_the_same_graph() {
         let input = job::build(&files, &options, &graph, &Silent).unwrap().input.unwrap();
         assert_eq!(input.names_on_disk_count > 0, memory == 96, "{memory} MiB");
         assert_eq!((input.edge_count, input.listed_only_count), (1_500_000, 1));
-        let content = |entry: std::io::Result<std::fs::DirEntry>| {
-            let entry = entry.unwrap();
-            (entry.file_name(), std::fs::read(entry.path()).unwrap())
-        };
-        let mut contents: Vec<_> = std::fs::read_dir(graph).unwrap().map(content).collect();
+        let made = files.list(&graph).unwrap().into_iter();
+        let content =
+            |path: PathBuf| (files.read(&path).unwrap(), path.file_name().unwrap().to_owned());
+        let mut contents: Vec<_> = made.map(|entry| content(entry.path)).collect();
         contents.sort();
         graphs.push(contents);
     }

@@ -12,7 +12,7 @@ use outcore::plan::Clustering;
 use outcore::present::{PresentOptions, RowForm};
 use outcore::progress::{Event, Observer, Silent, Stage};
 use outcore::{Error, ErrorKind, Result};
-use std::io::Write as _;
+use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -28,10 +28,9 @@ fn options(directory: &Path, mib: u64) -> JobOptions {
 /// A directory with one file of edges.
 fn directory_of(lines: impl Iterator<Item = String>) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
-    let file = std::fs::File::create(root.path().join("edges")).unwrap();
-    let mut file = std::io::BufWriter::new(file);
-    lines.for_each(|line| writeln!(file, "{line}").unwrap());
-    file.into_inner().unwrap();
+    let mut text = String::new();
+    lines.for_each(|line| writeln!(text, "{line}").unwrap());
+    Files::default().write(&root.path().join("edges"), text.as_bytes()).unwrap();
     root
 }
 
@@ -107,7 +106,8 @@ fn random(nodes: u64) -> tempfile::TempDir {
 /// What is refused at 64 MiB is told a number. The plan and the job agree with it, and half of it is refused.
 fn told_numbers_work(shape: &str, root: &tempfile::TempDir) {
     let directory = root.path();
-    std::fs::write(directory.join("labels"), "1\t0\n2\t1\n").unwrap();
+    let files = Files::default();
+    files.write(&directory.join("labels"), b"1\t0\n2\t1\n").unwrap();
     let mut refused = 0;
     for method in METHODS.iter().map(|spec| spec.method) {
         for (what, found, present) in wanted(directory, method) {
@@ -123,13 +123,12 @@ fn told_numbers_work(shape: &str, root: &tempfile::TempDir) {
             for less in [64, mib / 2] {
                 let error = cluster(directory, less, wanted).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::MemoryTooSmall, "{text}: {error:?}");
-                let left = std::fs::read_dir(directory).unwrap().count();
+                let left = files.list(directory).unwrap().len();
                 assert_eq!(left, 2, "{text} at {less} MiB: refused before work");
             }
             if ["plain", "initial and fixed"].contains(&what) {
                 cluster(directory, mib, wanted).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-                std::fs::remove_file(directory.join("out.tsv")).unwrap();
-                let _ = std::fs::remove_file(directory.join("r.tsv"));
+                files.remove(&directory.join("out.tsv")).unwrap();
             }
         }
     }
@@ -195,6 +194,7 @@ fn a_job_that_passes_its_limit_ends_in_words_and_can_be_resumed() {
 /// The second half of the test that follows: a process of the job's own.
 #[test]
 #[ignore = "runs in the process that the test after it starts"]
+#[expect(clippy::exit, reason = "as the command does")]
 fn a_job_in_a_process_of_its_own() {
     own_process(|error| {
         eprintln!("ended: {error}; kept: {}", error.kept_text().unwrap());
