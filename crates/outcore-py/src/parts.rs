@@ -2,14 +2,14 @@
 //! of 64 are little-endian, without gaps.
 
 use crate::detached;
-use outcore_parts::{
-    Aim, Chunks, Cutter, Labeled, Message, Part, PartWriter, Rounds, Shift, bytes_of, cut,
-    degrees_of, forest, numbers_of, on_one_thread,
-};
 use outcore::graph::Duplicates;
 use outcore::plan::{Cluster, Here, SparkPlan};
 use outcore::units::parse_bytes;
 use outcore::{Error, ErrorKind, Result};
+use outcore_parts::{
+    Aim, Chunks, Cutter, Labeled, Message, Part, PartWriter, Rounds, Shift, bytes_of, cut,
+    degrees_of, forest, numbers_of, on_one_thread,
+};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
