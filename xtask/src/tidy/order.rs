@@ -39,7 +39,7 @@ impl Crate {
             source: Source::read(text),
         };
         let mut files: Vec<File> = sources.iter().map(file).collect();
-        let below = |file: &File, name: &String| [&file.module[..], &[name.clone()]].concat();
+        let below = |file: &File, name: &String| [&file.module[..], std::slice::from_ref(name)].concat();
         let tests =
             files.iter().flat_map(|file| file.source.tests.iter().map(|name| below(file, name)));
         let tests: Vec<Vec<String>> = tests.collect();
@@ -210,7 +210,7 @@ fn way(edges: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> Opti
     while let Some(way) = ways.get(at).cloned() {
         at += 1;
         for next in way.last().and_then(|last| edges.get(last)).into_iter().flatten() {
-            let longer = [&way[..], &[next.clone()]].concat();
+            let longer = [&way[..], std::slice::from_ref(next)].concat();
             if next == to {
                 return Some(longer);
             }

@@ -35,7 +35,7 @@ impl Job<'_> {
         let window_bytes = self.rest().min(4 * self.graph.node_count());
         let mut source = self.blocks(self.rest() - window_bytes);
         let scratch = PerThread::new(Closing::default);
-        let roots = self.connect_all::<S>(&mut source, &scratch)?.into_roots();
+        let roots = self.connect_all(&mut source, &scratch)?.into_roots();
         let (labels, sizes) = number_in_place(roots);
         let communities: u64 = sizes.iter().map(|s| s.count).sum();
         let singles = sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count);
@@ -70,7 +70,7 @@ impl Job<'_> {
         })
     }
 
-    fn connect_all<S: Sum>(
+    fn connect_all(
         &self,
         source: &mut BlockSource<'_>,
         scratch: &PerThread<Closing>,
