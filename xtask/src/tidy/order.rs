@@ -39,7 +39,8 @@ impl Crate {
             source: Source::read(text),
         };
         let mut files: Vec<File> = sources.iter().map(file).collect();
-        let below = |file: &File, name: &String| [&file.module[..], std::slice::from_ref(name)].concat();
+        let below =
+            |file: &File, name: &String| [&file.module[..], std::slice::from_ref(name)].concat();
         let tests =
             files.iter().flat_map(|file| file.source.tests.iter().map(|name| below(file, name)));
         let tests: Vec<Vec<String>> = tests.collect();
