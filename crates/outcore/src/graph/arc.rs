@@ -21,7 +21,7 @@ pub struct ArcRecord {
     pub source: u32,
     /// Index of the node it reaches.
     pub target: u32,
-    /// Its weight's [code](Weight::code).
+    /// Its weight's [code](crate::weight::Weight::code).
     pub weight: u32,
 }
 

@@ -137,7 +137,7 @@ impl GraphWriter {
     }
 
     /// Appends arcs in ascending order of (source, target), equal pairs adjacent: ascending by
-    /// weight for [`Duplicates::Sum`], in order of appearance for [`Duplicates::First`]. Of an
+    /// weight for [`Sum`](super::Duplicates::Sum), in order of appearance for [`First`](super::Duplicates::First). Of an
     /// undirected edge both arcs come; of a loop one.
     ///
     /// # Errors
