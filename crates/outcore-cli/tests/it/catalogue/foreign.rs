@@ -105,6 +105,7 @@ pub(super) fn binaries() -> Vec<Case> {
     let mut tar = vec![0; 1024];
     tar[..5].copy_from_slice(b"e.csv");
     tar[257..262].copy_from_slice(b"ustar");
+    tar[148..156].copy_from_slice(b"002416\0 ");
     tar[512..516].copy_from_slice(b"a,b\n");
     // Bytes of any kind, as compressed and encrypted data are.
     let random: Vec<u8> = (0..4096u32)

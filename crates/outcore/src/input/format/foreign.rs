@@ -156,9 +156,7 @@ fn binary(block: &[u8], unpacked: Option<&str>) -> Option<(&'static str, String)
             Way::Do("in Python: `outcore.cluster(scipy.sparse.load_npz(\"FILE\"))`"),
         ),
         Some(&(_, name, way)) => (name, way),
-        None if block.get(257..262) == Some(b"ustar") => {
-            ("a tar archive", Way::Pipe("tar -xOf FILE"))
-        }
+        None if is_tar(block) => ("a tar archive", Way::Pipe("tar -xOf FILE")),
         None => return None,
     };
     let hint = match (way, unpacked) {
@@ -380,6 +378,17 @@ pub(crate) fn begins_as_fasta(text: &[u8]) -> bool {
     lines.next().zip(lines.next()).is_some_and(|(first, second)| is_fasta(first, second))
 }
 
+/// Whether this begins with a header of tar, whose checksum holds: a name may have its mark in that place.
+fn is_tar(block: &[u8]) -> bool {
+    let Some((header, _)) = block.split_first_chunk::<512>() else { return false };
+    let checksum = 148..156;
+    let text = String::from_utf8_lossy(&header[checksum.clone()]);
+    let said = u32::from_str_radix(text.trim_matches(['\0', ' ']), 8);
+    let byte = |(at, &byte): (usize, &u8)| if checksum.contains(&at) { b' ' } else { byte };
+    let sum = header.iter().enumerate().map(|at| u32::from(byte(at))).sum();
+    header[257..262] == *b"ustar" && said == Ok(sum)
+}
+
 /// Whether these are a header of FASTA and the sequence behind it.
 fn is_fasta(first: &[u8], second: &[u8]) -> bool {
     let is_residue = |&byte: &u8| byte.is_ascii_alphabetic() || byte == b'*' || byte == b'-';
@@ -405,6 +414,8 @@ mod tests {
         let mut tar = vec![0; 512];
         tar[..5].copy_from_slice(b"e.tsv");
         tar[257..262].copy_from_slice(b"ustar");
+        // The sum of these bytes and of eight spaces.
+        tar[148..156].copy_from_slice(b"002437\0 ");
         let xlsx = [&b"PK\x03\x04"[..], &[0; 22], b"\x13\0\0\0[Content_Types].xml"].concat();
         for (block, name) in [
             (&tar[..], "a tar archive"),
