@@ -1,7 +1,7 @@
 //! Order in the sources: modules (`order`), lengths, doors, promises to come back, links.
 
+mod methods;
 mod order;
-mod rooms;
 mod rust;
 
 use order::{Crate, layers};
@@ -10,16 +10,14 @@ use std::path::{Path, PathBuf};
 /// Lines a source file may have, its tests included.
 const FILE_LINES_MAX: usize = 700;
 
-/// The module of the engine that has rooms.
-const ROOMS: &str = "cluster";
+/// Modules of the engine whose own modules have an order; the first is the engine.
+const ORDERED: [&str; 2] = ["", "cluster"];
 
 /// One line for each fault, with its place.
 pub(crate) fn faults(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let engine = root.join("crates/outcore/src");
-    let layers = layers(&read(&engine.join("lib.rs")), &mut found);
-    let methods = rooms::methods(&engine);
-    let mut in_rooms = Vec::new();
+    let methods = methods::names(&engine);
     let files = files(root);
     for source in sources(root) {
         let inside = files.iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
@@ -28,8 +26,11 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
             inside.map(|(path, inside)| (inside.to_path_buf(), read(path))).collect();
         let shown = source.strip_prefix(root).unwrap_or(&source).display().to_string();
         let of_crate = Crate::read(&shown, &texts);
-        if source == engine {
-            of_crate.imports_upward(&layers, &mut found);
+        for module in ORDERED.iter().filter(|_| source == engine) {
+            let file = if module.is_empty() { "lib.rs".into() } else { format!("{module}/mod.rs") };
+            let layers = layers(&format!("{shown}/{file}"), &read(&engine.join(&file)), &mut found);
+            let base: Vec<String> = module.split_terminator('/').map(str::to_owned).collect();
+            of_crate.imports_upward(&base, &layers, &mut found);
         }
         of_crate.folders(&mut found);
         of_crate.constants(&mut found);
@@ -43,24 +44,17 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
                 promises(&shown, &text, &mut found);
                 if let Ok(inside) = path.strip_prefix(&engine) {
                     door(&shown, inside, &text, &mut found);
-                    if let Ok(inside) = inside.strip_prefix(ROOMS).map(Path::to_path_buf)
-                        && !is_test(&inside)
-                    {
-                        in_rooms.push((inside.display().to_string(), text.clone()));
-                    }
                 }
                 if path.starts_with(&engine)
                     || path.starts_with(root.join("crates/outcore-cli/src"))
                 {
-                    rooms::method_names(&shown, &path, &text, &methods, &mut found);
+                    methods::check(&shown, &path, &text, &methods, &mut found);
                 }
             }
             Some("md") => links(root, &shown, &path, &text, &mut found),
             _ => {}
         }
     }
-    let in_rooms = in_rooms.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    rooms::rooms(ROOMS, &in_rooms, &mut found);
     versions(root, &mut found);
     found
 }

@@ -72,17 +72,31 @@ impl Crate {
         Some(base)
     }
 
-    /// A module imports only from its own layer and those before it.
-    pub(super) fn imports_upward(&self, layers: &BTreeMap<String, usize>, found: &mut Vec<String>) {
+    /// A module below `base` imports only from its own layer and those before it; inside of a base with a name,
+    /// it takes items from where they are.
+    pub(super) fn imports_upward(
+        &self,
+        base: &Module,
+        layers: &BTreeMap<String, usize>,
+        found: &mut Vec<String>,
+    ) {
+        let below = |path: &Module| path.strip_prefix(base)?.first().cloned();
         for file in &self.files {
-            let Some(module) = file.module.first() else { continue };
-            let Some(layer) = layers.get(module) else { continue };
+            let Some(module) = below(&file.module) else { continue };
+            let Some(layer) = layers.get(&module) else { continue };
             for used in &file.source.uses {
-                let Some(path) = self.used(file, used) else { continue };
-                let Some(other) = path.first() else { continue };
-                if layers.get(other).is_some_and(|above| above > layer) {
-                    let (shown, line) = (&file.shown, used.line);
-                    found.push(format!("{shown}:{line}: `{module}` is left of `{other}`"));
+                let Some(other) = self.used(file, used).and_then(|path| below(&path)) else {
+                    continue;
+                };
+                let place = format!("{}:{}", file.shown, used.line);
+                match layers.get(&other) {
+                    Some(above) if above > layer => {
+                        found.push(format!("{place}: `{module}` is left of `{other}`"));
+                    }
+                    None if !base.is_empty() => found.push(format!(
+                        "{place}: `{other}` is no room; import items from where they are"
+                    )),
+                    _ => {}
                 }
             }
         }
@@ -223,22 +237,25 @@ fn way(edges: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> Opti
     None
 }
 
-/// The layer of each module, from the line in `lib.rs` that lists them: groups from left to right.
-pub(super) fn layers(lib: &str, found: &mut Vec<String>) -> BTreeMap<String, usize> {
-    let line = lib.lines().find(|line| line.starts_with("//! `error ")).unwrap_or_default();
-    let groups = line.trim_start_matches("//!").trim().trim_matches(['`', '.']).split('|');
+/// Returns the layer of each module that a file declares, from the line of its header that lists them: groups from
+/// left to right. `shown` is where the file is.
+pub(super) fn layers(shown: &str, text: &str, found: &mut Vec<String>) -> BTreeMap<String, usize> {
+    let line = text.lines().find(|line| line.starts_with("//! `") && line.contains(" | "));
+    let groups = line.unwrap_or_default().trim_start_matches("//!").trim();
     let mut layers = BTreeMap::new();
-    for (layer, group) in groups.enumerate() {
+    for (layer, group) in groups.trim_matches(['`', '.']).split('|').enumerate() {
         for module in group.split_whitespace() {
             layers.insert(module.to_owned(), layer);
         }
     }
-    for line in lib.lines() {
+    let tests = Source::read(text).tests;
+    for line in text.lines() {
         let module = line.trim_start_matches("pub ").strip_prefix("mod ");
         if let Some(module) = module.and_then(|rest| rest.strip_suffix(';'))
             && !layers.contains_key(module)
+            && !tests.iter().any(|test| test == module)
         {
-            found.push(format!("crates/outcore/src/lib.rs: module `{module}` has no layer"));
+            found.push(format!("{shown}: module `{module}` has no layer"));
         }
     }
     layers
@@ -248,7 +265,7 @@ pub(super) fn layers(lib: &str, found: &mut Vec<String>) -> BTreeMap<String, usi
 mod tests {
     use super::*;
 
-    const LIB: &str = "//! `error units | io | sort | job`.\npub mod error;\nmod stray;\n";
+    const LIB: &str = "//! `error units | io | sort | job`.\npub mod error;\nmod stray;\n#[cfg(test)]\nmod tests;\n";
 
     fn read(sources: &[(&str, &str)]) -> Crate {
         let owned: Vec<_> =
@@ -258,15 +275,16 @@ mod tests {
 
     fn upward(file: &str, text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        read(&[(file, text)]).imports_upward(&layers(LIB, &mut Vec::new()), &mut found);
+        let layers = layers("lib.rs", LIB, &mut Vec::new());
+        read(&[(file, text)]).imports_upward(&[], &layers, &mut found);
         found
     }
 
     #[test]
     fn layers_are_read_and_unlisted_modules_named() {
         let mut found = Vec::new();
-        assert_eq!(layers(LIB, &mut found)["sort"], 2);
-        assert_eq!(found, ["crates/outcore/src/lib.rs: module `stray` has no layer"]);
+        assert_eq!(layers("lib.rs", LIB, &mut found)["sort"], 2);
+        assert_eq!(found, ["lib.rs: module `stray` has no layer"]);
     }
 
     #[test]
@@ -280,6 +298,26 @@ mod tests {
             upward("sort/run.rs", "#[cfg(test)]\nmod tests {\nuse crate::job::X;}"),
             [""; 0]
         );
+    }
+
+    #[test]
+    fn a_room_imports_only_from_its_left_and_no_items_of_the_house() {
+        let rooms = layers("mod.rs", "//! `base | drive`.\n", &mut Vec::new());
+        let checked = |file: &str, text: &str| {
+            let mut found = Vec::new();
+            read(&[(file, text)]).imports_upward(&["m".to_owned()], &rooms, &mut found);
+            found
+        };
+        let left = "use crate::m::base::bits::Bits;\nuse super::job::Job;\nuse crate::sort::X;";
+        assert_eq!(checked("m/drive/run.rs", left), [""; 0]);
+        for right in ["use crate::m::drive::run::a;", "use super::super::drive::run;"] {
+            let found = checked("m/base/bits.rs", right);
+            assert_eq!(found, ["src/m/base/bits.rs:1: `base` is left of `drive`"]);
+        }
+        for item in ["Job", "{Job, Limits}", "{\n    Job,\n}"] {
+            let text = format!("use crate::m::{item};");
+            assert!(!checked("m/base/bits.rs", &text).is_empty(), "{text}");
+        }
     }
 
     /// Nine files, of which these are some.

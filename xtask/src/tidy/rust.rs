@@ -1,5 +1,8 @@
 //! Rust as far as order in it can be checked: the names that a file uses, the constants that it defines, and the
 //! modules that are for tests alone. Comments, texts and tests are left out.
+//!
+//! No parser of Rust from a library: its features would be those of the one that macros of all crates are built with, and
+//! what the Python package shares with the command would be compiled twice.
 
 /// What a file says.
 #[derive(Debug, Default)]

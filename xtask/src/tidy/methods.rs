@@ -1,0 +1,50 @@
+//! Methods stand in their table alone.
+
+use super::{is_test, read, without_tests};
+use std::path::Path;
+
+/// Where methods are listed, from the engine's sources.
+const METHODS: &str = "cluster/methods/table.rs";
+
+/// The names of methods, as the engine and the command call them.
+pub(super) fn names(engine: &Path) -> Vec<String> {
+    let text = read(&engine.join(METHODS));
+    let rows = text.lines().filter_map(|line| line.trim().strip_prefix("method: Method::"));
+    rows.map(|row| format!("Method::{}", row.trim_end_matches(','))).collect()
+}
+
+/// A method is known by its row: nobody else matches on it.
+pub(super) fn check(
+    shown: &str,
+    inside: &Path,
+    text: &str,
+    methods: &[String],
+    found: &mut Vec<String>,
+) {
+    if is_test(inside) || inside.ends_with(METHODS) {
+        return;
+    }
+    for (number, line) in without_tests(text) {
+        for method in methods.iter().filter(|method| line.contains(method.as_str())) {
+            found.push(format!("{shown}:{number}: `{method}` outside of its row in `{METHODS}`"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_stand_in_their_table_alone() {
+        let checked = |file: &str, text: &str| {
+            let mut found = Vec::new();
+            check(file, Path::new(file), text, &["Method::Cpm".to_owned()], &mut found);
+            found.len()
+        };
+        assert_eq!(checked("job/mod.rs", "if method == Method::Cpm {"), 1);
+        assert_eq!(checked("job/mod.rs", "mod tests {\nMethod::Cpm"), 0);
+        assert_eq!(checked("cluster/tests/levels.rs", "Method::Cpm"), 0);
+        assert_eq!(checked("cluster/methods/table.rs", "Method::Cpm"), 0);
+    }
+}
