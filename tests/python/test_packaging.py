@@ -65,5 +65,6 @@ def compiled(package: str) -> set[str]:
 def test_the_module_is_built_from_what_was_compiled_for_the_command() -> None:
     beyond = compiled("outcore-py") - compiled("outcore-cli")
     assert {line.split()[0] for line in beyond} == {
-        "outcore-parts", "outcore-py", "pyo3", "pyo3-build-config", "pyo3-ffi", "pyo3-macros", "pyo3-macros-backend", "target-lexicon",
+        "outcore-parts", "outcore-py", "pyo3", "pyo3-build-config", "pyo3-ffi", "pyo3-macros", "pyo3-macros-backend",
+        "target-lexicon",
     }, "other features: see once_cell and syn in crates/outcore-cli/Cargo.toml"  # fmt: skip
