@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A module imports only from those to its left:
-//! `error units | io | pack weight | plan progress | sort | input | ids | graph | membership | cluster score | output generate | present | job`.
+//! `error units | io | pack weight | plan progress | checkpoint | sort | input | ids | graph | membership | cluster score | output generate | present | job`.
 //! The engine never prints, never reads the environment, and never exits.
 
 #![cfg_attr(
@@ -17,6 +17,7 @@
     expect(dead_code, reason = "what only tables need is left in place")
 )]
 
+mod checkpoint;
 pub mod cluster;
 pub mod error;
 pub mod generate;

@@ -6,7 +6,7 @@
 //! limit only takes moves away, so the sweeps still end. Memory: 4 bytes a community.
 
 use super::objective::{Objective, Sums, Visit};
-use super::saves::{StateReader, StateWriter};
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::io::{prefetch, reserve_large_pages};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -8,7 +8,7 @@
 
 use super::logarithm::{LOG2_E, log2, plogp};
 use super::objective::{Objective, Revert, Sums, Visit};
-use super::saves::{StateReader, StateWriter};
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;

@@ -68,7 +68,7 @@ pub use memory::ClusterMemory;
 use memory::Fit;
 pub use number::SizeCount;
 pub use options::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
-pub(crate) use saves::{SAVED, STATE};
+pub(crate) use saves::SAVED;
 pub use start::Given;
 pub(crate) use tally::Tally;
 

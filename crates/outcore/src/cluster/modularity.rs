@@ -9,7 +9,7 @@
 //! weight of an arc. Memory: 8 bytes a community, and 4 for one that has lost its nodes.
 
 use super::objective::{Objective, Revert, Sums, Visit};
-use super::saves::{StateReader, StateWriter};
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;

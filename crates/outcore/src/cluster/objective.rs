@@ -12,8 +12,8 @@
 //! [`RELATIVE_TOLERANCE`]: crate::weight::RELATIVE_TOLERANCE
 
 use super::hash::{Hash, TIE};
-use super::saves::{StateReader, StateWriter};
 use super::table::{LabelTable, Sum};
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::io::prefetch;
 

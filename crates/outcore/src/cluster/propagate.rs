@@ -19,12 +19,13 @@ use super::history::History;
 use super::label_propagation::InsideWeight;
 use super::memory::{ClusterMemory, Fit};
 use super::options::{AttenuationRule, Consensus, PropagationOptions, Seeding};
-use super::saves::{Saves, StateReader, StateWriter};
+use super::saves::Saves;
 use super::start::{FirstLabels, Given, Start};
 use super::sweep::{Nodes, Swept, Workshop, sweep_block};
 use super::table::Sum;
 use super::votes::{Ballot, Rules, Votes};
 use super::{ClusterOptions, Communities, Job, Method, SWEEPS};
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::graph::{Block, Graph, SEGMENT_ARCS};
 use crate::io::reserve_large_pages;
@@ -145,7 +146,7 @@ pub(super) struct Sweeping {
 impl State {
     fn save(&self, to: &mut StateWriter) -> Result<()> {
         to.labels(&self.labels)?;
-        to.bits(&self.active)?;
+        self.active.save(to)?;
         to.array(self.hops.iter().map(|hops| hops.load(Relaxed)))
     }
 
@@ -155,7 +156,7 @@ impl State {
         if self.labels.iter_mut().any(|label| *label.get_mut() as usize >= nodes) {
             return Err(from.damaged());
         }
-        from.bits(&mut self.active)?;
+        self.active.load(from)?;
         from.fill(&mut self.hops, |place, hops| *place.get_mut() = hops)
     }
 }
@@ -474,7 +475,7 @@ impl Job<'_> {
             tell(self.observer, Event::Detail { text: &text })?;
             (sweeping.number, sweeping.scans) = (number, source.scans());
             if let Some(saves) = saves.as_mut().filter(|saves| saves.is_due()) {
-                saves.save(&sweeping, Vec::new(), self.observer, |to| {
+                saves.save(&sweeping, self.observer, |to| {
                     states.iter().try_for_each(|state| state.save(to))?;
                     runs.iter_mut().try_for_each(|run| run.save(to))
                 })?;

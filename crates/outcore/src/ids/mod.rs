@@ -27,7 +27,7 @@ mod spill;
 #[cfg(test)]
 mod spill_tests;
 
-pub(crate) use spill::{Room, Spill, SpillSoFar, SpilledEdges};
+pub(crate) use spill::{Room, Spill, SpillState, SpilledEdges};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Fingerprint, NameRef, ParsedChunk};

@@ -1,6 +1,7 @@
 //! [`Files`]: a storage with counters and errors that name the path.
 
 use super::cramped::Cramped;
+use super::held::Held;
 use super::scratch::MANIFEST;
 use super::{Device, Disk, Entry, File, Mode, Storage, Tuning, Writer};
 use crate::error::{Error, Result};
@@ -44,6 +45,7 @@ pub struct Files {
     counters: Arc<Counters>,
     tuning: Arc<Tuning>,
     cramped: Arc<Cramped>,
+    pub(super) held: Arc<Held>,
 }
 
 impl Default for Files {
@@ -55,8 +57,8 @@ impl Default for Files {
 impl Files {
     /// Files of `storage`.
     pub fn new(storage: Arc<dyn Storage>) -> Self {
-        let (counters, tuning) = (Arc::default(), Arc::default());
-        Self { storage, counters, tuning, cramped: Arc::new(Cramped::NOT) }
+        let (counters, tuning, held) = (Arc::default(), Arc::default(), Arc::default());
+        Self { storage, counters, tuning, cramped: Arc::new(Cramped::NOT), held }
     }
 
     /// The same files and counters, with other settings of transfers.

@@ -26,9 +26,9 @@
 //! ```
 
 mod form;
-mod kept;
 mod merge;
 mod radix;
+mod resume;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -43,9 +43,9 @@ use crate::plan::{
 };
 use crate::units::{MIB, size_to_type};
 use form::Former;
-pub(crate) use kept::check_kept;
 use merge::{Merge, Width};
 use rayon::prelude::*;
+pub(crate) use resume::SortState;
 use run::{Run, RunWriter, encode_block};
 use std::path::{Path, PathBuf};
 
@@ -173,12 +173,12 @@ struct Shape {
 }
 
 impl Shape {
-    /// For runs whose blocks have up to `kept_block_records` records, if there are such already.
+    /// For runs whose blocks have up to `saved_block_records` records, if there are such already.
     fn new<R: Record>(
         budget_bytes: u64,
         workers: usize,
         files: &Files,
-        kept_block_records: usize,
+        saved_block_records: usize,
     ) -> Self {
         let (tuning, cramped) = (files.tuning(), files.cramped());
         let record = size_of::<R>() as u64;
@@ -187,7 +187,7 @@ impl Shape {
         let rest = rest - writer_excess_bytes(&tuning.write).min(rest / 2);
         let capacity = (rest / (RUN_BUFFERS * record)).min(cramped.sort_records as u64);
         let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
-        let block_records = block_records.max(kept_block_records as u64);
+        let block_records = block_records.max(saved_block_records as u64);
         // Half of the budget for the blocks that workers merge from, half for what they merged.
         let block = block_records * record;
         let lanes_bytes = rest / 2 / workers.max(1) as u64;
@@ -225,7 +225,7 @@ pub struct Sorter<R: Record> {
     directory: PathBuf,
     shape: Shape,
     /// Most records in a block of runs that another process has left.
-    kept_block_records: usize,
+    saved_block_records: usize,
     /// Threads of a merge: twice as many as cores, since half of them wait for the disk.
     workers: usize,
     threads: usize,
@@ -260,7 +260,7 @@ impl<R: Record> Sorter<R> {
             files: files.clone(),
             directory: directory.to_path_buf(),
             shape: Shape::new::<R>(budget_bytes, 2 * threads, files, 0),
-            kept_block_records: 0,
+            saved_block_records: 0,
             workers: 2 * threads,
             threads,
             records: Vec::new(),
@@ -280,8 +280,8 @@ impl<R: Record> Sorter<R> {
         if budget_bytes < Self::BUDGET_MIN {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
-        let kept = self.kept_block_records;
-        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files, kept);
+        let saved = self.saved_block_records;
+        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files, saved);
         let capacity = self.shape.capacity;
         if self.filled > capacity {
             self.write_run()?;
@@ -555,13 +555,6 @@ impl<R: Record> Sorted<R> {
     /// What the sort did so far.
     pub fn summary(&self) -> SortSummary {
         self.summary
-    }
-
-    /// Lets runs that were kept be deleted as far as they are used up, and the others with the last record.
-    pub(crate) fn release(&self) {
-        if let Source::Merge { merge, .. } = &self.source {
-            merge.release();
-        }
     }
 
     /// The next records in order; `None` after the last.

@@ -31,11 +31,12 @@ use super::hierarchy::Hierarchy;
 use super::history::{History, Sweep};
 use super::memory::Fit;
 use super::objective::{Objective, Sums, Within};
-use super::saves::{Saves, StateReader, StateWriter, remove};
+use super::saves::Saves;
 use super::sweep::{Nodes, Workshop, sweep};
 use super::table::Sum;
 use super::votes::Rules;
 use super::{ClusterMemory, Job, Seeding};
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::give_back_freed;
@@ -193,7 +194,7 @@ pub(super) fn find<O: Sums>(
     first.saves = Some(saves);
     first.waiting = others.to_vec();
     let labels = match saved {
-        Some((counters, state)) => first.go_on(&mut level, counters, state)?,
+        Some((counters, state)) => first.resume(&mut level, counters, state)?,
         None => first.begin(&mut level)?,
     };
     // There may be no level 1.
@@ -240,15 +241,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// Forgets the groups of this level and of those above it.
     fn forget_from(&mut self, level: u64) {
         for path in self.hierarchy.forget_from(level) {
-            self.discard(path);
-        }
-    }
-
-    /// Removes what is of no more use, unless the sweeps that are kept need it.
-    fn discard(&mut self, path: PathBuf) {
-        match &mut self.saves {
-            Some(saves) => saves.discard(path),
-            None => remove(self.job.graph.files(), &path),
+            self.job.graph.files().discard(&path);
         }
     }
 
@@ -463,7 +456,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let directory = graph.directory().to_path_buf();
         drop(graph);
         if is_on_disk {
-            self.discard(directory);
+            self.job.graph.files().discard(&directory);
         }
         Ok(next)
     }
@@ -475,12 +468,12 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let State { labels, sums } = state;
         let sums = self.set_aside(level, sums)?;
         let Some(Groupings { groups, classes, class_count }) = self.refine(level, &labels)? else {
-            let sums = self.take_back(sums)?;
+            let sums = self.bring_back(sums)?;
             return Ok(Next::Top(State { labels, sums }));
         };
         drop(labels);
         if let Aside::OnDisk(path) = sums {
-            remove(self.job.graph.files(), &path);
+            self.job.graph.files().discard(&path);
         }
         self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
         let below = std::mem::take(&mut level.counts);
@@ -516,7 +509,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok(Aside::OnDisk(path))
     }
 
-    fn take_back(&self, sums: Aside<O>) -> Result<O> {
+    fn bring_back(&self, sums: Aside<O>) -> Result<O> {
         let path = match sums {
             Aside::InMemory(sums) => return Ok(sums),
             Aside::OnDisk(path) => path,
@@ -524,7 +517,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let mut from = StateReader::open(self.job.graph.files(), &path)?;
         let sums = O::load(self.rule, &mut from)?;
         from.finish()?;
-        remove(self.job.graph.files(), &path);
+        self.job.graph.files().discard(&path);
         Ok(sums)
     }
 
