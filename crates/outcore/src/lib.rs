@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A module imports only from those to its left:
-//! `error units budget | io | pack weight | progress | sort | input | ids | graph | membership | cluster score | output generate | present | plan | job`.
+//! `error units budget | io | pack weight | progress | checkpoint | sort | input | ids | graph | membership | cluster score | output generate | present | plan | job`.
 //! The engine never prints, never reads the environment, and never exits.
 
 #![cfg_attr(
@@ -18,6 +18,7 @@
 )]
 
 pub mod budget;
+mod checkpoint;
 pub mod cluster;
 pub mod error;
 pub mod generate;

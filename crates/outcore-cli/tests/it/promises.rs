@@ -320,12 +320,16 @@ fn many_edges(directory: &Path) {
     assert!(run(directory, &[&["generate", "planted"], &size[..]].concat()).status.success());
 }
 
-/// Starts the command again and again until it is stopped by `signal` after its manifest says `words`;
-/// gives its messages.
+/// Starts the command again and again until it is stopped by `signal` after its manifest or checkpoint says
+/// `words`; gives its messages.
 fn stop_when(directory: &Path, args: &[&str], words: &str, signal: &str) -> String {
     let name = format!(".{}.outcore", args[3]);
-    let manifest = directory.join(name).join("manifest.json");
-    let says = || std::fs::read_to_string(&manifest).is_ok_and(|text| text.contains(words));
+    let work = directory.join(name);
+    let holds = |name| {
+        let bytes = std::fs::read(work.join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).contains(words)
+    };
+    let says = || holds("manifest.json") || holds("checkpoint");
     for _ in 0..100 {
         let mut job = outcore(directory, args).stderr(Stdio::piped()).spawn().unwrap();
         while job.try_wait().unwrap().is_none() && !says() {
@@ -363,7 +367,7 @@ fn a_job_that_was_stopped_says_what_it_kept_and_goes_on() {
     let expected = std::fs::read(path.join("out.tsv")).unwrap();
     std::fs::write(path.join("out.tsv"), "old").unwrap();
     for (words, what, told) in [
-        ("\"runs\": {", "the runs", "the runs of a run that was stopped are taken over"),
+        ("\"state\":{\"runs\":{", "the runs", "the runs of a run that was stopped are taken over"),
         ("\"merge\"", "the graph", "the graph of a run that was stopped is taken over"),
     ] {
         let text = stop_when(path, &cluster, words, "-INT");
@@ -397,7 +401,7 @@ fn a_killed_build_goes_on_from_its_runs() {
     std::fs::remove_dir_all(&graph).unwrap();
     let mut resumed = 0;
     for _ in 0..3 {
-        stop_when(path, &build, "\"runs\": {", "-KILL");
+        stop_when(path, &build, "\"state\":{\"runs\":{", "-KILL");
         let done = run(path, &build);
         assert!(done.status.success(), "{}", stderr(&done));
         resumed += u32::from(stderr(&done).contains("taken over"));
@@ -407,7 +411,7 @@ fn a_killed_build_goes_on_from_its_runs() {
     }
     assert!(resumed > 0);
     // Runs that are there, but not wanted.
-    stop_when(path, &build, "\"runs\": {", "-KILL");
+    stop_when(path, &build, "\"state\":{\"runs\":{", "-KILL");
     let anew = run(path, &[&build[..], &["--restart"]].concat());
     assert!(anew.status.success() && !stderr(&anew).contains("taken over"), "{}", stderr(&anew));
     let again = run(path, &["cluster", "out.graph", "-o", "out.tsv", "--restart"]);

@@ -43,4 +43,4 @@ pub use methods::table::{METHODS, Method, MethodOption, MethodSpec, ResolutionSp
 pub use store::given::Given;
 pub use store::hierarchy::Grouping;
 pub use store::labels::{LabelScan, Labels};
-pub(crate) use store::saves::{SAVED, STATE};
+pub(crate) use store::saves::SAVED;

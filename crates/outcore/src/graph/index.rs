@@ -15,7 +15,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 pub(super) use crate::io::Sealed;
-use crate::io::{Files, StoredFile, Writer};
+use crate::io::{Files, Grows, StoredFile, Writer};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -104,11 +104,10 @@ impl IndexedWriter {
         Ok(Self::new(writer, path, magic))
     }
 
-    /// Goes on behind the first `bytes` that another writer has kept. The blocks in them are still to be
-    /// told: [`IndexedWriter::add_block`].
-    pub(super) fn go_on(files: &Files, path: &Path, magic: [u8; 8], bytes: u64) -> Result<Self> {
-        let (block_bytes, buffers) = Self::buffers(files);
-        let writer = Writer::go_on_own(files, path, bytes, block_bytes, buffers)?;
+    /// Resumes a file behind its first `bytes`. The blocks in them are still to be told:
+    /// [`IndexedWriter::add_block`].
+    pub(crate) fn resume(files: &Files, path: &Path, magic: [u8; 8], bytes: u64) -> Result<Self> {
+        let writer = Writer::resume(files, path, Grows::Apart, bytes, Self::buffers(files))?;
         Ok(Self::new(writer, path, magic))
     }
 
@@ -127,9 +126,14 @@ impl IndexedWriter {
         Self { next_node: first_node, ..self }
     }
 
-    /// Keeps what was written for another process; `begun` is of a block that is not ended.
-    pub(super) fn keep(&mut self, begun: &[u8]) -> Result<Sealed> {
-        let bytes = self.writer.keep()?.bytes;
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes what was written durable; `begun` is of a block that is not ended.
+    pub(crate) fn checkpoint(&mut self, begun: &[u8]) -> Result<Sealed> {
+        let bytes = self.writer.checkpoint()?.bytes;
         Ok(Sealed { bytes, checksum: self.checksum_so_far(begun) })
     }
 

@@ -14,8 +14,9 @@
 
 use super::index::{BlockEntry, HEADER_BYTES, IndexedWriter, read_index};
 use super::{NAMES_MAGIC, names_path};
+use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::{Error, Result};
-use crate::io::{Files, Mode, ReadAhead, SCRATCH_HINT, Sealed, StoredFile, Tuning, Writer};
+use crate::io::{Files, Grows, Mode, ReadAhead, SCRATCH_HINT, Sealed, StoredFile, Tuning};
 use crate::pack::{get_varint, put_varint};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +48,7 @@ impl NamesSummary {
 }
 
 /// Writes the names of a graph's nodes; if dropped before [`NamesWriter::finish`], nothing remains but what
-/// was kept.
+/// a checkpoint needs.
 pub struct NamesWriter {
     file: IndexedWriter,
     block: Vec<u8>,
@@ -57,6 +58,26 @@ pub struct NamesWriter {
     previous: Vec<u8>,
     block_bytes: usize,
     summary: NamesSummary,
+}
+
+/// Its state is what the file is known by so far. Each name that is in it is handed to the function.
+impl Checkpoint for NamesWriter {
+    type State = Sealed;
+    type Place<'a> = (&'a Files, &'a Path, &'a mut dyn FnMut(&[u8]) -> Result<()>);
+
+    fn save(&mut self, to: &mut StateWriter) -> Result<Sealed> {
+        let saved = self.checkpoint()?;
+        to.need_growing(self.file.path(), Grows::Apart, saved.bytes);
+        Ok(saved)
+    }
+
+    fn resume(
+        state: &Sealed,
+        _: &mut StateReader,
+        (files, directory, each): Self::Place<'_>,
+    ) -> Result<Self> {
+        Self::resume_with(files, directory, *state, BLOCK_BYTES, each)
+    }
 }
 
 impl NamesWriter {
@@ -87,44 +108,33 @@ impl NamesWriter {
         }
     }
 
-    /// Makes the names so far last, under a temporary name, for another process that goes on with them.
-    ///
-    /// # Errors
-    /// `Io`, `DiskFull`.
-    pub(crate) fn keep(&mut self) -> Result<Sealed> {
+    /// Where the names of `directory` are now that a writer may not have finished.
+    pub(crate) fn path_now(files: &Files, directory: &Path) -> PathBuf {
+        Grows::Apart.path_now(files, &names_path(directory))
+    }
+
+    /// Names the file of `directory`, finished or not, in a checkpoint.
+    pub(crate) fn need(to: &mut StateWriter, directory: &Path, saved: Sealed) {
+        to.need_growing(&names_path(directory), Grows::Apart, saved.bytes);
+    }
+
+    /// As [`Writer::checkpoint`](crate::io::Writer::checkpoint).
+    pub(super) fn checkpoint(&mut self) -> Result<Sealed> {
         self.write_block()?;
-        self.file.keep(&self.block)
+        self.file.checkpoint(&self.block)
     }
 
-    /// Where the names are that [`NamesWriter::keep`] has left in `directory`, and a finish since then.
-    pub(crate) fn kept_path(files: &Files, directory: &Path) -> PathBuf {
-        Writer::kept_own_path(files, &names_path(directory))
-    }
-
-    /// Goes on with the names that [`NamesWriter::keep`] has left in `directory`; hands each to `each`.
-    ///
-    /// # Errors
-    /// `CorruptFile` if they are not what was kept; `Io`; what `each` gives.
-    pub(crate) fn reopen(
+    pub(super) fn resume_with(
         files: &Files,
         directory: &Path,
-        kept: Sealed,
-        each: impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<Self> {
-        Self::reopen_with(files, directory, kept, BLOCK_BYTES, each)
-    }
-
-    pub(super) fn reopen_with(
-        files: &Files,
-        directory: &Path,
-        kept: Sealed,
+        saved: Sealed,
         block_bytes: usize,
-        mut each: impl FnMut(&[u8]) -> Result<()>,
+        each: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Self> {
         let path = names_path(directory);
-        let stored = files.open(&Self::kept_path(files, directory), Mode::Read)?;
+        let stored = files.open(&Self::path_now(files, directory), Mode::Read)?;
         let of_small = of_small_buffers(files);
-        let file = IndexedWriter::go_on(&of_small, &path, NAMES_MAGIC, kept.bytes)?;
+        let file = IndexedWriter::resume(&of_small, &path, NAMES_MAGIC, saved.bytes)?;
         let mut names = Self::new(file, block_bytes);
         let (mut offset, mut bytes, mut at) = (HEADER_BYTES as u64, Vec::new(), 0);
         loop {
@@ -138,7 +148,7 @@ impl NamesWriter {
             }
             bytes.drain(..begin);
             at = 0;
-            let more = kept.bytes.saturating_sub(offset).min(BLOCK_BYTES as u64) as usize;
+            let more = saved.bytes.saturating_sub(offset).min(BLOCK_BYTES as u64) as usize;
             // No name is as long as what is there.
             if more == 0 || bytes.len() > BLOCK_BYTES {
                 break;
@@ -146,7 +156,7 @@ impl NamesWriter {
             bytes.extend(stored.read_range(offset, more)?);
             offset += more as u64;
         }
-        if !bytes.is_empty() || names.file.checksum_so_far(&names.block) != kept.checksum {
+        if !bytes.is_empty() || names.file.checksum_so_far(&names.block) != saved.checksum {
             return Err(Error::corrupt_of(stored.path(), "its checksum is wrong", SCRATCH_HINT));
         }
         Ok(names)

@@ -596,9 +596,9 @@ fn an_error_names_the_file() {
     assert_eq!(error.message(), "`graph/arcs` is damaged: block 0: a segment's checksum is wrong");
 }
 
-/// Kept after any number of names, gone on with after others were written behind them, or all.
+/// Saved after any number of names, resumed after others were written behind them, or all.
 #[test]
-fn names_that_are_kept_go_on_to_the_same_file() {
+fn names_that_are_resumed_end_as_the_same_file() {
     let names: Vec<Vec<u8>> =
         (0..400).map(|i| format!("n{}", i * i % 977 * 1001).into_bytes()).collect();
     let whole = sim();
@@ -610,9 +610,10 @@ fn names_that_are_kept_go_on_to_the_same_file() {
             let (sim, files) = self::sim();
             let mut writer = NamesWriter::create_with(&files, Path::new(PATH), 500).unwrap();
             names[..count / 2].iter().for_each(|name| writer.push(name).unwrap());
-            writer.keep().unwrap();
+            writer.checkpoint().unwrap();
+            files.hold(&[], &[NamesWriter::path_now(&files, Path::new(PATH))]);
             names[count / 2..count].iter().for_each(|name| writer.push(name).unwrap());
-            let kept = writer.keep().unwrap();
+            let kept = writer.checkpoint().unwrap();
             names[count..].iter().take(more).for_each(|name| writer.push(name).unwrap());
             if more == names.len() {
                 assert_eq!(writer.finish().unwrap(), summary);
@@ -622,18 +623,18 @@ fn names_that_are_kept_go_on_to_the_same_file() {
             }
             let mut again = Vec::new();
             let reopen = |again: &mut Vec<Vec<u8>>| {
-                NamesWriter::reopen_with(&files, Path::new(PATH), kept, 500, |name| {
+                NamesWriter::resume_with(&files, Path::new(PATH), kept, 500, &mut |name| {
                     again.push(name.to_vec());
                     Ok(())
                 })
             };
             let at = count * 5;
-            let kept_path = NamesWriter::kept_path(&files, Path::new(PATH));
+            let kept_path = NamesWriter::path_now(&files, Path::new(PATH));
             if (16..kept.bytes as usize).contains(&at) {
                 sim.damage(&kept_path, at, 4);
                 let error = reopen(&mut Vec::new()).err().unwrap();
                 assert_eq!(error.kind(), ErrorKind::CorruptFile, "{error}");
-                let kept_path = NamesWriter::kept_path(&files, Path::new(PATH));
+                let kept_path = NamesWriter::path_now(&files, Path::new(PATH));
                 sim.damage(&kept_path, at, 4);
                 errors += 1;
             }

@@ -5,9 +5,10 @@
 //! ```
 //! Little-endian, temporary, written and read once, front to back. Memory: a few buffers each.
 
+use crate::checkpoint::StateWriter;
 use crate::error::{Error, Result};
 use crate::input::{Fingerprint, SHORT_NAME_BYTES};
-use crate::io::{BUFFERS, Files, Mode, SCRATCH_HINT, Sealed, StoredFile, Writer};
+use crate::io::{BUFFERS, Files, Grows, Mode, SCRATCH_HINT, Sealed, StoredFile, Writer};
 use std::path::{Path, PathBuf};
 
 const FINGERPRINT_BYTES: usize = 16;
@@ -28,8 +29,6 @@ pub(super) struct Queue {
     path: PathBuf,
     bytes: u64,
     pub(super) count: u64,
-    /// Whether it stays when it is used up.
-    is_kept: bool,
 }
 
 impl Queue {
@@ -47,9 +46,9 @@ impl Queue {
         })
     }
 
-    /// Removes the file, unless it is kept.
-    pub(super) fn remove(self, files: &Files) -> Result<()> {
-        if self.is_kept { Ok(()) } else { files.remove(&self.path) }
+    /// Discards the file.
+    pub(crate) fn discard(self, files: &Files) {
+        files.discard(&self.path);
     }
 }
 
@@ -58,36 +57,31 @@ pub(super) struct QueueWriter {
     writer: Writer,
     path: PathBuf,
     count: u64,
-    is_kept: bool,
 }
 
 impl QueueWriter {
     pub(super) fn create(files: &Files, path: &Path, block_bytes: usize) -> Result<Self> {
         let writer = Writer::create_scratch(files, path, block_bytes, BUFFERS)?.hashed();
-        Ok(Self { writer, path: path.to_path_buf(), count: 0, is_kept: false })
+        Ok(Self { writer, path: path.to_path_buf(), count: 0 })
     }
 
-    /// Makes the names so far last, for another process; gives what they are known by, and how many.
-    pub(super) fn keep(&mut self) -> Result<(Sealed, u64)> {
-        self.is_kept = true;
-        Ok((self.writer.keep()?, self.count))
+    /// As [`Writer::checkpoint`]; also gives how many names there are.
+    pub(crate) fn save(&mut self, to: &mut StateWriter) -> Result<(Sealed, u64)> {
+        let saved = self.writer.checkpoint()?;
+        to.need_growing(&self.path, Grows::InPlace, saved.bytes);
+        Ok((saved, self.count))
     }
 
-    /// Lets the file be removed when it is used up.
-    pub(super) fn release(&mut self) {
-        self.is_kept = false;
-    }
-
-    /// Goes on with names that were kept.
-    pub(super) fn go_on(
+    /// As [`Writer::resume`].
+    pub(crate) fn resume(
         files: &Files,
         path: &Path,
         block_bytes: usize,
-        (kept, count): (Sealed, u64),
+        (saved, count): (Sealed, u64),
     ) -> Result<Self> {
-        let writer = Writer::go_on_scratch(files, path, kept.bytes, block_bytes, BUFFERS)?;
-        let (writer, path) = (writer.checked(kept)?, path.to_path_buf());
-        Ok(Self { writer, path, count, is_kept: true })
+        let buffers = (block_bytes, BUFFERS);
+        let writer = Writer::resume(files, path, Grows::InPlace, saved.bytes, buffers)?;
+        Ok(Self { writer: writer.checked(saved)?, path: path.to_path_buf(), count })
     }
 
     /// Appends `count` records made by [`put_name`].
@@ -97,8 +91,8 @@ impl QueueWriter {
     }
 
     pub(super) fn finish(self) -> Result<Queue> {
-        let Self { writer, path, count, is_kept } = self;
-        Ok(Queue { path, bytes: writer.finish()?, count, is_kept })
+        let Self { writer, path, count } = self;
+        Ok(Queue { path, bytes: writer.finish()?, count })
     }
 }
 

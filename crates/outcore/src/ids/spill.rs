@@ -15,16 +15,17 @@
 //!
 //! Memory: the table of a share for each thread, or buffers. Disk: 4 bytes a name of an edge, and for each
 //! that is not known 16 (more than 15 bytes long: 20 and its text), then 4. I/O: each of these
-//! is written once and read once or twice, front to back. What has been kept while the input is read
-//! ([`Spill::keep`]) stays until the end, for another process may have to begin with it again.
+//! is written once and read once or twice, front to back. What a checkpoint needs stays until the end, for
+//! another process may have to resume from it.
 
 use super::queue::{Queue, QueueReader, QueueWriter, corrupt, put_name};
 use super::{
     Hasher, LOAD_MAX, MISS, NODES_MAX, NodeIndex, OVERFLOW, Slot, Table, mix, slot, too_many_nodes,
 };
+use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::Result;
 use crate::input::{Fingerprint, ParsedChunk};
-use crate::io::{BLOCK_WORDS, Files, Sealed, WordReader, WordWriter};
+use crate::io::{BLOCK_WORDS, Files, Grows, Sealed, WordReader, WordWriter};
 use crate::sort::SORT_BYTES_MIN;
 use crate::weight::Weight;
 use rayon::prelude::*;
@@ -139,8 +140,6 @@ struct Shares {
     ref_path: PathBuf,
     ref_count: u64,
     queues: Vec<QueueWriter>,
-    /// Whether all files stay when they are used up.
-    is_kept: bool,
 }
 
 /// Refs and shares as written.
@@ -149,7 +148,6 @@ struct Written {
     ref_path: PathBuf,
     ref_count: u64,
     queues: Vec<Queue>,
-    is_kept: bool,
 }
 
 impl Shares {
@@ -161,20 +159,19 @@ impl Shares {
         let ref_path = directory.join(REFS);
         let refs = WordWriter::create_hashed(bench.files, &ref_path)?;
         let queues = (0..count).map(queue).collect::<Result<_>>()?;
-        Ok(Self { level, refs, ref_path, ref_count: 0, queues, is_kept: false })
+        Ok(Self { level, refs, ref_path, ref_count: 0, queues })
     }
 
-    /// Goes on with what was kept.
-    fn go_on(bench: Bench<'_>, directory: &Path, so_far: &SpillSoFar) -> Result<Self> {
-        let block_bytes = bench.room.block_bytes(so_far.queues.len());
-        let queue = |(share, &kept)| {
-            QueueWriter::go_on(bench.files, &share_path(directory, share), block_bytes, kept)
+    fn resume(bench: Bench<'_>, directory: &Path, state: &SpillState) -> Result<Self> {
+        let block_bytes = bench.room.block_bytes(state.queues.len());
+        let queue = |(share, &saved)| {
+            QueueWriter::resume(bench.files, &share_path(directory, share), block_bytes, saved)
         };
         let ref_path = directory.join(REFS);
-        let refs = WordWriter::go_on(bench.files, &ref_path, so_far.refs)?;
-        let queues = so_far.queues.iter().enumerate().map(queue).collect::<Result<_>>()?;
-        let ref_count = so_far.refs.bytes / size_of::<u32>() as u64;
-        Ok(Self { level: 0, refs, ref_path, ref_count, queues, is_kept: true })
+        let refs = WordWriter::resume(bench.files, &ref_path, state.refs)?;
+        let queues = state.queues.iter().enumerate().map(queue).collect::<Result<_>>()?;
+        let ref_count = state.refs.bytes / size_of::<u32>() as u64;
+        Ok(Self { level: 0, refs, ref_path, ref_count, queues })
     }
 
     /// Where a name goes.
@@ -194,8 +191,8 @@ impl Shares {
     fn finish(self) -> Result<Written> {
         self.refs.finish()?;
         let queues = self.queues.into_iter().map(QueueWriter::finish).collect::<Result<_>>()?;
-        let Self { level, ref_path, ref_count, is_kept, .. } = self;
-        Ok(Written { level, ref_path, ref_count, queues, is_kept })
+        let Self { level, ref_path, ref_count, .. } = self;
+        Ok(Written { level, ref_path, ref_count, queues })
     }
 }
 
@@ -215,7 +212,7 @@ fn number_share(bench: Bench<'_>, queue: Queue, directory: &Path, level: u32) ->
         Some(numbered) => numbered,
         None => number_in_parts(bench, &queue, directory, level + 1)?,
     };
-    queue.remove(bench.files)?;
+    queue.discard(bench.files);
     Ok(numbered)
 }
 
@@ -288,7 +285,7 @@ fn number_in_parts(
     let mut locals = WordWriter::create(bench.files, &path, queue.count)?;
     (0..queue.count).try_for_each(|_| locals.push(indexes.next()?))?;
     locals.finish()?;
-    indexes.remove()?;
+    indexes.discard();
     Ok(Numbered { locals: path, local_count: queue.count, names: names.finish()? })
 }
 
@@ -300,7 +297,7 @@ fn resolve(
     first: u32,
     mut on_new: impl FnMut(u64, Fingerprint, &[u8]) -> Result<()>,
 ) -> Result<(Indexes, u32)> {
-    let Written { level, ref_path, ref_count, queues, is_kept } = written;
+    let Written { level, ref_path, ref_count, queues } = written;
     let directory = ref_path.parent().expect("refs are in a directory").to_path_buf();
     let (one, count) = (Bench { room: bench.room.of_one(), ..bench }, queues.len());
     let number = |(share, queue): (usize, Queue)| {
@@ -336,7 +333,7 @@ fn resolve(
     } else {
         shares.into_iter().map(map).collect::<Result<_>>()?
     };
-    Ok((Indexes::open(bench.files, (ref_path, ref_count, is_kept), paths)?, next))
+    Ok((Indexes::open(bench.files, (ref_path, ref_count), paths)?, next))
 }
 
 /// A numbered share while its new names get their indexes.
@@ -382,12 +379,12 @@ impl Share {
         let (files, count) = (bench.files, self.local_count);
         drop((self.locals, self.names));
         let name_count = self.name_queue.count;
-        self.name_queue.remove(files)?;
+        self.name_queue.discard(files);
         self.map.finish()?;
         let mut reader = WordReader::open(files, &self.map_path, name_count, BLOCK_WORDS)?;
         let map = (0..name_count).map(|_| reader.word()).collect::<Result<Vec<u32>>>()?;
         drop(reader);
-        files.remove(&self.map_path)?;
+        files.discard(&self.map_path);
         let mut locals = WordReader::open(files, &self.local_path, count, BLOCK_WORDS)?;
         let path = self.local_path.with_file_name("indexes");
         let mut indexes = WordWriter::create(files, &path, count)?;
@@ -399,7 +396,7 @@ impl Share {
         }
         indexes.finish()?;
         drop(locals);
-        files.remove(&self.local_path)?;
+        files.discard(&self.local_path);
         Ok((path, count))
     }
 }
@@ -415,7 +412,7 @@ struct Indexes {
 impl Indexes {
     fn open(
         files: &Files,
-        (ref_path, ref_count, is_kept): (PathBuf, u64, bool),
+        (ref_path, ref_count): (PathBuf, u64),
         shares: Vec<(PathBuf, u64)>,
     ) -> Result<Self> {
         let reader =
@@ -423,9 +420,7 @@ impl Indexes {
         let refs = WordReader::open(files, &ref_path, ref_count, BLOCK_WORDS)?;
         let readers = shares.iter().map(reader).collect::<Result<_>>()?;
         let mut paths: Vec<PathBuf> = shares.into_iter().map(|(path, _)| path).collect();
-        if !is_kept {
-            paths.push(ref_path);
-        }
+        paths.push(ref_path);
         Ok(Self { files: files.clone(), refs, shares: readers, paths })
     }
 
@@ -438,34 +433,21 @@ impl Indexes {
         }
     }
 
-    fn remove(self) -> Result<()> {
+    fn discard(self) {
         drop((self.refs, self.shares));
-        self.paths.iter().try_for_each(|path| self.files.remove(path))
+        self.paths.iter().for_each(|path| self.files.discard(path));
     }
 }
 
-/// What a [`Spill`] has on disk while the input is read, for another process that goes on with it.
+/// What a [`Spill`] has on disk while the input is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SpillSoFar {
+pub(crate) struct SpillState {
     /// The secret by which names are sent to shares.
     secret: (u64, u64),
     refs: Sealed,
     weights: Sealed,
     /// And how many names each has.
     queues: Vec<(Sealed, u64)>,
-}
-
-impl SpillSoFar {
-    /// Whether its files are there, as far as their lengths tell.
-    pub(crate) fn is_there(&self, files: &Files, directory: &Path) -> bool {
-        let has = |path: PathBuf, kept: Sealed| {
-            files.entry(&path).is_ok_and(|entry| entry.bytes >= kept.bytes)
-        };
-        let mut queues = self.queues.iter().enumerate();
-        queues.all(|(share, &(kept, _))| has(share_path(directory, share), kept))
-            && has(directory.join(REFS), self.refs)
-            && has(directory.join(WEIGHTS), self.weights)
-    }
 }
 
 /// An index that has no more room, and what it does not know.
@@ -477,6 +459,37 @@ pub(crate) struct Spill {
     weights: WordWriter,
     weight_path: PathBuf,
     edge_count: u64,
+}
+
+/// The index has the names that it had.
+impl Checkpoint for Spill {
+    type State = SpillState;
+    type Place<'a> = (NodeIndex, &'a Files, &'a Path, Room);
+
+    fn save(&mut self, to: &mut StateWriter) -> Result<SpillState> {
+        let Shares { refs, ref_path, queues, .. } = &mut self.shares;
+        let (refs, weights) = (refs.checkpoint()?, self.weights.checkpoint()?);
+        to.need_growing(ref_path, Grows::InPlace, refs.bytes);
+        to.need_growing(&self.weight_path, Grows::InPlace, weights.bytes);
+        let queues = queues.iter_mut().map(|queue| queue.save(to)).collect::<Result<_>>()?;
+        Ok(SpillState { secret: (self.hasher.low, self.hasher.high), refs, weights, queues })
+    }
+
+    fn resume(
+        state: &SpillState,
+        _: &mut StateReader,
+        (index, files, directory, room): Self::Place<'_>,
+    ) -> Result<Self> {
+        let (low, high) = state.secret;
+        let hasher = Hasher { low, high, shards: 1, numbers: false };
+        let bench = Bench { files, hasher: &hasher, room, tick: &|| Ok(()) };
+        let shares = Shares::resume(bench, directory, state)?;
+        let weight_path = directory.join(WEIGHTS);
+        let weights = WordWriter::resume(files, &weight_path, state.weights)?;
+        let edge_count = state.weights.bytes / size_of::<u32>() as u64;
+        let files = files.clone();
+        Ok(Self { files, index, hasher, shares, weights, weight_path, edge_count })
+    }
 }
 
 impl Spill {
@@ -502,52 +515,9 @@ impl Spill {
         Ok(Self { files, index, hasher, shares, weights, weight_path, edge_count: 0 })
     }
 
-    /// Goes on with what [`Spill::keep`] has left in `directory`; `index` has the names that it had.
-    ///
-    /// # Errors
-    /// `CorruptFile` if the files are not what was kept; `Io`.
-    pub(crate) fn go_on(
-        index: NodeIndex,
-        files: &Files,
-        directory: &Path,
-        room: Room,
-        so_far: &SpillSoFar,
-    ) -> Result<Self> {
-        let (low, high) = so_far.secret;
-        let hasher = Hasher { low, high, shards: 1, numbers: false };
-        let bench = Bench { files, hasher: &hasher, room, tick: &|| Ok(()) };
-        let shares = Shares::go_on(bench, directory, so_far)?;
-        let weight_path = directory.join(WEIGHTS);
-        let weights = WordWriter::go_on(files, &weight_path, so_far.weights)?;
-        let edge_count = so_far.weights.bytes / size_of::<u32>() as u64;
-        let files = files.clone();
-        Ok(Self { files, index, hasher, shares, weights, weight_path, edge_count })
-    }
-
-    /// Makes what it has on disk last, for another process.
-    ///
-    /// # Errors
-    /// `Io`, `DiskFull`.
-    pub(crate) fn keep(&mut self) -> Result<SpillSoFar> {
-        self.shares.is_kept = true;
-        let queues = self.shares.queues.iter_mut().map(QueueWriter::keep);
-        Ok(SpillSoFar {
-            secret: (self.hasher.low, self.hasher.high),
-            queues: queues.collect::<Result<_>>()?,
-            refs: self.shares.refs.keep()?,
-            weights: self.weights.keep()?,
-        })
-    }
-
-    /// Whether [`Spill::keep`] has been called: then its files stay.
-    pub(crate) fn is_kept(&self) -> bool {
-        self.shares.is_kept
-    }
-
-    /// Lets its files be removed as they are used up.
-    pub(crate) fn release(&mut self) {
-        self.shares.is_kept = false;
-        self.shares.queues.iter_mut().for_each(QueueWriter::release);
+    /// Whether a checkpoint needs its files.
+    pub(crate) fn is_held(&self) -> bool {
+        self.files.is_held(&self.weight_path)
     }
 
     /// Edges so far.
@@ -612,7 +582,6 @@ impl Spill {
         let first = self.index.node_count() as u32;
         drop(self.index);
         self.weights.finish()?;
-        let is_kept = self.shares.is_kept;
         let bench = Bench { files: &self.files, hasher: &self.hasher, room, tick };
         let (written, of_edges) = (self.shares.finish()?, 2 * self.edge_count);
         let (indexes, node_count) =
@@ -620,7 +589,7 @@ impl Spill {
         let path = &self.weight_path;
         let weights = WordReader::open(&self.files, path, self.edge_count, BLOCK_WORDS)?;
         let node_count = u64::from(node_count);
-        let (weight_path, rest) = (Some(self.weight_path).filter(|_| !is_kept), self.edge_count);
+        let (weight_path, rest) = (self.weight_path, self.edge_count);
         Ok(SpilledEdges { indexes, weights, weight_path, rest, node_count })
     }
 }
@@ -629,8 +598,7 @@ impl Spill {
 pub(crate) struct SpilledEdges {
     indexes: Indexes,
     weights: WordReader,
-    /// Unless it stays.
-    weight_path: Option<PathBuf>,
+    weight_path: PathBuf,
     /// Edges still to come.
     rest: u64,
     node_count: u64,
@@ -645,16 +613,11 @@ impl SpilledEdges {
         self.node_count
     }
 
-    /// Removes the files but those that are kept.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub(crate) fn remove(self) -> Result<()> {
+    /// Discards the files.
+    pub(crate) fn discard(self) {
         drop(self.weights);
-        if let Some(path) = &self.weight_path {
-            self.indexes.files.remove(path)?;
-        }
-        self.indexes.remove()
+        self.indexes.files.discard(&self.weight_path);
+        self.indexes.discard();
     }
 
     /// The next edges, at most `most`: two indexes each, and a weight code. None at the end.

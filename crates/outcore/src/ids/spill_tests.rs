@@ -52,7 +52,7 @@ fn number_all(
         assert_eq!(batch.len(), 2 * weights.len());
         found.extend_from_slice(&batch);
     }
-    edges.remove()?;
+    edges.discard();
     Ok((found, names, listed_only))
 }
 

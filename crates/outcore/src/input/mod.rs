@@ -43,8 +43,9 @@ pub use table::{TableStream, hush_decoders};
 pub use text::field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
 pub use text::transform::WeightTransform;
 
+use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::io::{Files, Sealed, Writer};
+use crate::io::{Files, Sealed};
 use chunks::{Message, Reader, Task, parse_all};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use decompress::Input;
@@ -115,25 +116,15 @@ impl InputSummary {
     }
 }
 
-/// How far a reader has come, for another one that goes on from there.
+/// How far a reader has come, for another one that resumes there.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct InputSoFar {
+pub(crate) struct InputState {
     /// What was not read yet.
     next: Origin,
     /// Bytes of the files, as they are stored, before that.
     pub(crate) done_bytes: u64,
     summary: InputSummary,
     rejects: Option<Sealed>,
-}
-
-impl InputSoFar {
-    /// Whether the rejects of the one before are still there, as far as their length tells.
-    pub(crate) fn has_rejects(&self, files: &Files, path: Option<&Path>) -> bool {
-        let (Some(path), Some(kept)) = (path, self.rejects) else { return path.is_none() };
-        let kept_path = Writer::kept_path(files, path);
-        files.is_regular(&kept_path)
-            && files.entry(&kept_path).is_ok_and(|entry| entry.bytes >= kept.bytes)
-    }
 }
 
 /// One file as found when the reader was opened.
@@ -210,6 +201,27 @@ pub struct EdgeReader {
     lines_of_file: Option<(usize, u64)>,
 }
 
+/// Where [`EdgeReader::can_be_saved`] says so.
+impl Checkpoint for EdgeReader {
+    type State = InputState;
+    type Place<'a> = (&'a Files, &'a InputOptions, BatchMemory);
+
+    fn save(&mut self, to: &mut StateWriter) -> Result<InputState> {
+        let rejects = self.rejects.as_mut().map(|rejects| rejects.save(to)).transpose()?.flatten();
+        let next = self.next.expect("it can be saved");
+        let (done_bytes, summary) = (self.done_bytes, self.summary.clone());
+        Ok(InputState { next, done_bytes, summary, rejects })
+    }
+
+    fn resume(
+        state: &InputState,
+        _: &mut StateReader,
+        (files, options, memory): Self::Place<'_>,
+    ) -> Result<Self> {
+        Self::open_at(files, options, memory, Some(state))
+    }
+}
+
 impl EdgeReader {
     /// Opens all files and finds their formats. Reading begins with the first batch, so that what
     /// [`EdgeReader::window_bytes`] asks for can be refused before.
@@ -219,15 +231,15 @@ impl EdgeReader {
     /// a file is no text, a named column is missing, only some files have weights, or none has any
     /// that could be transformed.
     pub fn open(files: &Files, options: &InputOptions, memory: BatchMemory) -> Result<Self> {
-        Self::go_on(files, options, memory, None)
+        Self::open_at(files, options, memory, None)
     }
 
-    /// As [`EdgeReader::open`], but goes on from where another reader of the same files was.
-    pub(crate) fn go_on(
+    /// As [`EdgeReader::open`], but where another reader of the same files was.
+    fn open_at(
         files: &Files,
         options: &InputOptions,
         memory: BatchMemory,
-        so_far: Option<&InputSoFar>,
+        state: Option<&InputState>,
     ) -> Result<Self> {
         options.check()?;
         let memory = memory.clamped();
@@ -235,13 +247,13 @@ impl EdgeReader {
         let room = Room { workers, bytes: memory.total_bytes(1, workers) };
         let (formats, mut tasks) = open_files(files, options, room)?;
         let weighted = common_weights(&formats, options)?;
-        let rejects = match (&options.rejects, so_far.and_then(|so_far| so_far.rejects)) {
-            (Some(path), Some(kept)) => Some(Rejects::reopen(files, path, kept)?),
+        let rejects = match (&options.rejects, state.and_then(|state| state.rejects)) {
+            (Some(path), Some(saved)) => Some(Rejects::resume(files, path, saved)?),
             (Some(path), None) => Some(Rejects::create(files, path)?),
             (None, _) => None,
         };
-        let begin = so_far.map(|so_far| so_far.next).unwrap_or_default();
-        if so_far.is_some() {
+        let begin = state.map(|state| state.next).unwrap_or_default();
+        if state.is_some() {
             // Files before it are not read; of its own file, the first block has been.
             tasks.retain(|task| task.begin.file >= begin.file);
             let first = tasks.first_mut().expect("it is of one of the files");
@@ -260,14 +272,14 @@ impl EdgeReader {
             stream: options.stream.clone(),
             stop: options.on_bad_line == OnBadLine::Stop,
         };
-        let summary = so_far.map(|so_far| so_far.summary.clone()).unwrap_or_default();
+        let summary = state.map(|state| state.summary.clone()).unwrap_or_default();
         Ok(Self {
             repeats: begin.byte > 0 && formats[begin.file].is_compressed(),
             formats,
             weighted,
             stop: options.on_bad_line == OnBadLine::Stop,
             total_bytes: total_bytes(files, options.all_paths()),
-            done_bytes: so_far.map_or(0, |so_far| so_far.done_bytes),
+            done_bytes: state.map_or(0, |state| state.done_bytes),
             chunks_per_batch: memory.chunks,
             waiting: Some((reader, tasks)),
             chunks,
@@ -281,23 +293,11 @@ impl EdgeReader {
         })
     }
 
-    /// Whether another reader can go on from here.
-    pub(crate) fn can_keep(&self) -> bool {
+    /// Whether another reader can resume here.
+    pub(crate) fn can_be_saved(&self) -> bool {
         // What is known of a list's other half would be lost.
         let has_lists = self.formats.iter().any(|file| matches!(file.form, Form::Lists(_)));
         self.next.is_some() && !has_lists && self.rejects.as_ref().is_none_or(Rejects::is_file)
-    }
-
-    /// How far it is, for another reader to go on from, where [`EdgeReader::can_keep`] says so; the rejects
-    /// so far last then.
-    ///
-    /// # Errors
-    /// `Io` and `DiskFull` for the rejects file.
-    pub(crate) fn keep(&mut self) -> Result<InputSoFar> {
-        let rejects = self.rejects.as_mut().map(Rejects::keep).transpose()?.flatten();
-        let next = self.next.expect("it can be kept");
-        let (done_bytes, summary) = (self.done_bytes, self.summary.clone());
-        Ok(InputSoFar { next, done_bytes, summary, rejects })
     }
 
     /// Whether text is decompressed again first that another reader has read.

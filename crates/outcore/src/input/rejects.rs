@@ -5,8 +5,9 @@
 //! as it comes.
 
 use super::fault::escape;
+use crate::checkpoint::StateWriter;
 use crate::error::{Error, Place, Result};
-use crate::io::{Files, SMALL_BUFFER_BYTES, Sealed, Writer};
+use crate::io::{Files, Grows, SMALL_BUFFER_BYTES, Sealed, Writer};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -38,22 +39,24 @@ impl Rejects {
         Ok(rejects)
     }
 
-    /// Goes on with what [`Rejects::keep`] has left.
-    pub(super) fn reopen(files: &Files, path: &Path, kept: Sealed) -> Result<Self> {
-        let writer =
-            Writer::go_on(files, path, kept.bytes, SMALL_BUFFER_BYTES, 1)?.checked(kept)?;
+    /// As [`Writer::resume`].
+    pub(crate) fn resume(files: &Files, path: &Path, saved: Sealed) -> Result<Self> {
+        let buffers = (SMALL_BUFFER_BYTES, 1);
+        let writer = Writer::resume(files, path, Grows::Beside, saved.bytes, buffers)?;
+        let writer = writer.checked(saved)?;
         let (sink, path) = (Sink::File(Box::new(writer)), path.to_path_buf());
         Ok(Self { sink, path, row: String::new() })
     }
 
-    /// Makes the lines so far last, under a temporary name, for another process that goes on with them.
-    /// `None` if they go to a pipe or a device.
-    pub(super) fn keep(&mut self) -> Result<Option<Sealed>> {
+    /// As [`Writer::checkpoint`]; `None` if they go to a pipe or a device.
+    pub(crate) fn save(&mut self, to: &mut StateWriter) -> Result<Option<Sealed>> {
         let Sink::File(writer) = &mut self.sink else { return Ok(None) };
-        writer.keep().map(Some)
+        let saved = writer.checkpoint()?;
+        to.need_growing(&self.path, Grows::Beside, saved.bytes);
+        Ok(Some(saved))
     }
 
-    /// Whether they can be kept.
+    /// Whether they can be resumed.
     pub(super) fn is_file(&self) -> bool {
         matches!(self.sink, Sink::File(_))
     }

@@ -1,6 +1,7 @@
 //! [`Files`]: a storage with counters and errors that name the path.
 
 use super::cramped::Cramped;
+use super::held::Held;
 use super::tuning::Tuning;
 use super::{Device, Disk, Entry, File, Mode, Storage};
 use crate::budget::Limits;
@@ -45,6 +46,7 @@ pub struct Files {
     counters: Arc<Counters>,
     tuning: Arc<Tuning>,
     cramped: Arc<Cramped>,
+    held: Arc<Held>,
 }
 
 impl Default for Files {
@@ -56,8 +58,8 @@ impl Default for Files {
 impl Files {
     /// Files of `storage`.
     pub fn new(storage: Arc<dyn Storage>) -> Self {
-        let (counters, tuning) = (Arc::default(), Arc::default());
-        Self { storage, counters, tuning, cramped: Arc::new(Cramped::NOT) }
+        let (counters, tuning, held) = (Arc::default(), Arc::default(), Arc::default());
+        Self { storage, counters, tuning, cramped: Arc::new(Cramped::NOT), held }
     }
 
     /// The same files and counters, with other settings of transfers.
@@ -246,6 +248,33 @@ impl Files {
     /// Whether what is at `path` can only be read.
     pub fn is_read_only(&self, path: &Path) -> bool {
         self.storage.is_read_only(path)
+    }
+
+    /// Removes a file or a directory of ours that is used up, as soon as no checkpoint needs it. One that cannot
+    /// be removed is in nobody's way: it goes with the job's directory.
+    pub(crate) fn discard(&self, path: &Path) {
+        if self.held.discard(path) {
+            return;
+        }
+        match self.entry(path) {
+            Ok(entry) if entry.is_directory => self.remove_all(path),
+            _ => _ = self.remove(path),
+        }
+    }
+
+    /// Whether a checkpoint needs the file.
+    pub(crate) fn is_held(&self, path: &Path) -> bool {
+        self.held.contains(path)
+    }
+
+    /// Holds the files of a checkpoint in place of those of the one `before`, of which what was discarded goes.
+    pub(crate) fn hold(&self, before: &[PathBuf], now: &[PathBuf]) {
+        self.held.replace(before, now).into_iter().for_each(|path| self.discard(path));
+    }
+
+    /// Forgets the files of a checkpoint, which stay for another process.
+    pub(crate) fn leave(&self, held: &[PathBuf]) {
+        self.held.leave(held);
     }
 
     /// Memory that reading it takes beside the reader's buffers.

@@ -6,13 +6,12 @@
 //! [`Writer`] and [`ReadAhead`] move large blocks in the background. [`Tuning`] says how large, from
 //! a [`DiskProfile`] if there is one.
 
-mod checked;
 mod cramped;
 mod disk;
 mod files;
+mod held;
 mod memory;
 mod meter;
-mod pace;
 mod profile;
 mod ram;
 mod scratch;
@@ -23,7 +22,6 @@ mod tuning;
 mod wait;
 mod words;
 
-pub(crate) use checked::{CheckedReader, CheckedWriter};
 pub use cramped::Cramped;
 pub use disk::{Disk, available_memory_bytes, is_ignored};
 pub(crate) use disk::{address_limit, peak_memory_bytes, resident_memory_bytes};
@@ -32,7 +30,6 @@ pub use memory::share_freed_memory;
 pub(crate) use memory::{give_back_freed, prefetch, reserve_large_pages};
 pub use meter::{Meter, own_process};
 pub(crate) use meter::{Watch, begin_stage, check as check_memory, stage_peak_bytes};
-pub(crate) use pace::Pace;
 pub use profile::{
     Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, TransferProfile, ValidIf,
 };
@@ -40,6 +37,7 @@ pub use profile::{
 pub use ram::Ram;
 pub use scratch::{Owner, Scratch};
 pub(crate) use scratch::{SCRATCH_HINT, damaged as damaged_manifest, manifest_path};
+pub(crate) use stream::Grows;
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub(crate) use tuning::WRITER_BYTES;
 pub use tuning::{Transfer, Tuning};

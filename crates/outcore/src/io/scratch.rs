@@ -175,7 +175,7 @@ impl Scratch {
         if !is_tagged(&self.files, &self.path) {
             self.files.write_own(&self.path.join(TAG), TAG_TEXT)?;
         }
-        // Before anything else: what is removed is not promised any more.
+        // Before anything else, it says whose this is.
         self.files.write_own(&manifest_path(&self.path), manifest)?;
         self.is_ours = true;
         self.remove_but(kept);
@@ -183,7 +183,7 @@ impl Scratch {
     }
 
     /// Ends the job, and leaves `kept` for the next one; `manifest` is [`Owner::nobody`]'s.
-    pub(crate) fn keep(mut self, manifest: &[u8], kept: &[&str]) {
+    pub(crate) fn leave(mut self, manifest: &[u8], kept: &[&str]) {
         self.remove_but(kept);
         // If the disk is full even for this, the manifest is that of a process that ends soon.
         let _ = self.files.write_own(&manifest_path(&self.path), manifest);

@@ -21,8 +21,36 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// The name of a file in its directory beside the name that it will get.
 const PART: &str = "part";
-/// Bytes of a kept file that are read at once to be checked.
+/// Bytes of a file that are read at once to be checked.
 const CHECKED_BYTES: usize = 256 << 10;
+
+/// Where a file grows until it is finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum Grows {
+    /// In a directory of ours beside its name, which may be anybody's: [`Writer::create`].
+    Beside,
+    /// In a directory of ours, under a temporary name: [`Writer::create_own`].
+    Apart,
+    /// Under its own name: [`Writer::create_scratch`].
+    InPlace,
+}
+
+impl Grows {
+    /// The name of `path` until it is finished.
+    pub(crate) fn path(self, path: &Path) -> PathBuf {
+        match self {
+            Self::Beside => Scratch::path_beside(path).join(PART),
+            Self::Apart => part_path(path),
+            Self::InPlace => path.to_path_buf(),
+        }
+    }
+
+    /// Where the file is now.
+    pub(crate) fn path_now(self, files: &Files, path: &Path) -> PathBuf {
+        let part = self.path(path);
+        if files.entry(&part).is_ok() { part } else { path.to_path_buf() }
+    }
+}
 
 /// Bytes that start at a multiple of [`ALIGNMENT`], those of a large page or more in large pages.
 pub struct AlignedBuffer {
@@ -98,8 +126,8 @@ fn write_orders(
 }
 
 /// Writes a file sequentially through threads of its own; the file appears under its name only when
-/// it is complete ([`Writer::finish`]), and is removed if the writer is dropped before, unless what there
-/// was of it has been kept ([`Writer::keep`]). Until then it grows in a directory of ours beside its name:
+/// it is complete ([`Writer::finish`]), and is removed if the writer is dropped before, unless a checkpoint
+/// needs it ([`Writer::checkpoint`]). Until then it grows in a directory of ours beside its name:
 /// no name that could be somebody else's is ever written to.
 pub struct Writer {
     files: Files,
@@ -108,8 +136,6 @@ pub struct Writer {
     place: Option<Scratch>,
     /// Its name until it is finished; empty then.
     written_as: PathBuf,
-    /// Whether it stays under that name.
-    is_kept: bool,
     /// Of what was handed over, if that is to be known.
     hash: Option<Box<Xxh3>>,
     /// Closed before it gets its name or is removed: not all systems allow either while it is open.
@@ -136,35 +162,6 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Goes on behind the first `bytes` of `path` that another writer has kept, finished since or not.
-    ///
-    /// # Errors
-    /// As [`Writer::create`]; `CorruptFile` if there are not so many bytes.
-    pub(crate) fn go_on(
-        files: &Files,
-        path: &Path,
-        bytes: u64,
-        buffer_bytes: usize,
-        depth: usize,
-    ) -> Result<Self> {
-        let mut place = Scratch::beside(files, path)?;
-        place.begin(&Owner::current().to_bytes(), &[PART])?;
-        let part = place.path().join(PART);
-        if files.entry(&part).is_err() {
-            files.publish(path, &part)?;
-        }
-        match Self::extend(files, path, &part, bytes, buffer_bytes, depth) {
-            Ok(mut writer) => {
-                writer.place = Some(place);
-                Ok(writer)
-            }
-            Err(error) => {
-                place.keep(&Owner::nobody().to_bytes(), &[PART]);
-                Err(error)
-            }
-        }
-    }
-
     /// As [`Writer::create`], in a directory of ours.
     ///
     /// # Errors
@@ -178,70 +175,61 @@ impl Writer {
         Self::start(files, path, &part_path(path), Self::mode(files), buffer_bytes, depth)
     }
 
-    /// As [`Writer::go_on`], for a file made by [`Writer::create_own`].
+    /// Resumes a file behind its first `bytes`, which another writer has made durable, finished since or not.
     ///
     /// # Errors
-    /// As there.
-    pub(crate) fn go_on_own(
+    /// As [`Writer::create`]; `CorruptFile` if there are not so many bytes.
+    pub(crate) fn resume(
         files: &Files,
         path: &Path,
+        grows: Grows,
         bytes: u64,
-        buffer_bytes: usize,
-        depth: usize,
+        (buffer_bytes, depth): (usize, usize),
     ) -> Result<Self> {
-        let part = part_path(path);
-        if files.entry(&part).is_err() {
-            files.publish(path, &part)?;
+        let mut place = None;
+        if grows == Grows::Beside {
+            let place = place.insert(Scratch::beside(files, path)?);
+            place.begin(&Owner::current().to_bytes(), &[PART])?;
         }
-        Self::extend(files, path, &part, bytes, buffer_bytes, depth)
+        let part = grows.path(path);
+        let resumed = (|| {
+            if part != path && files.entry(&part).is_err() {
+                files.publish(path, &part)?;
+            }
+            let direct = files.tuning().write.direct;
+            let mode = if direct { Mode::ExtendDirect } else { Mode::Extend };
+            let mut writer = Self::start(files, path, &part, mode, buffer_bytes, depth)?;
+            let tail = (bytes % ALIGNMENT as u64) as usize;
+            writer.filled = tail;
+            writer.written = bytes - tail as u64;
+            let into = &mut writer.buffer.bytes_mut()[..tail];
+            files.open(&part, Mode::Read)?.read_exact_at(writer.written, into)?;
+            Ok(writer)
+        })();
+        match (resumed, place) {
+            (Ok(mut writer), place) => {
+                writer.place = place;
+                Ok(writer)
+            }
+            (Err(error), place) => {
+                place.into_iter().for_each(leave_part);
+                Err(error)
+            }
+        }
     }
 
-    /// As [`Writer::go_on`], for a file made by [`Writer::create_scratch`].
-    ///
-    /// # Errors
-    /// As there.
-    pub(crate) fn go_on_scratch(
-        files: &Files,
-        path: &Path,
-        bytes: u64,
-        buffer_bytes: usize,
-        depth: usize,
-    ) -> Result<Self> {
-        Self::extend(files, path, path, bytes, buffer_bytes, depth)
-    }
-
-    fn extend(
-        files: &Files,
-        path: &Path,
-        written_as: &Path,
-        bytes: u64,
-        buffer_bytes: usize,
-        depth: usize,
-    ) -> Result<Self> {
-        let direct = files.tuning().write.direct;
-        let mode = if direct { Mode::ExtendDirect } else { Mode::Extend };
-        let mut writer = Self::start(files, path, written_as, mode, buffer_bytes, depth)?;
-        writer.is_kept = true;
-        let tail = (bytes % ALIGNMENT as u64) as usize;
-        writer.filled = tail;
-        writer.written = bytes - tail as u64;
-        let into = &mut writer.buffer.bytes_mut()[..tail];
-        files.open(written_as, Mode::Read)?.read_exact_at(writer.written, into)?;
-        Ok(writer)
-    }
-
-    /// Lets [`Writer::keep`] tell the checksum of all bytes; before the first of them.
+    /// Lets [`Writer::checkpoint`] tell the checksum of all bytes; before the first of them.
     pub(crate) fn hashed(mut self) -> Self {
         self.hash = Some(Box::default());
         self
     }
 
-    /// As [`Writer::hashed`], for a writer that goes on: the bytes that are there must be those that were
-    /// kept.
+    /// As [`Writer::hashed`], for a writer that was resumed: the bytes that are there must be those that were
+    /// saved.
     ///
     /// # Errors
     /// `CorruptFile` if they are not; `Io`.
-    pub(crate) fn checked(mut self, kept: Sealed) -> Result<Self> {
+    pub(crate) fn checked(mut self, saved: Sealed) -> Result<Self> {
         let file = self.files.open(&self.written_as, Mode::Read)?;
         let (mut at, mut hash, mut bytes) = (0, Box::<Xxh3>::default(), vec![0; CHECKED_BYTES]);
         while at < self.written {
@@ -251,7 +239,7 @@ impl Writer {
             at += bytes.len() as u64;
         }
         self.hash = Some(hash);
-        if self.sealed() == kept {
+        if self.sealed() == saved {
             return Ok(self);
         }
         Err(Error::corrupt_of(file.path(), "its checksum is wrong", SCRATCH_HINT))
@@ -267,21 +255,8 @@ impl Writer {
         Sealed { bytes: self.position(), checksum }
     }
 
-    /// Where that is which a writer has kept of `path`: in its directory beside it, or under its name if it
-    /// has been finished since.
-    pub(crate) fn kept_path(files: &Files, path: &Path) -> PathBuf {
-        let part = Scratch::path_beside(path).join(PART);
-        if files.entry(&part).is_ok() { part } else { path.to_path_buf() }
-    }
-
-    /// As [`Writer::kept_path`], for a file made by [`Writer::create_own`].
-    pub(crate) fn kept_own_path(files: &Files, path: &Path) -> PathBuf {
-        let part = part_path(path);
-        if files.entry(&part).is_ok() { part } else { path.to_path_buf() }
-    }
-
-    /// Removes what a writer has kept of `path`, if there is anything: what is of no use any more, or what a
-    /// power loss has brought back.
+    /// Removes what another writer has left of `path` that was to be resumed, if there is anything: it is of no
+    /// use any more, or a power loss has brought it back.
     pub(crate) fn discard(files: &Files, path: &Path) {
         if files.entry(&Scratch::path_beside(path)).is_err() {
             return;
@@ -320,7 +295,6 @@ impl Writer {
             path: path.to_path_buf(),
             place: None,
             written_as: written_as.to_path_buf(),
-            is_kept: false,
             hash: None,
             file: Some(file),
             buffer: AlignedBuffer::new(buffer_bytes),
@@ -353,29 +327,28 @@ impl Writer {
         (self.orders, self.empty) = (Some(orders), empty);
     }
 
-    /// Makes what was written so far last: it is synced under its temporary name, and stays there when the
-    /// writer is dropped. Gives its length, for [`Writer::go_on`], and its checksum if that is known; the
-    /// file may be longer.
+    /// Makes what was written so far durable, under its temporary name; there it stays when the writer is dropped,
+    /// if a checkpoint needs it. Gives its length, for [`Writer::resume`], and its checksum if that is known;
+    /// the file may be longer.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
-    pub(crate) fn keep(&mut self) -> Result<Sealed> {
-        let (kept, hash) = (self.sealed(), self.hash.clone());
+    pub(crate) fn checkpoint(&mut self) -> Result<Sealed> {
+        let (saved, hash) = (self.sealed(), self.hash.clone());
         let rest = self.buffer.bytes()[..self.filled].to_vec();
         self.hand_over_rest()?;
         self.join()?;
         self.file.as_ref().expect("open until the writer is finished").sync()?;
         // To the name that it has: so the directory is synced.
         self.files.publish(&self.written_as, &self.written_as)?;
-        self.is_kept = true;
         let buffers = self.empty.try_iter().collect();
         self.begin(buffers);
         // Written once more with what comes behind it, so that buffers begin at the alignment.
         self.buffer.bytes_mut()[..rest.len()].copy_from_slice(&rest);
         self.filled = rest.len();
-        self.written = kept.bytes - rest.len() as u64;
+        self.written = saved.bytes - rest.len() as u64;
         self.hash = hash;
-        Ok(kept)
+        Ok(saved)
     }
 
     fn mode(files: &Files) -> Mode {
@@ -497,15 +470,13 @@ impl Drop for Writer {
         // Not finished: an error or a stop is already on its way to the caller.
         let _ = self.join();
         self.file = None;
-        let is_finished = self.written_as.as_os_str().is_empty();
-        if !self.is_kept && !is_finished {
-            let _ = self.files.remove(&self.written_as);
+        if self.written_as.as_os_str().is_empty() {
+            return;
         }
-        if let Some(place) = self.place.take()
-            && self.is_kept
-            && !is_finished
-        {
-            place.keep(&Owner::nobody().to_bytes(), &[PART]);
+        if !self.files.is_held(&self.written_as) {
+            let _ = self.files.remove(&self.written_as);
+        } else if let Some(place) = self.place.take() {
+            leave_part(place);
         }
     }
 }
@@ -524,6 +495,11 @@ impl Files {
         writer.write(bytes)?;
         writer.finish().map(drop)
     }
+}
+
+/// Leaves a file in its directory beside its name, for a writer that resumes it.
+fn leave_part(place: Scratch) {
+    place.leave(&Owner::nobody().to_bytes(), &[PART]);
 }
 
 /// A range of a file as read: the buffer, and where in it the wanted bytes lie.

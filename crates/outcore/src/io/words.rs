@@ -3,7 +3,7 @@
 //! Memory: [`BLOCK_WORDS`] at most, three times in a [`WordWriter`] and twice in a [`WordReader`].
 
 use super::scratch::SCRATCH_HINT;
-use super::{Files, Mode, Sealed, StoredFile, Writer};
+use super::{Files, Grows, Mode, Sealed, StoredFile, Writer};
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -26,7 +26,7 @@ impl WordWriter {
         Ok(Self(Writer::create_scratch(files, path, bytes, BUFFERS)?))
     }
 
-    /// Starts `path`, for any number of words that others may go on behind: [`WordWriter::keep`].
+    /// Starts `path`, for any number of words that others may [resume](Self::resume).
     ///
     /// # Errors
     /// `Io` with the path.
@@ -34,22 +34,22 @@ impl WordWriter {
         Self::create(files, path, u64::MAX).map(|writer| Self(writer.0.hashed()))
     }
 
-    /// Makes the words so far last.
+    /// As [`Writer::checkpoint`].
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
-    pub(crate) fn keep(&mut self) -> Result<Sealed> {
-        self.0.keep()
+    pub(crate) fn checkpoint(&mut self) -> Result<Sealed> {
+        self.0.checkpoint()
     }
 
-    /// Goes on with words that were kept.
+    /// As [`Writer::resume`].
     ///
     /// # Errors
-    /// `CorruptFile` if they are not what is there; `Io`.
-    pub(crate) fn go_on(files: &Files, path: &Path, kept: Sealed) -> Result<Self> {
-        let bytes = BLOCK_WORDS as usize * WORD_BYTES;
-        let writer = Writer::go_on_scratch(files, path, kept.bytes, bytes, BUFFERS)?;
-        writer.checked(kept).map(Self)
+    /// `CorruptFile` if the words are not what was saved; `Io`.
+    pub(crate) fn resume(files: &Files, path: &Path, saved: Sealed) -> Result<Self> {
+        let buffers = (BLOCK_WORDS as usize * WORD_BYTES, BUFFERS);
+        let writer = Writer::resume(files, path, Grows::InPlace, saved.bytes, buffers)?;
+        writer.checked(saved).map(Self)
     }
 
     /// Appends a word.

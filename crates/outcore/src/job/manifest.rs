@@ -2,14 +2,14 @@
 //! job has come.
 //!
 //! It is written whole and under a temporary name each time a stage ends, so a reader finds the one
-//! before or the one after. What it promises to the next job (`resume`) has reached the disk before.
+//! before or the one after. What the next job can resume from stands in a checkpoint (`resume`).
 
-use super::{MadeOf, ReadDone, ReadSoFar};
 use crate::error::Result;
 use crate::io::{Files, Owner, damaged_manifest, manifest_path};
 use crate::progress::Stage;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What a job makes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -95,19 +95,9 @@ pub struct Manifest {
     /// The stages that are finished, in order.
     #[serde(default)]
     pub stages_done: Vec<Stage>,
-    /// What the graph is made of: a job on the same goes on from what is here. Nothing if that is not
-    /// possible, as if an input cannot be read again.
+    /// Of all these but the process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub made_of: Option<MadeOf>,
-    /// What reading has found, and left for the merge.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read: Option<ReadDone>,
-    /// What tells the graph from others, once it is whole: another job may have put one in its place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub graph: Option<String>,
-    /// What was read so far, until reading is finished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub so_far: Option<Box<ReadSoFar>>,
+    checksum: Option<u64>,
 }
 
 impl Manifest {
@@ -124,10 +114,7 @@ impl Manifest {
             inputs: inputs.map(|path| InputFile::new(files, path)).collect(),
             result: result.display().to_string(),
             stages_done: Vec::new(),
-            made_of: None,
-            read: None,
-            graph: None,
-            so_far: None,
+            checksum: None,
         }
     }
 
@@ -146,8 +133,20 @@ impl Manifest {
         Ok(Some(manifest))
     }
 
+    /// Whether it is as it was written.
+    pub(super) fn is_whole(&self) -> bool {
+        self.checksum == Some(self.own_checksum())
+    }
+
+    fn own_checksum(&self) -> u64 {
+        let all = (self.job, &self.inputs, &self.result, &self.stages_done);
+        xxh3_64(&serde_json::to_vec(&all).expect("numbers, words and text are JSON"))
+    }
+
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec_pretty(self).expect("numbers, words and text are JSON");
+        let sealed = Self { checksum: Some(self.own_checksum()), ..self.clone() };
+        let mut bytes =
+            serde_json::to_vec_pretty(&sealed).expect("numbers, words and text are JSON");
         bytes.push(b'\n');
         bytes
     }

@@ -8,8 +8,8 @@
 //!  score    match -> match the truth -> score
 //! ```
 //! Temporary files live in one directory below the work directory, whose manifest says which stages are
-//! finished, and how far reading is (`halfway`). It is removed when the job ends; a job that is killed leaves
-//! it, and one that fails or is told to stop if the same command can go on from there (`resume`).
+//! finished, with a checkpoint (`resume`). It is removed when the job ends; a job that is killed leaves
+//! it, and one that fails or is told to stop if the same command can resume from there.
 
 mod foretell;
 mod given;
@@ -23,14 +23,14 @@ mod score;
 pub use foretell::plan;
 pub use manifest::{InputFile, JobKind, Manifest};
 pub use present::{check_written, outputs};
-pub use read::{Normalize, ReadSoFar};
+pub use read::Normalize;
 pub use report::{
     CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
 };
-pub use resume::{MadeOf, ReadDone};
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 
 use crate::budget::Limits;
+use crate::checkpoint::tell_from_scratch;
 use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
@@ -45,7 +45,7 @@ use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use present::Telling;
 use report::Warned;
-use resume::{GRAPH, Left, bytes_in, has_sweeps};
+use resume::{Found, GRAPH, GraphState, NOTICE, Records, Saved, bytes_in, has_sweeps};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
@@ -124,6 +124,8 @@ struct Job<'a> {
     report: Report,
     /// The manifest of the directory for temporary files, and where that is.
     manifest: Option<(Manifest, PathBuf)>,
+    /// What a job on edges saves.
+    records: Option<Records>,
     /// The edges as they were when the job began.
     inputs: Vec<InputFile>,
     /// What a sample of the input foretold, where there is one.
@@ -137,10 +139,19 @@ struct Job<'a> {
 impl<'a> Job<'a> {
     fn new(files: &'a Files, observer: &'a dyn Observer, limits: Limits) -> Self {
         let (start, report) = (Instant::now(), Report::new(limits));
-        let (manifest, plan, clustering) = (None, None, None);
-        let inputs = Vec::new();
-        let goes_on = false;
-        Self { files, observer, limits, start, report, manifest, inputs, plan, clustering, goes_on }
+        Self {
+            files,
+            observer,
+            limits,
+            start,
+            report,
+            manifest: None,
+            records: None,
+            inputs: Vec::new(),
+            plan: None,
+            clustering: None,
+            goes_on: false,
+        }
     }
 
     /// Makes the directory for temporary files, named after the result; of an earlier job stays what is
@@ -206,10 +217,6 @@ impl<'a> Job<'a> {
         if !manifest.stages_done.contains(&stage) {
             manifest.stages_done.push(stage);
         }
-        if stage == Stage::Merge {
-            // The graph takes the place of what it was made of.
-            manifest.read = manifest.read.take().map(ReadDone::without_runs);
-        }
         manifest.write(self.files, directory)
     }
 
@@ -227,39 +234,36 @@ impl<'a> Job<'a> {
         self.report
     }
 
-    /// Edges, or what is `left` of an earlier job on them, to the graph in `directory`, with runs in
+    /// Edges, or what was `found` of an earlier job on them, to the graph in `directory`, with runs in
     /// `scratch`.
     fn build(
         &mut self,
         options: &JobOptions,
-        left: Left,
+        found: Found,
         scratch: &Scratch,
         directory: &Path,
     ) -> Result<()> {
-        if let Left::Graph = left {
-            return self.take_graph();
+        if let Some((Saved::Graph(state), _)) = found {
+            return self.resume_graph(*state);
         }
         let summary = match options.duplicates {
             Duplicates::First => read::read_and_merge::<crate::graph::InputOrder>(
-                self, options, left, scratch, directory,
+                self, options, found, scratch, directory,
             ),
             _ => read::read_and_merge::<crate::graph::ArcRecord>(
-                self, options, left, scratch, directory,
+                self, options, found, scratch, directory,
             ),
         }?;
         self.report.graph = Some(summary);
         Ok(())
     }
 
-    /// Takes over the graph of an earlier job.
-    fn take_graph(&mut self) -> Result<()> {
+    /// Resumes with the graph of an earlier job.
+    fn resume_graph(&mut self, state: GraphState) -> Result<()> {
         self.limits.check()?;
         self.stage(Stage::Merge, |job| {
             tell(job.observer, Event::Begin { stage: Stage::Merge, total: None, unit: "arcs" })?;
-            let read = job.manifest.as_ref().and_then(|(manifest, _)| manifest.read.clone());
-            if let Some(read) = read {
-                job.tell_again(read)?;
-            }
+            job.tell_again(state.input, &state.warnings)?;
             Ok(((), "the graph of a run that was stopped is taken over".into()))
         })
     }
@@ -487,18 +491,18 @@ fn build_once(
     let mut job = Job::new(files, observer, options.limits);
     let (inputs, part) = (options.input.all_paths(), &grows_at(files, &options.work_dir, graph));
     let mut place = hold_place(files, &options.work_dir, graph)?;
-    let (scratch, left) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
+    let (scratch, found) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
     if let Some(place) = &mut place {
-        let kept: &[&str] = if matches!(left, Left::Nothing) { &[] } else { &[GRAPH] };
+        let kept: &[&str] = if found.is_some() { &[GRAPH] } else { &[] };
         place.begin(&Owner::current().to_bytes(), kept)?;
     }
-    let built = job.build(options, left, &scratch, part);
+    let built = job.build(options, found, &scratch, part);
     let built = built.and_then(|()| files.publish_new(part, graph));
     let ended = job.end(scratch, options, part, built);
     if let (Some(place), Err(error)) = (place, &ended)
         && error.kept_text().is_some()
     {
-        place.keep(&Owner::nobody().to_bytes(), &[GRAPH]);
+        place.leave(&Owner::nobody().to_bytes(), &[GRAPH]);
     }
     ended?;
     Ok(job.finish(options.input.rejects.as_deref()))
@@ -513,8 +517,7 @@ fn anew_if_damaged<T>(
     match run(restart) {
         Err(error) if error.is_of_earlier_run() && !restart => {
             heard.forget();
-            let text = format!("begins anew: {}", error.message());
-            tell(heard, Event::Warning { text: &text })?;
+            tell_from_scratch(heard, NOTICE, error.message())?;
             run(true)
         }
         done => done,
@@ -633,9 +636,9 @@ pub fn cluster_and_present(
                 let inputs = edges.input.all_paths().chain(options.propagation.files());
                 let inputs = inputs.chain(&present.earlier);
                 let directory = edges.work_dir.join(scratch_name(output)).join(GRAPH);
-                let (scratch, left) =
+                let (scratch, found) =
                     job.scratch_of_edges(JobKind::Cluster, inputs, edges, output, &directory)?;
-                let built = job.build(edges, left, &scratch, &directory);
+                let built = job.build(edges, found, &scratch, &directory);
                 let done = built.and_then(|()| {
                     let graph = Graph::open(files, &directory)?;
                     job.cluster(&graph, options, telling, &scratch)

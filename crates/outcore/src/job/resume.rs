@@ -1,57 +1,64 @@
-//! What a job on edges leaves when it ends early, and what the next one goes on from.
+//! What a job on edges leaves when it ends early, and what the next one resumes from.
 //!
 //! ```text
 //!  WORK-DIR/.RESULT.outcore/
-//!    manifest.json   what the files here are made of, and the stages that are finished
-//!    runs/           runs, their index, self scores: when the stage `read` is finished, until `merge` is;
-//!                    before that those of the last point that was kept (`halfway`)
-//!    graph/names     the same
-//!    graph/          whole when the stage `merge` is; of a job that builds a graph somewhere else, in a
+//!    manifest.json   whose it is, the job, and the stages that are finished (`manifest`)
+//!    checkpoint      one of these ([`Saved`]), which `crate::checkpoint` describes:
+//!                      reading  a place in the input, with what was read so far (`halfway`)
+//!                      runs     all input is read (`runs`)
+//!                      graph    the graph is whole
+//!    runs/           runs of the sort
+//!    names/          names that have no room in memory, while the input is read
+//!    graph/          names, then the graph; of a job that builds a graph somewhere else, in a
 //!                    directory like this one beside its name, from where it can be renamed
-//!    sweeps/         what the clustering has come to (`cluster::saves`); it says itself of what it is
+//!    sweeps/         a journal of the clustering (`cluster::saves`)
 //! ```
-//! Nothing is promised by a manifest before it has reached the disk, and nothing is removed that one still
-//! promises. The next job goes on if inputs (path, length, time of the last change; on disk also the file's number and device, and the
-//! change to its description; on servers their tags), options of reading and version are the same; else it begins anew, and says why.
+//! The next job resumes if inputs (path, length, time of the last change; on disk also the file's number and device, and
+//! the change to its description; on servers their tags), options of reading and version are the same; else it starts
+//! from scratch, and says why.
 
-use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, ReadSoFar, scratch_name};
-use crate::cluster::{SAVED, STATE};
+use super::read::{ReadState, RunsState};
+use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, scratch_name};
+use crate::checkpoint::{
+    CHECKPOINT, Identity, Journal, StateReader, StateWriter, tell_from_scratch,
+};
+use crate::cluster::SAVED;
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Graph, Names};
-use crate::io::{Entry, Files, Owner, Scratch, Sealed, Writer};
-use crate::progress::{Event, Stage, tell};
-use crate::sort::check_kept;
+use crate::graph::{Graph, Names, NamesWriter};
+use crate::io::{Entry, Files, Grows, Owner, Scratch, Writer};
+use crate::progress::Stage;
 use crate::units::{format_bytes, format_count, format_counted};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// The directory of a graph that is to be clustered.
 pub(super) const GRAPH: &str = "graph";
-/// The directory of runs, and in it the index of these, and the file of self scores.
+/// The directory of runs.
 pub(super) const RUNS: &str = "runs";
-pub(super) const INDEX: &str = "runs";
-pub(super) const SCORES: &str = "scores";
 /// The directory of names that have no room in memory.
 pub(super) const SPILLED: &str = "names";
+/// How it is told that a job starts from scratch.
+pub(super) const NOTICE: &str = "begins anew";
 
-/// What a graph is made of: a job with the same may go on from it.
+/// What a graph is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MadeOf {
+pub(super) struct MadeOf {
+    job: JobKind,
     /// Version of the engine.
-    pub version: String,
+    version: String,
     /// Its edges, and the list of nodes last.
-    pub inputs: Vec<InputFile>,
+    inputs: Vec<InputFile>,
     /// Options of reading, in the engine's own words.
-    pub options: String,
+    options: String,
 }
 
 impl MadeOf {
-    pub(super) fn new(files: &Files, options: &JobOptions) -> Self {
+    fn new(files: &Files, job: JobKind, options: &JobOptions) -> Self {
         let JobOptions { input, duplicates, keep_loops, min_weight, max_weight, normalize, .. } =
             options;
         let rules = (duplicates, keep_loops, min_weight, max_weight, normalize);
         Self {
+            job,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             options: format!("{input:?}, {rules:?}"),
             inputs: input.all_paths().map(|path| InputFile::new(files, path)).collect(),
@@ -62,11 +69,15 @@ impl MadeOf {
     fn is_known(&self) -> bool {
         self.inputs.iter().all(InputFile::is_known)
     }
+}
 
-    /// Why a job on `now` cannot go on from this, if it cannot.
+impl Identity for MadeOf {
     fn difference(&self, now: &Self) -> Option<String> {
         let paths = |made: &Self| made.inputs.iter().map(|input| input.path.clone()).collect();
         let (before, after): (Vec<String>, Vec<String>) = (paths(self), paths(now));
+        if self.job != now.job {
+            return Some("what is there is of another job".into());
+        }
         if self.version != now.version {
             return Some(format!("what is there was made by version {}", self.version));
         }
@@ -82,91 +93,44 @@ impl MadeOf {
     }
 }
 
-/// What reading has left for the merge.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReadDone {
-    /// Nodes.
-    pub node_count: u64,
-    /// Their names, in the directory of the graph.
-    pub names: Sealed,
-    /// The index of the runs, as long as these are whole; there are none if the sort stayed in memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs: Option<Sealed>,
-    /// Self scores, if weights are divided by them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scores: Option<Sealed>,
-    /// The memory limit with which it was read.
-    pub memory_bytes: u64,
-    /// What the input held.
-    pub input: InputReport,
-    /// What was warned of.
-    pub warnings: Vec<String>,
-    /// Of all these, in compact JSON with 0 in this place.
-    pub checksum: u64,
-}
-
-impl ReadDone {
-    /// With its checksum.
-    pub(super) fn sealed(mut self) -> Self {
-        self.checksum = self.own_checksum();
-        self
-    }
-
-    /// The same when its runs are used up.
-    pub(super) fn without_runs(self) -> Self {
-        Self { runs: None, scores: None, ..self }.sealed()
-    }
-
-    fn own_checksum(&self) -> u64 {
-        checksum_of(&Self { checksum: 0, ..self.clone() })
-    }
-
-    /// Why the merge cannot go on from it, if it cannot; for all but what is inside of files.
-    fn fault(&self, files: &Files, directory: &Path, graph: &Path) -> Option<String> {
-        if self.checksum != self.own_checksum() {
-            return Some("the manifest of what is there is damaged".into());
-        }
-        let names = Names::open(files, graph);
-        let is_named =
-            |names: &Names| names.sealed() == self.names && names.count() == self.node_count;
-        let scores = directory.join(RUNS).join(SCORES);
-        let bytes = || files.entry(&scores).map_or(0, |entry| entry.bytes);
-        if !names.is_ok_and(|names| is_named(&names)) {
-            return Some("the names that were there are gone".into());
-        }
-        if self.scores.is_some_and(|scores| bytes() != scores.bytes) {
-            return Some("the self scores that were there are gone".into());
-        }
-        let runs = check_kept(files, &directory.join(RUNS), (INDEX, self.runs?));
-        runs.err().map(|error| error.message().to_owned())
-    }
-}
-
-/// Of a part of a manifest, whose own checksum is 0.
-pub(super) fn checksum_of(blank: &impl Serialize) -> u64 {
-    xxh3_64(&serde_json::to_vec(blank).expect("numbers and text are JSON"))
-}
-
-/// What an earlier job has left.
-#[derive(Debug)]
-pub(super) enum Left {
-    Nothing,
+/// What a job on edges has saved.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Saved {
     /// A part of the input is read.
-    SoFar(Box<ReadSoFar>),
+    Reading(Box<ReadState>),
     /// The input is read, and all runs are made.
-    Runs(Box<ReadDone>),
+    Runs(Box<RunsState>),
     /// The graph is whole.
-    Graph,
+    Graph(Box<GraphState>),
 }
 
-impl Left {
-    /// What of the work directory is used again.
+/// The graph, and what of its making is reported.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct GraphState {
+    /// What tells it from others: another job may have put one in its place.
+    pub(super) checksum: String,
+    pub(super) input: InputReport,
+    /// What was warned of.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Saved {
+    /// The names in the work directory that are used again.
     fn names(&self) -> &'static [&'static str] {
         match self {
-            Self::Nothing => &[],
-            Self::SoFar(so_far) if so_far.spill.is_some() => &[RUNS, GRAPH, SPILLED],
-            Self::SoFar(_) | Self::Runs(_) => &[RUNS, GRAPH],
-            Self::Graph => &[GRAPH, SAVED],
+            Self::Reading(state) if state.spill.is_some() => &[CHECKPOINT, RUNS, GRAPH, SPILLED],
+            Self::Reading(_) | Self::Runs(_) => &[CHECKPOINT, RUNS, GRAPH],
+            Self::Graph(_) => &[CHECKPOINT, GRAPH, SAVED],
+        }
+    }
+
+    /// The stages that are finished.
+    fn stages_done(&self) -> Vec<Stage> {
+        match self {
+            Self::Reading(_) => Vec::new(),
+            Self::Runs(_) => vec![Stage::Read],
+            Self::Graph(_) => vec![Stage::Read, Stage::Merge],
         }
     }
 
@@ -174,14 +138,13 @@ impl Left {
     fn what(&self, inputs: &[InputFile]) -> String {
         let files = format_counted(inputs.len() as u64, "file", "files");
         match self {
-            Self::Nothing => "nothing".into(),
-            Self::SoFar(so_far) => {
+            Self::Reading(state) => {
                 let all = inputs.iter().filter_map(|input| input.bytes).sum();
-                let (done, all) = (format_bytes(so_far.input.done_bytes), format_bytes(all));
+                let (done, all) = (format_bytes(state.input.done_bytes), format_bytes(all));
                 format!("the input read so far ({done} of {all} in {files})")
             }
             Self::Runs(_) => format!("the runs of {files}"),
-            Self::Graph => format!("the graph of {files}"),
+            Self::Graph(_) => format!("the graph of {files}"),
         }
     }
 
@@ -196,34 +159,119 @@ impl Left {
             | ErrorKind::DiskTooSmall
             | ErrorKind::MemoryTooSmall => true,
             // What is wrong with the input, too.
-            _ => !matches!(self, Self::SoFar(_)),
+            _ => !matches!(self, Self::Reading(_)),
         }
     }
 }
 
-impl Manifest {
-    /// What its job has left, if there is nothing wrong with it.
-    fn left(&self) -> Left {
-        if self.made_of.is_some() && self.stages_done.contains(&Stage::Merge) {
-            return Left::Graph;
-        }
-        match &self.read {
-            Some(read) if self.made_of.is_some() && read.runs.is_some() => {
-                Left::Runs(Box::new(read.clone()))
+/// The journal of a job on edges, and what was saved last.
+pub(super) struct Records {
+    journal: Journal<MadeOf>,
+    /// Where the graph and the rejects are, beside the journal's directory.
+    graph: PathBuf,
+    rejects: Option<PathBuf>,
+    saved: Option<Saved>,
+}
+
+/// What an earlier job has saved, with its arrays, if this one resumes from it.
+pub(super) type Found = Option<(Saved, StateReader)>;
+
+impl Records {
+    /// Whether it is time to save.
+    pub(super) fn is_due(&self) -> bool {
+        self.journal.is_due()
+    }
+
+    /// Saves what `parts` gives, in place of what was saved before.
+    pub(super) fn save(
+        &mut self,
+        parts: impl FnOnce(&mut StateWriter) -> Result<Saved>,
+    ) -> Result<()> {
+        self.saved = self.journal.save(|to| {
+            let saved = parts(to)?;
+            match &saved {
+                Saved::Reading(_) => return Ok(saved),
+                Saved::Runs(state) => NamesWriter::need(to, &self.graph, state.names),
+                Saved::Graph(_) => to.need(&self.graph, 0),
             }
-            _ => match &self.so_far {
-                Some(so_far) if self.made_of.is_some() && !so_far.is_used_up => {
-                    Left::SoFar(so_far.clone())
-                }
-                _ => Left::Nothing,
-            },
+            // They were written while the input was read.
+            let rejects = self.rejects.iter();
+            rejects.for_each(|path| to.need_growing(path, Grows::InPlace, 0));
+            Ok(saved)
+        })?;
+        Ok(())
+    }
+
+    /// Whether something has been saved.
+    pub(super) fn has_saved(&self) -> bool {
+        self.saved.is_some()
+    }
+
+    /// As [`Journal::withdraw`].
+    pub(super) fn withdraw(&mut self) -> Result<()> {
+        self.journal.withdraw()?;
+        self.saved = None;
+        Ok(())
+    }
+
+    /// Opens what an earlier job has saved, if this one can resume from it; else the reason is told.
+    fn open(&mut self, job: &Job<'_>, scratch: &Scratch) -> Result<Found> {
+        let (files, observer) = (job.files, job.observer);
+        let reason = match Manifest::read(files, scratch.path()) {
+            Ok(Some(manifest)) if manifest.is_whole() => None,
+            Ok(Some(_)) if self.journal.is_there() => {
+                Some("the manifest of what is there is damaged".into())
+            }
+            // As earlier versions have left it.
+            Ok(Some(_)) if files.entry(&scratch.path().join(RUNS)).is_ok() => {
+                Some("what is there was made by another version".into())
+            }
+            Ok(Some(_)) => return Ok(None),
+            Ok(None) if scratch.is_empty() => return Ok(None),
+            Ok(None) => Some("the manifest of what is there is gone".into()),
+            Err(error) => Some(error.message().to_owned()),
+        };
+        if let Some(reason) = reason {
+            tell_from_scratch(observer, NOTICE, &reason)?;
+            return Ok(None);
         }
+        let mut found = self.journal.open(observer, NOTICE)?;
+        if let Some(reason) =
+            found.as_ref().and_then(|(saved, _)| replaced(files, &self.graph, saved))
+        {
+            tell_from_scratch(observer, NOTICE, &reason)?;
+            found = None;
+        }
+        self.saved = found.as_ref().map(|(saved, _)| Saved::clone(saved));
+        Ok(found)
+    }
+}
+
+/// Tells if names or graph are others than those that were saved.
+fn replaced(files: &Files, graph: &Path, saved: &Saved) -> Option<String> {
+    match saved {
+        Saved::Reading(_) => None,
+        Saved::Runs(state) => {
+            let names = Names::open(files, graph).map(|names| names.sealed());
+            let is_same = names.is_ok_and(|names| names == state.names);
+            (!is_same).then(|| "the names that were there are gone".into())
+        }
+        Saved::Graph(state) => match Graph::open(files, graph) {
+            Err(error) => Some(error.message().to_owned()),
+            Ok(found) => (found.checksum() != state.checksum)
+                .then(|| format!("`{}` is another graph now", graph.display())),
+        },
     }
 }
 
 impl Job<'_> {
+    /// Lets nobody resume from what was saved: it is about to be used up.
+    pub(super) fn withdraw(&mut self) -> Result<()> {
+        self.records.as_mut().map_or(Ok(()), Records::withdraw)
+    }
+
     /// Makes the directory for temporary files of a job on edges, whose graph will be in `graph`; or takes it
-    /// over, with what an earlier job of the kind has left of the same edges.
+    /// over, with what an earlier job of the kind has saved of the same edges.
     pub(super) fn scratch_of_edges<'p>(
         &mut self,
         kind: JobKind,
@@ -231,84 +279,35 @@ impl Job<'_> {
         edges: &JobOptions,
         result: &Path,
         graph: &Path,
-    ) -> Result<(Scratch, Left)> {
+    ) -> Result<(Scratch, Found)> {
         let mut manifest = Manifest::new(self.files, kind, inputs, result);
-        let is_named = is_named(self.files, result);
-        let made_of = MadeOf::new(self.files, edges);
+        let made_of = MadeOf::new(self.files, kind, edges);
         self.inputs.clone_from(&made_of.inputs);
-        manifest.made_of = Some(made_of).filter(|made| is_named && made.is_known());
+        let of = Some(made_of).filter(|made| is_named(self.files, result) && made.is_known());
         let mut scratch = Scratch::take(self.files, &edges.work_dir, &scratch_name(result))?;
-        let left = match Manifest::read(self.files, scratch.path()) {
-            _ if edges.restart => Left::Nothing,
-            Ok(Some(earlier)) => {
-                self.take_over(&mut manifest, &earlier, edges, scratch.path(), graph)?
-            }
-            Ok(None) if scratch.is_empty() => Left::Nothing,
-            // One that cannot be read promises nothing.
-            Ok(None) => self.begin_anew("the manifest of what is there is gone")?,
-            Err(error) => self.begin_anew(error.message())?,
-        };
-        scratch.begin(&manifest.to_bytes(), left.names())?;
-        if let (Left::Runs(_) | Left::Graph, Some(path)) = (&left, &edges.input.rejects) {
+        let (graph, rejects) = (graph.to_path_buf(), edges.input.rejects.clone());
+        let directories = [scratch.path().to_path_buf(), graph.clone()];
+        let directories = directories.into_iter().chain(rejects.clone()).collect();
+        let journal = Journal::new(self.files, directories, of, self.files.cramped().read_save);
+        let mut records = Records { journal, graph, rejects, saved: None };
+        let found = if edges.restart { None } else { records.open(self, &scratch)? };
+        let saved = records.saved.as_ref();
+        manifest.stages_done = saved.map_or(Vec::new(), Saved::stages_done);
+        let names = saved.map_or(&[][..], Saved::names);
+        if let (Some(Saved::Runs(_) | Saved::Graph(_)), Some(path)) = (saved, &edges.input.rejects)
+        {
             Writer::discard(self.files, path);
         }
-        self.manifest = Some((manifest, scratch.path().to_path_buf()));
-        self.report.resumed = !matches!(left, Left::Nothing);
-        self.goes_on = self.report.resumed;
-        Ok((scratch, left))
-    }
-
-    fn begin_anew(&self, reason: &str) -> Result<Left> {
-        tell(self.observer, Event::Warning { text: &format!("begins anew: {reason}") })?;
-        Ok(Left::Nothing)
-    }
-
-    /// What of `earlier` can be gone on from; `manifest` then says so as well.
-    fn take_over(
-        &mut self,
-        manifest: &mut Manifest,
-        earlier: &Manifest,
-        edges: &JobOptions,
-        directory: &Path,
-        graph: &Path,
-    ) -> Result<Left> {
-        let left = earlier.left();
-        let Some(before) = earlier.made_of.as_ref().filter(|_| !matches!(left, Left::Nothing))
-        else {
-            return Ok(Left::Nothing);
-        };
-        let fault = || match &left {
-            Left::Nothing => None,
-            Left::SoFar(so_far) => so_far.fault(self.files, edges, directory, graph),
-            Left::Runs(read) => read.fault(self.files, directory, graph),
-            Left::Graph => match Graph::open(self.files, graph) {
-                Err(error) => Some(error.message().to_owned()),
-                Ok(graph) if earlier.graph.as_deref() != Some(graph.checksum()) => {
-                    Some(format!("`{}` is another graph now", graph.directory().display()))
-                }
-                Ok(_) => None,
-            },
-        };
-        // They were written while the input was read.
-        let rejects = || {
-            let finished = edges.input.rejects.as_ref().filter(|_| !matches!(left, Left::SoFar(_)));
-            let path = finished.filter(|path| !self.files.is_regular(path))?;
-            Some(format!("`{}` is not there any more", path.display()))
-        };
-        let reason = match &manifest.made_of {
-            _ if earlier.job != manifest.job => Some("what is there is of another job".into()),
-            None => Some("the input cannot be read again to compare it".into()),
-            Some(now) => before.difference(now).or_else(rejects).or_else(fault),
-        };
-        if let Some(reason) = reason {
-            return self.begin_anew(&reason);
+        self.goes_on = saved.is_some();
+        self.report.resumed = self.goes_on;
+        if !self.goes_on {
+            // Before anything else: nobody can resume from what is removed.
+            records.withdraw()?;
         }
-        manifest.stages_done.clone_from(&earlier.stages_done);
-        manifest.stages_done.retain(|stage| matches!(stage, Stage::Read | Stage::Merge));
-        manifest.read.clone_from(&earlier.read);
-        manifest.graph.clone_from(&earlier.graph);
-        manifest.so_far.clone_from(&earlier.so_far);
-        Ok(left)
+        scratch.begin(&manifest.to_bytes(), names)?;
+        self.manifest = Some((manifest, scratch.path().to_path_buf()));
+        self.records = Some(records);
+        Ok((scratch, found))
     }
 
     /// The error if a file among the edges is not what it was when the job began.
@@ -322,7 +321,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Ends a job on edges. After an error, what the next one can go on from stays, and the error tells of
+    /// Ends a job on edges. After an error, what the next one can resume from stays, and the error tells of
     /// it; all else goes.
     pub(super) fn end<T>(
         &mut self,
@@ -336,19 +335,18 @@ impl Job<'_> {
             Err(error) => self.of_earlier_run(error),
         };
         let (mut manifest, _) = self.manifest.take().expect("made with the directory");
-        let left = Some(manifest.left()).filter(|left| left.is_of_use(&error));
-        let left = left.unwrap_or(Left::Nothing);
-        if matches!(left, Left::Nothing) {
+        let saved = self.records.as_mut().and_then(|records| records.saved.take());
+        let Some(saved) = saved.filter(|saved| saved.is_of_use(&error)) else {
             drop(scratch);
-            if let (Some(path), Some(_)) = (&edges.input.rejects, &manifest.so_far) {
+            if let Some(path) = &edges.input.rejects {
                 Writer::discard(self.files, path);
             }
             return Err(error);
-        }
+        };
         let directory = scratch.path().to_path_buf();
         manifest.owner = Owner::nobody();
-        scratch.keep(&manifest.to_bytes(), left.names());
-        let mut what = left.what(manifest.made_of.as_ref().map_or(&[][..], |made| &made.inputs));
+        scratch.leave(&manifest.to_bytes(), saved.names());
+        let mut what = saved.what(&self.inputs);
         if has_sweeps(self.files, &directory) {
             what += " and the sweeps so far";
         }
@@ -356,8 +354,8 @@ impl Job<'_> {
         if !graph.starts_with(&directory) {
             places.push(graph.to_path_buf());
         }
-        if let (Left::SoFar(_), Some(path)) = (&left, &edges.input.rejects) {
-            places.push(Writer::kept_path(self.files, path));
+        if let (Saved::Reading(_), Some(path)) = (&saved, &edges.input.rejects) {
+            places.push(Grows::Beside.path_now(self.files, path));
         }
         Err(error.kept(self.told(&what, &places)))
     }
@@ -384,7 +382,7 @@ impl Job<'_> {
             return Err(error);
         }
         manifest.owner = Owner::nobody();
-        scratch.keep(&manifest.to_bytes(), &[SAVED]);
+        scratch.leave(&manifest.to_bytes(), &[SAVED]);
         Err(error.kept(self.told("the sweeps so far", &[directory])))
     }
 
@@ -415,7 +413,7 @@ fn is_named(files: &Files, result: &Path) -> bool {
 
 /// Whether a clustering has saved sweeps.
 pub(super) fn has_sweeps(files: &Files, directory: &Path) -> bool {
-    files.is_regular(&directory.join(SAVED).join(STATE))
+    files.is_regular(&directory.join(SAVED).join(CHECKPOINT))
 }
 
 /// The error for an input that is another one now.

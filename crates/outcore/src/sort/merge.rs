@@ -301,11 +301,6 @@ impl<R: Record> Merge<R> {
         Ok(Vec::new())
     }
 
-    /// Lets runs that were kept be deleted.
-    pub(super) fn release(&self) {
-        self.shared.runs.iter().for_each(|run| run.release());
-    }
-
     /// Ends all workers and goes on with the panic of one of them.
     fn resume_panic(&mut self) -> ! {
         let panic = self.join().expect("a worker ends every range that it takes");

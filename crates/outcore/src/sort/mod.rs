@@ -27,10 +27,10 @@
 
 mod cost;
 mod form;
-mod kept;
 mod merge;
 mod radix;
 mod record;
+mod resume;
 mod run;
 mod shape;
 #[cfg(test)]
@@ -42,10 +42,10 @@ use crate::units::size_to_type;
 pub(crate) use cost::merge_disk_bytes;
 pub use cost::{Records, Sorting};
 use form::Former;
-pub(crate) use kept::check_kept;
 use merge::{Merge, Width};
 use rayon::prelude::*;
 pub use record::{Pair, Record};
+pub(crate) use resume::SortState;
 use run::{Run, RunWriter, encode_block};
 pub use shape::SORT_BYTES_MIN;
 use shape::{FIXED_BYTES, RANGE_READS, RUN_BUFFERS, SEGMENTS, Shape, merges_of_pass, run_size};
@@ -75,7 +75,7 @@ pub struct Sorter<R: Record> {
     directory: PathBuf,
     shape: Shape,
     /// Most records in a block of runs that another process has left.
-    kept_block_records: usize,
+    saved_block_records: usize,
     /// Threads of a merge: twice as many as cores, since half of them wait for the disk.
     workers: usize,
     threads: usize,
@@ -110,7 +110,7 @@ impl<R: Record> Sorter<R> {
             files: files.clone(),
             directory: directory.to_path_buf(),
             shape: Shape::new::<R>(budget_bytes, 2 * threads, files, 0),
-            kept_block_records: 0,
+            saved_block_records: 0,
             workers: 2 * threads,
             threads,
             records: Vec::new(),
@@ -130,8 +130,8 @@ impl<R: Record> Sorter<R> {
         if budget_bytes < Self::BUDGET_MIN {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
-        let kept = self.kept_block_records;
-        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files, kept);
+        let saved = self.saved_block_records;
+        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files, saved);
         let capacity = self.shape.capacity;
         if self.filled > capacity {
             self.write_run()?;
@@ -394,13 +394,6 @@ impl<R: Record> Sorted<R> {
     /// What the sort did so far.
     pub fn summary(&self) -> SortSummary {
         self.summary
-    }
-
-    /// Lets runs that were kept be deleted as far as they are used up, and the others with the last record.
-    pub(crate) fn release(&self) {
-        if let Source::Merge { merge, .. } = &self.source {
-            merge.release();
-        }
     }
 
     /// The next records in order; `None` after the last.

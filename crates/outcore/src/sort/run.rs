@@ -4,7 +4,7 @@
 //!  segment file:  [block][block] ...      block:  checksum u64 | record count u32 | byte count u32 | bytes
 //! ```
 //! A segment is deleted as soon as the merge has used it up, so runs and the merge's output share
-//! their room on disk, unless the run is kept for another process (`kept`). Memory: the offset and the first key of every block.
+//! their room on disk, unless a checkpoint needs the run (`resume`). Memory: the offset and the first key of every block.
 
 use super::record::Record;
 use crate::error::{Error, Result};
@@ -12,16 +12,15 @@ use crate::io::{ALIGNMENT, Files, Mode, StoredFile, Writer};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
 const BLOCK_HEADER_BYTES: usize = 16;
 
-/// A finished run. Its segments are deleted when it is dropped, unless it is kept.
+/// A finished run. Its segments are deleted when it is dropped, as far as no checkpoint needs them.
 pub(super) struct Run<R: Record> {
     files: Files,
     pub(super) number: u64,
-    is_kept: AtomicBool,
     segments: Vec<Segment>,
     blocks: Vec<Block<R>>,
     deleted: AtomicUsize,
@@ -63,17 +62,10 @@ impl<R: Record> Run<R> {
         self.delete(self.segments.partition_point(|segment| segment.end <= needed));
     }
 
-    /// One of another process, still without blocks.
-    pub(super) fn kept(files: &Files, number: u64) -> Self {
-        let run = Self::new(files, number);
-        run.keep();
-        run
-    }
-
-    fn new(files: &Files, number: u64) -> Self {
+    /// One that is still without blocks.
+    pub(super) fn new(files: &Files, number: u64) -> Self {
         let (files, deleted) = (files.clone(), AtomicUsize::new(0));
-        let is_kept = AtomicBool::new(false);
-        Self { files, number, is_kept, segments: Vec::new(), blocks: Vec::new(), deleted }
+        Self { files, number, segments: Vec::new(), blocks: Vec::new(), deleted }
     }
 
     /// Adds a block behind the last one of the segment that is not ended yet.
@@ -90,14 +82,14 @@ impl<R: Record> Run<R> {
         self.segments.push(Segment { path, end: self.blocks.len() });
     }
 
-    /// The files.
-    pub(super) fn segment_paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.segments.iter().map(|segment| &segment.path)
-    }
-
-    /// The number of the first block behind each segment.
-    pub(super) fn segment_ends(&self) -> impl ExactSizeIterator<Item = usize> {
-        self.segments.iter().map(|segment| segment.end)
+    /// Of each segment, the file, the number of the first block behind it, and the length.
+    pub(super) fn segments(&self) -> impl Iterator<Item = (&Path, usize, u64)> {
+        let mut begin = 0;
+        self.segments.iter().map(move |Segment { path, end }| {
+            let blocks = &self.blocks[std::mem::replace(&mut begin, *end)..*end];
+            let bytes = blocks.iter().map(|block| u64::from(block.bytes)).sum();
+            (path.as_path(), *end, bytes)
+        })
     }
 
     /// The length and the first key of every block.
@@ -110,30 +102,10 @@ impl<R: Record> Run<R> {
         self.blocks.iter().map(|block| u64::from(block.bytes)).sum()
     }
 
-    /// Whether another process may need it.
-    pub(super) fn is_kept(&self) -> bool {
-        self.is_kept.load(Ordering::Relaxed)
-    }
-
-    /// Lets nothing be deleted.
-    pub(super) fn keep(&self) {
-        self.is_kept.store(true, Ordering::Relaxed);
-    }
-
-    /// Lets it be deleted as it is used up, also what has been used up before.
-    pub(super) fn release(&self) {
-        self.is_kept.store(false, Ordering::Relaxed);
-    }
-
     fn delete(&self, count: usize) {
-        if self.is_kept() {
-            return;
-        }
-        for segment in
-            &self.segments[self.deleted.fetch_max(count, Ordering::Relaxed).min(count)..count]
-        {
-            // The directory that holds the segments is removed with all its files as well.
-            let _ = self.files.remove(&segment.path);
+        let begin = self.deleted.fetch_max(count, Ordering::Relaxed).min(count);
+        for segment in &self.segments[begin..count] {
+            self.files.discard(&segment.path);
         }
     }
 }

@@ -59,12 +59,12 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// For runs whose blocks have up to `kept_block_records` records, if there are such already.
+    /// For runs whose blocks have up to `saved_block_records` records, if there are such already.
     pub(super) fn new<R: Record>(
         budget_bytes: u64,
         workers: usize,
         files: &Files,
-        kept_block_records: usize,
+        saved_block_records: usize,
     ) -> Self {
         let tuning = files.tuning();
         // Large buffers of the writer come out of the records' share.
@@ -72,7 +72,7 @@ impl Shape {
         let rest = rest - tuning.write.excess_bytes().min(rest / 2);
         let record = size_of::<R>() as u64;
         let (liked, cramped) = (tuning.merge_read_bytes as u64, files.cramped());
-        Self::within(rest, record, workers, liked, &cramped, kept_block_records)
+        Self::within(rest, record, workers, liked, &cramped, saved_block_records)
     }
 
     /// For records of so many bytes that have `rest` bytes of memory.
@@ -82,11 +82,11 @@ impl Shape {
         workers: usize,
         merge_read_bytes: u64,
         cramped: &Cramped,
-        kept_block_records: usize,
+        saved_block_records: usize,
     ) -> Self {
         let capacity = (rest / (RUN_BUFFERS * record_bytes)).min(cramped.sort_records as u64);
         let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
-        let block_records = block_records.max(kept_block_records as u64);
+        let block_records = block_records.max(saved_block_records as u64);
         // Half of the budget for the blocks that workers merge from, half for what they merged.
         let block = block_records * record_bytes;
         let lanes_bytes = rest / 2 / workers.max(1) as u64;

@@ -1,11 +1,14 @@
 //! The promises of the sort, with budgets of a few records.
 
 use super::*;
+use crate::checkpoint::{CHECKPOINT, Checkpoint, Journal};
 use crate::io::sim::{Fault, Sim};
 use crate::io::{Transfer, Tuning};
+use crate::progress::Silent;
 use crate::units::MIB;
 use proptest::prelude::*;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A key of two words, so that ties in the first go on to the second; `value` tells copies apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -335,74 +338,89 @@ fn a_panic_in_a_merge_goes_on_in_the_caller() {
     }
 }
 
-/// Runs that are kept can be merged again and again, in any number of passes, until they are released.
+const RUNS: &str = "/sort";
+
+fn journal(files: &Files) -> Journal<()> {
+    Journal::new(files, vec![RUNS.into()], Some(()), Duration::ZERO)
+}
+
+/// Opens what was saved, in a process of its own.
+fn resume(sim: &Sim) -> Result<(Sorter<Pair>, Journal<()>)> {
+    let files = Files::new(Arc::new(sim.clone()));
+    let mut journal = journal(&files);
+    let (state, mut from) = journal.open(&Silent, "from scratch")?.unwrap();
+    let sorter = Sorter::resume(&state, &mut from, (&files, Path::new(RUNS), 64 * MIB, 1))?;
+    from.finish()?;
+    Ok((sorter, journal))
+}
+
+/// Runs that were saved can be merged again and again, in any number of passes, until they are withdrawn.
 #[test]
-fn kept_runs_stay_for_others() {
+fn saved_runs_stay_for_others() {
     let records: Vec<Pair> =
         (0..5000u64).map(|i| Pair { key: i * 7919 % 1013, value: i }).collect();
     let mut expected = records.clone();
     expected.sort_by_key(|pair| pair.key);
     let sim = Sim::new();
-    let (files, directory) = (Files::new(Arc::new(sim.clone())), Path::new("/sort"));
     let mut sorter = sorter::<Pair>(&sim, 300, 4, 10);
-    assert!(sorter.keep("runs").unwrap().is_none(), "there is no run to keep");
+    assert!(!sorter.has_runs(), "there is no run to save");
     sorter.push(&records).unwrap();
-    let sealed = sorter.keep("runs").unwrap().unwrap();
-    let kept = sim.paths();
-    assert!(sorter.run_bytes() > 0 && kept.len() > 16);
+    let mut journal = journal(&sorter.files);
+    journal.save(|to| sorter.save(to)).unwrap();
+    let saved = sim.paths();
+    assert!(sorter.run_bytes() > 0 && saved.len() > 16);
     assert_eq!(drain(sorter.finish().unwrap()).unwrap(), expected);
-    assert_eq!(sim.paths(), kept, "the merge has removed what was kept");
-    check_kept(&files, directory, ("runs", sealed)).unwrap();
+    assert_eq!(sim.paths(), saved, "the merge has removed what was saved");
+    drop(journal);
     for fan_in in [2, 100] {
-        let mut again =
-            Sorter::<Pair>::reopen(&files, directory, ("runs", sealed), 64 * MIB, 1).unwrap();
+        let (mut again, _journal) = resume(&sim).unwrap();
         (again.shape.fan_in, again.shape.widest_fan_in) = (fan_in, fan_in);
         assert_eq!(again.pass_bytes() > 0, fan_in == 2);
         let sorted = again.finish().unwrap();
         assert_eq!(sorted.summary().record_count, 5000);
         assert_eq!(drain(sorted).unwrap(), expected);
-        assert_eq!(sim.paths(), kept);
+        assert_eq!(sim.paths(), saved);
     }
     // Blocks of so many records have no room in a small budget.
-    let mut large =
-        Sorter::<Pair>::reopen(&files, directory, ("runs", sealed), 64 * MIB, 1).unwrap();
-    large.kept_block_records = 10 << 20;
-    let sealed_large = large.keep("runs").unwrap().unwrap();
-    let error = Sorter::<Pair>::reopen(&files, directory, ("runs", sealed_large), 64 * MIB, 1)
-        .err()
-        .unwrap();
+    let (mut large, mut journal) = resume(&sim).unwrap();
+    large.saved_block_records = 10 << 20;
+    journal.save(|to| large.save(to)).unwrap();
+    let error = resume(&sim).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
-    large.release();
-    assert_eq!(drain(large.finish().unwrap()).unwrap(), expected);
-    assert_eq!(sim.paths(), [directory.join("runs")]);
-    assert!(check_kept(&files, directory, ("runs", sealed_large)).is_err());
+    let sorted = large.finish().unwrap();
+    journal.withdraw().unwrap();
+    assert_eq!(drain(sorted).unwrap(), expected);
+    assert_eq!(sim.paths(), Vec::<PathBuf>::new());
 }
 
-/// Kept in the middle, a sort goes on, here and elsewhere; what came after it was kept is not part of it.
+/// Saved in the middle, a sort is resumed, here and elsewhere; what came after that is not part of it.
 #[test]
-fn a_sort_that_is_kept_goes_on() {
+fn a_sort_that_was_saved_is_resumed() {
     let records: Vec<Pair> =
         (0..5000u64).map(|i| Pair { key: i * 7919 % 1013, value: i }).collect();
     let mut expected = records.clone();
     expected.sort_by_key(|pair| pair.key);
     let sim = Sim::new();
-    let (files, directory) = (Files::new(Arc::new(sim.clone())), Path::new("/sort"));
     let mut sorter = sorter::<Pair>(&sim, 300, 4, 10);
-    sorter.push(&records[..1000]).unwrap();
-    let first = sorter.keep("first").unwrap().unwrap();
-    sorter.push(&records[1000..2500]).unwrap();
-    let second = sorter.keep("second").unwrap().unwrap();
+    let mut journal = journal(&sorter.files);
+    let path = Path::new(RUNS).join(CHECKPOINT);
+    let mut save_all = |records: &[Pair]| {
+        sorter.push(records).unwrap();
+        journal.save(|to| sorter.save(to)).unwrap();
+        sim.get(&path).unwrap()
+    };
+    let (first, second) = (save_all(&records[..1000]), save_all(&records[1000..2500]));
     sorter.push(&records[2500..4000]).unwrap();
-    // Runs that are not kept go with it.
+    // Runs that no checkpoint needs go with it.
     let count = sim.paths().len();
     drop(sorter);
     assert!(sim.paths().len() < count);
-    for (index, kept, done) in [("second", second, 2500), ("first", first, 1000)] {
-        let mut again =
-            Sorter::<Pair>::reopen(&files, directory, (index, kept), 64 * MIB, 1).unwrap();
+    for (checkpoint, done) in [(second, 2500), (first, 1000)] {
+        sim.put(&path, &checkpoint);
+        let (mut again, _journal) = resume(&sim).unwrap();
         again.push(&records[done..]).unwrap();
         assert_eq!(drain(again.finish().unwrap()).unwrap(), expected);
-        check_kept(&files, directory, (index, kept)).unwrap();
+        resume(&sim).unwrap();
     }
 }
 

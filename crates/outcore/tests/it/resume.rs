@@ -313,9 +313,10 @@ impl Observer for AtMerge<'_> {
             Event::End { .. } => self.sim.set_room(self.room),
             Event::Begin { stage: Stage::Merge, .. } => {
                 self.sim.set_room(None);
-                let manifest = self.sim.get(Path::new(WORK).join("manifest.json")).unwrap();
-                let text = String::from_utf8(manifest).unwrap();
-                self.is_promised.store(text.contains("\"runs\": {"), Ordering::Relaxed);
+                let checkpoint = self.sim.get(Path::new(WORK).join("checkpoint"));
+                let text = checkpoint.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+                let has_runs = text.is_some_and(|text| text.contains("\"state\":{\"runs\":{"));
+                self.is_promised.store(has_runs, Ordering::Relaxed);
             }
             _ => {}
         }
@@ -339,6 +340,18 @@ fn runs_are_used_up_where_the_disk_has_no_room_for_both() {
     assert!(found[0].is_some() && found[0] == found[1]);
 }
 
+/// Replaces a part of the checkpoint's text by another of that length, and its checksum.
+fn change_checkpoint(sim: &Sim, from: &str, to: &str) {
+    let path = Path::new(WORK).join("checkpoint");
+    let mut bytes = sim.get(&path).unwrap();
+    let at = bytes.windows(from.len()).position(|part| part == from.as_bytes()).unwrap();
+    assert_eq!(from.len(), to.len());
+    bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+    let (all, checksum) = bytes.split_last_chunk_mut::<8>().unwrap();
+    *checksum = xxhash_rust::xxh3::xxh3_64(all).to_le_bytes();
+    sim.put(&path, &bytes);
+}
+
 #[test]
 fn what_is_not_the_same_begins_anew_and_says_why() {
     type Change = fn(&Sim, &mut JobOptions);
@@ -357,13 +370,11 @@ fn what_is_not_the_same_begins_anew_and_says_why() {
         ),
         (
             |sim, _| {
-                let path = Path::new(WORK).join("manifest.json");
-                let text = String::from_utf8(sim.get(&path).unwrap()).unwrap();
-                let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
-                assert!(text.contains(&version), "{text}");
-                sim.put(path, text.replace(&version, "\"version\": \"0.0.1\"").as_bytes());
+                let version = format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION"));
+                let other = format!("\"version\":\"{:0<1$}\"", "0.0.", version.len() - 12);
+                change_checkpoint(sim, &version, &other);
             },
-            "what is there was made by version 0.0.1",
+            "what is there was made by version 0.0.0",
         ),
         (
             |sim, options| {
@@ -413,7 +424,7 @@ fn damaged_runs_are_no_result() {
     let stop = |sim: &Sim| stop_in(cluster, sim, &spilling(), Stage::Merge);
     stop(&sim);
     // What names and lengths tell: it begins anew.
-    for name in ["run-0.0", "runs", "scores", "../graph/names", "../manifest.json"] {
+    for name in ["run-0.0", "../checkpoint", "../graph/names", "../manifest.json"] {
         let path = if let Some(name) = name.strip_prefix("../") {
             Path::new(WORK).join(name)
         } else {
@@ -421,8 +432,8 @@ fn damaged_runs_are_no_result() {
         };
         if name.contains("manifest") {
             let text = String::from_utf8(sim.get(&path).unwrap()).unwrap();
-            assert!(text.contains("\"line_count\": 16"));
-            sim.put(&path, text.replace("\"line_count\": 16", "\"line_count\": 17").as_bytes());
+            assert!(text.contains("\"read\""));
+            sim.put(&path, text.replace("\"read\"", "\"merge\"").as_bytes());
         } else {
             cut(&sim, &path);
         }
@@ -432,9 +443,15 @@ fn damaged_runs_are_no_result() {
         let texts = warnings.into_texts();
         assert!(texts.iter().any(|text| text.starts_with("begins anew: ")), "{name}: {texts:?}");
     }
-    // What only their checksums tell is found late: then it begins anew.
-    for name in ["run-1.0", "scores"] {
-        flip(&sim, &runs.join(name));
+    // What only their checksums tell is found late, of runs: then it begins anew.
+    for name in ["run-1.0", "../checkpoint"] {
+        flip(
+            &sim,
+            &match name.strip_prefix("../") {
+                Some(name) => Path::new(WORK).join(name),
+                None => runs.join(name),
+            },
+        );
         let report = cluster(&sim, &spilling(), &Silent).unwrap();
         let warning = &report.warnings[0];
         assert!(warning.starts_with("begins anew: `/disk/.comm") && !report.resumed, "{warning}");

@@ -3,6 +3,8 @@
 //! Relaxed order is enough: phases that write bits and phases that read them are separated by the
 //! end of a parallel loop, and setting a bit twice does no harm.
 
+use crate::checkpoint::{StateReader, StateWriter};
+use crate::error::Result;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -62,9 +64,14 @@ impl Bits {
         &self.words
     }
 
-    /// The same, to be changed by one.
-    pub fn words_mut(&mut self) -> &mut [AtomicU64] {
-        &mut self.words
+    /// Writes all bits to a checkpoint.
+    pub(crate) fn save(&self, to: &mut StateWriter) -> Result<()> {
+        to.array(self.words.iter().map(|word| word.load(Relaxed)))
+    }
+
+    /// Reads as many bits as were written.
+    pub(crate) fn load(&mut self, from: &mut StateReader) -> Result<()> {
+        from.fill(&mut self.words, |place, word| *place.get_mut() = word)
     }
 
     /// Whether any bit of `range` is set.

@@ -14,6 +14,7 @@
 use super::job::Job;
 use super::memory::{ClusterMemory, Fit};
 use super::start::{FirstLabels, Start};
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::table::Sum;
 use crate::cluster::finish::closing::Outcome;
@@ -29,7 +30,7 @@ use crate::cluster::methods::options::{
 use crate::cluster::objectives::cap::Capped;
 use crate::cluster::objectives::label_propagation::{InsideWeight, Votes};
 use crate::cluster::store::given::Given;
-use crate::cluster::store::saves::{Saves, StateReader, StateWriter};
+use crate::cluster::store::saves::Saves;
 use crate::error::Result;
 use crate::graph::{Block, Graph, SEGMENT_ARCS};
 use crate::io::reserve_large_pages;
@@ -154,7 +155,7 @@ pub(crate) struct Sweeping {
 impl State {
     fn save(&self, to: &mut StateWriter) -> Result<()> {
         to.labels(&self.labels)?;
-        to.bits(&self.active)?;
+        self.active.save(to)?;
         to.array(self.hops.iter().map(|hops| hops.load(Relaxed)))
     }
 
@@ -164,7 +165,7 @@ impl State {
         if self.labels.iter_mut().any(|label| *label.get_mut() as usize >= nodes) {
             return Err(from.damaged());
         }
-        from.bits(&mut self.active)?;
+        self.active.load(from)?;
         from.fill(&mut self.hops, |place, hops| *place.get_mut() = hops)
     }
 }
@@ -483,7 +484,7 @@ impl Job<'_> {
             tell(self.observer, Event::Detail { text: &text })?;
             (sweeping.number, sweeping.scans) = (number, source.scans());
             if let Some(saves) = saves.as_mut().filter(|saves| saves.is_due()) {
-                saves.save(&sweeping, Vec::new(), self.observer, |to| {
+                saves.save(&sweeping, self.observer, |to| {
                     states.iter().try_for_each(|state| state.save(to))?;
                     runs.iter_mut().try_for_each(|run| run.save(to))
                 })?;

@@ -11,9 +11,9 @@
 //!
 //! [`RELATIVE_TOLERANCE`]: crate::weight::RELATIVE_TOLERANCE
 
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::hash::{Hash, TIE};
 use crate::cluster::base::table::{LabelTable, Sum};
-use crate::cluster::store::saves::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::io::prefetch;
 

@@ -5,8 +5,8 @@
 //! when they are committed, one after the other, so no community is ever larger than the limit; and a
 //! limit only takes moves away, so the sweeps still end. Memory: 4 bytes a community.
 
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::kernel::objective::{Objective, Sums, Visit};
-use crate::cluster::store::saves::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::io::{prefetch, reserve_large_pages};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

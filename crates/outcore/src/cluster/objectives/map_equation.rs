@@ -6,9 +6,9 @@
 //! of all q, the code length is plogp(Q) - 2 sum plogp(q) + sum plogp(q + p) - sum over nodes plogp(p).
 //! A label is worth to a node by how much it shortens the code. Memory: 24 bytes a community.
 
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::logarithm::{LOG2_E, log2, plogp};
 use crate::cluster::kernel::objective::{Objective, Revert, Sums, Visit};
-use crate::cluster::store::saves::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;

@@ -8,8 +8,8 @@
 //! community detection", 2011) mass is the number of nodes and the factor is the resolution x the mean
 //! weight of an arc. Memory: 8 bytes a community, and 4 for one that has lost its nodes.
 
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::kernel::objective::{Objective, Revert, Sums, Visit};
-use crate::cluster::store::saves::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;

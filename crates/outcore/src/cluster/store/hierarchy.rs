@@ -31,6 +31,11 @@ impl Grouping {
     /// What cutting groups to fit the communities takes of the memory for a node, at most: its label;
     /// and for a group 8 bytes, or, where its nodes have parted, 12 for each of them but the first.
     pub(crate) const BYTES_A_NODE: u64 = 4 + 12;
+
+    /// Length of the numbers in the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.node_count * size_of::<u32>() as u64
+    }
 }
 
 /// Groupings from the graph up.

@@ -1,7 +1,8 @@
 //! A clustering that is stopped goes on from its sweeps, to the same end.
 
 use super::prelude::*;
-use crate::cluster::store::saves::{SAVED, STATE};
+use crate::checkpoint::CHECKPOINT;
+use crate::cluster::store::saves::SAVED;
 use crate::cluster::tests::{Edges, PLENTY, POOLS, plain, scratch, some_edges};
 use crate::io::{Cramped, Files};
 use crate::progress::Silent;
@@ -128,7 +129,7 @@ proptest! {
                 prop_assert_eq!(error.kind(), ErrorKind::Interrupted);
             }
             prop_assert_eq!(observer.warnings(), Vec::<String>::new());
-            let is_kept = graph.files().is_regular(&scratch().join(SAVED).join(STATE));
+            let is_kept = graph.files().is_regular(&scratch().join(SAVED).join(CHECKPOINT));
             // What is kept is not lost by a run that comes to less.
             prop_assert!(is_kept || kept == 0);
             kept += u32::from(is_kept);
@@ -165,7 +166,7 @@ fn stopped(options: &ClusterOptions, events: u64) -> Graph {
 }
 
 /// Goes on; gives how many sweeps it need not make, and what it warns of.
-fn go_on(graph: &Graph, options: &ClusterOptions) -> Result<(u32, Vec<String>)> {
+fn resume(graph: &Graph, options: &ClusterOptions) -> Result<(u32, Vec<String>)> {
     let observer = StopAt::new(u64::MAX);
     let given = Given::default();
     let found = cluster_from(graph, options, given, PLENTY, scratch(), &observer)?;
@@ -186,10 +187,10 @@ fn files_in(files: &Files) -> Vec<PathBuf> {
 fn what_is_of_something_else_or_damaged_is_not_used() {
     let options = ClusterOptions::default();
     let graph = || stopped(&options, 50);
-    let (resumed, warnings) = go_on(&graph(), &options).unwrap();
+    let (resumed, warnings) = resume(&graph(), &options).unwrap();
     assert!(resumed > 3 && warnings.is_empty(), "{resumed} {warnings:?}");
     let begins_anew = |graph: &Graph, options: &ClusterOptions, reason: &str| {
-        let (resumed, warnings) = go_on(graph, options).unwrap();
+        let (resumed, warnings) = resume(graph, options).unwrap();
         assert_eq!(resumed, 0, "{reason}");
         let [warning] = &warnings[..] else { panic!("{reason}: {warnings:?}") };
         assert!(
@@ -202,19 +203,19 @@ fn what_is_of_something_else_or_damaged_is_not_used() {
     let components = ClusterOptions { method: Method::Components, ..options.clone() };
     begins_anew(&graph(), &components, "of other options");
     // Every byte is sealed.
-    let state = scratch().join(SAVED).join(STATE);
+    let state = scratch().join(SAVED).join(CHECKPOINT);
     let whole = graph().files().read(&state).unwrap();
     for at in (0..whole.len()).step_by(whole.len() / 40).chain([whole.len() - 1]) {
         let graph = graph();
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
         graph.files().write(&state, &bytes).unwrap();
-        begins_anew(&graph, &options, "`scratch/sweeps/state`");
+        begins_anew(&graph, &options, "`scratch/sweeps/checkpoint`");
     }
     for bytes in [0, 5, whole.len() - 1] {
         let graph = graph();
         graph.files().write(&state, &whole[..bytes]).unwrap();
-        begins_anew(&graph, &options, "`scratch/sweeps/state`");
+        begins_anew(&graph, &options, "`scratch/sweeps/checkpoint`");
     }
 }
 
@@ -231,20 +232,20 @@ fn what_a_state_needs_is_checked() {
     let is_of = |path: &&PathBuf, what: &str| path.to_string_lossy().contains(what);
     let groups = needed.iter().find(|path| is_of(path, "groups-0-0")).unwrap();
     let level = needed.iter().find(|path| is_of(path, "level-1-")).unwrap();
-    assert!(go_on(&stopped(&options, events), &options).unwrap().0 > 0);
+    assert!(resume(&stopped(&options, events), &options).unwrap().0 > 0);
     let graph = stopped(&options, events);
     graph.files().remove(groups).unwrap();
-    let (resumed, warnings) = go_on(&graph, &options).unwrap();
+    let (resumed, warnings) = resume(&graph, &options).unwrap();
     assert!(resumed == 0 && warnings[0].contains("it is not there any more"), "{warnings:?}");
     let graph = stopped(&options, events);
     let mut bytes = graph.files().read(groups).unwrap();
     bytes[0] ^= 1;
     graph.files().write(groups, &bytes).unwrap();
-    let error = go_on(&graph, &options).unwrap_err();
+    let error = resume(&graph, &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::CorruptFile, "{error}");
     let graph = stopped(&options, events);
     graph.files().write(&level.join("graph.json"), b"{}").unwrap();
-    let error = go_on(&graph, &options).unwrap_err();
+    let error = resume(&graph, &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::CorruptFile, "{error}");
 }
 

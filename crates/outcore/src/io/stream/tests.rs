@@ -1,4 +1,4 @@
-//! Writers that are kept, and gone on with.
+//! Writers that are resumed.
 
 use super::*;
 use crate::io::sim::Sim;
@@ -9,10 +9,10 @@ fn write(writer: &mut Writer, bytes: &[u8]) {
     bytes.chunks(1009).for_each(|piece| writer.write(piece).unwrap());
 }
 
-/// What is kept is there after a power loss, and another writer goes on behind it, whatever was
+/// What a checkpoint needs is there after a power loss, and another writer resumes behind it, whatever was
 /// written since; past the page cache, too.
 #[test]
-fn what_a_writer_keeps_another_goes_on_with() {
+fn what_a_writer_has_made_durable_another_resumes() {
     let bytes: Vec<u8> = (0..60_000u32).flat_map(u32::to_le_bytes).collect();
     let directory = tempfile::tempdir().unwrap();
     for count in [0, 1, 4095, 4096, 8192, 70_001, 131_072] {
@@ -26,9 +26,10 @@ fn what_a_writer_keeps_another_goes_on_with() {
             sim.track();
             let mut writer = Writer::create(&files, &path, 8192, 2).unwrap().hashed();
             write(&mut writer, &bytes[..count / 2]);
-            assert_eq!(writer.keep().unwrap().bytes, count as u64 / 2);
+            assert_eq!(writer.checkpoint().unwrap().bytes, count as u64 / 2);
+            files.hold(&[], &[Grows::Beside.path(&path)]);
             write(&mut writer, &bytes[count / 2..count]);
-            let kept = writer.keep().unwrap();
+            let kept = writer.checkpoint().unwrap();
             assert_eq!(kept.bytes, count as u64);
             write(&mut writer, &vec![7; 50_000 + count % 7]);
             match count % 2 {
@@ -36,11 +37,13 @@ fn what_a_writer_keeps_another_goes_on_with() {
                 _ => drop(writer.finish().unwrap()),
             }
             sim.crash(count as u64);
-            let writer = Writer::go_on(&files, &path, kept.bytes, 8192, 2).unwrap();
+            let writer =
+                Writer::resume(&files, &path, Grows::Beside, kept.bytes, (8192, 2)).unwrap();
             let other = Sealed { checksum: kept.checksum ^ 1, ..kept };
             let error = writer.checked(other).err().unwrap();
             assert_eq!(error.kind(), crate::ErrorKind::CorruptFile);
-            let writer = Writer::go_on(&files, &path, kept.bytes, 8192, 2).unwrap();
+            let writer =
+                Writer::resume(&files, &path, Grows::Beside, kept.bytes, (8192, 2)).unwrap();
             let mut writer = writer.checked(kept).unwrap();
             write(&mut writer, &bytes[count..]);
             assert_eq!(writer.sealed().checksum, xxhash_rust::xxh3::xxh3_64(&bytes));
@@ -52,7 +55,7 @@ fn what_a_writer_keeps_another_goes_on_with() {
 }
 
 #[test]
-fn nothing_remains_of_a_writer_that_was_not_kept() {
+fn nothing_remains_of_a_writer_that_no_checkpoint_needs() {
     let sim = Sim::new();
     let files = Files::new(Arc::new(sim.clone()));
     let mut writer = Writer::create(&files, Path::new("/file"), 8192, 2).unwrap();
@@ -60,13 +63,15 @@ fn nothing_remains_of_a_writer_that_was_not_kept() {
     drop(writer);
     assert!(sim.paths().is_empty());
     let mut writer = Writer::create(&files, Path::new("/file"), 8192, 2).unwrap();
-    writer.keep().unwrap();
+    writer.checkpoint().unwrap();
+    files.hold(&[], &[Grows::Beside.path(Path::new("/file"))]);
     drop(writer);
     let kept: Vec<_> = ["CACHEDIR.TAG", "manifest.json", "part"]
         .map(|name| Path::new("/.file.outcore-part").join(name))
         .into();
     assert_eq!(sim.paths(), kept);
-    let error = Writer::go_on(&files, Path::new("/file"), 5000, 8192, 2).err().unwrap();
+    let resumed = Writer::resume(&files, Path::new("/file"), Grows::Beside, 5000, (8192, 2));
+    let error = resumed.err().unwrap();
     assert_eq!(error.kind(), crate::ErrorKind::CorruptFile);
     Writer::discard(&files, Path::new("/file"));
     assert!(sim.paths().is_empty());

@@ -1,110 +1,50 @@
-//! What reading leaves before it is finished, for a process that goes on from there.
+//! What reading saves before it is finished, and how another process resumes it there.
 //!
-//! ```text
-//!  manifest.json         `ReadSoFar`: the place in the input, counts, and what the files here are known by
-//!  runs/run-*            the runs so far; what was collected is one of them
-//!  runs/index-0, -1      their index, and
-//!  runs/scores-0, -1     the self scores so far: in turns, so that those promised stay until others are
-//!  graph/names.part      the names so far (`resume` says where); what is behind them was written later. .REJECTS.outcore-part/: likewise
-//!  names/                likewise what is on disk of names that have no room in memory (`ids::spill`)
-//! ```
-//! The table of names is made again from their file. Cost: what was collected is a run of its own, and all self
-//! scores are written; at most once a minute, and a 20th of the time.
+//! The checkpoint has the place in the input, counts, self scores, and the blocks of runs: what was collected is written
+//! as a run of its own. Its files are runs, names, those of names that have no room in memory (`ids::spill`), and rejects:
+//! each as long as it was, whatever is behind that was written later. The table of names is made again from their
+//! file. At most once a minute, and a 20th of the time.
 
 use super::Fate;
 use super::runs::made_with;
 use super::weights::SelfScores;
 use crate::budget::Limits;
+use crate::checkpoint::{Checkpoint, StateReader};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::NamesWriter;
-use crate::ids::{NodeIndex, SpillSoFar};
-use crate::input::{CHUNK_BYTES, EdgeReader, Fingerprint, InputSoFar, NameRef, ParsedChunk};
-use crate::io::{Files, SCRATCH_HINT, Sealed};
-use crate::job::resume::{RUNS, SPILLED, bytes_in, checksum_of};
-use crate::job::{Job, JobOptions};
+use crate::ids::{NodeIndex, SpillState};
+use crate::input::{CHUNK_BYTES, EdgeReader, Fingerprint, InputState, NameRef, ParsedChunk};
+use crate::io::{SCRATCH_HINT, Sealed};
+use crate::job::Job;
+use crate::job::resume::bytes_in;
 use crate::progress::{Event, tell};
-use crate::sort::{Record, SORT_BYTES_MIN, Sorter, check_kept};
+use crate::sort::{SORT_BYTES_MIN, SortState};
 use crate::units::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// What has been read so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReadSoFar {
-    /// Which of the files that take turns are its own.
-    pub(crate) turn: u32,
-    pub(crate) input: InputSoFar,
+pub(crate) struct ReadState {
+    pub(crate) input: InputState,
     pub(crate) node_count: u64,
     pub(crate) listed_only: u64,
     pub(super) fate: Fate,
     pub(crate) names: Sealed,
-    /// The index of the runs; there is none before anything was to be sorted.
-    pub(crate) runs: Option<Sealed>,
-    pub(crate) scores: Option<Sealed>,
+    pub(crate) runs: SortState,
+    /// The nodes that have self scores.
+    pub(crate) scores: Option<u64>,
     /// There once names go to disk.
-    pub(crate) spill: Option<SpillSoFar>,
+    pub(crate) spill: Option<SpillState>,
     /// The memory limit with which it was read, and what of it the table of names had.
     pub(crate) memory_bytes: u64,
     pub(crate) index_bytes: u64,
-    /// Whether what is on disk of names is used up, so that nobody can go on from here.
-    pub(crate) is_used_up: bool,
-    /// Of all these, in compact JSON with 0 in this place.
-    pub(crate) checksum: u64,
 }
 
-impl ReadSoFar {
-    fn own_checksum(&self) -> u64 {
-        checksum_of(&Self { checksum: 0, ..self.clone() })
-    }
-
-    /// The name of the index of its runs.
-    pub(crate) fn index(turn: u32) -> String {
-        format!("index-{}", turn % 2)
-    }
-
-    /// The name of its self scores.
-    pub(crate) fn scores(turn: u32) -> String {
-        format!("scores-{}", turn % 2)
-    }
-
-    /// Why nobody can go on from it, if so; for all but what is inside of files.
-    pub(crate) fn fault(
-        &self,
-        files: &Files,
-        edges: &JobOptions,
-        directory: &Path,
-        graph: &Path,
-    ) -> Option<String> {
-        let gone = |what: &str| Some(format!("the {what} that were there are gone"));
-        if self.checksum != self.own_checksum() {
-            return Some("the manifest of what is there is damaged".into());
-        }
-        let bytes = |path: &Path| files.entry(path).map_or(0, |entry| entry.bytes);
-        if bytes(&NamesWriter::kept_path(files, graph)) < self.names.bytes {
-            return gone("names");
-        }
-        if !self.input.has_rejects(files, edges.input.rejects.as_deref()) {
-            return gone("rejects");
-        }
-        let is_there = |spill: &SpillSoFar| spill.is_there(files, &directory.join(SPILLED));
-        if !self.spill.as_ref().is_none_or(is_there) {
-            return gone("names on disk");
-        }
-        let runs = directory.join(RUNS);
-        let scores = runs.join(Self::scores(self.turn));
-        if self.scores.is_some_and(|kept| bytes(&scores) != kept.bytes) {
-            return gone("self scores");
-        }
-        let kept = check_kept(files, &runs, (&Self::index(self.turn), self.runs?));
-        kept.err().map(|error| error.message().to_owned())
-    }
-}
-
-/// What the next job takes over.
-impl ReadSoFar {
+impl ReadState {
     /// Refuses less memory than it had, if that is too little for the names.
     pub(crate) fn check_memory(&self, limits: Limits, window_bytes: u64) -> Result<()> {
-        let held = window_bytes + self.index_bytes + self.scores.map_or(0, |kept| kept.bytes);
+        let held = window_bytes + self.index_bytes + self.scores.map_or(0, SelfScores::bytes_of);
         if limits.memory_bytes >= self.memory_bytes || limits.sort_bytes(held).is_some() {
             return Ok(());
         }
@@ -112,37 +52,11 @@ impl ReadSoFar {
         Err(made_with(Error::new(ErrorKind::MemoryTooSmall, message), self.memory_bytes))
     }
 
-    pub(crate) fn take_scores(
-        &self,
-        files: &Files,
-        runs: &Path,
-        scores: Option<&mut SelfScores>,
-    ) -> Result<()> {
-        let (Some(scores), Some(kept)) = (scores, self.scores) else { return Ok(()) };
-        scores.reopen(files, &runs.join(Self::scores(self.turn)), kept, self.node_count)
-    }
-
-    pub(crate) fn take_runs<R>(
-        &self,
-        files: &Files,
-        runs: &Path,
-        sort_bytes: u64,
-        threads: usize,
-    ) -> Result<Sorter<R>>
-    where
-        R: Record,
-        R::Key: Into<u128> + TryFrom<u128>,
-    {
-        let Some(kept) = self.runs else { return Sorter::new(files, runs, sort_bytes, threads) };
-        let index = Self::index(self.turn);
-        Sorter::reopen(files, runs, (&index, kept), sort_bytes, threads)
-            .map_err(|error| made_with(error, self.memory_bytes))
-    }
-
-    /// Fills the table of names, and goes on with their file.
-    pub(super) fn take_names(
+    /// Fills the table of names, and resumes their file.
+    pub(crate) fn resume_names(
         &self,
         job: &Job<'_>,
+        from: &mut StateReader,
         graph: &Path,
         index: &mut NodeIndex,
     ) -> Result<NamesWriter> {
@@ -150,16 +64,17 @@ impl ReadSoFar {
         let tick = || tell(job.observer, Event::Advance { done });
         let room = job.limits.read_bytes().saturating_sub(SORT_BYTES_MIN).max(self.index_bytes);
         let mut again = Again::new(index, (job.limits.threads, room), &tick);
-        let names = NamesWriter::reopen(job.files, graph, self.names, |name| again.push(name))?;
-        again.finish(self.node_count, &NamesWriter::kept_path(job.files, graph))?;
+        let each = &mut |name: &[u8]| again.push(name);
+        let names = NamesWriter::resume(&self.names, from, (job.files, graph, each))?;
+        again.finish(self.node_count, &NamesWriter::path_now(job.files, graph))?;
         Ok(names)
     }
 }
 
 impl Job<'_> {
-    /// Tells from where it goes on.
-    pub(crate) fn tell_of(&self, so_far: &ReadSoFar, reader: &EdgeReader) -> Result<()> {
-        let done = format_bytes(so_far.input.done_bytes);
+    /// Tells from where it resumes.
+    pub(crate) fn tell_of(&self, state: &ReadState, reader: &EdgeReader) -> Result<()> {
+        let done = format_bytes(state.input.done_bytes);
         let mut text = format!("goes on from {done}, read by a run that was stopped");
         if reader.repeats() {
             text += "; up to there the file is decompressed again";
@@ -167,30 +82,11 @@ impl Job<'_> {
         tell(self.observer, Event::Detail { text: &text })
     }
 
-    /// Whether anybody could go on from what is kept.
-    pub(crate) fn can_keep(&self) -> bool {
-        self.manifest.as_ref().is_some_and(|(manifest, _)| manifest.made_of.is_some())
-    }
-
-    /// Lets the manifest promise what was read so far, all of which has reached the disk.
-    pub(crate) fn promise(&mut self, mut so_far: ReadSoFar) -> Result<()> {
-        let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
-        so_far.checksum = so_far.own_checksum();
-        manifest.so_far = Some(Box::new(so_far));
-        manifest.write(self.files, directory)
-    }
-
     /// Whether names on disk can stay until they and their edges are numbered and sorted.
     pub(crate) fn has_room_for_spilled(&self, directory: &Path, edge_count: u64) -> bool {
         // Numbers and new names take no more than the names; a record of an arc takes 12 bytes at most.
         let needed = bytes_in(self.files, directory) + 2 * 12 * edge_count;
         self.files.free_bytes(directory).is_some_and(|free| free >= needed)
-    }
-
-    /// Promises nothing more of what was read so far, for names on disk are about to be used up.
-    pub(crate) fn take_back(&mut self) -> Result<()> {
-        let so_far = self.manifest.as_mut().and_then(|(manifest, _)| manifest.so_far.take());
-        so_far.map_or(Ok(()), |so_far| self.promise(ReadSoFar { is_used_up: true, ..*so_far }))
     }
 }
 

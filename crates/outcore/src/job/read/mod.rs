@@ -3,34 +3,35 @@
 //! Index and sort share the memory of the read stage: the sort takes what the index leaves, and
 //! writes a run early when the index needs more. When even the least sort has no room beside the index,
 //! names that are new from then on go to disk (`ids::spill`), and so do all edges; they are numbered and
-//! sorted when the input has been read. What was read so far is kept on the way (`halfway`).
+//! sorted when the input has been read. What was read so far is saved on the way (`halfway`).
 
 mod halfway;
 mod runs;
 mod summaries;
 mod weights;
 
-pub use halfway::ReadSoFar;
+pub(super) use halfway::ReadState;
+pub(super) use runs::RunsState;
 pub use weights::Normalize;
 
-use super::resume::{Left, RUNS, SPILLED};
+use super::resume::{Found, GraphState, RUNS, SPILLED, Saved};
 use super::{InputReport, Job, JobOptions};
+use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcRecord, Graph, GraphSummary, NamesWriter};
 use crate::ids::{NodeIndex, Room, Spill, SpilledEdges};
 use crate::input::{
     self, Batch, BatchMemory, CHUNK_BYTES, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
 };
-use crate::io::{Cramped, Pace, Scratch, Tuning};
+use crate::io::{Cramped, Scratch, Tuning};
 use crate::progress::{Event, Stage, tell};
 use crate::sort::{Record, SORT_BYTES_MIN, Sorter};
 use crate::units::{format_bytes, format_count, format_counted};
 use crate::weight::Weight;
-use runs::{Numbered, merge, take_runs};
+use runs::{Numbered, made_with, merge, resume_runs};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 use weights::{SelfScores, Side, Thresholds};
 
 /// What became of edges, beside those that are arcs now.
@@ -55,11 +56,11 @@ impl Fate {
     }
 }
 
-/// Text, or the runs that are `left` of it, to the graph in `directory`.
+/// Text, or what was `found` of an earlier job on it, to the graph in `directory`.
 pub(super) fn read_and_merge<R>(
     job: &mut Job<'_>,
     options: &JobOptions,
-    left: Left,
+    found: Found,
     scratch: &Scratch,
     directory: &Path,
 ) -> Result<GraphSummary>
@@ -68,12 +69,14 @@ where
     R::Key: Into<u128> + TryFrom<u128>,
 {
     let spilled = scratch.path().join(SPILLED);
-    let mut numbered = match left {
-        Left::Runs(read) => take_runs::<R>(job, *read, scratch)?,
-        Left::SoFar(so_far) => read_all::<R>(job, options, Some(&so_far), scratch, directory)?,
+    let mut numbered = match found {
+        Some((Saved::Runs(state), from)) => resume_runs::<R>(job, *state, from, scratch)?,
+        Some((Saved::Reading(state), from)) => {
+            read_all::<R>(job, options, Some((*state, from)), scratch, directory)?
+        }
         _ => read_all::<R>(job, options, None, scratch, directory)?,
     };
-    // All names are numbered, which the manifest says.
+    // All names are numbered, which has been saved.
     if job.files.entry(&spilled).is_ok() {
         job.files.remove_all(&spilled);
     }
@@ -82,19 +85,23 @@ where
         let merge_bytes = job.limits.merge_bytes_beside(beside, &job.files.tuning());
         let too_small = || job.limits.too_small(numbered.node_count, "the input has");
         numbered.sorter.set_budget(merge_bytes.ok_or_else(too_small)?)?;
-        let graph_room = job.keep_or_use_up(&mut numbered, scratch, directory)?;
-        let (node_count, scores) = (numbered.node_count, numbered.scores);
+        let graph_room = job.hold_runs(&numbered, scratch, directory)?;
+        let (node_count, scores, warnings) =
+            (numbered.node_count, numbered.scores, numbered.warnings);
         let sorted = numbered.sorter.finish()?;
         let sort = sorted.summary();
         job.report.sort = Some(sort);
         let graph = merge(job, options, sorted, graph_room, node_count, scores, directory)?;
-        if let Some((manifest, _)) = &mut job.manifest {
-            manifest.graph = Some(Graph::open(job.files, directory)?.checksum().to_owned());
+        if let Some(records) = &mut job.records {
+            let checksum = Graph::open(job.files, directory)?.checksum().to_owned();
+            let input = job.report.input.clone().unwrap_or_default();
+            records
+                .save(|_| Ok(Saved::Graph(Box::new(GraphState { checksum, input, warnings }))))?;
         }
         let summary = summaries::of_merge(sort, job.report.input.as_ref(), &graph);
         Ok((graph, summary))
     })?;
-    // The graph is promised now, and they are not any more.
+    // The graph has been saved, which needs them no more.
     job.files.remove_all(&scratch.path().join(RUNS));
     Ok(graph)
 }
@@ -103,7 +110,7 @@ where
 fn read_all<R>(
     job: &mut Job<'_>,
     options: &JobOptions,
-    so_far: Option<&ReadSoFar>,
+    found: Option<(ReadState, StateReader)>,
     scratch: &Scratch,
     directory: &Path,
 ) -> Result<Numbered<R>>
@@ -113,18 +120,18 @@ where
 {
     job.preflight(options, scratch.path())?;
     job.stage(Stage::Read, |job| {
-        let read = read::<R>(job, options, so_far, scratch, directory);
+        let resumed = found.as_ref().map(|(state, _)| format_bytes(state.input.done_bytes));
+        let read = read::<R>(job, options, found, scratch, directory);
         let mut numbered = match (read, job.check_inputs(options)) {
             (read, Ok(())) => read?,
             (Ok(_), Err(changed)) => return Err(changed),
             // What was found is of neither the one nor the other.
             (Err(error), Err(changed)) => return Err(error.note(changed.message())),
         };
-        job.keep_runs(&mut numbered, scratch)?;
+        job.save_runs(&mut numbered)?;
         let input = job.report.input.clone().unwrap_or_default();
         let mut summary = summaries::of_read(&input, numbered.node_count);
-        if let Some(so_far) = so_far {
-            let done = format_bytes(so_far.input.done_bytes);
+        if let Some(done) = resumed {
             summary += &format!(", the first {done} taken over from a run that was stopped");
         }
         Ok((numbered, summary))
@@ -135,7 +142,7 @@ where
 fn read<R>(
     job: &mut Job<'_>,
     options: &JobOptions,
-    so_far: Option<&ReadSoFar>,
+    found: Option<(ReadState, StateReader)>,
     scratch: &Scratch,
     directory: &Path,
 ) -> Result<Numbered<R>>
@@ -143,14 +150,14 @@ where
     R: Record + From<ArcRecord>,
     R::Key: Into<u128> + TryFrom<u128>,
 {
-    let mut reading = Reading::new(job, options, so_far, scratch, directory)?;
+    let mut reading = Reading::new(job, options, found, scratch, directory)?;
     let mut batch = Batch::default();
     while reading.reader.next_batch(&mut batch)? {
         let (edges, listed) = batch.edges_and_nodes();
         reading.take_edges(job, edges)?;
         reading.take_nodes(job, listed)?;
         tell(job.observer, Event::Advance { done: reading.reader.done_bytes() })?;
-        reading.keep(job)?;
+        reading.save_if_due(job)?;
     }
     reading.number_spilled(job)?;
     reading.finish(job)
@@ -160,12 +167,16 @@ where
 fn open_reader(
     job: &Job<'_>,
     options: &JobOptions,
-    so_far: Option<&ReadSoFar>,
+    found: Option<&mut (ReadState, StateReader)>,
 ) -> Result<EdgeReader> {
     let chunk_bytes = job.files.cramped().chunk_bytes.min(CHUNK_BYTES as usize);
     let memory = BatchMemory { chunk_bytes, chunks: job.limits.batch_chunks() };
-    let input = so_far.map(|so_far| &so_far.input);
-    let reader = EdgeReader::go_on(job.files, &options.input, memory, input)?;
+    let reader = match found {
+        None => EdgeReader::open(job.files, &options.input, memory),
+        Some((state, from)) => {
+            EdgeReader::resume(&state.input, from, (job.files, &options.input, memory))
+        }
+    }?;
     match (options.weight_option(), reader.unweighted()) {
         (Some(option), Some(path)) => Err(input::has_no_weights(path, option)),
         _ => Ok(reader),
@@ -195,10 +206,6 @@ struct Reading<'a, R: Record> {
     names_of: NamesOf,
     node_count: u64,
     directory: PathBuf,
-    runs: PathBuf,
-    pace: Pace,
-    /// Times that it was kept.
-    turn: u32,
     /// Of the names of each chunk.
     indexes: Vec<Vec<u32>>,
     names: NamesWriter,
@@ -218,16 +225,16 @@ where
     R: Record + From<ArcRecord>,
     R::Key: Into<u128> + TryFrom<u128>,
 {
-    /// Begins, or goes on from what an earlier job has read.
+    /// Begins, or resumes after what an earlier job has read.
     fn new(
         job: &Job<'_>,
         options: &'a JobOptions,
-        so_far: Option<&ReadSoFar>,
+        mut found: Option<(ReadState, StateReader)>,
         scratch: &Scratch,
         directory: &Path,
     ) -> Result<Self> {
         let limits = job.limits;
-        let reader = open_reader(job, options, so_far)?;
+        let reader = open_reader(job, options, found.as_mut())?;
         let formats = reader.describe();
         // What decompression keeps is the input's choice, so it is known only now.
         let window_bytes = reader.window_bytes();
@@ -239,85 +246,83 @@ where
         let runs = scratch.path().join(RUNS);
         job.files.create_directory(&runs)?;
         let mut index = NodeIndex::new(limits.threads, limits.read_bytes());
-        let mut scores = is_scored.then(|| SelfScores::new(limits.read_bytes()));
-        let (names, sorter) = match so_far {
+        let sort_place = (job.files, runs.as_path(), sort_bytes, limits.threads);
+        let (names, sorter, scores) = match &mut found {
             None => {
+                let scores = is_scored.then(|| SelfScores::new(limits.read_bytes()));
                 let sorter = Sorter::new(job.files, &runs, sort_bytes, limits.threads)?;
-                (NamesWriter::create(job.files, directory)?, sorter)
+                (NamesWriter::create(job.files, directory)?, sorter, scores)
             }
-            Some(so_far) => {
-                job.tell_of(so_far, &reader)?;
-                so_far.check_memory(limits, window_bytes)?;
-                so_far.take_scores(job.files, &runs, scores.as_mut())?;
-                let sorter = so_far.take_runs(job.files, &runs, sort_bytes, limits.threads)?;
-                (so_far.take_names(job, directory, &mut index)?, sorter)
+            Some((state, from)) => {
+                job.tell_of(state, &reader)?;
+                state.check_memory(limits, window_bytes)?;
+                let scores = Option::resume(&state.scores, from, limits.read_bytes())?;
+                let sorter = Sorter::resume(&state.runs, from, sort_place);
+                let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
+                (state.resume_names(job, from, directory, &mut index)?, sorter, scores)
             }
         };
+        let state = found.as_ref().map(|(state, _)| state);
         let mut reading = Self {
             options,
             tuning: job.files.tuning(),
             cramped: job.files.cramped(),
             reader,
             names_of: NamesOf::Index(index),
-            node_count: so_far.map_or(0, |so_far| so_far.node_count),
+            node_count: state.map_or(0, |state| state.node_count),
             directory: scratch.path().join(SPILLED),
-            runs,
-            pace: Pace::new(job.files.cramped().read_save),
-            turn: so_far.map_or(0, |so_far| so_far.turn),
             indexes: Vec::new(),
             names,
             scores,
             sorter,
             sort_bytes,
             thresholds: Thresholds::new(options),
-            fate: so_far.map_or(Fate::default(), |so_far| so_far.fate),
-            listed_only: so_far.map_or(0, |so_far| so_far.listed_only),
+            fate: state.map_or(Fate::default(), |state| state.fate),
+            listed_only: state.map_or(0, |state| state.listed_only),
             names_on_disk: 0,
             formats,
         };
         reading.make_room()?;
-        if let Some(so_far) = so_far.and_then(|so_far| so_far.spill.as_ref()) {
-            reading.spill_with(|index, directory, room| {
-                Spill::go_on(index, job.files, directory, room, so_far)
-            })?;
+        if let Some((state, mut from)) = found {
+            if let Some(state) = &state.spill {
+                reading.spill_with(|index, directory, room| {
+                    Spill::resume(state, &mut from, (index, job.files, directory, room))
+                })?;
+            }
+            from.finish()?;
         }
         Ok(reading)
     }
 
-    /// Keeps what was read so far, if it is time.
-    fn keep(&mut self, job: &mut Job<'_>) -> Result<()> {
-        if !(self.pace.is_due() && self.reader.can_keep() && job.can_keep()) {
-            return Ok(());
+    /// Saves what was read so far, if it is time.
+    fn save_if_due(&mut self, job: &mut Job<'_>) -> Result<()> {
+        let can_be_saved = self.reader.can_be_saved();
+        match job.records.as_mut().filter(|records| can_be_saved && records.is_due()) {
+            Some(records) => records.save(|to| Ok(Saved::Reading(Box::new(self.save(to)?)))),
+            None => Ok(()),
         }
-        let begin = Instant::now();
+    }
+
+    fn save(&mut self, to: &mut StateWriter) -> Result<ReadState> {
         let (index_bytes, spill) = match &mut self.names_of {
             NamesOf::Index(index) => (index.memory_bytes(), None),
-            NamesOf::Disk(spill) => (spill.index().memory_bytes(), Some(spill.keep()?)),
+            NamesOf::Disk(spill) => (spill.index().memory_bytes(), Some(spill.save(to)?)),
             NamesOf::Done => unreachable!("the input has not been read to its end"),
         };
-        self.turn += 1;
-        let scores_path = self.runs.join(ReadSoFar::scores(self.turn));
-        let scores = self.scores.as_ref().map(|scores| scores.keep(job.files, &scores_path));
         self.sorter.write_collected()?;
-        let so_far = ReadSoFar {
-            turn: self.turn,
+        // In the order in which they are resumed.
+        Ok(ReadState {
             node_count: self.node_count,
             listed_only: self.listed_only,
             fate: self.fate,
-            names: self.names.keep()?,
-            runs: self.sorter.keep(&ReadSoFar::index(self.turn))?,
-            scores: scores.transpose()?,
+            scores: self.scores.save(to)?,
+            runs: self.sorter.save(to)?,
+            names: self.names.save(to)?,
             spill,
             memory_bytes: self.options.limits.memory_bytes,
             index_bytes,
-            is_used_up: false,
-            // Last: their file lies beside the result, and is removed if nothing is promised.
-            input: self.reader.keep()?,
-            checksum: 0,
-        };
-        job.promise(so_far)?;
-        self.pace.saved(begin);
-        Ok(())
+            input: self.reader.save(to)?,
+        })
     }
 
     /// Numbers the names of edges, and hands their arcs to the sort; or sets them aside.
@@ -443,12 +448,11 @@ where
 
     /// Numbers the names that went to disk, and hands the arcs of their edges to the sort.
     fn number_spilled(&mut self, job: &mut Job<'_>) -> Result<()> {
-        let NamesOf::Disk(mut spill) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
+        let NamesOf::Disk(spill) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
             return Ok(());
         };
-        if spill.is_kept() && !job.has_room_for_spilled(&self.directory, spill.edge_count()) {
-            job.take_back()?;
-            spill.release();
+        if spill.is_held() && !job.has_room_for_spilled(&self.directory, spill.edge_count()) {
+            job.withdraw()?;
         }
         let done = self.reader.done_bytes();
         let tick = || tell(job.observer, Event::Advance { done });
@@ -476,7 +480,8 @@ where
                 edges.next(count, indexes, &mut chunk.weights)?;
             }
             if self.indexes[0].is_empty() {
-                return edges.remove();
+                edges.discard();
+                return Ok(());
             }
             self.take_numbered(&chunks)?;
             tick()?;

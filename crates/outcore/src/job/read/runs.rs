@@ -1,18 +1,32 @@
-//! What reading leaves for the merge, kept for the next process as well, and taken over from an earlier one.
-//!
-//! Runs, their index and self scores lie in one directory; names are in that of the graph. All are synced
-//! before the manifest promises them.
+//! What reading leaves for the merge: saved, so that another process can resume from it; and the merge.
 
 use super::weights::SelfScores;
+use crate::checkpoint::{Checkpoint, StateReader};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter};
 use crate::io::{Scratch, Sealed};
-use crate::job::resume::{INDEX, RUNS, SCORES};
-use crate::job::{Job, JobOptions, ReadDone};
+use crate::job::resume::{RUNS, Saved};
+use crate::job::{InputReport, Job, JobOptions};
 use crate::progress::{Event, Stage, tell};
-use crate::sort::{Record, Sorted, Sorter};
+use crate::sort::{Record, SortState, Sorted, Sorter};
 use crate::units::size_to_type;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
+
+/// All that was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RunsState {
+    pub(crate) node_count: u64,
+    /// Names, in the directory of the graph.
+    pub(crate) names: Sealed,
+    pub(crate) runs: SortState,
+    /// The nodes that have self scores, if weights are divided by them.
+    scores: Option<u64>,
+    /// The memory limit with which it was read.
+    memory_bytes: u64,
+    input: InputReport,
+    warnings: Vec<String>,
+}
 
 /// What the read stage leaves.
 pub(crate) struct Numbered<R: Record> {
@@ -43,10 +57,11 @@ pub(crate) fn made_with(error: Error, memory_bytes: u64) -> Error {
     }
 }
 
-/// Takes over what an earlier job has read.
-pub(crate) fn take_runs<R>(
+/// Resumes after the input was read.
+pub(crate) fn resume_runs<R>(
     job: &mut Job<'_>,
-    read: ReadDone,
+    state: RunsState,
+    mut from: StateReader,
     scratch: &Scratch,
 ) -> Result<Numbered<R>>
 where
@@ -57,20 +72,19 @@ where
     job.stage(Stage::Read, |job| {
         tell(job.observer, Event::Begin { stage: Stage::Read, total: None, unit: "bytes" })?;
         let directory = scratch.path().join(RUNS);
-        let (names, runs) = (read.names, read.runs.expect("taken over for its runs"));
-        let (files, limits, node_count) = (job.files, job.limits, read.node_count);
-        let mut scores = read.scores.map(|_| SelfScores::new(8 * node_count));
-        if let (Some(scores), Some(sealed)) = (&mut scores, read.scores) {
-            scores.reopen(files, &directory.join(SCORES), sealed, node_count)?;
-        }
+        let (files, limits) = (job.files, job.limits);
+        let RunsState { node_count, names, input, warnings, .. } = state;
+        let scores = Option::<SelfScores>::resume(&state.scores, &mut from, 8 * node_count)?;
         let score_bytes = scores.as_ref().map_or(0, SelfScores::memory_bytes);
         let too_small = || limits.too_small(node_count, "the input has");
         let budget =
             limits.merge_bytes_beside(score_bytes, &files.tuning()).ok_or_else(too_small)?;
-        let sorter = Sorter::reopen(files, &directory, (INDEX, runs), budget, limits.threads);
-        let sorter = sorter.map_err(|error| made_with(error, read.memory_bytes))?;
-        job.tell_again(read)?;
-        let numbered = Numbered { sorter, node_count, scores, names, warnings: Vec::new() };
+        let place = (files, directory.as_path(), budget, limits.threads);
+        let sorter = Sorter::resume(&state.runs, &mut from, place);
+        let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
+        from.finish()?;
+        job.tell_again(input, &warnings)?;
+        let numbered = Numbered { sorter, node_count, scores, names, warnings };
         Ok((numbered, "the runs of a run that was stopped are taken over".into()))
     })
 }
@@ -81,66 +95,55 @@ const RUNS_AND_GRAPH_BYTES: u64 = 15;
 
 impl Job<'_> {
     /// Reports what an earlier job has read: as it was understood, and with its warnings.
-    pub(crate) fn tell_again(&mut self, read: ReadDone) -> Result<()> {
-        self.tell_formats(&read.input.formats)?;
-        for text in &read.warnings {
+    pub(crate) fn tell_again(&mut self, input: InputReport, warnings: &[String]) -> Result<()> {
+        self.tell_formats(&input.formats)?;
+        for text in warnings {
             tell(self.observer, Event::Warning { text })?;
         }
-        self.report.input = Some(read.input);
+        self.report.input = Some(input);
         Ok(())
     }
 
-    /// Makes what was read last for another process, if it may go on from it; the manifest is written when the stage ends.
-    pub(crate) fn keep_runs<R>(
-        &mut self,
-        numbered: &mut Numbered<R>,
-        scratch: &Scratch,
-    ) -> Result<()>
+    /// Saves what was read, in place of what was saved of it before, if the sort went to disk.
+    pub(crate) fn save_runs<R>(&mut self, numbered: &mut Numbered<R>) -> Result<()>
     where
         R: Record,
         R::Key: Into<u128> + TryFrom<u128>,
     {
-        let Some((manifest, _)) = &mut self.manifest else { return Ok(()) };
-        if manifest.made_of.is_none() {
-            return Ok(());
+        let Some(records) = &mut self.records else { return Ok(()) };
+        if !numbered.sorter.has_runs() {
+            return records.withdraw();
         }
-        let runs = numbered.sorter.keep(INDEX)?;
-        let path = scratch.path().join(RUNS).join(SCORES);
-        let scores = numbered.scores.as_ref().filter(|_| runs.is_some());
-        let scores = scores.map(|scores| scores.keep(self.files, &path));
-        let read = ReadDone {
-            node_count: numbered.node_count,
-            names: numbered.names,
-            runs,
-            scores: scores.transpose()?,
-            memory_bytes: self.limits.memory_bytes,
-            input: self.report.input.clone().unwrap_or_default(),
-            warnings: std::mem::take(&mut numbered.warnings),
-            checksum: 0,
-        };
-        manifest.read = Some(read.sealed());
-        manifest.so_far = None;
-        Ok(())
+        let (memory_bytes, input) = (self.limits.memory_bytes, &self.report.input);
+        records.save(|to| {
+            Ok(Saved::Runs(Box::new(RunsState {
+                node_count: numbered.node_count,
+                names: numbered.names,
+                scores: numbered.scores.save(to)?,
+                runs: numbered.sorter.save(to)?,
+                memory_bytes,
+                input: input.clone().unwrap_or_default(),
+                warnings: numbered.warnings.clone(),
+            })))
+        })
     }
 
-    /// Runs that are kept stay until the graph is whole, if the disk has room for both, and the two keep to
-    /// [`RUNS_AND_GRAPH_BYTES`]; else they are used up by the merge, and a job that is killed then begins anew.
+    /// Lets saved runs stay until the graph is whole, if the disk has room for both, and the two keep to
+    /// [`RUNS_AND_GRAPH_BYTES`]; else they are used up by the merge, and a job that is killed then starts from scratch.
     /// Gives how far the graph may grow beside all of them.
-    pub(crate) fn keep_or_use_up<R>(
+    pub(crate) fn hold_runs<R>(
         &mut self,
-        numbered: &mut Numbered<R>,
+        numbered: &Numbered<R>,
         scratch: &Scratch,
         graph: &Path,
     ) -> Result<Option<u64>>
     where
         R: Record,
-        R::Key: Into<u128> + TryFrom<u128>,
     {
-        let kept = self.manifest.as_ref().and_then(|(manifest, _)| manifest.read.as_ref());
-        if kept.is_none_or(|read| read.runs.is_none()) {
+        let Some(records) = self.records.as_mut().filter(|records| records.has_saved()) else {
             return Ok(None);
-        }
-        let sorter = &mut numbered.sorter;
+        };
+        let sorter = &numbered.sorter;
         let (run_bytes, pass_bytes) = (sorter.run_bytes(), sorter.pass_bytes());
         // An arc takes no more in a graph than in a run; beside arcs there are up to three bytes a node.
         let graph_bytes = run_bytes + 3 * numbered.node_count;
@@ -154,23 +157,15 @@ impl Job<'_> {
             || !has_room(scratch.path(), pass_bytes + graph_bytes)
             || !has_room(graph, graph_bytes)
         {
-            self.take_back_runs()?;
-            sorter.release();
+            records.withdraw()?;
             return Ok(None);
         }
         let has_passes = pass_bytes > 0;
         Ok((!has_passes).then(|| most.saturating_sub(run_bytes)))
     }
-
-    /// Runs are not promised any more, before the first is gone.
-    pub(crate) fn take_back_runs(&mut self) -> Result<()> {
-        let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
-        manifest.read = manifest.read.take().map(ReadDone::without_runs);
-        manifest.write(self.files, directory)
-    }
 }
 
-/// Merges the runs into the graph; when that has grown beyond `room`, they are given up as far as they are used.
+/// Merges the runs into the graph; when that has grown beyond `room`, they are withdrawn, and go as they are used up.
 pub(crate) fn merge<R: Record + Into<ArcRecord>>(
     job: &mut Job<'_>,
     options: &JobOptions,
@@ -203,8 +198,7 @@ pub(crate) fn merge<R: Record + Into<ArcRecord>>(
         tell(job.observer, Event::Advance { done })?;
         let written = job.files.counters().write_bytes() - before;
         if room.take_if(|room| written > *room).is_some() {
-            job.take_back_runs()?;
-            sorted.release();
+            job.withdraw()?;
         }
     }
     writer.finish()

@@ -5,16 +5,15 @@
 //! from the sort to the graph, so it costs no pass of its own: 4 bytes and a bit of memory for a node,
 //! and two random accesses for each edge and for each arc.
 
+use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::ArcRecord;
 use crate::input::{self, ParsedChunk};
-use crate::io::{Files, Mode, SCRATCH_HINT, Sealed, Writer, reserve_large_pages};
+use crate::io::reserve_large_pages;
 use crate::job::JobOptions;
 use crate::weight::Weight;
 use rayon::prelude::*;
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use xxhash_rust::xxh3::Xxh3;
 
 /// What the weights of edges are divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -30,8 +29,6 @@ pub enum Normalize {
 
 /// Arcs that a thread divides at a time.
 const PART_ARCS: usize = 4096;
-/// Of the writer that sets scores aside.
-const KEPT_BUFFER_BYTES: usize = 256 << 10;
 
 impl JobOptions {
     /// Refuses what cannot be used, before any work.
@@ -128,6 +125,27 @@ pub(crate) struct SelfScores {
     have_self_hit: Vec<AtomicU32>,
 }
 
+/// The place has the most bytes that they may take, as in [`SelfScores::new`].
+impl Checkpoint for SelfScores {
+    /// Nodes.
+    type State = u64;
+    type Place<'a> = u64;
+
+    fn save(&mut self, to: &mut StateWriter) -> Result<u64> {
+        to.labels(&self.codes)?;
+        to.labels(&self.have_self_hit)?;
+        Ok(self.codes.len() as u64)
+    }
+
+    fn resume(node_count: &u64, from: &mut StateReader, most_bytes: u64) -> Result<Self> {
+        let mut scores = Self::new(most_bytes);
+        scores.grow(*node_count);
+        from.labels(&mut scores.codes)?;
+        from.labels(&mut scores.have_self_hit)?;
+        Ok(scores)
+    }
+}
+
 impl SelfScores {
     /// No scores, with addresses for as many as fit in `most_bytes` beside the names of their nodes.
     pub(crate) fn new(most_bytes: u64) -> Self {
@@ -141,7 +159,12 @@ impl SelfScores {
 
     /// Memory in use.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        ((self.codes.len() + self.have_self_hit.len()) * size_of::<AtomicU32>()) as u64
+        Self::bytes_of(self.codes.len() as u64)
+    }
+
+    /// Memory of the scores of so many nodes.
+    pub(crate) fn bytes_of(node_count: u64) -> u64 {
+        (node_count + node_count.div_ceil(32)) * size_of::<AtomicU32>() as u64
     }
 
     /// Makes room for the scores of `node_count` nodes.
@@ -209,45 +232,6 @@ impl SelfScores {
         let nodes = self.codes.par_iter().enumerate();
         nodes.filter(|(node, code)| code.load(Relaxed) != 0 && !self.has_self_hit(*node)).count()
             as u64
-    }
-
-    /// Sets the scores aside for another process.
-    pub(crate) fn keep(&self, files: &Files, path: &Path) -> Result<Sealed> {
-        let mut writer = Writer::create_own(files, path, KEPT_BUFFER_BYTES, 2)?;
-        let (mut hash, mut bytes) = (Xxh3::new(), Vec::new());
-        for words in self.codes.chunks(PART_ARCS).chain(self.have_self_hit.chunks(PART_ARCS)) {
-            bytes.clear();
-            bytes.extend(words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()));
-            hash.update(&bytes);
-            writer.write(&bytes)?;
-        }
-        Ok(Sealed { bytes: writer.finish()?, checksum: hash.digest() })
-    }
-
-    /// Takes the scores of `node_count` nodes that another process has set aside.
-    pub(crate) fn reopen(
-        &mut self,
-        files: &Files,
-        path: &Path,
-        sealed: Sealed,
-        node_count: u64,
-    ) -> Result<()> {
-        let file = files.open(path, Mode::Read)?;
-        self.grow(node_count);
-        let (mut at, mut hash, mut bytes) = (0, Xxh3::new(), vec![0; 4 * PART_ARCS]);
-        for words in self.codes.chunks(PART_ARCS).chain(self.have_self_hit.chunks(PART_ARCS)) {
-            let bytes = &mut bytes[..size_of_val(words)];
-            file.read_exact_at(at, bytes)?;
-            at += bytes.len() as u64;
-            hash.update(bytes);
-            for (word, bytes) in words.iter().zip(bytes.as_chunks().0) {
-                word.store(u32::from_le_bytes(*bytes), Relaxed);
-            }
-        }
-        if hash.digest() != sealed.checksum || sealed.bytes != at {
-            return Err(Error::corrupt_of(path, "its checksum is wrong", SCRATCH_HINT));
-        }
-        Ok(())
     }
 
     /// Divides the weights of arcs. What is divided is in the same order as before, and repeated arcs

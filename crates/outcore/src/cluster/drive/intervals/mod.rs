@@ -25,6 +25,7 @@ mod tests;
 use super::job::Job;
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
 use super::propagate::Sweeping;
+use crate::checkpoint::StateReader;
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::LEAD;
 use crate::cluster::base::parallel::PerThread;
@@ -42,7 +43,7 @@ use crate::cluster::objectives::label_propagation::{InsideWeight, Votes};
 use crate::cluster::store::by_node::NodeLabels;
 use crate::cluster::store::column::{CHUNK_NODES, Column, Words};
 use crate::cluster::store::ranked::Ranked;
-use crate::cluster::store::saves::{Saves, StateReader};
+use crate::cluster::store::saves::Saves;
 use crate::cluster::store::scope::{Interval, Neighbors, Placed, Scope, Survey};
 use crate::error::{Error, Result};
 use crate::graph::{ArcScratch, Block, Graph};
@@ -131,7 +132,7 @@ impl Job<'_> {
         // Again if sweeps go on: the intervals are those of this process.
         let Begun { labels, sweeping, closing } = run.begin::<S>()?;
         let begun = match saved {
-            Some((sweeping, from)) => run.go_on(&labels, sweeping, from)?,
+            Some((sweeping, from)) => run.resume(&labels, sweeping, from)?,
             None => (History::default(), Bits::new(nodes as usize, true)),
         };
         let history = if cutoff > 0.0 {
@@ -218,7 +219,7 @@ impl<'a> Run<'_, 'a, '_> {
     }
 
     /// Puts the labels of an earlier job in the place of the first ones; gives how far it was, and who is active.
-    fn go_on(
+    fn resume(
         &mut self,
         labels: &Column,
         sweeping: Sweeping,
@@ -234,7 +235,7 @@ impl<'a> Run<'_, 'a, '_> {
             labels.write(first, values.iter().copied(), &mut words)
         })?;
         let mut active = Bits::new(nodes as usize, false);
-        from.bits(&mut active)?;
+        active.load(&mut from)?;
         // What is counted for each node with labels in memory, but not by this form.
         let mut others = 0;
         for _ in 0..4 {
@@ -263,14 +264,14 @@ impl<'a> Run<'_, 'a, '_> {
         let (number, scans) = (history.sweeps, self.scans);
         let sweeping = Sweeping { number, histories: vec![history.clone()], scans };
         let nodes = self.job.graph.node_count();
-        saves.save(&sweeping, Vec::new(), self.job.observer, |to| {
+        saves.save(&sweeping, self.job.observer, |to| {
             to.begin_array(nodes)?;
             let mut words = Words::default();
             for first in (0..nodes).step_by(CHUNK_NODES as usize) {
                 let last = (first + CHUNK_NODES).min(nodes);
                 to.add(labels.read(first..last, &mut words)?)?;
             }
-            to.bits(active)?;
+            active.save(to)?;
             (0..4).try_for_each(|_| to.begin_array(0))
         })
     }

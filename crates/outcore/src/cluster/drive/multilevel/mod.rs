@@ -25,6 +25,7 @@ use super::contract::{Contracted, Division, Place, contract};
 use super::groups::{Groups, first_groups};
 use super::job::Job;
 use super::memory::{ClusterMemory, Fit};
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::{LEAD, LEVEL, REFINE, mix};
 use crate::cluster::base::table::Sum;
@@ -36,7 +37,7 @@ use crate::cluster::kernel::objective::{Objective, Sums, Within};
 use crate::cluster::kernel::sweep::{Workshop, sweep};
 use crate::cluster::methods::options::Seeding;
 use crate::cluster::store::hierarchy::Hierarchy;
-use crate::cluster::store::saves::{Saves, StateReader, StateWriter, remove};
+use crate::cluster::store::saves::Saves;
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::give_back_freed;
@@ -194,7 +195,7 @@ pub(crate) fn find<O: Sums>(
     first.saves = Some(saves);
     first.waiting = others.to_vec();
     let labels = match saved {
-        Some((counters, state)) => first.go_on(&mut level, counters, state)?,
+        Some((counters, state)) => first.resume(&mut level, counters, state)?,
         None => first.begin(&mut level)?,
     };
     // There may be no level 1.
@@ -241,15 +242,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// Forgets the groups of this level and of those above it.
     fn forget_from(&mut self, level: u64) {
         for path in self.hierarchy.forget_from(level) {
-            self.discard(path);
-        }
-    }
-
-    /// Removes what is of no more use, unless the sweeps that are kept need it.
-    fn discard(&mut self, path: PathBuf) {
-        match &mut self.saves {
-            Some(saves) => saves.discard(path),
-            None => remove(self.job.graph.files(), &path),
+            self.job.graph.files().discard(&path);
         }
     }
 
@@ -464,7 +457,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let directory = graph.directory().to_path_buf();
         drop(graph);
         if is_on_disk {
-            self.discard(directory);
+            self.job.graph.files().discard(&directory);
         }
         Ok(next)
     }
@@ -476,12 +469,12 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let State { labels, sums } = state;
         let sums = self.set_aside(level, sums)?;
         let Some(Groupings { groups, classes, class_count }) = self.refine(level, &labels)? else {
-            let sums = self.take_back(sums)?;
+            let sums = self.bring_back(sums)?;
             return Ok(Next::Top(State { labels, sums }));
         };
         drop(labels);
         if let Aside::OnDisk(path) = sums {
-            remove(self.job.graph.files(), &path);
+            self.job.graph.files().discard(&path);
         }
         self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
         let below = std::mem::take(&mut level.counts);
@@ -517,7 +510,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok(Aside::OnDisk(path))
     }
 
-    fn take_back(&self, sums: Aside<O>) -> Result<O> {
+    fn bring_back(&self, sums: Aside<O>) -> Result<O> {
         let path = match sums {
             Aside::InMemory(sums) => return Ok(sums),
             Aside::OnDisk(path) => path,
@@ -525,7 +518,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let mut from = StateReader::open(self.job.graph.files(), &path)?;
         let sums = O::load(self.rule, &mut from)?;
         from.finish()?;
-        remove(self.job.graph.files(), &path);
+        self.job.graph.files().discard(&path);
         Ok(sums)
     }
 

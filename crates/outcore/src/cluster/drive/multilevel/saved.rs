@@ -1,19 +1,19 @@
-//! Where a method with several levels stands after a sweep, saved and taken up again.
+//! Where a method with several levels stands after a sweep, saved and resumed.
 //!
 //! Of the level in sweeps: labels, who is active, what each node stands for, and the sums of the communities, as they
 //! are (to add them up again would round otherwise). Levels below are not needed any more, but for the
 //! groups that lead down. Small levels lie in memory, and are passed before long: nothing is saved there.
 
 use super::{Bits, Level, Multilevel, Progress, State, Sums, Upper};
+use crate::checkpoint::StateReader;
 use crate::cluster::finish::closing::Outcome;
 use crate::cluster::kernel::history::History;
 use crate::cluster::store::hierarchy::Grouping;
-use crate::cluster::store::saves::StateReader;
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::reserve_large_pages;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
 /// What is no array.
@@ -29,7 +29,7 @@ pub(super) struct Counters {
     done: u32,
     moved: u64,
     first_moved: u64,
-    groupings: Vec<KeptGroups>,
+    groupings: Vec<SavedGroups>,
     groupings_made: u64,
     groupings_shared: usize,
     /// Other rules that have been solved.
@@ -39,19 +39,19 @@ pub(super) struct Counters {
 #[derive(Serialize, Deserialize)]
 struct Found {
     history: History,
-    groupings: Vec<KeptGroups>,
+    groupings: Vec<SavedGroups>,
 }
 
 /// A grouping, by the name of its file.
 #[derive(Serialize, Deserialize)]
-struct KeptGroups {
+struct SavedGroups {
     name: String,
     node_count: u64,
     group_count: u64,
     checksum: u64,
 }
 
-impl KeptGroups {
+impl SavedGroups {
     fn new(grouping: &Grouping) -> Self {
         let Grouping { path, node_count, group_count, checksum } = grouping;
         let (node_count, group_count, checksum) = (*node_count, *group_count, *checksum);
@@ -59,7 +59,8 @@ impl KeptGroups {
     }
 
     fn grouping(self, directory: &Path) -> Grouping {
-        let Self { name, node_count, group_count, checksum } = self;
+        let Self { ref name, node_count, group_count, checksum } = self;
+        let name = name_of(Path::new(name));
         Grouping { path: directory.join(name), node_count, group_count, checksum }
     }
 }
@@ -70,7 +71,7 @@ fn name_of(path: &Path) -> String {
 }
 
 impl<O: Sums> Multilevel<'_, '_, O> {
-    /// Keeps where it stands, from time to time.
+    /// Saves where it stands, from time to time.
     pub(super) fn save_if_due(
         &mut self,
         level: &Level<'_, '_>,
@@ -96,27 +97,26 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             done: progress.done,
             moved: progress.moved,
             first_moved: progress.first_moved,
-            groupings: groupings.iter().map(KeptGroups::new).collect(),
+            groupings: groupings.iter().map(SavedGroups::new).collect(),
             groupings_made: self.hierarchy.made(),
             groupings_shared: self.hierarchy.shared_count(),
             found: self.found.iter().map(Found::new).collect(),
         };
         let of_found = self.found.iter().flat_map(|found| &found.groupings);
-        let files = groupings.iter().chain(of_found).map(|grouping| grouping.path.clone());
-        let mut needs: Vec<PathBuf> = files.chain(directory.map(Path::to_path_buf)).collect();
-        needs.sort();
-        needs.dedup();
-        saves.save(&counters, needs, self.job.observer, |to| {
+        saves.save(&counters, self.job.observer, |to| {
+            let groupings = groupings.iter().chain(of_found);
+            groupings.for_each(|groups| to.need(&groups.path, groups.bytes()));
+            directory.into_iter().for_each(|level| to.need(level, 0));
             to.labels(&state.labels)?;
-            to.bits(&progress.active)?;
+            progress.active.save(to)?;
             to.array(level.counts.iter().copied())?;
             state.sums.save(to)?;
             self.found.iter().try_for_each(|found| to.array(found.labels.iter().copied()))
         })
     }
 
-    /// Goes on from where an earlier job was stopped.
-    pub(super) fn go_on(
+    /// Resumes where an earlier job was stopped.
+    pub(crate) fn resume(
         &mut self,
         level: &mut Level<'_, '_>,
         mut counters: Counters,
@@ -128,7 +128,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         self.history.resume();
         level.source.count_from(counters.scans);
         let groupings = std::mem::take(&mut counters.groupings).into_iter();
-        let groupings = groupings.map(|kept| kept.grouping(directory)).collect();
+        let groupings = groupings.map(|saved| saved.grouping(directory)).collect();
         let Counters { groupings_made: made, groupings_shared: shared, .. } = counters;
         self.hierarchy.restore(groupings, made, shared)?;
         let graph = counters.directory.as_ref();
@@ -159,7 +159,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let &Counters { done, moved, first_moved, .. } = counters;
         let active = Bits::new(nodes, false);
         let mut progress = Progress { done, moved, first_moved, active, refines: false };
-        from.bits(&mut progress.active)?;
+        progress.active.load(from)?;
         let counts = from.numbers::<u32>()?;
         let mut state = State { labels, sums: O::load(self.rule, from)? };
         let bound = state.sums.label_bound();
@@ -186,7 +186,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             if labels.len() as u64 != nodes {
                 return Err(from.damaged());
             }
-            let of_file = |kept: KeptGroups| kept.grouping(self.job.scratch);
+            let of_file = |saved: SavedGroups| saved.grouping(self.job.scratch);
             let groupings = groupings.into_iter().map(of_file).collect();
             self.found.push(Outcome { labels, history, groupings });
         }
@@ -196,7 +196,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
 
 impl Found {
     fn new(found: &Outcome) -> Self {
-        let groupings = found.groupings.iter().map(KeptGroups::new).collect();
+        let groupings = found.groupings.iter().map(SavedGroups::new).collect();
         Self { history: found.history.clone(), groupings }
     }
 }

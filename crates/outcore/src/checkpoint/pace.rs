@@ -1,4 +1,4 @@
-//! [`Pace`]: how often a long stage saves what it has come to.
+//! [`Pace`]: how often a long stage saves a checkpoint.
 
 use std::time::{Duration, Instant};
 
@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 const SHARE: u32 = 20;
 
 /// Tells when it is time to save again.
-pub(crate) struct Pace {
+pub(super) struct Pace {
     least: Duration,
     pause: Duration,
     last: Instant,
 }
 
 impl Pace {
-    /// With at least so much time from one state that is saved to the next.
-    pub(crate) fn new(least: Duration) -> Self {
+    /// With at least so much time between one checkpoint and the next.
+    pub(super) fn new(least: Duration) -> Self {
         Self { least, pause: least, last: Instant::now() }
     }
 
     /// Whether it is time.
-    pub(crate) fn is_due(&self) -> bool {
+    pub(super) fn is_due(&self) -> bool {
         self.last.elapsed() >= self.pause
     }
 
-    /// Learns that a state was saved, from `begin` until now.
-    pub(crate) fn saved(&mut self, begin: Instant) {
+    /// Learns that one was saved, from `begin` until now.
+    pub(super) fn saved(&mut self, begin: Instant) {
         self.last = Instant::now();
         // Tests save all the time.
         let share = if self.least.is_zero() { 0 } else { SHARE };

@@ -1,0 +1,301 @@
+//! Arrays of numbers in a file with a checksum at its end: what a checkpoint holds beside its state.
+//!
+//! ```text
+//!  file:  (count u64 | numbers, little-endian)... | checksum u64 (xxh3-64) of all before
+//! ```
+//! Memory: a buffer, and in a [`StateWriter`] another on its way to the disk. Writing meets `Io` and `DiskFull`,
+//! reading `Io` and `CorruptFile`.
+
+use crate::error::{Error, Result};
+use crate::io::{Files, Grows, Mode, SMALL_BUFFER_BYTES, StoredFile, Writer};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes that are turned into numbers at once.
+const CHUNK_BYTES: usize = 64 << 10;
+const CHECKSUM_BYTES: u64 = 8;
+
+/// A number of an array.
+pub(crate) trait Number: Copy {
+    const BYTES: usize;
+    fn put(self, into: &mut Vec<u8>);
+    fn get(bytes: &[u8]) -> Self;
+}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {$(
+        impl Number for $number {
+            const BYTES: usize = size_of::<$number>();
+            #[inline]
+            fn put(self, into: &mut Vec<u8>) {
+                into.extend_from_slice(&self.to_le_bytes());
+            }
+            #[inline]
+            fn get(bytes: &[u8]) -> Self {
+                Self::from_le_bytes(bytes.try_into().expect("as many bytes as it has"))
+            }
+        }
+    )*};
+}
+numbers!(u8 u16 u32 u64 u128 f64);
+
+/// Writes arrays to a file in a directory of ours, which is absent or complete.
+pub struct StateWriter {
+    writer: Writer,
+    hash: Xxh3,
+    chunk: Vec<u8>,
+    /// The files that a checkpoint needs beside the arrays.
+    pub(super) needs: Vec<(PathBuf, Option<Grows>, u64)>,
+}
+
+impl StateWriter {
+    /// Starts a file.
+    pub(crate) fn create(files: &Files, path: &Path) -> Result<Self> {
+        let writer = Writer::create_own(files, path, SMALL_BUFFER_BYTES, 1)?;
+        Ok(Self { writer, hash: Xxh3::new(), chunk: Vec::new(), needs: Vec::new() })
+    }
+
+    /// Names a file of at least so many bytes, which is written no more; or a directory.
+    pub(crate) fn need(&mut self, path: &Path, bytes: u64) {
+        self.needs.push((path.to_path_buf(), None, bytes));
+    }
+
+    /// Names a file that grows behind its first bytes, which its writer has made durable.
+    pub(crate) fn need_growing(&mut self, path: &Path, grows: Grows, bytes: u64) {
+        self.needs.push((path.to_path_buf(), Some(grows), bytes));
+    }
+
+    /// Appends bytes that are no array.
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.hash.update(bytes);
+        self.writer.write(bytes)
+    }
+
+    /// Appends an array.
+    pub(crate) fn array<T: Number>(
+        &mut self,
+        numbers: impl ExactSizeIterator<Item = T>,
+    ) -> Result<()> {
+        self.begin_array(numbers.len() as u64)?;
+        self.add(numbers)
+    }
+
+    /// Begins an array of so many numbers, which are [added](Self::add) in parts.
+    pub(crate) fn begin_array(&mut self, count: u64) -> Result<()> {
+        self.put(&count.to_le_bytes())
+    }
+
+    /// Continues an array.
+    pub(crate) fn add<T: Number>(&mut self, numbers: impl Iterator<Item = T>) -> Result<()> {
+        let mut chunk = std::mem::take(&mut self.chunk);
+        chunk.clear();
+        for number in numbers {
+            number.put(&mut chunk);
+            if chunk.len() >= CHUNK_BYTES {
+                self.put(&chunk)?;
+                chunk.clear();
+            }
+        }
+        self.put(&chunk)?;
+        self.chunk = chunk;
+        Ok(())
+    }
+
+    /// Appends labels, or others that threads share.
+    pub(crate) fn labels(&mut self, labels: &[AtomicU32]) -> Result<()> {
+        self.array(labels.iter().map(|label| label.load(Relaxed)))
+    }
+
+    /// Ends the file.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.writer.write(&self.hash.digest().to_le_bytes())?;
+        self.writer.finish().map(drop)
+    }
+}
+
+/// Reads arrays in the order in which they were written; none is known to be good before the end.
+pub struct StateReader {
+    file: StoredFile,
+    buffer: Vec<u8>,
+    /// Where the next bytes are in the buffer, and where the buffer ends in the file.
+    at: usize,
+    end: u64,
+    /// Length of the file, and of what comes behind the arrays.
+    bytes: u64,
+    tail: u64,
+    hash: Xxh3,
+}
+
+impl StateReader {
+    /// Opens a file that was written.
+    pub(crate) fn open(files: &Files, path: &Path) -> Result<Self> {
+        let file = files.open(path, Mode::Read)?;
+        let (bytes, hash) = (file.bytes()?, Xxh3::new());
+        Ok(Self { file, buffer: Vec::new(), at: 0, end: 0, bytes, tail: CHECKSUM_BYTES, hash })
+    }
+
+    /// Opens one that is seen to be whole, which begins with `magic` and ends with a text and its length; gives
+    /// the text, too.
+    pub(super) fn open_whole(
+        files: &Files,
+        path: &Path,
+        magic: [u8; 8],
+    ) -> Result<(Vec<u8>, Self)> {
+        Self::open(files, path)?.read_rest()?;
+        let mut reader = Self::open(files, path)?;
+        reader.tail += size_of::<u64>() as u64;
+        let most = reader.bytes.checked_sub(reader.tail + size_of_val(&magic) as u64);
+        let other = || reader.error("it is another kind of file");
+        let most = most.ok_or_else(other)?;
+        let mut length = [0; 8];
+        reader.file.read_exact_at(reader.bytes - reader.tail, &mut length)?;
+        let length = Some(u64::from_le_bytes(length)).filter(|length| *length <= most);
+        let mut text = vec![0; length.ok_or_else(other)? as usize];
+        reader.tail += text.len() as u64;
+        reader.file.read_exact_at(reader.bytes - reader.tail, &mut text)?;
+        let mut found = [0; 8];
+        reader.take(&mut found)?;
+        if found == magic {
+            Ok((text, reader))
+        } else {
+            Err(reader.error("it is another kind of file"))
+        }
+    }
+
+    /// The numbers of the next array in parts, each with the place of its first; gives how many there are.
+    pub(crate) fn parts<T: Number>(
+        &mut self,
+        each: impl FnMut(u64, &[T]) -> Result<()>,
+    ) -> Result<u64> {
+        let count = self.count::<T>()?;
+        self.go_through(count, each)?;
+        Ok(count)
+    }
+
+    /// The count of the next array.
+    fn count<T: Number>(&mut self) -> Result<u64> {
+        let mut count = [0; 8];
+        self.take(&mut count)?;
+        let count = u64::from_le_bytes(count);
+        let fits = count.saturating_mul(T::BYTES as u64) <= self.left();
+        if fits { Ok(count) } else { Err(self.damaged()) }
+    }
+
+    fn go_through<T: Number>(
+        &mut self,
+        count: u64,
+        mut each: impl FnMut(u64, &[T]) -> Result<()>,
+    ) -> Result<()> {
+        let (mut bytes, mut numbers) = (vec![0; CHUNK_BYTES], Vec::new());
+        let mut at = 0;
+        while at < count {
+            let part = (count - at).min((CHUNK_BYTES / T::BYTES) as u64);
+            let bytes = &mut bytes[..part as usize * T::BYTES];
+            self.take(bytes)?;
+            numbers.clear();
+            numbers.extend(bytes.chunks_exact(T::BYTES).map(T::get));
+            each(at, &numbers)?;
+            at += part;
+        }
+        Ok(())
+    }
+
+    /// Fills a list with the next array, each number made into what is wanted.
+    pub(crate) fn fill<T: Number, U>(
+        &mut self,
+        list: &mut [U],
+        set: impl Fn(&mut U, T),
+    ) -> Result<()> {
+        let mut places = list.iter_mut();
+        let count = self.parts(|_, numbers| {
+            numbers.iter().zip(&mut places).for_each(|(&number, place)| set(place, number));
+            Ok(())
+        })?;
+        if count == list.len() as u64 { Ok(()) } else { Err(self.damaged()) }
+    }
+
+    /// The next array.
+    pub(crate) fn numbers<T: Number>(&mut self) -> Result<Vec<T>> {
+        let count = self.count::<T>()?;
+        let mut all = Vec::with_capacity(count as usize);
+        self.go_through(count, |_, numbers| {
+            all.extend_from_slice(numbers);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// An array of so many numbers.
+    pub(crate) fn few<T: Number + Default, const N: usize>(&mut self) -> Result<[T; N]> {
+        let mut few = [T::default(); N];
+        self.fill(&mut few, |place, number| *place = number)?;
+        Ok(few)
+    }
+
+    /// Fills labels.
+    pub(crate) fn labels(&mut self, labels: &mut [AtomicU32]) -> Result<()> {
+        self.fill(labels, |place, label| *place.get_mut() = label)
+    }
+
+    /// The error for arrays that contradict each other.
+    pub(crate) fn damaged(&self) -> Error {
+        self.error("its numbers contradict each other")
+    }
+
+    pub(super) fn error(&self, message: &str) -> Error {
+        Error::corrupt(self.file.path(), message)
+    }
+
+    /// Ends reading.
+    pub(crate) fn finish(self) -> Result<()> {
+        if self.left() == 0 { self.read_rest() } else { Err(self.damaged()) }
+    }
+
+    fn read_rest(mut self) -> Result<()> {
+        self.tail = CHECKSUM_BYTES;
+        let mut bytes = vec![0; SMALL_BUFFER_BYTES];
+        while self.left() > 0 {
+            let count = self.left().min(bytes.len() as u64) as usize;
+            self.take(&mut bytes[..count])?;
+        }
+        let (checksum, mut stored) = (self.hash.digest(), [0; CHECKSUM_BYTES as usize]);
+        self.take(&mut stored)?;
+        let is_right = u64::from_le_bytes(stored) == checksum;
+        if is_right { Ok(()) } else { Err(self.error("its checksum is wrong")) }
+    }
+
+    /// Bytes of arrays that are not read yet.
+    fn left(&self) -> u64 {
+        let unread = (self.buffer.len() - self.at) as u64 + (self.bytes - self.end);
+        unread.saturating_sub(self.tail)
+    }
+
+    /// Fills `into` with the next bytes.
+    fn take(&mut self, into: &mut [u8]) -> Result<()> {
+        let mut done = 0;
+        while done < into.len() {
+            if self.at == self.buffer.len() {
+                self.read_block()?;
+            }
+            let count = (into.len() - done).min(self.buffer.len() - self.at);
+            into[done..done + count].copy_from_slice(&self.buffer[self.at..self.at + count]);
+            self.at += count;
+            done += count;
+        }
+        self.hash.update(into);
+        Ok(())
+    }
+
+    fn read_block(&mut self) -> Result<()> {
+        let count = (self.bytes - self.end).min(SMALL_BUFFER_BYTES as u64) as usize;
+        if count == 0 {
+            return Err(self.error("it ends early"));
+        }
+        self.buffer.resize(count, 0);
+        self.file.read_exact_at(self.end, &mut self.buffer)?;
+        self.end += count as u64;
+        self.at = 0;
+        Ok(())
+    }
+}

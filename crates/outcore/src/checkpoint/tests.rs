@@ -1,0 +1,104 @@
+//! What a journal promises, on the simulated storage.
+
+use super::*;
+use crate::io::Storage;
+use crate::io::sim::Sim;
+use crate::progress::Silent;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+const DIRECTORY: &str = "/work";
+
+fn journal(sim: &Sim) -> Journal<()> {
+    let files = Files::new(Arc::new(sim.clone()));
+    Journal::new(&files, vec![DIRECTORY.into()], Some(()), Duration::ZERO)
+}
+
+/// Saves a number, some of an array, and the need of a file.
+fn save(journal: &mut Journal<()>, state: u64, need: &Path) {
+    let saved = journal.save(|to| {
+        to.need(need, 3);
+        to.array((0..state as u32).map(u128::from))?;
+        Ok(state)
+    });
+    assert_eq!(saved.unwrap(), Some(state));
+}
+
+/// What another process finds.
+fn found(sim: &Sim, observer: &dyn Observer) -> Option<(u64, Vec<u128>)> {
+    let (state, mut from) = journal(sim).open(observer, "from scratch").unwrap()?;
+    let numbers = from.numbers().unwrap();
+    from.finish().unwrap();
+    Some((state, numbers))
+}
+
+#[test]
+fn what_a_checkpoint_needs_stays_until_the_next_is_there() {
+    let sim = Sim::new();
+    let [one, two] = ["one", "two"].map(|name| Path::new(DIRECTORY).join(name));
+    sim.put(&one, b"one");
+    sim.put(&two, b"two");
+    sim.track();
+    let mut journal = journal(&sim);
+    let files = journal.files.clone();
+    save(&mut journal, 1, &one);
+    files.discard(&one);
+    assert!(sim.get(&one).is_some());
+    save(&mut journal, 2, &two);
+    assert!(sim.get(&one).is_none() && sim.get(&two).is_some());
+    sim.crash(1);
+    assert_eq!(found(&sim, &Silent), Some((2, vec![0, 1])));
+    files.discard(&two);
+    journal.withdraw().unwrap();
+    sim.crash(1);
+    assert!(found(&sim, &Silent).is_none() && !journal.is_there());
+    // Another process may need what is left.
+    sim.put(&two, b"two");
+    save(&mut journal, 3, &two);
+    files.discard(&two);
+    drop(journal);
+    assert!(sim.get(&two).is_some());
+}
+
+struct Told(Mutex<Vec<String>>);
+
+impl Observer for Told {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        if let Event::Warning { text } = event {
+            self.0.lock().unwrap().push(text.into());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn what_is_damaged_is_not_used_and_told() {
+    let sim = Sim::new();
+    let path = Path::new(DIRECTORY).join(CHECKPOINT);
+    let needed = Path::new(DIRECTORY).join("needed");
+    sim.put(&needed, b"123");
+    save(&mut journal(&sim), 5, &needed);
+    let whole = sim.get(&path).unwrap();
+    let told = |reason: &str| {
+        let observer = Told(Mutex::default());
+        assert!(found(&sim, &observer).is_none(), "{reason}");
+        let texts = observer.0.into_inner().unwrap();
+        assert!(texts.len() == 1 && texts[0].starts_with("from scratch: `/work/"), "{texts:?}");
+        assert!(texts[0].contains(reason), "{texts:?}");
+    };
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        sim.put(&path, &bytes);
+        told("its checksum is wrong");
+        sim.put(&path, &whole[..at]);
+        told("it");
+    }
+    sim.put(&path, &whole);
+    sim.put(&needed, b"12");
+    told("it is cut short");
+    sim.remove(&needed).unwrap();
+    told("it is not there any more");
+    sim.put(&needed, b"1234");
+    assert_eq!(found(&sim, &Silent), Some((5, (0..5).collect())));
+}

@@ -1,0 +1,113 @@
+//! Runs in a checkpoint: their files are its needs, lengths and first keys of their blocks its arrays.
+//!
+//! A sort may be saved again and again; whoever resumes from an earlier checkpoint writes over the runs that came
+//! after it. Blocks have checksums of their own.
+
+use super::run::Run;
+use super::{Record, Shape, SortSummary, Sorter};
+use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::Files;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The runs of a sort.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SortState {
+    block_records: usize,
+    next_name: u64,
+    record_count: u64,
+    runs: Vec<RunState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct RunState {
+    number: u64,
+    /// Of each segment, the block behind its last one.
+    segments: Vec<usize>,
+}
+
+impl<R: Record> Sorter<R> {
+    /// Whether a run has been written, so that there is something to save.
+    pub(crate) fn has_runs(&self) -> bool {
+        self.next_name > 0
+    }
+
+    /// Bytes of all runs.
+    pub(crate) fn run_bytes(&self) -> u64 {
+        self.runs.iter().map(Run::bytes).sum()
+    }
+
+    /// Most room that the merge takes on the disk beside runs that stay and what it is merged into.
+    pub(crate) fn pass_bytes(&self) -> u64 {
+        let runs = self.runs.len();
+        if runs > self.shape.fan_in(runs) { self.run_bytes() } else { 0 }
+    }
+}
+
+/// All that was collected is written as runs first, if there is a run already. The place has the budget in bytes and the
+/// threads; runs whose blocks are too large to be merged within it are `MemoryTooSmall`.
+impl<R> Checkpoint for Sorter<R>
+where
+    R: Record,
+    R::Key: Into<u128> + TryFrom<u128>,
+{
+    type State = SortState;
+    type Place<'a> = (&'a Files, &'a Path, u64, usize);
+
+    fn save(&mut self, to: &mut StateWriter) -> Result<SortState> {
+        if self.has_runs() {
+            self.write_collected()?;
+        }
+        let mut runs = Vec::with_capacity(self.runs.len());
+        for run in &self.runs {
+            to.array(run.lengths_and_keys().map(|(bytes, _)| bytes))?;
+            to.array(run.lengths_and_keys().map(|(_, first)| -> u128 { first.into() }))?;
+            run.segments().for_each(|(path, _, bytes)| to.need(path, bytes));
+            let segments = run.segments().map(|(_, end, _)| end).collect();
+            runs.push(RunState { number: run.number, segments });
+        }
+        Ok(SortState {
+            block_records: self.shape.block_records.max(self.saved_block_records),
+            next_name: self.next_name,
+            record_count: self.summary.record_count,
+            runs,
+        })
+    }
+
+    fn resume(
+        state: &SortState,
+        from: &mut StateReader,
+        (files, directory, budget_bytes, threads): Self::Place<'_>,
+    ) -> Result<Self> {
+        let mut sorter = Self::new(files, directory, budget_bytes, threads)?;
+        if state.runs.is_empty() {
+            return Ok(sorter);
+        }
+        for RunState { number, segments } in &state.runs {
+            let (lengths, keys) = (from.numbers::<u32>()?, from.numbers::<u128>()?);
+            let mut run = Run::<R>::new(files, *number);
+            let mut ends = segments.iter().copied().peekable();
+            for (at, (bytes, key)) in (1..).zip(lengths.into_iter().zip(keys)) {
+                run.add_block(bytes, key.try_into().map_err(|_| from.damaged())?);
+                if ends.next_if_eq(&at).is_some() {
+                    run.end_segment(directory);
+                }
+            }
+            if ends.next().is_some() {
+                return Err(from.damaged());
+            }
+            sorter.runs.push(run);
+        }
+        sorter.next_name = state.next_name;
+        sorter.saved_block_records = state.block_records;
+        let (record_count, run_count) = (state.record_count, state.runs.len() as u64);
+        sorter.summary = SortSummary { record_count, run_count, ..SortSummary::default() };
+        sorter.set_budget(budget_bytes)?;
+        let own = Shape::new::<R>(budget_bytes, sorter.workers, files, 0);
+        if sorter.shape.block_records > own.block_records && !sorter.shape.has_room_for_two {
+            return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to merge runs"));
+        }
+        Ok(sorter)
+    }
+}
