@@ -216,6 +216,24 @@ impl Files {
         self.storage.create_directory(path).map_err(|e| Error::io("create directory", path, e))
     }
 
+    /// Makes a directory in `parent` that nobody else has, and gives its path: `NAME-0`, or the next number
+    /// that is free. The parent is made if it is not there.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub(crate) fn create_numbered_directory(&self, parent: &Path, name: &str) -> Result<PathBuf> {
+        self.create_directory(parent)?;
+        let mut number = 0u64;
+        loop {
+            let path = parent.join(format!("{name}-{number}"));
+            match self.storage.create_new_directory(&path) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(Error::io("create directory", &path, error)),
+            }
+        }
+    }
+
     /// Removes a directory of ours with all it holds, as far as that is possible.
     pub fn remove_all(&self, directory: &Path) {
         remove_all(&*self.storage, directory, &[]);

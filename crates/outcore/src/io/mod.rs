@@ -173,15 +173,11 @@ pub trait Storage: Send + Sync {
     fn is_own(&self, _path: &Path) -> bool {
         true
     }
-    /// Creates a directory and its parents; fails with `AlreadyExists` if there is anything.
-    fn create_new_directory(&self, path: &Path) -> io::Result<()> {
-        match self.entry(path) {
-            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-            Err(_) => self.create_directory(path),
-        }
-    }
     /// Whether it can only be read; yes for what lies on a server.
     fn is_read_only(&self, _path: &Path) -> bool {
+    /// Creates a directory for the user of this process alone, in one that is there; fails with
+    /// `AlreadyExists` if anything has the name. Of several that try at once, one succeeds.
+    fn create_new_directory(&self, path: &Path) -> io::Result<()>;
         false
     }
     /// Memory that reading it takes beside the reader's buffers: what is on its way from a server.

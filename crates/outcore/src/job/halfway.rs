@@ -133,7 +133,9 @@ impl ReadSoFar {
         R: Record,
         R::Key: Into<u128> + TryFrom<u128>,
     {
-        let Some(kept) = self.runs else { return Sorter::new(files, runs, sort_bytes, threads) };
+        let Some(kept) = self.runs else {
+            return Sorter::with_directory(files, runs, sort_bytes, threads);
+        };
         let index = Self::index(self.turn);
         Sorter::reopen(files, runs, (&index, kept), sort_bytes, threads)
             .map_err(|error| made_with(error, self.memory_bytes))

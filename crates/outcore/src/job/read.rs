@@ -237,7 +237,7 @@ where
         let mut scores = is_scored.then(|| SelfScores::new(limits.read_bytes()));
         let (names, sorter) = match so_far {
             None => {
-                let sorter = Sorter::new(job.files, &runs, sort_bytes, limits.threads)?;
+                let sorter = Sorter::with_directory(job.files, &runs, sort_bytes, limits.threads)?;
                 (NamesWriter::create(job.files, directory)?, sorter)
             }
             Some(so_far) => {

@@ -10,7 +10,8 @@
 //! All numbers are little-endian. Memory: a buffer. Blocks have checksums of their own. A sort may be kept again and
 //! again, with an index each time; whoever goes on from an earlier one writes over the runs that came after it.
 
-use super::run::{Run, segment_path};
+use super::directory::segment_path;
+use super::run::Run;
 use super::{Record, Shape, SortSummary, Sorter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{CheckedReader, CheckedWriter, Files, Sealed};
@@ -20,10 +21,7 @@ use std::path::{Path, PathBuf};
 const MAGIC: [u8; 8] = *b"OUTRUNS\0";
 const VERSION: u64 = 1;
 
-impl<R: Record> Sorter<R>
-where
-    R::Key: Into<u128> + TryFrom<u128>,
-{
+impl<R: Record> Sorter<R> {
     /// Writes all that was collected as runs that last: they are synced, and stay when the sort is
     /// dropped or merged; their index gets the name `index`. More may be collected then. `None`, and
     /// nothing done, if no run has been written so far.
@@ -40,7 +38,7 @@ where
         // The disk takes many at a time.
         segments.par_iter().try_for_each(|path| self.files.sync(path))?;
         // Its rename makes the names of all files here last.
-        let sealed = self.write_index(&self.directory.join(index))?;
+        let sealed = self.write_index(index)?;
         self.runs.iter().for_each(Run::keep);
         Ok(Some(sealed))
     }
@@ -61,8 +59,9 @@ where
         if runs > self.shape.fan_in(runs) { self.run_bytes() } else { 0 }
     }
 
-    fn write_index(&self, path: &Path) -> Result<Sealed> {
-        let mut index = CheckedWriter::create(&self.files, path)?;
+    fn write_index(&mut self, name: &str) -> Result<Sealed> {
+        let path = self.directory()?.path().join(name);
+        let mut index = CheckedWriter::create(&self.files, &path)?;
         index.put(&MAGIC)?;
         let block_records = self.shape.block_records.max(self.kept_block_records) as u64;
         let (records, runs) = (self.summary.record_count, self.runs.len() as u64);
@@ -86,7 +85,7 @@ where
         index.finish()
     }
 
-    /// Goes on with the runs that [`Sorter::keep`] has left in `directory`.
+    /// Resumes from the runs that [`Sorter::keep`] has left in `directory`.
     ///
     /// # Errors
     /// `CorruptFile` if they are not what was kept; `MemoryTooSmall` if their blocks are too large to be
@@ -98,16 +97,17 @@ where
         budget_bytes: u64,
         threads: usize,
     ) -> Result<Self> {
-        let mut sorter = Self::new(files, directory, budget_bytes, threads)?;
+        let mut sorter = Self::with_directory(files, directory, budget_bytes, threads)?;
+        let runs = sorter.directory()?.clone();
         let path = directory.join(index);
         let damaged = || Error::corrupt(&path, "its numbers contradict each other");
         let head = read_index(files, &path, sealed, |run| {
-            let mut read = Run::<R>::kept(files, run.number);
+            let mut read = Run::<R>::kept(&runs, run.number);
             let mut ends = run.segment_ends.iter().peekable();
             for (number, &(bytes, key)) in (1u64..).zip(&run.blocks) {
                 read.add_block(bytes, key.try_into().map_err(|_| damaged())?);
                 if ends.next_if(|&&end| end == number).is_some() {
-                    read.end_segment(directory);
+                    read.end_segment();
                 }
             }
             if ends.next().is_some() {

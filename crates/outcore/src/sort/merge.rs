@@ -17,8 +17,8 @@
 //! A worker holds the only sender of its range, so its panic closes the range instead of leaving the
 //! caller to wait for ever; the panic then goes on in the caller.
 
-use super::Record;
 use super::run::{Run, RunReader};
+use super::{RadixKey, Record};
 use crate::error::Result;
 use crate::io::{ALIGNMENT, AlignedBuffer};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -35,7 +35,7 @@ const CHUNK_RECORDS: usize = 16 << 10;
 /// A run's number in the tree once it is used up: it loses every match.
 const USED_UP: u32 = u32::MAX;
 
-/// The tree over the heads of runs. A head is a key and its run in one number ([`Record::rank`]), so
+/// The tree over the heads of runs. A head is a key and its run in one number ([`RadixKey::rank`]), so
 /// a match is one comparison without a branch: who wins is as hard to guess as a coin.
 struct LoserTree<K> {
     /// `losers[0]` is the winner; inner nodes are `1..leaves`.
@@ -128,8 +128,8 @@ impl<R: Record> Lane<R> {
     }
 
     #[inline]
-    fn head(&self, run: u32) -> R::Rank {
-        if self.at < self.end { self.block[self.at].rank(run) } else { R::LAST_RANK }
+    fn head(&self, run: u32) -> <R::Key as RadixKey>::Rank {
+        if self.at < self.end { self.block[self.at].key().rank(run) } else { R::Key::LAST_RANK }
     }
 }
 
@@ -200,13 +200,13 @@ impl<R: Record> Shared<R> {
         let (from, below) = self.range(number);
         lanes.go_to(from, below)?;
         let heads: Vec<_> = (0u32..).zip(&lanes.lanes).map(|(run, lane)| lane.head(run)).collect();
-        let mut tree = LoserTree::new(&heads, R::LAST_RANK);
+        let mut tree = LoserTree::new(&heads, R::Key::LAST_RANK);
         loop {
             let mut out = spares.try_recv().unwrap_or_default();
             out.clear();
             out.reserve(CHUNK_RECORDS);
             while out.len() < CHUNK_RECORDS {
-                let run = R::run_of(tree.winner());
+                let run = R::Key::run_of(tree.winner());
                 if run == USED_UP {
                     break;
                 }

@@ -5,7 +5,7 @@
 //! the first level, then take buckets. Memory: a second buffer of the same size. Cost: about three
 //! passes over the records. Source: McIlroy, Bostic, McIlroy, "Engineering Radix Sort" (1993).
 
-use super::Record;
+use super::{RadixKey, Record};
 use rayon::prelude::*;
 
 /// Fewer records than this are sorted by insertion.
@@ -86,7 +86,7 @@ impl Split {
     fn new<R: Record>(records: &[R], word: usize) -> Option<Self> {
         let (mut min, mut max) = (u64::MAX, 0);
         for record in records {
-            let value = record.radix(word);
+            let value = record.key().word(word);
             min = min.min(value);
             max = max.max(value);
         }
@@ -105,7 +105,7 @@ impl Split {
 
     #[inline]
     fn bucket<R: Record>(&self, record: &R) -> usize {
-        ((record.radix(self.word) - self.min) >> self.shift) as usize
+        ((record.key().word(self.word) - self.min) >> self.shift) as usize
     }
 
     fn histogram<R: Record>(&self, records: &[R]) -> Vec<usize> {
@@ -127,7 +127,7 @@ fn sort_bucket<R: Record>(source: &mut [R], other: &mut [R], stay: bool, word: u
         return;
     }
     let Some(split) = Split::new(source, word) else {
-        if word + 1 < R::WORDS {
+        if word + 1 < R::Key::WORDS {
             return sort_bucket(source, other, stay, word + 1);
         }
         if !stay {

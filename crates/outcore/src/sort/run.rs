@@ -7,11 +7,12 @@
 //! their room on disk, unless the run is kept for another process (`kept`). Memory: the offset and the first key of every block.
 
 use super::Record;
+use super::directory::RunDirectory;
 use crate::error::{Error, Result};
-use crate::io::{ALIGNMENT, Files, Mode, StoredFile, Writer};
+use crate::io::{ALIGNMENT, Mode, StoredFile, Writer};
 use crate::plan::write_buffers;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
@@ -20,7 +21,7 @@ const HEADER_BYTES: usize = 16;
 
 /// A finished run. Its segments are deleted when it is dropped, unless it is kept.
 pub(super) struct Run<R: Record> {
-    files: Files,
+    directory: Arc<RunDirectory>,
     pub(super) number: u64,
     is_kept: AtomicBool,
     segments: Vec<Segment>,
@@ -65,16 +66,15 @@ impl<R: Record> Run<R> {
     }
 
     /// One of another process, still without blocks.
-    pub(super) fn kept(files: &Files, number: u64) -> Self {
-        let run = Self::new(files, number);
+    pub(super) fn kept(directory: &Arc<RunDirectory>, number: u64) -> Self {
+        let run = Self::new(directory.clone(), number);
         run.keep();
         run
     }
 
-    fn new(files: &Files, number: u64) -> Self {
-        let (files, deleted) = (files.clone(), AtomicUsize::new(0));
-        let is_kept = AtomicBool::new(false);
-        Self { files, number, is_kept, segments: Vec::new(), blocks: Vec::new(), deleted }
+    fn new(directory: Arc<RunDirectory>, number: u64) -> Self {
+        let (is_kept, deleted) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Self { directory, number, is_kept, segments: Vec::new(), blocks: Vec::new(), deleted }
     }
 
     /// Adds a block behind the last one of the segment that is not ended yet.
@@ -86,8 +86,8 @@ impl<R: Record> Run<R> {
     }
 
     /// Ends the segment behind the last block.
-    pub(super) fn end_segment(&mut self, directory: &Path) {
-        let path = segment_path(directory, self.number, self.segments.len());
+    pub(super) fn end_segment(&mut self) {
+        let path = self.directory.segment(self.number, self.segments.len());
         self.segments.push(Segment { path, end: self.blocks.len() });
     }
 
@@ -134,7 +134,7 @@ impl<R: Record> Run<R> {
             &self.segments[self.deleted.fetch_max(count, Ordering::Relaxed).min(count)..count]
         {
             // The directory that holds the segments is removed with all its files as well.
-            let _ = self.files.remove(&segment.path);
+            let _ = self.directory.files().remove(&segment.path);
         }
     }
 }
@@ -145,14 +145,8 @@ impl<R: Record> Drop for Run<R> {
     }
 }
 
-/// The file of a segment of the run of this number.
-pub(super) fn segment_path(directory: &Path, run: u64, segment: usize) -> PathBuf {
-    directory.join(format!("run-{run}.{segment}"))
-}
-
 /// Writes one run.
 pub(super) struct RunWriter<R: Record> {
-    directory: PathBuf,
     segment_bytes: u64,
     /// The writer, and the name of the segment that it is at.
     open: Option<(Writer, PathBuf)>,
@@ -161,9 +155,8 @@ pub(super) struct RunWriter<R: Record> {
 
 impl<R: Record> RunWriter<R> {
     /// Starts the run of this number in `directory`.
-    pub(super) fn new(files: &Files, directory: &Path, number: u64, segment_bytes: u64) -> Self {
-        let (directory, done) = (directory.to_path_buf(), Run::new(files, number));
-        Self { directory, segment_bytes, open: None, done }
+    pub(super) fn new(directory: Arc<RunDirectory>, number: u64, segment_bytes: u64) -> Self {
+        Self { segment_bytes, open: None, done: Run::new(directory, number) }
     }
 
     /// Appends one encoded block, whose first key is `first`.
@@ -177,7 +170,7 @@ impl<R: Record> RunWriter<R> {
 
     /// The writer, at a new segment if the one so far is long enough.
     fn writer(&mut self) -> Result<&mut Writer> {
-        let path_of = |segment| segment_path(&self.directory, self.done.number, segment);
+        let path_of = |segment| self.done.directory.segment(self.done.number, segment);
         let next = path_of(self.done.segments.len() + 1);
         match &mut self.open {
             Some((writer, path)) if writer.position() >= self.segment_bytes => {
@@ -187,7 +180,7 @@ impl<R: Record> RunWriter<R> {
             }
             Some(_) => {}
             none => {
-                let (files, path) = (&self.done.files, path_of(0));
+                let (files, path) = (self.done.directory.files(), path_of(0));
                 let write = files.tuning().write;
                 let buffers = write_buffers(&write);
                 let writer = Writer::create_scratch(files, &path, write.block_bytes, buffers)?;
@@ -295,9 +288,10 @@ impl<R: Record> RunReader<R> {
         let segment = run.segment_of(number);
         if self.file.as_ref().is_none_or(|(open, _)| *open != segment) {
             let path = &run.segments[segment].path;
-            let direct = run.files.tuning().read.direct;
+            let files = run.directory.files();
+            let direct = files.tuning().read.direct;
             let mode = if direct { Mode::ReadDirect } else { Mode::Read };
-            self.file = Some((segment, run.files.open(path, mode)?));
+            self.file = Some((segment, files.open(path, mode)?));
         }
         let begin = run.blocks[number].begin;
         let last = self.blocks.end.min(run.segments[segment].end);

@@ -17,5 +17,14 @@ mod understood;
 mod weights;
 
 /// Tests see what the engine allocates.
+/// The example is a test too: programs of their own would be linked anew.
+#[path = "../../examples/sort_file.rs"]
+mod sort_file;
+
+#[test]
+fn the_example_sorts_a_file_larger_than_its_memory() {
+    sort_file::main().unwrap();
+}
+
 #[global_allocator]
 static METER: outcore::io::Meter = outcore::io::Meter;
