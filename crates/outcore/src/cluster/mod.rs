@@ -8,6 +8,34 @@
 //! The result is a function of the graph, the options and the seed: never of threads, of memory or
 //! of what is cached. Memory is [`ClusterMemory`]; time is about 10 ns an arc and core for each time
 //! that an arc is looked at, 3 to 8 times in all.
+//!
+//! ```
+//! use outcore::cluster::{ClusterOptions, Method, cluster};
+//! use outcore::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, Weight};
+//! use outcore::io::Files;
+//! use outcore::progress::Silent;
+//! # let temporary = tempfile::tempdir().expect("a directory");
+//! # let directory = temporary.path();
+//!
+//! // Two triangles that share no edge.
+//! let weight = Weight::new(1.0).code();
+//! let arc = |source, target| ArcRecord { source, target, weight };
+//! let triangle = |a| [(a, a + 1), (a, a + 2), (a + 1, a), (a + 1, a + 2), (a + 2, a), (a + 2, a + 1)];
+//! let arcs: Vec<_> = [triangle(0), triangle(3)].concat().into_iter().map(|(a, b)| arc(a, b)).collect();
+//! let (directed, duplicates, keep_loops) = (false, Duplicates::Sum, false);
+//! let shape = GraphOptions { node_count: 6, directed, duplicates, keep_loops };
+//! let (files, path) = (Files::default(), directory.join("triangles.graph"));
+//! let mut writer = GraphWriter::create(&files, &path, &shape)?;
+//! writer.push(&arcs)?;
+//! writer.finish()?;
+//!
+//! let graph = Graph::open(&files, &path)?;
+//! let options = ClusterOptions { method: Method::Modularity, ..ClusterOptions::default() };
+//! let found = cluster(&graph, &options, 64 << 20, directory, &Silent)?;
+//! assert_eq!(found.community_count, 2);
+//! assert_eq!(found.labels.into_memory(&files)?, [0, 0, 0, 1, 1, 1]);
+//! # Ok::<(), outcore::Error>(())
+//! ```
 
 mod bits;
 mod cache;
@@ -40,6 +68,7 @@ mod oracle;
 mod oracle_levels;
 mod pace;
 mod parallel;
+#[doc(hidden)]
 pub mod parts;
 mod propagate;
 #[cfg(test)]
@@ -62,7 +91,7 @@ mod votes;
 pub(crate) use cache::BlockSource;
 pub(crate) use connect::{Pieces, split_count};
 pub use hierarchy::Grouping;
-pub use history::{SWEEPS_TOLD, Sweep};
+pub use history::Sweep;
 pub use labels::{LabelScan, Labels};
 pub use memory::ClusterMemory;
 use memory::Fit;
@@ -176,7 +205,12 @@ impl ClusterOptions {
     }
 
     /// The least memory that it can do with: labels go to disk where that is possible.
-    pub fn least_memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
+    pub(crate) fn least_memory(
+        &self,
+        graph: &Graph,
+        given_count: u64,
+        threads: usize,
+    ) -> ClusterMemory {
         let memory = self.memory_in(graph, given_count, threads, Fit::LEAST);
         if !intervals::serves(self, graph, given_count) {
             return memory;
@@ -193,7 +227,7 @@ impl ClusterOptions {
 
     /// What grows with the number of nodes of the memory for clustering, for a graph that is not there
     /// yet.
-    pub fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+    pub(crate) fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
         let given_count = self.propagation.files().count() as u64;
         let bits = match self.method {
             Method::LabelPropagation => propagate::node_bits(self, directed, false, given_count),
@@ -209,7 +243,7 @@ impl ClusterOptions {
 
     /// As [`node_bytes`](Self::node_bytes), if what can be on disk is there, and no node has more arcs than a
     /// block or `hub_arcs`.
-    pub fn least_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
+    pub(crate) fn least_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
         let in_memory = self.node_bytes(node_count, directed);
         let given_count = self.propagation.files().count() as u64;
         match !directed && intervals::serves_undirected(self, given_count) {
@@ -278,7 +312,7 @@ pub struct Communities {
     pub cycles: u32,
     /// Levels above the graph.
     pub levels: u64,
-    /// The first of the sweeps, [`SWEEPS_TOLD`] at most, those of an earlier process among them.
+    /// The first of the sweeps, as many as reports list, those of an earlier process among them.
     pub sweeps_told: Vec<Sweep>,
     /// Whether the sweeps ended because few enough nodes changed.
     pub converged: bool,
@@ -289,7 +323,7 @@ pub struct Communities {
 }
 
 /// What was found, in one phrase.
-pub fn summary(all: &[Communities]) -> String {
+pub(crate) fn summary(all: &[Communities]) -> String {
     let sweeps = all.iter().map(|found| found.sweeps).max().unwrap_or(0);
     let count = match all {
         [found] => format_counted(found.community_count, "community", "communities"),
@@ -325,7 +359,6 @@ pub fn cluster(
     observer: &dyn Observer,
 ) -> Result<Communities> {
     let mut all = cluster_from(graph, options, Given::default(), memory, scratch, observer)?;
-    assert_eq!(all.len(), 1, "one set of options");
     Ok(all.remove(0))
 }
 

@@ -179,7 +179,7 @@ impl ClusterOptions {
     }
 
     /// Whether the method has a resolution.
-    pub fn has_resolution(&self) -> bool {
+    pub(crate) fn has_resolution(&self) -> bool {
         matches!(self.method, Method::Modularity | Method::Cpm)
     }
 

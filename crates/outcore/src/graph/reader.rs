@@ -87,7 +87,7 @@ impl Graph {
     ///
     /// # Errors
     /// `CorruptFile`, `Io`.
-    pub fn open_with(files: &Files, directory: &Path, mode: Mode) -> Result<Self> {
+    pub(crate) fn open_with(files: &Files, directory: &Path, mode: Mode) -> Result<Self> {
         let (manifest, manifest_bytes) = Manifest::read(files, &manifest_path(directory))?;
         let file = files.open(&arcs_path(directory), mode)?;
         let (entries, sealed) = read_index(&file, ARCS_MAGIC)?;
@@ -206,7 +206,8 @@ impl Graph {
     }
 
     /// Whether a block is a single node whose arcs are streamed.
-    pub fn is_hub_block(&self, block: usize) -> bool {
+    #[cfg(test)]
+    pub(super) fn is_hub_block(&self, block: usize) -> bool {
         self.shared.is_hub(&self.shared.entries[block])
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// What to see of a graph; without changes all of it.
 #[derive(Debug, Clone, Default)]
-pub struct View {
+pub(crate) struct View {
     least_code: u32,
     power: Option<Arc<Power>>,
     agreement: Option<Arc<Agreement>>,
@@ -32,14 +32,14 @@ const BATCH_ARCS: usize = 256;
 impl View {
     /// Leaves out what is lighter than `weight`: arcs and loops.
     #[must_use]
-    pub fn from_weight(mut self, weight: f64) -> Self {
+    pub(crate) fn from_weight(mut self, weight: f64) -> Self {
         self.least_code = if weight > 0.0 { Weight::new(weight).code() } else { 0 };
         self
     }
 
     /// Raises the weights that are left to a power, above 0 and at most [`POWER_MAX`](Self::POWER_MAX).
     #[must_use]
-    pub fn to_power(mut self, exponent: f64) -> Self {
+    pub(crate) fn to_power(mut self, exponent: f64) -> Self {
         self.power = (exponent != 1.0).then(|| Arc::new(Power::new(exponent)));
         self
     }
@@ -50,7 +50,7 @@ impl View {
     /// # Panics
     /// If there is none, or more than 65,535.
     #[must_use]
-    pub fn agreeing(mut self, labelings: Vec<Vec<u32>>, least: f64) -> Self {
+    pub(crate) fn agreeing(mut self, labelings: Vec<Vec<u32>>, least: f64) -> Self {
         assert!((1..=usize::from(u16::MAX)).contains(&labelings.len()), "some labelings");
         let least = (least * labelings.len() as f64).ceil().max(1.0) as u16;
         self.agreement = Some(Arc::new(Agreement { labelings, least }));
@@ -58,10 +58,10 @@ impl View {
     }
 
     /// The largest exponent.
-    pub const POWER_MAX: f64 = 16.0;
+    pub(crate) const POWER_MAX: f64 = 16.0;
 
     /// Whether it shows everything as it is.
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.least_code == 0 && self.power.is_none() && self.agreement.is_none()
     }
 
@@ -152,7 +152,7 @@ impl Agreement {
 impl Graph {
     /// This graph as `view` shows it.
     #[must_use]
-    pub fn seen_as(&self, view: &View) -> Self {
+    pub(crate) fn seen_as(&self, view: &View) -> Self {
         let view = (!view.is_plain()).then(|| view.clone());
         self.with_shared(Arc::new(self.shared().with_view(view)))
     }

@@ -11,6 +11,30 @@
 //! Lines are split by one byte or by runs of spaces; [`InputOptions`] says by which, or `format` finds
 //! out. What a name or a weight may be: `field`. Memory: [`BatchMemory::total_bytes`]. Cost: about
 //! 20 ns of one core for a line of two short names and a weight.
+//!
+//! ```
+//! use outcore::input::{Batch, BatchMemory, EdgeReader, InputOptions};
+//! use outcore::io::Files;
+//! # let temporary = tempfile::tempdir().expect("a directory");
+//! # let directory = temporary.path();
+//!
+//! let (files, path) = (Files::default(), directory.join("edges.tsv"));
+//! files.write(&path, b"ada\tbea\t0.5\nbea\tcleo\t2\n")?;
+//! let options = InputOptions { paths: vec![path], ..InputOptions::default() };
+//! let memory = BatchMemory { chunk_bytes: 64 << 10, chunks: 2 };
+//! let mut reader = EdgeReader::open(&files, &options, memory)?;
+//! let (mut batch, mut edges) = (Batch::default(), Vec::new());
+//! while reader.next_batch(&mut batch)? {
+//!     for chunk in &batch.chunks {
+//!         let names: Vec<_> = chunk.names.iter().map(|name| chunk.name(name)).collect();
+//!         edges.extend(names.chunks(2).map(|ends| format!("{} - {}", text(ends[0]), text(ends[1]))));
+//!     }
+//! }
+//! # fn text(name: &[u8]) -> &str { str::from_utf8(name).expect("the names above") }
+//! assert_eq!(edges, ["ada - bea", "bea - cleo"]);
+//! assert_eq!(reader.finish()?.lines, 2);
+//! # Ok::<(), outcore::Error>(())
+//! ```
 
 mod bgzf;
 mod checks;
@@ -44,14 +68,19 @@ mod transform;
 mod understood;
 
 pub use chunks::ParsedChunk;
-pub use field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
+pub(crate) use field::SHORT_NAME_BYTES;
+pub use field::{Fingerprint, NAME_LIMIT};
+#[doc(hidden)]
 pub use names::choose_columns;
 pub use options::{
     BatchMemory, Column, Delimiter, EdgeFormat, Header, InputOptions, OnBadLine, Rows,
 };
 pub(crate) use options::{contradicts_ignore_weights, has_no_weights};
+#[doc(hidden)]
 pub use sample::{InputSample, sample};
-pub use table::{TableStream, hush_decoders};
+pub use table::TableStream;
+#[doc(hidden)]
+pub use table::hush_decoders;
 pub use transform::WeightTransform;
 
 use crate::error::{Error, ErrorKind, Place, Result};
@@ -88,7 +117,7 @@ pub struct Batch {
 
 impl Batch {
     /// The chunks with edges, and those of the node list.
-    pub fn edges_and_nodes(&self) -> (&[ParsedChunk], &[ParsedChunk]) {
+    pub(crate) fn edges_and_nodes(&self) -> (&[ParsedChunk], &[ParsedChunk]) {
         self.chunks.split_at(self.chunks.partition_point(|chunk| !chunk.is_node_list))
     }
 }
@@ -317,7 +346,7 @@ impl EdgeReader {
     }
 
     /// The first file with edges, if they have no weights.
-    pub fn unweighted(&self) -> Option<&Path> {
+    pub(crate) fn unweighted(&self) -> Option<&Path> {
         unweighted(&self.formats)
     }
 
@@ -332,7 +361,7 @@ impl EdgeReader {
     }
 
     /// Bytes of the files, as they are stored, that the batches so far come from.
-    pub fn done_bytes(&self) -> u64 {
+    pub(crate) fn done_bytes(&self) -> u64 {
         self.done_bytes
     }
 

@@ -191,7 +191,7 @@ impl Files {
     ///
     /// # Errors
     /// `Io` with the path.
-    pub fn publish_new(&self, from: &Path, to: &Path) -> Result<()> {
+    pub(crate) fn publish_new(&self, from: &Path, to: &Path) -> Result<()> {
         self.publish(from, to).inspect_err(|_| {
             // Renamed, but perhaps not for good. If the way back fails too, what is there is whole.
             if self.storage.entry(from).is_err() {

@@ -10,6 +10,38 @@
 //! Temporary files live in one directory below the work directory, whose manifest says which stages are
 //! finished, and how far reading is (`halfway`). It is removed when the job ends; a job that is killed leaves
 //! it, and one that fails or is told to stop if the same command can go on from there (`resume`).
+//!
+//! ```
+//! use outcore::cluster::{ClusterOptions, Method};
+//! use outcore::input::InputOptions;
+//! use outcore::io::Files;
+//! use outcore::job::{self, JobOptions, Limits, Source};
+//! use outcore::progress::Silent;
+//! # let temporary = tempfile::tempdir().expect("a directory");
+//! # let directory = temporary.path();
+//!
+//! let files = Files::default();
+//! let edges = directory.join("edges.tsv");
+//! files.write(&edges, b"a b\nb c\nc a\nx y\ny z\nz x\nc x\n")?;
+//! let input = InputOptions { paths: vec![edges], ..InputOptions::default() };
+//! let limits = Limits { memory_bytes: 128 << 20, threads: 2 };
+//! let options = JobOptions::new(input, limits, directory.to_path_buf());
+//! println!("{} of memory", job::plan(&files, &options, None)?.peak_memory_bytes);
+//!
+//! // The graph is built once, and clustered as often as you like.
+//! let path = directory.join("triangles.graph");
+//! job::build(&files, &options, &path, &Silent)?;
+//! let output = directory.join("communities.tsv");
+//! for method in [Method::MapEquation, Method::Modularity] {
+//!     let (path, work_dir) = (path.clone(), directory.to_path_buf());
+//!     let source = Source::Graph { path, limits, work_dir, restart: false };
+//!     let options = ClusterOptions { method, ..ClusterOptions::default() };
+//!     let report = job::cluster(&files, &source, &options, &output, &Silent)?;
+//!     assert_eq!(report.communities.map(|found| found.community_count), Some(2));
+//! }
+//! assert_eq!(files.read(&output)?, b"a\t0\nb\t0\nc\t0\nx\t1\ny\t1\nz\t1\n");
+//! # Ok::<(), outcore::Error>(())
+//! ```
 
 mod foretell;
 mod given;
@@ -26,15 +58,24 @@ mod summaries;
 mod weights;
 
 pub use foretell::{Clustering, GivenSize, plan, plan_given};
+#[doc(hidden)]
 pub use halfway::ReadSoFar;
-pub use manifest::{InputFile, JobKind, Manifest};
-pub use outputs::{check_written, outputs};
+pub use manifest::JobKind;
+#[doc(hidden)]
+pub use manifest::{InputFile, Manifest};
+#[doc(hidden)]
+pub use outputs::check_written;
+pub use outputs::outputs;
 pub use report::{
     CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
 };
+#[doc(hidden)]
 pub use resume::{MadeOf, ReadDone};
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use weights::Normalize;
+
+pub use crate::plan::{Limits, Plan};
+pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
 
 use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};
 use crate::error::{Error, ErrorKind, Result};
@@ -44,8 +85,6 @@ use crate::io::{
     Files, Owner, Scratch, Watch, Writer, address_limit, begin_stage, give_back_freed,
     peak_memory_bytes, resident_memory_bytes, stage_peak_bytes,
 };
-use crate::plan::{Limits, Plan};
-use crate::present::PresentOptions;
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use present::Telling;

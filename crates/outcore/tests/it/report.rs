@@ -4,12 +4,12 @@
 use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
+use outcore::graph::Weight;
 use outcore::graph::{Bin, GraphSummary};
 use outcore::io::sim::Sim;
 use outcore::job::{self, CommunitiesReport, JobKind, JobOptions, Report, Source};
 use outcore::plan::Limits;
 use outcore::progress::{Observer, Silent};
-use outcore::weight::Weight;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

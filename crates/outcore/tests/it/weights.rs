@@ -4,13 +4,13 @@
 use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, storage_of};
 use outcore::cluster::ClusterOptions;
+use outcore::graph::Weight;
 use outcore::graph::{Duplicates, Graph};
 use outcore::input::WeightTransform;
 use outcore::io::sim::Sim;
 use outcore::job::{self, JobOptions, Normalize, Source};
 use outcore::plan::Limits;
 use outcore::progress::Silent;
-use outcore::weight::Weight;
 use outcore::{ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::fmt::Write;
