@@ -266,7 +266,7 @@ impl Default for ClusterOptions {
             method: Method::default(),
             resolution: vec![1.0],
             cycles: 3,
-            seed: 1,
+            seed: 0,
             max_sweeps: None,
             tolerance: 0.001,
             min_weight: 0.0,
@@ -350,7 +350,8 @@ pub(crate) fn summary(all: &[Communities]) -> String {
 /// `sweeps` is its own: what an earlier call has left there is gone on from, or removed.
 ///
 /// # Errors
-/// `MemoryTooSmall` before any work; `CorruptFile`, `Io`; `Interrupted` if the observer says so.
+/// `Usage` for options that cannot be used, or that ask for more than one result; `MemoryTooSmall` before any
+/// work; `CorruptFile`, `Io`; `Interrupted` if the observer says so.
 pub fn cluster(
     graph: &Graph,
     options: &ClusterOptions,
@@ -358,6 +359,12 @@ pub fn cluster(
     scratch: &Path,
     observer: &dyn Observer,
 ) -> Result<Communities> {
+    options.check()?;
+    if options.result_count() > 1 {
+        let message = "several values of an option give a result each, and one is asked for";
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("give one value, or use `cluster_from` for all results"));
+    }
     let mut all = cluster_from(graph, options, Given::default(), memory, scratch, observer)?;
     Ok(all.remove(0))
 }

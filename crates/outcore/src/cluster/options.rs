@@ -144,9 +144,24 @@ impl ClusterOptions {
             return Err(Error::new(ErrorKind::Usage, "`--levels` is of no use to this method")
                 .hint("it is for `--method` map-equation, modularity and cpm"));
         }
+        self.check_limits()?;
         self.check_max_size()?;
         self.check_resolution()?;
         self.propagation.check()
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        let refuse = |message: &str| Err(Error::new(ErrorKind::Usage, message));
+        if self.cycles == 0 {
+            return refuse("`--cycles` must be at least 1");
+        }
+        if self.max_sweeps == Some(0) {
+            return refuse("`--max-sweeps` must be at least 1");
+        }
+        if !(0.0..=1.0).contains(&self.tolerance) {
+            return refuse("`--tolerance` is a share from 0 to 1");
+        }
+        Ok(())
     }
 
     fn check_max_size(&self) -> Result<()> {
@@ -185,7 +200,7 @@ impl ClusterOptions {
 
     /// The graph as it counts for the result.
     pub(super) fn view(&self) -> View {
-        View::default().from_weight(self.min_weight).to_power(self.propagation.inflation)
+        View::default().with_least_weight(self.min_weight).with_power(self.propagation.inflation)
     }
 }
 

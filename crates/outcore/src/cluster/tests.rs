@@ -134,7 +134,7 @@ pub(super) const PLENTY: u64 = 1 << 30;
 
 /// Label propagation as it is without options.
 pub(super) fn plain() -> ClusterOptions {
-    ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() }
+    ClusterOptions { method: Method::LabelPropagation, seed: 1, ..ClusterOptions::default() }
 }
 
 pub(super) fn scratch() -> &'static Path {

@@ -155,13 +155,14 @@ pub(super) fn planned(
 /// The same for a size that is given.
 ///
 /// # Errors
-/// As [`GivenSize::input`]; `MemoryTooSmall`.
+/// `Usage` for options that cannot be used; as [`GivenSize::input`]; `MemoryTooSmall`.
 pub fn plan_given(
     size: &GivenSize,
     limits: Limits,
     clustering: Option<Clustering<'_>>,
     tuning: Tuning,
 ) -> Result<Plan> {
+    clustering.map_or(Ok(()), |clustering| clustering.options.check())?;
     plan_of(size.input()?, limits, clustering, &limits.allowed(tuning))
 }
 

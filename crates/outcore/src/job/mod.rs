@@ -119,12 +119,12 @@ pub struct JobOptions {
 }
 
 impl JobOptions {
-    /// Edges without direction, loops kept, the weights of repeated ones added up, none left out.
+    /// Edges without direction, loops dropped, the weights of repeated ones added up, none left out.
     pub fn new(input: InputOptions, limits: Limits, work_dir: PathBuf) -> Self {
         Self {
             input,
             duplicates: Duplicates::Sum,
-            keep_loops: true,
+            keep_loops: false,
             min_weight: None,
             max_weight: None,
             normalize: Normalize::None,

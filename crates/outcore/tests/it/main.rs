@@ -9,6 +9,7 @@ mod labels;
 mod levels;
 mod lists;
 mod memory;
+mod options;
 mod report;
 mod results;
 mod resume;
@@ -16,7 +17,6 @@ mod tables;
 mod understood;
 mod weights;
 
-/// Tests see what the engine allocates.
 /// The example is a test too: programs of their own would be linked anew.
 #[path = "../../examples/sort_file.rs"]
 mod sort_file;
@@ -26,5 +26,6 @@ fn the_example_sorts_a_file_larger_than_its_memory() {
     sort_file::main().unwrap();
 }
 
+/// Tests see what the engine allocates.
 #[global_allocator]
 static METER: outcore::io::Meter = outcore::io::Meter;
