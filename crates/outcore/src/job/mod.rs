@@ -32,12 +32,11 @@
 //! let path = directory.join("triangles.graph");
 //! job::build(&files, &options, &path, &Silent)?;
 //! let output = directory.join("communities.tsv");
+//! let work_dir = directory.to_path_buf();
+//! let source = Source::Graph { path, limits, work_dir, restart: false };
 //! for method in [Method::MapEquation, Method::Modularity] {
-//!     let (path, work_dir) = (path.clone(), directory.to_path_buf());
-//!     let source = Source::Graph { path, limits, work_dir, restart: false };
 //!     let options = ClusterOptions { method, ..ClusterOptions::default() };
-//!     let report = job::cluster(&files, &source, &options, &output, &Silent)?;
-//!     assert_eq!(report.communities.map(|found| found.community_count), Some(2));
+//!     job::cluster(&files, &source, &options, &output, &Silent)?;
 //! }
 //! assert_eq!(files.read(&output)?, b"a\t0\nb\t0\nc\t0\nx\t1\ny\t1\nz\t1\n");
 //! # Ok::<(), outcore::Error>(())
