@@ -24,11 +24,12 @@ demo: build ## Cluster a real graph: protein links of yeast
 	@printf 'the largest communities:\n'
 	@cut -f2 demo/communities.tsv | sort -n | uniq -c | head -n 5 | awk '{ print "  " $$2 ": " $$1 " proteins" }'
 
-check: tools ## Format, lints, documentation, order in the sources, licenses
+check: tools ## Format, lints, documentation, order in the sources, public interface, licenses
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(TESTED) -- -D warnings
 	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --workspace --no-deps --document-private-items $(TESTED) --quiet
 	$(CARGO) xtask tidy
+	$(CARGO) xtask api
 	$(CARGO) deny --locked check licenses bans sources
 
 audit: tools ## Known holes in dependencies, as of today

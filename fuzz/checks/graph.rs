@@ -5,12 +5,12 @@
 //! them; then the graph may be another one. Each damage takes four bytes: file and kind, place (two
 //! bytes), value.
 
+use outcore::graph::Weight;
 use outcore::graph::{
     ArcRecord, ArcScratch, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter,
 };
 use outcore::io::{Files, sim::Sim};
 use outcore::progress::Silent;
-use outcore::weight::Weight;
 use outcore::{ErrorKind, Result};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

@@ -5,11 +5,11 @@
 //! 3, `6` to `8` with one in column 4. A first line that is an edge keeps what is only found out at
 //! the beginning of a file out of the way.
 
+use outcore::graph::Weight;
 use outcore::input::{
     Batch, BatchMemory, Column, Delimiter, EdgeFormat, EdgeReader, Header, InputOptions, OnBadLine,
 };
 use outcore::io::{Files, sim::Sim};
-use outcore::weight::Weight;
 use std::sync::Arc;
 
 /// Source, target and the code of the weight.

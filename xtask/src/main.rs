@@ -1,7 +1,8 @@
-//! Checks of this repository that no other tool makes: `cargo xtask tidy`.
+//! Checks of this repository that no other tool makes: `cargo xtask tidy`, `cargo xtask api`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
 #![expect(clippy::disallowed_methods, reason = "the ban is for the engine")]
 
+mod api;
 mod tidy;
 
 use std::path::Path;
@@ -9,19 +10,24 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the repository");
-    let command = std::env::args().nth(1);
-    if command.as_deref() != Some("tidy") {
-        eprintln!("Usage: cargo xtask tidy");
-        return ExitCode::from(2);
-    }
-    let found = tidy::faults(root);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let found = match arguments[..] {
+        ["tidy"] => tidy::faults(root),
+        ["api"] => api::faults(root),
+        ["api", "--write"] => api::write(root),
+        _ => {
+            eprintln!("Usage: cargo xtask tidy | api [--write]");
+            return ExitCode::from(2);
+        }
+    };
     for fault in &found {
         eprintln!("{fault}");
     }
     if !found.is_empty() {
-        eprintln!("tidy: {} faults", found.len());
+        eprintln!("{}: {} faults", arguments[0], found.len());
         return ExitCode::FAILURE;
     }
-    println!("tidy: no faults");
+    println!("{}: no faults", arguments[0]);
     ExitCode::SUCCESS
 }

@@ -100,6 +100,9 @@ impl Storage for Watched {
     fn create_private_directory(&self, path: &Path) -> io::Result<()> {
         self.disk.create_private_directory(path)
     }
+    fn create_new_directory(&self, path: &Path) -> io::Result<()> {
+        self.disk.create_new_directory(path)
+    }
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         self.disk.remove_directory(path)
     }

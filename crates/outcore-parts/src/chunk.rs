@@ -8,10 +8,10 @@
 
 use super::damaged;
 use super::words::{Words, put, put_bytes};
-use outcore::error::Result;
+use outcore::Result;
+use outcore::graph::Weight;
 use outcore::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, Limits};
 use outcore::io::{Files, Ram};
-use outcore::weight::Weight;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;

@@ -13,11 +13,11 @@
 
 use super::words::{Words, put};
 use super::{Message, Part, Places, damaged};
+use outcore::Result;
 use outcore::cluster::base::parallel::PerThread;
 use outcore::cluster::base::table::Sum;
 use outcore::cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
 use outcore::cluster::store::by_node::KnownLabels;
-use outcore::error::Result;
 use outcore::graph::{ArcScratch, Block};
 use std::collections::{BTreeMap, HashMap};
 

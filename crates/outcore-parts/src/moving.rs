@@ -21,6 +21,7 @@
 use super::propagate::Seen;
 use super::words::{Words, pairs_of_f64, put, put_bytes};
 use super::{Labeled, Message, Part, damaged};
+use outcore::Result;
 use outcore::cluster::base::bits::Bits;
 use outcore::cluster::base::logarithm::plogp;
 use outcore::cluster::base::parallel::PerThread;
@@ -32,7 +33,6 @@ use outcore::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep
 use outcore::cluster::objectives::map_equation::CodeLength;
 use outcore::cluster::objectives::modularity::{Density, Null};
 use outcore::cluster::store::by_node::NodeLabels;
-use outcore::error::Result;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Strength of a community, and weight of the arcs that leave it.

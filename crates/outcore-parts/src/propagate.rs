@@ -7,6 +7,7 @@
 
 use super::words::{Words, put, put_bytes};
 use super::{Labeled, Message, Part, Places, damaged};
+use outcore::Result;
 use outcore::cluster::base::bits::Bits;
 use outcore::cluster::base::hash::{Hash, LEAD};
 use outcore::cluster::base::parallel::PerThread;
@@ -16,7 +17,6 @@ use outcore::cluster::kernel::seeding::{Stars, seed_block};
 use outcore::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
 use outcore::cluster::objectives::label_propagation::InsideWeight;
 use outcore::cluster::store::by_node::NodeLabels;
-use outcore::error::Result;
 use outcore::graph::ArcScratch;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -4,9 +4,9 @@ use super::*;
 use crate::edges::{Edges, level, some_edges};
 use crate::oracle_levels::Levels;
 use outcore::cluster::{ClusterOptions, Communities, Given, Method, cluster_from};
+use outcore::graph::Weight;
 use outcore::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, Limits};
 use outcore::progress::Silent;
-use outcore::weight::Weight;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

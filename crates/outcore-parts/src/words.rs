@@ -1,7 +1,7 @@
 //! Arrays of 32-bit numbers as bytes: their count in 8 bytes, then the numbers, little-endian.
 
 use super::damaged;
-use outcore::error::Result;
+use outcore::Result;
 
 /// What one part tells another.
 #[derive(Debug, Clone, PartialEq, Eq)]

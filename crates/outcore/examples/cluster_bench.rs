@@ -5,10 +5,10 @@
 #![expect(clippy::print_stdout, reason = "it reports")]
 
 use outcore::cluster::{ClusterMemory, ClusterOptions, Method, cluster};
+use outcore::graph::Weight;
 use outcore::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
 use outcore::io::Files;
 use outcore::progress::{Event, Observer};
-use outcore::weight::Weight;
 use rayon::prelude::*;
 use std::io::Read;
 use std::ops::ControlFlow;

@@ -4,13 +4,13 @@
 #![expect(clippy::print_stdout, reason = "a measurement is for reading")]
 
 use outcore::Result;
+use outcore::graph::Weight;
 use outcore::graph::{
     ArcRecord, ArcScratch, Block, Duplicates, Graph, GraphOptions, GraphSummary, GraphWriter,
     NamesWriter,
 };
 use outcore::io::{Files, sim::Sim};
 use outcore::progress::Silent;
-use outcore::weight::Weight;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -8,6 +8,44 @@
 //!  plan: sizes every arrow          io: carries every arrow
 //! ```
 //!
+//! # Quick start
+//!
+//! A [`job`] does all of it: it reads edge lists, builds the graph, finds communities and writes them, and what was
+//! stopped resumes when the same job runs again.
+//!
+//! ```
+//! use outcore::cluster::ClusterOptions;
+//! use outcore::input::InputOptions;
+//! use outcore::io::Files;
+//! use outcore::job::{self, JobOptions, Limits, Source};
+//! use outcore::progress::Silent;
+//! # let temporary = tempfile::tempdir().expect("a directory");
+//! # let directory = temporary.path();
+//!
+//! let files = Files::default();
+//! let edges = directory.join("edges.tsv");
+//! files.write(&edges, b"a b\nb c\nc a\nx y\ny z\nz x\nc x\n")?;
+//!
+//! let input = InputOptions { paths: vec![edges], ..InputOptions::default() };
+//! let limits = Limits { memory_bytes: 128 << 20, threads: 2 };
+//! // Temporary files go to the directory named last.
+//! let options = JobOptions::new(input, limits, directory.to_path_buf());
+//! let source = Source::Edges(Box::new(options));
+//! let output = directory.join("communities.tsv");
+//! let report = job::cluster(&files, &source, &ClusterOptions::default(), &output, &Silent)?;
+//!
+//! assert_eq!(report.communities.map(|found| found.community_count), Some(2));
+//! assert_eq!(files.read(&output)?, b"a\t0\nb\t0\nc\t0\nx\t1\ny\t1\nz\t1\n");
+//! # Ok::<(), outcore::Error>(())
+//! ```
+//!
+//! The parts of a job stand alone too: [`input`] parses edge lists, [`sort`] sorts any records larger than memory,
+//! [`graph`] is the graph on disk, [`cluster`] finds its communities, [`score`] rates them, and all of them move bytes
+//! through [`io`]. Errors are data: [`Error`]. To hold a process to its limit of memory, make [`io::Meter`] its
+//! allocator.
+//!
+//! # Order of modules
+//!
 //! A module imports only from those to its left:
 //! `error units budget | io | pack weight | progress | checkpoint | sort | input | ids | graph | membership | cluster score | output generate | present | plan | job`.
 //! The engine never prints, never reads the environment, and never exits.
@@ -17,25 +55,31 @@
     expect(dead_code, reason = "what only tables need is left in place")
 )]
 
+#[doc(hidden)]
 pub mod budget;
 mod checkpoint;
 pub mod cluster;
-pub mod error;
+mod error;
+#[doc(hidden)]
 pub mod generate;
 pub mod graph;
-pub mod ids;
+mod ids;
 pub mod input;
 pub mod io;
 pub mod job;
+#[doc(hidden)]
 pub mod membership;
+#[doc(hidden)]
 pub mod output;
-pub mod pack;
+mod pack;
+#[doc(hidden)]
 pub mod plan;
+#[doc(hidden)]
 pub mod present;
 pub mod progress;
 pub mod score;
 pub mod sort;
 pub mod units;
-pub mod weight;
+mod weight;
 
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Place, Result};

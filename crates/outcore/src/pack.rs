@@ -10,23 +10,23 @@
 use crate::weight::Weight;
 
 /// Bytes that must follow packed values in memory.
-pub const PADDING: usize = 8;
+pub(crate) const PADDING: usize = 8;
 
 /// Bits needed for `value`.
 #[inline]
-pub fn bits_for(value: u32) -> u8 {
+pub(crate) fn bits_for(value: u32) -> u8 {
     (32 - value.leading_zeros()) as u8
 }
 
 /// Bytes of `count` values of `width` bits.
 #[inline]
-pub fn packed_bytes(count: usize, width: u8) -> usize {
+pub(crate) fn packed_bytes(count: usize, width: u8) -> usize {
     (count * width as usize).div_ceil(8)
 }
 
 /// Appends `values` in `width` bits each; bits above `width` must be 0.
 #[inline]
-pub fn pack(values: &[u32], width: u8, out: &mut Vec<u8>) {
+pub(crate) fn pack(values: &[u32], width: u8, out: &mut Vec<u8>) {
     let (mut bits, mut filled) = (0u64, 0u32);
     for &value in values {
         debug_assert!(bits_for(value) <= width);
@@ -44,7 +44,7 @@ pub fn pack(values: &[u32], width: u8, out: &mut Vec<u8>) {
 
 /// Fills `values` from `bytes`, `width` bits each. `bytes` holds [`PADDING`] bytes more than needed.
 #[inline]
-pub fn unpack(bytes: &[u8], width: u8, values: &mut [u32]) {
+pub(crate) fn unpack(bytes: &[u8], width: u8, values: &mut [u32]) {
     let mask = ((1u64 << width) - 1) as u32;
     let mut bit = 0usize;
     for value in values {
@@ -57,7 +57,7 @@ pub fn unpack(bytes: &[u8], width: u8, values: &mut [u32]) {
 
 /// Appends `value` in seven bits a byte (LEB128).
 #[inline]
-pub fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -67,7 +67,7 @@ pub fn put_varint(mut value: u64, out: &mut Vec<u8>) {
 
 /// Reads a value of [`put_varint`] at `*at` and moves on; `None` if it does not end.
 #[inline]
-pub fn get_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
+pub(crate) fn get_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
         let byte = *bytes.get(*at)?;
@@ -82,7 +82,7 @@ pub fn get_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
 
 /// How a block stores its weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WeightScheme {
+pub(crate) enum WeightScheme {
     /// All weights are 1: nothing is stored.
     One,
     /// `integer / 10^e`.
@@ -97,7 +97,7 @@ const DECIMAL_LIMIT: f64 = 1_073_741_824.0;
 
 impl WeightScheme {
     /// The scheme with the fewest bits that gives every code back exactly.
-    pub fn choose(codes: impl Iterator<Item = u32> + Clone) -> Self {
+    pub(crate) fn choose(codes: impl Iterator<Item = u32> + Clone) -> Self {
         if codes.clone().all(|code| code == Weight::ONE.code()) {
             return Self::One;
         }
@@ -122,7 +122,7 @@ impl WeightScheme {
 
     /// The integer that stands for `code`, which the scheme was chosen for.
     #[inline]
-    pub fn integer(self, code: u32) -> u32 {
+    pub(crate) fn integer(self, code: u32) -> u32 {
         match self {
             Self::One => 0,
             Self::Code => code,
@@ -135,7 +135,7 @@ impl WeightScheme {
 
     /// The code that `integer` stands for.
     #[inline]
-    pub fn code(self, integer: u32) -> u32 {
+    pub(crate) fn code(self, integer: u32) -> u32 {
         match self {
             Self::One => Weight::ONE.code(),
             Self::Code => integer,
@@ -147,7 +147,7 @@ impl WeightScheme {
     }
 
     /// The scheme as stored.
-    pub fn to_byte(self) -> u8 {
+    pub(crate) fn to_byte(self) -> u8 {
         match self {
             Self::One => 254,
             Self::Code => 255,
@@ -156,7 +156,7 @@ impl WeightScheme {
     }
 
     /// The scheme stored as `byte`, if there is one.
-    pub fn from_byte(byte: u8) -> Option<Self> {
+    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             254 => Some(Self::One),
             255 => Some(Self::Code),

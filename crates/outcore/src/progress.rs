@@ -1,4 +1,32 @@
 //! Progress and cancellation: the engine tells an [`Observer`] what it does and asks whether to go on.
+//!
+//! ```
+//! use outcore::progress::{Event, Observer};
+//! use std::ops::ControlFlow;
+//! use std::sync::atomic::{AtomicBool, Ordering};
+//!
+//! /// Prints what each stage has done, and stops the job once it is told to.
+//! struct Lines {
+//!     stops: AtomicBool,
+//! }
+//!
+//! impl Observer for Lines {
+//!     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+//!         if let Event::End { summary } = event {
+//!             println!("{summary}");
+//!         }
+//!         match self.stops.load(Ordering::Relaxed) {
+//!             true => ControlFlow::Break(()),
+//!             false => ControlFlow::Continue(()),
+//!         }
+//!     }
+//! }
+//!
+//! let lines = Lines { stops: AtomicBool::new(false) };
+//! assert!(lines.event(Event::Advance { done: 7 }).is_continue());
+//! lines.stops.store(true, Ordering::Relaxed);
+//! assert!(lines.event(Event::Advance { done: 8 }).is_break());
+//! ```
 
 use crate::error::{Error, Result};
 use crate::io::check_memory;
@@ -101,7 +129,7 @@ pub enum Event<'a> {
 }
 
 /// Hears of progress; returning [`ControlFlow::Break`] stops the job with
-/// [`ErrorKind::Interrupted`](crate::error::ErrorKind::Interrupted).
+/// [`ErrorKind::Interrupted`](crate::ErrorKind::Interrupted).
 ///
 /// Called from one thread at a time, at least every few hundred milliseconds of work.
 pub trait Observer: Send + Sync {

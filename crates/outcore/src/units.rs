@@ -1,4 +1,12 @@
 //! Sizes and durations, read and printed. Bytes are in binary units: `4GiB`.
+//!
+//! ```
+//! use outcore::units::{GIB, format_bytes, parse_bytes};
+//!
+//! assert_eq!(parse_bytes("1.5GiB")?, 3 * GIB / 2);
+//! assert_eq!(format_bytes(3 * GIB / 2), "1.50 GiB");
+//! # Ok::<(), outcore::Error>(())
+//! ```
 
 use crate::error::{Error, ErrorKind, Result};
 

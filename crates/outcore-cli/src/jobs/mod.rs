@@ -418,3 +418,30 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
 fn row([stage, passes, reads, writes, memory, disk, time]: [&str; 7]) -> String {
     format!("{stage:<8} {passes:>6} {reads:>10} {writes:>10} {memory:>10} {disk:>10} {time:>8}\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+    use outcore::input::InputOptions;
+
+    /// Whoever says nothing gets the same of the engine and of the command. That Python has the command's
+    /// defaults is a test there (`test_surface.py`).
+    #[test]
+    fn defaults_are_those_of_the_engine() {
+        let typed = ["outcore", "cluster", "edges.tsv", "-o", "found.tsv"];
+        let Command::Cluster(typed) = Cli::parse_from(typed).command else { unreachable!() };
+        let args::Cluster { method, labels, input, present, resources, output, .. } = &*typed;
+        for is_graph in [false, true] {
+            let options = cluster_options(method, labels, input, is_graph).unwrap();
+            assert_eq!(options, ClusterOptions::default());
+        }
+        assert_eq!(present_options(present, input), PresentOptions::default());
+        let (files, paths) = (Files::default(), typed.inputs.clone());
+        let options = job_options(&files, paths.clone(), input, resources, output, false).unwrap();
+        let input = InputOptions { paths, ..InputOptions::default() };
+        let plain = JobOptions::new(input, options.limits, options.work_dir.clone());
+        assert_eq!(format!("{options:?}"), format!("{plain:?}"));
+    }
+}

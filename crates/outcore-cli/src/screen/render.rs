@@ -78,7 +78,7 @@ pub(crate) fn fact(label: &str, text: &str) -> String {
 mod tests {
     use super::*;
     use outcore::ErrorKind;
-    use outcore::error::Place;
+    use outcore::Place;
 
     fn plain(shown: &Error) -> String {
         anstream::adapter::strip_str(&error(shown)).to_string()

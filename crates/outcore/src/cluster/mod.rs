@@ -11,6 +11,34 @@
 //!
 //! The rooms, of which each imports only from those to its left:
 //! `base | store | kernel | objectives | methods | finish | drive`.
+//!
+//! ```
+//! use outcore::cluster::{ClusterOptions, Method, cluster};
+//! use outcore::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, Weight};
+//! use outcore::io::Files;
+//! use outcore::progress::Silent;
+//! # let temporary = tempfile::tempdir().expect("a directory");
+//! # let directory = temporary.path();
+//!
+//! // Two triangles that share no edge.
+//! let weight = Weight::new(1.0).code();
+//! let arc = |source, target| ArcRecord { source, target, weight };
+//! let triangle = |a| [(a, a + 1), (a, a + 2), (a + 1, a), (a + 1, a + 2), (a + 2, a), (a + 2, a + 1)];
+//! let arcs: Vec<_> = [triangle(0), triangle(3)].concat().into_iter().map(|(a, b)| arc(a, b)).collect();
+//! let (directed, duplicates, keep_loops) = (false, Duplicates::Sum, false);
+//! let shape = GraphOptions { node_count: 6, directed, duplicates, keep_loops };
+//! let (files, path) = (Files::default(), directory.join("triangles.graph"));
+//! let mut writer = GraphWriter::create(&files, &path, &shape)?;
+//! writer.push(&arcs)?;
+//! writer.finish()?;
+//!
+//! let graph = Graph::open(&files, &path)?;
+//! let options = ClusterOptions { method: Method::Modularity, ..ClusterOptions::default() };
+//! let found = cluster(&graph, &options, 64 << 20, directory, &Silent)?;
+//! assert_eq!(found.community_count, 2);
+//! assert_eq!(found.labels.into_memory(&files)?, [0, 0, 0, 1, 1, 1]);
+//! # Ok::<(), outcore::Error>(())
+//! ```
 
 #[doc(hidden)]
 pub mod base;
@@ -30,12 +58,13 @@ mod tests;
 pub use drive::cost::{ClusterCost, NodeMemory};
 pub use drive::memory::ClusterMemory;
 pub use drive::run::{cluster, cluster_from};
-pub use finish::communities::{Communities, summary};
+pub use finish::communities::Communities;
+pub(crate) use finish::communities::summary;
 pub(crate) use finish::connect::{Pieces, split_count};
 pub use finish::number::SizeCount;
 pub(crate) use finish::tally::Tally;
 pub(crate) use kernel::cache::BlockSource;
-pub use kernel::history::{SWEEPS_TOLD, Sweep};
+pub use kernel::history::Sweep;
 pub use methods::options::{
     AttenuationRule, ClusterOptions, Consensus, PropagationOptions, Seeding, Visits,
 };

@@ -11,7 +11,7 @@ use super::codec::GROUP;
 use crate::pack::{
     PADDING, WeightScheme, bits_for, get_varint, pack, packed_bytes, put_varint, unpack,
 };
-use crate::sort::Record;
+use crate::sort::{Record, U96};
 
 /// One arc on its way into the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,29 +35,11 @@ impl ArcRecord {
 /// Ordered by source, target and weight: repeated arcs meet in the order of their weights, so their
 /// sum does not depend on where runs end.
 impl Record for ArcRecord {
-    type Key = u128;
-    type Rank = u128;
-    const LAST_RANK: u128 = u128::MAX;
-    const WORDS: usize = 2;
+    type Key = U96;
 
     #[inline]
-    fn key(&self) -> u128 {
-        u128::from(self.pair()) << 32 | u128::from(self.weight)
-    }
-
-    #[inline]
-    fn rank(&self, run: u32) -> u128 {
-        self.key() << 32 | u128::from(run)
-    }
-
-    #[inline]
-    fn run_of(rank: u128) -> u32 {
-        rank as u32
-    }
-
-    #[inline]
-    fn radix(&self, word: usize) -> u64 {
-        if word == 0 { self.pair() } else { u64::from(self.weight) }
+    fn key(&self) -> U96 {
+        U96::new(self.pair(), self.weight)
     }
 
     fn encode(records: &[Self], out: &mut Vec<u8>) {
@@ -76,27 +58,9 @@ pub struct InputOrder(pub ArcRecord);
 
 impl Record for InputOrder {
     type Key = u64;
-    type Rank = u128;
-    const LAST_RANK: u128 = u128::MAX;
-    const WORDS: usize = 1;
 
     #[inline]
     fn key(&self) -> u64 {
-        self.0.pair()
-    }
-
-    #[inline]
-    fn rank(&self, run: u32) -> u128 {
-        u128::from(self.0.pair()) << 64 | u128::from(run)
-    }
-
-    #[inline]
-    fn run_of(rank: u128) -> u32 {
-        rank as u32
-    }
-
-    #[inline]
-    fn radix(&self, _word: usize) -> u64 {
         self.0.pair()
     }
 

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Most arcs that one segment hands over.
-pub const SEGMENT_ARCS: usize = 65_536;
+pub(crate) const SEGMENT_ARCS: usize = 65_536;
 /// Bytes of a hub's directory before its segments, and of one of these.
 const HUB_HEADER_BYTES: usize = 8;
 const HUB_SEGMENT_BYTES: usize = 12;

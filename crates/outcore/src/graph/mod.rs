@@ -18,6 +18,42 @@
 //! Memory: a writer takes [`GraphWriter::MEMORY_BYTES`], an open graph 40 bytes a block, a block
 //! about 4.5 bytes an arc and 8 a node. Disk: 4.1 bytes an arc for 20 random targets a node among 5 million
 //! nodes with three-digit weights; less if neighbors are near.
+//!
+//! ```
+//! use outcore::graph::{ArcRecord, ArcScratch, Duplicates, Graph, GraphOptions, GraphWriter, Weight};
+//! use outcore::io::Files;
+//! # let temporary = tempfile::tempdir().expect("a directory");
+//! # let directory = temporary.path();
+//!
+//! let (files, path) = (Files::default(), directory.join("path.graph"));
+//! // The path 0 - 1 - 2: both arcs of each edge, by source and target.
+//! let weight = Weight::new(0.5).code();
+//! let arcs = [(0, 1), (1, 0), (1, 2), (2, 1)];
+//! let arcs = arcs.map(|(source, target)| ArcRecord { source, target, weight });
+//! let options = GraphOptions {
+//!     node_count: 3,
+//!     directed: false,
+//!     duplicates: Duplicates::Sum,
+//!     keep_loops: false,
+//! };
+//! let mut writer = GraphWriter::create(&files, &path, &options)?;
+//! writer.push(&arcs)?;
+//! writer.finish()?;
+//!
+//! let graph = Graph::open(&files, &path)?;
+//! let mut neighbors = vec![Vec::new(); 3];
+//! let mut scratch = ArcScratch::default();
+//! let mut scan = graph.scan(0..graph.blocks().len(), 2);
+//! while let Some(block) = scan.next()? {
+//!     for local in 0..block.node_count() {
+//!         block.for_each_segment(local, &mut scratch, |targets, _weights| {
+//!             neighbors[block.first_node() as usize + local].extend_from_slice(targets);
+//!         })?;
+//!     }
+//! }
+//! assert_eq!(neighbors, [vec![1], vec![0, 2], vec![1]]);
+//! # Ok::<(), outcore::Error>(())
+//! ```
 
 mod arc;
 mod block;
@@ -36,15 +72,17 @@ mod verify;
 mod view;
 mod writer;
 
+pub use crate::weight::Weight;
 pub use arc::{ArcRecord, InputOrder};
-pub use block::{ArcScratch, Block, SEGMENT_ARCS};
+pub(crate) use block::SEGMENT_ARCS;
+pub use block::{ArcScratch, Block};
 pub use cost::{ARC_BYTES, GRAPH_WRITER_BYTES, GraphSize};
 pub use histogram::{Bin, bins};
 pub use index::BlockEntry;
 pub use manifest::{Duplicates, GraphOptions, GraphSummary};
 pub use names::{NameScan, Names, NamesSummary, NamesWriter};
 pub use reader::{BlockScan, Graph};
-pub use view::View;
+pub(crate) use view::View;
 pub use writer::GraphWriter;
 
 use std::path::{Path, PathBuf};

@@ -41,7 +41,7 @@ impl Graph {
     ///
     /// # Errors
     /// `CorruptFile`, `Io`.
-    pub fn open_with(files: &Files, directory: &Path, mode: Mode) -> Result<Self> {
+    pub(crate) fn open_with(files: &Files, directory: &Path, mode: Mode) -> Result<Self> {
         let (manifest, manifest_bytes) = Manifest::read(files, &manifest_path(directory))?;
         let file = files.open(&arcs_path(directory), mode)?;
         let (entries, sealed) = read_index(&file, ARCS_MAGIC)?;
@@ -91,7 +91,7 @@ impl Graph {
 
     /// This graph as `view` shows it.
     #[must_use]
-    pub fn seen_as(&self, view: &View) -> Self {
+    pub(crate) fn seen_as(&self, view: &View) -> Self {
         let view = (!view.is_plain()).then(|| view.clone());
         self.with_shared(Arc::new(self.shared().with_view(view)))
     }
@@ -167,7 +167,8 @@ impl Graph {
     }
 
     /// Whether a block is a single node whose arcs are streamed.
-    pub fn is_hub_block(&self, block: usize) -> bool {
+    #[cfg(test)]
+    pub(super) fn is_hub_block(&self, block: usize) -> bool {
         self.shared.is_hub(&self.shared.entries[block])
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// What to see of a graph; without changes all of it.
 #[derive(Debug, Clone, Default)]
-pub struct View {
+pub(crate) struct View {
     least_code: u32,
     power: Option<Arc<Power>>,
     agreement: Option<Arc<Agreement>>,
@@ -31,14 +31,14 @@ const BATCH_ARCS: usize = 256;
 impl View {
     /// Leaves out what is lighter than `weight`: arcs and loops.
     #[must_use]
-    pub fn from_weight(mut self, weight: f64) -> Self {
+    pub(crate) fn with_least_weight(mut self, weight: f64) -> Self {
         self.least_code = if weight > 0.0 { Weight::new(weight).code() } else { 0 };
         self
     }
 
     /// Raises the weights that are left to a power, above 0 and at most [`POWER_MAX`](Self::POWER_MAX).
     #[must_use]
-    pub fn to_power(mut self, exponent: f64) -> Self {
+    pub(crate) fn with_power(mut self, exponent: f64) -> Self {
         self.power = (exponent != 1.0).then(|| Arc::new(Power::new(exponent)));
         self
     }
@@ -49,7 +49,7 @@ impl View {
     /// # Panics
     /// If there is none, or more than 65,535.
     #[must_use]
-    pub fn agreeing(mut self, labelings: Vec<Vec<u32>>, least: f64) -> Self {
+    pub(crate) fn agreeing(mut self, labelings: Vec<Vec<u32>>, least: f64) -> Self {
         assert!((1..=usize::from(u16::MAX)).contains(&labelings.len()), "some labelings");
         let least = (least * labelings.len() as f64).ceil().max(1.0) as u16;
         self.agreement = Some(Arc::new(Agreement { labelings, least }));
@@ -57,15 +57,15 @@ impl View {
     }
 
     /// The largest exponent.
-    pub const POWER_MAX: f64 = 16.0;
+    pub(crate) const POWER_MAX: f64 = 16.0;
 
     /// Whether it shows everything as it is.
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.least_code == 0 && self.power.is_none() && self.agreement.is_none()
     }
 
     /// Whether it weighs arcs that have no weight in the file.
-    pub(super) fn weighs(&self) -> bool {
+    pub(crate) fn weighs(&self) -> bool {
         self.agreement.is_some()
     }
 
@@ -80,7 +80,7 @@ impl View {
 
     /// Changes the first `count` arcs of a node, which are weighted or all have weight 1; gives how
     /// many targets and how many weights remain.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         &self,
         node: u32,
         mut count: usize,
@@ -167,9 +167,9 @@ mod tests {
     #[test]
     fn arcs_are_seen_as_the_view_says() {
         let (targets, weights) = ([1, 2, 3, 4], [0.5, 2.0, 0.25, 3.0]);
-        let heavy = View::default().from_weight(0.5);
+        let heavy = View::default().with_least_weight(0.5);
         assert_eq!(seen(&heavy, 0, &targets, &weights), [(1, 0.5), (2, 2.0), (4, 3.0)]);
-        let squared = heavy.clone().to_power(2.0);
+        let squared = heavy.clone().with_power(2.0);
         assert_eq!(seen(&squared, 0, &targets, &weights), [(1, 0.25), (2, 4.0), (4, 9.0)]);
         let labelings = vec![vec![7, 7, 0, 7, 7], vec![5, 5, 5, 0, 5], vec![1, 0, 0, 0, 1]];
         let agreed = View::default().agreeing(labelings.clone(), 0.5);
@@ -177,15 +177,15 @@ mod tests {
         assert_eq!(seen(&agreed, 0, &targets, &[]), [(1, third), (4, 1.0)]);
         let all = squared.agreeing(labelings, 1.0);
         assert_eq!(seen(&all, 0, &targets, &weights), [(4, 9.0)]);
-        assert_eq!(seen(&View::default().from_weight(1.5), 0, &targets, &[]), []);
-        assert_eq!(seen(&View::default().from_weight(1.0), 0, &[9], &[]), [(9, 1.0)]);
+        assert_eq!(seen(&View::default().with_least_weight(1.5), 0, &targets, &[]), []);
+        assert_eq!(seen(&View::default().with_least_weight(1.0), 0, &[9], &[]), [(9, 1.0)]);
     }
 
     #[test]
     fn loops_are_seen_too() {
-        let view = View::default().from_weight(0.5).to_power(2.0);
+        let view = View::default().with_least_weight(0.5).with_power(2.0);
         assert_eq!(view.weight_of(Weight::new(0.25).code()), 0.0);
         assert_eq!(view.weight_of(Weight::new(3.0).code()), 9.0);
-        assert!(View::default().from_weight(0.0).to_power(1.0).is_plain());
+        assert!(View::default().with_least_weight(0.0).with_power(1.0).is_plain());
     }
 }

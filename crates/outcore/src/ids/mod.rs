@@ -48,7 +48,7 @@ const SPARSE: u64 = 6;
 /// ...or below this.
 const NUMBERS_MIN: u64 = 1 << 20;
 /// A job with more nodes is refused; the indexes above it are for the names of one batch.
-pub const NODES_MAX: u64 = 4_290_000_000;
+pub(crate) const NODES_MAX: u64 = 4_290_000_000;
 
 /// Fingerprint (two words each half) and index. A fingerprint is never all zero.
 type Slot = [u32; 5];
@@ -338,7 +338,7 @@ impl Shard {
 }
 
 /// Node names with their indexes.
-pub struct NodeIndex {
+pub(crate) struct NodeIndex {
     hasher: Hasher,
     shards: Vec<Shard>,
     node_count: u64,
@@ -346,7 +346,7 @@ pub struct NodeIndex {
 
 impl NodeIndex {
     /// An empty index for `threads` threads, with addresses reserved for `most_bytes` of memory.
-    pub fn new(threads: usize, most_bytes: u64) -> Self {
+    pub(crate) fn new(threads: usize, most_bytes: u64) -> Self {
         let count = threads.clamp(1, 64);
         let a_shard = (most_bytes / count as u64) as usize;
         let shard = |number| Shard {
@@ -363,25 +363,21 @@ impl NodeIndex {
     }
 
     /// Names so far.
-    pub fn node_count(&self) -> u64 {
+    pub(crate) fn node_count(&self) -> u64 {
         self.node_count
     }
 
     /// Memory in use by the tables.
-    pub fn memory_bytes(&self) -> u64 {
+    pub(crate) fn memory_bytes(&self) -> u64 {
         let bytes = self.shards.iter().map(|shard| {
             shard.table.slots.len() * size_of::<Slot>() + shard.numbers.len() * size_of::<u32>()
         });
         bytes.map(|bytes| bytes as u64).sum()
     }
 
-    /// Numbers the names of `chunks`, which follow each other in the input. Afterwards
-    /// `indexes[chunk][i]` is the index of `chunks[chunk].names[i]`. New names are handed to
-    /// `each_new` in index order.
-    ///
-    /// # Errors
-    /// `TooManyNodes`, and whatever `each_new` gives.
-    pub fn resolve(
+    /// As [`resolve_within`](Self::resolve_within), with room for all.
+    #[cfg(test)]
+    fn resolve(
         &mut self,
         chunks: &[ParsedChunk],
         indexes: &mut Vec<Vec<u32>>,
@@ -390,12 +386,14 @@ impl NodeIndex {
         self.resolve_within(chunks, indexes, u64::MAX, each_new).map(drop)
     }
 
-    /// As [`resolve`](Self::resolve) if the tables then take at most `room_bytes`. Otherwise returns what they
+    /// Numbers the names of `chunks`, which follow each other in the input. Afterwards
+    /// `indexes[chunk][i]` is the index of `chunks[chunk].names[i]`. New names are handed to
+    /// `each_new` in index order. If the tables would take more than `room_bytes`, returns what they
     /// may take, and numbers no name.
     ///
     /// # Errors
-    /// As [`resolve`](Self::resolve).
-    pub fn resolve_within(
+    /// `TooManyNodes`, and whatever `each_new` gives.
+    pub(crate) fn resolve_within(
         &mut self,
         chunks: &[ParsedChunk],
         indexes: &mut Vec<Vec<u32>>,

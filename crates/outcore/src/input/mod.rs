@@ -11,6 +11,30 @@
 //! Lines are split by one byte or by runs of spaces; [`InputOptions`] says by which, or `format` finds
 //! out. What a name or a weight may be: `text::field`. Memory: [`BatchMemory::total_bytes`]. Cost: about
 //! 20 ns of one core for a line of two short names and a weight.
+//!
+//! ```
+//! use outcore::input::{Batch, BatchMemory, EdgeReader, InputOptions};
+//! use outcore::io::Files;
+//! # let temporary = tempfile::tempdir().expect("a directory");
+//! # let directory = temporary.path();
+//!
+//! let (files, path) = (Files::default(), directory.join("edges.tsv"));
+//! files.write(&path, b"ada\tbea\t0.5\nbea\tcleo\t2\n")?;
+//! let options = InputOptions { paths: vec![path], ..InputOptions::default() };
+//! let memory = BatchMemory { chunk_bytes: 64 << 10, chunks: 2 };
+//! let mut reader = EdgeReader::open(&files, &options, memory)?;
+//! let (mut batch, mut edges) = (Batch::default(), Vec::new());
+//! while reader.next_batch(&mut batch)? {
+//!     for chunk in &batch.chunks {
+//!         let names: Vec<_> = chunk.names.iter().map(|name| chunk.name(name)).collect();
+//!         edges.extend(names.chunks(2).map(|ends| format!("{} - {}", text(ends[0]), text(ends[1]))));
+//!     }
+//! }
+//! # fn text(name: &[u8]) -> &str { str::from_utf8(name).expect("the names above") }
+//! assert_eq!(edges, ["ada - bea", "bea - cleo"]);
+//! assert_eq!(reader.finish()?.lines, 2);
+//! # Ok::<(), outcore::Error>(())
+//! ```
 
 mod chunks;
 mod cost;
@@ -33,14 +57,19 @@ mod text;
 
 pub use chunks::ParsedChunk;
 pub use cost::{CHUNK_BYTES, InputSize};
+#[doc(hidden)]
 pub use format::names::choose_columns;
 pub use options::{
     BatchMemory, Column, Delimiter, EdgeFormat, Header, InputOptions, OnBadLine, Rows,
 };
 pub(crate) use options::{contradicts_ignore_weights, has_no_weights};
+#[doc(hidden)]
 pub use sample::{InputSample, sample};
-pub use table::{TableStream, hush_decoders};
-pub use text::field::{Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES};
+pub use table::TableStream;
+#[doc(hidden)]
+pub use table::hush_decoders;
+pub(crate) use text::field::SHORT_NAME_BYTES;
+pub use text::field::{Fingerprint, NAME_LIMIT};
 pub use text::transform::WeightTransform;
 
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
@@ -78,7 +107,7 @@ pub struct Batch {
 
 impl Batch {
     /// The chunks with edges, and those of the node list.
-    pub fn edges_and_nodes(&self) -> (&[ParsedChunk], &[ParsedChunk]) {
+    pub(crate) fn edges_and_nodes(&self) -> (&[ParsedChunk], &[ParsedChunk]) {
         self.chunks.split_at(self.chunks.partition_point(|chunk| !chunk.is_node_list))
     }
 }
@@ -306,7 +335,7 @@ impl EdgeReader {
     }
 
     /// The first file with edges, if they have no weights.
-    pub fn unweighted(&self) -> Option<&Path> {
+    pub(crate) fn unweighted(&self) -> Option<&Path> {
         unweighted(&self.formats)
     }
 
@@ -321,7 +350,7 @@ impl EdgeReader {
     }
 
     /// Bytes of the files, as they are stored, that the batches so far come from.
-    pub fn done_bytes(&self) -> u64 {
+    pub(crate) fn done_bytes(&self) -> u64 {
         self.done_bytes
     }
 

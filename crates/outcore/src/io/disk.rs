@@ -94,6 +94,10 @@ impl Storage for Disk {
         }
     }
 
+    fn create_new_directory(&self, path: &Path) -> io::Result<()> {
+        private_directory(path)
+    }
+
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         fs::remove_dir(path)
     }
@@ -125,13 +129,6 @@ impl Storage for Disk {
 
     fn is_own(&self, path: &Path) -> bool {
         is_own(path)
-    }
-
-    fn create_new_directory(&self, path: &Path) -> io::Result<()> {
-        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            fs::create_dir_all(parent)?;
-        }
-        fs::create_dir(path)
     }
 
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {

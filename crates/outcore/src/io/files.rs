@@ -181,7 +181,7 @@ impl Files {
     ///
     /// # Errors
     /// `Io` with the path.
-    pub fn publish_new(&self, from: &Path, to: &Path) -> Result<()> {
+    pub(crate) fn publish_new(&self, from: &Path, to: &Path) -> Result<()> {
         self.publish(from, to).inspect_err(|_| {
             // Renamed, but perhaps not for good. If the way back fails too, what is there is whole.
             if self.storage.entry(from).is_err() {
@@ -204,6 +204,24 @@ impl Files {
     /// `Io` with the path.
     pub fn create_directory(&self, path: &Path) -> Result<()> {
         self.storage.create_directory(path).map_err(|e| Error::io("create directory", path, e))
+    }
+
+    /// Makes a directory in `parent` that nobody else has, and gives its path: `NAME-0`, or the next number
+    /// that is free. The parent is made if it is not there.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub(crate) fn create_numbered_directory(&self, parent: &Path, name: &str) -> Result<PathBuf> {
+        self.create_directory(parent)?;
+        let mut number = 0u64;
+        loop {
+            let path = parent.join(format!("{name}-{number}"));
+            match self.storage.create_new_directory(&path) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(Error::io("create directory", &path, error)),
+            }
+        }
     }
 
     /// Removes a directory of ours with all it holds, as far as that is possible.

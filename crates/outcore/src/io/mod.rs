@@ -5,6 +5,28 @@
 //! holds: it loops over short transfers, counts bytes, and turns failures into errors with a path.
 //! [`Writer`] and [`ReadAhead`] move large blocks in the background. [`Tuning`] says how large, from
 //! a [`DiskProfile`] if there is one.
+//!
+//! ```
+//! use outcore::io::{Files, Mode, Writer};
+//! # let temporary = tempfile::tempdir().expect("a directory");
+//! # let directory = temporary.path();
+//!
+//! let files = Files::default();
+//! let path = directory.join("numbers");
+//! // Two buffers of 64 KiB are written behind the caller's back. The file gets its name once it is whole.
+//! let mut writer = Writer::create(&files, &path, 64 << 10, 2)?;
+//! for number in 0..100_000u32 {
+//!     writer.write(&number.to_le_bytes())?;
+//! }
+//! writer.finish()?;
+//!
+//! let file = files.open(&path, Mode::Read)?;
+//! let mut number = [0; 4];
+//! file.read_exact_at(4 * 4321, &mut number)?;
+//! assert_eq!(u32::from_le_bytes(number), 4321);
+//! assert!(files.counters().write_bytes() >= 400_000);
+//! # Ok::<(), outcore::Error>(())
+//! ```
 
 mod cramped;
 mod disk;
@@ -16,6 +38,7 @@ mod profile;
 mod ram;
 mod scratch;
 #[cfg(feature = "sim")]
+#[doc(hidden)]
 pub mod sim;
 mod stream;
 mod tuning;
@@ -23,9 +46,12 @@ mod wait;
 mod words;
 
 pub use cramped::Cramped;
-pub use disk::{Disk, available_memory_bytes, is_ignored};
+pub use disk::Disk;
 pub(crate) use disk::{address_limit, peak_memory_bytes, resident_memory_bytes};
+#[doc(hidden)]
+pub use disk::{available_memory_bytes, is_ignored};
 pub use files::{Counters, Files, StoredFile};
+#[doc(hidden)]
 pub use memory::share_freed_memory;
 pub(crate) use memory::{give_back_freed, prefetch, reserve_large_pages};
 pub use meter::{Meter, own_process};
@@ -35,12 +61,15 @@ pub use profile::{
 };
 #[doc(hidden)]
 pub use ram::Ram;
-pub use scratch::{Owner, Scratch};
+#[doc(hidden)]
+pub use scratch::Owner;
+pub use scratch::Scratch;
 pub(crate) use scratch::{SCRATCH_HINT, damaged as damaged_manifest, manifest_path};
 pub(crate) use stream::Grows;
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub(crate) use tuning::WRITER_BYTES;
 pub use tuning::{Transfer, Tuning};
+#[doc(hidden)]
 pub use wait::Stop;
 pub(crate) use words::{BLOCK_WORDS, BUFFERS, WordReader, WordWriter};
 
@@ -156,6 +185,9 @@ pub trait Storage: Send + Sync {
     fn create_private_directory(&self, path: &Path) -> io::Result<()> {
         self.create_directory(path)
     }
+    /// Creates a directory for the user of this process alone, in one that is there; fails with
+    /// `AlreadyExists` if anything has the name. Of several that try at once, one succeeds.
+    fn create_new_directory(&self, path: &Path) -> io::Result<()>;
     /// Removes an empty directory.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Makes data and length of a file durable that is written no more.
@@ -176,13 +208,6 @@ pub trait Storage: Send + Sync {
     /// neither.
     fn is_own(&self, _path: &Path) -> bool {
         true
-    }
-    /// Creates a directory and its parents; fails with `AlreadyExists` if there is anything.
-    fn create_new_directory(&self, path: &Path) -> io::Result<()> {
-        match self.entry(path) {
-            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-            Err(_) => self.create_directory(path),
-        }
     }
     /// Whether it can only be read; yes for what lies on a server.
     fn is_read_only(&self, _path: &Path) -> bool {

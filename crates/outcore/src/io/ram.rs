@@ -4,7 +4,7 @@
 //! files; it is given back with the last handle.
 
 use super::{Entry, File, Mode, Storage};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +15,8 @@ type Bytes = Arc<Mutex<Vec<u8>>>;
 #[derive(Default)]
 pub struct Ram {
     files: Mutex<BTreeMap<PathBuf, Bytes>>,
+    /// Those that were to be new.
+    new_directories: Mutex<BTreeSet<PathBuf>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -60,7 +62,13 @@ impl Storage for Ram {
         Ok(())
     }
 
-    fn remove_directory(&self, _path: &Path) -> io::Result<()> {
+    fn create_new_directory(&self, path: &Path) -> io::Result<()> {
+        let is_new = locked(&self.new_directories).insert(path.to_path_buf());
+        if is_new { Ok(()) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        locked(&self.new_directories).remove(path);
         Ok(())
     }
 

@@ -81,7 +81,7 @@ impl Owner {
     }
 
     /// Whether the rest of the manifest is of the form that this version writes.
-    pub fn is_of_this_version(&self) -> bool {
+    pub(crate) fn is_of_this_version(&self) -> bool {
         self.version == VERSION
     }
 

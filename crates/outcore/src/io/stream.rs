@@ -272,7 +272,7 @@ impl Writer {
     ///
     /// # Errors
     /// `Io` with the path.
-    pub fn create_scratch(
+    pub(crate) fn create_scratch(
         files: &Files,
         path: &Path,
         buffer_bytes: usize,
@@ -418,7 +418,7 @@ impl Writer {
     ///
     /// # Errors
     /// `Io`, `DiskFull`; later writes tell what the threads meet.
-    pub fn next_scratch(&mut self, path: &Path) -> Result<u64> {
+    pub(crate) fn next_scratch(&mut self, path: &Path) -> Result<u64> {
         let total = self.hand_over_rest()?;
         self.file = Some(Arc::new(self.files.open(path, Self::mode(&self.files))?));
         self.path = path.to_path_buf();
@@ -621,7 +621,7 @@ impl StoredFile {
     ///
     /// # Errors
     /// `CorruptFile` if the file ends inside the range; `Io`.
-    pub fn read_range(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+    pub(crate) fn read_range(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
         let mut buffer = AlignedBuffer::new(0);
         let start = self.load_range(offset, len, &mut buffer)?;
         Ok(buffer.bytes()[start..start + len].to_vec())
@@ -632,7 +632,12 @@ impl StoredFile {
     ///
     /// # Errors
     /// `CorruptFile` if the file ends inside the range; `Io`.
-    pub fn load_range(&self, offset: u64, len: usize, buffer: &mut AlignedBuffer) -> Result<usize> {
+    pub(crate) fn load_range(
+        &self,
+        offset: u64,
+        len: usize,
+        buffer: &mut AlignedBuffer,
+    ) -> Result<usize> {
         let start = (offset % ALIGNMENT as u64) as usize;
         let wanted = (start + len).next_multiple_of(ALIGNMENT);
         if buffer.capacity() < wanted {
@@ -646,7 +651,7 @@ impl StoredFile {
     ///
     /// # Errors
     /// As there.
-    pub fn load_into(&self, offset: u64, len: usize, buffer: &mut [u8]) -> Result<usize> {
+    pub(crate) fn load_into(&self, offset: u64, len: usize, buffer: &mut [u8]) -> Result<usize> {
         let start = if self.is_direct() { (offset % ALIGNMENT as u64) as usize } else { 0 };
         let end = start + len;
         let into = if self.is_direct() { end.next_multiple_of(ALIGNMENT) } else { end };

@@ -75,7 +75,7 @@ impl Tuning {
 
     /// The same with every size and depth in the range that files and memory can do with.
     #[must_use]
-    pub fn sane(self) -> Self {
+    pub(crate) fn sane(self) -> Self {
         let transfer = |transfer: Transfer| Transfer {
             block_bytes: block(transfer.block_bytes),
             depth: transfer.depth.clamp(1, 64),

@@ -32,7 +32,7 @@ pub fn plan(
 
 /// Samples the input and plans. Where the limit is too small for any job, the number to type is one that
 /// does for this job.
-pub(super) fn planned(
+pub(crate) fn planned(
     files: &Files,
     options: &JobOptions,
     clustering: Option<Clustering<'_>>,
@@ -52,13 +52,13 @@ pub(super) fn planned(
 }
 
 /// A sample of the input, and the bytes that were read for it.
-pub(super) fn sampled(files: &Files, options: &JobOptions) -> Result<(InputSample, u64)> {
+pub(crate) fn sampled(files: &Files, options: &JobOptions) -> Result<(InputSample, u64)> {
     let before = files.counters().read_bytes();
     let sample = input::sample(files, &options.input, &options.limits)?;
     Ok((sample, files.counters().read_bytes() - before))
 }
 
-pub(super) fn input_size(
+pub(crate) fn input_size(
     sample: &InputSample,
     sample_bytes: u64,
     options: &JobOptions,

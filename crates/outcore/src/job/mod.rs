@@ -10,6 +10,37 @@
 //! Temporary files live in one directory below the work directory, whose manifest says which stages are
 //! finished, with a checkpoint (`resume`). It is removed when the job ends; a job that is killed leaves
 //! it, and one that fails or is told to stop if the same command can resume from there.
+//!
+//! ```
+//! use outcore::cluster::{ClusterOptions, Method};
+//! use outcore::input::InputOptions;
+//! use outcore::io::Files;
+//! use outcore::job::{self, JobOptions, Limits, Source};
+//! use outcore::progress::Silent;
+//! # let temporary = tempfile::tempdir().expect("a directory");
+//! # let directory = temporary.path();
+//!
+//! let files = Files::default();
+//! let edges = directory.join("edges.tsv");
+//! files.write(&edges, b"a b\nb c\nc a\nx y\ny z\nz x\nc x\n")?;
+//! let input = InputOptions { paths: vec![edges], ..InputOptions::default() };
+//! let limits = Limits { memory_bytes: 128 << 20, threads: 2 };
+//! let options = JobOptions::new(input, limits, directory.to_path_buf());
+//! println!("{} of memory", job::plan(&files, &options, None)?.peak_memory_bytes);
+//!
+//! // The graph is built once, and clustered as often as you like.
+//! let path = directory.join("triangles.graph");
+//! job::build(&files, &options, &path, &Silent)?;
+//! let output = directory.join("communities.tsv");
+//! let work_dir = directory.to_path_buf();
+//! let source = Source::Graph { path, limits, work_dir, restart: false };
+//! for method in [Method::MapEquation, Method::Modularity] {
+//!     let options = ClusterOptions { method, ..ClusterOptions::default() };
+//!     job::cluster(&files, &source, &options, &output, &Silent)?;
+//! }
+//! assert_eq!(files.read(&output)?, b"a\t0\nb\t0\nc\t0\nx\t1\ny\t1\nz\t1\n");
+//! # Ok::<(), outcore::Error>(())
+//! ```
 
 mod foretell;
 mod given;
@@ -29,7 +60,7 @@ pub use report::{
 };
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 
-use crate::budget::Limits;
+pub use crate::budget::Limits;
 use crate::checkpoint::tell_from_scratch;
 use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};
 use crate::error::{Error, ErrorKind, Result};
@@ -39,8 +70,10 @@ use crate::io::{
     Files, Owner, Scratch, Watch, Writer, address_limit, begin_stage, give_back_freed,
     peak_memory_bytes, resident_memory_bytes, stage_peak_bytes,
 };
-use crate::plan::{Clustering, Plan};
-use crate::present::{PresentOptions, reading_bytes};
+use crate::plan::Clustering;
+pub use crate::plan::Plan;
+use crate::present::reading_bytes;
+pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
 use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use present::Telling;
@@ -75,12 +108,12 @@ pub struct JobOptions {
 }
 
 impl JobOptions {
-    /// Edges without direction, loops kept, the weights of repeated ones added up, none left out.
+    /// Edges without direction, loops dropped, the weights of repeated ones added up, none left out.
     pub fn new(input: InputOptions, limits: Limits, work_dir: PathBuf) -> Self {
         Self {
             input,
             duplicates: Duplicates::Sum,
-            keep_loops: true,
+            keep_loops: false,
             min_weight: None,
             max_weight: None,
             normalize: Normalize::None,

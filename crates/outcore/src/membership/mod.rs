@@ -32,7 +32,7 @@ use crate::input::{
 };
 use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, Observer, Stage, tell};
-use crate::sort::{PUSHED, Sorted, Sorter};
+use crate::sort::{PUSHED, Record, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use record::{Member, Named};
 use std::path::{Path, PathBuf};
@@ -204,12 +204,13 @@ impl Job<'_> {
         Ok((limits.memory_bytes - fixed) / 2)
     }
 
+    fn sorter<R: Record>(&self, budget: u64) -> Result<Sorter<R>> {
+        Sorter::new(self.files, &self.options.scratch, budget, self.options.limits.threads)
+    }
+
     /// Sorts the names of the graph, and after each of them the lines that name it.
     fn collect(&self, mut reader: EdgeReader, budget: u64) -> Result<Sorted<Named>> {
-        let directory = self.options.scratch.join("named");
-        self.files.create_directory(&directory)?;
-        let threads = self.options.limits.threads;
-        let mut sorter = Sorter::new(self.files, &directory, budget, threads)?;
+        let mut sorter = self.sorter(budget)?;
         let mut records = Vec::with_capacity(PUSHED);
         let mut done = 0;
         let mut names = self.graph.names()?;
@@ -238,10 +239,7 @@ impl Job<'_> {
 
     /// Finds each line's node: gives the nodes sorted by community.
     fn join(&self, mut sorted: Sorted<Named>, budget: u64) -> Result<(Sorted<Member>, Joined)> {
-        let directory = self.options.scratch.join("members");
-        self.files.create_directory(&directory)?;
-        let threads = self.options.limits.threads;
-        let mut sorter = Sorter::new(self.files, &directory, budget, threads)?;
+        let mut sorter = self.sorter(budget)?;
         let mut joined = Joined::default();
         // A node of the graph, or the first line with a name that is none.
         let mut current = Named::default();

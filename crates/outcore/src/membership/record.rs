@@ -44,10 +44,6 @@ fn whole(name: Fingerprint) -> u128 {
     u128::from(name.high) << 64 | u128::from(name.low)
 }
 
-fn word(name: Fingerprint, word: usize) -> u64 {
-    if word == 0 { name.high } else { name.low }
-}
-
 fn put_fingerprint(name: Fingerprint, out: &mut Vec<u8>) {
     let bytes = whole(name).to_le_bytes();
     out.push(bytes[15]);
@@ -71,24 +67,9 @@ fn get_fingerprint(bytes: &[u8], at: &mut usize) -> Option<Fingerprint> {
 
 impl Record for Named {
     type Key = u128;
-    type Rank = (u128, u32);
-    const LAST_RANK: (u128, u32) = (u128::MAX, u32::MAX);
-    const WORDS: usize = 2;
 
     fn key(&self) -> u128 {
         whole(self.name)
-    }
-
-    fn rank(&self, run: u32) -> (u128, u32) {
-        (whole(self.name), run)
-    }
-
-    fn run_of(rank: (u128, u32)) -> u32 {
-        rank.1
-    }
-
-    fn radix(&self, index: usize) -> u64 {
-        word(self.name, index)
     }
 
     fn encode(records: &[Self], out: &mut Vec<u8>) {
@@ -112,24 +93,9 @@ impl Record for Named {
 
 impl Record for Member {
     type Key = u128;
-    type Rank = (u128, u32);
-    const LAST_RANK: (u128, u32) = (u128::MAX, u32::MAX);
-    const WORDS: usize = 2;
 
     fn key(&self) -> u128 {
         whole(self.community)
-    }
-
-    fn rank(&self, run: u32) -> (u128, u32) {
-        (whole(self.community), run)
-    }
-
-    fn run_of(rank: (u128, u32)) -> u32 {
-        rank.1
-    }
-
-    fn radix(&self, index: usize) -> u64 {
-        word(self.community, index)
     }
 
     fn encode(records: &[Self], out: &mut Vec<u8>) {

@@ -283,7 +283,7 @@ impl Rows {
 }
 
 /// Writes one line a node, in the order of the calls.
-pub struct CommunityWriter {
+struct CommunityWriter {
     lines: LineWriter,
 }
 
@@ -292,26 +292,8 @@ impl CommunityWriter {
     ///
     /// # Errors
     /// `Io` with the path.
-    pub fn create(files: &Files, path: &Path) -> Result<Self> {
+    fn create(files: &Files, path: &Path) -> Result<Self> {
         Ok(Self { lines: LineWriter::create(files, path)? })
-    }
-
-    /// Adds a node.
-    ///
-    /// # Errors
-    /// `Io` or `DiskFull` with the path.
-    #[inline]
-    pub fn push(&mut self, name: &[u8], community: u32) -> Result<()> {
-        self.push_number(name, u64::from(community))
-    }
-
-    /// Adds a node whose community may have a large number.
-    ///
-    /// # Errors
-    /// `Io` or `DiskFull` with the path.
-    #[inline]
-    pub fn push_number(&mut self, name: &[u8], community: u64) -> Result<()> {
-        self.push_row(Row { name, community, weight: None, groups: &[] }, b'\t')
     }
 
     /// Adds a node with its community and the groups inside it, each after a `separator`.
@@ -331,13 +313,13 @@ impl CommunityWriter {
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
-    pub fn finish(self) -> Result<u64> {
+    fn finish(self) -> Result<u64> {
         self.lines.finish()
     }
 }
 
 /// Writes one line a community: its number, a node that stands for it, how many nodes it has.
-pub struct RepresentativeWriter {
+pub(crate) struct RepresentativeWriter {
     lines: LineWriter,
 }
 
@@ -346,7 +328,7 @@ impl RepresentativeWriter {
     ///
     /// # Errors
     /// `Io` with the path.
-    pub fn create(files: &Files, path: &Path) -> Result<Self> {
+    pub(crate) fn create(files: &Files, path: &Path) -> Result<Self> {
         Ok(Self { lines: LineWriter::create(files, path)? })
     }
 
@@ -354,7 +336,7 @@ impl RepresentativeWriter {
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
-    pub fn push(&mut self, community: u64, name: &[u8], size: u64) -> Result<()> {
+    pub(crate) fn push(&mut self, community: u64, name: &[u8], size: u64) -> Result<()> {
         self.lines.number(community).bytes(b"\t").name(name).bytes(b"\t").number(size).end()
     }
 
@@ -362,13 +344,13 @@ impl RepresentativeWriter {
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
-    pub fn finish(self) -> Result<u64> {
+    pub(crate) fn finish(self) -> Result<u64> {
         self.lines.finish()
     }
 }
 
 /// Writes nodes community by community: a line for each community, or pairs of its first node and each.
-pub struct MemberWriter {
+pub(crate) struct MemberWriter {
     lines: LineWriter,
     is_pairs: bool,
     community: Option<u64>,
@@ -381,7 +363,7 @@ impl MemberWriter {
     ///
     /// # Errors
     /// `Io` with the path.
-    pub fn create(files: &Files, path: &Path, is_pairs: bool) -> Result<Self> {
+    pub(crate) fn create(files: &Files, path: &Path, is_pairs: bool) -> Result<Self> {
         let lines = LineWriter::create(files, path)?;
         Ok(Self { lines, is_pairs, community: None, first: Vec::new() })
     }
@@ -390,7 +372,7 @@ impl MemberWriter {
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
-    pub fn push(&mut self, community: u64, name: &[u8], weight: Option<f64>) -> Result<()> {
+    pub(crate) fn push(&mut self, community: u64, name: &[u8], weight: Option<f64>) -> Result<()> {
         let before = self.community.replace(community);
         let is_first = before != Some(community);
         if !self.is_pairs {
@@ -416,7 +398,7 @@ impl MemberWriter {
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
-    pub fn finish(mut self) -> Result<u64> {
+    pub(crate) fn finish(mut self) -> Result<u64> {
         if !self.is_pairs && self.community.is_some() {
             self.lines.end()?;
         }
@@ -450,48 +432,6 @@ fn put_name(name: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Writes the community of every node: `for_each_name` calls back with the name of node 0, 1, 2, ...
-/// Gives the length of the output in bytes.
-///
-/// # Errors
-/// What `for_each_name` meets; `Io` or `DiskFull` with the path; `Interrupted`.
-///
-/// # Panics
-/// If there are more names than labels.
-pub fn write_communities(
-    files: &Files,
-    for_each_name: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
-    labels: &[u32],
-    output: &Path,
-    observer: &dyn Observer,
-) -> Result<u64> {
-    let number = |node: usize| Some(u64::from(labels[node]));
-    write_numbers(files, for_each_name, labels.len(), number, output, observer)
-}
-
-/// As [`write_communities`], for `node_count` nodes whose communities `number` gives; nodes without
-/// one are left out.
-///
-/// # Errors
-/// As [`write_communities`].
-///
-/// # Panics
-/// If there are more or fewer names than nodes.
-pub fn write_numbers(
-    files: &Files,
-    for_each_name: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
-    node_count: usize,
-    number: impl Fn(usize) -> Option<u64>,
-    output: &Path,
-    observer: &dyn Observer,
-) -> Result<u64> {
-    let mut nodes = 0..node_count;
-    let number = || Ok(nodes.next().and_then(&number));
-    let (count, groups) = (node_count as u64, |_: &mut Vec<u32>| Ok(()));
-    let nodes = Nodes { count, number, weights: &[], groups, group_count: 0 };
-    write_paths(files, for_each_name, nodes, b'\t', output, observer)
-}
-
 /// What is written of nodes.
 pub(crate) struct Nodes<'a, N, G> {
     /// How many there are.
@@ -506,10 +446,14 @@ pub(crate) struct Nodes<'a, N, G> {
     pub(crate) group_count: usize,
 }
 
-/// As [`write_numbers`], with the groups inside communities, each after a `separator`.
+/// Writes the community of every node, and the groups inside it, each after a `separator`: `for_each_name` calls
+/// back with the name of node 0, 1, 2, ... Gives the length of the output in bytes.
 ///
 /// # Errors
-/// As [`write_communities`]; those of reading groups.
+/// What `for_each_name` meets, and reading groups; `Io` or `DiskFull` with the path; `Interrupted`.
+///
+/// # Panics
+/// If there are more or fewer names than nodes.
 pub(crate) fn write_paths(
     files: &Files,
     for_each_name: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
@@ -559,7 +503,15 @@ mod tests {
             names.iter().try_for_each(|name| write(name))
         };
         let path = Path::new("communities.tsv");
-        let bytes = write_communities(&files, each, labels, path, &Silent).unwrap();
+        let mut numbers = labels.iter().map(|&label| Some(u64::from(label)));
+        let nodes = Nodes {
+            count: labels.len() as u64,
+            number: || Ok(numbers.next().flatten()),
+            weights: &[],
+            groups: |_: &mut Vec<u32>| Ok(()),
+            group_count: 0,
+        };
+        let bytes = write_paths(&files, each, nodes, b'\t', path, &Silent).unwrap();
         let text = files.read(path).unwrap();
         assert_eq!(bytes, text.len() as u64);
         text
@@ -660,7 +612,8 @@ mod tests {
         let sim = Sim::default();
         let files = Files::new(Arc::new(sim.clone()));
         let mut writer = CommunityWriter::create(&files, Path::new("out")).unwrap();
-        writer.push(b"a", 1).unwrap();
+        let row = Row { name: b"a", community: 1, weight: None, groups: &[] };
+        writer.push_row(row, b'\t').unwrap();
         drop(writer);
         assert!(sim.paths().is_empty());
         check(&files, Path::new("out")).unwrap();

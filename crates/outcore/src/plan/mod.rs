@@ -152,7 +152,7 @@ impl Plan {
     /// Plans a job whose files are moved with `tuning`, and which may cluster the graph.
     ///
     /// # Errors
-    /// `MemoryTooSmall` if the limit is too small beyond doubt.
+    /// `Usage` for options that cannot be used; `MemoryTooSmall` if the limit is too small beyond doubt.
     pub fn new(
         input: InputSize,
         limits: Limits,
@@ -160,6 +160,7 @@ impl Plan {
         clustering: Option<Clustering<'_>>,
     ) -> Result<Self> {
         limits.check()?;
+        clustering.map_or(Ok(()), |clustering| clustering.options.check())?;
         let work = Work::of(&input, &limits, tuning);
         let clustered = clustering.map(|wanted| wanted.cost(&input, &work, &limits, tuning));
         Self::of(&work, input, limits, clustered.as_ref())

@@ -64,7 +64,7 @@ fn sort_nodes(
     presented: &Presented,
     earlier: &Earlier,
 ) -> Result<Sorted<SharedNode>> {
-    let mut sorter = bench.sorter::<SharedNode>("shared", 2)?;
+    let mut sorter = bench.sorter::<SharedNode>(2)?;
     let mut nodes = Vec::with_capacity(PUSHED);
     let mut labels = presented.labels().iter();
     let mut done = 0;
@@ -91,7 +91,7 @@ fn sort_overlaps(
     mut nodes: Sorted<SharedNode>,
     numbers: &[u64],
 ) -> Result<Sorted<Overlap>> {
-    let mut sorter = bench.sorter::<Overlap>("overlaps", 2)?;
+    let mut sorter = bench.sorter::<Overlap>(2)?;
     let mut overlaps: Vec<Overlap> = Vec::with_capacity(PUSHED);
     let mut current: Option<Overlap> = None;
     while let Some(block) = nodes.next_block()? {
@@ -152,13 +152,7 @@ impl Workbench<'_> {
     }
 
     /// A sort that shares the memory with others, so that there are `sorts` of them.
-    pub(super) fn sorter<R: crate::sort::Record>(
-        &self,
-        name: &str,
-        sorts: u64,
-    ) -> Result<Sorter<R>> {
-        let directory = self.scratch.join(name);
-        self.files.create_directory(&directory)?;
-        Sorter::new(self.files, &directory, self.budget / sorts, self.threads)
+    pub(super) fn sorter<R: crate::sort::Record>(&self, sorts: u64) -> Result<Sorter<R>> {
+        Sorter::new(self.files, self.scratch, self.budget / sorts, self.threads)
     }
 }

@@ -91,7 +91,7 @@ pub struct PresentOptions {
 
 impl PresentOptions {
     /// Whether the graph is scanned for what weighs inside communities; labels are looked up for that.
-    pub fn looks_inside(&self) -> bool {
+    pub(crate) fn looks_inside(&self) -> bool {
         self.representatives.is_some() || self.rows == RowForm::Pairs || self.member_weights
     }
 }

@@ -22,23 +22,8 @@ impl SharedNode {
 
 impl Record for SharedNode {
     type Key = u64;
-    type Rank = u128;
-    const LAST_RANK: u128 = u128::MAX;
-    const WORDS: usize = 1;
 
     fn key(&self) -> u64 {
-        self.pair()
-    }
-
-    fn rank(&self, run: u32) -> u128 {
-        u128::from(self.pair()) << 64 | u128::from(run)
-    }
-
-    fn run_of(rank: u128) -> u32 {
-        rank as u32
-    }
-
-    fn radix(&self, _word: usize) -> u64 {
         self.pair()
     }
 
@@ -73,29 +58,10 @@ pub(super) struct Overlap {
 
 impl Record for Overlap {
     type Key = u128;
-    type Rank = (u128, u32);
-    const LAST_RANK: (u128, u32) = (u128::MAX, u32::MAX);
-    const WORDS: usize = 2;
 
     fn key(&self) -> u128 {
-        u128::from(self.radix(0)) << 64 | u128::from(self.radix(1))
-    }
-
-    fn rank(&self, run: u32) -> (u128, u32) {
-        (self.key(), run)
-    }
-
-    fn run_of(rank: (u128, u32)) -> u32 {
-        rank.1
-    }
-
-    fn radix(&self, word: usize) -> u64 {
-        // Numbers have 50 bits: they reach over both words.
-        if word == 0 {
-            u64::from(u32::MAX - self.shared) << 32 | self.number >> 32
-        } else {
-            self.number << 32 | u64::from(self.new)
-        }
+        let fewer = u128::from(u32::MAX - self.shared);
+        fewer << 96 | u128::from(self.number) << 32 | u128::from(self.new)
     }
 
     fn encode(records: &[Self], out: &mut Vec<u8>) {
@@ -139,25 +105,10 @@ pub(super) struct NamePiece {
 
 impl Record for NamePiece {
     type Key = u128;
-    type Rank = (u128, u32);
-    const LAST_RANK: (u128, u32) = (u128::MAX, u32::MAX);
-    const WORDS: usize = 2;
 
     fn key(&self) -> u128 {
-        u128::from(self.radix(0)) << 64 | u128::from(self.radix(1))
-    }
-
-    fn rank(&self, run: u32) -> (u128, u32) {
-        (self.key(), run)
-    }
-
-    fn run_of(rank: (u128, u32)) -> u32 {
-        rank.1
-    }
-
-    fn radix(&self, word: usize) -> u64 {
         let place = u64::from(self.order) << 16 | u64::from(self.part);
-        if word == 0 { self.number } else { place }
+        u128::from(self.number) << 64 | u128::from(place)
     }
 
     fn encode(records: &[Self], out: &mut Vec<u8>) {

@@ -133,7 +133,7 @@ fn sort_names(
     numbers: impl Iterator<Item = Result<Option<(u64, u32, u64)>>>,
     done: u64,
 ) -> Result<Sorted<NamePiece>> {
-    let mut sorter = bench.sorter::<NamePiece>("members", 1)?;
+    let mut sorter = bench.sorter::<NamePiece>(1)?;
     let mut names = graph.names()?;
     let mut pieces = Vec::new();
     for (node, found) in (0u64..).zip(numbers) {

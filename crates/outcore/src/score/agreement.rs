@@ -74,7 +74,7 @@ pub fn compare(found: &[u32], truth: &[u32]) -> Agreement {
 }
 
 /// The memory of [`compare`] beside the labels.
-pub fn compare_bytes(node_count: u64) -> u64 {
+pub(crate) fn compare_bytes(node_count: u64) -> u64 {
     8 * node_count
 }
 

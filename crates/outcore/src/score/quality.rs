@@ -95,7 +95,7 @@ pub fn quality_at(
 }
 
 /// The memory of [`quality`] beside the labels.
-pub fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
+pub(crate) fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
     let cluster = ClusterMemory::of_scans(graph, threads);
     let label = if graph.is_directed() { 28 } else { 20 };
     4 * graph.node_count() + (label + 1) * label_count + cluster.scratch_bytes + cluster.block_bytes

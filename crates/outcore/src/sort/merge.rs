@@ -17,9 +17,9 @@
 //! A worker holds the only sender of its range, so its panic closes the range instead of leaving the
 //! caller to wait for ever; the panic then goes on in the caller.
 
-use super::record::Record;
 use super::run::{Run, RunReader};
 use super::shape::ranges_ahead;
+use super::{RadixKey, Record};
 use crate::error::Result;
 use crate::io::{ALIGNMENT, AlignedBuffer};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -36,7 +36,7 @@ const CHUNK_RECORDS: usize = 16 << 10;
 /// A run's number in the tree once it is used up: it loses every match.
 const USED_UP: u32 = u32::MAX;
 
-/// The tree over the heads of runs. A head is a key and its run in one number ([`Record::rank`]), so
+/// The tree over the heads of runs. A head is a key and its run in one number ([`RadixKey::rank`]), so
 /// a match is one comparison without a branch: who wins is as hard to guess as a coin.
 struct LoserTree<K> {
     /// `losers[0]` is the winner; inner nodes are `1..leaves`.
@@ -129,8 +129,8 @@ impl<R: Record> Lane<R> {
     }
 
     #[inline]
-    fn head(&self, run: u32) -> R::Rank {
-        if self.at < self.end { self.block[self.at].rank(run) } else { R::LAST_RANK }
+    fn head(&self, run: u32) -> <R::Key as RadixKey>::Rank {
+        if self.at < self.end { self.block[self.at].key().rank(run) } else { R::Key::LAST_RANK }
     }
 }
 
@@ -201,13 +201,13 @@ impl<R: Record> Shared<R> {
         let (from, below) = self.range(number);
         lanes.go_to(from, below)?;
         let heads: Vec<_> = (0u32..).zip(&lanes.lanes).map(|(run, lane)| lane.head(run)).collect();
-        let mut tree = LoserTree::new(&heads, R::LAST_RANK);
+        let mut tree = LoserTree::new(&heads, R::Key::LAST_RANK);
         loop {
             let mut out = spares.try_recv().unwrap_or_default();
             out.clear();
             out.reserve(CHUNK_RECORDS);
             while out.len() < CHUNK_RECORDS {
-                let run = R::run_of(tree.winner());
+                let run = R::Key::run_of(tree.winner());
                 if run == USED_UP {
                     break;
                 }
@@ -229,19 +229,19 @@ impl<R: Record> Shared<R> {
 
 /// How a merge uses its memory.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Width {
+pub(crate) struct Width {
     /// Threads.
-    pub(super) workers: usize,
+    pub(crate) workers: usize,
     /// Blocks of records in a range.
-    pub(super) range_blocks: usize,
+    pub(crate) range_blocks: usize,
     /// Records in a block.
-    pub(super) block_records: usize,
+    pub(crate) block_records: usize,
     /// What is read of a run at once.
-    pub(super) read_bytes: u64,
+    pub(crate) read_bytes: u64,
 }
 
 /// Merges runs; records come in chunks, in order.
-pub(super) struct Merge<R: Record> {
+pub(crate) struct Merge<R: Record> {
     shared: Arc<Shared<R>>,
     /// The outputs of the ranges, those that have left already being closed.
     ranges: Vec<Option<Receiver<Result<Vec<R>>>>>,
@@ -254,7 +254,7 @@ pub(super) struct Merge<R: Record> {
 
 impl<R: Record> Merge<R> {
     /// Starts merging `runs`, which are deleted as they are used up.
-    pub(super) fn new(runs: Vec<Run<R>>, width: Width) -> Self {
+    pub(crate) fn new(runs: Vec<Run<R>>, width: Width) -> Self {
         let splitters = splitters(&runs, width.range_blocks);
         let chunks = (width.range_blocks * width.block_records).div_ceil(CHUNK_RECORDS) + 1;
         let (outputs, ranges): (Vec<_>, Vec<_>) =
@@ -282,7 +282,7 @@ impl<R: Record> Merge<R> {
     }
 
     /// The next records; none at the end. `used` is the chunk given before, to be filled again.
-    pub(super) fn next_chunk(&mut self, used: Vec<R>) -> Result<Vec<R>> {
+    pub(crate) fn next_chunk(&mut self, used: Vec<R>) -> Result<Vec<R>> {
         // Full means that enough chunks are on their way back.
         let _ = self.spares.try_send(used);
         while let Some(Some(range)) = self.ranges.get(self.current) {

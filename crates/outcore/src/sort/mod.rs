@@ -14,8 +14,9 @@
 //! use outcore::io::Files;
 //! use outcore::sort::{Pair, Sorter};
 //!
-//! let directory = std::env::temp_dir();
-//! let mut sorter = Sorter::new(&Files::default(), &directory, 64 << 20, 2)?;
+//! // Runs, if there are any, go to a directory of their own in this one.
+//! let parent = std::env::temp_dir();
+//! let mut sorter = Sorter::new(&Files::default(), &parent, 64 << 20, 2)?;
 //! for key in [3, 1, 2] {
 //!     sorter.push(&[Pair { key, value: 0 }])?;
 //! }
@@ -24,9 +25,13 @@
 //! assert_eq!(block.iter().map(|pair| pair.key).collect::<Vec<_>>(), [1, 2, 3]);
 //! # Ok::<(), outcore::Error>(())
 //! ```
+//! A record of your own says what it is sorted by and how it is written: [`Record`]. `examples/sort_file.rs`
+//! sorts a file of them that is larger than the memory.
 
 mod cost;
+mod directory;
 mod form;
+mod key;
 mod merge;
 mod radix;
 mod record;
@@ -41,7 +46,9 @@ use crate::io::{Files, reserve_large_pages};
 use crate::units::size_to_type;
 pub(crate) use cost::merge_disk_bytes;
 pub use cost::{Records, Sorting};
+use directory::RunDirectory;
 use form::Former;
+pub use key::{RadixKey, U96};
 use merge::{Merge, Width};
 use rayon::prelude::*;
 pub use record::{Pair, Record};
@@ -50,6 +57,7 @@ use run::{Run, RunWriter, encode_block};
 pub use shape::SORT_BYTES_MIN;
 use shape::{FIXED_BYTES, RANGE_READS, RUN_BUFFERS, SEGMENTS, Shape, merges_of_pass, run_size};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Records that callers collect before they hand them to a sort.
 pub(crate) const PUSHED: usize = 4096;
@@ -72,7 +80,10 @@ pub struct SortSummary {
 /// Collects records and writes sorted runs.
 pub struct Sorter<R: Record> {
     files: Files,
-    directory: PathBuf,
+    /// Where the directory of the runs is made.
+    parent: PathBuf,
+    /// There once the first run is written.
+    directory: Option<Arc<RunDirectory>>,
     shape: Shape,
     /// Most records in a block of runs that another process has left.
     saved_block_records: usize,
@@ -92,12 +103,13 @@ impl<R: Record> Sorter<R> {
     /// The smallest budget: [`SORT_BYTES_MIN`].
     pub const BUDGET_MIN: u64 = SORT_BYTES_MIN;
 
-    /// A sort with its runs in `directory` and at most `budget_bytes` of memory, with `threads`
-    /// threads beside the caller's rayon pool to read and decode runs.
+    /// A sort with at most `budget_bytes` of memory, with `threads` threads beside the caller's rayon pool to
+    /// read and decode runs. Runs lie in a directory that the sort makes for itself in `parent` when it
+    /// writes the first one, and removes when they are used up or dropped.
     ///
     /// # Errors
     /// `MemoryTooSmall` below [`Sorter::BUDGET_MIN`].
-    pub fn new(files: &Files, directory: &Path, budget_bytes: u64, threads: usize) -> Result<Self> {
+    pub fn new(files: &Files, parent: &Path, budget_bytes: u64, threads: usize) -> Result<Self> {
         if budget_bytes < Self::BUDGET_MIN {
             let least = size_to_type(Self::BUDGET_MIN);
             return Err(Error::new(
@@ -108,7 +120,8 @@ impl<R: Record> Sorter<R> {
         }
         Ok(Self {
             files: files.clone(),
-            directory: directory.to_path_buf(),
+            parent: parent.to_path_buf(),
+            directory: None,
             shape: Shape::new::<R>(budget_bytes, 2 * threads, files, 0),
             saved_block_records: 0,
             workers: 2 * threads,
@@ -122,11 +135,23 @@ impl<R: Record> Sorter<R> {
         })
     }
 
+    /// As [`Sorter::new`], with the runs in `directory` itself: it is there, belongs to this sort alone, and
+    /// stays, so that another process finds what [`Sorter::keep`] leaves in it.
+    pub(crate) fn with_directory(
+        files: &Files,
+        directory: &Path,
+        budget_bytes: u64,
+        threads: usize,
+    ) -> Result<Self> {
+        let given = Some(Arc::new(RunDirectory::given(files, directory)));
+        Ok(Self { directory: given, ..Self::new(files, directory, budget_bytes, threads)? })
+    }
+
     /// Changes the budget; what no longer fits is written as a run.
     ///
     /// # Errors
     /// `MemoryTooSmall`, or what writing meets.
-    pub fn set_budget(&mut self, budget_bytes: u64) -> Result<()> {
+    pub(crate) fn set_budget(&mut self, budget_bytes: u64) -> Result<()> {
         if budget_bytes < Self::BUDGET_MIN {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
@@ -148,7 +173,7 @@ impl<R: Record> Sorter<R> {
     ///
     /// # Errors
     /// What writing meets.
-    pub fn set_aside(&mut self) -> Result<()> {
+    pub(crate) fn set_aside(&mut self) -> Result<()> {
         self.write_run()?;
         self.end_formation()?;
         self.records = Vec::new();
@@ -261,7 +286,7 @@ impl<R: Record> Sorter<R> {
         }
         self.records.truncate(self.filled);
         self.filled = 0;
-        let writer = self.run_writer();
+        let writer = self.run_writer()?;
         let records = std::mem::take(&mut self.records);
         let mut former = match self.former.take() {
             Some(former) => former,
@@ -288,12 +313,22 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
-    fn run_writer(&mut self) -> RunWriter<R> {
+    /// The directory of the runs, which is made if it is not there yet.
+    fn directory(&mut self) -> Result<&Arc<RunDirectory>> {
+        if self.directory.is_none() {
+            let made = RunDirectory::create(&self.files, &self.parent)?;
+            self.directory = Some(Arc::new(made));
+        }
+        Ok(self.directory.as_ref().expect("made above"))
+    }
+
+    fn run_writer(&mut self) -> Result<RunWriter<R>> {
+        let directory = self.directory()?.clone();
         let number = self.next_name;
         self.next_name += 1;
         let run_bytes = (self.run_capacity() * size_of::<R>()) as u64;
         let segment_bytes = self.shape.segment_bytes.max(run_bytes / SEGMENTS);
-        RunWriter::new(&self.files, &self.directory, number, segment_bytes)
+        Ok(RunWriter::new(directory, number, segment_bytes))
     }
 
     /// Ends run formation and starts the last merge.
@@ -349,7 +384,7 @@ impl<R: Record> Sorter<R> {
     }
 
     fn merge_runs(&mut self, group: Vec<Run<R>>) -> Result<Run<R>> {
-        let mut writer = self.run_writer();
+        let mut writer = self.run_writer()?;
         let width = self.width(group.len());
         let mut merge = Merge::<R>::new(group, width);
         let (mut records, mut block) = (Vec::new(), Vec::new());
@@ -412,33 +447,5 @@ impl<R: Record> Sorted<R> {
                 Ok((!out.is_empty()).then_some(out.as_slice()))
             }
         }
-    }
-
-    /// Hands every group of equal records, as told by `same`, folded into one: `fold` adds the
-    /// second record to the first, in sorted order. The result does not depend on where runs end,
-    /// since nothing is folded before the last merge.
-    ///
-    /// # Errors
-    /// As [`Sorted::next_block`], and whatever `each` gives.
-    pub fn for_each_combined(
-        &mut self,
-        same: impl Fn(&R, &R) -> bool,
-        mut fold: impl FnMut(&mut R, &R),
-        mut each: impl FnMut(&R) -> Result<()>,
-    ) -> Result<()> {
-        let mut current: Option<R> = None;
-        while let Some(block) = self.next_block()? {
-            for record in block {
-                match &mut current {
-                    Some(kept) if same(kept, record) => fold(kept, record),
-                    Some(kept) => {
-                        each(kept)?;
-                        *kept = *record;
-                    }
-                    None => current = Some(*record),
-                }
-            }
-        }
-        current.as_ref().map_or(Ok(()), each)
     }
 }

@@ -5,6 +5,7 @@
 //! the first level, then take buckets. Memory: a second buffer of the same size. Cost: about three
 //! passes over the records. Source: McIlroy, Bostic, McIlroy, "Engineering Radix Sort" (1993).
 
+use super::RadixKey;
 use super::record::Record;
 use rayon::prelude::*;
 
@@ -15,7 +16,7 @@ const BUCKET_BITS_MAX: u32 = 11;
 const PARALLEL: usize = 1 << 15;
 
 /// Sorts `records` by key, stably; `scratch` has the same length and is overwritten.
-pub(super) fn sort<R: Record>(records: &mut [R], scratch: &mut [R]) {
+pub(crate) fn sort<R: Record>(records: &mut [R], scratch: &mut [R]) {
     let threads = rayon::current_num_threads();
     if threads == 1 || records.len() < PARALLEL {
         return sort_bucket(records, scratch, true, 0);
@@ -86,7 +87,7 @@ impl Split {
     fn new<R: Record>(records: &[R], word: usize) -> Option<Self> {
         let (mut min, mut max) = (u64::MAX, 0);
         for record in records {
-            let value = record.radix(word);
+            let value = record.key().word(word);
             min = min.min(value);
             max = max.max(value);
         }
@@ -105,7 +106,7 @@ impl Split {
 
     #[inline]
     fn bucket<R: Record>(&self, record: &R) -> usize {
-        ((record.radix(self.word) - self.min) >> self.shift) as usize
+        ((record.key().word(self.word) - self.min) >> self.shift) as usize
     }
 
     fn histogram<R: Record>(&self, records: &[R]) -> Vec<usize> {
@@ -127,7 +128,7 @@ fn sort_bucket<R: Record>(source: &mut [R], other: &mut [R], stay: bool, word: u
         return;
     }
     let Some(split) = Split::new(source, word) else {
-        if word + 1 < R::WORDS {
+        if word + 1 < R::Key::WORDS {
             return sort_bucket(source, other, stay, word + 1);
         }
         if !stay {

@@ -1,24 +1,14 @@
 //! What can be sorted.
 
+use super::key::RadixKey;
+
 /// A record that can be sorted: a few bytes with an order.
 pub trait Record: Copy + Default + Send + Sync + 'static {
-    /// The key in one piece, for comparisons.
-    type Key: Ord + Copy + Send + Sync;
-    /// A key and the number of a run behind it, in one piece: `(Key, u32)`, or a number if both fit.
-    type Rank: Ord + Copy + Send;
-    /// The last key there can be with the run `u32::MAX`.
-    const LAST_RANK: Self::Rank;
-    /// Number of 64-bit words in the key.
-    const WORDS: usize;
+    /// What records are sorted by.
+    type Key: RadixKey;
 
     /// The key.
     fn key(&self) -> Self::Key;
-    /// The key with a run's number; ordered by key, then run.
-    fn rank(&self, run: u32) -> Self::Rank;
-    /// The run's number in a rank.
-    fn run_of(rank: Self::Rank) -> u32;
-    /// Word `word` of the key, the most significant first; their order is the order of keys.
-    fn radix(&self, word: usize) -> u64;
     /// Appends sorted records to `out` in a form that takes little room.
     fn encode(records: &[Self], out: &mut Vec<u8>);
     /// Appends `count` records of [`Record::encode`] to `out`; `None` if `bytes` are not such.
@@ -36,27 +26,9 @@ pub struct Pair {
 
 impl Record for Pair {
     type Key = u64;
-    type Rank = u128;
-    const LAST_RANK: u128 = u128::MAX;
-    const WORDS: usize = 1;
 
     #[inline]
     fn key(&self) -> u64 {
-        self.key
-    }
-
-    #[inline]
-    fn rank(&self, run: u32) -> u128 {
-        u128::from(self.key) << 64 | u128::from(run)
-    }
-
-    #[inline]
-    fn run_of(rank: u128) -> u32 {
-        rank as u32
-    }
-
-    #[inline]
-    fn radix(&self, _word: usize) -> u64 {
         self.key
     }
 

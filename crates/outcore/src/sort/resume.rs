@@ -47,11 +47,7 @@ impl<R: Record> Sorter<R> {
 
 /// All that was collected is written as runs first, if there is a run already. The place has the budget in bytes and the
 /// threads; runs whose blocks are too large to be merged within it are `MemoryTooSmall`.
-impl<R> Checkpoint for Sorter<R>
-where
-    R: Record,
-    R::Key: Into<u128> + TryFrom<u128>,
-{
+impl<R: Record> Checkpoint for Sorter<R> {
     type State = SortState;
     type Place<'a> = (&'a Files, &'a Path, u64, usize);
 
@@ -80,18 +76,19 @@ where
         from: &mut StateReader,
         (files, directory, budget_bytes, threads): Self::Place<'_>,
     ) -> Result<Self> {
-        let mut sorter = Self::new(files, directory, budget_bytes, threads)?;
+        let mut sorter = Self::with_directory(files, directory, budget_bytes, threads)?;
         if state.runs.is_empty() {
             return Ok(sorter);
         }
+        let runs = sorter.directory()?.clone();
         for RunState { number, segments } in &state.runs {
             let (lengths, keys) = (from.numbers::<u32>()?, from.numbers::<u128>()?);
-            let mut run = Run::<R>::new(files, *number);
+            let mut run = Run::<R>::new(runs.clone(), *number);
             let mut ends = segments.iter().copied().peekable();
             for (at, (bytes, key)) in (1..).zip(lengths.into_iter().zip(keys)) {
                 run.add_block(bytes, key.try_into().map_err(|_| from.damaged())?);
                 if ends.next_if_eq(&at).is_some() {
-                    run.end_segment(directory);
+                    run.end_segment();
                 }
             }
             if ends.next().is_some() {

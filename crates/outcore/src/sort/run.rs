@@ -6,9 +6,10 @@
 //! A segment is deleted as soon as the merge has used it up, so runs and the merge's output share
 //! their room on disk, unless a checkpoint needs the run (`resume`). Memory: the offset and the first key of every block.
 
+use super::directory::RunDirectory;
 use super::record::Record;
 use crate::error::{Error, Result};
-use crate::io::{ALIGNMENT, Files, Mode, StoredFile, Writer};
+use crate::io::{ALIGNMENT, Mode, StoredFile, Writer};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,9 +19,9 @@ use xxhash_rust::xxh3::xxh3_64;
 const BLOCK_HEADER_BYTES: usize = 16;
 
 /// A finished run. Its segments are deleted when it is dropped, as far as no checkpoint needs them.
-pub(super) struct Run<R: Record> {
-    files: Files,
-    pub(super) number: u64,
+pub(crate) struct Run<R: Record> {
+    directory: Arc<RunDirectory>,
+    pub(crate) number: u64,
     segments: Vec<Segment>,
     blocks: Vec<Block<R>>,
     deleted: AtomicUsize,
@@ -41,12 +42,12 @@ struct Block<R: Record> {
 
 impl<R: Record> Run<R> {
     /// The first key of every block.
-    pub(super) fn first_keys(&self) -> impl Iterator<Item = R::Key> {
+    pub(crate) fn first_keys(&self) -> impl Iterator<Item = R::Key> {
         self.blocks.iter().map(|block| block.first)
     }
 
     /// The blocks that may hold keys from `from` on and below `below`.
-    pub(super) fn blocks_between(
+    pub(crate) fn blocks_between(
         &self,
         from: Option<R::Key>,
         below: Option<R::Key>,
@@ -57,19 +58,19 @@ impl<R: Record> Run<R> {
     }
 
     /// Deletes the segments that hold nothing from `from` on.
-    pub(super) fn delete_before(&self, from: Option<R::Key>) {
+    pub(crate) fn delete_before(&self, from: Option<R::Key>) {
         let needed = self.blocks_between(from, None).start;
         self.delete(self.segments.partition_point(|segment| segment.end <= needed));
     }
 
     /// One that is still without blocks.
-    pub(super) fn new(files: &Files, number: u64) -> Self {
-        let (files, deleted) = (files.clone(), AtomicUsize::new(0));
-        Self { files, number, segments: Vec::new(), blocks: Vec::new(), deleted }
+    pub(crate) fn new(directory: Arc<RunDirectory>, number: u64) -> Self {
+        let deleted = AtomicUsize::new(0);
+        Self { directory, number, segments: Vec::new(), blocks: Vec::new(), deleted }
     }
 
     /// Adds a block behind the last one of the segment that is not ended yet.
-    pub(super) fn add_block(&mut self, bytes: u32, first: R::Key) {
+    pub(crate) fn add_block(&mut self, bytes: u32, first: R::Key) {
         let is_first = self.segments.last().map_or(0, |segment| segment.end) == self.blocks.len();
         let last = self.blocks.last().filter(|_| !is_first);
         let begin = last.map_or(0, |last| last.begin + u64::from(last.bytes));
@@ -77,13 +78,13 @@ impl<R: Record> Run<R> {
     }
 
     /// Ends the segment behind the last block.
-    pub(super) fn end_segment(&mut self, directory: &Path) {
-        let path = segment_path(directory, self.number, self.segments.len());
+    pub(crate) fn end_segment(&mut self) {
+        let path = self.directory.segment(self.number, self.segments.len());
         self.segments.push(Segment { path, end: self.blocks.len() });
     }
 
     /// Of each segment, the file, the number of the first block behind it, and the length.
-    pub(super) fn segments(&self) -> impl Iterator<Item = (&Path, usize, u64)> {
+    pub(crate) fn segments(&self) -> impl Iterator<Item = (&Path, usize, u64)> {
         let mut begin = 0;
         self.segments.iter().map(move |Segment { path, end }| {
             let blocks = &self.blocks[std::mem::replace(&mut begin, *end)..*end];
@@ -93,19 +94,19 @@ impl<R: Record> Run<R> {
     }
 
     /// The length and the first key of every block.
-    pub(super) fn lengths_and_keys(&self) -> impl ExactSizeIterator<Item = (u32, R::Key)> {
+    pub(crate) fn lengths_and_keys(&self) -> impl ExactSizeIterator<Item = (u32, R::Key)> {
         self.blocks.iter().map(|block| (block.bytes, block.first))
     }
 
     /// Length of all blocks.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.blocks.iter().map(|block| u64::from(block.bytes)).sum()
     }
 
     fn delete(&self, count: usize) {
         let begin = self.deleted.fetch_max(count, Ordering::Relaxed).min(count);
         for segment in &self.segments[begin..count] {
-            self.files.discard(&segment.path);
+            self.directory.files().discard(&segment.path);
         }
     }
 }
@@ -116,14 +117,8 @@ impl<R: Record> Drop for Run<R> {
     }
 }
 
-/// The file of a segment of the run of this number.
-pub(super) fn segment_path(directory: &Path, run: u64, segment: usize) -> PathBuf {
-    directory.join(format!("run-{run}.{segment}"))
-}
-
 /// Writes one run.
-pub(super) struct RunWriter<R: Record> {
-    directory: PathBuf,
+pub(crate) struct RunWriter<R: Record> {
     segment_bytes: u64,
     /// The writer, and the name of the segment that it is at.
     open: Option<(Writer, PathBuf)>,
@@ -132,13 +127,12 @@ pub(super) struct RunWriter<R: Record> {
 
 impl<R: Record> RunWriter<R> {
     /// Starts the run of this number in `directory`.
-    pub(super) fn new(files: &Files, directory: &Path, number: u64, segment_bytes: u64) -> Self {
-        let (directory, done) = (directory.to_path_buf(), Run::new(files, number));
-        Self { directory, segment_bytes, open: None, done }
+    pub(crate) fn new(directory: Arc<RunDirectory>, number: u64, segment_bytes: u64) -> Self {
+        Self { segment_bytes, open: None, done: Run::new(directory, number) }
     }
 
     /// Appends one encoded block, whose first key is `first`.
-    pub(super) fn push(&mut self, block: &[u8], first: R::Key) -> Result<()> {
+    pub(crate) fn push(&mut self, block: &[u8], first: R::Key) -> Result<()> {
         let writer = self.writer()?;
         let begin = writer.position();
         writer.write(block)?;
@@ -148,7 +142,7 @@ impl<R: Record> RunWriter<R> {
 
     /// The writer, at a new segment if the one so far is long enough.
     fn writer(&mut self) -> Result<&mut Writer> {
-        let path_of = |segment| segment_path(&self.directory, self.done.number, segment);
+        let path_of = |segment| self.done.directory.segment(self.done.number, segment);
         let next = path_of(self.done.segments.len() + 1);
         match &mut self.open {
             Some((writer, path)) if writer.position() >= self.segment_bytes => {
@@ -158,7 +152,7 @@ impl<R: Record> RunWriter<R> {
             }
             Some(_) => {}
             none => {
-                let (files, path) = (&self.done.files, path_of(0));
+                let (files, path) = (self.done.directory.files(), path_of(0));
                 let write = files.tuning().write;
                 let (block_bytes, buffers) = (write.block_bytes, write.buffers());
                 let writer = Writer::create_scratch(files, &path, block_bytes, buffers)?;
@@ -168,7 +162,7 @@ impl<R: Record> RunWriter<R> {
         Ok(&mut self.open.as_mut().expect("opened above").0)
     }
 
-    pub(super) fn finish(mut self) -> Result<Run<R>> {
+    pub(crate) fn finish(mut self) -> Result<Run<R>> {
         if let Some((writer, path)) = self.open.take() {
             writer.finish()?;
             self.done.segments.push(Segment { path, end: self.done.blocks.len() });
@@ -178,7 +172,7 @@ impl<R: Record> RunWriter<R> {
 }
 
 /// Encodes sorted records as a block.
-pub(super) fn encode_block<R: Record>(records: &[R], out: &mut Vec<u8>) {
+pub(crate) fn encode_block<R: Record>(records: &[R], out: &mut Vec<u8>) {
     out.clear();
     out.resize(BLOCK_HEADER_BYTES, 0);
     R::encode(records, out);
@@ -201,7 +195,7 @@ fn decode_block<R: Record>(block: &[u8], into: &mut Vec<R>) -> Option<()> {
 }
 
 /// Reads some blocks of a run one after the other.
-pub(super) struct RunReader<R: Record> {
+pub(crate) struct RunReader<R: Record> {
     run: Arc<Run<R>>,
     blocks: Range<usize>,
     /// The open segment, and the blocks of it that are in memory.
@@ -213,31 +207,31 @@ pub(super) struct RunReader<R: Record> {
 }
 
 impl<R: Record> RunReader<R> {
-    pub(super) fn new(run: Arc<Run<R>>, read_bytes: u64) -> Self {
+    pub(crate) fn new(run: Arc<Run<R>>, read_bytes: u64) -> Self {
         Self { run, blocks: 0..0, file: None, loaded: 0..0, start: 0, read_bytes }
     }
 
     /// Bytes that the buffer of each call of [`RunReader::next_block`] must have.
-    pub(super) fn buffer_bytes(&self) -> usize {
+    pub(crate) fn buffer_bytes(&self) -> usize {
         let largest = self.run.blocks.iter().map(|block| u64::from(block.bytes)).max();
         let wanted = self.read_bytes.max(largest.unwrap_or(0)) as usize;
         wanted.next_multiple_of(ALIGNMENT) + 2 * ALIGNMENT
     }
 
     /// Goes on with the blocks that may hold keys from `from` on and below `below`.
-    pub(super) fn go_to(&mut self, from: Option<R::Key>, below: Option<R::Key>) {
+    pub(crate) fn go_to(&mut self, from: Option<R::Key>, below: Option<R::Key>) {
         self.blocks = self.run.blocks_between(from, below);
         self.loaded = 0..0;
     }
 
     /// Whether there is no further block.
-    pub(super) fn is_at_end(&self) -> bool {
+    pub(crate) fn is_at_end(&self) -> bool {
         self.blocks.is_empty()
     }
 
     /// Decodes the next block; `false` after the last. `buffer` must hold what the last call left in
     /// it, unless [`RunReader::go_to`] came between.
-    pub(super) fn next_block(&mut self, buffer: &mut [u8], into: &mut Vec<R>) -> Result<bool> {
+    pub(crate) fn next_block(&mut self, buffer: &mut [u8], into: &mut Vec<R>) -> Result<bool> {
         into.clear();
         let Some(number) = self.blocks.next() else {
             // A deleted segment takes its room as long as it is open.
@@ -266,9 +260,10 @@ impl<R: Record> RunReader<R> {
         let segment = run.segment_of(number);
         if self.file.as_ref().is_none_or(|(open, _)| *open != segment) {
             let path = &run.segments[segment].path;
-            let direct = run.files.tuning().read.direct;
+            let files = run.directory.files();
+            let direct = files.tuning().read.direct;
             let mode = if direct { Mode::ReadDirect } else { Mode::Read };
-            self.file = Some((segment, run.files.open(path, mode)?));
+            self.file = Some((segment, files.open(path, mode)?));
         }
         let begin = run.blocks[number].begin;
         let last = self.blocks.end.min(run.segments[segment].end);

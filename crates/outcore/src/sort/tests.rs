@@ -18,22 +18,10 @@ struct Wide {
 }
 
 impl Record for Wide {
-    type Key = (u64, u64);
-    type Rank = ((u64, u64), u32);
-    const LAST_RANK: Self::Rank = ((u64::MAX, u64::MAX), u32::MAX);
-    const WORDS: usize = 2;
+    type Key = u128;
 
-    fn key(&self) -> (u64, u64) {
-        self.key
-    }
-    fn rank(&self, run: u32) -> Self::Rank {
-        (self.key, run)
-    }
-    fn run_of(rank: Self::Rank) -> u32 {
-        rank.1
-    }
-    fn radix(&self, word: usize) -> u64 {
-        if word == 0 { self.key.0 } else { self.key.1 }
+    fn key(&self) -> u128 {
+        u128::from(self.key.0) << 64 | u128::from(self.key.1)
     }
     fn encode(records: &[Self], out: &mut Vec<u8>) {
         for record in records {
@@ -176,6 +164,59 @@ fn runs_and_passes_are_foretold() {
     }
 }
 
+/// What a sort gives back of what it is given in turns with another one.
+fn sorted_in_turns(files: &Files, parent: &Path) -> [Vec<Pair>; 2] {
+    let mut sorters = [1, 2].map(|_| {
+        let mut sorter = Sorter::new(files, parent, 64 * MIB, 1).unwrap();
+        sorter.shape.first_run = 100;
+        sorter
+    });
+    for begin in (0..1000).step_by(50) {
+        for (value, sorter) in (1..).zip(&mut sorters) {
+            let pairs = (begin..begin + 50).rev().map(|key| Pair { key: value * key, value });
+            sorter.push(&pairs.collect::<Vec<_>>()).unwrap();
+        }
+    }
+    // Both are open until both are drained.
+    let mut sorted = sorters.map(|sorter| sorter.finish().unwrap());
+    assert!(sorted.iter().all(|sorted| sorted.summary().run_count > 5));
+    let mut next =
+        || sorted.each_mut().map(|sorted| sorted.next_block().unwrap().map(<[_]>::to_vec));
+    let mut found = [Vec::new(), Vec::new()];
+    loop {
+        let blocks = next();
+        if blocks.iter().all(Option::is_none) {
+            return found;
+        }
+        found.iter_mut().zip(blocks).for_each(|(all, block)| all.extend(block.unwrap_or_default()));
+    }
+}
+
+/// Names of runs begin at 0 in every sort.
+#[test]
+fn sorts_in_one_directory_do_not_meet() {
+    let (sim, disk) = (Sim::new(), tempfile::tempdir().unwrap());
+    let ram = Files::new(Arc::new(crate::io::Ram::default()));
+    // What another process has left, or has just made.
+    let taken = disk.path().join("sort-0");
+    Files::default().write(&disk.path().join("sort-1"), b"a file").unwrap();
+    Files::default().create_directory(&taken).unwrap();
+    for (files, parent) in [
+        (Files::new(Arc::new(sim.clone())), Path::new("/sort")),
+        (ram, Path::new("sort")),
+        (Files::default(), disk.path()),
+    ] {
+        let found = sorted_in_turns(&files, parent);
+        for (value, found) in (1..).zip(found) {
+            let expected = (0..1000).map(|key| Pair { key: value * key, value });
+            assert!(found.into_iter().eq(expected), "records of {value}");
+        }
+    }
+    assert_eq!(sim.paths(), Vec::<PathBuf>::new(), "runs are deleted");
+    let left = Files::default().list(disk.path()).unwrap();
+    assert_eq!(left.len(), 2, "directories are deleted, and nothing else: {left:?}");
+}
+
 /// Fails every `by`th operation.
 fn fail_operations(by: usize) {
     let records: Vec<Pair> = (0..900u64).map(|i| Pair { key: i * 7919 % 1000, value: i }).collect();
@@ -240,37 +281,6 @@ fn sorter_refuses_too_little() -> bool {
     error.is_some_and(|error| error.kind() == ErrorKind::MemoryTooSmall)
 }
 
-#[test]
-fn a_combiner_sees_equal_records_in_order_wherever_runs_end() {
-    let records: Vec<Wide> =
-        (0..1000u64).map(|i| Wide { key: (i % 10, i * 31 % 97), value: 1 }).collect();
-    let mut results = Vec::new();
-    for capacity in [7, 100, 5000] {
-        let mut sorter = sorter(&Sim::new(), capacity, 4, 16);
-        sorter.push(&records).unwrap();
-        let mut sums = Vec::new();
-        sorter
-            .finish()
-            .unwrap()
-            .for_each_combined(
-                |a, b| a.key.0 == b.key.0,
-                |sum, next| {
-                    sum.value += next.value;
-                    sum.key.1 = sum.key.1.wrapping_mul(3).wrapping_add(next.key.1);
-                },
-                |sum| {
-                    sums.push(*sum);
-                    Ok(())
-                },
-            )
-            .unwrap();
-        assert_eq!(sums.len(), 10);
-        assert!(sums.iter().all(|sum| sum.value == 100));
-        results.push(sums);
-    }
-    assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
-}
-
 /// A pair that cannot be read back if its value is [`Brittle::BROKEN`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Brittle(Pair);
@@ -281,21 +291,9 @@ impl Brittle {
 
 impl Record for Brittle {
     type Key = u64;
-    type Rank = u128;
-    const LAST_RANK: u128 = Pair::LAST_RANK;
-    const WORDS: usize = 1;
 
     fn key(&self) -> u64 {
         self.0.key
-    }
-    fn rank(&self, run: u32) -> u128 {
-        self.0.rank(run)
-    }
-    fn run_of(rank: u128) -> u32 {
-        Pair::run_of(rank)
-    }
-    fn radix(&self, word: usize) -> u64 {
-        self.0.radix(word)
     }
     fn encode(records: &[Self], out: &mut Vec<u8>) {
         records.iter().for_each(|record| Pair::encode(&[record.0], out));
@@ -363,6 +361,8 @@ fn saved_runs_stay_for_others() {
     expected.sort_by_key(|pair| pair.key);
     let sim = Sim::new();
     let mut sorter = sorter::<Pair>(&sim, 300, 4, 10);
+    let directory = RunDirectory::given(&sorter.files, Path::new(RUNS));
+    sorter.directory = Some(Arc::new(directory));
     assert!(!sorter.has_runs(), "there is no run to save");
     sorter.push(&records).unwrap();
     let mut journal = journal(&sorter.files);
@@ -402,6 +402,8 @@ fn a_sort_that_was_saved_is_resumed() {
     expected.sort_by_key(|pair| pair.key);
     let sim = Sim::new();
     let mut sorter = sorter::<Pair>(&sim, 300, 4, 10);
+    let directory = RunDirectory::given(&sorter.files, Path::new(RUNS));
+    sorter.directory = Some(Arc::new(directory));
     let mut journal = journal(&sorter.files);
     let path = Path::new(RUNS).join(CHECKPOINT);
     let mut save_all = |records: &[Pair]| {

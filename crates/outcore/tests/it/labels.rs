@@ -227,5 +227,5 @@ fn a_limit_on_sizes_holds_for_jobs_of_any_method() {
 
 /// Label propagation as it is without options.
 fn plain() -> ClusterOptions {
-    ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() }
+    ClusterOptions { method: Method::LabelPropagation, seed: 1, ..ClusterOptions::default() }
 }

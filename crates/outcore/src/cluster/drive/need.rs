@@ -38,7 +38,12 @@ impl ClusterOptions {
     }
 
     /// The least memory that it can do with: labels go to disk where that is possible.
-    pub fn least_memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
+    pub(crate) fn least_memory(
+        &self,
+        graph: &Graph,
+        given_count: u64,
+        threads: usize,
+    ) -> ClusterMemory {
         let memory = self.memory_in(graph, given_count, threads, Fit::LEAST);
         if !intervals::serves(self, graph, given_count) {
             return memory;
@@ -55,7 +60,7 @@ impl ClusterOptions {
 
     /// What grows with the number of nodes of the memory for clustering, for a graph that is not there
     /// yet.
-    pub fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+    pub(crate) fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
         let given_count = self.propagation.files().count() as u64;
         let bits = match self.method.spec().run {
             Run::Propagation => propagate::node_bits(self, directed, false, given_count),
@@ -71,7 +76,7 @@ impl ClusterOptions {
 
     /// As [`node_bytes`](Self::node_bytes), if what can be on disk is there, and no node has more arcs than a
     /// block or `hub_arcs`.
-    pub fn least_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
+    pub(crate) fn least_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
         let in_memory = self.node_bytes(node_count, directed);
         let given_count = self.propagation.files().count() as u64;
         match !directed && intervals::serves_undirected(self, given_count) {

@@ -27,7 +27,8 @@ use std::path::Path;
 /// `sweeps` is its own: what an earlier call has left there is gone on from, or removed.
 ///
 /// # Errors
-/// `MemoryTooSmall` before any work; `CorruptFile`, `Io`; `Interrupted` if the observer says so.
+/// `Usage` for options that cannot be used, or that ask for more than one result; `MemoryTooSmall` before any
+/// work; `CorruptFile`, `Io`; `Interrupted` if the observer says so.
 pub fn cluster(
     graph: &Graph,
     options: &ClusterOptions,
@@ -35,8 +36,13 @@ pub fn cluster(
     scratch: &Path,
     observer: &dyn Observer,
 ) -> Result<Communities> {
+    options.check()?;
+    if options.result_count() > 1 {
+        let message = "several values of an option give a result each, and one is asked for";
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("give one value, or use `cluster_from` for all results"));
+    }
     let mut all = cluster_from(graph, options, Given::default(), memory, scratch, observer)?;
-    assert_eq!(all.len(), 1, "one set of options");
     Ok(all.remove(0))
 }
 

@@ -40,7 +40,7 @@ pub struct Communities {
     pub cycles: u32,
     /// Levels above the graph.
     pub levels: u64,
-    /// The first of the sweeps, [`SWEEPS_TOLD`](crate::cluster::SWEEPS_TOLD) at most, those of an earlier process among them.
+    /// The first of the sweeps, as many as reports list, those of an earlier process among them.
     pub sweeps_told: Vec<Sweep>,
     /// Whether the sweeps ended because few enough nodes changed.
     pub converged: bool,
@@ -51,7 +51,7 @@ pub struct Communities {
 }
 
 /// What was found, in one phrase.
-pub fn summary(all: &[Communities]) -> String {
+pub(crate) fn summary(all: &[Communities]) -> String {
     let sweeps = all.iter().map(|found| found.sweeps).max().unwrap_or(0);
     let count = match all {
         [found] => format_counted(found.community_count, "community", "communities"),

@@ -5,7 +5,7 @@ use super::sweep::Swept;
 use serde::{Deserialize, Serialize};
 
 /// The most sweeps that are told one by one: 40 bytes each.
-pub const SWEEPS_TOLD: usize = 4096;
+const SWEEPS_TOLD: usize = 4096;
 
 /// One sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

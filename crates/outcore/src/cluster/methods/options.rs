@@ -41,7 +41,7 @@ impl Default for ClusterOptions {
             method: Method::default(),
             resolution: vec![1.0],
             cycles: 3,
-            seed: 1,
+            seed: 0,
             max_sweeps: None,
             tolerance: 0.001,
             min_weight: 0.0,
@@ -193,9 +193,24 @@ impl ClusterOptions {
         if self.levels {
             MethodOption::Levels.check("--levels", self.method)?;
         }
+        self.check_limits()?;
         self.check_max_size()?;
         self.check_resolution()?;
         self.propagation.check()
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        let refuse = |message: &str| Err(Error::new(ErrorKind::Usage, message));
+        if self.cycles == 0 {
+            return refuse("`--cycles` must be at least 1");
+        }
+        if self.max_sweeps == Some(0) {
+            return refuse("`--max-sweeps` must be at least 1");
+        }
+        if !(0.0..=1.0).contains(&self.tolerance) {
+            return refuse("`--tolerance` is a share from 0 to 1");
+        }
+        Ok(())
     }
 
     fn check_max_size(&self) -> Result<()> {
@@ -229,13 +244,13 @@ impl ClusterOptions {
     }
 
     /// Whether the method has a resolution.
-    pub fn has_resolution(&self) -> bool {
+    pub(crate) fn has_resolution(&self) -> bool {
         self.method.takes(MethodOption::Resolution)
     }
 
     /// The graph as it counts for the result.
     pub(crate) fn view(&self) -> View {
-        View::default().from_weight(self.min_weight).to_power(self.propagation.inflation)
+        View::default().with_least_weight(self.min_weight).with_power(self.propagation.inflation)
     }
 }
 

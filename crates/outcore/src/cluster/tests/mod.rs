@@ -25,14 +25,14 @@ use std::sync::LazyLock;
 
 /// What most of these tests name beside what is public.
 mod prelude {
-    pub(super) use crate::cluster::base::pace::Pace;
-    pub(super) use crate::cluster::drive::job::{Job, Limits};
-    pub(super) use crate::cluster::drive::memory::Fit;
-    pub(super) use crate::cluster::drive::run::cluster_within;
-    pub(super) use crate::cluster::*;
-    pub(super) use crate::error::{ErrorKind, Result};
-    pub(super) use crate::graph::Graph;
-    pub(super) use crate::progress::{Event, Observer};
+    pub(crate) use crate::cluster::base::pace::Pace;
+    pub(crate) use crate::cluster::drive::job::{Job, Limits};
+    pub(crate) use crate::cluster::drive::memory::Fit;
+    pub(crate) use crate::cluster::drive::run::cluster_within;
+    pub(crate) use crate::cluster::*;
+    pub(crate) use crate::error::{ErrorKind, Result};
+    pub(crate) use crate::graph::Graph;
+    pub(crate) use crate::progress::{Event, Observer};
 }
 
 impl Edges {
@@ -82,7 +82,7 @@ pub(crate) const PLENTY: u64 = 1 << 30;
 
 /// Label propagation as it is without options.
 pub(crate) fn plain() -> ClusterOptions {
-    ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() }
+    ClusterOptions { method: Method::LabelPropagation, seed: 1, ..ClusterOptions::default() }
 }
 
 pub(crate) fn scratch() -> &'static Path {

@@ -149,7 +149,7 @@ proptest! {
         let propagation = PropagationOptions { inflation, ..PropagationOptions::default() };
         let options = ClusterOptions { seed, min_weight, ..with(propagation) };
         let found = one(Ok(results(&edges.graph(), &options, &Given::default())));
-        let view = View::default().to_power(inflation);
+        let view = View::default().with_power(inflation);
         let changed = edges.heavier_than(min_weight).reweighted(|code| view.weight_of(code));
         let options = ClusterOptions { seed, ..plain() };
         let expected = find(&changed, &options);

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Longest name that is its own fingerprint.
-pub const SHORT_NAME_BYTES: usize = 15;
+pub(crate) const SHORT_NAME_BYTES: usize = 15;
 /// Longest name.
 pub const NAME_LIMIT: usize = 64 << 10;
 
@@ -84,12 +84,12 @@ impl Fingerprint {
     }
 
     /// Whether equal fingerprints mean equal names.
-    pub fn is_exact(self) -> bool {
+    pub(crate) fn is_exact(self) -> bool {
         self.high < LONG_NAME_MARK
     }
 
     /// Length of the name, if the fingerprint is the name.
-    pub fn short_len(self) -> Option<usize> {
+    pub(crate) fn short_len(self) -> Option<usize> {
         self.is_exact().then_some((self.high >> 56) as usize)
     }
 }

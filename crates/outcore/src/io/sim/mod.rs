@@ -266,6 +266,16 @@ impl Storage for Sim {
         made.iter().try_for_each(|made| self.tree().sync_parent(made))
     }
 
+    fn create_new_directory(&self, path: &Path) -> io::Result<()> {
+        self.operation()?;
+        self.has_room()?;
+        let mut tree = self.tree();
+        if tree.find(path).is_some() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        tree.create_directory(path).map(drop)
+    }
+
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         self.0.faults.step()?;
         self.tree().remove_directory(path)

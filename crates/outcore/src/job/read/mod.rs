@@ -10,8 +10,8 @@ mod runs;
 mod summaries;
 mod weights;
 
-pub(super) use halfway::ReadState;
-pub(super) use runs::RunsState;
+pub(crate) use halfway::ReadState;
+pub(crate) use runs::RunsState;
 pub use weights::Normalize;
 
 use super::resume::{Found, GraphState, RUNS, SPILLED, Saved};
@@ -36,7 +36,7 @@ use weights::{SelfScores, Side, Thresholds};
 
 /// What became of edges, beside those that are arcs now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Fate {
+pub(crate) struct Fate {
     below: u64,
     above: u64,
     self_hits: u64,
@@ -57,7 +57,7 @@ impl Fate {
 }
 
 /// Text, or what was `found` of an earlier job on it, to the graph in `directory`.
-pub(super) fn read_and_merge<R>(
+pub(crate) fn read_and_merge<R>(
     job: &mut Job<'_>,
     options: &JobOptions,
     found: Found,
@@ -250,7 +250,7 @@ where
         let (names, sorter, scores) = match &mut found {
             None => {
                 let scores = is_scored.then(|| SelfScores::new(limits.read_bytes()));
-                let sorter = Sorter::new(job.files, &runs, sort_bytes, limits.threads)?;
+                let sorter = Sorter::with_directory(job.files, &runs, sort_bytes, limits.threads)?;
                 (NamesWriter::create(job.files, directory)?, sorter, scores)
             }
             Some((state, from)) => {
@@ -596,7 +596,7 @@ where
     }
 }
 
-pub(super) fn no_edges() -> Error {
+pub(crate) fn no_edges() -> Error {
     Error::new(ErrorKind::BadInput, "the input holds no edges")
         .hint("an edge is a line with two names, and a weight if there is one")
 }

@@ -3,9 +3,9 @@
 
 use super::{MIB, files_of, options, storage_of};
 use flate2::{Compression, write::GzEncoder};
+use outcore::Result;
 use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
-use outcore::error::Result;
 use outcore::input::OnBadLine;
 use outcore::io::sim::Sim;
 use outcore::io::{Cramped, Files, Transfer, Tuning};

@@ -28,5 +28,6 @@ pub(crate) fn files_of(sim: &Sim) -> Files {
 /// For the edges of [`storage_of`].
 pub(crate) fn options(threads: usize, memory_bytes: u64) -> JobOptions {
     let input = InputOptions { paths: vec!["/in/edges.tsv".into()], ..Default::default() };
-    JobOptions::new(input, Limits { memory_bytes, threads }, "/disk".into())
+    let plain = JobOptions::new(input, Limits { memory_bytes, threads }, "/disk".into());
+    JobOptions { keep_loops: true, ..plain }
 }

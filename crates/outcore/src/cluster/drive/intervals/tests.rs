@@ -19,7 +19,7 @@ use std::io;
 use std::sync::Arc;
 
 fn plain() -> ClusterOptions {
-    ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() }
+    ClusterOptions { method: Method::LabelPropagation, seed: 1, ..ClusterOptions::default() }
 }
 
 fn scratch() -> &'static Path {

@@ -1,0 +1,48 @@
+//! The directory of a sort's runs. Names of runs begin at 0 in every sort, so each has a directory that no
+//! other sort has: it is made under a name that is free, or handed over.
+
+use crate::error::Result;
+use crate::io::Files;
+use std::path::{Path, PathBuf};
+
+/// Runs hold on to it: the last one that goes takes it along, unless it was given.
+pub(super) struct RunDirectory {
+    files: Files,
+    path: PathBuf,
+    is_made: bool,
+}
+
+impl RunDirectory {
+    /// Makes one in `parent`.
+    pub(super) fn create(files: &Files, parent: &Path) -> Result<Self> {
+        let path = files.create_numbered_directory(parent, "sort")?;
+        Ok(Self { files: files.clone(), path, is_made: true })
+    }
+
+    /// One that belongs to the sort already.
+    pub(super) fn given(files: &Files, path: &Path) -> Self {
+        Self { files: files.clone(), path: path.to_path_buf(), is_made: false }
+    }
+
+    pub(super) fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// The file of a segment of the run of this number.
+    pub(super) fn segment(&self, run: u64, segment: usize) -> PathBuf {
+        segment_path(&self.path, run, segment)
+    }
+}
+
+impl Drop for RunDirectory {
+    fn drop(&mut self) {
+        if self.is_made {
+            self.files.remove_all(&self.path);
+        }
+    }
+}
+
+/// The file of a segment of the run of this number in `directory`.
+pub(super) fn segment_path(directory: &Path, run: u64, segment: usize) -> PathBuf {
+    directory.join(format!("run-{run}.{segment}"))
+}

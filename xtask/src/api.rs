@@ -1,0 +1,472 @@
+//! The interface of the engine as a list of declarations, read from the sources: `crates/outcore/public-api.txt`.
+//!
+//! A change of what other crates may name is a change of that file, for a person to look at. The sources tell all
+//! that is asked here, with no compiler of one certain version: items that `pub` modules name, by themselves
+//! or by `pub use`, their public fields, methods and traits. Not listed is what `#[doc(hidden)]` keeps for the
+//! other crates of this workspace, and what only tests have.
+
+use quote::ToTokens;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use syn::{
+    Attribute, Field, Fields, ImplItem, Item, ItemImpl, Meta, TraitItem, Type, UseTree, Variant,
+    Visibility,
+};
+
+/// Where the list is.
+pub(crate) const LIST: &str = "crates/outcore/public-api.txt";
+
+/// The list that the sources make.
+pub(crate) fn list(root: &Path) -> Result<String, String> {
+    let mut sources = Sources::default();
+    let source = root.join("crates/outcore/src");
+    sources.read(&source.join("lib.rs"), &source, &[])?;
+    let mut text = String::new();
+    sources.show(&[], "outcore", &mut text)?;
+    Ok(text.trim_start().to_owned())
+}
+
+/// Where the list and the sources differ: a line for each declaration that is gone or new.
+pub(crate) fn faults(root: &Path) -> Vec<String> {
+    let old = std::fs::read_to_string(root.join(LIST)).unwrap_or_default();
+    list(root).map_or_else(|error| vec![error], |new| differences(&old, &new))
+}
+
+/// Writes the list anew.
+pub(crate) fn write(root: &Path) -> Vec<String> {
+    let written = list(root).and_then(|text| {
+        std::fs::write(root.join(LIST), text).map_err(|error| format!("{LIST}: {error}"))
+    });
+    written.err().into_iter().collect()
+}
+
+fn differences(old: &str, new: &str) -> Vec<String> {
+    let has = |text: &str, line: &str| text.lines().any(|other| other == line);
+    let gone = old.lines().filter(|line| !has(new, line)).map(|line| format!("- {line}"));
+    let come = new.lines().filter(|line| !has(old, line)).map(|line| format!("+ {line}"));
+    let hint = (old != new).then(|| format!("{LIST} is another: `cargo xtask api --write`"));
+    gone.chain(come).chain(hint).collect()
+}
+
+/// Names from the root of the crate on.
+type Names = Vec<String>;
+
+#[derive(Default)]
+struct Module {
+    items: Vec<Item>,
+    /// What a `use` brings in: its name here, the names it stands for, and whether it is public.
+    uses: Vec<(String, Names, bool)>,
+}
+
+/// All modules by their names, and all blocks of methods by the type that they are of.
+#[derive(Default)]
+struct Sources {
+    modules: BTreeMap<Names, Module>,
+    impls: Vec<(Names, ItemImpl)>,
+}
+
+impl Sources {
+    /// Reads the module in `file`, whose own modules lie in `directory`.
+    fn read(&mut self, file: &Path, directory: &Path, names: &[String]) -> Result<(), String> {
+        let failed = |what: &dyn std::fmt::Display| format!("{}: {what}", file.display());
+        let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
+        let parsed = syn::parse_file(&text).map_err(|error| failed(&error))?;
+        self.take(parsed.items, directory, names)
+    }
+
+    fn take(&mut self, items: Vec<Item>, directory: &Path, names: &[String]) -> Result<(), String> {
+        let mut module = Module::default();
+        for item in items {
+            match item {
+                Item::Mod(inner) if is_built(&inner.attrs) => {
+                    let name = inner.ident.to_string();
+                    let below = [names, std::slice::from_ref(&name)].concat();
+                    let inside = directory.join(&name);
+                    match inner.content.clone() {
+                        Some((_, items)) => self.take(items, &inside, &below)?,
+                        None => {
+                            self.read(&file_of(&inner.attrs, directory, &name), &inside, &below)?
+                        }
+                    }
+                    module.items.push(Item::Mod(inner));
+                }
+                Item::Mod(_) => {}
+                Item::Use(line) => {
+                    let is_public = matches!(line.vis, Visibility::Public(_));
+                    let is_shown = is_public && !is_hidden(&line.attrs);
+                    leaves(&line.tree, &mut Vec::new(), &mut |name, path| {
+                        module.uses.push((name, path, is_shown));
+                    });
+                }
+                Item::Impl(block) => self.impls.push((names.to_vec(), block)),
+                item => module.items.push(item),
+            }
+        }
+        self.modules.insert(names.to_vec(), module);
+        Ok(())
+    }
+
+    /// Where the names lead that stand in a module: to a module and an item there.
+    fn resolve(&self, module: &[String], path: &[String]) -> Option<(Names, String)> {
+        let mut at = module.to_vec();
+        for (index, name) in path.iter().enumerate() {
+            let rest = &path[index + 1..];
+            let below = [&at[..], std::slice::from_ref(name)].concat();
+            match name.as_str() {
+                "crate" => at.clear(),
+                "self" => {}
+                "super" => drop(at.pop()),
+                _ if self.modules.contains_key(&below) => at = below,
+                name => {
+                    let here = self.modules.get(&at)?;
+                    if here.items.iter().any(|item| name_of(item).as_deref() == Some(name)) {
+                        return rest.is_empty().then(|| (at, name.to_owned()));
+                    }
+                    let (_, used, _) = here.uses.iter().find(|(used, ..)| used == name)?;
+                    let is_itself = used.len() == 1 && used[0] == name;
+                    let on = [&used[..], rest].concat();
+                    return if is_itself { None } else { self.resolve(&at, &on) };
+                }
+            }
+        }
+        None
+    }
+
+    /// Appends what the module shows, and the modules that it shows after it.
+    fn show(&self, names: &[String], title: &str, text: &mut String) -> Result<(), String> {
+        let module = self.modules.get(names).ok_or_else(|| format!("no module {title}"))?;
+        let mut shown = BTreeMap::new();
+        let mut below = Vec::new();
+        for item in &module.items {
+            let (visibility, attributes) = open(item);
+            if !visibility || is_hidden(attributes) {
+                continue;
+            }
+            match (item, name_of(item)) {
+                (Item::Mod(inner), _) => below.push(inner.ident.to_string()),
+                (_, Some(name)) => drop(shown.insert(name, self.declared(names, item))),
+                _ => {}
+            }
+        }
+        for (name, path, _) in module.uses.iter().filter(|(.., is_shown)| *is_shown) {
+            let found = self.resolve(names, path).and_then(|(home, own)| {
+                let item = self.modules[&home].items.iter();
+                let mut item = item.filter(|item| name_of(item).as_ref() == Some(&own));
+                Some(self.declared(&home, item.next()?))
+            });
+            let lines = found.unwrap_or_else(|| vec![format!("pub use {}", path.join("::"))]);
+            shown.insert(name.clone(), lines);
+        }
+        *text += &format!("\n# {title}\n");
+        for line in shown.into_values().flatten() {
+            *text += &line;
+            text.push('\n');
+        }
+        below.sort();
+        for name in below {
+            let inside = [names, std::slice::from_ref(&name)].concat();
+            self.show(&inside, &format!("{title}::{name}"), text)?;
+        }
+        Ok(())
+    }
+
+    /// The declaration of an item, and below it what is public inside and of its blocks of methods.
+    fn declared(&self, home: &[String], item: &Item) -> Vec<String> {
+        let name = name_of(item).unwrap_or_default();
+        let mut methods = Vec::new();
+        for (module, block) in &self.impls {
+            let Type::Path(path) = &*block.self_ty else { continue };
+            let path: Names =
+                path.path.segments.iter().map(|part| part.ident.to_string()).collect();
+            let is_of_it = path.last() == Some(&name)
+                && self
+                    .resolve(module, &path)
+                    .is_some_and(|found| found.0 == home && found.1 == name);
+            if is_of_it && is_built(&block.attrs) {
+                methods.extend(members(block));
+            }
+        }
+        methods.sort();
+        methods.dedup();
+        let lines = inside(item).into_iter().chain(methods).map(|line| format!("    {line}"));
+        std::iter::once(declaration(item)).chain(lines).collect()
+    }
+}
+
+/// Where a module is that stands in a file of its own.
+fn file_of(attributes: &[Attribute], directory: &Path, name: &str) -> PathBuf {
+    let given = attributes.iter().find_map(|attribute| match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("path") => Some(printed(&pair.value)),
+        _ => None,
+    });
+    let plain = directory.join(format!("{name}.rs"));
+    match given {
+        Some(given) => directory.join(given.trim_matches('"')),
+        None if plain.exists() => plain,
+        None => directory.join(name).join("mod.rs"),
+    }
+}
+
+/// Calls `each` with the name and the path of everything that a `use` names.
+fn leaves(tree: &UseTree, path: &mut Names, each: &mut impl FnMut(String, Names)) {
+    match tree {
+        UseTree::Path(part) => {
+            path.push(part.ident.to_string());
+            leaves(&part.tree, path, each);
+            path.pop();
+        }
+        UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, path, each)),
+        UseTree::Name(leaf) if leaf.ident == "self" => {
+            each(path.last().cloned().unwrap_or_default(), path.clone());
+        }
+        UseTree::Name(leaf) => {
+            let name = leaf.ident.to_string();
+            each(name.clone(), [&path[..], &[name]].concat());
+        }
+        UseTree::Rename(leaf) => {
+            each(leaf.rename.to_string(), [&path[..], &[leaf.ident.to_string()]].concat());
+        }
+        UseTree::Glob(_) => each("*".into(), [&path[..], &["*".into()]].concat()),
+    }
+}
+
+/// Whether it is there with all features, and not in tests alone.
+fn is_built(attributes: &[Attribute]) -> bool {
+    let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+    conditions.map(printed).all(|text| !text.contains("(test)") && !text.contains("not(feature"))
+}
+
+fn is_hidden(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| printed(attribute).contains("doc(hidden)"))
+}
+
+fn name_of(item: &Item) -> Option<String> {
+    Some(match item {
+        Item::Const(item) => item.ident.to_string(),
+        Item::Enum(item) => item.ident.to_string(),
+        Item::Fn(item) => item.sig.ident.to_string(),
+        Item::Static(item) => item.ident.to_string(),
+        Item::Struct(item) => item.ident.to_string(),
+        Item::Trait(item) => item.ident.to_string(),
+        Item::Type(item) => item.ident.to_string(),
+        _ => return None,
+    })
+}
+
+/// Whether an item is public, and its attributes.
+fn open(item: &Item) -> (bool, &[Attribute]) {
+    let (visibility, attributes) = match item {
+        Item::Const(item) => (&item.vis, &item.attrs),
+        Item::Enum(item) => (&item.vis, &item.attrs),
+        Item::Fn(item) => (&item.vis, &item.attrs),
+        Item::Mod(item) => (&item.vis, &item.attrs),
+        Item::Static(item) => (&item.vis, &item.attrs),
+        Item::Struct(item) => (&item.vis, &item.attrs),
+        Item::Trait(item) => (&item.vis, &item.attrs),
+        Item::Type(item) => (&item.vis, &item.attrs),
+        _ => return (false, &[]),
+    };
+    (matches!(visibility, Visibility::Public(_)), attributes)
+}
+
+/// How an item is declared, in one line and without what is inside; with the attributes that whoever uses it has
+/// to know of.
+fn declaration(item: &Item) -> String {
+    let telling = ["derive", "non_exhaustive", "must_use", "repr"];
+    let attributes = open(item).1.iter();
+    let attributes =
+        attributes.filter(|given| telling.iter().any(|name| given.path().is_ident(name)));
+    let attributes: String = attributes.map(|attribute| printed(attribute) + " ").collect();
+    let declared = match item {
+        Item::Const(item) => format!("const {}: {}", item.ident, printed(&item.ty)),
+        Item::Static(item) => format!("static {}: {}", item.ident, printed(&item.ty)),
+        Item::Fn(item) => printed(&item.sig),
+        Item::Struct(item) => format!("struct {}{}", item.ident, printed(&item.generics)),
+        Item::Enum(item) => format!("enum {}{}", item.ident, printed(&item.generics)),
+        Item::Trait(item) => {
+            let above = item.supertraits.iter().map(printed).collect::<Vec<_>>().join(" + ");
+            format!("trait {}{}: {above}", item.ident, printed(&item.generics))
+        }
+        Item::Type(item) => {
+            format!("type {}{} = {}", item.ident, printed(&item.generics), printed(&item.ty))
+        }
+        _ => String::new(),
+    };
+    format!("{attributes}pub {declared}")
+}
+
+/// Public fields, variants, and what a trait asks for, in their order.
+fn inside(item: &Item) -> Vec<String> {
+    match item {
+        Item::Struct(item) => {
+            let is_public = |field: &&Field| matches!(field.vis, Visibility::Public(_));
+            let shown =
+                item.fields.iter().filter(is_public).filter(|field| !is_hidden(&field.attrs));
+            let mut lines: Vec<String> =
+                shown.map(|field| format!("pub {}", field_of(field))).collect();
+            // Who matches or makes one has to know.
+            lines.extend((lines.len() < item.fields.len()).then(|| "..".to_owned()));
+            lines
+        }
+        Item::Enum(item) => item.variants.iter().map(variant_of).collect(),
+        Item::Trait(item) => item.items.iter().filter_map(asked).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn field_of(field: &Field) -> String {
+    let name = field.ident.as_ref().map(|name| format!("{name}: "));
+    name.unwrap_or_default() + &printed(&field.ty)
+}
+
+fn variant_of(variant: &Variant) -> String {
+    let fields = variant.fields.iter().map(field_of).collect::<Vec<_>>().join(", ");
+    let name = &variant.ident;
+    match variant.fields {
+        Fields::Unit => name.to_string(),
+        Fields::Named(_) => format!("{name} {{ {fields} }}"),
+        Fields::Unnamed(_) => format!("{name}({fields})"),
+    }
+}
+
+/// What a trait asks for; an implementation may leave out what has a body.
+fn asked(item: &TraitItem) -> Option<String> {
+    Some(match item {
+        TraitItem::Const(item) => format!("const {}: {}", item.ident, printed(&item.ty)),
+        TraitItem::Type(item) => {
+            let above = item.bounds.iter().map(printed).collect::<Vec<_>>().join(" + ");
+            format!("type {}: {above}", item.ident)
+        }
+        TraitItem::Fn(item) if item.default.is_some() => printed(&item.sig) + " { .. }",
+        TraitItem::Fn(item) => printed(&item.sig),
+        _ => return None,
+    })
+}
+
+/// What is public of a block of methods; of a trait's, that the type has it.
+fn members(block: &ItemImpl) -> Vec<String> {
+    if let Some((name, _)) = &block.trait_ {
+        let (generics, own) = (printed(&block.generics), printed(&block.self_ty));
+        let condition = printed(&block.generics.where_clause);
+        return vec![
+            format!("impl{generics} {} for {own} {condition}", printed(name)).trim_end().to_owned(),
+        ];
+    }
+    let is_public = |visibility: &Visibility| matches!(visibility, Visibility::Public(_));
+    let line = |item: &ImplItem| match item {
+        ImplItem::Fn(item) if is_public(&item.vis) && !is_hidden(&item.attrs) => {
+            Some(format!("pub {}", printed(&item.sig)))
+        }
+        ImplItem::Const(item) if is_public(&item.vis) && !is_hidden(&item.attrs) => {
+            Some(format!("pub const {}: {}", item.ident, printed(&item.ty)))
+        }
+        _ => None,
+    };
+    block.items.iter().filter_map(line).collect()
+}
+
+/// Tokens as people write them.
+fn printed(tokens: &impl ToTokens) -> String {
+    let mut text = tokens.to_token_stream().to_string().replace('\n', " ");
+    let closer = [
+        (" ,", ","),
+        (" ;", ";"),
+        (" :", ":"),
+        (": :", "::"),
+        (" ::", "::"),
+        (":: ", "::"),
+        (" (", "("),
+        ("( ", "("),
+        (" )", ")"),
+        (" [", "["),
+        ("[ ", "["),
+        (" ]", "]"),
+        (" <", "<"),
+        ("< ", "<"),
+        (" >", ">"),
+        ("& ", "&"),
+        (" ?", "?"),
+        (" !", "!"),
+        (",)", ")"),
+        ("# [", "#["),
+        (", >", ">"),
+        (",>", ">"),
+        ("->(", "-> ("),
+        ("->[", "-> ["),
+        ("=(", "= ("),
+        (":(", ": ("),
+        (":[", ": ["),
+        ("&mut[", "&mut ["),
+        ("(mut self", "(self"),
+    ];
+    for (from, to) in closer {
+        text = text.replace(from, to);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(files: &[(&str, &str)]) -> String {
+        let directory = std::env::temp_dir().join(format!("outcore-api-{}", std::process::id()));
+        let source = directory.join("crates/outcore/src");
+        for (name, text) in files {
+            let path = source.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let text = list(&directory).unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
+        text
+    }
+
+    #[test]
+    fn what_others_can_name_is_listed_and_nothing_else() {
+        let text = shown(&[
+            (
+                "lib.rs",
+                "pub mod sort; mod error; #[doc(hidden)] pub mod pack; pub use error::{Error, Kind as K};\n\
+                 #[cfg(test)] pub mod tests;",
+            ),
+            (
+                "error.rs",
+                "pub struct Error(u8); pub enum Kind { A { b: u8 }, #[doc = \"x\"] C } pub struct No;",
+            ),
+            ("pack.rs", "pub fn hidden() {}"),
+            (
+                "sort/mod.rs",
+                "mod merge; use crate::error::Error; pub use merge::Run;\n\
+                 /// Docs.\n#[derive(Clone)] pub struct Pair<T> { pub key: T, value: u64 }\n\
+                 impl<T> Pair<T> { pub const N: u8 = 1; pub fn key(&self) -> &T { &self.key } fn no() {} }\n\
+                 impl Default for Pair<u8> { fn default() -> Self { todo() } }\n\
+                 impl Error { pub fn of_sort(self) -> Option<Box<dyn Fn(u8) -> u8>> { None } }\n\
+                 pub(crate) fn inner() {} pub trait Record: Copy { const A: u8; fn a(&mut self); fn b() {} }",
+            ),
+            (
+                "sort/merge.rs",
+                "pub struct Run; use super::Pair; impl<T> Pair<T> { pub fn merged(self) {} }",
+            ),
+        ]);
+        assert_eq!(
+            text,
+            "# outcore\n\
+             pub struct Error\n    ..\n    pub fn of_sort(self) -> Option<Box<dyn Fn(u8) -> u8>>\n\
+             pub enum Kind\n    A { b: u8 }\n    C\n\n\
+             # outcore::sort\n\
+             #[derive(Clone)] pub struct Pair<T>\n    pub key: T\n    ..\n    impl Default for Pair<u8>\n    \
+             pub const N: u8\n    pub fn key(&self) -> &T\n    pub fn merged(self)\n\
+             pub trait Record: Copy\n    const A: u8\n    fn a(&mut self)\n    fn b() { .. }\n\
+             pub struct Run\n"
+        );
+    }
+
+    #[test]
+    fn changes_are_told_line_by_line() {
+        assert_eq!(differences("a\nb\n", "a\nb\n"), [""; 0]);
+        let told = differences("a\nb\n", "a\nc\n");
+        assert_eq!(told[..2], ["- b", "+ c"]);
+        assert_eq!((told.len(), differences("a\nb\n", "b\na\n").len()), (3, 1));
+    }
+}
