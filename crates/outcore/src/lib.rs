@@ -80,6 +80,7 @@ pub mod progress;
 pub mod score;
 pub mod sort;
 pub mod units;
-mod weight;
+#[doc(hidden)]
+pub mod weight;
 
 pub use error::{Error, ErrorKind, Place, Result};

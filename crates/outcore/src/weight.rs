@@ -10,7 +10,7 @@ pub struct Weight(u32);
 
 /// Two sums of weights that differ by less than this share are equal: more than the rounding of the
 /// weights themselves can make between two sums.
-pub(crate) const RELATIVE_TOLERANCE: f64 = 1.0 / (1u64 << 20) as f64;
+pub const RELATIVE_TOLERANCE: f64 = 1.0 / (1u64 << 20) as f64;
 
 impl Weight {
     /// Weight 1, which every edge has when the input gives none.
