@@ -6,10 +6,16 @@
 use crate::labels::Labels;
 use crate::memory::Memory;
 use crate::spark::Engine;
-use crate::values::{cluster, count, number};
+use crate::values::{count, names, number, spark_cluster};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use outcore::cluster::{self, Seeding};
+use outcore::generate::{Names, Order};
+use outcore::graph::Duplicates;
+use outcore::input::{Column, Delimiter, EdgeFormat, Header, OnBadLine, WeightTransform};
+use outcore::job::{Normalize, Unnamed};
 use outcore::plan;
+use outcore::present::{LevelForm, RowForm, Small};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -162,7 +168,7 @@ pub(crate) struct Plan {
     pub(crate) build: bool,
     /// Compare with a Spark cluster of so many workers, with so many cores and so much memory each, such as
     /// 8,4,32GiB
-    #[arg(long, value_name = "WORKERS,CORES,MEMORY", value_parser = cluster, conflicts_with = "build")]
+    #[arg(long, value_name = "WORKERS,CORES,MEMORY", value_parser = spark_cluster, conflicts_with = "build")]
     pub(crate) spark: Option<plan::Cluster>,
     /// Print the plan as JSON
     #[arg(long)]
@@ -201,7 +207,7 @@ pub(crate) struct Score {
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub(crate) resolution: f64,
     /// What to do about nodes that the communities do not name
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = Unnamed::Stop)]
+    #[arg(long, value_parser = names::<Unnamed>(), value_name = "ACTION", default_value = "stop")]
     pub(crate) unnamed: Unnamed,
     // Not a doc comment: rustdoc would take the default for a link.
     #[arg(
@@ -215,12 +221,6 @@ pub(crate) struct Score {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) resources: Resources,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Unnamed {
-    Stop,
-    Singletons,
 }
 
 #[derive(Debug, Args)]
@@ -273,7 +273,7 @@ pub(crate) struct GeneratePlanted {
     #[arg(long, value_name = "X", default_value_t = 2.0)]
     pub(crate) community_exponent: f64,
     /// Order of the edges: none, or all edges of a source together as in search results
-    #[arg(long, value_enum, default_value_t = Order::Shuffled)]
+    #[arg(long, value_parser = names::<Order>(), default_value = "shuffled")]
     pub(crate) order: Order,
     /// Also write `node<TAB>community` of every node
     #[arg(long, value_name = "FILE")]
@@ -300,7 +300,7 @@ pub(crate) struct GenerateFormat {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// Names of nodes: like accession numbers of sequences, or numbers from 0
-    #[arg(long, value_enum, default_value_t = Names::String)]
+    #[arg(long, value_parser = names::<Names>(), default_value = "string")]
     pub(crate) names: Names,
     /// Add a weight with three digits, larger inside communities
     #[arg(long)]
@@ -313,29 +313,17 @@ pub(crate) struct GenerateFormat {
     pub(crate) threads: Option<u16>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Order {
-    Shuffled,
-    Grouped,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Names {
-    String,
-    Integer,
-}
-
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Input options")]
 pub(crate) struct Input {
     /// How edges are written: `lines` is an edge a line or a row of a table; `metis` a line of neighbors for
     /// each node; `mcl` a matrix of mcl. `auto` knows a matrix by how it begins, METIS by .metis and .graph
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = EdgeFormat::Auto)]
+    #[arg(long, value_parser = names::<EdgeFormat>(), value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: EdgeFormat,
     /// Columns of the source, the target and the weight, by name or number from 1 [default: 1,2
     /// and, if there is one, 3]
     #[arg(long, value_name = "SOURCE,TARGET[,WEIGHT]", value_delimiter = ',', num_args = 1)]
-    pub(crate) columns: Option<Vec<String>>,
+    pub(crate) columns: Option<Vec<Column>>,
     /// What separates columns: one character, `tab`, or `spaces` for any run of spaces and tabs
     /// [default: detected]
     #[arg(long, value_name = "TEXT")]
@@ -348,16 +336,16 @@ pub(crate) struct Input {
     )]
     pub(crate) comment: Option<String>,
     /// Whether the first line names the columns
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Header::Auto)]
+    #[arg(long, value_parser = names::<Header>(), value_name = "WHEN", default_value = "auto")]
     pub(crate) header: Header,
     /// What to do with a line that cannot be read
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnBadLine::Stop)]
+    #[arg(long, value_parser = names::<OnBadLine>(), value_name = "ACTION", default_value = "stop")]
     pub(crate) on_bad_line: OnBadLine,
     /// Write each skipped line, with its place and reason, to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Weight of an edge that is given more than once
-    #[arg(long, value_enum, value_name = "RULE", default_value_t = Duplicates::Sum)]
+    #[arg(long, value_parser = names::<Duplicates>(), value_name = "RULE", default_value = "sum")]
     pub(crate) duplicates: Duplicates,
     /// What to do with an edge from a node to itself
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = SelfLoops::Drop)]
@@ -371,7 +359,7 @@ pub(crate) struct Input {
     /// What each weight becomes as it is read: `log` is ln(1 + w), for counts; `neglog10` is
     /// -log10(w), for E-values (at most 200, also for 0; none for 1 and more); `reciprocal` is 1/w,
     /// for distances
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = WeightTransform::None)]
+    #[arg(long, value_parser = names::<WeightTransform>(), value_name = "HOW", default_value = "none")]
     pub(crate) weight_transform: WeightTransform,
     /// Drop edges of a smaller weight, as transformed; also those of a graph
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
@@ -381,81 +369,12 @@ pub(crate) struct Input {
     pub(crate) max_weight: Option<f64>,
     /// Divide weights, after the thresholds: `self-score` by the smaller self score of the two
     /// nodes, which is the weight of a node's self hit (`A A 723`); use it with `--duplicates max`
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = Normalize::None)]
+    #[arg(long, value_parser = names::<Normalize>(), value_name = "HOW", default_value = "none")]
     pub(crate) normalize: Normalize,
     /// Also these nodes, even if no edge has them: a name at the beginning of each line, no header.
     /// New ones follow the nodes of the edges
     #[arg(long, value_name = "FILE")]
     pub(crate) nodes: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EdgeFormat {
-    Auto,
-    Lines,
-    Metis,
-    Mcl,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WeightTransform {
-    None,
-    Log,
-    #[value(name = "neglog10")]
-    NegLog10,
-    Reciprocal,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Normalize {
-    None,
-    SelfScore,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Delimiter {
-    Byte(u8),
-    Spaces,
-}
-
-impl std::str::FromStr for Delimiter {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "tab" | "\\t" => Ok(Self::Byte(b'\t')),
-            "comma" => Ok(Self::Byte(b',')),
-            "space" | " " => Ok(Self::Byte(b' ')),
-            "spaces" => Ok(Self::Spaces),
-            _ => match text.as_bytes() {
-                [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | b'"') => {
-                    Ok(Self::Byte(*byte))
-                }
-                _ => Err("it is one character, `tab`, or `spaces`".into()),
-            },
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Header {
-    Auto,
-    Yes,
-    No,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnBadLine {
-    Stop,
-    Skip,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Duplicates {
-    Sum,
-    Max,
-    Min,
-    First,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -468,8 +387,8 @@ pub(crate) enum SelfLoops {
 #[command(next_help_heading = "Method options")]
 pub(crate) struct Method {
     /// How to find communities
-    #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::MapEquation)]
-    pub(crate) method: MethodName,
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = cluster::Method::MapEquation)]
+    pub(crate) method: cluster::Method,
     /// Seed of every random choice; the same seed gives the same communities whatever the memory
     /// and the threads
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -485,7 +404,7 @@ pub(crate) struct Method {
     /// First communities: `star` lets a quarter of the nodes lead, each other one follows the neighbor
     /// among them that it is tied to most; with `own` every node begins alone, which is slower, and
     /// better where nodes are groups already. Not for cpm and components [default: star]
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, value_parser = names::<Seeding>(), value_name = "HOW")]
     pub(crate) seeding: Option<Seeding>,
     /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
@@ -503,39 +422,6 @@ pub(crate) struct Method {
     pub(crate) converge: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Seeding {
-    Star,
-    Own,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MethodName {
-    /// Fewest bits to describe a random walk (what Infomap minimizes)
-    MapEquation,
-    /// Most weight inside beyond chance (what Louvain and Leiden maximize)
-    Modularity,
-    /// Communities denser than the resolution (the constant Potts model)
-    Cpm,
-    /// The label with the most weight among the neighbors: least memory
-    LabelPropagation,
-    /// What any path joins, whatever the direction of edges
-    Components,
-}
-
-impl MethodName {
-    /// As it is typed.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::MapEquation => "map-equation",
-            Self::Modularity => "modularity",
-            Self::Cpm => "cpm",
-            Self::LabelPropagation => "label-propagation",
-            Self::Components => "components",
-        }
-    }
-}
-
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Result options")]
 pub(crate) struct Present {
@@ -544,7 +430,7 @@ pub(crate) struct Present {
     pub(crate) min_size: u32,
     /// What to do with nodes of communities that are too small: leave them out, or make each a
     /// community of its own
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = Small::Drop, requires = "min_size")]
+    #[arg(long, value_parser = names::<Small>(), value_name = "ACTION", default_value = "drop", requires = "min_size")]
     pub(crate) small: Small,
     /// Keep the numbers of an earlier result: a community takes the number of the one with which it
     /// shares most nodes, new ones get numbers above the largest
@@ -557,34 +443,15 @@ pub(crate) struct Present {
     /// Also write the groups inside communities, for methods with levels. `columns`:
     /// `node<TAB>community<TAB>group...`, each column dividing the one before it; `tree`:
     /// `node<TAB>3:0:5`, each number counted from 0 inside the one before it
-    #[arg(long, value_enum, value_name = "FORM")]
+    #[arg(long, value_parser = names::<LevelForm>(), value_name = "FORM")]
     pub(crate) levels: Option<LevelForm>,
     /// What a row is: `node` and its community; `community`, all its nodes with tabs between them, as mcl
     /// writes; `pair` of the node that stands for a community and each node of it, as MMseqs2 writes
-    #[arg(long, value_enum, value_name = "ROW", default_value_t = RowForm::Node)]
+    #[arg(long, value_parser = names::<RowForm>(), value_name = "ROW", default_value = "node")]
     pub(crate) rows: RowForm,
     /// Also write the weight of each node's edges inside its community, in a column of its own
     #[arg(long)]
     pub(crate) member_weights: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RowForm {
-    Node,
-    Community,
-    Pair,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LevelForm {
-    Columns,
-    Tree,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Small {
-    Drop,
-    Singletons,
 }
 
 #[derive(Debug, Args)]
@@ -661,15 +528,5 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn delimiters_are_read() {
-        assert_eq!(",".parse(), Ok(Delimiter::Byte(b',')));
-        assert_eq!("tab".parse(), Ok(Delimiter::Byte(b'\t')));
-        assert_eq!("spaces".parse(), Ok(Delimiter::Spaces));
-        for text in ["", "ab", "\n", "\"", "ä"] {
-            assert!(text.parse::<Delimiter>().is_err(), "{text}");
-        }
     }
 }

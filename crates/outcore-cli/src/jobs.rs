@@ -5,13 +5,14 @@ use crate::labels::Labels;
 use crate::progress::Terminal;
 use crate::values::count;
 use crate::{input, print, profile};
-use outcore::cluster::{ClusterOptions, Method, Seeding};
-use outcore::graph::Duplicates;
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use outcore::cluster::{ClusterOptions, Method};
 use outcore::input::TableStream;
 use outcore::io::Files;
 use outcore::job::{self, Clustering, GivenSize, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Here, Limits, Plan, SparkPlan};
-use outcore::present::{LevelForm, PresentOptions, RowForm, Small};
+use outcore::present::PresentOptions;
 use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
@@ -123,7 +124,8 @@ pub(crate) fn plan_text(files: &Files, arguments: &args::Plan, plan: &Plan) -> R
     if arguments.json {
         return json(&Compared { plan, spark: spark.as_ref() });
     }
-    let method = (!arguments.build).then(|| arguments.method.method.name());
+    let method = arguments.method.method.to_possible_value().filter(|_| !arguments.build);
+    let method = method.as_ref().map(PossibleValue::get_name);
     let compared = spark.map_or_else(String::new, |spark| spark_text(&spark));
     Ok(plan_table(plan, method, &work_dir, free) + &compared)
 }
@@ -172,7 +174,7 @@ fn given_size(arguments: &args::Plan, edge_count: u64) -> Result<GivenSize> {
         let message = format!("`--nodes {text}` is no number of nodes: {what}");
         usage(message, "files of nodes are for edge lists")
     })?;
-    let has_self_scores = input.normalize == args::Normalize::SelfScore;
+    let has_self_scores = input.normalize == Normalize::SelfScore;
     if has_self_scores && !arguments.weighted {
         let message = "`--normalize self-score` needs weights";
         return Err(usage(message.into(), "add `--weighted`"));
@@ -197,19 +199,11 @@ fn job_options(
 ) -> Result<JobOptions> {
     Ok(JobOptions {
         input: input::options(inputs, input)?,
-        duplicates: match input.duplicates {
-            args::Duplicates::Sum => Duplicates::Sum,
-            args::Duplicates::Max => Duplicates::Max,
-            args::Duplicates::Min => Duplicates::Min,
-            args::Duplicates::First => Duplicates::First,
-        },
+        duplicates: input.duplicates,
         keep_loops: input.self_loops == args::SelfLoops::Keep,
         min_weight: input.min_weight,
         max_weight: input.max_weight,
-        normalize: match input.normalize {
-            args::Normalize::None => Normalize::None,
-            args::Normalize::SelfScore => Normalize::SelfScore,
-        },
+        normalize: input.normalize,
         limits: limits(resources),
         work_dir: work_dir(files, resources, output),
         restart,
@@ -248,11 +242,11 @@ fn cluster_options(
     if method.max_sweeps == Some(0) {
         return Err(Error::new(ErrorKind::Usage, "`--max-sweeps` must be at least 1"));
     }
-    let (name, options) = (method.method, ClusterOptions::default());
+    let options = ClusterOptions::default();
     refuse_method_options(method)?;
     labels.refuse_for(method)?;
-    let resolution = match (name, &method.resolution) {
-        (args::MethodName::Cpm, None) => {
+    let resolution = match (method.method, &method.resolution) {
+        (Method::Cpm, None) => {
             return Err(Error::new(ErrorKind::Usage, "`--method cpm` needs `--resolution`")
                 .hint("it is the least density of a community, in units of the mean weight of an edge: try 0.01 for tight communities, 0.001 for loose ones"));
         }
@@ -261,13 +255,7 @@ fn cluster_options(
     let is_limited = method.max_sweeps.is_some() || method.tolerance.is_some();
     let converges = method.converge || labels.converges() && !is_limited;
     let options = ClusterOptions {
-        method: match name {
-            args::MethodName::MapEquation => Method::MapEquation,
-            args::MethodName::Modularity => Method::Modularity,
-            args::MethodName::Cpm => Method::Cpm,
-            args::MethodName::LabelPropagation => Method::LabelPropagation,
-            args::MethodName::Components => Method::Components,
-        },
+        method: method.method,
         resolution,
         cycles: method.cycles.map_or(options.cycles, u32::from),
         seed: method.seed,
@@ -277,11 +265,7 @@ fn cluster_options(
         min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
         levels: false,
         max_size: method.max_size,
-        seeding: match method.seeding {
-            Some(args::Seeding::Star) => Seeding::Star,
-            Some(args::Seeding::Own) => Seeding::Own,
-            None => labels.seeding(),
-        },
+        seeding: method.seeding.unwrap_or(labels.seeding()),
         propagation: labels.options(),
     };
     options.check()?;
@@ -296,7 +280,7 @@ fn cluster_options(
 
 /// Options that the method has no use for.
 fn refuse_method_options(method: &args::Method) -> Result<()> {
-    use args::MethodName::{Components, Cpm, LabelPropagation, MapEquation, Modularity};
+    use Method::{Components, Cpm, LabelPropagation, MapEquation, Modularity};
     let name = method.method;
     let propagates = name == LabelPropagation;
     let given = [
@@ -336,22 +320,12 @@ fn refuse_method_options(method: &args::Method) -> Result<()> {
 fn present_options(present: &args::Present, input: &args::Input) -> PresentOptions {
     PresentOptions {
         min_size: present.min_size,
-        small: match present.small {
-            args::Small::Drop => Small::Drop,
-            args::Small::Singletons => Small::Singletons,
-        },
+        small: present.small,
         earlier: present.earlier.clone(),
         comment: input.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
         representatives: present.representatives.clone(),
-        levels: match present.levels {
-            Some(args::LevelForm::Tree) => LevelForm::Tree,
-            Some(args::LevelForm::Columns) | None => LevelForm::Columns,
-        },
-        rows: match present.rows {
-            args::RowForm::Node => RowForm::Nodes,
-            args::RowForm::Community => RowForm::Communities,
-            args::RowForm::Pair => RowForm::Pairs,
-        },
+        levels: present.levels.unwrap_or_default(),
+        rows: present.rows,
         member_weights: present.member_weights,
     }
 }

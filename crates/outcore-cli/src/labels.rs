@@ -1,8 +1,9 @@
 //! The options of label propagation: their arguments, presets and meaning to the engine.
 
-use crate::args::{Method, MethodName};
+use crate::args::Method;
+use crate::values::names;
 use clap::{Args, ValueEnum};
-use outcore::cluster::{AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
+use outcore::cluster::{self, AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
 use outcore::{Error, ErrorKind, Result};
 use std::path::PathBuf;
 
@@ -16,15 +17,15 @@ pub(crate) struct Labels {
     pub(crate) attenuation: Option<Vec<f64>>,
     /// What is left of a vote: `hops` is 1 - D x hops; `change` is 1 - (p x hops)^D, where p is the
     /// share of the nodes that changed in the sweep before [default: hops]
-    #[arg(long, value_enum, value_name = "RULE")]
-    pub(crate) attenuation_rule: Option<Rule>,
+    #[arg(long, value_parser = names::<AttenuationRule>(), value_name = "RULE")]
+    pub(crate) attenuation_rule: Option<AttenuationRule>,
     /// Take a label only if the weights of its votes sum to this or more [default: 0]
     #[arg(long, value_name = "W", allow_negative_numbers = true)]
     pub(crate) label_cutoff: Option<f64>,
     /// Look at a node at most so often; `root-degree` is the square root of the largest degree, but at
     /// least 5 [default: no limit]
     #[arg(long, value_name = "N|root-degree")]
-    pub(crate) max_visits: Option<MaxVisits>,
+    pub(crate) max_visits: Option<Visits>,
     /// First labels of the nodes named in a file of `node<TAB>community`, such as an earlier result;
     /// other nodes begin as ever, and may take the label of a neighbor that is named
     #[arg(long, value_name = "FILE")]
@@ -50,32 +51,9 @@ pub(crate) struct Labels {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Rule {
-    Hops,
-    Change,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Like {
     #[value(name = "exolabel")]
     ExoLabel,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MaxVisits(Visits);
-
-impl std::str::FromStr for MaxVisits {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "root-degree" => Ok(Self(Visits::RootOfDegree)),
-            _ => match text.parse() {
-                Ok(0) | Err(_) => Err("it is a number from 1, or `root-degree`".into()),
-                Ok(most) => Ok(Self(Visits::Most(most))),
-            },
-        }
-    }
 }
 
 impl Labels {
@@ -86,7 +64,7 @@ impl Labels {
 
     /// Refuses options of label propagation for other methods; none is ignored in silence.
     pub(crate) fn refuse_for(&self, method: &Method) -> Result<()> {
-        if method.method == MethodName::LabelPropagation {
+        if method.method == cluster::Method::LabelPropagation {
             return Ok(());
         }
         let given = [
@@ -132,32 +110,13 @@ impl Labels {
         if let Some(values) = &self.attenuation {
             options.attenuation.clone_from(values);
         }
-        if let Some(rule) = self.attenuation_rule {
-            options.attenuation_rule = match rule {
-                Rule::Hops => AttenuationRule::Hops,
-                Rule::Change => AttenuationRule::Change,
-            };
-        }
+        options.attenuation_rule = self.attenuation_rule.unwrap_or(options.attenuation_rule);
         options.label_cutoff = self.label_cutoff.unwrap_or(options.label_cutoff);
-        options.max_visits = self.max_visits.map_or(options.max_visits, |MaxVisits(most)| most);
+        options.max_visits = self.max_visits.unwrap_or(options.max_visits);
         options.inflation = self.inflation.unwrap_or(options.inflation);
         options.consensus = self
             .consensus
             .map(|runs| Consensus::new(runs, self.consensus_share.unwrap_or(Consensus::SHARE)));
         options
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn visits_are_a_number_or_a_rule() {
-        assert_eq!("7".parse(), Ok(MaxVisits(Visits::Most(7))));
-        assert_eq!("root-degree".parse(), Ok(MaxVisits(Visits::RootOfDegree)));
-        for text in ["0", "-1", "many", ""] {
-            assert!(text.parse::<MaxVisits>().is_err(), "{text}");
-        }
     }
 }

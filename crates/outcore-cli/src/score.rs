@@ -1,12 +1,12 @@
 //! `outcore score`.
 
-use crate::args::{self, Score};
+use crate::args::Score;
 use crate::inspect::seven_digits;
 use crate::jobs::{json, limits, work_dir};
 use crate::progress::Terminal;
 use crate::{print_text, profile};
 use outcore::io::Files;
-use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport, Unnamed};
+use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport};
 use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_count, format_counted};
 use outcore::{Error, ErrorKind, Result};
@@ -50,10 +50,7 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
         communities: arguments.communities.clone(),
         against: arguments.against.clone(),
         resolution: arguments.resolution,
-        unnamed: match arguments.unnamed {
-            args::Unnamed::Stop => Unnamed::Stop,
-            args::Unnamed::Singletons => Unnamed::Singletons,
-        },
+        unnamed: arguments.unnamed,
         comment: arguments.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
         limits: limits(&arguments.resources),
         work_dir: work_dir(files, &arguments.resources, &arguments.communities),

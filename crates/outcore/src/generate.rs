@@ -85,6 +85,7 @@ impl Planted {
 
 /// The order of the edges of a planted partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Order {
     /// None: neighboring lines have nothing in common.
     Shuffled,
@@ -104,6 +105,7 @@ pub struct Rmat {
 
 /// What names look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Names {
     /// 12 to 15 bytes, like the accession numbers of sequences: `WP_0123456789.1`.
     String,

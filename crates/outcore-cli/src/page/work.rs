@@ -36,10 +36,7 @@ pub(super) fn stages(report: &Report) -> Section {
     let rows = report.stages.iter().map(|stage| columns.iter().map(|(_, of)| of(stage)).collect());
     section
         .table(&headings, rows.collect(), &[headings.len() - 1])
-        .say(
-            "faint",
-            "Peak memory is the most that the process had during the stage.",
-        )
+        .say("faint", "Peak memory is the most that the process had during the stage.")
         .small(charts(report))
 }
 

@@ -95,17 +95,18 @@ const SWEEPS: u32 = 30;
 )]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Method {
-    /// The communities by which a random walk is described in the fewest bits (Infomap's objective).
+    /// Fewest bits to describe a random walk (what Infomap minimizes)
     #[default]
     MapEquation,
-    /// The communities with the most weight inside beyond what their strengths make likely.
+    /// Most weight inside beyond chance (what Louvain and Leiden maximize)
     Modularity,
-    /// The constant Potts model: communities denser inside than the resolution.
+    /// Communities denser than the resolution (the constant Potts model)
     Cpm,
-    /// A node takes the label with the most weight among its neighbors, until few change.
+    /// The label with the most weight among the neighbors: least memory
     LabelPropagation,
-    /// Nodes that a path joins are together, whatever its direction.
+    /// What any path joins, whatever the direction of edges
     Components,
 }
 

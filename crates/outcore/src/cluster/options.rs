@@ -4,6 +4,7 @@ use super::{ClusterOptions, Method};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::View;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Options of label propagation alone.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -34,6 +35,7 @@ pub struct PropagationOptions {
 )]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum AttenuationRule {
     /// `1 - D x hops` (Leung, Hui, Liò and Crowcroft, "Towards real-time community detection in large
     /// networks", 2009).
@@ -61,6 +63,20 @@ pub enum Visits {
     RootOfDegree,
 }
 
+impl FromStr for Visits {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Self, &'static str> {
+        match text {
+            "root-degree" => Ok(Self::RootOfDegree),
+            _ => match text.parse() {
+                Ok(0) | Err(_) => Err("it is a number from 1, or `root-degree`"),
+                Ok(most) => Ok(Self::Most(most)),
+            },
+        }
+    }
+}
+
 impl Visits {
     /// The most visits, if they are bounded.
     pub(super) fn most(self, max_degree: u64) -> Option<u32> {
@@ -78,6 +94,7 @@ impl Visits {
 )]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Seeding {
     /// A quarter of them with their own, the others with that of one of these.
     #[default]
@@ -247,5 +264,19 @@ impl PropagationOptions {
             );
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn visits_are_a_number_or_a_rule() {
+        assert_eq!("7".parse(), Ok(Visits::Most(7)));
+        assert_eq!("root-degree".parse(), Ok(Visits::RootOfDegree));
+        for text in ["0", "-1", "many", ""] {
+            assert!(text.parse::<Visits>().is_err(), "{text}");
+        }
     }
 }

@@ -3,7 +3,9 @@
 use super::chunks::{BYTES_PER_LINE, LINE_LIMIT};
 use super::{NameRef, TableStream, WeightTransform, fault::Fault};
 use crate::error::{Error, ErrorKind, Result};
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// A column of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +23,33 @@ pub enum Delimiter {
     Byte(u8),
     /// Any run of spaces and tabs; those at the ends of a line mean nothing.
     Spaces,
+}
+
+impl FromStr for Column {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
+        Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Number))
+    }
+}
+
+impl FromStr for Delimiter {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Self, &'static str> {
+        match text {
+            "tab" | "\\t" => Ok(Self::Byte(b'\t')),
+            "comma" => Ok(Self::Byte(b',')),
+            "space" | " " => Ok(Self::Byte(b' ')),
+            "spaces" => Ok(Self::Spaces),
+            _ => match text.as_bytes() {
+                [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | b'"') => {
+                    Ok(Self::Byte(*byte))
+                }
+                _ => Err("it is one character, `tab`, or `spaces`"),
+            },
+        }
+    }
 }
 
 impl Delimiter {
@@ -53,6 +82,7 @@ impl Delimiter {
 
 /// How edges are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum EdgeFormat {
     /// As matrices of mcl where a file begins so, as METIS graphs where its name ends in `.metis` or `.graph`, as
     /// lines or tables else.
@@ -74,6 +104,7 @@ impl EdgeFormat {
 
 /// Whether the first line names the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Header {
     /// Find out.
     #[default]
@@ -108,6 +139,7 @@ impl Rows {
 
 /// What to do about a line that is no edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum OnBadLine {
     /// Stop with an error about it.
     #[default]
@@ -285,5 +317,27 @@ impl BatchMemory {
         // BGZF: groups waiting and being inflated, packed and as text; gzip and zstd: less.
         let inflating = (2 * threads as u64 + 3) * (2 << 20) + (8 << 20);
         in_batches + in_channels + inflating
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_numbers_or_names() {
+        assert_eq!("12".parse(), Ok(Column::Number(12)));
+        assert_eq!("score 2".parse(), Ok(Column::Name("score 2".into())));
+        assert_eq!("2nd".parse(), Ok(Column::Name("2nd".into())));
+    }
+
+    #[test]
+    fn delimiters_are_read() {
+        assert_eq!(",".parse(), Ok(Delimiter::Byte(b',')));
+        assert_eq!("tab".parse(), Ok(Delimiter::Byte(b'\t')));
+        assert_eq!("spaces".parse(), Ok(Delimiter::Spaces));
+        for text in ["", "ab", "\n", "\"", "ä"] {
+            assert!(text.parse::<Delimiter>().is_err(), "{text}");
+        }
     }
 }

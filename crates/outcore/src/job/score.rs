@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// What becomes of nodes that the communities do not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Unnamed {
     /// An error.
     #[default]

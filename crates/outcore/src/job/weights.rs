@@ -18,6 +18,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// What the weights of edges are divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Normalize {
     /// Nothing.
     #[default]
