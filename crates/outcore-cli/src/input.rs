@@ -1,6 +1,11 @@
 //! Where the edges are and how they are written: arguments to the engine's options.
 
 use crate::args::{self, Input};
+use outcore::error::Opt;
+use outcore::error::opt::{
+    COLUMNS, COMMENT, DELIMITER, DIRECTED, DUPLICATES, FORMAT, HEADER, IGNORE_WEIGHTS, MAX_WEIGHT,
+    MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, WEIGHT_TRANSFORM,
+};
 use outcore::graph::Duplicates;
 use outcore::input::{EdgeFormat, Header, InputOptions, OnBadLine, Rows, WeightTransform};
 use outcore::io::Files;
@@ -11,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions> {
     if input.rejects.is_some() && input.on_bad_line == OnBadLine::Stop {
-        let message = "`--rejects` is for lines that are skipped";
-        return Err(Error::new(ErrorKind::Usage, message).hint("add `--on-bad-line skip`"));
+        return Err(Error::usage(format_args!("{REJECTS} is for lines that are skipped"))
+            .hint(format_args!("add {}", ON_BAD_LINE.of("skip"))));
     }
     Ok(InputOptions {
         paths,
@@ -36,39 +41,39 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
 pub(crate) fn refuse_for_graph(input: &Input, is_matched: bool, graph: &Path) -> Result<()> {
     let given = [
         // An earlier result may hold comments.
-        (input.comment.is_some() && !is_matched, "--comment"),
-        (input.directed, "--directed"),
-        (input.normalize != Normalize::None, "--normalize"),
-        (input.nodes.is_some(), "--nodes"),
+        (input.comment.is_some() && !is_matched, COMMENT),
+        (input.directed, DIRECTED),
+        (input.normalize != Normalize::None, NORMALIZE),
+        (input.nodes.is_some(), NODES),
     ];
     let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option);
     let of_lines = Input { comment: None, min_weight: None, ..input.clone() };
     match given_for_lines(&of_lines).or(given) {
         None => Ok(()),
         Some(option) => {
-            let message =
-                format!("`{option}` is for edge lists, but `{}` is a graph", graph.display());
-            Err(Error::new(ErrorKind::Usage, message).hint("give it to `outcore build`"))
+            let graph = graph.display();
+            let message = format_args!("{option} is for edge lists, but `{graph}` is a graph");
+            Err(Error::usage(message).hint("give it to `outcore build`"))
         }
     }
 }
 
 /// The first option that says how the lines of edge lists are read, or which edges count.
-pub(crate) fn given_for_lines(input: &Input) -> Option<&'static str> {
+pub(crate) fn given_for_lines(input: &Input) -> Option<Opt> {
     let given = [
-        (input.format != EdgeFormat::Auto, "--format"),
-        (input.columns.is_some(), "--columns"),
-        (input.delimiter.is_some(), "--delimiter"),
-        (input.comment.is_some(), "--comment"),
-        (input.header != Header::Auto, "--header"),
-        (input.on_bad_line != OnBadLine::Stop, "--on-bad-line"),
-        (input.rejects.is_some(), "--rejects"),
-        (input.duplicates != Duplicates::Sum, "--duplicates"),
-        (input.self_loops != args::SelfLoops::Drop, "--self-loops"),
-        (input.ignore_weights, "--ignore-weights"),
-        (input.weight_transform != WeightTransform::None, "--weight-transform"),
-        (input.min_weight.is_some(), "--min-weight"),
-        (input.max_weight.is_some(), "--max-weight"),
+        (input.format != EdgeFormat::Auto, FORMAT),
+        (input.columns.is_some(), COLUMNS),
+        (input.delimiter.is_some(), DELIMITER),
+        (input.comment.is_some(), COMMENT),
+        (input.header != Header::Auto, HEADER),
+        (input.on_bad_line != OnBadLine::Stop, ON_BAD_LINE),
+        (input.rejects.is_some(), REJECTS),
+        (input.duplicates != Duplicates::Sum, DUPLICATES),
+        (input.self_loops != args::SelfLoops::Drop, SELF_LOOPS),
+        (input.ignore_weights, IGNORE_WEIGHTS),
+        (input.weight_transform != WeightTransform::None, WEIGHT_TRANSFORM),
+        (input.min_weight.is_some(), MIN_WEIGHT),
+        (input.max_weight.is_some(), MAX_WEIGHT),
     ];
     given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
 }

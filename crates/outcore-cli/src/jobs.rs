@@ -8,6 +8,11 @@ use crate::{input, print, profile};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use outcore::cluster::{ClusterOptions, Method};
+use outcore::error::Text;
+use outcore::error::opt::{
+    CONVERGE, CYCLES, DIRECTED, EDGES, MAX_SWEEPS, MEMORY, METHOD, NODES, NORMALIZE, OUTPUT,
+    REPORT, RESOLUTION, SEEDING, TOLERANCE, WEIGHTED,
+};
 use outcore::input::TableStream;
 use outcore::io::Files;
 use outcore::job::{self, Clustering, GivenSize, JobOptions, Normalize, Report, Source};
@@ -155,29 +160,30 @@ fn spark_text(spark: &SparkPlan) -> String {
 
 /// The size that a plan is asked for; nothing that it does not depend on is ignored in silence.
 fn given_size(arguments: &args::Plan, edge_count: u64) -> Result<GivenSize> {
-    let usage = |message: String, hint: &str| Error::new(ErrorKind::Usage, message).hint(hint);
+    let usage = |message: Text, hint: &str| Error::usage(message).hint(hint);
     if let Some(path) = arguments.inputs.first() {
-        let message = format!("`--edges` stands for an input, but `{}` is given", path.display());
-        return Err(usage(message, "leave one of the two out"));
+        let message =
+            format_args!("{EDGES} stands for an input, but `{}` is given", path.display());
+        return Err(usage(message.into(), "leave one of the two out"));
     }
     let input = &arguments.input;
     if let Some(option) = input::given_for_lines(input) {
-        let message = format!("`{option}` is for edge lists, but only `--edges` is given");
-        return Err(usage(message, "leave it out, or name the edge lists"));
+        let message = format_args!("{option} is for edge lists, but only {EDGES} is given");
+        return Err(usage(message.into(), "leave it out, or name the edge lists"));
     }
     let Some(nodes) = &input.nodes else {
-        let message = "`--edges` needs `--nodes`: how many nodes there are";
-        return Err(usage(message.into(), "add `--nodes N`"));
+        return Err(Error::usage(format_args!("{EDGES} needs {NODES}: how many nodes there are"))
+            .hint(format_args!("add {}", NODES.of("N"))));
     };
     let text = nodes.to_string_lossy();
     let node_count = count(&text).map_err(|what| {
-        let message = format!("`--nodes {text}` is no number of nodes: {what}");
-        usage(message, "files of nodes are for edge lists")
+        let message = format_args!("{} is no number of nodes: {what}", NODES.of(&text));
+        usage(message.into(), "files of nodes are for edge lists")
     })?;
     let has_self_scores = input.normalize == Normalize::SelfScore;
     if has_self_scores && !arguments.weighted {
-        let message = "`--normalize self-score` needs weights";
-        return Err(usage(message.into(), "add `--weighted`"));
+        return Err(Error::usage(format_args!("{} needs weights", NORMALIZE.of("self-score")))
+            .hint(format_args!("add {WEIGHTED}")));
     }
     Ok(GivenSize {
         node_count,
@@ -237,17 +243,17 @@ fn cluster_options(
     is_graph: bool,
 ) -> Result<ClusterOptions> {
     if method.tolerance.is_some_and(|tolerance| !(0.0..=1.0).contains(&tolerance)) {
-        return Err(Error::new(ErrorKind::Usage, "`--tolerance` is a share from 0 to 1"));
+        return Err(Error::usage(format_args!("{TOLERANCE} is a share from 0 to 1")));
     }
     if method.max_sweeps == Some(0) {
-        return Err(Error::new(ErrorKind::Usage, "`--max-sweeps` must be at least 1"));
+        return Err(Error::usage(format_args!("{MAX_SWEEPS} must be at least 1")));
     }
     let options = ClusterOptions::default();
     refuse_method_options(method)?;
     labels.refuse_for(method)?;
     let resolution = match (method.method, &method.resolution) {
         (Method::Cpm, None) => {
-            return Err(Error::new(ErrorKind::Usage, "`--method cpm` needs `--resolution`")
+            return Err(Error::usage(format_args!("{} needs {RESOLUTION}", METHOD.of("cpm")))
                 .hint("it is the least density of a community, in units of the mean weight of an edge: try 0.01 for tight communities, 0.001 for loose ones"));
         }
         (_, given) => given.clone().unwrap_or(options.resolution),
@@ -270,10 +276,13 @@ fn cluster_options(
     };
     options.check()?;
     if input.directed && options.method.is_multilevel() {
-        let message =
-            "`--directed` is of no use to this method, which needs edges without direction";
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint("use `--method label-propagation`, or leave `--directed` out"));
+        let message = format_args!(
+            "{DIRECTED} is of no use to this method, which needs edges without direction"
+        );
+        return Err(Error::usage(message).hint(format_args!(
+            "use {}, or leave {DIRECTED} out",
+            METHOD.of("label-propagation")
+        )));
     }
     Ok(options)
 }
@@ -284,35 +293,34 @@ fn refuse_method_options(method: &args::Method) -> Result<()> {
     let name = method.method;
     let propagates = name == LabelPropagation;
     let given = [
-        (method.tolerance.is_some() && !propagates, "--tolerance", "label-propagation"),
-        (method.converge && !propagates, "--converge", "label-propagation"),
+        (method.tolerance.is_some() && !propagates, TOLERANCE, "label-propagation"),
+        (method.converge && !propagates, CONVERGE, "label-propagation"),
         (
             method.max_sweeps.is_some() && name == Components,
-            "--max-sweeps",
+            MAX_SWEEPS,
             "all methods but components",
         ),
         (
             method.resolution.is_some() && !matches!(name, Modularity | Cpm),
-            "--resolution",
+            RESOLUTION,
             "modularity and cpm",
         ),
         (
             method.seeding.is_some() && matches!(name, Cpm | Components),
-            "--seeding",
+            SEEDING,
             "map-equation, modularity and label-propagation",
         ),
         (
             method.cycles.is_some() && !matches!(name, MapEquation | Modularity | Cpm),
-            "--cycles",
+            CYCLES,
             "map-equation, modularity and cpm",
         ),
     ];
     match given.into_iter().find(|(is_wrong, ..)| *is_wrong) {
         None => Ok(()),
         Some((_, option, methods)) => {
-            let message = format!("`{option}` is of no use to this method");
-            Err(Error::new(ErrorKind::Usage, message)
-                .hint(format!("it is for `--method` {methods}")))
+            Err(Error::usage(format_args!("{option} is of no use to this method"))
+                .hint(format_args!("it is for {METHOD} {methods}")))
         }
     }
 }
@@ -343,7 +351,7 @@ fn check_report(
         return Err(Error::new(ErrorKind::Usage, message)
             .hint("build it with `--features lab`, or use a name that ends in .json"));
     }
-    job::check_written(files, inputs.iter(), &[("`--output`", result), ("`--report`", path)])?;
+    job::check_written(files, inputs.iter(), &[(OUTPUT, result), (REPORT, path)])?;
     output::check(files, path)
 }
 
@@ -441,10 +449,10 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
         false => String::new(),
     };
     text += &format!(
-        "\nneeds about {} in all, {} of disk{most}{free}, and `--memory {}` or more\n",
+        "\nneeds about {} in all, {} of disk{most}{free}, and {} or more\n",
         format_seconds(plan.seconds),
         format_bytes(plan.disk_bytes),
-        size_to_type(plan.memory_bytes_min),
+        MEMORY.of(size_to_type(plan.memory_bytes_min)),
     );
     text
 }

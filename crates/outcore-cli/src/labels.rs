@@ -4,7 +4,11 @@ use crate::args::Method;
 use crate::values::names;
 use clap::{Args, ValueEnum};
 use outcore::cluster::{self, AttenuationRule, Consensus, PropagationOptions, Seeding, Visits};
-use outcore::{Error, ErrorKind, Result};
+use outcore::error::opt::{
+    ATTENUATION, ATTENUATION_RULE, CONSENSUS, FIXED, INFLATION, INITIAL, LABEL_CUTOFF, LIKE,
+    MAX_VISITS, METHOD,
+};
+use outcore::{Error, Result};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -68,22 +72,22 @@ impl Labels {
             return Ok(());
         }
         let given = [
-            (self.attenuation.is_some(), "--attenuation"),
-            (self.attenuation_rule.is_some(), "--attenuation-rule"),
-            (self.label_cutoff.is_some(), "--label-cutoff"),
-            (self.max_visits.is_some(), "--max-visits"),
-            (self.initial.is_some(), "--initial"),
-            (self.fixed.is_some(), "--fixed"),
-            (self.inflation.is_some(), "--inflation"),
-            (self.consensus.is_some(), "--consensus"),
-            (self.like.is_some(), "--like"),
+            (self.attenuation.is_some(), ATTENUATION),
+            (self.attenuation_rule.is_some(), ATTENUATION_RULE),
+            (self.label_cutoff.is_some(), LABEL_CUTOFF),
+            (self.max_visits.is_some(), MAX_VISITS),
+            (self.initial.is_some(), INITIAL),
+            (self.fixed.is_some(), FIXED),
+            (self.inflation.is_some(), INFLATION),
+            (self.consensus.is_some(), CONSENSUS),
+            (self.like.is_some(), LIKE),
         ];
         match given.iter().find(|(is_given, _)| *is_given) {
             None => Ok(()),
             Some((_, option)) => {
-                let message = format!("`{option}` is an option of label propagation alone");
-                let hint = "leave it out, or use `--method label-propagation`";
-                Err(Error::new(ErrorKind::Usage, message).hint(hint))
+                let method = METHOD.of("label-propagation");
+                Err(Error::usage(format_args!("{option} is an option of label propagation alone"))
+                    .hint(format_args!("leave it out, or use {method}")))
             }
         }
     }

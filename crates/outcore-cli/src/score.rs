@@ -5,6 +5,7 @@ use crate::inspect::seven_digits;
 use crate::jobs::{json, limits, work_dir};
 use crate::progress::Terminal;
 use crate::{print_text, profile};
+use outcore::error::opt::RESOLUTION;
 use outcore::io::Files;
 use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport};
 use outcore::progress::Observer;
@@ -43,7 +44,7 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
             .hint("`outcore build EDGES -o GRAPH` makes a graph of an edge list"));
     }
     if !(arguments.resolution >= 0.0 && arguments.resolution.is_finite()) {
-        return Err(Error::new(ErrorKind::Usage, "`--resolution` is a number of at least 0"));
+        return Err(Error::usage(format_args!("{RESOLUTION} is a number of at least 0")));
     }
     Ok(ScoreOptions {
         graph: graph.clone(),

@@ -15,6 +15,7 @@ mod measure;
 use crate::{Effort, Random};
 use choose::{Choice, Options};
 use measure::{Bench, Kind, Setting};
+use outcore::error::opt::{DIR, QUICK};
 use outcore::io::{
     Confidence, DiskProfile, Figure, Files, RandomReadProfile, Transfer, TransferProfile, Tuning,
     ValidIf,
@@ -145,7 +146,7 @@ fn require(files: &Files, directory: &Path, bytes: u64) -> Result<()> {
         Some(free) if free < bytes + bytes / 8 => {
             let (bytes, free) = (format_bytes(bytes), format_bytes(free));
             Err(Error::new(ErrorKind::DiskTooSmall, format!("{bytes} are needed, {free} are free"))
-                .hint("use `--dir` on a larger disk, or `--quick`"))
+                .hint(format_args!("use {DIR} on a larger disk, or {QUICK}")))
         }
         _ => Ok(()),
     }

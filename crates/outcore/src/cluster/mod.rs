@@ -72,6 +72,7 @@ pub(crate) use saves::{SAVED, STATE};
 pub use start::Given;
 pub(crate) use tally::Tally;
 
+use crate::error::opt::{DIRECTED, MEMORY, METHOD, THREADS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Graph};
 use crate::progress::{Event, Observer, Stage, tell};
@@ -376,8 +377,10 @@ fn cluster_within(
     if graph.is_directed() && options.method.is_multilevel() {
         let path = graph.directory().display();
         let message = format!("`{path}` has directed edges, which this method cannot use");
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint("use `--method label-propagation`, or build the graph without `--directed`"));
+        return Err(Error::new(ErrorKind::Usage, message).hint(format_args!(
+            "use {}, or build the graph without {DIRECTED}",
+            METHOD.of("label-propagation")
+        )));
     }
     let scratch = &scratch.join(SAVED);
     let total = options.expected_arcs(graph.arc_count());
@@ -454,7 +457,7 @@ impl Job<'_> {
             format_bytes(self.memory)
         );
         Error::new(ErrorKind::MemoryTooSmall, message)
-            .hint(format!("use `--memory {}`, or fewer `--threads`", size_to_type(needed)))
+            .hint(format_args!("use {}, or fewer {THREADS}", MEMORY.of(size_to_type(needed))))
     }
 
     /// Strengths are known when pieces are connected, the communities to which they belong only

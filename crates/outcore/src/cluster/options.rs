@@ -1,7 +1,11 @@
 //! How label propagation goes beyond its plain form.
 
 use super::{ClusterOptions, Method};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{
+    ATTENUATION, CONSENSUS, CONSENSUS_SHARE, INFLATION, LABEL_CUTOFF, LEVELS, MAX_SIZE, MAX_VISITS,
+    METHOD, MIN_WEIGHT, RESOLUTION,
+};
+use crate::error::{Error, Result, Text};
 use crate::graph::View;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -149,17 +153,17 @@ impl ClusterOptions {
     /// # Errors
     /// `Usage`.
     pub fn check(&self) -> Result<()> {
-        let refuse = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        let refuse = |message: Text| Err(Error::usage(message));
         let options = &self.propagation;
         if self.method != Method::LabelPropagation && *options != PropagationOptions::default() {
             return refuse("these options are of the method label-propagation alone".into());
         }
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
-            return refuse("`--min-weight` is a number from 0".into());
+            return refuse(format_args!("{MIN_WEIGHT} is a number from 0").into());
         }
         if self.levels && !self.method.is_multilevel() {
-            return Err(Error::new(ErrorKind::Usage, "`--levels` is of no use to this method")
-                .hint("it is for `--method` map-equation, modularity and cpm"));
+            return Err(Error::usage(format_args!("{LEVELS} is of no use to this method"))
+                .hint(format_args!("it is for {METHOD} map-equation, modularity and cpm")));
         }
         self.check_max_size()?;
         self.check_resolution()?;
@@ -168,29 +172,30 @@ impl ClusterOptions {
 
     fn check_max_size(&self) -> Result<()> {
         if self.max_size == Some(0) {
-            return Err(Error::new(ErrorKind::Usage, "`--max-size` must be at least 1")
+            return Err(Error::usage(format_args!("{MAX_SIZE} must be at least 1"))
                 .hint("leave it out for no limit"));
         }
         if self.max_size.is_some() && self.method == Method::Components {
-            return Err(Error::new(ErrorKind::Usage, "`--max-size` is of no use to this method")
-                .hint(
-                    "components cannot be limited: use another method, or leave `--max-size` out",
-                ));
+            return Err(Error::usage(format_args!("{MAX_SIZE} is of no use to this method")).hint(
+                format_args!(
+                    "components cannot be limited: use another method, or leave {MAX_SIZE} out"
+                ),
+            ));
         }
         Ok(())
     }
 
     fn check_resolution(&self) -> Result<()> {
         let values = &self.resolution;
-        let refuse = |message: &str| Err(Error::new(ErrorKind::Usage, message));
+        let refuse = |what: &str| Err(Error::usage(format_args!("{RESOLUTION} {what}")));
         if values.iter().any(|value| !(*value > 0.0 && value.is_finite())) {
-            return refuse("`--resolution` is a number above 0, or several");
+            return refuse("is a number above 0, or several");
         }
         if values.iter().enumerate().any(|(i, value)| values[..i].contains(value)) {
-            return refuse("`--resolution` has the same value twice");
+            return refuse("has the same value twice");
         }
         if values.is_empty() || !self.has_resolution() && values.len() > 1 {
-            return refuse("`--resolution` has one value for this method");
+            return refuse("has one value for this method");
         }
         Ok(())
     }
@@ -218,49 +223,63 @@ impl PropagationOptions {
     }
 
     fn check(&self) -> Result<()> {
-        let refuse = |message: &str, hint: &str| {
-            Err(Error::new(ErrorKind::Usage, message).hint(hint.to_owned()))
-        };
+        let refuse = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
         let most = if self.attenuation_rule == AttenuationRule::Hops { 1.0 } else { 100.0 };
         if self.attenuation.is_empty()
             || self.attenuation.iter().any(|value| !(0.0..=most).contains(value))
         {
             return refuse(
-                &format!("`--attenuation` is a number from 0 to {most}, or several"),
-                "use `--attenuation 0.1`, or `--attenuation 0,0.1` for two results",
+                format_args!("{ATTENUATION} is a number from 0 to {most}, or several").into(),
+                format_args!(
+                    "use {}, or {} for two results",
+                    ATTENUATION.of(0.1),
+                    ATTENUATION.of("0,0.1")
+                )
+                .into(),
             );
         }
         if self.attenuation.iter().enumerate().any(|(i, v)| self.attenuation[..i].contains(v)) {
-            return refuse("`--attenuation` has the same value twice", "give each value once");
+            return refuse(
+                format_args!("{ATTENUATION} has the same value twice").into(),
+                "give each value once".into(),
+            );
         }
         if !(self.label_cutoff >= 0.0 && self.label_cutoff.is_finite()) {
             return refuse(
-                "`--label-cutoff` is a number from 0",
-                "use `--label-cutoff 0` for none",
+                format_args!("{LABEL_CUTOFF} is a number from 0").into(),
+                format_args!("use {} for none", LABEL_CUTOFF.of(0)).into(),
             );
         }
         if !(self.inflation > 0.0 && self.inflation <= View::POWER_MAX) {
-            let message = format!("`--inflation` is above 0 and at most {}", View::POWER_MAX);
-            return refuse(&message, "use `--inflation 1` for weights as they are");
+            return refuse(
+                format_args!("{INFLATION} is above 0 and at most {}", View::POWER_MAX).into(),
+                format_args!("use {} for weights as they are", INFLATION.of(1)).into(),
+            );
         }
         if self.max_visits == Visits::Most(0) {
-            return refuse("`--max-visits` must be at least 1", "leave it out for no limit");
+            return refuse(
+                format_args!("{MAX_VISITS} must be at least 1").into(),
+                "leave it out for no limit".into(),
+            );
         }
         let Some(Consensus { runs, share }) = self.consensus else { return Ok(()) };
         if !(2..=RUNS_MAX).contains(&runs) {
-            let message = format!("`--consensus` takes 2 to {RUNS_MAX} runs");
-            return refuse(&message, "use `--consensus 10`");
+            return refuse(
+                format_args!("{CONSENSUS} takes 2 to {RUNS_MAX} runs").into(),
+                format_args!("use {}", CONSENSUS.of(10)).into(),
+            );
         }
         if !(share > 0.0 && share <= 1.0) {
             return refuse(
-                "`--consensus-share` is above 0 and at most 1",
-                "use `--consensus-share 0.5`",
+                format_args!("{CONSENSUS_SHARE} is above 0 and at most 1").into(),
+                format_args!("use {}", CONSENSUS_SHARE.of(Consensus::SHARE)).into(),
             );
         }
         if self.attenuation.len() > 1 {
             return refuse(
-                "`--consensus` gives one result, and several `--attenuation` one each",
-                "give one value to `--attenuation`",
+                format_args!("{CONSENSUS} gives one result, and several {ATTENUATION} one each")
+                    .into(),
+                format_args!("give one value to {ATTENUATION}").into(),
             );
         }
         Ok(())

@@ -13,6 +13,7 @@ use super::hash::LEAD;
 use super::parallel::{PerThread, for_ranges};
 use super::seeding::{Stars, seed_block};
 use super::table::Sum;
+use crate::error::opt::{FIXED, MAX_SIZE};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Block};
 use crate::units::format_counted;
@@ -82,12 +83,12 @@ fn limit(labels: &mut [u32], held: Option<&Bits>, most: u32) -> Result<()> {
     }
     let largest = sizes.largest();
     if largest > most {
-        let message = format!(
-            "{} of `--fixed` have the same label, more than `--max-size {most}`",
-            format_counted(largest.into(), "node", "nodes")
-        );
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint(format!("use `--max-size {largest}` or more")));
+        let nodes = format_counted(largest.into(), "node", "nodes");
+        return Err(Error::usage(format_args!(
+            "{nodes} of {FIXED} have the same label, more than {}",
+            MAX_SIZE.of(most)
+        ))
+        .hint(format_args!("use {} or more", MAX_SIZE.of(largest))));
     }
     for (node, label) in labels.iter_mut().enumerate().filter(|(_, label)| **label != NONE) {
         if !is_held(node) && !sizes.take(*label, 1) {

@@ -59,7 +59,7 @@ fn leave_out(
     }
 }
 
-fn fault_at(text: &[u8], problem: Problem, name: &NameRef) -> Fault {
+pub(super) fn fault_at(text: &[u8], problem: Problem, name: &NameRef) -> Fault {
     let (start, end) = (name.offset as usize, (name.offset + name.bytes) as usize);
     let line_start = memchr::memrchr(b'\n', &text[..start]).map_or(0, |at| at + 1);
     let line_end = memchr::memchr(b'\n', &text[end..]).map_or(text.len(), |len| end + len);

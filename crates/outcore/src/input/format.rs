@@ -27,14 +27,15 @@ use super::names::{self, Chosen};
 use super::text::Fields;
 use super::understood::Roles;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows, WeightTransform};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{COLUMNS, DELIMITER, FORMAT};
+use crate::error::{Error, ErrorKind, Result, Text};
 use std::path::Path;
 
 /// Lines that are looked at.
 const SAMPLED_LINES: usize = 1000;
 
 /// How lines are split.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Layout {
     pub(crate) delimiter: Delimiter,
     /// Columns from 0.
@@ -118,7 +119,7 @@ impl Layout {
 }
 
 /// The format of one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Format {
     pub(crate) layout: Layout,
     pub(crate) has_header: bool,
@@ -157,11 +158,11 @@ impl Format {
     }
 
     /// The delimiter and where it comes from.
-    pub(crate) fn delimiter_text(&self) -> String {
+    pub(crate) fn delimiter_text(&self) -> Text {
         let delimiter = self.layout.delimiter.with_article();
         match self.delimiter_line {
-            Some(line) => format!("{delimiter}, detected from line {line}"),
-            None => format!("{delimiter}, as given by `--delimiter`"),
+            Some(line) => format!("{delimiter}, detected from line {line}").into(),
+            None => format_args!("{delimiter}, as given by {DELIMITER}").into(),
         }
     }
 }
@@ -416,7 +417,7 @@ fn refuse_doubtful(
     };
     lines.doubt().map_or(Ok(()), |(message, hint)| {
         Err(bad_input(path, message)
-            .note("`--format lines` reads it as lines all the same")
+            .note(format_args!("{} reads it as lines all the same", FORMAT.of("lines")))
             .hint(hint))
     })
 }
@@ -513,7 +514,10 @@ fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Resu
                     escape(&header.join(&b", "[..]), &mut names);
                     bad_input(path, &format!("has no column named `{name}`"))
                         .note(format!("line {line} has the columns: {names}"))
-                        .hint("use one of these, or numbers, such as `--columns 1,2,3`")
+                        .hint(format_args!(
+                            "use one of these, or numbers, such as {}",
+                            COLUMNS.of("1,2,3")
+                        ))
                 })
             }
         })

@@ -54,6 +54,7 @@ pub use sample::{InputSample, sample};
 pub use table::{TableStream, hush_decoders};
 pub use transform::WeightTransform;
 
+use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::{Files, Sealed, Writer};
 use chunks::{Message, Reader, Task, parse_all};
@@ -452,7 +453,7 @@ impl EdgeReader {
                     let place =
                         fault::place(fault, text, (&chunk.origin, line), &file.path, format);
                     if self.stop {
-                        return Err(fault::error(fault, text, place, format));
+                        return Err(fault::error(fault, text, place, format, true));
                     }
                     (place, fault.problem.reason(format))
                 }
@@ -535,8 +536,9 @@ fn open_files(
 
 fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat> {
     if !options.format.may_be_table() {
-        let message = "`--format` says that edges are adjacency lists, but they are a table";
-        return Err(Error::new(ErrorKind::Usage, message).hint("leave it out"));
+        let message =
+            format_args!("{FORMAT} says that edges are adjacency lists, but they are a table");
+        return Err(Error::usage(message).hint("leave it out"));
     }
     let form = Form::Table(TableFormat::of_stream(stream, options)?);
     let path = PathBuf::from(taker::STREAM_NAME);
@@ -546,9 +548,9 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat>
 /// Options that say how lines are split mean nothing where there are none; none is ignored in silence.
 fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<()> {
     let given = [
-        (options.delimiter.is_some(), "--delimiter", true),
-        (options.header != Header::Auto, "--header", true),
-        (options.columns.is_some(), "--columns", false),
+        (options.delimiter.is_some(), DELIMITER, true),
+        (options.header != Header::Auto, HEADER, true),
+        (options.columns.is_some(), COLUMNS, false),
     ];
     let is_of = |file: &FileFormat, of_tables: bool| match file.form {
         Form::Nothing | Form::Text(_) => true,
@@ -562,8 +564,8 @@ fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<(
     let file = &formats[0];
     let (path, kind) = (file.path.display(), file.kind());
     let message =
-        format!("`{option}` says how lines are split, but the format of `{path}` is {kind}");
-    Err(Error::new(ErrorKind::Usage, message).hint("leave it out"))
+        format_args!("{option} says how lines are split, but the format of `{path}` is {kind}");
+    Err(Error::usage(message).hint("leave it out"))
 }
 
 /// Finds the format of the file after those of `before`.
@@ -620,12 +622,17 @@ fn detect(
             return Ok(FileFormat { path, form, unpacker, window_bytes });
         }
         if wanted >= FIRST_BLOCK_LIMIT {
-            let message = "has nothing in its first 4 MiB but comments or one long line";
-            return Err(format::bad_input(path, message)
-                .hint("use `--comment` if the comments begin otherwise, or check the file"));
+            return Err(no_lines(path));
         }
         wanted *= 4;
     }
+}
+
+/// The error for a file whose first bytes tell nothing.
+fn no_lines(path: &Path) -> Error {
+    let message = "has nothing in its first 4 MiB but comments or one long line";
+    format::bad_input(path, message)
+        .hint(format_args!("use {COMMENT} if the comments begin otherwise, or check the file"))
 }
 
 /// Whether the files have weights; an error if only some do, or if none is there to be transformed.
@@ -634,7 +641,7 @@ fn common_weights(formats: &[FileFormat], options: &InputOptions) -> Result<bool
     let Some((first, weighted)) = known.next() else { return Ok(false) };
     let Some((other, _)) = known.find(|&(_, other)| other != weighted) else {
         let is_missing = !weighted && options.weight_transform != WeightTransform::None;
-        let missing = || has_no_weights(first, "--weight-transform");
+        let missing = || has_no_weights(first, &WEIGHT_TRANSFORM);
         return if is_missing { Err(missing()) } else { Ok(weighted) };
     };
     let (with, without) = if weighted { (first, other) } else { (other, first) };
@@ -642,7 +649,7 @@ fn common_weights(formats: &[FileFormat], options: &InputOptions) -> Result<bool
         ErrorKind::BadInput,
         format!("`{}` has weights, but `{}` has none", with.display(), without.display()),
     )
-    .hint("use `--columns 1,2` to read both without weights"))
+    .hint(format_args!("use {} to read both without weights", COLUMNS.of("1,2"))))
 }
 
 /// The first file with edges, if they have no weights.

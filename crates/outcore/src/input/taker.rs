@@ -6,6 +6,7 @@ use super::chunks::ParsedChunk;
 use super::decompress::Input;
 use super::format::bad_input;
 use crate::error::Result;
+use crate::error::opt::NODES;
 use std::path::Path;
 
 /// How a Parquet file begins and ends.
@@ -27,7 +28,7 @@ pub(super) fn refuse_as_nodes(path: &Path, input: &mut Input) -> Result<()> {
         return Ok(());
     }
     Err(bad_input(path, "is a table, but a list of nodes is text")
-        .hint("write its column of nodes as lines, and give that to `--nodes`"))
+        .hint(format_args!("write its column of nodes as lines, and give that to {NODES}")))
 }
 
 /// What a stream of the caller is called in messages.

@@ -8,7 +8,9 @@ use super::fault::Problem;
 use crate::weight::Weight;
 
 /// How a number of the input becomes a weight, before anything else looks at it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum WeightTransform {
     /// The number is the weight.

@@ -11,6 +11,7 @@
 //! there [`Meter`], the allocator, counts what Rust code holds.
 
 use super::disk::{MemoryPages, peak_memory_bytes};
+use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::units::format_bytes;
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
@@ -138,10 +139,10 @@ pub(crate) fn check() -> Result<()> {
 fn excess(held: u64, limit: u64) -> Error {
     let (held, limit) = (format_bytes(held), format_bytes(limit));
     let message = format!("the job holds {held} of memory, beyond its limit of {limit}");
-    Error::new(ErrorKind::MemoryTooSmall, message).hint(
-        "give it more with `--memory`; no input should lead here, so please report it with the command \
-         and the shape of the input",
-    )
+    Error::new(ErrorKind::MemoryTooSmall, message).hint(format_args!(
+        "give it more with {MEMORY}; no input should lead here, so please report it with the command \
+         and the shape of the input"
+    ))
 }
 
 /// Begins to look for the peak of a stage.

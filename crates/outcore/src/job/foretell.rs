@@ -2,6 +2,7 @@
 
 use super::{JobOptions, Normalize, given, read};
 use crate::cluster::{ClusterMemory, ClusterOptions, Method};
+use crate::error::opt::{EDGES, NODES};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Duplicates;
 use crate::ids::NODES_MAX;
@@ -84,7 +85,7 @@ impl GivenSize {
             let message =
                 format!("{edges} edges cannot have {nodes} nodes: an edge has two at most");
             return Err(Error::new(ErrorKind::Usage, message)
-                .hint("use smaller `--nodes`, or larger `--edges`"));
+                .hint(format_args!("use smaller {NODES}, or larger {EDGES}")));
         }
         if !self.name_bytes.is_none_or(|bytes| (1.0..=65_535.0).contains(&bytes)) {
             return usage("a name has 1 to 65,535 bytes".into());
@@ -146,7 +147,7 @@ pub(super) fn planned(
     match (given.check(), plan) {
         (Ok(()), plan) => plan,
         (Err(too_small), Err(error)) if error.kind() == ErrorKind::MemoryTooSmall => {
-            Err(too_small.hint(error.hint_text().unwrap_or_default()))
+            Err(error.texts().hint.into_iter().fold(too_small, Error::hint))
         }
         (Err(too_small), _) => Err(too_small),
     }
@@ -178,7 +179,7 @@ pub(super) fn input_size(
     options: &JobOptions,
 ) -> Result<InputSize> {
     if let (Some(option), Some(path)) = (options.weight_option(), &sample.unweighted) {
-        return Err(input::has_no_weights(path, option));
+        return Err(input::has_no_weights(path, &option));
     }
     let nodes = sample.nodes();
     // An estimate from many names, from all over the input or repeated, is trusted to a twentieth; else only

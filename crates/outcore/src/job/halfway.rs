@@ -16,6 +16,7 @@ use super::resume::{RUNS, SPILLED, bytes_in, checksum_of};
 use super::runs::made_with;
 use super::weights::SelfScores;
 use super::{Job, JobOptions};
+use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::NamesWriter;
 use crate::ids::{NodeIndex, SpillSoFar};
@@ -235,7 +236,7 @@ impl<'a> Again<'a> {
         if self.index.resolve_within(chunks, indexes, self.room, |_| Ok(()))?.is_some() {
             let message = "too little memory for the names that were read";
             return Err(Error::new(ErrorKind::MemoryTooSmall, message)
-                .hint("use more `--memory`, or `--restart`"));
+                .hint(format_args!("use more {MEMORY}, or {RESTART}")));
         }
         for chunk in &mut self.chunks {
             chunk.text.clear();

@@ -3,7 +3,10 @@
 
 use super::{Job, PresentReport, Source, check_written, outputs};
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Method};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{
+    LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, REPRESENTATIVES, ROWS, WORK_DIR,
+};
+use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
 use crate::membership::{self, MembershipOptions};
@@ -77,20 +80,18 @@ impl<'a> Telling<'a> {
     /// Refuses rows that cannot be written as is asked.
     fn check_rows(&self) -> Result<()> {
         let PresentOptions { rows, member_weights, .. } = *self.options;
-        let refuse = |message: &str, hint: &str| {
-            Err(Error::new(ErrorKind::Usage, message.to_owned()).hint(hint.to_owned()))
-        };
+        let refuse = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
         if rows == RowForm::Communities && member_weights {
             return refuse(
-                "`--rows community` has no place for `--member-weights`",
-                "use `--rows pair`, or leave `--rows` out",
+                format_args!("{} has no place for {MEMBER_WEIGHTS}", ROWS.of("community")).into(),
+                format_args!("use {}, or leave {ROWS} out", ROWS.of("pair")).into(),
             );
         }
         if self.levels && (rows != RowForm::Nodes || member_weights) {
-            let option = if member_weights { "--member-weights" } else { "--rows" };
+            let option = if member_weights { MEMBER_WEIGHTS } else { ROWS };
             return refuse(
-                &format!("`--levels` and `{option}` cannot be written to one file"),
-                "leave one of them out",
+                format_args!("{LEVELS} and {option} cannot be written to one file").into(),
+                "leave one of them out".into(),
             );
         }
         self.outputs.iter().try_for_each(|path| output::refuse_absent(path))?;
@@ -98,8 +99,11 @@ impl<'a> Telling<'a> {
         match table.filter(|_| rows != RowForm::Nodes) {
             None => Ok(()),
             Some(path) => refuse(
-                &format!("`{}` is a table, which has a row for each node", path.display()),
-                "leave `--rows` out, or use another name, such as one that ends in .tsv",
+                format!("`{}` is a table, which has a row for each node", path.display()).into(),
+                format_args!(
+                    "leave {ROWS} out, or use another name, such as one that ends in .tsv"
+                )
+                .into(),
             ),
         }
     }
@@ -107,16 +111,16 @@ impl<'a> Telling<'a> {
     /// Refuses to write to a file twice, or to one that is read. What labels and numbers are taken from
     /// may be written anew.
     fn check_written(&self, files: &Files, source: &Source) -> Result<()> {
-        let results = self.outputs.iter().map(|path| ("`--output`", path.as_path()));
+        let results = self.outputs.iter().map(|path| (OUTPUT, path.as_path()));
         let others = self.representatives.iter();
-        let results = results.chain(others.map(|path| ("`--representatives`", path.as_path())));
+        let results = results.chain(others.map(|path| (REPRESENTATIVES, path.as_path())));
         match source {
             Source::Edges(edges) => {
                 let written: Vec<_> = results.chain(edges.written()).collect();
                 check_written(files, edges.input.all_paths(), &written)
             }
             Source::Graph { path, work_dir, .. } => {
-                let work_dir = ("`--work-dir`", work_dir.as_path());
+                let work_dir = (WORK_DIR, work_dir.as_path());
                 // One that is not there is told of when it is opened.
                 let entries = files.list(path).unwrap_or_default();
                 let graph: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path).collect();
@@ -184,16 +188,16 @@ impl Job<'_> {
         }
         let given = format_bytes(memory_bytes);
         let option = match present {
-            PresentOptions { earlier: Some(_), .. } => "--match",
-            PresentOptions { representatives: Some(_), .. } => "--representatives",
-            PresentOptions { member_weights: true, .. } => "--member-weights",
-            _ => "--rows pair",
+            PresentOptions { earlier: Some(_), .. } => MATCH,
+            PresentOptions { representatives: Some(_), .. } => REPRESENTATIVES,
+            PresentOptions { member_weights: true, .. } => MEMBER_WEIGHTS,
+            _ => ROWS.of("pair"),
         };
-        let message = format!("{given} are too little memory for `{option}`");
+        let message = Text::from(format_args!("{given} are too little memory for {option}"));
         let nodes = format_counted(graph.node_count(), "node", "nodes");
         Err(Error::new(ErrorKind::MemoryTooSmall, message)
             .note(format!("the graph has {nodes}"))
-            .hint(format!("use `--memory {}` or more", size_to_type(least))))
+            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
     }
 
     /// Reads the earlier result, if there is one, and sets it aside.

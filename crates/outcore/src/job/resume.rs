@@ -16,7 +16,8 @@
 
 use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, ReadSoFar, scratch_name};
 use crate::cluster::{SAVED, STATE};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::RESTART;
+use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::{Graph, Names};
 use crate::io::{Entry, Files, Owner, Scratch, Sealed, Writer};
 use crate::progress::{Event, Stage, tell};
@@ -389,7 +390,7 @@ impl Job<'_> {
     }
 
     /// What was kept, and what to do about it.
-    fn told(&self, what: &str, places: &[PathBuf]) -> String {
+    fn told(&self, what: &str, places: &[PathBuf]) -> Text {
         let bytes: u64 = places.iter().map(|path| bytes_in(self.files, path)).sum();
         let places: Vec<String> =
             places.iter().map(|path| format!("`{}`", path.display())).collect();
@@ -399,10 +400,11 @@ impl Job<'_> {
         } else {
             format!("{} and {last}", first.join(", "))
         };
-        format!(
-            "{what} in {place} ({}); the same command goes on from there, `--restart` begins anew",
+        format_args!(
+            "{what} in {place} ({}); the same command goes on from there, {RESTART} begins anew",
             format_bytes(bytes)
         )
+        .into()
     }
 }
 

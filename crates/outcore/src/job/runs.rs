@@ -6,6 +6,7 @@
 use super::resume::{INDEX, RUNS, SCORES};
 use super::weights::SelfScores;
 use super::{Job, ReadDone};
+use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Scratch, Sealed};
 use crate::progress::{Event, Stage, tell};
@@ -34,9 +35,9 @@ impl<R: Record> Numbered<R> {
 /// The error for what an earlier job has left if there is too little memory for it now.
 pub(super) fn made_with(error: Error, memory_bytes: u64) -> Error {
     match error.kind() {
-        ErrorKind::MemoryTooSmall => error.hint(format!(
-            "use `--memory {}`, with which they were made, or `--restart`",
-            size_to_type(memory_bytes)
+        ErrorKind::MemoryTooSmall => error.hint(format_args!(
+            "use {}, with which they were made, or {RESTART}",
+            MEMORY.of(size_to_type(memory_bytes))
         )),
         _ => error,
     }

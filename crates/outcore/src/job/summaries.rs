@@ -2,6 +2,7 @@
 
 use super::{InputReport, Job};
 use crate::error::Result;
+use crate::error::opt::REPORT;
 use crate::graph::{Duplicates, GraphSummary};
 use crate::progress::{Event, tell};
 use crate::sort::SortSummary;
@@ -18,7 +19,7 @@ impl Job<'_> {
         formats[..shown].iter().try_for_each(|text| notice(text))?;
         match formats.len() - shown {
             0 => Ok(()),
-            more => notice(&format!("and files of {more} more formats: `--report` lists them all")),
+            more => notice(&format!("and files of {more} more formats: {REPORT} lists them all")),
         }
     }
 }

@@ -9,6 +9,7 @@ use super::{
     ARC_BYTES, BASE_BYTES, CHUNK_BYTES, GRAPH_WRITER_BYTES, GraphSize, INDEX_BYTES_A_NODE,
     InputSize, Limits, NodeMemory, Records, SORT_BYTES_MIN, Sorting, WRITER_BYTES, score_bytes,
 };
+use crate::error::opt::WORK_DIR;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Tuning;
 use crate::progress::Stage;
@@ -190,7 +191,7 @@ impl Plan {
                 format_bytes(free_bytes)
             ),
         )
-        .hint("use `--work-dir` on a larger disk; `outcore plan` shows each stage"))
+        .hint(format_args!("use {WORK_DIR} on a larger disk; `outcore plan` shows each stage")))
     }
 }
 

@@ -8,6 +8,7 @@ mod size;
 mod sorting;
 mod spark;
 
+use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Transfer, Tuning};
 use crate::units::{KIB, MIB, format_bytes, format_count, size_to_type};
@@ -170,7 +171,7 @@ impl Limits {
                 format!("{} is too little memory", format_bytes(self.memory_bytes)),
             )
             .note(format!("{} threads share buffers and a block of arcs", self.threads))
-            .hint(format!("use `--memory {}` or more", size_to_type(least))));
+            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
         }
         Ok(())
     }
@@ -262,7 +263,7 @@ impl Limits {
                 format!("{given} is too little memory for this input"),
             )
             .note(format!("to fetch and decompress it takes {}", format_bytes(window_bytes)))
-            .hint(format!("use `--memory {}` or more", size_to_type(least)))
+            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))))
         })
     }
 
@@ -298,7 +299,7 @@ impl Limits {
         let labels = nodes.bytes.max(nodes.presenting_bytes);
         Err(Error::new(ErrorKind::MemoryTooSmall, message)
             .note(format!("labels and what goes with them take {}", format_bytes(labels)))
-            .hint(format!("use `--memory {}` or more", size_to_type(least))))
+            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
     }
 
     /// Refuses a job of this size, perhaps with a clustering, that cannot fit beyond doubt.
@@ -325,7 +326,7 @@ impl Limits {
             "{about} {} nodes, and the self scores take {SELF_SCORE_BYTES_A_NODE} bytes a node",
             format_count(node_count)
         ))
-        .hint(format!("use `--memory {}` or more", size_to_type(needed)))
+        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
     }
 }
 

@@ -11,6 +11,7 @@
 
 use super::run::{Run, RunWriter, encode_block};
 use super::{Record, radix};
+use crate::error::opt::THREADS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::reserve_large_pages;
 use crate::plan::RUN_BUFFERS;
@@ -124,7 +125,7 @@ impl<R: Record> Drop for Former<R> {
 fn pool(threads: usize) -> Result<ThreadPool> {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
         Error::new(ErrorKind::Io, format!("cannot start {threads} threads: {error}"))
-            .hint("use `--threads` with a smaller number")
+            .hint(format_args!("use {THREADS} with a smaller number"))
     })
 }
 

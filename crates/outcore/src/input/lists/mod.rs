@@ -22,6 +22,7 @@ use super::field::{self, Fingerprint};
 use super::options::{EdgeFormat, InputOptions, Rows};
 use super::taker::{SAMPLED_CHUNK_BYTES, Sample, Taker};
 use super::transform::WeightTransform;
+use crate::error::opt::DIRECTED;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use crate::units::format_count;
@@ -45,6 +46,11 @@ pub(crate) struct ListFormat {
 enum Kind {
     Metis(metis::Header),
     Mcl,
+}
+
+/// Whether the first bytes of a file are of a matrix of mcl.
+pub(super) fn begins_mcl(head: &[u8]) -> bool {
+    mcl::begins_matrix(head)
 }
 
 impl ListFormat {
@@ -354,6 +360,6 @@ impl Both {
             .note(format!(
                 "its lists name {first} neighbors of larger numbers and {second} of smaller ones"
             ))
-            .hint("use `--directed` to read every entry as an arc, or write each edge into the lists of both its nodes, with the same weight"))
+            .hint(format_args!("use {DIRECTED} to read every entry as an arc, or write each edge into the lists of both its nodes, with the same weight")))
     }
 }

@@ -3,6 +3,7 @@
 use super::super::decompress::Input;
 use super::super::fault::{Problem, escape};
 use super::super::options::Rows;
+use crate::error::opt::{FORMAT, IGNORE_WEIGHTS};
 use crate::error::{Error, ErrorKind, Place, Result};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -146,17 +147,18 @@ impl Words {
 
     /// The error about the word that was read last.
     pub(super) fn error(&self, message: &str, expected: &str) -> Error {
-        Error::new(ErrorKind::BadInput, message)
-            .at(self.place(0, expected))
-            .hint("write the file again, or use `--format lines` if every line is an edge")
+        Error::new(ErrorKind::BadInput, message).at(self.place(0, expected)).hint(format_args!(
+            "write the file again, or use {} if every line is an edge",
+            FORMAT.of("lines")
+        ))
     }
 
     /// The error about a weight that begins `from` bytes after the word that was read last.
     pub(super) fn error_of(&self, problem: Problem, from: usize) -> Error {
-        let place = self.place(from, problem.expected_value());
+        let place = self.place(from, &problem.expected_value());
         Error::new(problem.kind(), problem.reason_of_value(Rows::Edges))
             .at(place)
-            .hint("use `--ignore-weights`, or correct it")
+            .hint(format_args!("use {IGNORE_WEIGHTS}, or correct it"))
     }
 
     /// Where the last word is, from its byte `from` on; only the word itself is shown.

@@ -26,7 +26,8 @@ use super::taker::{
 };
 use super::transform::WeightTransform;
 use super::understood::Roles;
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::opt::{COLUMNS, FORMAT, IGNORE_WEIGHTS, ON_BAD_LINE};
+use crate::error::{Error, ErrorKind, Place, Result, Text};
 use crate::io::Files;
 use crate::units::format_count;
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -248,7 +249,7 @@ impl TableFormat {
             byte: 0,
             text: shown,
             span: (start, end),
-            expected: fault.problem.expected_value().into(),
+            expected: fault.problem.expected_value().into_owned(),
         }
     }
 
@@ -261,12 +262,12 @@ impl TableFormat {
         if self.rows != Rows::Edges {
             return error.hint("rows are a node and its community: correct this one, or remove it");
         }
-        let skip = "`--on-bad-line skip` to go on without this row";
+        let skip = Text::from(format_args!("{} to go on without this row", ON_BAD_LINE.of("skip")));
         let of_weight = fault.problem.kind() == ErrorKind::BadWeight;
         if of_weight && self.transform == WeightTransform::None {
-            return error.hint(format!("use `--ignore-weights`, or {skip}"));
+            return error.hint(format_args!("use {IGNORE_WEIGHTS}, or {skip}"));
         }
-        error.hint(format!("use {skip}"))
+        error.hint(format_args!("use {skip}"))
     }
 }
 
@@ -313,8 +314,10 @@ fn choose_columns(
     let is_told = options.columns.is_some() || options.format == EdgeFormat::Lines;
     if !is_told && options.rows == Rows::Edges && names::are_of_nodes(&bytes) {
         return Err(bad_input(path, "is a table of nodes, as its columns say, not of edges")
-            .note("`--format lines` reads it as edges all the same")
-            .hint("give the table of edges; `--columns` takes these columns all the same"));
+            .note(format_args!("{} reads it as edges all the same", FORMAT.of("lines")))
+            .hint(format_args!(
+                "give the table of edges; {COLUMNS} takes these columns all the same"
+            )));
     }
     let mut chosen: Vec<usize> = match &options.columns {
         Some(columns) => {
@@ -325,7 +328,8 @@ fn choose_columns(
     };
     if chosen.len() < 2 {
         let message = format!("has {} columns, but an edge needs two", names.len());
-        return Err(bad_input(path, &message).hint("use `--columns SOURCE,TARGET[,WEIGHT]`"));
+        return Err(bad_input(path, &message)
+            .hint(format_args!("use {}", COLUMNS.of("SOURCE,TARGET[,WEIGHT]"))));
     }
     if options.ignore_weights || options.rows != Rows::Edges {
         chosen.truncate(2);
@@ -342,7 +346,10 @@ fn choose_columns(
                 ErrorKind::BadInput,
                 format!("`{}`: {message}", path.display()),
             )
-            .hint("use `--columns SOURCE,TARGET[,WEIGHT]` to name others, or change its type"));
+            .hint(format_args!(
+                "use {} to name others, or change its type",
+                COLUMNS.of("SOURCE,TARGET[,WEIGHT]")
+            )));
         }
     }
     Ok(chosen.into_iter().map(|at| (at, names[at].to_owned())).collect())
@@ -366,7 +373,7 @@ fn find(column: &Column, names: &[&str], path: &Path) -> Result<usize> {
         let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
         bad_input(path, &format!("has no column {wanted}"))
             .note(format!("its columns are {}", shown.join(", ")))
-            .hint("use `--columns` with names of these, or their numbers from 1")
+            .hint(format_args!("use {COLUMNS} with names of these, or their numbers from 1"))
     })
 }
 
