@@ -316,9 +316,13 @@ pub(crate) struct GenerateFormat {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Input options")]
 pub(crate) struct Input {
-    /// How edges are written: `lines` is an edge a line or a row of a table; `metis` a line of neighbors for
-    /// each node; `mcl` a matrix of mcl. `auto` knows a matrix by how it begins, METIS by .metis and .graph
-    #[arg(long, value_parser = names::<EdgeFormat>(), value_name = "FORMAT", default_value = "auto")]
+    #[arg(
+        long,
+        help = EdgeFormat::HELP,
+        value_parser = names::<EdgeFormat>(),
+        value_name = "FORMAT",
+        default_value = "auto"
+    )]
     pub(crate) format: EdgeFormat,
     /// Columns of the source, the target and the weight, by name or number from 1 [default: 1,2
     /// and, if there is one, 3]
@@ -528,5 +532,21 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[cfg(feature = "lab")]
+    #[test]
+    fn options_in_messages_are_some_of_a_command() {
+        fn names(command: &clap::Command, found: &mut Vec<String>) {
+            found.extend(
+                command.get_arguments().filter_map(|arg| arg.get_long()).map(str::to_owned),
+            );
+            command.get_subcommands().for_each(|inner| names(inner, found));
+        }
+        let mut found = Vec::new();
+        names(&Cli::command(), &mut found);
+        for option in outcore::error::opt::ALL {
+            assert!(found.iter().any(|name| *name == option.name), "{option}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 mod edges;
 mod errors;
 mod graph;
+mod lines;
 mod lookup;
 mod parts;
 mod relay;
@@ -76,6 +77,8 @@ mod _outcore {
     use super::edges::{Failure, edge_batches};
     #[pymodule_export]
     use super::graph::GraphFile;
+    #[pymodule_export]
+    use super::lines::Lines;
     #[pymodule_export]
     use super::lookup::Lookup;
     #[pymodule_export]

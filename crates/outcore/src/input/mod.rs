@@ -22,6 +22,7 @@ mod fault;
 mod field;
 mod foreign;
 mod format;
+pub mod lines;
 mod lists;
 mod matrix_market;
 mod meant;

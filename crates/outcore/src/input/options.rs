@@ -98,6 +98,11 @@ pub enum EdgeFormat {
 }
 
 impl EdgeFormat {
+    /// What the option `--format` says of them.
+    pub const HELP: &str = "How edges are written: `lines` is an edge a line or a row of a table; `metis` a line of \
+         neighbors for each node; `mcl` a matrix of mcl. `auto` knows a matrix by how it begins, METIS by .metis and \
+         .graph";
+
     pub(super) fn may_be_table(self) -> bool {
         matches!(self, Self::Auto | Self::Lines)
     }

@@ -48,9 +48,13 @@ enum Kind {
     Mcl,
 }
 
-/// Whether the first bytes of a file are of a matrix of mcl.
-pub(super) fn begins_mcl(head: &[u8]) -> bool {
-    mcl::begins_matrix(head)
+/// What a file of adjacency lists is, if its first bytes or its name tell.
+pub(super) fn known(path: &Path, head: &[u8]) -> Option<&'static str> {
+    match () {
+        () if mcl::begins_matrix(head) => Some("a matrix of mcl"),
+        () if metis::is_name(path) => Some("a METIS graph by its name"),
+        () => None,
+    }
 }
 
 impl ListFormat {
