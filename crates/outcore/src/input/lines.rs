@@ -145,7 +145,7 @@ mod tests {
             assert_eq!(chunk.name(&chunk.names[1]), b"b, c");
             let errors: Vec<&Error> = parts.iter().filter_map(|part| part.error.as_ref()).collect();
             let place = errors[0].place().unwrap();
-            assert_eq!((errors.len(), place.line, place.column, place.byte), (1, 6, 5, 60));
+            assert_eq!((errors.len(), place.line, place.column, place.byte), (1, 6, 5, 52));
             assert_eq!(errors[0].message(), "weight is not a number");
             assert_eq!(errors[0].hint_text(), Some("use `--columns 1,2` to ignore the weights"));
         }
