@@ -24,6 +24,7 @@ from outcore.errors import _made
 __all__ = ["build", "cluster", "plan", "score"]
 
 Columns: TypeAlias = str | Sequence[str | int]
+EdgeFormat: TypeAlias = Literal["auto", "lines", "metis", "mcl"]
 Method: TypeAlias = Literal["map-equation", "modularity", "cpm", "label-propagation", "components"]
 
 #: Keywords of Python that are not options of the command.
@@ -43,7 +44,7 @@ def cluster(
     max_sweeps: int | None = None,
     tolerance: float | None = None,
     converge: bool = False,
-    format: Literal["auto", "lines", "metis", "mcl"] = "auto",
+    format: EdgeFormat = "auto",
     columns: Columns | None = None,
     delimiter: str | None = None,
     comment: str | None = None,
@@ -254,7 +255,7 @@ def build(
     edges: EdgeSource,
     output: StrPath,
     *,
-    format: Literal["auto", "lines", "metis", "mcl"] = "auto",
+    format: EdgeFormat = "auto",
     columns: Columns | None = None,
     delimiter: str | None = None,
     comment: str | None = None,
@@ -320,7 +321,7 @@ def plan(
     edges: EdgeSource,
     *,
     method: Method = "map-equation",
-    format: Literal["auto", "lines", "metis", "mcl"] = "auto",
+    format: EdgeFormat = "auto",
     columns: Columns | None = None,
     delimiter: str | None = None,
     comment: str | None = None,

@@ -6,8 +6,8 @@ attributes.
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 __all__ = [
     "CorruptFileError",
@@ -20,6 +20,45 @@ __all__ = [
     "OutcoreWarning",
     "UsageError",
 ]
+
+
+#: Names of options, as the command takes them, and values to give them: one option mostly.
+Options: TypeAlias = Sequence[tuple[str, str | None]]
+#: What a message says: words, and options among them.
+Text: TypeAlias = str | Sequence[str | Options]
+
+
+def option(name: str, value: object = None) -> Options:
+    """Give an option for a message."""
+    return [(name.replace("_", "-"), None if value is None else str(value))]
+
+
+def as_keywords(text: Text) -> str:
+    """Write the options in a text as keywords: ``memory="2GiB"``."""
+
+    def keyword(name: str, value: str | None) -> str:
+        name = name.replace("-", "_")
+        if value is None:
+            return name
+        is_number = value.removeprefix("-").replace(".", "", 1).isdigit()
+        return f"{name}={value}" if is_number else f'{name}="{value}"'
+
+    return _spelled(text, lambda options: ", ".join(keyword(*option) for option in options))
+
+
+def as_arguments(text: Text) -> str:
+    """Write the options in a text as arguments of the command: ``--memory 2GiB``."""
+
+    def argument(name: str, value: str | None) -> str:
+        return f"--{name}" if value is None else f"--{name} {value}"
+
+    return _spelled(text, lambda options: " ".join(argument(*option) for option in options))
+
+
+def _spelled(text: Text, spell: Callable[[Options], str]) -> str:
+    if isinstance(text, str):
+        return text
+    return "".join(part if isinstance(part, str) else f"`{spell(part)}`" for part in text)
 
 
 class OutcoreWarning(UserWarning):
@@ -59,10 +98,14 @@ class _Facts:
     hint: str | None = None
     kept: str | None = None
     notes: list[str]
+    #: As the engine gave them: options are spelled where they are shown.
+    _facts: dict[str, Any]
 
     def _fill(self, facts: dict[str, Any]) -> None:
-        for name in ("kind", "message", "path", "line", "column", "byte", "text"):
+        self._facts = facts
+        for name in ("kind", "path", "line", "column", "byte", "text"):
             setattr(self, name, facts.get(name))
+        self.message = as_keywords(facts["message"])
         for name in ("hint", "kept"):
             fact = facts.get(name)
             setattr(self, name, as_keywords(fact) if fact else None)
@@ -70,7 +113,7 @@ class _Facts:
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}:{self.column}: " if self.line is not None else ""
-        lines = [place + as_keywords(self.message)]
+        lines = [place + self.message]
         if self.text:
             lines.append(f"  in: {self.text}")
         if self.kept:
@@ -131,19 +174,3 @@ def _made(facts: dict[str, Any]) -> BaseException:
     if isinstance(error, OSError):
         error.errno = facts.get("errno")
     return error
-
-
-_OPTION = re.compile(r"`--([a-z][a-z-]*)(?:[ =]([^`]+))?`")
-
-
-def as_keywords(text: str) -> str:
-    """Write options of the command as keywords: ```--memory 2GiB``` becomes ``memory="2GiB"``."""
-
-    def keyword(found: re.Match[str]) -> str:
-        name, value = found[1].replace("-", "_"), found[2]
-        if value is None:
-            return f"`{name}`"
-        is_number = re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value)
-        return f"`{name}={value}`" if is_number else f'`{name}="{value}"`'
-
-    return _OPTION.sub(keyword, text)

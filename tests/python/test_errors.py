@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from outcore.errors import as_keywords
+from outcore.errors import as_arguments, as_keywords, option
 
 
 def test_a_bad_line_has_its_place() -> None:
@@ -91,10 +91,20 @@ def test_damaged_files_are_errors() -> None:
                     assert path in str(error), (name, at)
 
 
-def test_hints_are_in_the_words_of_python() -> None:
-    assert as_keywords("use `--memory 2GiB`") == 'use `memory="2GiB"`'
-    assert as_keywords("`--on-bad-line skip` or `--restart`") == '`on_bad_line="skip"` or `restart`'
-    assert as_keywords("`--min-weight 0.5`") == "`min_weight=0.5`"
+def test_hints_are_in_the_words_of_the_surface() -> None:
+    told = ("use ", option("memory", "2GiB"), ", ", option("on-bad-line", "skip"), " or ", option("restart"))
+    assert as_keywords(told) == 'use `memory="2GiB"`, `on_bad_line="skip"` or `restart`'
+    assert as_arguments(told) == "use `--memory 2GiB`, `--on-bad-line skip` or `--restart`"
+    assert as_keywords([option("min-weight", 0.5)]) == "`min_weight=0.5`"
+    both = [*option("format", "lines"), *option("header", "yes")]
+    assert as_keywords([both]) == '`format="lines", header="yes"`'
+    assert as_arguments([both]) == "`--format lines --header yes`"
+
+
+def test_names_of_files_are_no_options() -> None:
+    Path("`--memory 2GiB`").write_text("a\tb\tx\n")
+    with pytest.raises(outcore.InputError, match="`--memory 2GiB`:1:5"):
+        outcore.cluster("`--memory 2GiB`", columns="1,2,3", header="no")
 
 
 INTERRUPTED = """

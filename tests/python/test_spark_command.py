@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 pytest.importorskip("pyspark")
 
-from outcore.spark import __main__ as command
 from outcore.spark import _files
-from outcore.spark._layout import Reading
+from outcore.spark._reading import Reading
 
 #: Rows as names and, if there is one, a weight.
 Rows = list[tuple[str, ...]]
@@ -138,6 +137,10 @@ def test_communities_are_those_of_the_engine(small_splits: SparkSession, own_dir
         ("\t".join(["q", "s", *"3456789"[:7], "10", "11", "12"]) + "\n", {}),
         ("a\tb\t 2 \nprotein1\tprotein2\t0\n", {}),
         ("protein1 protein2 score\nx y 5\n", {}),
+        ('"a,b",c\n"say ""a""",d\n', {}),
+        ('"from" "to"\n"1" "a" "b"\n"2" "b" "c"\n', {}),
+        ("a;b;1,5\nb;c;2,25\n", {}),
+        ("a, b\nb, c\n", {}),
     ],
 )
 def test_lines_are_read_as_the_engine_reads_them(spark: SparkSession, text: str, reading: dict[str, object]) -> None:
@@ -174,6 +177,8 @@ BAD = [
     ("a\tb\tNA\nb\tc\t2\n", {}),
     ("a\tb\t1 000\nb\tc\t2\n", {}),
     ("a\tb\t5%\nb\tc\t6 %\n", {}),
+    ("a,b\n" * 2000 + '"a,c\n', {}),
+    ("<html>\n<body>\n", {}),
 ]
 
 
@@ -189,13 +194,13 @@ def test_errors_are_those_of_the_engine(spark: SparkSession, text: str, reading:
     assert (found.value.line, found.value.column) == (expected.value.line, expected.value.column)
     if found.value.line is not None:
         assert found.value.message == expected.value.message
+        assert (found.value.byte, found.value.text) == (expected.value.byte, expected.value.text)
 
 
 @pytest.mark.parametrize(
     ("name", "data", "kind"),
     [
-        ("edges.csv", b'"a,b",c\n', "bad-input"),
-        ("edges.csv", b"a,b\n" * 2000 + b'"a",c\n', "bad-quote"),
+        ("edges.mci", b"(mclheader\nmcltype matrix\n", "bad-input"),
         ("edges.tsv", b"a\tb\nb\t\xff\n", "bad-input"),
         ("edges.tsv", gzip.compress(b"a\tb\n", mtime=0), "bad-input"),
         ("edges.mtx", b"%%MatrixMarket matrix coordinate real general\n", "bad-input"),
@@ -231,9 +236,8 @@ def test_inputs_that_cannot_be_are_errors(spark: SparkSession) -> None:
 def test_a_split_that_was_not_counted_is_an_error(spark: SparkSession) -> None:
     Path("a.tsv").write_text("a\tb\n")
     frame = _files._scan_lines(spark, [Path("a.tsv").absolute().as_uri()])
-    places = _files._places(spark, [], [])
     with pytest.raises(Exception, match="has changed while it was read"):
-        _files._of_lines(_files._placed(frame, places), Reading(), is_weighted=False).collect()
+        _files._of_lines(frame, {}, is_weighted=False).collect()
 
 
 def test_tables_of_the_catalog_are_read(spark: SparkSession) -> None:
@@ -286,8 +290,3 @@ def test_wrong_use_is_told_before_spark_starts(karate: Path) -> None:
         assert done.returncode == 2, done.stderr
         assert said in done.stderr
     assert os.listdir() == []
-
-
-def test_hints_are_told_as_options() -> None:
-    told = 'name one: `work_dir="hdfs:///tmp"`, `seed=7`, `restart`, `modularity`'
-    assert command.as_options(told) == "name one: `--work-dir hdfs:///tmp`, `--seed 7`, `--restart`, `modularity`"

@@ -1,6 +1,6 @@
 //! `outcore generate`.
 
-use crate::args::{Generate, GenerateModel, Names, Order, threads};
+use crate::args::{Generate, GenerateModel, threads};
 use crate::jobs::kept;
 use outcore::Result;
 use outcore::generate as engine;
@@ -22,10 +22,7 @@ pub(crate) fn generate(
                 community_min: planted.community_min,
                 community_max: planted.community_max,
                 community_exponent: planted.community_exponent,
-                order: match planted.order {
-                    Order::Shuffled => engine::Order::Shuffled,
-                    Order::Grouped => engine::Order::Grouped,
-                },
+                order: planted.order,
             };
             (engine::Model::Planted(model), &planted.format, planted.truth.as_deref())
         }
@@ -36,10 +33,7 @@ pub(crate) fn generate(
     };
     let options = engine::GenerateOptions {
         model,
-        names: match format.names {
-            Names::String => engine::Names::String,
-            Names::Integer => engine::Names::Integer,
-        },
+        names: format.names,
         weights: format.weights,
         seed: format.seed,
         threads: threads(format.threads),

@@ -2,6 +2,7 @@
 
 use crate::args::Inspect;
 use crate::screen::print::json;
+use outcore::error::opt::VERIFY;
 use outcore::graph::Graph;
 use outcore::io::{DiskProfile, Figure, Files, Mode, TransferProfile};
 use outcore::job::{InputFile, Manifest};
@@ -94,7 +95,7 @@ pub(crate) fn inspect(
 fn inspect_work_directory(manifest: &Manifest, arguments: &Inspect) -> Result<String> {
     let path = &arguments.path;
     if arguments.verify {
-        let message = format!("`--verify` is for graphs, but `{}` is not one", path.display());
+        let message = format_args!("{VERIFY} is for graphs, but `{}` is not one", path.display());
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let is_running = manifest.owner.is_running();
@@ -148,7 +149,7 @@ fn begins_with_a_brace(files: &Files, path: &Path) -> Result<bool> {
 fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<String> {
     if arguments.verify {
         let message =
-            format!("`--verify` is for graphs, but `{}` is a file", arguments.path.display());
+            format_args!("{VERIFY} is for graphs, but `{}` is a file", arguments.path.display());
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let profile = DiskProfile::load(files, &arguments.path)?;

@@ -1,6 +1,8 @@
 //! Addresses among the arguments: what is read from servers, and what cannot be written to them.
 
 use crate::args::{Command, GenerateModel, Resources};
+use outcore::error::Text;
+use outcore::error::opt::{OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, TRUTH, WORK_DIR};
 use outcore::io::{Disk, Files, Stop};
 use outcore::{Error, ErrorKind, Result};
 use outcore_remote::{is_address, is_squeezed, shown};
@@ -17,8 +19,8 @@ use std::sync::Arc;
 pub(crate) fn files(command: &mut Command, stop: Stop) -> Result<Files> {
     for (what, path) in of_disk(command) {
         if is_address(path) {
-            let message = format!("{what} is `{}`, but that is a file's place", shown(path));
-            return Err(Error::new(ErrorKind::Usage, message)
+            let message = format_args!("{what} is `{}`, but that is a file's place", shown(path));
+            return Err(Error::usage(message)
                 .hint("only edge lists, lists of nodes and communities are read from servers"));
         }
     }
@@ -114,44 +116,44 @@ fn read(command: &mut Command) -> (Vec<&mut Vec<PathBuf>>, Vec<&mut PathBuf>) {
 }
 
 /// What a command writes, and what it reads that is no object, with the words for each.
-fn of_disk(command: &Command) -> Vec<(&'static str, &Path)> {
-    let mut found: Vec<(&'static str, Option<&PathBuf>)> = Vec::new();
+fn of_disk(command: &Command) -> Vec<(Text, &Path)> {
+    let mut found: Vec<(Text, Option<&PathBuf>)> = Vec::new();
     let mut resources = None;
     match command {
         Command::Cluster(cluster) => {
             found.extend([
-                ("`--output`", Some(&cluster.output)),
-                ("`--report`", cluster.report.as_ref()),
-                ("`--rejects`", cluster.input.rejects.as_ref()),
-                ("`--representatives`", cluster.present.representatives.as_ref()),
+                (OUTPUT.into(), Some(&cluster.output)),
+                (REPORT.into(), cluster.report.as_ref()),
+                (REJECTS.into(), cluster.input.rejects.as_ref()),
+                (REPRESENTATIVES.into(), cluster.present.representatives.as_ref()),
             ]);
             resources = Some(&cluster.resources);
         }
         Command::Build(build) => {
             found.extend([
-                ("`--output`", Some(&build.output)),
-                ("`--report`", build.report.as_ref()),
-                ("`--rejects`", build.input.rejects.as_ref()),
+                (OUTPUT.into(), Some(&build.output)),
+                (REPORT.into(), build.report.as_ref()),
+                (REJECTS.into(), build.input.rejects.as_ref()),
             ]);
             resources = Some(&build.resources);
         }
         Command::Plan(plan) => resources = Some(&plan.resources),
         Command::Score(score) => {
-            found.push(("the graph", Some(&score.graph)));
+            found.push(("the graph".into(), Some(&score.graph)));
             resources = Some(&score.resources);
         }
-        Command::Inspect(inspect) => found.push(("what to inspect", Some(&inspect.path))),
+        Command::Inspect(inspect) => found.push(("what to inspect".into(), Some(&inspect.path))),
         Command::Generate(generate) => match &generate.model {
             GenerateModel::Planted(planted) => found.extend([
-                ("`--output`", Some(&planted.format.output)),
-                ("`--truth`", planted.truth.as_ref()),
+                (OUTPUT.into(), Some(&planted.format.output)),
+                (TRUTH.into(), planted.truth.as_ref()),
             ]),
-            GenerateModel::Rmat(rmat) => found.push(("`--output`", Some(&rmat.format.output))),
+            GenerateModel::Rmat(rmat) => found.push((OUTPUT.into(), Some(&rmat.format.output))),
         },
         Command::Lab(_) | Command::Completions { .. } | Command::Man(_) => {}
     }
     if let Some(Resources { work_dir, profile, .. }) = resources {
-        found.extend([("`--work-dir`", work_dir.as_ref()), ("`--profile`", profile.as_ref())]);
+        found.extend([(WORK_DIR.into(), work_dir.as_ref()), (PROFILE.into(), profile.as_ref())]);
     }
     found.into_iter().filter_map(|(what, path)| Some((what, path?.as_path()))).collect()
 }

@@ -1,12 +1,13 @@
 //! `outcore score`.
 
-use crate::args::{self, Score};
+use crate::args::Score;
 use crate::inspect::seven_digits;
 use crate::jobs::{limits, profile, work_dir};
 use crate::screen::Terminal;
 use crate::screen::print::{json, print_text};
+use outcore::error::opt::RESOLUTION;
 use outcore::io::Files;
-use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport, Unnamed};
+use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport};
 use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_count, format_counted};
 use outcore::{Error, ErrorKind, Result};
@@ -43,17 +44,14 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
             .hint("`outcore build EDGES -o GRAPH` makes a graph of an edge list"));
     }
     if !(arguments.resolution >= 0.0 && arguments.resolution.is_finite()) {
-        return Err(Error::new(ErrorKind::Usage, "`--resolution` is a number of at least 0"));
+        return Err(Error::usage(format_args!("{RESOLUTION} is a number of at least 0")));
     }
     Ok(ScoreOptions {
         graph: graph.clone(),
         communities: arguments.communities.clone(),
         against: arguments.against.clone(),
         resolution: arguments.resolution,
-        unnamed: match arguments.unnamed {
-            args::Unnamed::Stop => Unnamed::Stop,
-            args::Unnamed::Singletons => Unnamed::Singletons,
-        },
+        unnamed: arguments.unnamed,
         comment: arguments.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
         limits: limits(&arguments.resources),
         work_dir: work_dir(files, &arguments.resources, &arguments.communities),

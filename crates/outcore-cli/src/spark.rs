@@ -6,6 +6,7 @@
 use crate::args::{Cli, Engine, EngineName};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory};
+use outcore::error::opt::{ENGINE, MASTER, PARTS, SPARK_CONF};
 use outcore::{Error, ErrorKind, Result};
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Stdio};
@@ -46,15 +47,15 @@ const PYTHON_VARIABLE: &str = "OUTCORE_PYTHON";
 /// Options of Spark mean nothing to the engine of this program; none is ignored in silence.
 pub(crate) fn refuse_without(engine: &Engine) -> Result<()> {
     let given = [
-        (engine.master.is_some(), "--master"),
-        (engine.parts.is_some(), "--parts"),
-        (!engine.spark_conf.is_empty(), "--spark-conf"),
+        (engine.master.is_some(), MASTER),
+        (engine.parts.is_some(), PARTS),
+        (!engine.spark_conf.is_empty(), SPARK_CONF),
     ];
     match given.into_iter().find(|(is_given, _)| *is_given) {
         None => Ok(()),
         Some((_, option)) => {
-            let message = format!("`{option}` is for Spark");
-            Err(Error::new(ErrorKind::Usage, message).hint("add `--engine spark`"))
+            let hint = format_args!("add {}", ENGINE.of("spark"));
+            Err(Error::usage(format_args!("{option} is for Spark")).hint(hint))
         }
     }
 }
@@ -64,8 +65,8 @@ pub(crate) fn refuse_elsewhere(engine: &Engine) -> Result<()> {
     match engine.engine {
         EngineName::Local => refuse_without(engine),
         EngineName::Spark => {
-            let message = "`--engine spark` is for a terminal";
-            Err(Error::new(ErrorKind::Usage, message).hint("call `outcore.spark.cluster`"))
+            let message = format_args!("{} is for a terminal", ENGINE.of("spark"));
+            Err(Error::usage(message).hint("call `outcore.spark.cluster`"))
         }
     }
 }
@@ -119,9 +120,10 @@ fn arguments(matches: &ArgMatches) -> Result<Vec<OsString>> {
     }
     if !unknown.is_empty() {
         let are = if unknown.len() == 1 { "is" } else { "are" };
-        let message = format!("{} {are} not available with `--engine spark`", unknown.join(", "));
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint("leave this out, or let one machine do it: `--engine local`"));
+        let (unknown, spark) = (unknown.join(", "), ENGINE.of("spark"));
+        return Err(Error::usage(format_args!("{unknown} {are} not available with {spark}")).hint(
+            format_args!("leave this out, or let one machine do it: {}", ENGINE.of("local")),
+        ));
     }
     options.push("--".into());
     options.extend(matches.get_raw("inputs").into_iter().flatten().map(OsStr::to_os_string));

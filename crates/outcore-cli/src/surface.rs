@@ -10,7 +10,7 @@ use crate::screen::print::json;
 use crate::screen::{Signals, Terminal};
 use crate::{generate, inspect, jobs, remote, score, spark};
 use clap::{ArgAction, CommandFactory, Parser};
-use outcore::input::TableStream;
+use outcore::input::{InputOptions, TableStream};
 use outcore::progress::{Event, Observer};
 use outcore::{Error, ErrorKind, Result};
 use std::ffi::OsString;
@@ -59,6 +59,18 @@ pub fn call(
         }
         _ => Err(Error::new(ErrorKind::Usage, "this command is for a terminal")),
     }
+}
+
+/// What options of `outcore build` say of how edge lists are written.
+///
+/// # Errors
+/// `Usage` for options that it would not take.
+pub fn input_options(args: impl IntoIterator<Item = OsString>) -> Result<InputOptions> {
+    let program = ["outcore", "build", "-", "--output=-"].map(OsString::from);
+    let cli =
+        Cli::try_parse_from(program.into_iter().chain(args)).map_err(|error| usage(&error))?;
+    let Command::Build(build) = cli.command else { unreachable!("it is the one that is named") };
+    jobs::input::options(build.edges, &build.input)
 }
 
 /// What clap has to say, in one sentence and a hint.

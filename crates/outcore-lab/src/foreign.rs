@@ -6,6 +6,7 @@
 //! arguments it does nothing. Nothing is compiled unless the user asks for it.
 
 use crate::meter::Outcome;
+use outcore::error::opt::COMPILE;
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
 use std::cell::RefCell;
@@ -98,7 +99,7 @@ impl Foreign {
         let made = if self.compile {
             self.compiled(source)?
         } else {
-            Err("use `--compile` to measure it".into())
+            Err(format!("use {COMPILE} to measure it"))
         };
         self.programs.borrow_mut().insert(source.name, made.clone());
         Ok(made)

@@ -4,6 +4,7 @@ use crate::environment;
 use crate::experiments::Listed;
 use crate::report::{LabReport, SCHEMA};
 use crate::workplace::{Effort, Workplace};
+use outcore::error::opt::{DIR, QUICK};
 use outcore::progress::{Event, Observer, tell};
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -72,13 +73,13 @@ fn check_directory(directory: &Path) -> Result<()> {
     }
     let message = format!("`{}` is not a directory", directory.display());
     Err(Error::new(ErrorKind::Usage, message)
-        .hint("`--dir` names a directory on the disk to measure"))
+        .hint(format_args!("{DIR} names a directory on the disk to measure")))
 }
 
 /// The options that help here are not those of a job.
 fn advised(error: Error) -> Error {
     match error.kind() {
-        ErrorKind::DiskFull => error.hint("use `--dir` on a larger disk, or `--quick`"),
+        ErrorKind::DiskFull => error.hint(format_args!("use {DIR} on a larger disk, or {QUICK}")),
         _ => error,
     }
 }
@@ -86,8 +87,10 @@ fn advised(error: Error) -> Error {
 /// Why there is no place to work.
 fn unplaced(error: Error) -> Error {
     match error.kind() {
-        ErrorKind::Usage => error.hint("wait for it to end, or use another `--dir`"),
-        ErrorKind::Io => error.hint("use `--dir` with a directory that you may write to"),
+        ErrorKind::Usage => error.hint(format_args!("wait for it to end, or use another {DIR}")),
+        ErrorKind::Io => {
+            error.hint(format_args!("use {DIR} with a directory that you may write to"))
+        }
         _ => error,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::foreign::Foreign;
 use crate::random::Random;
+use outcore::error::opt::{DIR, QUICK};
 use outcore::io::{Files, Scratch};
 use outcore::progress::{Event, Observer, Stage, tell};
 use outcore::units::format_bytes;
@@ -86,7 +87,7 @@ impl<'a> Workplace<'a> {
                     format_bytes(free)
                 ),
             )
-            .hint("use `--dir` on a larger disk, or `--quick`")),
+            .hint(format_args!("use {DIR} on a larger disk, or {QUICK}"))),
             _ => Ok(()),
         }
     }

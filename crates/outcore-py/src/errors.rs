@@ -1,6 +1,7 @@
 //! Errors of the engine as exceptions of `outcore.errors`, which knows what class a kind is.
 
 use outcore::Error;
+use outcore::error::{Opt, Part, Text};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -10,9 +11,16 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    let made = py.import("outcore.errors")?.call_method1("_made", (facts(py, error)?,))?;
+    Ok(PyErr::from_value(made))
+}
+
+/// What the error says, as plain values.
+pub(crate) fn facts<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     fields.set_item("kind", error.kind().name())?;
-    fields.set_item("message", error.message())?;
+    let texts = error.texts();
+    fields.set_item("message", parts(texts.message))?;
     if let Some(place) = error.place() {
         fields.set_item("path", place.path.as_os_str())?;
         fields.set_item("line", place.line)?;
@@ -21,13 +29,36 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         fields.set_item("text", &place.text)?;
         fields.set_item("expected", &place.expected)?;
     }
-    fields.set_item("hint", error.hint_text())?;
-    fields.set_item("kept", error.kept_text())?;
-    fields.set_item("notes", error.notes())?;
+    fields.set_item("hint", texts.hint.map(parts))?;
+    fields.set_item("kept", texts.kept.map(parts))?;
+    fields.set_item("notes", texts.notes.iter().map(parts).collect::<Vec<_>>())?;
     let system = std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<std::io::Error>())
         .and_then(std::io::Error::raw_os_error);
     fields.set_item("errno", system)?;
-    let made = py.import("outcore.errors")?.call_method1("_made", (fields,))?;
-    Ok(PyErr::from_value(made))
+    Ok(fields)
+}
+
+/// Words, or options as pairs of name and value: Python spells them.
+#[derive(IntoPyObject)]
+enum PyPart {
+    Words(String),
+    Options(Vec<(String, Option<String>)>),
+}
+
+fn parts(text: &Text) -> Vec<PyPart> {
+    let pair = |option: &Opt| (option.name.clone().into_owned(), option.value.clone());
+    let part = |part: &Part| match part {
+        Part::Words(words) => PyPart::Words(words.clone()),
+        Part::Option(option) => PyPart::Options(option.all().map(pair).collect()),
+    };
+    text.parts().iter().map(part).collect()
+}
+
+/// Runs `work` without the interpreter's lock; an error becomes an exception.
+pub(crate) fn detached<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> outcore::Result<T> + Send,
+) -> PyResult<T> {
+    py.detach(work).map_err(|error| raised(py, &error))
 }

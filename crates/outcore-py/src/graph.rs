@@ -1,6 +1,6 @@
 //! A graph on disk, as Python looks into it: block by block, name by name.
 
-use crate::detached;
+use crate::errors::detached;
 use crate::tables::Batches;
 use arrow_array::builder::{Float64Builder, StringBuilder};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};

@@ -5,12 +5,12 @@
 mod edges;
 mod errors;
 mod graph;
+mod lines;
 mod lookup;
 mod parts;
 mod relay;
 mod tables;
 
-use outcore::Result;
 use outcore::progress::Observer;
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
@@ -71,17 +71,14 @@ fn choose_columns(
     outcore::input::choose_columns(&names, &numbers)
 }
 
-/// Runs `work` without the interpreter's lock; an error becomes an exception.
-fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    py.detach(work).map_err(|error| errors::raised(py, &error))
-}
-
 #[pymodule(gil_used = false)]
 mod _outcore {
     #[pymodule_export]
     use super::edges::{Failure, edge_batches};
     #[pymodule_export]
     use super::graph::GraphFile;
+    #[pymodule_export]
+    use super::lines::Lines;
     #[pymodule_export]
     use super::lookup::Lookup;
     #[pymodule_export]

@@ -27,7 +27,7 @@ impl Lookup {
     /// The community of the node of this name, if there is one. The first call builds the index, as does one
     /// after the file was written anew.
     fn community(&self, py: Python<'_>, name: &[u8]) -> PyResult<Option<u64>> {
-        let known = crate::detached(py, || match &*self.index() {
+        let known = crate::errors::detached(py, || match &*self.index() {
             Some(index) if index.is_of(&self.files, &self.path) => index.community(name).map(Some),
             _ => Ok(None),
         })?;

@@ -1,7 +1,7 @@
 //! Parts of a graph for `outcore.spark`: `outcore_parts` with bytes in and out. Numbers of 32 bits and weights
 //! of 64 are little-endian, without gaps.
 
-use crate::detached;
+use crate::errors::detached;
 use outcore::graph::Duplicates;
 use outcore::plan::{Cluster, Here, SparkPlan};
 use outcore::units::parse_bytes;
@@ -67,13 +67,8 @@ impl PyChunks {
     #[new]
     fn new(py: Python<'_>, duplicates: &str, keep_loops: bool, min_weight: f64) -> PyResult<Self> {
         detached(py, || {
-            let duplicates = match duplicates {
-                "sum" => Duplicates::Sum,
-                "max" => Duplicates::Max,
-                "min" => Duplicates::Min,
-                "first" => Duplicates::First,
-                _ => return Err(Error::new(ErrorKind::Usage, format!("no rule `{duplicates}`"))),
-            };
+            let duplicates: Duplicates = serde_json::from_value(duplicates.into())
+                .map_err(|_| Error::new(ErrorKind::Usage, format!("no rule `{duplicates}`")))?;
             Ok(Self(Some(Chunks::new(duplicates, keep_loops, min_weight))))
         })
     }

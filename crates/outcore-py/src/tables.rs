@@ -1,7 +1,7 @@
 //! Tables on their way in and out, by the C stream interface of Arrow, which copies nothing
 //! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
 
-use crate::detached;
+use crate::errors::detached;
 use arrow_array::builder::StringBuilder;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader, UInt64Array};

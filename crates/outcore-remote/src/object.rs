@@ -146,9 +146,9 @@ impl Object {
 
 /// An error once more.
 fn again(error: &Error) -> Error {
-    let told = Error::new(error.kind(), error.message());
+    let told = Error::new(error.kind(), error.texts().message);
     let told = error.notes().iter().fold(told, |told, note| told.note(note));
-    error.hint_text().map(str::to_owned).into_iter().fold(told, Error::hint)
+    error.texts().hint.into_iter().fold(told, Error::hint)
 }
 
 /// Appends what an answer brings, until it is more than was expected.

@@ -2,6 +2,27 @@
 //!
 //! The engine never prints. [`Error`]'s `Display` is one line; the command draws the place and the
 //! hint, and other surfaces read the fields.
+//!
+//! ```
+//! use outcore::cluster::ClusterOptions;
+//! use outcore::error::{ErrorKind, Opt, Part};
+//!
+//! let error = ClusterOptions { tolerance: 2.0, ..ClusterOptions::default() }.check().unwrap_err();
+//! assert_eq!(error.kind(), ErrorKind::Usage);
+//! assert_eq!(error.to_string(), "`--tolerance` is a share from 0 to 1");
+//! // A surface that spells options otherwise puts the text together from its parts.
+//! let parts = error.texts().message.parts();
+//! let spelled = parts.iter().map(|part| match part {
+//!     Part::Words(words) => words.clone(),
+//!     Part::Option(Opt { name, .. }) => name.to_string(),
+//! });
+//! assert_eq!(spelled.collect::<String>(), "tolerance is a share from 0 to 1");
+//! ```
+
+pub mod opt;
+mod text;
+
+pub use text::{Opt, Part, Text};
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -100,14 +121,27 @@ fn shown<S: serde::Serializer>(path: &Path, to: S) -> std::result::Result<S::Ok,
 #[derive(Debug)]
 pub struct Error(Box<Body>);
 
+/// What an error says, with the options in it as data.
+#[derive(Debug, Clone, Copy)]
+pub struct Texts<'a> {
+    /// What is wrong.
+    pub message: &'a Text,
+    /// What was kept for the next run.
+    pub kept: Option<&'a Text>,
+    /// The facts behind it.
+    pub notes: &'a [Text],
+    /// What to type.
+    pub hint: Option<&'a Text>,
+}
+
 #[derive(Debug)]
 struct Body {
     kind: ErrorKind,
-    message: String,
+    message: Text,
     place: Option<Place>,
-    kept: Option<String>,
-    notes: Vec<String>,
-    hint: Option<String>,
+    kept: Option<Text>,
+    notes: Vec<Text>,
+    hint: Option<Text>,
     source: Option<std::io::Error>,
     /// Whether it is in what an earlier run has left.
     is_of_earlier_run: bool,
@@ -115,7 +149,7 @@ struct Body {
 
 impl Error {
     /// An error of `kind`; `message` is lower case, without a final period.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: ErrorKind, message: impl Into<Text>) -> Self {
         Self(Box::new(Body {
             kind,
             message: message.into(),
@@ -126,6 +160,11 @@ impl Error {
             source: None,
             is_of_earlier_run: false,
         }))
+    }
+
+    /// An option, or a combination of options, that cannot be used.
+    pub fn usage(message: impl Into<Text>) -> Self {
+        Self::new(ErrorKind::Usage, message)
     }
 
     /// A failed operation on a file: `action` is a verb such as `read`. A storage that knows more than the
@@ -141,7 +180,8 @@ impl Error {
         let mut error =
             Self::new(kind, format!("cannot {action} `{}`: {}", path.display(), reason(&source)));
         if full {
-            error = error.hint("free space, or use `--work-dir` on a larger disk");
+            error =
+                error.hint(format_args!("free space, or use {} on a larger disk", opt::WORK_DIR));
         }
         if source.kind() == std::io::ErrorKind::FileTooLarge {
             error = error
@@ -187,21 +227,21 @@ impl Error {
 
     /// Says what was kept for the next run.
     #[must_use]
-    pub fn kept(mut self, kept: impl Into<String>) -> Self {
+    pub fn kept(mut self, kept: impl Into<Text>) -> Self {
         self.0.kept = Some(kept.into());
         self
     }
 
     /// Adds a fact.
     #[must_use]
-    pub fn note(mut self, note: impl Into<String>) -> Self {
+    pub fn note(mut self, note: impl Into<Text>) -> Self {
         self.0.notes.push(note.into());
         self
     }
 
     /// Says what to type.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Text>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
@@ -223,12 +263,17 @@ impl Error {
         self.0.kept.as_deref()
     }
     /// The facts behind it.
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> &[Text] {
         &self.0.notes
     }
     /// What to type.
     pub fn hint_text(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+    /// All that it says, for a surface that spells options otherwise than the command.
+    pub fn texts(&self) -> Texts<'_> {
+        let Body { message, kept, notes, hint, .. } = &*self.0;
+        Texts { message, kept: kept.as_ref(), notes, hint: hint.as_ref() }
     }
 }
 

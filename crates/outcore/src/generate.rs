@@ -11,6 +11,10 @@
 //! the parameters of the Graph500 benchmark; power-law community sizes are as in the LFR benchmark
 //! (Lancichinetti, Fortunato, Radicchi 2008).
 
+use crate::error::opt::{
+    COMMUNITY_EXPONENT, COMMUNITY_MAX, COMMUNITY_MIN, EDGE_FACTOR, EDGES, MIXING, NODES, SCALE,
+    TRUTH,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use crate::output::Sink;
@@ -85,6 +89,7 @@ impl Planted {
 
 /// The order of the edges of a planted partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Order {
     /// None: neighboring lines have nothing in common.
     Shuffled,
@@ -104,6 +109,7 @@ pub struct Rmat {
 
 /// What names look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Names {
     /// 12 to 15 bytes, like the accession numbers of sequences: `WP_0123456789.1`.
     String,
@@ -139,7 +145,7 @@ pub fn generate(
     let maker = Maker::new(options)?;
     if truth.is_some() && maker.communities().is_none() {
         return Err(Error::new(ErrorKind::Usage, "R-MAT graphs have no known communities")
-            .hint("leave out `--truth`, or use `generate planted`"));
+            .hint(format_args!("leave out {TRUTH}, or use `generate planted`")));
     }
     let mut sink = Sink::create(files, output)?;
     // A wrong path of the truth fails before the edges are made.
@@ -241,10 +247,12 @@ impl Maker {
             }
             Model::Rmat(rmat) => {
                 if !(1..=31).contains(&rmat.scale) {
-                    return Err(usage("`--scale` must be from 1 to 31"));
+                    return Err(Error::usage(format_args!("{SCALE} must be from 1 to 31")));
                 }
                 if rmat.edge_factor == 0 || rmat.edge_factor > 1 << 24 {
-                    return Err(usage("`--edge-factor` must be from 1 to 16777216"));
+                    return Err(Error::usage(format_args!(
+                        "{EDGE_FACTOR} must be from 1 to 16777216"
+                    )));
                 }
                 let nodes = 1u64 << rmat.scale;
                 (Shape::Rmat { scale: rmat.scale }, nodes, nodes * rmat.edge_factor)
@@ -337,28 +345,26 @@ impl Maker {
     }
 }
 
-fn usage(message: &str) -> Error {
-    Error::new(ErrorKind::Usage, message)
-}
-
 impl Planted {
     fn check(&self) -> Result<()> {
         if !(2..=u64::from(u32::MAX)).contains(&self.nodes) {
-            return Err(usage("`--nodes` must be from 2 to 4294967295"));
+            return Err(Error::usage(format_args!("{NODES} must be from 2 to 4294967295")));
         }
         if !(1..=1 << 56).contains(&self.edges) {
-            return Err(usage("`--edges` must be at least 1"));
+            return Err(Error::usage(format_args!("{EDGES} must be at least 1")));
         }
         if !(0.0..=1.0).contains(&self.mixing) {
-            return Err(usage("`--mixing` is a share and must be from 0 to 1"));
+            return Err(Error::usage(format_args!("{MIXING} is a share and must be from 0 to 1")));
         }
         if self.community_min < 2 || self.community_min > self.community_max {
-            return Err(usage(
-                "`--community-min` must be at least 2 and at most `--community-max`",
-            ));
+            return Err(Error::usage(format_args!(
+                "{COMMUNITY_MIN} must be at least 2 and at most {COMMUNITY_MAX}"
+            )));
         }
         if !(self.community_exponent > 1.0 && self.community_exponent <= 100.0) {
-            return Err(usage("`--community-exponent` must be above 1 and at most 100"));
+            return Err(Error::usage(format_args!(
+                "{COMMUNITY_EXPONENT} must be above 1 and at most 100"
+            )));
         }
         Ok(())
     }

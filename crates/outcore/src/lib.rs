@@ -59,7 +59,7 @@
 pub mod budget;
 mod checkpoint;
 pub mod cluster;
-mod error;
+pub mod error;
 #[doc(hidden)]
 pub mod generate;
 pub mod graph;

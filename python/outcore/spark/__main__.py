@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import signal
 import sys
@@ -21,19 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 from outcore._outcore import table_endings
 from outcore._progress import Progress
-from outcore.errors import Error, OutcoreWarning, _made
+from outcore.errors import Error, OutcoreWarning, Text, _made, as_arguments, option
 from outcore.spark._cluster import engine_methods
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from outcore.spark import Clustered
-    from outcore.spark._layout import Reading
+    from outcore.spark._reading import Reading
 
 #: What is neither of these failed: 1.
 _STATUSES = {"usage": 2, "memory-too-small": 4, "disk-too-small": 4, "disk-full": 4, "io": 1}
 _INTERRUPTED, _TERMINATED = 130, 143
-_DELIMITERS = {"tab": "\t", "\\t": "\t", "spaces": "spaces"}
 _JAVA_HINT = "install OpenJDK 17 or newer (Debian: `apt install openjdk-17-jre-headless`), or set JAVA_HOME"
 
 
@@ -76,7 +74,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 def _run(options: argparse.Namespace, terminal: _Terminal) -> None:
     reading = _reading(options)
     if options.min_weight is not None and options.ignore_weights:
-        message = "`--min-weight` is about weights, but `--ignore-weights` leaves none"
+        message = (option("min-weight"), " is about weights, but ", option("ignore-weights"), " leaves none")
         _refuse(message, "leave one of them out")
     _check_output(options)
     spark = _session(options)
@@ -95,7 +93,7 @@ def _run(options: argparse.Namespace, terminal: _Terminal) -> None:
         spark.stop()
 
 
-_MORE = "`--verbose` has all that Spark says"
+_MORE = (option("verbose"), " has all that Spark says")
 
 
 def _first_line(error: Exception) -> str:
@@ -110,8 +108,8 @@ def _cluster(spark: SparkSession, options: argparse.Namespace, reading: Reading,
     _check_place(spark, options.output)
     edges = _files.read(spark, options.inputs, reading)
     if options.min_weight is not None and not edges.is_weighted:
-        message, hint = "the edges have no weights, but `--min-weight` is about weights", "leave it out"
-        raise _made({"kind": "bad-input", "message": message, "hint": hint})
+        message = ("the edges have no weights, but ", option("min-weight"), " is about weights")
+        raise _made({"kind": "bad-input", "message": message, "hint": "leave it out"})
     found = edges.cluster(
         method=options.method,
         seed=options.seed,
@@ -183,33 +181,17 @@ def _single(text: str) -> float:
     return float(text)
 
 
-def _refuse(message: str, hint: str) -> None:
+def _refuse(message: Text, hint: Text) -> None:
     raise _made({"kind": "usage", "message": message, "hint": hint})
 
 
 def _reading(options: argparse.Namespace) -> Reading:
-    from outcore.spark._layout import Reading
+    from outcore.spark._reading import Reading
 
     columns = tuple(options.columns.split(",")) if options.columns else None
-    if columns:
-        _check_columns(columns, options.header)
-    delimiter = options.delimiter and _DELIMITERS.get(options.delimiter, options.delimiter)
-    if delimiter not in (None, "spaces") and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\n\r"'):
-        _refuse(f"`--delimiter {options.delimiter}` is no delimiter", "it is one character, `tab`, or `spaces`")
-    return Reading(columns, delimiter, options.comment, options.header, options.ignore_weights)
-
-
-def _check_columns(columns: tuple[str, ...], header: str) -> None:
-    if len(columns) not in (2, 3):
-        hint = "use `--columns SOURCE,TARGET` or `--columns SOURCE,TARGET,WEIGHT`"
-        _refuse(f"`--columns` names {len(columns)} columns, but an edge has 2 or 3", hint)
-    if any(column.isdigit() and int(column) == 0 for column in columns):
-        _refuse("there is no column 0", "columns are numbered from 1: `--columns 1,2,3`")
-    if columns[0] == columns[1]:
-        _refuse("`--columns` names the same column as source and target", "use two columns, such as `--columns 1,2`")
-    if header == "no" and not all(column.isdigit() for column in columns):
-        message = "`--columns` names columns, but `--header no` says that the file does not"
-        _refuse(message, "use numbers: `--columns 1,2,3`")
+    reading = Reading(columns, options.delimiter, options.comment, options.header, options.ignore_weights)
+    reading.check()
+    return reading
 
 
 def _check_output(options: argparse.Namespace) -> None:
@@ -243,7 +225,8 @@ def _session(options: argparse.Namespace) -> SparkSession:
     for text in options.spark_conf:
         name, is_setting, value = text.partition("=")
         if not is_setting or not name:
-            _refuse(f"`--spark-conf {text}` is no setting", "write `--spark-conf spark.executor.memory=4g`")
+            hint = ("write ", option("spark-conf", "spark.executor.memory=4g"))
+            _refuse((option("spark-conf", text), " is no setting"), hint)
         settings[name] = value
     builder = SparkSession.builder
     for name, value in settings.items():
@@ -313,60 +296,33 @@ class _Terminal:
     def done(self, found: Clustered) -> None:
         """Sum up."""
         if not self._quiet:
-            for text in found.report["warnings"]:
-                self.say(f"{self._bold('warning', 33)}: {as_options(text)}")
-            nodes, communities = found.report["graph"]["node_count"], found.report["communities"]["community_count"]
+            from outcore.spark._cluster import warnings_of
+
+            nodes, result = found.report["graph"]["node_count"], found.report["communities"]
+            communities = result["community_count"]
+            for text in warnings_of(result["method"], result["largest_size"] / nodes):
+                self.say(f"{self._bold('warning', 33)}: {as_arguments(text)}")
             seconds = _seconds(time.monotonic() - self._begun)
             self.say(f"done in {seconds} · {nodes:,} nodes in {communities:,} communities")
 
     def error(self, error: Error) -> None:
         """Draw what went wrong."""
+        facts = error._facts
         title = f"error[{error.kind}]"
-        lines = [f"{self._bold(title, 31)}: {as_options(error.message)}"]
+        lines = [f"{self._bold(title, 31)}: {as_arguments(facts['message'])}"]
         margin = " "
         if error.line is not None:
             margin = " " * len(str(error.line))
             lines.append(f"{margin}--> {error.path}:{error.line}:{error.column}")
             lines += [f"{margin} |", f"{error.line} | {error.text}", f"{margin} |"]
-        facts = [("note", note) for note in error.notes] + ([("help", error.hint)] if error.hint else [])
-        lines += [f"{margin} = {self._bold(name)}: {as_options(text)}" for name, text in facts]
+        told = [("note", note) for note in facts.get("notes", ())]
+        told += [("help", facts["hint"])] if facts.get("hint") else []
+        lines += [f"{margin} = {self._bold(name)}: {as_arguments(text)}" for name, text in told]
         self.say("\n".join(lines))
 
     def _bold(self, text: str, color: int | None = None) -> str:
         codes = "1" if color is None else f"1;{color}"
         return f"\x1b[{codes}m{text}\x1b[0m" if self._colored else text
-
-
-def as_options(text: str) -> str:
-    """Write keywords as options of the command: ```memory="2GiB"``` becomes ``--memory 2GiB``."""
-
-    def option(found: re.Match[str]) -> str:
-        value = found[2] or found[3]
-        return f"`--{found[1].replace('_', '-')}{f' {value}' if value else ''}`"
-
-    return re.sub(rf"`({'|'.join(_KEYWORDS)})(?:=(?:\"([^\"`]*)\"|([^`]*)))?`", option, text)
-
-
-#: Options whose keywords stand in messages.
-_KEYWORDS = (
-    "comment",
-    "delimiter",
-    "duplicates",
-    "header",
-    "ignore_weights",
-    "columns",
-    "max_sweeps",
-    "memory",
-    "method",
-    "min_weight",
-    "parts",
-    "resolution",
-    "restart",
-    "seed",
-    "self_loops",
-    "tolerance",
-    "work_dir",
-)
 
 
 def _seconds(seconds: float) -> str:

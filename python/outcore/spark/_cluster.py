@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from outcore._progress import Progress, ProgressOption
 from outcore._report import Report
-from outcore.errors import OutcoreWarning, _made
+from outcore.errors import Options, OutcoreWarning, Text, _made, as_keywords, option
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -374,20 +374,22 @@ class _Job:
                 "converged": history["converged"],
             },
             "sweeps": history["sweeps"],
-            "warnings": _warnings(self.options["method"], found["largest_size"] / node_count),
+            "warnings": [
+                as_keywords(text) for text in warnings_of(self.options["method"], found["largest_size"] / node_count)
+            ],
         }
 
 
-def _warnings(method: str, largest_share: float) -> list[str]:
+def warnings_of(method: str, largest_share: float) -> list[Text]:
     """Say, as the engine does, that one community holds most nodes, which is rarely what was asked for."""
     if largest_share <= 0.5 or method == "components":
         return []
-    advice = {
-        "label-propagation": '; `method="map-equation"` does not let one label flood the graph',
-        "modularity": "; a larger `resolution` gives smaller ones",
+    advice: dict[str, tuple[str | Options, ...]] = {
+        "label-propagation": ("; ", option("method", "map-equation"), " does not let one label flood the graph"),
+        "modularity": ("; a larger ", option("resolution"), " gives smaller ones"),
     }
     percent = f"{100 * largest_share:.1f} %"
-    return [f"one community holds {percent} of the nodes, more than half{advice.get(method, '')}"]
+    return [(f"one community holds {percent} of the nodes, more than half", *advice.get(method, ()))]
 
 
 def _session(edges: DataFrame) -> SparkSession:
@@ -430,7 +432,7 @@ def _version(_: int = 0) -> str:
     return _outcore.__version__
 
 
-def _usage(message: str, hint: str) -> BaseException:
+def _usage(message: Text, hint: Text) -> BaseException:
     return _made({"kind": "usage", "message": message, "hint": hint})
 
 
@@ -450,15 +452,15 @@ def _options(**options: Any) -> dict[str, Any]:
         raise _usage(f"`{method}` is not among the methods on Spark", hint)
     for name, values in _CHOICES.items():
         if options[name] not in values:
-            raise _usage(f"`{name}` is one of {', '.join(map(repr, values))}, not {options[name]!r}", "")
+            raise _usage((option(name), f" is one of {', '.join(map(repr, values))}, not {options[name]!r}"), "")
     if options["resolution"] is not None and method != "modularity":
-        raise _usage(f"`resolution` is for `modularity`, not for `{method}`", "leave it out")
+        raise _usage((option("resolution"), f" is for `modularity`, not for `{method}`"), "leave it out")
     least = {"max_sweeps": 1, "parts": 1, "tolerance": 0, "min_weight": 0, "seed": 0}
     for name, bound in least.items():
         if options[name] is not None and not options[name] >= bound:
-            raise _usage(f"`{name}` is at least {bound}, not {options[name]}", "")
+            raise _usage((option(name), f" is at least {bound}, not {options[name]}"), "")
     if options["tolerance"] is not None and method != "label-propagation":
-        raise _usage(f"`tolerance` is for `label-propagation`, not for `{method}`", "leave it out")
+        raise _usage((option("tolerance"), f" is for `label-propagation`, not for `{method}`"), "leave it out")
     defaults = {"max_sweeps": _FIRST_SWEEPS if method in _BY_ENGINE else 30, "tolerance": 0.001}
     return options | {name: value for name, value in defaults.items() if options[name] is None}
 
@@ -470,7 +472,7 @@ def _directory(spark: SparkSession, work_dir: str | os.PathLike[str] | None) -> 
     if not _is_here(spark):
         raise _usage(
             "on a cluster stages are kept in a directory that all workers reach",
-            "name one: `--work-dir hdfs:///tmp/outcore`, or `s3a://bucket/outcore`, or a shared path",
+            ("name one: ", option("work-dir", "hdfs:///tmp/outcore"), ", or `s3a://bucket/outcore`, or a shared path"),
         )
     temporary = tempfile.mkdtemp(prefix="outcore-spark-")
     return temporary, temporary

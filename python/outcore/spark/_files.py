@@ -1,7 +1,8 @@
 """Edge lists that Spark reads, with their rows in the order in which the engine reads them.
 
 Spark reads files in splits, and sorts the splits by size. So all is gone through once to count the rows of each split;
-then each row is told its number among all rows, which numbers the nodes as the engine does and names bad lines.
+then each row is told its number among all rows, which numbers the nodes as the engine does and names bad lines. The
+engine finds from the first lines of a file how they are split, and parses them, split by split.
 Cost: one pass over the input, on all cores, and a row on the driver for each split.
 """
 
@@ -11,33 +12,33 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from outcore import _outcore
-from outcore.errors import InputError, _made
+from outcore.errors import InputError, Text, UsageError, _made, option
 from outcore.spark._cluster import Clustered, cluster
 from outcore.spark._index import PLACE
-from outcore.spark._layout import QUOTABLE, SPACES, Layout, Look, Reading, fields, refuse_file
+from outcore.spark._reading import Reading, refuse_file
 
 #: The bits of a row's number within its task: see `monotonically_increasing_id`.
 _WITHIN = (1 << 33) - 1
 _NAME_BYTES_MAX = 64 << 10
-_LINE_BYTES_MAX = 1 << 20
-_ASCII_SPACE = " \t\r\n\f"
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+#: Bytes from which the engine finds how the lines of a file are split, or four times as many as long as it does not.
+_HEAD_BYTES = 64 << 10
 #: Names of text that is packed in a way that Spark does not read.
 _PACKED = (".xz", ".lz4", ".zip", ".7z", ".Z")
-_NOT_LINES = (".metis", ".graph", ".arrow", ".feather", ".ipc")
 _TABLE = "table:"
 _SHOWN = 160
+_COLUMNS = option("columns", "SOURCE,TARGET[,WEIGHT]")
 _TABLES = ".parquet"
 #: The columns of edges: of which types, with what to say of others, and as what they are read.
 _PARTS: tuple[tuple[str, Any, str, str], ...] = (
@@ -45,8 +46,6 @@ _PARTS: tuple[tuple[str, Any, str, str], ...] = (
     ("target", (T.StringType, T.IntegralType), "names are text or whole numbers", "string"),
     ("weight", T.NumericType, "a weight is a number", "double"),
 )
-#: How a row of a table is shown. Of a file of lines without a layout, no line is an edge.
-_ROWS = Layout("\t", 0, 1, 2, 1 << 62, False)
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,8 @@ class _Split:
     #: The number of its first row within its task.
     first: int
     count: int
+    #: Of its lines.
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,8 @@ class Edges:
 
     frame: DataFrame
     is_weighted: bool
-    #: By the number of the file; those of Parquet have none.
+    #: By the number of the file.
     paths: tuple[str, ...] = ()
-    layouts: tuple[Layout | None, ...] = ()
 
     def cluster(self, **options: Any) -> Clustered:
         """Find communities; the error for bad rows is about the earliest, as that of the engine."""
@@ -82,8 +82,11 @@ class Edges:
     def _earliest_fault(self) -> BaseException | None:
         if "problem" not in self.frame.columns:
             return None
-        row = self.frame.filter("problem IS NOT NULL").orderBy(PLACE).select("file", "line", "text", "problem").first()
-        return None if row is None else _fault(row, self.paths[row["file"]], self.layouts[row["file"]])
+        row = self.frame.filter("problem IS NOT NULL").orderBy(PLACE).first()
+        if row is None:
+            return None
+        told = row["problem"]
+        return _made(json.loads(told)) if told.startswith("{") else _fault_of_table(row, self.paths[row["file"]])
 
 
 def read(spark: SparkSession, inputs: Sequence[str], reading: Reading) -> Edges:
@@ -103,26 +106,26 @@ def read(spark: SparkSession, inputs: Sequence[str], reading: Reading) -> Edges:
     tables = [path for path in paths if path.endswith(_TABLES)]
     frames = ([_scan_lines(spark, texts)] if texts else []) + ([_scan_tables(spark, tables, reading)] if tables else [])
     splits: list[_Split] = []
-    layouts: list[Layout | None] = [None] * len(paths)
+    layouts: list[str | None] = [None] * len(paths)
     for frame in frames:
         _look_at(frame, reading, numbers, splits, layouts)
     if not any(_has_edges(paths[split.file], layouts[split.file]) for split in splits):
         raise _made({"kind": "bad-input", "message": "there are no edges", "hint": "look at what is in the files"})
     is_weighted = _common_weights(paths, layouts, frames)
-    places = _places(spark, splits, layouts)
+    places = _places(splits, layouts)
     edges = [
-        _of_lines(_placed(frame, places), reading, is_weighted=is_weighted)
+        _of_lines(frame, places, is_weighted=is_weighted)
         if _is_text(frame)
-        else _of_table(_placed(frame, places), is_weighted=is_weighted)
+        else _of_table(_placed(spark, frame, places), is_weighted=is_weighted)
         for frame in frames
     ]
     # The job of a work directory is told by the columns: these files, in this order, read so.
     mark = zlib.crc32(json.dumps([paths, list(vars(reading).items())]).encode())
-    frame = edges[0] if len(edges) == 1 else edges[0].unionByName(edges[1])
-    return Edges(frame.withColumn(f"input_{mark:08x}", F.lit(0)), is_weighted, tuple(paths), tuple(layouts))
+    frame = edges[0] if len(edges) == 1 else edges[0].unionByName(edges[1], allowMissingColumns=True)
+    return Edges(frame.withColumn(f"input_{mark:08x}", F.lit(0)), is_weighted, tuple(paths))
 
 
-def _has_edges(path: str, layout: Layout | None) -> bool:
+def _has_edges(path: str, layout: str | None) -> bool:
     """Whether a split with rows is of a table, or of a file of lines that are more than comments."""
     return layout is not None or path.endswith(_TABLES)
 
@@ -183,8 +186,6 @@ def _check_names(paths: list[str]) -> None:
             _refuse_use(f"`{path}` is hidden: Spark reads no file whose name begins with `{name[0]}`", "rename it")
         if path.endswith(_PACKED):
             refuse_file(path, "is packed in a way that Spark does not read", "pack it with gzip, bzip2 or zstd")
-        if path.endswith(_NOT_LINES):
-            refuse_file(path, "is not a file of lines, nor Parquet")
 
 
 def _scan_lines(spark: SparkSession, paths: list[str]) -> DataFrame:
@@ -210,61 +211,109 @@ def _with_splits(frame: DataFrame, columns: list[Column]) -> DataFrame:
         *columns,
         F.col("_metadata.file_path").alias("_path"),
         F.col("_metadata.file_block_start").alias("_start"),
+        (F.col("_metadata.file_block_length") == F.col("_metadata.file_size")).alias("_whole"),
         F.monotonically_increasing_id().bitwiseAND(_WITHIN).alias("_low"),
     )
 
 
 def _look_at(
-    frame: DataFrame, reading: Reading, numbers: dict[str, int], splits: list[_Split], layouts: list[Layout | None]
+    frame: DataFrame, reading: Reading, numbers: dict[str, int], splits: list[_Split], layouts: list[str | None]
 ) -> None:
     """Count the rows of each split, and find the layout of each file of lines."""
     is_text = _is_text(frame)
-    head = F.when(F.col("_start") == 0, F.col("value").cast("binary")) if is_text else F.lit(None).cast("binary")
-    schema = "path string, start long, first long, count long, layout string"
-    rows = frame.select("_path", "_start", "_low", head.alias("head")).mapInArrow(
-        partial(_count_splits, reading=reading, is_text=is_text), schema
+    head = F.when(F.col("_start") == 0, _line()) if is_text else F.lit(None).cast("binary")
+    length = F.octet_length("value") + 1 if is_text else F.lit(0)
+    schema = "path string, start long, first long, count long, bytes long, layout string"
+    rows = frame.select("_path", "_start", "_low", length.alias("bytes"), "_whole", head.alias("head")).mapInArrow(
+        partial(_count_splits, options=reading.arguments() if is_text else None), schema
     )
     refused = {}
     for row in rows.collect():
         file = numbers[_plain(row["path"])]
-        splits.append(_Split(file, row["path"], row["start"], row["first"], row["count"]))
-        found = json.loads(row["layout"])
+        splits.append(_Split(file, row["path"], row["start"], row["first"], row["count"], row["bytes"]))
+        found = row["layout"] and json.loads(row["layout"])
         if found and "kind" in found:
             refused[file] = found
         elif found:
-            layouts[file] = Layout(**found)
+            layouts[file] = row["layout"]
     if refused:
         raise _made(refused[min(refused)])
 
 
-def _count_splits(batches: Iterable[pa.RecordBatch], reading: Reading, *, is_text: bool) -> Iterator[pa.RecordBatch]:
-    """Give a row for each split of a task; a layout that cannot be found is the facts of an error."""
-    names = ["path", "start", "first", "count", "layout"]
-    path, start, first, count, look = "", -1, 0, 0, Look(reading)
+def _line() -> Column:
+    """Give a line with its end, as the engine takes it."""
+    return F.expr("concat(cast(value AS binary), x'0A')")
 
-    def split() -> pa.RecordBatch:
+
+@dataclass
+class _Head:
+    """The first lines of a file, and what the engine says of them."""
+
+    path: str
+    options: list[str]
+    text: bytearray = field(default_factory=bytearray)
+    wanted: int = _HEAD_BYTES
+    layout: str | None = None
+    is_done: bool = False
+
+    def add(self, text: bytes) -> None:
+        """Take the next lines; look at them when they are enough."""
+        self.text += text
+        while not self.is_done and len(self.text) >= self.wanted:
+            self._look(self.wanted, is_whole=False)
+            self.wanted *= 4
+
+    def end(self, *, is_whole: bool) -> None:
+        """Look at what there is."""
+        if not self.is_done:
+            self._look(len(self.text), is_whole=is_whole)
+
+    def _look(self, count: int, *, is_whole: bool) -> None:
         try:
-            found = look.layout(path) if is_text and start == 0 else None
-            facts = vars(found) if found else None
-        except InputError as error:
-            facts = _facts(error)
-        values = [path, start, first, count, json.dumps(facts)]
-        return pa.RecordBatch.from_arrays([pa.array([value]) for value in values], names)
+            found = _outcore.Lines.find(self.path, bytes(self.text[:count]), is_whole, self.options)
+            if found is not None:
+                self.layout, self.is_done = found.to_json(), True
+        except (InputError, UsageError) as error:
+            self.layout, self.is_done = json.dumps(error._facts), True
+
+
+def _count_splits(batches: Iterable[pa.RecordBatch], options: list[str] | None) -> Iterator[pa.RecordBatch]:
+    """Give a row for each split of a task; a layout that cannot be found is the facts of an error."""
+    names = ["path", "start", "first", "count", "bytes", "layout"]
+    split: dict[str, Any] = {}
+    head: _Head | None = None
+    is_whole = False
+
+    def ended() -> pa.RecordBatch:
+        if head is not None:
+            head.end(is_whole=is_whole)
+            split["layout"] = head.layout
+        kinds = [pa.string(), *[pa.int64()] * 4, pa.string()]
+        arrays = [pa.array([split[name]], kind) for name, kind in zip(names, kinds, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, names)
 
     for batch in batches:
         for begin, end in _runs(batch):
-            key = batch.column(0)[begin].as_py(), batch.column(1)[begin].as_py()
-            if key != (path, start):
-                if count:
-                    yield split()
-                (path, start), first, count, look = key, batch.column(2)[begin].as_py(), 0, Look(reading)
-            count += end - begin
-            at = begin
-            while is_text and start == 0 and not look.is_full and at < end:
-                look.add(batch.column(3)[at].as_py())
-                at += 1
-    if count:
-        yield split()
+            path, start, first, is_whole_here = (batch.column(at)[begin].as_py() for at in (0, 1, 2, 4))
+            if (path, start) != (split.get("path"), split.get("start")):
+                if split:
+                    yield ended()
+                split = {"path": path, "start": start, "first": first, "count": 0, "bytes": 0, "layout": None}
+                head = _Head(path, options) if options is not None and start == 0 else None
+                is_whole = is_whole_here
+            split["count"] += end - begin
+            split["bytes"] += pc.sum(batch.column(3).slice(begin, end - begin)).as_py()
+            if head is not None and not head.is_done:
+                head.add(_text(batch.column(5), begin, end))
+    if split:
+        yield ended()
+
+
+def _text(lines: pa.Array, begin: int, end: int) -> bytes:
+    """Give some rows of a column of bytes as one text."""
+    _, bounds, data = lines.buffers()
+    ends = pa.Array.from_buffers(pa.int32(), len(lines) + 1, [None, bounds], offset=lines.offset)
+    return data[ends[begin].as_py() : ends[end].as_py()].to_pybytes() if data else b""
 
 
 def _runs(batch: pa.RecordBatch) -> list[tuple[int, int]]:
@@ -278,97 +327,106 @@ def _runs(batch: pa.RecordBatch) -> list[tuple[int, int]]:
     return list(zip(begins, [*begins[1:], count], strict=True))
 
 
-def _facts(error: InputError) -> dict[str, Any]:
-    facts = {name: getattr(error, name) for name in ("kind", "message", "hint", "notes")}
-    if error.line is None:
-        return facts
-    return {**facts, **{name: getattr(error, name) for name in ("path", "line", "column", "text")}}
-
-
 def _is_text(frame: DataFrame) -> bool:
     return "value" in frame.columns
 
 
-def _places(spark: SparkSession, splits: list[_Split], layouts: list[Layout | None]) -> DataFrame:
-    """Give a row for each split: what leads from the number of a row in its task to its number among all rows."""
-    rows, before, before_file, file = [], 0, 0, -1
+@dataclass(frozen=True)
+class _Place:
+    """Where a split stands."""
+
+    file: int
+    #: Rows of all splits before it.
+    before: int
+    #: What leads from the number of a row in its task to its number among all rows.
+    shift: int
+    #: Its first line in its file, and the byte at which that begins.
+    line: int
+    byte: int
+    #: How its lines are split; in a file without, no line is an edge.
+    layout: str | None
+
+
+_Places = dict[tuple[str, int], _Place]
+
+
+def _places(splits: list[_Split], layouts: list[str | None]) -> _Places:
+    places, before, line, byte, file = {}, 0, 1, 0, -1
     for split in sorted(splits, key=lambda split: (split.file, split.start)):
         if split.file != file:
-            file, before_file = split.file, before
-        layout = layouts[file] or _ROWS
+            file, line, byte = split.file, 1, 0
         shift = before - split.first
-        of_lines = (layout.delimiter, layout.source, layout.target, layout.weight, layout.preamble)
-        rows.append((split.path, split.start, file, shift, before_file, *of_lines))
-        before += split.count
-    schema = (
-        "_path string, _start long, file int, _shift long, _before long, "
-        "_delimiter string, _source int, _target int, _weight int, _preamble long"
-    )
-    return spark.createDataFrame(rows, schema)
+        places[split.path, split.start] = _Place(file, before, shift, line, byte, layouts[file])
+        before, line, byte = before + split.count, line + split.count, byte + split.bytes
+    return places
 
 
-def _placed(frame: DataFrame, places: DataFrame) -> DataFrame:
-    """Give each row its place among all rows, and its line in its file."""
-    lost = F.raise_error(F.concat(F.lit("the input has changed while it was read: "), "_path")).cast("long")
-    placed = frame.join(F.broadcast(places), ["_path", "_start"], "left")
+def _placed(spark: SparkSession, frame: DataFrame, places: _Places) -> DataFrame:
+    """Give each row of a table its place among all rows, and its number in its file."""
+    rows = [(*key, place.file, place.shift, place.before - place.line + 1) for key, place in places.items()]
+    known = spark.createDataFrame(rows, "_path string, _start long, file int, _shift long, _before long")
+    lost = F.raise_error(F.concat(F.lit(_CHANGED), "_path")).cast("long")
+    placed = frame.join(F.broadcast(known), ["_path", "_start"], "left")
     placed = placed.withColumn(PLACE, F.col("_low") + F.coalesce("_shift", lost))
     # Nothing here may let Spark see that rows without a split are of no use: it would drop them unseen.
     return placed.withColumn("line", F.col(PLACE) - F.coalesce("_before", F.lit(0)) + 1)
 
 
-def _of_lines(frame: DataFrame, reading: Reading, *, is_weighted: bool) -> DataFrame:
-    """Split lines into source, target and weight; where that fails the source is null, and `problem` says why."""
-    text = F.when(F.endswith("value", F.lit("\r")), F.expr("substr(value, 1, length(value) - 1)")).otherwise(
-        F.col("value")
-    )
-    lines = frame.filter(F.col("line") > F.coalesce("_preamble", F.lit(0))).withColumn("text", text)
-    delimiter = F.col("_delimiter")
-    blanks = F.when(delimiter == "\t", " ").when(delimiter == " ", "\t").otherwise(" \t")
-    lines = lines.filter(F.btrim("text", blanks) != "")
-    if reading.comment:
-        lines = lines.filter(~F.startswith("text", F.lit(reading.comment)))
-    words = F.split(F.btrim(F.translate("text", "\t", " "), F.lit(" ")), F.lit(" +"))
-    cut = F.split("text", F.concat(F.lit("\\Q"), "_delimiter", F.lit("\\E")))
-    split = lines.withColumn("fields", F.when(F.col("_delimiter") == SPACES, words).otherwise(cut))
-    named = split.withColumns({name: F.get("fields", F.col(f"_{name}")) for name in ("source", "target")})
-    weight = F.btrim(F.get("fields", F.col("_weight")), F.lit(_ASCII_SPACE))
-    last = F.greatest("_source", "_target", F.coalesce("_weight", F.lit(0)))
-    used = F.slice("fields", F.lit(1), last + 1)
-    is_quoted = F.col("_delimiter").isin(*QUOTABLE) & F.exists(used, lambda field: F.startswith(field, F.lit('"')))
-    problem = (
-        F.when(~F.is_valid_utf8("value"), "encoding")
-        .when(F.octet_length("value") >= _LINE_BYTES_MAX, "line")
-        .when(is_quoted, "quote")
-        .when(F.size("fields") <= last, "missing")
-    )
-    return _checked(named, problem, _number(weight) if is_weighted else None)
+_CHANGED = "the input has changed while it was read: "
 
 
-def _number(text: Column) -> Column:
-    """Read a number as the engine does: one too small for 64 bits is the smallest there is."""
-    value = F.when(text.rlike(_NUMBER), text.try_cast("double"))
-    smallest = F.when(text.startswith("-"), -5e-324).otherwise(5e-324)
-    return F.when((value == 0) & text.rlike("^[^eE]*[1-9]"), smallest).otherwise(value)
+def _of_lines(frame: DataFrame, places: _Places, *, is_weighted: bool) -> DataFrame:
+    """Let the engine parse lines; a row of a bad line has no source, and `problem` says why."""
+    weight = "weight double, " if is_weighted else ""
+    schema = f"source string, target string, {weight}{PLACE} long, problem string"
+    rows = frame.select("_path", "_start", _line().alias("text"))
+    return rows.mapInArrow(partial(_parse, places=places, is_weighted=is_weighted), schema)
+
+
+def _parse(batches: Iterable[pa.RecordBatch], places: _Places, *, is_weighted: bool) -> Iterator[pa.RecordBatch]:
+    key, place, lines, line, byte = None, None, None, 0, 0
+    names = ["source", "target", *(["weight"] if is_weighted else []), "line", "problem"]
+    kinds = [pa.string(), pa.string(), *([pa.float64()] if is_weighted else []), pa.int64(), pa.string()]
+    for batch in batches:
+        for begin, end in _runs(batch):
+            if (batch.column(0)[begin].as_py(), batch.column(1)[begin].as_py()) != key:
+                key = batch.column(0)[begin].as_py(), batch.column(1)[begin].as_py()
+                place = places.get(key)
+                if place is None:
+                    raise RuntimeError(_CHANGED + key[0])
+                line, byte = place.line, place.byte
+                lines = _outcore.Lines(place.layout) if place.layout else None
+            if lines is None or place is None:
+                continue
+            text = _text(batch.column(2), begin, end)
+            found, fault = lines.parse(text, line, byte)
+            table = pa.RecordBatchReader.from_stream(found).read_all()
+            rows = [table.column(name).combine_chunks() for name in names[:-1]]
+            values = [*rows[:-1], rows[-1].cast(pa.int64()), pa.nulls(len(table), pa.string())]
+            if fault is not None:
+                last = [None] * (len(names) - 2) + [fault["line"], json.dumps(fault)]
+                ends = [pa.array([value], kind) for value, kind in zip(last, kinds, strict=True)]
+                values = [pa.concat_arrays(pair) for pair in zip(values, ends, strict=True)]
+            values[-2] = pc.add(values[-2], place.before - place.line)
+            yield pa.RecordBatch.from_arrays(values, [*names[:-2], PLACE, "problem"])
+            line, byte = line + end - begin, byte + len(text)
 
 
 def _of_table(frame: DataFrame, *, is_weighted: bool) -> DataFrame:
+    """Check the rows of a table; bad ones have no source, so that they cannot go unnoticed."""
     names = ["source", "target", *(["weight"] if is_weighted else [])]
     shown = F.concat_ws("\t", *(F.coalesce(F.col(name).cast("string"), F.lit("")) for name in names))
-    return _checked(frame.withColumn("text", shown), F.when(F.lit(False), ""), F.col("weight") if is_weighted else None)
-
-
-def _checked(frame: DataFrame, problem: Column, weight: Column | None) -> DataFrame:
-    """Give the columns of all edges; bad ones have no source, so that they cannot go unnoticed."""
+    problem = F.when(F.lit(False), "")
     for name in ("source", "target"):
         problem = problem.when(F.col(name).isNull() | (F.col(name) == ""), name)
         problem = problem.when(F.octet_length(name) > _NAME_BYTES_MAX, f"long-{name}")
-    if weight is not None:
-        is_weight = (weight >= 0) & (weight < float("inf"))
+    if is_weighted:
+        is_weight = (F.col("weight") >= 0) & (F.col("weight") < float("inf"))
         problem = problem.when(~F.coalesce(is_weight, F.lit(False)), "weight")
     source = F.when(F.col("problem").isNull(), F.col("source")).alias("source")
-    weights = [] if weight is None else [F.abs("weight").alias("weight")]
-    checked = frame.withColumn("weight", F.lit(1.0) if weight is None else weight).withColumn("problem", problem)
-    return checked.select(source, "target", *weights, PLACE, "file", "line", "text", "problem")
+    weights = [F.abs("weight").alias("weight")] if is_weighted else []
+    checked = frame.withColumn("text", shown).withColumn("problem", problem)
+    return checked.select(source, "target", *weights, PLACE, "line", "file", "text", "problem")
 
 
 def _edge_columns(frame: DataFrame, reading: Reading, path: str) -> list[Column]:
@@ -377,11 +435,11 @@ def _edge_columns(frame: DataFrame, reading: Reading, path: str) -> list[Column]
     names = list(kinds)
     chosen = [_named(column, names, path) for column in reading.columns or ()] or _usual(kinds)
     if len(chosen) < 2:
-        refuse_file(path, f"has {len(names)} columns, but an edge needs two", "use `--columns SOURCE,TARGET[,WEIGHT]`")
+        refuse_file(path, f"has {len(names)} columns, but an edge needs two", ("use ", _COLUMNS))
     chosen = chosen[:2] if reading.ignore_weights else chosen
     for name, (_, usable, wanted, _) in zip(chosen, _PARTS, strict=False):
         if not isinstance(kinds[name], usable):
-            hint = "use `--columns SOURCE,TARGET[,WEIGHT]` to name others, or change its type"
+            hint = ("use ", _COLUMNS, " to name others, or change its type")
             refuse_file(path, f"has a column `{name}` that is {kinds[name].simpleString()}, but {wanted}", hint)
     parts = zip(chosen, _PARTS, strict=False)
     return [F.col(f"`{name}`").cast(kind).alias(part) for name, (part, _, _, kind) in parts]
@@ -401,22 +459,22 @@ def _named(column: str, names: list[str], path: str) -> str:
         return names[int(column) - 1]
     wanted = column if column.isdigit() else f"`{column}`"
     notes = [f"its columns are {', '.join(f'`{name}`' for name in names[:20])}"]
-    refuse_file(path, f"has no column {wanted}", "use `--columns` with names of these, or their numbers from 1", notes)
+    hint = ("use ", option("columns"), " with names of these, or their numbers from 1")
+    refuse_file(path, f"has no column {wanted}", hint, notes)
     raise AssertionError("refused")
 
 
-def _common_weights(paths: list[str], layouts: list[Layout | None], frames: list[DataFrame]) -> bool:
+def _common_weights(paths: list[str], layouts: list[str | None], frames: list[DataFrame]) -> bool:
     """Whether the files have weights; an error if only some do."""
-    known = {path: layout.weight is not None for path, layout in zip(paths, layouts, strict=True) if layout}
+    pairs = zip(paths, layouts, strict=True)
+    known = {path: _outcore.Lines(layout).is_weighted for path, layout in pairs if layout}
     for frame in frames:
         if not _is_text(frame):
             known |= {path: "weight" in frame.columns for path in paths if path.endswith(_TABLES)}
     if len(set(known.values())) == 2:
         some, other = (next(path for path in paths if known.get(path) is having) for having in (True, False))
-        message, hint = (
-            f"`{some}` has weights, but `{other}` has none",
-            "use `--columns 1,2` to read both without weights",
-        )
+        hint = ("use ", option("columns", "1,2"), " to read both without weights")
+        message = f"`{some}` has weights, but `{other}` has none"
         raise _made({"kind": "bad-input", "message": message, "hint": hint})
     return any(known.values())
 
@@ -431,76 +489,25 @@ def _read_catalog(spark: SparkSession, name: str, reading: Reading) -> Edges:
     return Edges(frame.select(*columns), len(columns) > 2)
 
 
-def _fault(row: Any, path: str, layout: Layout | None) -> BaseException:
-    """Give the error for a bad row, as the engine tells it."""
+def _fault_of_table(row: Any, path: str) -> BaseException:
+    """Give the error for a bad row of a table, as the engine tells it."""
     problem, text = row["problem"], row["text"]
     role = problem.removeprefix("long-")
-    hint = "correct it, or leave it out"
-    notes = []
-    if problem == "encoding":
-        kind, message, hint = (
-            "bad-input",
-            "line is not UTF-8",
-            "convert it, or let one machine read it: it takes any bytes",
-        )
-    elif problem == "line":
-        kind, message = "bad-input", "line is longer than 1 MiB"
-    elif problem == "quote":
-        kind, message, hint = (
-            "bad-quote",
-            "quoted fields are not read on Spark",
-            "write them without quotes, or as Parquet",
-        )
-    elif problem == "missing":
-        assert layout is not None, "rows of tables have all columns"
-        count = len(fields(text.encode(), layout.delimiter))
-        roles = sorted((at, name) for name, at in _roles(layout) if at >= count)
-        kind = "missing-column"
-        message = f"line has {count} column{'s' * (count != 1)}, but the {roles[0][1]} is column {roles[0][0] + 1}"
-        hint = "use `--columns` to say which columns hold the edge, or `--delimiter`"
-    elif problem.startswith("long-"):
+    hint: Text = "correct it, or leave it out"
+    if problem.startswith("long-"):
         kind, message = "name-too-long", "name is longer than 64 KiB"
     elif problem == "weight":
-        kind, message = "bad-weight", _reason(_field(text, layout, role), layout)
-        hint = "use `--ignore-weights`"
-        if layout and row["line"] == layout.preamble + 1 and not layout.has_header and message.endswith("number"):
-            hint = "use `--header yes` if this line names the columns"
+        kind, message, hint = "bad-weight", _reason(text.split("\t")[2]), ("use ", option("ignore-weights"))
     else:
         kind, message = "empty-name", f"{role} has no name"
-    if layout is None:
-        notes.append(f"row {row['line']:,} of the table")
-    column = _column(text, layout, role) if layout else dict(_roles(_ROWS))[role] + 1
     shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+    column = [part for part, *_ in _PARTS].index(role) + 1
     place = {"path": path, "line": row["line"], "column": column, "text": shown.replace("\t", "\\t")}
+    notes = [f"row {row['line']:,} of the table"]
     return _made({"kind": kind, "message": message, "hint": hint, "notes": notes, **place})
 
 
-def _roles(layout: Layout) -> list[tuple[str, int]]:
-    roles = [("source", layout.source), ("target", layout.target)]
-    return roles if layout.weight is None else [*roles, ("weight", layout.weight)]
-
-
-def _field(text: str, layout: Layout | None, role: str) -> str:
-    at = dict(_roles(layout or _ROWS))[role]
-    return fields(text.encode(), (layout or _ROWS).delimiter)[at].decode()
-
-
-def _column(text: str, layout: Layout, role: str) -> int:
-    """Give the character, from 1, at which a field begins; the first if no field is at fault."""
-    at = dict(_roles(layout)).get(role, 0)
-    if layout.delimiter == SPACES:
-        words = [word.start() for word in re.finditer(r"[^ \t]+", text)]
-        return words[at] + 1 if at < len(words) else 1
-    return sum(len(field) + 1 for field in text.split(layout.delimiter)[:at]) + 1
-
-
-def _reason(weight: str, layout: Layout | None) -> str:
-    text = weight.strip(_ASCII_SPACE).lower()
-    if not text:
-        return "weight is empty" if layout else "weight is null"
-    sign, digits = text[:1], text.lstrip("+-")
-    if digits == "nan":
-        return "weight is NaN"
-    if not re.fullmatch(_NUMBER, text) and digits not in ("inf", "infinity"):
-        return "weight is not a number"
-    return "weight is negative" if sign == "-" else "weight is infinite"
+def _reason(weight: str) -> str:
+    if not weight or weight == "NaN":
+        return "weight is NaN" if weight else "weight is null"
+    return "weight is negative" if weight.startswith("-") else "weight is infinite"

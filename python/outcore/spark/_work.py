@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from outcore.errors import _made
+from outcore.errors import _made, option
 
 #: Of tables whose rows have megabytes: a group of rows is held as a whole by those who write and read it.
 _PACKED = {
@@ -51,7 +51,7 @@ class Work:
                 {
                     "kind": "usage",
                     "message": f"`{directory}` belongs to another job: {', '.join(changed)} differ",
-                    "hint": "name another `--work-dir`, or begin anew with `--restart`",
+                    "hint": ("name another ", option("work-dir"), ", or begin anew with ", option("restart")),
                 }
             )
         if found is None:

@@ -44,6 +44,7 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
                 promises(&shown, &text, &mut found);
                 if let Ok(inside) = path.strip_prefix(&engine) {
                     door(&shown, inside, &text, &mut found);
+                    options(&shown, inside, &text, &mut found);
                 }
                 if path.starts_with(&engine)
                     || path.starts_with(root.join("crates/outcore-cli/src"))
@@ -114,6 +115,22 @@ fn door(shown: &str, inside: &Path, text: &str, found: &mut Vec<String>) {
     for (number, line) in without_tests(text) {
         if line.contains("std::fs") || line.contains("use std::os") {
             found.push(format!("{shown}:{number}: only `io` opens files; use `io::Files`"));
+        }
+    }
+}
+
+/// Messages of the engine have options as data, for surfaces that spell them otherwise.
+fn options(shown: &str, inside: &Path, text: &str, found: &mut Vec<String>) {
+    if is_test(inside) {
+        return;
+    }
+    let is_option = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
+    for (number, line) in without_tests(text) {
+        let mut named = line.match_indices("`--").map(|(at, mark)| &line[at + mark.len()..]);
+        // Those of Cargo are for whoever builds.
+        if named.any(|rest| is_option(rest) && !rest.starts_with("features ")) {
+            found
+                .push(format!("{shown}:{number}: name the option by its constant of `error::opt`"));
         }
     }
 }
@@ -192,7 +209,9 @@ mod tests {
 
     fn checked(file: &str, text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        door(file, Path::new(file), text, &mut found);
+        let inside = Path::new(file);
+        door(file, inside, text, &mut found);
+        options(file, inside, text, &mut found);
         promises(file, text, &mut found);
         lengths(file, text, &mut found);
         found
@@ -202,6 +221,15 @@ mod tests {
     fn files_are_opened_by_io_alone() {
         assert_eq!(checked("sort/mod.rs", "use std::fs::File;").len(), 1);
         assert_eq!(checked("io/disk.rs", "use std::fs::File;"), [""; 0]);
+    }
+
+    #[test]
+    fn options_are_named_by_their_constants() {
+        assert_eq!(checked("job.rs", "hint(\"use `--memory 4GiB`\")").len(), 1);
+        assert_eq!(
+            checked("job.rs", "/// As `--memory`.\nhint(\"`--features tables` or `--`\")"),
+            [""; 0]
+        );
     }
 
     #[test]

@@ -1,10 +1,15 @@
 //! The options of label propagation: their arguments, presets and meaning to the engine.
 
+use super::values::names;
 use clap::{Args, ValueEnum};
 use outcore::cluster::{
     AttenuationRule, Consensus, MethodOption, PropagationOptions, Seeding, Visits,
 };
-use outcore::{Error, ErrorKind, Result};
+use outcore::error::opt::{
+    ATTENUATION, ATTENUATION_RULE, CONSENSUS, FIXED, INFLATION, INITIAL, LABEL_CUTOFF, LIKE,
+    MAX_VISITS, METHOD,
+};
+use outcore::{Error, Result};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -17,15 +22,15 @@ pub(crate) struct Labels {
     pub(crate) attenuation: Option<Vec<f64>>,
     /// What is left of a vote: `hops` is 1 - D x hops; `change` is 1 - (p x hops)^D, where p is the
     /// share of the nodes that changed in the sweep before [default: hops]
-    #[arg(long, value_enum, value_name = "RULE")]
-    pub(crate) attenuation_rule: Option<Rule>,
+    #[arg(long, value_parser = names::<AttenuationRule>(), value_name = "RULE")]
+    pub(crate) attenuation_rule: Option<AttenuationRule>,
     /// Take a label only if the weights of its votes sum to this or more [default: 0]
     #[arg(long, value_name = "W", allow_negative_numbers = true)]
     pub(crate) label_cutoff: Option<f64>,
     /// Look at a node at most so often; `root-degree` is the square root of the largest degree, but at
     /// least 5 [default: no limit]
     #[arg(long, value_name = "N|root-degree")]
-    pub(crate) max_visits: Option<MaxVisits>,
+    pub(crate) max_visits: Option<Visits>,
     /// First labels of the nodes named in a file of `node<TAB>community`, such as an earlier result;
     /// other nodes begin as ever, and may take the label of a neighbor that is named
     #[arg(long, value_name = "FILE")]
@@ -51,32 +56,9 @@ pub(crate) struct Labels {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Rule {
-    Hops,
-    Change,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Like {
     #[value(name = "exolabel")]
     ExoLabel,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MaxVisits(Visits);
-
-impl std::str::FromStr for MaxVisits {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "root-degree" => Ok(Self(Visits::RootOfDegree)),
-            _ => match text.parse() {
-                Ok(0) | Err(_) => Err("it is a number from 1, or `root-degree`".into()),
-                Ok(most) => Ok(Self(Visits::Most(most))),
-            },
-        }
-    }
 }
 
 impl Labels {
@@ -88,23 +70,22 @@ impl Labels {
     /// Refuses these options, for another method; none is ignored in silence.
     pub(crate) fn refuse(&self) -> Result<()> {
         let given = [
-            (self.attenuation.is_some(), "--attenuation"),
-            (self.attenuation_rule.is_some(), "--attenuation-rule"),
-            (self.label_cutoff.is_some(), "--label-cutoff"),
-            (self.max_visits.is_some(), "--max-visits"),
-            (self.initial.is_some(), "--initial"),
-            (self.fixed.is_some(), "--fixed"),
-            (self.inflation.is_some(), "--inflation"),
-            (self.consensus.is_some(), "--consensus"),
-            (self.like.is_some(), "--like"),
+            (self.attenuation.is_some(), ATTENUATION),
+            (self.attenuation_rule.is_some(), ATTENUATION_RULE),
+            (self.label_cutoff.is_some(), LABEL_CUTOFF),
+            (self.max_visits.is_some(), MAX_VISITS),
+            (self.initial.is_some(), INITIAL),
+            (self.fixed.is_some(), FIXED),
+            (self.inflation.is_some(), INFLATION),
+            (self.consensus.is_some(), CONSENSUS),
+            (self.like.is_some(), LIKE),
         ];
         match given.iter().find(|(is_given, _)| *is_given) {
             None => Ok(()),
             Some((_, option)) => {
-                let message = format!("`{option}` is an option of label propagation alone");
                 let methods = MethodOption::Propagation.methods();
-                let hint = format!("leave it out, or use `--method {methods}`");
-                Err(Error::new(ErrorKind::Usage, message).hint(hint))
+                Err(Error::usage(format_args!("{option} is an option of label propagation alone"))
+                    .hint(format_args!("leave it out, or use {}", METHOD.of(methods))))
             }
         }
     }
@@ -131,32 +112,13 @@ impl Labels {
         if let Some(values) = &self.attenuation {
             options.attenuation.clone_from(values);
         }
-        if let Some(rule) = self.attenuation_rule {
-            options.attenuation_rule = match rule {
-                Rule::Hops => AttenuationRule::Hops,
-                Rule::Change => AttenuationRule::Change,
-            };
-        }
+        options.attenuation_rule = self.attenuation_rule.unwrap_or(options.attenuation_rule);
         options.label_cutoff = self.label_cutoff.unwrap_or(options.label_cutoff);
-        options.max_visits = self.max_visits.map_or(options.max_visits, |MaxVisits(most)| most);
+        options.max_visits = self.max_visits.unwrap_or(options.max_visits);
         options.inflation = self.inflation.unwrap_or(options.inflation);
         options.consensus = self
             .consensus
             .map(|runs| Consensus::new(runs, self.consensus_share.unwrap_or(Consensus::SHARE)));
         options
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn visits_are_a_number_or_a_rule() {
-        assert_eq!("7".parse(), Ok(MaxVisits(Visits::Most(7))));
-        assert_eq!("root-degree".parse(), Ok(MaxVisits(Visits::RootOfDegree)));
-        for text in ["0", "-1", "many", ""] {
-            assert!(text.parse::<MaxVisits>().is_err(), "{text}");
-        }
     }
 }

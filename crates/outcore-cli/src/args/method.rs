@@ -1,9 +1,13 @@
 //! The methods as the command knows them: choices, help and refusals, all from the engine's table of methods.
 
+use super::values::names;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use outcore::cluster::{METHODS, Method as EngineMethod, MethodOption};
-use outcore::{Error, ErrorKind, Result};
+use outcore::cluster::{METHODS, Method as EngineMethod, MethodOption, Seeding};
+use outcore::error::opt::{
+    CONVERGE, CYCLES, DIRECTED, MAX_SWEEPS, METHOD, RESOLUTION, SEEDING, TOLERANCE,
+};
+use outcore::{Error, Result};
 use std::sync::LazyLock;
 
 /// A method, as it is typed.
@@ -37,7 +41,7 @@ pub(crate) struct Method {
     pub(crate) resolution: Option<Vec<f64>>,
     #[arg(long, help = max_size_help(), value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_size: Option<u32>,
-    #[arg(long, help = seeding_help(), value_enum, value_name = "HOW")]
+    #[arg(long, help = seeding_help(), value_parser = names::<Seeding>(), value_name = "HOW")]
     pub(crate) seeding: Option<Seeding>,
     /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
@@ -53,12 +57,6 @@ pub(crate) struct Method {
     /// label-propagation: sweep until no node changes, however long it takes
     #[arg(long, conflicts_with_all = ["max_sweeps", "tolerance"])]
     pub(crate) converge: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Seeding {
-    Star,
-    Own,
 }
 
 /// The help of `--resolution`.
@@ -97,9 +95,8 @@ pub(crate) fn resolution(method: &Method) -> Result<Vec<f64>> {
     let MethodName(name) = method.method;
     let usual = || name.default_resolution().map(|usual| vec![usual]);
     method.resolution.clone().or_else(usual).ok_or_else(|| {
-        let message = format!("`--method {}` needs `--resolution`", name.name());
         let hint = name.spec().resolution.as_ref().map_or("", |resolution| resolution.hint);
-        Error::new(ErrorKind::Usage, message).hint(hint)
+        Error::usage(format_args!("{} needs {RESOLUTION}", METHOD.of(name.name()))).hint(hint)
     })
 }
 
@@ -109,15 +106,15 @@ pub(crate) fn resolution(method: &Method) -> Result<Vec<f64>> {
 /// `Usage`.
 pub(crate) fn refuse_options(method: &Method) -> Result<()> {
     let given = [
-        (method.tolerance.is_some(), MethodOption::Tolerance, "--tolerance"),
-        (method.converge, MethodOption::Converge, "--converge"),
-        (method.max_sweeps.is_some(), MethodOption::MaxSweeps, "--max-sweeps"),
-        (method.resolution.is_some(), MethodOption::Resolution, "--resolution"),
-        (method.seeding.is_some(), MethodOption::Seeding, "--seeding"),
-        (method.cycles.is_some(), MethodOption::Cycles, "--cycles"),
+        (method.tolerance.is_some(), MethodOption::Tolerance, TOLERANCE),
+        (method.converge, MethodOption::Converge, CONVERGE),
+        (method.max_sweeps.is_some(), MethodOption::MaxSweeps, MAX_SWEEPS),
+        (method.resolution.is_some(), MethodOption::Resolution, RESOLUTION),
+        (method.seeding.is_some(), MethodOption::Seeding, SEEDING),
+        (method.cycles.is_some(), MethodOption::Cycles, CYCLES),
     ];
     let mut given = given.into_iter().filter(|(is_given, ..)| *is_given);
-    given.try_for_each(|(_, option, name)| option.check(name, method.method.0))
+    given.try_for_each(|(_, wanted, option)| wanted.check(option, method.method.0))
 }
 
 /// Refuses directions that the method cannot use.
@@ -128,8 +125,9 @@ pub(crate) fn refuse_directed(method: EngineMethod) -> Result<()> {
     if method.takes(MethodOption::Directed) {
         return Ok(());
     }
-    let message = "`--directed` is of no use to this method, which needs edges without direction";
-    let other = MethodOption::Directed.example();
-    Err(Error::new(ErrorKind::Usage, message)
-        .hint(format!("use `--method {other}`, or leave `--directed` out")))
+    let other = METHOD.of(MethodOption::Directed.example());
+    Err(Error::usage(format_args!(
+        "{DIRECTED} is of no use to this method, which needs edges without direction"
+    ))
+    .hint(format_args!("use {other}, or leave {DIRECTED} out")))
 }

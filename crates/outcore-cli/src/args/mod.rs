@@ -21,11 +21,16 @@ pub(crate) use engine::{Engine, EngineName};
 pub(crate) use labels::Labels;
 use memory::Memory;
 pub(crate) use messages::{Messages, Progress};
-pub(crate) use method::{Method, Seeding};
+pub(crate) use method::Method;
+use outcore::generate::{Names, Order};
+use outcore::graph::Duplicates;
+use outcore::input::{Column, Delimiter, EdgeFormat, Header, OnBadLine, WeightTransform};
+use outcore::job::{Normalize, Unnamed};
 use outcore::plan;
+use outcore::present::{LevelForm, RowForm, Small};
 use std::path::PathBuf;
 pub(crate) use values::count;
-use values::{cluster, number};
+use values::{names, number, spark_cluster};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -187,7 +192,7 @@ pub(crate) struct Plan {
     pub(crate) build: bool,
     /// Compare with a Spark cluster of so many workers, with so many cores and so much memory each, such as
     /// 8,4,32GiB
-    #[arg(long, value_name = "WORKERS,CORES,MEMORY", value_parser = cluster, conflicts_with = "build")]
+    #[arg(long, value_name = "WORKERS,CORES,MEMORY", value_parser = spark_cluster, conflicts_with = "build")]
     pub(crate) spark: Option<plan::Cluster>,
     /// Print the plan as JSON
     #[arg(long)]
@@ -226,7 +231,7 @@ pub(crate) struct Score {
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub(crate) resolution: f64,
     /// What to do about nodes that the communities do not name
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = Unnamed::Stop)]
+    #[arg(long, value_parser = names::<Unnamed>(), value_name = "ACTION", default_value = "stop")]
     pub(crate) unnamed: Unnamed,
     // Not a doc comment: rustdoc would take the default for a link.
     #[arg(
@@ -240,12 +245,6 @@ pub(crate) struct Score {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) resources: Resources,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Unnamed {
-    Stop,
-    Singletons,
 }
 
 #[derive(Debug, Args)]
@@ -298,7 +297,7 @@ pub(crate) struct GeneratePlanted {
     #[arg(long, value_name = "X", default_value_t = 2.0)]
     pub(crate) community_exponent: f64,
     /// Order of the edges: none, or all edges of a source together as in search results
-    #[arg(long, value_enum, default_value_t = Order::Shuffled)]
+    #[arg(long, value_parser = names::<Order>(), default_value = "shuffled")]
     pub(crate) order: Order,
     /// Also write `node<TAB>community` of every node
     #[arg(long, value_name = "FILE")]
@@ -325,7 +324,7 @@ pub(crate) struct GenerateFormat {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// Names of nodes: like accession numbers of sequences, or numbers from 0
-    #[arg(long, value_enum, default_value_t = Names::String)]
+    #[arg(long, value_parser = names::<Names>(), default_value = "string")]
     pub(crate) names: Names,
     /// Add a weight with three digits, larger inside communities
     #[arg(long)]
@@ -336,18 +335,6 @@ pub(crate) struct GenerateFormat {
     /// Most threads to use [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Order {
-    Shuffled,
-    Grouped,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Names {
-    String,
-    Integer,
 }
 
 #[derive(Debug, Args)]
@@ -367,14 +354,18 @@ pub(crate) struct Pages {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Input options")]
 pub(crate) struct Input {
-    /// How edges are written: `lines` is an edge a line or a row of a table; `metis` a line of neighbors for
-    /// each node; `mcl` a matrix of mcl. `auto` knows a matrix by how it begins, METIS by .metis and .graph
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = EdgeFormat::Auto)]
+    #[arg(
+        long,
+        help = EdgeFormat::HELP,
+        value_parser = names::<EdgeFormat>(),
+        value_name = "FORMAT",
+        default_value = "auto"
+    )]
     pub(crate) format: EdgeFormat,
     /// Columns of the source, the target and the weight, by name or number from 1 [default: 1,2
     /// and, if there is one, 3]
     #[arg(long, value_name = "SOURCE,TARGET[,WEIGHT]", value_delimiter = ',', num_args = 1)]
-    pub(crate) columns: Option<Vec<String>>,
+    pub(crate) columns: Option<Vec<Column>>,
     /// What separates columns: one character, `tab`, or `spaces` for any run of spaces and tabs
     /// [default: detected]
     #[arg(long, value_name = "TEXT")]
@@ -387,16 +378,16 @@ pub(crate) struct Input {
     )]
     pub(crate) comment: Option<String>,
     /// Whether the first line names the columns
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Header::Auto)]
+    #[arg(long, value_parser = names::<Header>(), value_name = "WHEN", default_value = "auto")]
     pub(crate) header: Header,
     /// What to do with a line that cannot be read
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnBadLine::Stop)]
+    #[arg(long, value_parser = names::<OnBadLine>(), value_name = "ACTION", default_value = "stop")]
     pub(crate) on_bad_line: OnBadLine,
     /// Write each skipped line, with its place and reason, to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Weight of an edge that is given more than once
-    #[arg(long, value_enum, value_name = "RULE", default_value_t = Duplicates::Sum)]
+    #[arg(long, value_parser = names::<Duplicates>(), value_name = "RULE", default_value = "sum")]
     pub(crate) duplicates: Duplicates,
     /// What to do with an edge from a node to itself
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = SelfLoops::Drop)]
@@ -410,7 +401,7 @@ pub(crate) struct Input {
     /// What each weight becomes as it is read: `log` is ln(1 + w), for counts; `neglog10` is
     /// -log10(w), for E-values (at most 200, also for 0; none for 1 and more); `reciprocal` is 1/w,
     /// for distances
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = WeightTransform::None)]
+    #[arg(long, value_parser = names::<WeightTransform>(), value_name = "HOW", default_value = "none")]
     pub(crate) weight_transform: WeightTransform,
     /// Drop edges of a smaller weight, as transformed; also those of a graph
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
@@ -420,81 +411,12 @@ pub(crate) struct Input {
     pub(crate) max_weight: Option<f64>,
     /// Divide weights, after the thresholds: `self-score` by the smaller self score of the two
     /// nodes, which is the weight of a node's self hit (`A A 723`); use it with `--duplicates max`
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = Normalize::None)]
+    #[arg(long, value_parser = names::<Normalize>(), value_name = "HOW", default_value = "none")]
     pub(crate) normalize: Normalize,
     /// Also these nodes, even if no edge has them: a name at the beginning of each line, no header.
     /// New ones follow the nodes of the edges
     #[arg(long, value_name = "FILE")]
     pub(crate) nodes: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EdgeFormat {
-    Auto,
-    Lines,
-    Metis,
-    Mcl,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WeightTransform {
-    None,
-    Log,
-    #[value(name = "neglog10")]
-    NegLog10,
-    Reciprocal,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Normalize {
-    None,
-    SelfScore,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Delimiter {
-    Byte(u8),
-    Spaces,
-}
-
-impl std::str::FromStr for Delimiter {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "tab" | "\\t" => Ok(Self::Byte(b'\t')),
-            "comma" => Ok(Self::Byte(b',')),
-            "space" | " " => Ok(Self::Byte(b' ')),
-            "spaces" => Ok(Self::Spaces),
-            _ => match text.as_bytes() {
-                [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | b'"') => {
-                    Ok(Self::Byte(*byte))
-                }
-                _ => Err("it is one character, `tab`, or `spaces`".into()),
-            },
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Header {
-    Auto,
-    Yes,
-    No,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnBadLine {
-    Stop,
-    Skip,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Duplicates {
-    Sum,
-    Max,
-    Min,
-    First,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -511,7 +433,7 @@ pub(crate) struct Present {
     pub(crate) min_size: u32,
     /// What to do with nodes of communities that are too small: leave them out, or make each a
     /// community of its own
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = Small::Drop, requires = "min_size")]
+    #[arg(long, value_parser = names::<Small>(), value_name = "ACTION", default_value = "drop", requires = "min_size")]
     pub(crate) small: Small,
     /// Keep the numbers of an earlier result: a community takes the number of the one with which it
     /// shares most nodes, new ones get numbers above the largest
@@ -524,34 +446,15 @@ pub(crate) struct Present {
     /// Also write the groups inside communities, for methods with levels. `columns`:
     /// `node<TAB>community<TAB>group...`, each column dividing the one before it; `tree`:
     /// `node<TAB>3:0:5`, each number counted from 0 inside the one before it
-    #[arg(long, value_enum, value_name = "FORM")]
+    #[arg(long, value_parser = names::<LevelForm>(), value_name = "FORM")]
     pub(crate) levels: Option<LevelForm>,
     /// What a row is: `node` and its community; `community`, all its nodes with tabs between them, as mcl
     /// writes; `pair` of the node that stands for a community and each node of it, as MMseqs2 writes
-    #[arg(long, value_enum, value_name = "ROW", default_value_t = RowForm::Node)]
+    #[arg(long, value_parser = names::<RowForm>(), value_name = "ROW", default_value = "node")]
     pub(crate) rows: RowForm,
     /// Also write the weight of each node's edges inside its community, in a column of its own
     #[arg(long)]
     pub(crate) member_weights: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RowForm {
-    Node,
-    Community,
-    Pair,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LevelForm {
-    Columns,
-    Tree,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Small {
-    Drop,
-    Singletons,
 }
 
 #[derive(Debug, Args)]
@@ -587,13 +490,19 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    #[cfg(feature = "lab")]
     #[test]
-    fn delimiters_are_read() {
-        assert_eq!(",".parse(), Ok(Delimiter::Byte(b',')));
-        assert_eq!("tab".parse(), Ok(Delimiter::Byte(b'\t')));
-        assert_eq!("spaces".parse(), Ok(Delimiter::Spaces));
-        for text in ["", "ab", "\n", "\"", "ä"] {
-            assert!(text.parse::<Delimiter>().is_err(), "{text}");
+    fn options_in_messages_are_some_of_a_command() {
+        fn names(command: &clap::Command, found: &mut Vec<String>) {
+            found.extend(
+                command.get_arguments().filter_map(|arg| arg.get_long()).map(str::to_owned),
+            );
+            command.get_subcommands().for_each(|inner| names(inner, found));
+        }
+        let mut found = Vec::new();
+        names(&Cli::command(), &mut found);
+        for option in outcore::error::opt::ALL {
+            assert!(found.iter().any(|name| *name == option.name), "{option}");
         }
     }
 }

@@ -1,7 +1,31 @@
 //! How values of options are written: numbers, counts, clusters.
 
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, Command, Error, ValueEnum};
 use outcore::plan::Cluster;
 use outcore::units::parse_bytes;
+use std::ffi::OsStr;
+
+/// The values of an enum of the engine by their names alone: what each of them means, the option's help says.
+pub(crate) fn names<E: ValueEnum + Clone + Send + Sync + 'static>() -> Names<E> {
+    Names(EnumValueParser::new())
+}
+
+#[derive(Clone)]
+pub(crate) struct Names<E: ValueEnum + Clone + Send + Sync + 'static>(EnumValueParser<E>);
+
+impl<E: ValueEnum + Clone + Send + Sync + 'static> TypedValueParser for Names<E> {
+    type Value = E;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<E, Error> {
+        self.0.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = self.0.possible_values()?;
+        Some(Box::new(values.map(|value| value.help(None::<&str>))))
+    }
+}
 
 /// The engine says which numbers are weights.
 pub(crate) fn number(text: &str) -> Result<f64, &'static str> {
@@ -9,7 +33,7 @@ pub(crate) fn number(text: &str) -> Result<f64, &'static str> {
 }
 
 /// Workers, and the cores and memory of each.
-pub(crate) fn cluster(text: &str) -> Result<Cluster, String> {
+pub(crate) fn spark_cluster(text: &str) -> Result<Cluster, String> {
     const WRONG: &str = "it is workers, cores of each and memory of each, such as 8,4,32GiB";
     let parts: Vec<&str> = text.split(',').collect();
     let [workers, cores, memory] = parts[..] else { return Err(WRONG.into()) };
@@ -62,10 +86,10 @@ mod tests {
     #[test]
     fn clusters_are_three_numbers() {
         let read = Cluster { workers: 8, cores: 4, memory_bytes: 32 << 30 };
-        assert_eq!(cluster("8,4,32GiB"), Ok(read));
+        assert_eq!(spark_cluster("8,4,32GiB"), Ok(read));
         for text in ["", "8", "8,4", "8,4,32GiB,1", "0,4,32GiB", "8,-4,32GiB", "8,4,0", "8,4,much"]
         {
-            assert!(cluster(text).is_err(), "{text}");
+            assert!(spark_cluster(text).is_err(), "{text}");
         }
     }
 }

@@ -1,98 +1,79 @@
 //! Where the edges are and how they are written: arguments to the engine's options.
 
 use crate::args::{self, Input};
-use outcore::input::{
-    Column, Delimiter, EdgeFormat, Header, InputOptions, OnBadLine, Rows, WeightTransform,
+use outcore::error::Opt;
+use outcore::error::opt::{
+    COLUMNS, COMMENT, DELIMITER, DIRECTED, DUPLICATES, FORMAT, HEADER, IGNORE_WEIGHTS, MAX_WEIGHT,
+    MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, WEIGHT_TRANSFORM,
 };
+use outcore::graph::Duplicates;
+use outcore::input::{EdgeFormat, Header, InputOptions, OnBadLine, Rows, WeightTransform};
 use outcore::io::Files;
+use outcore::job::Normalize;
 use outcore::{Error, ErrorKind, Result};
 use outcore_remote::is_address;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions> {
-    if input.rejects.is_some() && input.on_bad_line == args::OnBadLine::Stop {
-        let message = "`--rejects` is for lines that are skipped";
-        return Err(Error::new(ErrorKind::Usage, message).hint("add `--on-bad-line skip`"));
+    if input.rejects.is_some() && input.on_bad_line == OnBadLine::Stop {
+        return Err(Error::usage(format_args!("{REJECTS} is for lines that are skipped"))
+            .hint(format_args!("add {}", ON_BAD_LINE.of("skip"))));
     }
     Ok(InputOptions {
         paths,
         stream: None,
         nodes: input.nodes.clone(),
-        format: match input.format {
-            args::EdgeFormat::Auto => EdgeFormat::Auto,
-            args::EdgeFormat::Lines => EdgeFormat::Lines,
-            args::EdgeFormat::Metis => EdgeFormat::Metis,
-            args::EdgeFormat::Mcl => EdgeFormat::Mcl,
-        },
+        format: input.format,
         directed: input.directed,
-        columns: input.columns.as_ref().map(|columns| columns.iter().map(|c| column(c)).collect()),
-        delimiter: input.delimiter.map(|delimiter| match delimiter {
-            args::Delimiter::Byte(byte) => Delimiter::Byte(byte),
-            args::Delimiter::Spaces => Delimiter::Spaces,
-        }),
+        columns: input.columns.clone(),
+        delimiter: input.delimiter,
         comment: input.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
-        header: match input.header {
-            args::Header::Auto => Header::Auto,
-            args::Header::Yes => Header::Yes,
-            args::Header::No => Header::No,
-        },
-        on_bad_line: match input.on_bad_line {
-            args::OnBadLine::Stop => OnBadLine::Stop,
-            args::OnBadLine::Skip => OnBadLine::Skip,
-        },
+        header: input.header,
+        on_bad_line: input.on_bad_line,
         rejects: input.rejects.clone(),
         ignore_weights: input.ignore_weights,
-        weight_transform: match input.weight_transform {
-            args::WeightTransform::None => WeightTransform::None,
-            args::WeightTransform::Log => WeightTransform::Log,
-            args::WeightTransform::NegLog10 => WeightTransform::NegLog10,
-            args::WeightTransform::Reciprocal => WeightTransform::Reciprocal,
-        },
+        weight_transform: input.weight_transform,
         rows: Rows::Edges,
     })
-}
-
-fn column(text: &str) -> Column {
-    text.parse().map_or_else(|_| Column::Name(text.to_owned()), Column::Number)
 }
 
 /// Options that say how edges are read mean nothing for a graph; none is ignored in silence.
 pub(crate) fn refuse_for_graph(input: &Input, is_matched: bool, graph: &Path) -> Result<()> {
     let given = [
         // An earlier result may hold comments.
-        (input.comment.is_some() && !is_matched, "--comment"),
-        (input.directed, "--directed"),
-        (input.normalize != args::Normalize::None, "--normalize"),
-        (input.nodes.is_some(), "--nodes"),
+        (input.comment.is_some() && !is_matched, COMMENT),
+        (input.directed, DIRECTED),
+        (input.normalize != Normalize::None, NORMALIZE),
+        (input.nodes.is_some(), NODES),
     ];
     let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option);
     let of_lines = Input { comment: None, min_weight: None, ..input.clone() };
     match given_for_lines(&of_lines).or(given) {
         None => Ok(()),
         Some(option) => {
-            let message =
-                format!("`{option}` is for edge lists, but `{}` is a graph", graph.display());
-            Err(Error::new(ErrorKind::Usage, message).hint("give it to `outcore build`"))
+            let graph = graph.display();
+            let message = format_args!("{option} is for edge lists, but `{graph}` is a graph");
+            Err(Error::usage(message).hint("give it to `outcore build`"))
         }
     }
 }
 
 /// The first option that says how the lines of edge lists are read, or which edges count.
-pub(crate) fn given_for_lines(input: &Input) -> Option<&'static str> {
+pub(crate) fn given_for_lines(input: &Input) -> Option<Opt> {
     let given = [
-        (input.format != args::EdgeFormat::Auto, "--format"),
-        (input.columns.is_some(), "--columns"),
-        (input.delimiter.is_some(), "--delimiter"),
-        (input.comment.is_some(), "--comment"),
-        (input.header != args::Header::Auto, "--header"),
-        (input.on_bad_line != args::OnBadLine::Stop, "--on-bad-line"),
-        (input.rejects.is_some(), "--rejects"),
-        (input.duplicates != args::Duplicates::Sum, "--duplicates"),
-        (input.self_loops != args::SelfLoops::Drop, "--self-loops"),
-        (input.ignore_weights, "--ignore-weights"),
-        (input.weight_transform != args::WeightTransform::None, "--weight-transform"),
-        (input.min_weight.is_some(), "--min-weight"),
-        (input.max_weight.is_some(), "--max-weight"),
+        (input.format != EdgeFormat::Auto, FORMAT),
+        (input.columns.is_some(), COLUMNS),
+        (input.delimiter.is_some(), DELIMITER),
+        (input.comment.is_some(), COMMENT),
+        (input.header != Header::Auto, HEADER),
+        (input.on_bad_line != OnBadLine::Stop, ON_BAD_LINE),
+        (input.rejects.is_some(), REJECTS),
+        (input.duplicates != Duplicates::Sum, DUPLICATES),
+        (input.self_loops != args::SelfLoops::Drop, SELF_LOOPS),
+        (input.ignore_weights, IGNORE_WEIGHTS),
+        (input.weight_transform != WeightTransform::None, WEIGHT_TRANSFORM),
+        (input.min_weight.is_some(), MIN_WEIGHT),
+        (input.max_weight.is_some(), MAX_WEIGHT),
     ];
     given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
 }
@@ -131,13 +112,6 @@ pub(crate) fn expand(files: &Files, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn columns_are_numbers_or_names() {
-        assert_eq!(column("12"), Column::Number(12));
-        assert_eq!(column("score 2"), Column::Name("score 2".into()));
-        assert_eq!(column("2nd"), Column::Name("2nd".into()));
-    }
 
     #[test]
     fn patterns_that_the_shell_left_are_expanded() {

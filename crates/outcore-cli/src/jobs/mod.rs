@@ -1,20 +1,22 @@
 //! `cluster`, `build` and `plan`: arguments to the engine's options, reports to text.
 
-mod input;
+pub(crate) mod input;
 pub(crate) mod profile;
-
 use crate::args::{self, Input, Labels, Resources, count, method};
 use crate::page;
 use crate::screen::Terminal;
 use crate::screen::print::{json, print};
 use outcore::budget::Limits;
-use outcore::cluster::{ClusterOptions, MethodOption, Seeding};
-use outcore::graph::Duplicates;
+use outcore::cluster::{ClusterOptions, MethodOption};
+use outcore::error::Text;
+use outcore::error::opt::{
+    EDGES, MAX_SWEEPS, MEMORY, NODES, NORMALIZE, OUTPUT, REPORT, TOLERANCE, WEIGHTED,
+};
 use outcore::input::TableStream;
 use outcore::io::Files;
 use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Clustering, GivenSize, Here, Plan, SparkPlan};
-use outcore::present::{LevelForm, PresentOptions, RowForm, Small};
+use outcore::present::PresentOptions;
 use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result, output};
@@ -157,29 +159,30 @@ fn spark_text(spark: &SparkPlan) -> String {
 
 /// The size that a plan is asked for; nothing that it does not depend on is ignored in silence.
 fn given_size(arguments: &args::Plan, edge_count: u64) -> Result<GivenSize> {
-    let usage = |message: String, hint: &str| Error::new(ErrorKind::Usage, message).hint(hint);
+    let usage = |message: Text, hint: &str| Error::usage(message).hint(hint);
     if let Some(path) = arguments.inputs.first() {
-        let message = format!("`--edges` stands for an input, but `{}` is given", path.display());
-        return Err(usage(message, "leave one of the two out"));
+        let message =
+            format_args!("{EDGES} stands for an input, but `{}` is given", path.display());
+        return Err(usage(message.into(), "leave one of the two out"));
     }
     let input = &arguments.input;
     if let Some(option) = input::given_for_lines(input) {
-        let message = format!("`{option}` is for edge lists, but only `--edges` is given");
-        return Err(usage(message, "leave it out, or name the edge lists"));
+        let message = format_args!("{option} is for edge lists, but only {EDGES} is given");
+        return Err(usage(message.into(), "leave it out, or name the edge lists"));
     }
     let Some(nodes) = &input.nodes else {
-        let message = "`--edges` needs `--nodes`: how many nodes there are";
-        return Err(usage(message.into(), "add `--nodes N`"));
+        return Err(Error::usage(format_args!("{EDGES} needs {NODES}: how many nodes there are"))
+            .hint(format_args!("add {}", NODES.of("N"))));
     };
     let text = nodes.to_string_lossy();
     let node_count = count(&text).map_err(|what| {
-        let message = format!("`--nodes {text}` is no number of nodes: {what}");
-        usage(message, "files of nodes are for edge lists")
+        let message = format_args!("{} is no number of nodes: {what}", NODES.of(&text));
+        usage(message.into(), "files of nodes are for edge lists")
     })?;
-    let has_self_scores = input.normalize == args::Normalize::SelfScore;
+    let has_self_scores = input.normalize == Normalize::SelfScore;
     if has_self_scores && !arguments.weighted {
-        let message = "`--normalize self-score` needs weights";
-        return Err(usage(message.into(), "add `--weighted`"));
+        return Err(Error::usage(format_args!("{} needs weights", NORMALIZE.of("self-score")))
+            .hint(format_args!("add {WEIGHTED}")));
     }
     Ok(GivenSize {
         node_count,
@@ -201,19 +204,11 @@ fn job_options(
 ) -> Result<JobOptions> {
     Ok(JobOptions {
         input: input::options(inputs, input)?,
-        duplicates: match input.duplicates {
-            args::Duplicates::Sum => Duplicates::Sum,
-            args::Duplicates::Max => Duplicates::Max,
-            args::Duplicates::Min => Duplicates::Min,
-            args::Duplicates::First => Duplicates::First,
-        },
+        duplicates: input.duplicates,
         keep_loops: input.self_loops == args::SelfLoops::Keep,
         min_weight: input.min_weight,
         max_weight: input.max_weight,
-        normalize: match input.normalize {
-            args::Normalize::None => Normalize::None,
-            args::Normalize::SelfScore => Normalize::SelfScore,
-        },
+        normalize: input.normalize,
         limits: limits(resources),
         work_dir: work_dir(files, resources, output),
         restart,
@@ -247,10 +242,10 @@ fn cluster_options(
     is_graph: bool,
 ) -> Result<ClusterOptions> {
     if method.tolerance.is_some_and(|tolerance| !(0.0..=1.0).contains(&tolerance)) {
-        return Err(Error::new(ErrorKind::Usage, "`--tolerance` is a share from 0 to 1"));
+        return Err(Error::usage(format_args!("{TOLERANCE} is a share from 0 to 1")));
     }
     if method.max_sweeps == Some(0) {
-        return Err(Error::new(ErrorKind::Usage, "`--max-sweeps` must be at least 1"));
+        return Err(Error::usage(format_args!("{MAX_SWEEPS} must be at least 1")));
     }
     let options = ClusterOptions::default();
     method::refuse_options(method)?;
@@ -271,11 +266,7 @@ fn cluster_options(
         min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
         levels: false,
         max_size: method.max_size,
-        seeding: match method.seeding {
-            Some(args::Seeding::Star) => Seeding::Star,
-            Some(args::Seeding::Own) => Seeding::Own,
-            None => labels.seeding(),
-        },
+        seeding: method.seeding.unwrap_or(labels.seeding()),
         propagation: labels.options(),
     };
     options.check()?;
@@ -288,22 +279,12 @@ fn cluster_options(
 fn present_options(present: &args::Present, input: &args::Input) -> PresentOptions {
     PresentOptions {
         min_size: present.min_size,
-        small: match present.small {
-            args::Small::Drop => Small::Drop,
-            args::Small::Singletons => Small::Singletons,
-        },
+        small: present.small,
         earlier: present.earlier.clone(),
         comment: input.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
         representatives: present.representatives.clone(),
-        levels: match present.levels {
-            Some(args::LevelForm::Tree) => LevelForm::Tree,
-            Some(args::LevelForm::Columns) | None => LevelForm::Columns,
-        },
-        rows: match present.rows {
-            args::RowForm::Node => RowForm::Nodes,
-            args::RowForm::Community => RowForm::Communities,
-            args::RowForm::Pair => RowForm::Pairs,
-        },
+        levels: present.levels.unwrap_or_default(),
+        rows: present.rows,
         member_weights: present.member_weights,
     }
 }
@@ -316,7 +297,7 @@ fn check_report(
     result: &Path,
 ) -> Result<()> {
     let Some(path) = report else { return Ok(()) };
-    job::check_written(files, inputs.iter(), &[("`--output`", result), ("`--report`", path)])?;
+    job::check_written(files, inputs.iter(), &[(OUTPUT, result), (REPORT, path)])?;
     output::check(files, path)
 }
 
@@ -407,10 +388,10 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
         false => String::new(),
     };
     text += &format!(
-        "\nneeds about {} in all, {} of disk{most}{free}, and `--memory {}` or more\n",
+        "\nneeds about {} in all, {} of disk{most}{free}, and {} or more\n",
         format_seconds(plan.seconds),
         format_bytes(plan.disk_bytes),
-        size_to_type(plan.memory_bytes_min),
+        MEMORY.of(size_to_type(plan.memory_bytes_min)),
     );
     text
 }

@@ -6,6 +6,7 @@ use crate::args::lab::{Lab, LabCommand, LabCompare, LabReports, LabRun, LabShow,
 use crate::jobs::profile;
 use crate::screen::Terminal;
 use crate::screen::print::{json, print};
+use outcore::error::opt::PROFILE;
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result, output};
 use outcore_lab::experiments::{LIST, Listed};
@@ -55,7 +56,7 @@ fn tune(files: &Files, arguments: &LabTune, terminal: &Terminal) -> Result<()> {
     let stored = || {
         profile::stored_path(files, &arguments.dir).ok_or_else(|| {
             Error::new(ErrorKind::Usage, "this system does not tell which disk this is")
-                .hint("use `-o FILE.json`, and `--profile FILE.json` in jobs")
+                .hint(format_args!("use `-o FILE.json`, and {} in jobs", PROFILE.of("FILE.json")))
         })
     };
     let path = arguments.output.clone().map_or_else(stored, Ok)?;

@@ -1,6 +1,7 @@
 //! Reports as text: a heading for each experiment, its tables, and what they mean.
 
 use anstyle::Style;
+use outcore::error::opt::FULL;
 use outcore::{Error, Result};
 use outcore_lab::Effort;
 use outcore_lab::report::compare::{Compared, ComparedRow, Comparison};
@@ -84,9 +85,11 @@ fn noise(experiment: &Experiment) -> String {
     let (low, high) = (three(noise.low), three(noise.high));
     let mut text = wrap(&format!("noise: the first row against itself: {low}-{high}"), "  ");
     if experiment.is_noisy() {
-        let advice = "the machine was unsteady: small differences mean nothing; stop other work, \
-                      let `--full` run more rounds, or repeat and use `outcore lab compare`";
-        text += &wrap(advice, "  ");
+        let advice = format!(
+            "the machine was unsteady: small differences mean nothing; stop other work, \
+             let {FULL} run more rounds, or repeat and use `outcore lab compare`"
+        );
+        text += &wrap(&advice, "  ");
     }
     text
 }

@@ -10,7 +10,7 @@ use outcore_page::facts;
 
 const MIB: f64 = (1 << 20) as f64;
 
-pub(super) fn stages(report: &Report) -> Section {
+pub(crate) fn stages(report: &Report) -> Section {
     let (took, foretold) = (report.seconds, foretold_seconds(report));
     let short = match foretold {
         Some(seconds) => {
@@ -117,7 +117,7 @@ fn row(
 }
 
 /// The lines of the input, and those that are no edge of the graph.
-pub(super) fn input(report: &Report) -> Option<Section> {
+pub(crate) fn input(report: &Report) -> Option<Section> {
     let input = report.input.as_ref()?;
     let short = match input.skipped_count {
         0 => format!("{}, none of them bad", format_counted(input.line_count, "line", "lines")),
@@ -175,7 +175,7 @@ fn nodes(input: &InputReport) -> Vec<(&'static str, u64)> {
 }
 
 /// What the job was given.
-pub(super) fn job(report: &Report) -> Section {
+pub(crate) fn job(report: &Report) -> Section {
     let result = if report.job == JobKind::Build { "graph" } else { "communities" };
     let outputs: Vec<String> = match report.results.as_slice() {
         [] => vec![report.output.clone()],

@@ -2,6 +2,7 @@
 
 use super::experiment::{LabReport, SCHEMA};
 use super::page;
+use outcore::error::opt::HTML;
 use outcore::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -21,8 +22,10 @@ pub fn json(report: &LabReport) -> Result<String> {
 /// `CorruptFile` with `path` if it is neither, or of a later version.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<LabReport>> {
     let damaged = |what: String| {
-        Error::corrupt(path, what)
-            .hint("a report is what `outcore lab all -o FILE.json` or `--html FILE.html` writes")
+        Error::corrupt(path, what).hint(format_args!(
+            "a report is what `outcore lab all -o FILE.json` or {} writes",
+            HTML.of("FILE.html")
+        ))
     };
     let text = std::str::from_utf8(bytes).map_err(|_| damaged("it is not text".into()))?;
     let is_page = text.trim_start().starts_with("<!");

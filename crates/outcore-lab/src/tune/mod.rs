@@ -18,6 +18,7 @@ use crate::workplace::Effort;
 use choose::{Choice, Options, Setting};
 pub use clock::{Clock, WallClock};
 use measure::{Amount, Bench, Kind};
+use outcore::error::opt::{DIR, QUICK};
 use outcore::io::{
     Confidence, DiskProfile, Figure, Files, RandomReadProfile, Transfer, TransferProfile, Tuning,
     ValidIf,
@@ -98,7 +99,7 @@ fn require(files: &Files, directory: &Path, bytes: u64) -> Result<()> {
         Some(free) if free < bytes + bytes / 8 => {
             let (bytes, free) = (format_bytes(bytes), format_bytes(free));
             Err(Error::new(ErrorKind::DiskTooSmall, format!("{bytes} are needed, {free} are free"))
-                .hint("use `--dir` on a larger disk, or `--quick`"))
+                .hint(format_args!("use {DIR} on a larger disk, or {QUICK}")))
         }
         _ => Ok(()),
     }

@@ -19,6 +19,7 @@ const BYTES_MAX: u64 = 256 << 10;
 /// What becomes of arcs with the same source and target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Duplicates {
     /// One arc with the sum of their weights.
     Sum,

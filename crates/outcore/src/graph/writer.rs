@@ -70,7 +70,7 @@ impl GraphWriter {
         Self::create_with(files, directory, options, Limits::TINY)
     }
 
-    pub(super) fn create_with(
+    pub(crate) fn create_with(
         files: &Files,
         directory: &Path,
         options: &GraphOptions,

@@ -4,74 +4,18 @@
 //! bytes of `chunk_bytes`, which bounds what is made of it. Buffers come back to be used again.
 
 use super::decompress::Input;
-use super::fault::{Fault, Origin};
+use super::fault::Origin;
 use super::lists::{ListFormat, ListTask};
+use super::options::{BYTES_PER_LINE, LINE_LIMIT};
 use super::table::{TableFormat, TableStream, TableTask};
-use super::taker::{Cell, Taker};
+use super::taker::Taker;
+use super::text::chunk::ParsedChunk;
 use super::text::{PADDING, checks};
-use super::{FileFormat, Form, NameRef, text};
+use super::{FileFormat, Form, text};
 use crate::error::{Error, Result};
 use crate::io::Files;
 use crossbeam_channel::{Receiver, Sender};
 use std::path::{Path, PathBuf};
-
-/// Longest line, its end included.
-pub(crate) const LINE_LIMIT: usize = 1 << 20;
-/// A chunk has no more lines than its size over this.
-pub(super) const BYTES_PER_LINE: usize = 16;
-
-/// A piece of a file as text, and the edges in it, or the names of a node list.
-#[derive(Debug, Default)]
-pub struct ParsedChunk {
-    /// The text that names point into; bytes outside of names mean nothing.
-    pub text: Vec<u8>,
-    /// The names of the edges: source, target, source, target, ...; of a node list, one a node.
-    pub names: Vec<NameRef>,
-    /// Weight codes, one for each edge; 0 means weight 0: the nodes count, the edge does not.
-    /// Empty if the input has no weights.
-    pub weights: Vec<u32>,
-    /// Whether the text is of the node list, so that there is no edge in it.
-    pub is_node_list: bool,
-    pub(super) used: usize,
-    pub(super) origin: Origin,
-    /// Where what comes behind it begins, if that is known yet.
-    pub(super) next: Option<Origin>,
-    pub(super) lines: u64,
-    pub(super) done_bytes: u64,
-    pub(super) faults: Vec<Fault>,
-    /// Where the faults are, in a table.
-    pub(super) cells: Vec<Cell>,
-    /// Whether there is nothing left to parse: rows of a table, or adjacency lists.
-    pub(super) is_parsed: bool,
-}
-
-impl ParsedChunk {
-    /// The bytes of a name.
-    #[inline]
-    pub fn name(&self, name: &NameRef) -> &[u8] {
-        &self.text[name.offset as usize..name.offset as usize + name.bytes as usize]
-    }
-
-    /// The line of every edge in its file, from 1.
-    pub(crate) fn edge_lines(&self) -> impl Iterator<Item = u64> {
-        let (mut line, mut counted) = (self.origin.line, 0);
-        self.names.chunks_exact(2).enumerate().map(move |(row, names)| {
-            if self.is_parsed {
-                // Exact as long as no row was left out.
-                return self.origin.line + row as u64;
-            }
-            let at = names[0].offset.min(names[1].offset) as usize;
-            line += memchr::memchr_iter(b'\n', &self.text[counted..at]).count() as u64;
-            counted = at;
-            line
-        })
-    }
-
-    /// Number of edges, those of weight 0 included.
-    pub fn edge_count(&self) -> usize {
-        if self.is_node_list { 0 } else { self.names.len() / 2 }
-    }
-}
 
 /// Parses chunks in parallel.
 pub(super) fn parse_all(

@@ -1,6 +1,7 @@
 //! How large an input is, and what reading it takes of time, of memory, and of a limit.
 
 use crate::budget::{Limits, MEMORY_MIN};
+use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::{KIB, format_bytes, size_to_type};
@@ -128,7 +129,7 @@ impl Limits {
                 format!("{given} is too little memory for this input"),
             )
             .note(format!("to fetch and decompress it takes {}", format_bytes(window_bytes)))
-            .hint(format!("use `--memory {}` or more", size_to_type(least)))
+            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))))
         })
     }
 }

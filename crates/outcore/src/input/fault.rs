@@ -3,7 +3,9 @@
 use super::format::Format;
 use super::text::field::with_point;
 use super::{Delimiter, Rows, WeightTransform};
-use crate::error::{Error, ErrorKind, Place};
+use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, HEADER, ON_BAD_LINE, WEIGHT_TRANSFORM};
+use crate::error::{Error, ErrorKind, Place, Text};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -27,6 +29,8 @@ pub(crate) enum Problem {
     WeightNegative,
     WeightInfinite,
     WeightNan,
+    /// Where names are text.
+    NotUtf8,
     /// A distance whose reciprocal is no number.
     DistanceZero,
     /// The community of a node is no number, where numbers are wanted.
@@ -84,6 +88,7 @@ impl Problem {
             | Self::LineEndInName
             | Self::CommunityNotNumber
             | Self::NoRow
+            | Self::NotUtf8
             | Self::ExtraColumn
             | Self::HeaderAgain => ErrorKind::BadInput,
         }
@@ -115,6 +120,7 @@ impl Problem {
             Self::HeaderAgain => "line names the columns again",
             Self::NameTooLong => "name is longer than 64 KiB",
             Self::LineEndInName => "name has a line end in it",
+            Self::NotUtf8 => "name is not UTF-8",
             Self::EmptyWeight => "weight is empty",
             Self::WeightNotNumber => "weight is not a number",
             Self::WeightNegative => "weight is negative",
@@ -138,34 +144,46 @@ impl Problem {
             Self::TextAfterQuote => {
                 format!("expected a {} or the line end", format.layout.delimiter.name())
             }
-            other => other.expected_value().into(),
+            other => other.expected_value().into_owned(),
         }
     }
 
     /// The same for a value, wherever it stands.
-    pub(super) fn expected_value(self) -> &'static str {
-        match self {
+    pub(super) fn expected_value(self) -> Cow<'static, str> {
+        let expected = match self {
             Self::EmptySource | Self::EmptyTarget | Self::EmptyNode => "expected a name",
             Self::NameTooLong => "names have at most 65,536 bytes",
             Self::LineEndInName => "names are on one line",
+            Self::NotUtf8 => "expected letters in UTF-8",
             Self::NoRow => "expected a number from 1 to that of the rows",
             Self::EmptyWeight | Self::WeightNotNumber => "expected a number",
             Self::CommunityNotNumber => "expected a whole number, as `outcore cluster` writes",
             Self::WeightNegative | Self::WeightInfinite | Self::WeightNan => {
                 "weights are finite and at least 0"
             }
-            Self::DistanceZero => "`--weight-transform reciprocal` is for numbers above 0",
+            Self::DistanceZero => {
+                let reciprocal = WEIGHT_TRANSFORM.of("reciprocal");
+                return format!("{reciprocal} is for numbers above 0").into();
+            }
             Self::ExtraColumn => "expected the line to end before this",
             Self::HeaderAgain => "expected an edge",
             Self::OpenQuote => "a quoted field cannot hold a line break",
             Self::LineTooLong => "expected a line end within 1 MiB",
             Self::MissingColumn(_) | Self::TextAfterQuote => "expected the next column",
-        }
+        };
+        expected.into()
     }
 }
 
 /// The error for a bad line, whose place is known.
-pub(crate) fn error(fault: &Fault, text: &[u8], place: Place, format: &Format) -> Error {
+/// `can_skip` says that bad lines may be skipped where it is told.
+pub(crate) fn error(
+    fault: &Fault,
+    text: &[u8],
+    place: Place,
+    format: &Format,
+    can_skip: bool,
+) -> Error {
     let (byte, line) = (place.byte, place.line);
     let found = &text[fault.start as usize..fault.end as usize];
     let mut error = Error::new(fault.problem.kind(), fault.problem.reason(format))
@@ -178,53 +196,65 @@ pub(crate) fn error(fault: &Fault, text: &[u8], place: Place, format: &Format) -
         return error.hint("lines are `node<TAB>community`: correct this one, or remove it");
     }
     let first = line == format.preamble_lines + 1 && !format.has_header;
-    error.hint(hint(fault.problem, found, format, first))
+    let advice = advice(fault.problem, found, format, first);
+    let skip = Text::from(format_args!("{} to go on without this line", ON_BAD_LINE.of("skip")));
+    error.hint(match (advice, can_skip) {
+        (Some((advice, or)), true) => Text::from(format_args!("{advice}{or}{skip}")),
+        (Some((advice, _)), false) => advice,
+        (None, true) => format_args!("use {skip}").into(),
+        (None, false) => "correct it, or leave it out".into(),
+    })
 }
 
-/// What to type.
-fn hint(problem: Problem, found: &[u8], format: &Format, is_first_line: bool) -> String {
-    let skip = "`--on-bad-line skip` to go on without this line";
-    match problem.kind() {
+/// What to type, and what leads from that to another way out.
+fn advice(
+    problem: Problem,
+    found: &[u8],
+    format: &Format,
+    is_first_line: bool,
+) -> Option<(Text, &'static str)> {
+    let advice = match problem.kind() {
         ErrorKind::MissingColumn => match other_delimiter(found, format.layout.delimiter) {
             _ if is_commented(found) => {
                 let mark = if found.starts_with(b"//") { "//" } else { "--" };
-                format!("use `--comment {mark}` if this is a comment, or {skip}")
+                format_args!("use {} if this is a comment", COMMENT.of(mark)).into()
             }
             Some(other) if problem == Problem::MissingColumn(1) => {
-                format!("use `--delimiter {other}`, or {skip}")
+                format_args!("use {}", DELIMITER.of(other)).into()
             }
             None if problem == Problem::MissingColumn(1) => {
-                format!("use `--delimiter` to say what separates columns, or {skip}")
+                format_args!("use {DELIMITER} to say what separates columns").into()
             }
-            _ => format!("use `--columns` to say which columns hold the edge, or {skip}"),
+            _ => format_args!("use {COLUMNS} to say which columns hold the edge").into(),
         },
-        ErrorKind::BadWeight if with_point(found).is_some() => match format.layout.delimiter {
-            Delimiter::Byte(b',') => {
-                format!(
-                    "write points for decimal commas, or semicolons between columns, or use {skip}"
-                )
-            }
-            _ => format!("write points for commas: `tr , . < FILE | outcore ... -`, or use {skip}"),
-        },
+        ErrorKind::BadWeight if with_point(found).is_some() => {
+            let way = match format.layout.delimiter {
+                Delimiter::Byte(b',') => {
+                    "write points for decimal commas, or semicolons between columns"
+                }
+                _ => "write points for commas: `tr , . < FILE | outcore ... -`",
+            };
+            return Some((way.into(), ", or use "));
+        }
         ErrorKind::BadWeight if is_first_line && problem == Problem::WeightNotNumber => {
-            format!("use `--header yes` if this line names the columns, or {skip}")
+            format_args!("use {} if this line names the columns", HEADER.of("yes")).into()
         }
         // What is asked of the weights means nothing without them.
-        ErrorKind::BadWeight if format.layout.transform != WeightTransform::None => {
-            format!("use {skip}")
-        }
+        ErrorKind::BadWeight if format.layout.transform != WeightTransform::None => return None,
         ErrorKind::BadWeight => {
             let (source, target) = (format.layout.source + 1, format.layout.target + 1);
-            format!("use `--columns {source},{target}` to ignore the weights, or {skip}")
+            let columns = COLUMNS.of(format_args!("{source},{target}"));
+            format_args!("use {columns} to ignore the weights").into()
         }
+        _ if problem == Problem::NotUtf8 => "convert the file: `iconv -t UTF-8`".into(),
         _ if problem == Problem::ExtraColumn => {
             let delimiter = format.layout.delimiter.name();
-            format!(
-                "quote names that hold a {delimiter}, use `--columns` to leave columns out, or {skip}"
-            )
+            format_args!("quote names that hold a {delimiter}, use {COLUMNS} to leave columns out")
+                .into()
         }
-        _ => format!("use {skip}"),
-    }
+        _ => return None,
+    };
+    Some((advice, ", or "))
 }
 
 /// Whether a line begins as comments of other programs do.

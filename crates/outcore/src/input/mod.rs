@@ -55,36 +55,38 @@ mod taker;
 mod tests;
 mod text;
 
-pub use chunks::ParsedChunk;
-pub use cost::{CHUNK_BYTES, InputSize};
-#[doc(hidden)]
-pub use format::names::choose_columns;
-pub use options::{
-    BatchMemory, Column, Delimiter, EdgeFormat, Header, InputOptions, OnBadLine, Rows,
-};
-pub(crate) use options::{contradicts_ignore_weights, has_no_weights};
-#[doc(hidden)]
-pub use sample::{InputSample, sample};
-pub use table::TableStream;
-#[doc(hidden)]
-pub use table::hush_decoders;
-pub(crate) use text::field::SHORT_NAME_BYTES;
-pub use text::field::{Fingerprint, NAME_LIMIT};
-pub use text::transform::WeightTransform;
-
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
+use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::{Files, Sealed};
 use chunks::{Message, Reader, Task, parse_all};
+pub use cost::{CHUNK_BYTES, InputSize};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use decompress::Input;
 use fault::Origin;
 use format::Format;
+#[doc(hidden)]
+pub use format::names::choose_columns;
 use lists::ListFormat;
+pub use options::{
+    BatchMemory, Column, Delimiter, EdgeFormat, Header, InputOptions, OnBadLine, Rows,
+};
+pub(crate) use options::{contradicts_ignore_weights, has_no_weights};
 use rejects::Rejects;
+#[doc(hidden)]
+pub use sample::{InputSample, sample};
 use std::path::{Path, PathBuf};
 use table::TableFormat;
+pub use table::TableStream;
+#[doc(hidden)]
+pub use table::hush_decoders;
 use taker::Room;
+pub use text::chunk::ParsedChunk;
+pub(crate) use text::field::SHORT_NAME_BYTES;
+pub use text::field::{Fingerprint, NAME_LIMIT};
+#[doc(hidden)]
+pub use text::lines;
+pub use text::transform::WeightTransform;
 
 /// A name of an edge: its fingerprint, and where its bytes are in the chunk's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -470,7 +472,7 @@ impl EdgeReader {
                     let place =
                         fault::place(fault, text, (&chunk.origin, line), &file.path, format);
                     if self.stop {
-                        return Err(fault::error(fault, text, place, format));
+                        return Err(fault::error(fault, text, place, format, true));
                     }
                     (place, fault.problem.reason(format))
                 }
@@ -553,8 +555,9 @@ fn open_files(
 
 fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat> {
     if !options.format.may_be_table() {
-        let message = "`--format` says that edges are adjacency lists, but they are a table";
-        return Err(Error::new(ErrorKind::Usage, message).hint("leave it out"));
+        let message =
+            format_args!("{FORMAT} says that edges are adjacency lists, but they are a table");
+        return Err(Error::usage(message).hint("leave it out"));
     }
     let form = Form::Table(TableFormat::of_stream(stream, options)?);
     let path = PathBuf::from(taker::STREAM_NAME);
@@ -564,9 +567,9 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat>
 /// Options that say how lines are split mean nothing where there are none; none is ignored in silence.
 fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<()> {
     let given = [
-        (options.delimiter.is_some(), "--delimiter", true),
-        (options.header != Header::Auto, "--header", true),
-        (options.columns.is_some(), "--columns", false),
+        (options.delimiter.is_some(), DELIMITER, true),
+        (options.header != Header::Auto, HEADER, true),
+        (options.columns.is_some(), COLUMNS, false),
     ];
     let is_of = |file: &FileFormat, of_tables: bool| match file.form {
         Form::Nothing | Form::Text(_) => true,
@@ -580,8 +583,8 @@ fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<(
     let file = &formats[0];
     let (path, kind) = (file.path.display(), file.kind());
     let message =
-        format!("`{option}` says how lines are split, but the format of `{path}` is {kind}");
-    Err(Error::new(ErrorKind::Usage, message).hint("leave it out"))
+        format_args!("{option} says how lines are split, but the format of `{path}` is {kind}");
+    Err(Error::usage(message).hint("leave it out"))
 }
 
 /// Finds the format of the file after those of `before`.
@@ -638,12 +641,17 @@ fn detect(
             return Ok(FileFormat { path, form, unpacker, window_bytes });
         }
         if wanted >= FIRST_BLOCK_LIMIT {
-            let message = "has nothing in its first 4 MiB but comments or one long line";
-            return Err(format::bad_input(path, message)
-                .hint("use `--comment` if the comments begin otherwise, or check the file"));
+            return Err(no_lines(path));
         }
         wanted *= 4;
     }
+}
+
+/// The error for a file whose first bytes tell nothing.
+fn no_lines(path: &Path) -> Error {
+    let message = "has nothing in its first 4 MiB but comments or one long line";
+    format::bad_input(path, message)
+        .hint(format_args!("use {COMMENT} if the comments begin otherwise, or check the file"))
 }
 
 /// Whether the files have weights; an error if only some do, or if none is there to be transformed.
@@ -652,7 +660,7 @@ fn common_weights(formats: &[FileFormat], options: &InputOptions) -> Result<bool
     let Some((first, weighted)) = known.next() else { return Ok(false) };
     let Some((other, _)) = known.find(|&(_, other)| other != weighted) else {
         let is_missing = !weighted && options.weight_transform != WeightTransform::None;
-        let missing = || has_no_weights(first, "--weight-transform");
+        let missing = || has_no_weights(first, &WEIGHT_TRANSFORM);
         return if is_missing { Err(missing()) } else { Ok(weighted) };
     };
     let (with, without) = if weighted { (first, other) } else { (other, first) };
@@ -660,7 +668,7 @@ fn common_weights(formats: &[FileFormat], options: &InputOptions) -> Result<bool
         ErrorKind::BadInput,
         format!("`{}` has weights, but `{}` has none", with.display(), without.display()),
     )
-    .hint("use `--columns 1,2` to read both without weights"))
+    .hint(format_args!("use {} to read both without weights", COLUMNS.of("1,2"))))
 }
 
 /// The first file with edges, if they have no weights.

@@ -1,9 +1,16 @@
 //! What the user says about the input.
 
-use super::chunks::{BYTES_PER_LINE, LINE_LIMIT};
 use super::{NameRef, TableStream, WeightTransform, fault::Fault};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{COLUMNS, HEADER, IGNORE_WEIGHTS, REJECTS, WEIGHT_TRANSFORM};
+use crate::error::{Error, ErrorKind, Opt, Result, Text};
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Longest line, its end included.
+pub(crate) const LINE_LIMIT: usize = 1 << 20;
+/// A chunk has no more lines than its size over this.
+pub(super) const BYTES_PER_LINE: usize = 16;
 
 /// A column of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,12 +22,39 @@ pub enum Column {
 }
 
 /// What separates columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Delimiter {
     /// One byte. Between commas, semicolons and `|`, fields may be quoted as in CSV.
     Byte(u8),
     /// Any run of spaces and tabs; those at the ends of a line mean nothing.
     Spaces,
+}
+
+impl FromStr for Column {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
+        Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Number))
+    }
+}
+
+impl FromStr for Delimiter {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Self, &'static str> {
+        match text {
+            "tab" | "\\t" => Ok(Self::Byte(b'\t')),
+            "comma" => Ok(Self::Byte(b',')),
+            "space" | " " => Ok(Self::Byte(b' ')),
+            "spaces" => Ok(Self::Spaces),
+            _ => match text.as_bytes() {
+                [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | b'"') => {
+                    Ok(Self::Byte(*byte))
+                }
+                _ => Err("it is one character, `tab`, or `spaces`"),
+            },
+        }
+    }
 }
 
 impl Delimiter {
@@ -53,6 +87,7 @@ impl Delimiter {
 
 /// How edges are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum EdgeFormat {
     /// As matrices of mcl where a file begins so, as METIS graphs where its name ends in `.metis` or `.graph`, as
     /// lines or tables else.
@@ -67,6 +102,11 @@ pub enum EdgeFormat {
 }
 
 impl EdgeFormat {
+    /// What the option `--format` says of them.
+    pub const HELP: &str = "How edges are written: `lines` is an edge a line or a row of a table; `metis` a line of \
+         neighbors for each node; `mcl` a matrix of mcl. `auto` knows a matrix by how it begins, METIS by .metis and \
+         .graph";
+
     pub(super) fn may_be_table(self) -> bool {
         matches!(self, Self::Auto | Self::Lines)
     }
@@ -74,6 +114,7 @@ impl EdgeFormat {
 
 /// Whether the first line names the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Header {
     /// Find out.
     #[default]
@@ -85,7 +126,7 @@ pub enum Header {
 }
 
 /// What the lines hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Rows {
     /// Edges: source, target, and a weight if there is one.
     #[default]
@@ -108,6 +149,7 @@ impl Rows {
 
 /// What to do about a line that is no edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum OnBadLine {
     /// Stop with an error about it.
     #[default]
@@ -181,7 +223,7 @@ impl InputOptions {
 
     /// Refuses combinations that cannot be used.
     pub(super) fn check(&self) -> Result<()> {
-        let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        let usage = |message: Text| Err(Error::usage(message));
         if self.paths.is_empty() {
             return usage("no input files".into());
         }
@@ -193,64 +235,71 @@ impl InputOptions {
         }
         if let Some(Delimiter::Byte(byte @ (b'\n' | b'\r' | b'"'))) = self.delimiter {
             let byte = byte.escape_ascii();
-            return usage(format!("`{byte}` cannot separate columns"));
+            return usage(format!("`{byte}` cannot separate columns").into());
         }
         if self.ignore_weights && self.weight_transform != WeightTransform::None {
-            return Err(contradicts_ignore_weights("--weight-transform"));
+            return Err(contradicts_ignore_weights(&WEIGHT_TRANSFORM));
         }
         let Some(rejects) = &self.rejects else { return Ok(()) };
         if self.all_paths().any(|path| path == rejects) && rejects != Path::new("-") {
-            return usage(format!("`{}` is both an input and `--rejects`", rejects.display()));
+            let rejects = rejects.display();
+            return usage(format_args!("`{rejects}` is both an input and {REJECTS}").into());
         }
         Ok(())
     }
 }
 
 /// The error for an option about weights beside one that leaves none.
-pub(crate) fn contradicts_ignore_weights(option: &str) -> Error {
-    let message = format!("`{option}` is about weights, but `--ignore-weights` leaves none");
-    Error::new(ErrorKind::Usage, message).hint("leave one of them out")
+pub(crate) fn contradicts_ignore_weights(option: &Opt) -> Error {
+    Error::usage(format_args!("{option} is about weights, but {IGNORE_WEIGHTS} leaves none"))
+        .hint("leave one of them out")
 }
 
 /// The error for an option about weights where `path` has edges without.
-pub(crate) fn has_no_weights(path: &Path, option: &str) -> Error {
-    let message = format!("`{}` has no weights, but `{option}` is about weights", path.display());
+pub(crate) fn has_no_weights(path: &Path, option: &Opt) -> Error {
+    let path = path.display();
+    let message = format_args!("`{path}` has no weights, but {option} is about weights");
     Error::new(ErrorKind::BadInput, message)
-        .hint("use `--columns SOURCE,TARGET,WEIGHT` to say where they are")
+        .hint(format_args!("use {} to say where they are", COLUMNS.of("SOURCE,TARGET,WEIGHT")))
 }
 
 fn check_columns(columns: &[Column], header: Header) -> Result<()> {
-    let error = |message: &str, hint: &str| {
-        Err(Error::new(ErrorKind::Usage, message.to_string()).hint(hint.to_string()))
+    let error = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
+    let same = |what: &str, count: &str, columns: &str| {
+        error(
+            format_args!("{COLUMNS} names the same column as {what}").into(),
+            format_args!("use {count} columns, such as {}", COLUMNS.of(columns)).into(),
+        )
     };
     if !(2..=3).contains(&columns.len()) {
-        let message =
-            format!("`--columns` names {} columns, but an edge has 2 or 3", columns.len());
+        let (two, three) = (COLUMNS.of("SOURCE,TARGET"), COLUMNS.of("SOURCE,TARGET,WEIGHT"));
         return error(
-            &message,
-            "use `--columns SOURCE,TARGET` or `--columns SOURCE,TARGET,WEIGHT`",
+            format_args!("{COLUMNS} names {} columns, but an edge has 2 or 3", columns.len())
+                .into(),
+            format_args!("use {two} or {three}").into(),
         );
     }
     if columns.contains(&Column::Number(0)) {
-        return error("there is no column 0", "columns are numbered from 1: `--columns 1,2,3`");
+        return error(
+            "there is no column 0".into(),
+            format_args!("columns are numbered from 1: {}", COLUMNS.of("1,2,3")).into(),
+        );
     }
     if columns[0] == columns[1] {
-        return error(
-            "`--columns` names the same column as source and target",
-            "use two columns, such as `--columns 1,2`",
-        );
+        return same("source and target", "two", "1,2");
     }
     if columns[..2].contains(columns.last().unwrap_or(&columns[0])) && columns.len() == 3 {
-        return error(
-            "`--columns` names the same column as a name and as the weight",
-            "use three columns, such as `--columns 1,2,3`",
-        );
+        return same("a name and as the weight", "three", "1,2,3");
     }
     let by_name = columns.iter().any(|column| matches!(column, Column::Name(_)));
     if by_name && header == Header::No {
         return error(
-            "`--columns` names columns, but `--header no` says that the file does not",
-            "use numbers: `--columns 1,2,3`",
+            format_args!(
+                "{COLUMNS} names columns, but {} says that the file does not",
+                HEADER.of("no")
+            )
+            .into(),
+            format_args!("use numbers: {}", COLUMNS.of("1,2,3")).into(),
         );
     }
     Ok(())
@@ -285,5 +334,27 @@ impl BatchMemory {
         // BGZF: groups waiting and being inflated, packed and as text; gzip and zstd: less.
         let inflating = (2 * threads as u64 + 3) * (2 << 20) + (8 << 20);
         in_batches + in_channels + inflating
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_numbers_or_names() {
+        assert_eq!("12".parse(), Ok(Column::Number(12)));
+        assert_eq!("score 2".parse(), Ok(Column::Name("score 2".into())));
+        assert_eq!("2nd".parse(), Ok(Column::Name("2nd".into())));
+    }
+
+    #[test]
+    fn delimiters_are_read() {
+        assert_eq!(",".parse(), Ok(Delimiter::Byte(b',')));
+        assert_eq!("tab".parse(), Ok(Delimiter::Byte(b'\t')));
+        assert_eq!("spaces".parse(), Ok(Delimiter::Spaces));
+        for text in ["", "ab", "\n", "\"", "ä"] {
+            assert!(text.parse::<Delimiter>().is_err(), "{text}");
+        }
     }
 }

@@ -8,12 +8,13 @@
 //! piece and in two (Chao2; extrapolated as Colwell et al., 2012): names whose edges are near one another in the
 //! file, which a piece sees together, do not pass for frequent ones.
 
-use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::decompress::Input;
 use super::fault::Origin;
 use super::format::understood;
+use super::options::LINE_LIMIT;
 use super::table::TableFormat;
 use super::taker::{Room, Sample};
+use super::text::chunk::ParsedChunk;
 use super::text::{self, PADDING};
 use super::{
     Fingerprint, Form, InputOptions, common_weights, detect_next, total_bytes, unweighted,

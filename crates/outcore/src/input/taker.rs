@@ -2,10 +2,11 @@
 //!
 //! Tables are known by their first bytes also where the engine was built without decoders for them.
 
-use super::chunks::ParsedChunk;
 use super::decompress::Input;
 use super::format::bad_input;
+use super::text::chunk::ParsedChunk;
 use crate::error::Result;
+use crate::error::opt::NODES;
 use std::path::Path;
 
 /// How a Parquet file begins and ends.
@@ -27,7 +28,7 @@ pub(super) fn refuse_as_nodes(path: &Path, input: &mut Input) -> Result<()> {
         return Ok(());
     }
     Err(bad_input(path, "is a table, but a list of nodes is text")
-        .hint("write its column of nodes as lines, and give that to `--nodes`"))
+        .hint(format_args!("write its column of nodes as lines, and give that to {NODES}")))
 }
 
 /// What a stream of the caller is called in messages.
@@ -40,15 +41,6 @@ pub(super) struct Room {
     pub(super) workers: usize,
     /// Memory for more than one of them.
     pub(super) bytes: u64,
-}
-
-/// A place in a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cell {
-    /// From 1.
-    pub(super) row: u64,
-    /// 0 for the source, 1 for the target, 2 for the weight.
-    pub(super) part: usize,
 }
 
 /// What takes chunks; `false` if nobody wants more.

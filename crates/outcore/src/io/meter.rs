@@ -12,6 +12,7 @@
 
 use super::disk::{MemoryPages, peak_memory_bytes};
 use crate::budget::SLACK_BYTES;
+use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::units::format_bytes;
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
@@ -137,10 +138,10 @@ pub(crate) fn check() -> Result<()> {
 fn excess(held: u64, limit: u64) -> Error {
     let (held, limit) = (format_bytes(held), format_bytes(limit));
     let message = format!("the job holds {held} of memory, beyond its limit of {limit}");
-    Error::new(ErrorKind::MemoryTooSmall, message).hint(
-        "give it more with `--memory`; no input should lead here, so please report it with the command \
-         and the shape of the input",
-    )
+    Error::new(ErrorKind::MemoryTooSmall, message).hint(format_args!(
+        "give it more with {MEMORY}; no input should lead here, so please report it with the command \
+         and the shape of the input"
+    ))
 }
 
 /// Begins to look for the peak of a stage.
@@ -176,7 +177,7 @@ thread_local! {
 }
 
 /// Ranges of fewer bytes are never reserved to grow in.
-pub(super) const RESERVED_BYTES_MIN: usize = 64 << 20;
+pub(crate) const RESERVED_BYTES_MIN: usize = 64 << 20;
 
 impl Meter {
     /// Returns the bytes that are allocated now; 0 where it is not installed.
@@ -196,7 +197,7 @@ impl Meter {
 
     /// Does not count the ranges that are reserved while `reserve` runs, not even for a moment: a sample may be
     /// taken at any.
-    pub(super) fn exempting<T>(reserve: impl FnOnce() -> T) -> T {
+    pub(crate) fn exempting<T>(reserve: impl FnOnce() -> T) -> T {
         IS_RESERVING.set(true);
         let reserved = reserve();
         IS_RESERVING.set(false);

@@ -21,7 +21,8 @@
 
 use super::files::{MANIFEST, part_path, remove_all};
 use super::{Entry, Files, Lock, disk};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::WORK_DIR;
+use crate::error::{Error, Result, Text};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -144,7 +145,8 @@ impl Scratch {
     pub(crate) fn take(files: &Files, parent: &Path, name: &str) -> Result<Self> {
         let has_parent = parent.as_os_str().is_empty() || files.entry(parent).is_ok();
         let created_parent = (!has_parent).then_some(parent);
-        let place = Place { files, path: &parent.join(name), way_out: "use another `--work-dir`" };
+        let way_out = format_args!("use another {WORK_DIR}").into();
+        let place = Place { files, path: &parent.join(name), way_out };
         place.take(created_parent)
     }
 
@@ -155,7 +157,7 @@ impl Scratch {
     /// As [`Scratch::create`].
     pub(super) fn beside(files: &Files, path: &Path) -> Result<Self> {
         let own = &Self::path_beside(path);
-        Place { files, path: own, way_out: "write to another file" }.take(None)
+        Place { files, path: own, way_out: "write to another file".into() }.take(None)
     }
 
     /// Where the directory of [`Scratch::beside`] is.
@@ -265,7 +267,7 @@ struct Place<'a> {
     files: &'a Files,
     path: &'a Path,
     /// What to do if that cannot be.
-    way_out: &'static str,
+    way_out: Text,
 }
 
 impl Place<'_> {
@@ -323,7 +325,7 @@ impl Place<'_> {
 
     fn refused(&self, why: &str, hint: &str) -> Error {
         let message = format!("`{}` {why}", self.path.display());
-        Error::new(ErrorKind::Usage, message).hint(format!("{hint}, or {}", self.way_out))
+        Error::usage(message).hint(format_args!("{hint}, or {}", self.way_out))
     }
 
     /// Refuses a link, and what belongs to another user: who may write in the parent could have

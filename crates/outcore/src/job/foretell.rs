@@ -2,7 +2,7 @@
 
 use super::{JobOptions, Normalize, given, read};
 use crate::budget::MEMORY_MIN;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Duplicates;
 use crate::input::{self, InputSample, InputSize};
 use crate::io::{Files, Tuning, Watch};
@@ -45,7 +45,7 @@ pub(crate) fn planned(
     match (given.check(), plan) {
         (Ok(()), plan) => plan,
         (Err(too_small), Err(error)) if error.kind() == ErrorKind::MemoryTooSmall => {
-            Err(too_small.hint(error.hint_text().unwrap_or_default()))
+            Err(error.texts().hint.into_iter().fold(too_small, Error::hint))
         }
         (Err(too_small), _) => Err(too_small),
     }
@@ -64,7 +64,7 @@ pub(crate) fn input_size(
     options: &JobOptions,
 ) -> Result<InputSize> {
     if let (Some(option), Some(path)) = (options.weight_option(), &sample.unweighted) {
-        return Err(input::has_no_weights(path, option));
+        return Err(input::has_no_weights(path, &option));
     }
     let nodes = sample.nodes();
     // An estimate from many names, from all over the input or repeated, is trusted to a twentieth; else only

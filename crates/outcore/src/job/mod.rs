@@ -63,7 +63,8 @@ pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use crate::budget::Limits;
 use crate::checkpoint::tell_from_scratch;
 use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{MEMORY, OUTPUT, REJECTS, THREADS, WORK_DIR};
+use crate::error::{Error, ErrorKind, Opt, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::InputOptions;
 use crate::io::{
@@ -124,9 +125,9 @@ impl JobOptions {
     }
 
     /// What is written beside the result, with the option that names it.
-    fn written(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let rejects = self.input.rejects.iter().map(|path| ("`--rejects`", path.as_path()));
-        rejects.chain([("`--work-dir`", self.work_dir.as_path())])
+    fn written(&self) -> impl Iterator<Item = (Opt, &Path)> {
+        let rejects = self.input.rejects.iter().map(|path| (REJECTS, path.as_path()));
+        rejects.chain([(WORK_DIR, self.work_dir.as_path())])
     }
 }
 
@@ -358,7 +359,7 @@ impl<'a> Job<'a> {
         };
         let percent = 100.0 * report.largest_share;
         let text =
-            format!("one community holds {percent:.1} % of the nodes, more than half{advice}");
+            format!("one community holds {percent:.1} % of the nodes, more than half{}", advice());
         tell(self.observer, Event::Warning { text: &text })
     }
 
@@ -411,7 +412,7 @@ fn check_graph(
     let least = size_to_type(least.max(limits.at_least().memory_bytes));
     Err(Error::new(ErrorKind::MemoryTooSmall, message)
         .note(format!("the graph has {nodes}"))
-        .hint(format!("use `--memory {least}` or more")))
+        .hint(format_args!("use {} or more", MEMORY.of(least))))
 }
 
 /// A pool of the job's own threads, so that results never depend on a global one.
@@ -421,7 +422,7 @@ fn in_pool<T: Send>(limits: Limits, work: impl FnOnce() -> Result<T> + Send) -> 
     let _watch = Watch::begin(limits.memory_bytes)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
         Error::new(ErrorKind::Io, format!("cannot start {threads} threads: {error}"))
-            .hint("use `--threads` with a smaller number")
+            .hint(format_args!("use {THREADS} with a smaller number"))
     })?;
     pool.install(work)
 }
@@ -445,10 +446,10 @@ fn check_system(limits: Limits) -> Result<()> {
     drop(hold);
     let ended = started.map(|threads| threads.into_iter().for_each(|thread| drop(thread.join())));
     ended.map_err(|error| {
-        Error::new(ErrorKind::Io, format!("cannot start {count} threads: {error}")).hint(
-            "use a smaller `--threads`, or raise what the system allows: `ulimit -u`, `ulimit -v`, \
-             or the limit of the container",
-        )
+        Error::new(ErrorKind::Io, format!("cannot start {count} threads: {error}")).hint(format_args!(
+            "use a smaller {THREADS}, or raise what the system allows: `ulimit -u`, `ulimit -v`, \
+             or the limit of the container"
+        ))
     })?;
     if let Some(addresses) = address_limit() {
         check_addresses(limits.memory_bytes, addresses)?;
@@ -465,9 +466,9 @@ fn check_addresses(memory_bytes: u64, most: u64) -> Result<()> {
     }
     let (memory, most) = (format_bytes(memory_bytes), format_bytes(most));
     let message = format!("`ulimit -v` allows {most} of addresses, too few for {memory} of memory");
-    Err(Error::new(ErrorKind::MemoryTooSmall, message).hint(
-        "use `ulimit -v unlimited`: `--memory` keeps the job inside its limit, or use less of that",
-    ))
+    Err(Error::new(ErrorKind::MemoryTooSmall, message).hint(format_args!(
+        "use `ulimit -v unlimited`: {MEMORY} keeps the job inside its limit, or use less of that"
+    )))
 }
 
 /// The name of a job's temporary directory, from the name of its result.
@@ -492,7 +493,7 @@ pub fn build(
     let files = &options.limits.tuned(files);
     options.check_weights()?;
     let read = options.input.all_paths();
-    let written: Vec<_> = [("`--output`", graph)].into_iter().chain(options.written()).collect();
+    let written: Vec<_> = [(OUTPUT, graph)].into_iter().chain(options.written()).collect();
     check_written(files, read, &written)?;
     if files.entry(graph).is_ok() {
         // If another process has it now, that one removes it.

@@ -23,7 +23,8 @@ use crate::checkpoint::{
     CHECKPOINT, Identity, Journal, StateReader, StateWriter, tell_from_scratch,
 };
 use crate::cluster::SAVED;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::RESTART;
+use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::{Graph, Names, NamesWriter};
 use crate::io::{Entry, Files, Grows, Owner, Scratch, Writer};
 use crate::progress::Stage;
@@ -32,17 +33,17 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The directory of a graph that is to be clustered.
-pub(super) const GRAPH: &str = "graph";
+pub(crate) const GRAPH: &str = "graph";
 /// The directory of runs.
-pub(super) const RUNS: &str = "runs";
+pub(crate) const RUNS: &str = "runs";
 /// The directory of names that have no room in memory.
-pub(super) const SPILLED: &str = "names";
+pub(crate) const SPILLED: &str = "names";
 /// How it is told that a job starts from scratch.
-pub(super) const NOTICE: &str = "begins anew";
+pub(crate) const NOTICE: &str = "begins anew";
 
 /// What a graph is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct MadeOf {
+pub(crate) struct MadeOf {
     job: JobKind,
     /// Version of the engine.
     version: String,
@@ -96,7 +97,7 @@ impl Identity for MadeOf {
 /// What a job on edges has saved.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Saved {
+pub(crate) enum Saved {
     /// A part of the input is read.
     Reading(Box<ReadState>),
     /// The input is read, and all runs are made.
@@ -107,12 +108,12 @@ pub(super) enum Saved {
 
 /// The graph, and what of its making is reported.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct GraphState {
+pub(crate) struct GraphState {
     /// What tells it from others: another job may have put one in its place.
-    pub(super) checksum: String,
-    pub(super) input: InputReport,
+    pub(crate) checksum: String,
+    pub(crate) input: InputReport,
     /// What was warned of.
-    pub(super) warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Saved {
@@ -165,7 +166,7 @@ impl Saved {
 }
 
 /// The journal of a job on edges, and what was saved last.
-pub(super) struct Records {
+pub(crate) struct Records {
     journal: Journal<MadeOf>,
     /// Where the graph and the rejects are, beside the journal's directory.
     graph: PathBuf,
@@ -174,16 +175,16 @@ pub(super) struct Records {
 }
 
 /// What an earlier job has saved, with its arrays, if this one resumes from it.
-pub(super) type Found = Option<(Saved, StateReader)>;
+pub(crate) type Found = Option<(Saved, StateReader)>;
 
 impl Records {
     /// Whether it is time to save.
-    pub(super) fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         self.journal.is_due()
     }
 
     /// Saves what `parts` gives, in place of what was saved before.
-    pub(super) fn save(
+    pub(crate) fn save(
         &mut self,
         parts: impl FnOnce(&mut StateWriter) -> Result<Saved>,
     ) -> Result<()> {
@@ -203,12 +204,12 @@ impl Records {
     }
 
     /// Whether something has been saved.
-    pub(super) fn has_saved(&self) -> bool {
+    pub(crate) fn has_saved(&self) -> bool {
         self.saved.is_some()
     }
 
     /// As [`Journal::withdraw`].
-    pub(super) fn withdraw(&mut self) -> Result<()> {
+    pub(crate) fn withdraw(&mut self) -> Result<()> {
         self.journal.withdraw()?;
         self.saved = None;
         Ok(())
@@ -266,13 +267,13 @@ fn replaced(files: &Files, graph: &Path, saved: &Saved) -> Option<String> {
 
 impl Job<'_> {
     /// Lets nobody resume from what was saved: it is about to be used up.
-    pub(super) fn withdraw(&mut self) -> Result<()> {
+    pub(crate) fn withdraw(&mut self) -> Result<()> {
         self.records.as_mut().map_or(Ok(()), Records::withdraw)
     }
 
     /// Makes the directory for temporary files of a job on edges, whose graph will be in `graph`; or takes it
     /// over, with what an earlier job of the kind has saved of the same edges.
-    pub(super) fn scratch_of_edges<'p>(
+    pub(crate) fn scratch_of_edges<'p>(
         &mut self,
         kind: JobKind,
         inputs: impl Iterator<Item = &'p PathBuf>,
@@ -311,7 +312,7 @@ impl Job<'_> {
     }
 
     /// The error if a file among the edges is not what it was when the job began.
-    pub(super) fn check_inputs(&self, edges: &JobOptions) -> Result<()> {
+    pub(crate) fn check_inputs(&self, edges: &JobOptions) -> Result<()> {
         for (before, path) in self.inputs.iter().zip(edges.input.all_paths()) {
             let now = InputFile::new(self.files, path);
             if *before != now {
@@ -323,7 +324,7 @@ impl Job<'_> {
 
     /// Ends a job on edges. After an error, what the next one can resume from stays, and the error tells of
     /// it; all else goes.
-    pub(super) fn end<T>(
+    pub(crate) fn end<T>(
         &mut self,
         scratch: Scratch,
         edges: &JobOptions,
@@ -367,7 +368,7 @@ impl Job<'_> {
     }
 
     /// Ends a clustering of a graph that was there. After an error, sweeps that were saved stay.
-    pub(super) fn end_sweeps(
+    pub(crate) fn end_sweeps(
         &mut self,
         scratch: Scratch,
         result: &Path,
@@ -387,7 +388,7 @@ impl Job<'_> {
     }
 
     /// What was kept, and what to do about it.
-    fn told(&self, what: &str, places: &[PathBuf]) -> String {
+    fn told(&self, what: &str, places: &[PathBuf]) -> Text {
         let bytes: u64 = places.iter().map(|path| bytes_in(self.files, path)).sum();
         let places: Vec<String> =
             places.iter().map(|path| format!("`{}`", path.display())).collect();
@@ -397,10 +398,11 @@ impl Job<'_> {
         } else {
             format!("{} and {last}", first.join(", "))
         };
-        format!(
-            "{what} in {place} ({}); the same command goes on from there, `--restart` begins anew",
+        format_args!(
+            "{what} in {place} ({}); the same command goes on from there, {RESTART} begins anew",
             format_bytes(bytes)
         )
+        .into()
     }
 }
 
@@ -412,7 +414,7 @@ fn is_named(files: &Files, result: &Path) -> bool {
 }
 
 /// Whether a clustering has saved sweeps.
-pub(super) fn has_sweeps(files: &Files, directory: &Path) -> bool {
+pub(crate) fn has_sweeps(files: &Files, directory: &Path) -> bool {
     files.is_regular(&directory.join(SAVED).join(CHECKPOINT))
 }
 
@@ -440,7 +442,7 @@ fn changed(before: &InputFile, now: &InputFile) -> Error {
 }
 
 /// Length of a file, or of all files in a directory.
-pub(super) fn bytes_in(files: &Files, path: &Path) -> u64 {
+pub(crate) fn bytes_in(files: &Files, path: &Path) -> u64 {
     match files.entry(path) {
         Ok(Entry { is_directory: true, .. }) => {
             let entries = files.list(path).unwrap_or_default();

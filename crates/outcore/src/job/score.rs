@@ -5,7 +5,8 @@
 
 use super::{Job, JobKind, in_pool};
 use crate::budget::Limits;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{COMMENT, MEMORY, UNNAMED};
+use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, peak_memory_bytes};
 use crate::membership::{self, Membership, MembershipOptions};
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// What becomes of nodes that the communities do not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Unnamed {
     /// An error.
     #[default]
@@ -171,7 +173,7 @@ impl Scoring<'_> {
         );
         Err(Error::new(ErrorKind::MemoryTooSmall, message)
             .note(counts)
-            .hint(format!("use `--memory {}` or more", size_to_type(least))))
+            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
     }
 
     /// Reads a file of communities as a stage; `sum_up` adds to the phrase that sums it up.
@@ -227,11 +229,13 @@ impl Scoring<'_> {
         let path = self.options.communities.display();
         let nodes = format_counted(found.unnamed(), "node", "nodes");
         let comment = &self.options.comment;
-        let hint = if !comment.is_empty() && name.starts_with(comment) {
+        let hint: Text = if !comment.is_empty() && name.starts_with(comment) {
             let comment = String::from_utf8_lossy(comment);
-            format!("use `--comment ''`: lines that begin with `{comment}` are skipped")
+            let none = COMMENT.of("''");
+            format_args!("use {none}: lines that begin with `{comment}` are skipped").into()
         } else {
-            "use `--unnamed singletons` to count each of them as a community of its own".into()
+            let singletons = UNNAMED.of("singletons");
+            format_args!("use {singletons} to count each of them as a community of its own").into()
         };
         Ok(Error::new(ErrorKind::BadInput, format!("`{path}` lacks {nodes} of the graph"))
             .note(format!("the first is `{}`", String::from_utf8_lossy(&name)))

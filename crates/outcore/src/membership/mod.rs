@@ -23,6 +23,7 @@ mod tests;
 pub use lookup::Lookup;
 
 use crate::budget::Limits;
+use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::ids::number;
@@ -198,7 +199,7 @@ impl Job<'_> {
                 format!("{given} are too little memory to read `{}`", self.path.display());
             return Err(Error::new(ErrorKind::MemoryTooSmall, message)
                 .note(format!("the graph has {}", format_counted(node_count, "node", "nodes")))
-                .hint(format!("use `--memory {}` or more", size_to_type(least))));
+                .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
         }
         let fixed = node_bytes(node_count) + limits.batch_memory_bytes() + held_bytes;
         Ok((limits.memory_bytes - fixed) / 2)

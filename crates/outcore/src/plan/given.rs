@@ -1,5 +1,6 @@
 //! A size that is given instead of an input to sample.
 
+use crate::error::opt::{EDGES, NODES};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::NODES_MAX;
 use crate::input::InputSize;
@@ -76,7 +77,7 @@ impl GivenSize {
             let message =
                 format!("{edges} edges cannot have {nodes} nodes: an edge has two at most");
             return Err(Error::new(ErrorKind::Usage, message)
-                .hint("use smaller `--nodes`, or larger `--edges`"));
+                .hint(format_args!("use smaller {NODES}, or larger {EDGES}")));
         }
         if !self.name_bytes.is_none_or(|bytes| (1.0..=65_535.0).contains(&bytes)) {
             return usage("a name has 1 to 65,535 bytes".into());

@@ -2,6 +2,7 @@
 
 use super::Clustered;
 use crate::budget::{Limits, MEMORY_MIN};
+use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::GRAPH_WRITER_BYTES;
 use crate::input::InputSize;
@@ -24,7 +25,7 @@ impl Limits {
                 format!("{} is too little memory", format_bytes(self.memory_bytes)),
             )
             .note(format!("{} threads share buffers and a block of arcs", self.threads))
-            .hint(format!("use `--memory {}` or more", size_to_type(least))));
+            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
         }
         Ok(())
     }
@@ -56,7 +57,7 @@ impl Limits {
         let labels = clustered.cost.nodes.bytes.max(clustered.presenting_bytes);
         Err(Error::new(ErrorKind::MemoryTooSmall, message)
             .note(format!("labels and what goes with them take {}", format_bytes(labels)))
-            .hint(format!("use `--memory {}` or more", size_to_type(least))))
+            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
     }
 
     /// Refuses a job of this size, perhaps with a clustering, that cannot fit beyond doubt.
@@ -87,7 +88,7 @@ impl Limits {
             "{about} {} nodes, and the self scores take {SELF_SCORE_BYTES_A_NODE} bytes a node",
             format_count(node_count)
         ))
-        .hint(format!("use `--memory {}` or more", size_to_type(needed)))
+        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
     }
 }
 

@@ -13,6 +13,7 @@ mod tests;
 
 use crate::budget::{Limits, SLACK_BYTES};
 use crate::cluster::{ClusterCost, ClusterMemory, ClusterOptions, Method};
+use crate::error::opt::WORK_DIR;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::GraphSize;
 use crate::input::InputSize;
@@ -219,6 +220,6 @@ impl Plan {
                 format_bytes(free_bytes)
             ),
         )
-        .hint("use `--work-dir` on a larger disk; `outcore plan` shows each stage"))
+        .hint(format_args!("use {WORK_DIR} on a larger disk; `outcore plan` shows each stage")))
     }
 }

@@ -38,6 +38,7 @@ use std::path::PathBuf;
 /// What becomes of nodes in communities that are too small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Small {
     /// They are left out.
     #[default]
@@ -48,6 +49,7 @@ pub enum Small {
 
 /// How the levels below communities are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum LevelForm {
     /// A column for each level, after the community, coarsest first; groups are counted over all nodes.
     #[default]
@@ -58,13 +60,17 @@ pub enum LevelForm {
 
 /// What a row of the result is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum RowForm {
     /// A node and its community.
     #[default]
+    #[cfg_attr(feature = "clap", value(name = "node"))]
     Nodes,
     /// All nodes of a community, with tabs between them, as mcl writes; in order of the numbers.
+    #[cfg_attr(feature = "clap", value(name = "community"))]
     Communities,
     /// The node that stands for a community and a node of it, itself first, as MMseqs2 writes.
+    #[cfg_attr(feature = "clap", value(name = "pair"))]
     Pairs,
 }
 

@@ -13,6 +13,7 @@ use super::radix;
 use super::record::Record;
 use super::run::{Run, RunWriter, encode_block};
 use super::shape::RUN_BUFFERS;
+use crate::error::opt::THREADS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::reserve_large_pages;
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -24,7 +25,7 @@ use std::thread::JoinHandle;
 const ENCODED_RECORDS: usize = 256 << 10;
 
 /// Sorts `records`; `scratch` grows to their number.
-pub(super) fn sort<R: Record>(records: &mut [R], scratch: &mut Vec<R>) {
+pub(crate) fn sort<R: Record>(records: &mut [R], scratch: &mut Vec<R>) {
     if scratch.capacity() < records.len() {
         *scratch = Vec::new();
         *scratch = reserve_large_pages(records.len());
@@ -39,7 +40,7 @@ pub(super) fn sort<R: Record>(records: &mut [R], scratch: &mut Vec<R>) {
 type Collected<R> = (Vec<R>, RunWriter<R>);
 
 /// Forms runs on threads of its own, in the order in which they are given.
-pub(super) struct Former<R: Record> {
+pub(crate) struct Former<R: Record> {
     collected: Option<Sender<Collected<R>>>,
     free: Receiver<Vec<R>>,
     formed: Receiver<Result<Run<R>>>,
@@ -49,7 +50,7 @@ pub(super) struct Former<R: Record> {
 
 impl<R: Record> Former<R> {
     /// Starts the threads; `threads` more share the work of each.
-    pub(super) fn new(threads: usize, block_records: usize) -> Result<Self> {
+    pub(crate) fn new(threads: usize, block_records: usize) -> Result<Self> {
         // A pool each: in one, a few blocks to encode would wait until a whole run is sorted.
         let (sort_pool, encode_pool) = (pool(threads)?, pool(threads)?);
         let (collected, to_sort) = unbounded::<Collected<R>>();
@@ -81,7 +82,7 @@ impl<R: Record> Former<R> {
     }
 
     /// Starts to form a run of `records`; gives a buffer for the records to come, once there is one.
-    pub(super) fn start(&mut self, records: Vec<R>, writer: RunWriter<R>) -> Vec<R> {
+    pub(crate) fn start(&mut self, records: Vec<R>, writer: RunWriter<R>) -> Vec<R> {
         let collected = self.collected.as_ref().expect("present until dropped");
         if collected.send((records, writer)).is_err() {
             self.fail();
@@ -91,7 +92,7 @@ impl<R: Record> Former<R> {
     }
 
     /// The next run that is formed; waits for it if told so. `None` if there is none.
-    pub(super) fn next_run(&mut self, wait: bool) -> Option<Result<Run<R>>> {
+    pub(crate) fn next_run(&mut self, wait: bool) -> Option<Result<Run<R>>> {
         if self.at_work == 0 || (!wait && self.formed.is_empty()) {
             return None;
         }
@@ -125,7 +126,7 @@ impl<R: Record> Drop for Former<R> {
 fn pool(threads: usize) -> Result<ThreadPool> {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
         Error::new(ErrorKind::Io, format!("cannot start {threads} threads: {error}"))
-            .hint("use `--threads` with a smaller number")
+            .hint(format_args!("use {THREADS} with a smaller number"))
     })
 }
 

@@ -10,6 +10,7 @@ use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS};
 use crate::cluster::methods::options::ClusterOptions;
 use crate::cluster::methods::table::LevelSpec;
+use crate::error::opt::{MEMORY, THREADS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::progress::{Event, tell};
@@ -67,7 +68,7 @@ impl Job<'_> {
             format_bytes(self.memory)
         );
         Error::new(ErrorKind::MemoryTooSmall, message)
-            .hint(format!("use `--memory {}`, or fewer `--threads`", size_to_type(needed)))
+            .hint(format_args!("use {}, or fewer {THREADS}", MEMORY.of(size_to_type(needed))))
     }
 
     /// Strengths are known when pieces are connected, the communities to which they belong only

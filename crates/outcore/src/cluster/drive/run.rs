@@ -17,6 +17,7 @@ use crate::cluster::objectives::map_equation::CodeLength;
 use crate::cluster::objectives::modularity::Density;
 use crate::cluster::store::given::Given;
 use crate::cluster::store::saves::{SAVED, Saves};
+use crate::error::opt::{DIRECTED, METHOD};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Graph};
 use crate::progress::{Event, Observer, Stage, tell};
@@ -79,8 +80,10 @@ pub(crate) fn cluster_within(
     if graph.is_directed() && options.method.is_multilevel() {
         let path = graph.directory().display();
         let message = format!("`{path}` has directed edges, which this method cannot use");
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint("use `--method label-propagation`, or build the graph without `--directed`"));
+        return Err(Error::new(ErrorKind::Usage, message).hint(format_args!(
+            "use {}, or build the graph without {DIRECTED}",
+            METHOD.of("label-propagation")
+        )));
     }
     let scratch = &scratch.join(SAVED);
     let total = options.expected_arcs(graph.arc_count());

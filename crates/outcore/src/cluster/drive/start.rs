@@ -14,6 +14,7 @@ use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::seeding::{Stars, seed_block};
 use crate::cluster::objectives::cap::Sizes;
 use crate::cluster::store::given::{Given, NONE};
+use crate::error::opt::{FIXED, MAX_SIZE};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Block};
 use crate::units::format_counted;
@@ -64,12 +65,12 @@ fn limit(labels: &mut [u32], held: Option<&Bits>, most: u32) -> Result<()> {
     }
     let largest = sizes.largest();
     if largest > most {
-        let message = format!(
-            "{} of `--fixed` have the same label, more than `--max-size {most}`",
-            format_counted(largest.into(), "node", "nodes")
-        );
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint(format!("use `--max-size {largest}` or more")));
+        let nodes = format_counted(largest.into(), "node", "nodes");
+        return Err(Error::usage(format_args!(
+            "{nodes} of {FIXED} have the same label, more than {}",
+            MAX_SIZE.of(most)
+        ))
+        .hint(format_args!("use {} or more", MAX_SIZE.of(largest))));
     }
     for (node, label) in labels.iter_mut().enumerate().filter(|(_, label)| **label != NONE) {
         if !is_held(node) && !sizes.take(*label, 1) {

@@ -1,9 +1,14 @@
 //! What a clustering is asked for, and what is refused.
 
 use super::table::{Method, MethodOption};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{
+    ATTENUATION, CONSENSUS, CONSENSUS_SHARE, CYCLES, INFLATION, LABEL_CUTOFF, LEVELS, MAX_SIZE,
+    MAX_SWEEPS, MAX_VISITS, MIN_WEIGHT, RESOLUTION, TOLERANCE,
+};
+use crate::error::{Error, Result, Text};
 use crate::graph::View;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// What to find.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -82,6 +87,7 @@ pub struct PropagationOptions {
 )]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum AttenuationRule {
     /// `1 - D x hops` (Leung, Hui, Liò and Crowcroft, "Towards real-time community detection in large
     /// networks", 2009).
@@ -109,6 +115,20 @@ pub enum Visits {
     RootOfDegree,
 }
 
+impl FromStr for Visits {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Self, &'static str> {
+        match text {
+            "root-degree" => Ok(Self::RootOfDegree),
+            _ => match text.parse() {
+                Ok(0) | Err(_) => Err("it is a number from 1, or `root-degree`"),
+                Ok(most) => Ok(Self::Most(most)),
+            },
+        }
+    }
+}
+
 impl Visits {
     /// The most visits, if they are bounded.
     pub(crate) fn most(self, max_degree: u64) -> Option<u32> {
@@ -126,6 +146,7 @@ impl Visits {
 )]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Seeding {
     /// A quarter of them with their own, the others with that of one of these.
     #[default]
@@ -180,18 +201,18 @@ impl ClusterOptions {
     /// # Errors
     /// `Usage`.
     pub fn check(&self) -> Result<()> {
-        let refuse = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        let refuse = |message: Text| Err(Error::usage(message));
         let options = &self.propagation;
         let propagates = MethodOption::Propagation;
         if !self.method.takes(propagates) && *options != PropagationOptions::default() {
             let methods = propagates.methods();
-            return refuse(format!("these options are of the method {methods} alone"));
+            return refuse(format!("these options are of the method {methods} alone").into());
         }
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
-            return refuse("`--min-weight` is a number from 0".into());
+            return refuse(format_args!("{MIN_WEIGHT} is a number from 0").into());
         }
         if self.levels {
-            MethodOption::Levels.check("--levels", self.method)?;
+            MethodOption::Levels.check(LEVELS, self.method)?;
         }
         self.check_limits()?;
         self.check_max_size()?;
@@ -200,45 +221,46 @@ impl ClusterOptions {
     }
 
     fn check_limits(&self) -> Result<()> {
-        let refuse = |message: &str| Err(Error::new(ErrorKind::Usage, message));
+        let refuse = |option, what| Err(Error::usage(format_args!("{option} {what}")));
         if self.cycles == 0 {
-            return refuse("`--cycles` must be at least 1");
+            return refuse(CYCLES, "must be at least 1");
         }
         if self.max_sweeps == Some(0) {
-            return refuse("`--max-sweeps` must be at least 1");
+            return refuse(MAX_SWEEPS, "must be at least 1");
         }
         if !(0.0..=1.0).contains(&self.tolerance) {
-            return refuse("`--tolerance` is a share from 0 to 1");
+            return refuse(TOLERANCE, "is a share from 0 to 1");
         }
         Ok(())
     }
 
     fn check_max_size(&self) -> Result<()> {
         if self.max_size == Some(0) {
-            return Err(Error::new(ErrorKind::Usage, "`--max-size` must be at least 1")
+            return Err(Error::usage(format_args!("{MAX_SIZE} must be at least 1"))
                 .hint("leave it out for no limit"));
         }
         if self.max_size.is_some() && !self.method.takes(MethodOption::MaxSize) {
             let name = self.method.name();
-            return Err(Error::new(ErrorKind::Usage, "`--max-size` is of no use to this method")
-                .hint(format!(
-                    "{name} cannot be limited: use another method, or leave `--max-size` out",
-                )));
+            return Err(Error::usage(format_args!("{MAX_SIZE} is of no use to this method")).hint(
+                format_args!(
+                    "{name} cannot be limited: use another method, or leave {MAX_SIZE} out"
+                ),
+            ));
         }
         Ok(())
     }
 
     fn check_resolution(&self) -> Result<()> {
         let values = &self.resolution;
-        let refuse = |message: &str| Err(Error::new(ErrorKind::Usage, message));
+        let refuse = |what: &str| Err(Error::usage(format_args!("{RESOLUTION} {what}")));
         if values.iter().any(|value| !(*value > 0.0 && value.is_finite())) {
-            return refuse("`--resolution` is a number above 0, or several");
+            return refuse("is a number above 0, or several");
         }
         if values.iter().enumerate().any(|(i, value)| values[..i].contains(value)) {
-            return refuse("`--resolution` has the same value twice");
+            return refuse("has the same value twice");
         }
         if values.is_empty() || !self.has_resolution() && values.len() > 1 {
-            return refuse("`--resolution` has one value for this method");
+            return refuse("has one value for this method");
         }
         Ok(())
     }
@@ -266,51 +288,79 @@ impl PropagationOptions {
     }
 
     fn check(&self) -> Result<()> {
-        let refuse = |message: &str, hint: &str| {
-            Err(Error::new(ErrorKind::Usage, message).hint(hint.to_owned()))
-        };
+        let refuse = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
         let most = if self.attenuation_rule == AttenuationRule::Hops { 1.0 } else { 100.0 };
         if self.attenuation.is_empty()
             || self.attenuation.iter().any(|value| !(0.0..=most).contains(value))
         {
             return refuse(
-                &format!("`--attenuation` is a number from 0 to {most}, or several"),
-                "use `--attenuation 0.1`, or `--attenuation 0,0.1` for two results",
+                format_args!("{ATTENUATION} is a number from 0 to {most}, or several").into(),
+                format_args!(
+                    "use {}, or {} for two results",
+                    ATTENUATION.of(0.1),
+                    ATTENUATION.of("0,0.1")
+                )
+                .into(),
             );
         }
         if self.attenuation.iter().enumerate().any(|(i, v)| self.attenuation[..i].contains(v)) {
-            return refuse("`--attenuation` has the same value twice", "give each value once");
+            return refuse(
+                format_args!("{ATTENUATION} has the same value twice").into(),
+                "give each value once".into(),
+            );
         }
         if !(self.label_cutoff >= 0.0 && self.label_cutoff.is_finite()) {
             return refuse(
-                "`--label-cutoff` is a number from 0",
-                "use `--label-cutoff 0` for none",
+                format_args!("{LABEL_CUTOFF} is a number from 0").into(),
+                format_args!("use {} for none", LABEL_CUTOFF.of(0)).into(),
             );
         }
         if !(self.inflation > 0.0 && self.inflation <= View::POWER_MAX) {
-            let message = format!("`--inflation` is above 0 and at most {}", View::POWER_MAX);
-            return refuse(&message, "use `--inflation 1` for weights as they are");
+            return refuse(
+                format_args!("{INFLATION} is above 0 and at most {}", View::POWER_MAX).into(),
+                format_args!("use {} for weights as they are", INFLATION.of(1)).into(),
+            );
         }
         if self.max_visits == Visits::Most(0) {
-            return refuse("`--max-visits` must be at least 1", "leave it out for no limit");
+            return refuse(
+                format_args!("{MAX_VISITS} must be at least 1").into(),
+                "leave it out for no limit".into(),
+            );
         }
         let Some(Consensus { runs, share }) = self.consensus else { return Ok(()) };
         if !(2..=RUNS_MAX).contains(&runs) {
-            let message = format!("`--consensus` takes 2 to {RUNS_MAX} runs");
-            return refuse(&message, "use `--consensus 10`");
+            return refuse(
+                format_args!("{CONSENSUS} takes 2 to {RUNS_MAX} runs").into(),
+                format_args!("use {}", CONSENSUS.of(10)).into(),
+            );
         }
         if !(share > 0.0 && share <= 1.0) {
             return refuse(
-                "`--consensus-share` is above 0 and at most 1",
-                "use `--consensus-share 0.5`",
+                format_args!("{CONSENSUS_SHARE} is above 0 and at most 1").into(),
+                format_args!("use {}", CONSENSUS_SHARE.of(Consensus::SHARE)).into(),
             );
         }
         if self.attenuation.len() > 1 {
             return refuse(
-                "`--consensus` gives one result, and several `--attenuation` one each",
-                "give one value to `--attenuation`",
+                format_args!("{CONSENSUS} gives one result, and several {ATTENUATION} one each")
+                    .into(),
+                format_args!("give one value to {ATTENUATION}").into(),
             );
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn visits_are_a_number_or_a_rule() {
+        assert_eq!("7".parse(), Ok(Visits::Most(7)));
+        assert_eq!("root-degree".parse(), Ok(Visits::RootOfDegree));
+        for text in ["0", "-1", "many", ""] {
+            assert!(text.parse::<Visits>().is_err(), "{text}");
+        }
     }
 }

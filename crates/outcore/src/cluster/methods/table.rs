@@ -6,7 +6,8 @@
 use crate::cluster::kernel::objective::Sums;
 use crate::cluster::objectives::map_equation::CodeLength;
 use crate::cluster::objectives::modularity::{Density, Null};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{MAX_SIZE, METHOD, RESOLUTION};
+use crate::error::{Error, Opt, Result};
 use MethodOption::{
     Converge, Cycles, Directed, Levels, MaxSize, MaxSweeps, Propagation, Resolution, Seeding,
     Tolerance,
@@ -114,17 +115,16 @@ impl MethodOption {
         METHODS.iter().find(|spec| spec.method.takes(self)).map_or("", |spec| spec.name)
     }
 
-    /// Refuses the option, which is typed as `option`, for a method that has no use for it.
+    /// Refuses `option`, by which this is asked for, for a method that has no use for it.
     ///
     /// # Errors
     /// `Usage`.
-    pub fn check(self, option: &str, method: Method) -> Result<()> {
+    pub fn check(self, option: Opt, method: Method) -> Result<()> {
         if method.takes(self) {
             return Ok(());
         }
-        let message = format!("`{option}` is of no use to this method");
-        let hint = format!("it is for `--method` {}", self.methods());
-        Err(Error::new(ErrorKind::Usage, message).hint(hint))
+        Err(Error::usage(format_args!("{option} is of no use to this method"))
+            .hint(format_args!("it is for {METHOD} {}", self.methods())))
     }
 }
 
@@ -149,7 +149,7 @@ pub struct MethodSpec {
     /// What its resolution means, if it has one.
     pub resolution: Option<ResolutionSpec>,
     /// What to do about a community that holds most nodes; none where that is no surprise.
-    pub(crate) giant: Option<&'static str>,
+    pub(crate) giant: Option<fn() -> String>,
     /// Whole bytes that a node takes in memory, at most; and how many more in a directed graph.
     pub(crate) node_bytes: u64,
     pub(crate) directed_bytes: u64,
@@ -233,7 +233,7 @@ pub static METHODS: [MethodSpec; 5] = [
         help: "Fewest bits to describe a random walk (what Infomap minimizes)",
         takes: &[Levels, MaxSize, Seeding, Cycles, MaxSweeps],
         resolution: None,
-        giant: Some(""),
+        giant: Some(String::new),
         node_bytes: LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
         directed_bytes: 0,
         run: Run::Levels(LevelSpec {
@@ -258,7 +258,7 @@ pub static METHODS: [MethodSpec; 5] = [
             help: "1 is usual, and the default",
             hint: "",
         }),
-        giant: Some(LARGER_RESOLUTION),
+        giant: Some(larger_resolution),
         node_bytes: LEVEL_BYTES + Density::COMMUNITY_BYTES,
         directed_bytes: 0,
         run: Run::Levels(LevelSpec {
@@ -286,7 +286,7 @@ pub static METHODS: [MethodSpec; 5] = [
             hint: "it is the least density of a community, in units of the mean weight of an edge: \
                    try 0.01 for tight communities, 0.001 for loose ones",
         }),
-        giant: Some(LARGER_RESOLUTION),
+        giant: Some(larger_resolution),
         // The last: how many nodes a group stands for.
         node_bytes: LEVEL_BYTES + Density::COMMUNITY_BYTES + size_of::<u32>() as u64,
         directed_bytes: 0,
@@ -309,10 +309,7 @@ pub static METHODS: [MethodSpec; 5] = [
         help: "The label with the most weight among the neighbors: least memory",
         takes: &[Directed, MaxSize, Seeding, MaxSweeps, Tolerance, Converge, Propagation],
         resolution: None,
-        giant: Some(
-            "; `--method map-equation` does not let one label flood the graph, and `--max-size` \
-             sets a limit",
-        ),
+        giant: Some(other_method),
         node_bytes: 8,
         directed_bytes: 12,
         run: Run::Propagation,
@@ -330,7 +327,14 @@ pub static METHODS: [MethodSpec; 5] = [
     },
 ];
 
-const LARGER_RESOLUTION: &str = "; a larger `--resolution` gives smaller ones";
+fn larger_resolution() -> String {
+    format!("; a larger {RESOLUTION} gives smaller ones")
+}
+
+fn other_method() -> String {
+    let other = METHOD.of(METHODS[0].name);
+    format!("; {other} does not let one label flood the graph, and {MAX_SIZE} sets a limit")
+}
 
 #[cfg(test)]
 mod tests {

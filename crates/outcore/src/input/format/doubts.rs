@@ -5,6 +5,8 @@
 
 use super::meant::{is_number, is_whole_number};
 use super::names;
+use crate::error::Text;
+use crate::error::opt::{COLUMNS, COMMENT};
 use crate::input::Delimiter;
 use crate::input::fault::is_commented;
 use std::collections::HashSet;
@@ -26,41 +28,46 @@ pub(crate) struct Lines<'a> {
 
 const AS_ARRAY: &str =
     "write each pair of nodes as a line, or give the matrix in Python: `outcore.cluster(array)`";
-const WITHOUT_RELATION: &str = "use `--columns 1,3` to leave the second column out";
 
 impl Lines<'_> {
     /// What the lines are instead of edges, and what to type.
-    pub(crate) fn doubt(&self) -> Option<(&'static str, &'static str)> {
+    pub(crate) fn doubt(&self) -> Option<(&'static str, Text)> {
         let body = &self.rows[usize::from(self.has_header)..];
+        let without_relation =
+            || format_args!("use {} to leave the second column out", COLUMNS.of("1,3")).into();
         match () {
             () if self.is_commented() => Some((
                 "has lines that seem to be comments, as they begin with `//` or `--`",
-                "use `--comment //` or `--comment --` if they are",
+                format_args!("use {} or {} if they are", COMMENT.of("//"), COMMENT.of("--")).into(),
             )),
             () if names::are_of_nodes(&self.rows[0]) && self.rows.len() > 1 => Some((
                 "is a table of nodes, as its header says, not of edges",
-                "give the table of edges; `--columns 1,2` takes these columns all the same",
+                format_args!(
+                    "give the table of edges; {} takes these columns all the same",
+                    COLUMNS.of("1,2")
+                )
+                .into(),
             )),
             () if ends_with(self.path, "sif") => {
-                Some(("is SIF of Cytoscape, with a relation between two names", WITHOUT_RELATION))
+                Some(("is SIF of Cytoscape, with a relation between two names", without_relation()))
             }
             () if ends_with(self.path, "mtx") => Some((
                 "is named as a Matrix Market file, but does not begin with its banner",
-                "fetch or write it again, or put `%%MatrixMarket matrix coordinate real general` first",
+                "fetch or write it again, or put `%%MatrixMarket matrix coordinate real general` first".into(),
             )),
             () if self.is_whole && is_sized(self.rows) => Some((
                 "begins with the size of a matrix, but without the banner of Matrix Market",
-                "put `%%MatrixMarket matrix coordinate real general` first, or delete its first line",
+                "put `%%MatrixMarket matrix coordinate real general` first, or delete its first line".into(),
             )),
             () if is_matrix_of_names(self.rows) => {
-                Some(("is a matrix with the same names for rows and columns", AS_ARRAY))
+                Some(("is a matrix with the same names for rows and columns", AS_ARRAY.into()))
             }
             () if is_matrix_of_numbers(self.rows, self.is_whole) => {
-                Some(("is a matrix of numbers, not lines of edges", AS_ARRAY))
+                Some(("is a matrix of numbers, not lines of edges", AS_ARRAY.into()))
             }
             () if self.lines.iter().all(|line| is_tuple(line)) => Some((
                 "holds tuples of Python, not lines of edges",
-                "strip them: `tr -d \"()' \" < FILE | outcore ... -`",
+                "strip them: `tr -d \"()' \" < FILE | outcore ... -`".into(),
             )),
             () if body
                 .iter()
@@ -68,16 +75,20 @@ impl Lines<'_> {
             {
                 Some((
                     "has attributes as networkx writes them, which are no columns",
-                    "write its edges with `data=[\"weight\"]`, or use `--columns 1,2` to leave them out",
+                    format_args!(
+                        "write its edges with `data=[\"weight\"]`, or use {} to leave them out",
+                        COLUMNS.of("1,2")
+                    )
+                    .into(),
                 ))
             }
             () if is_relation(body) => Some((
                 "has a relation in its second column, between the two names",
-                WITHOUT_RELATION,
+                without_relation(),
             )),
             () if is_adjacency(body, self.is_whole) => Some((
                 "is a list of neighbors: a node and all its neighbors on a line",
-                "write each neighbor as a line: `awk '{for (i = 2; i <= NF; i++) print $1, $i}' FILE | outcore ... -`",
+                "write each neighbor as a line: `awk '{for (i = 2; i <= NF; i++) print $1, $i}' FILE | outcore ... -`".into(),
             )),
             () => None,
         }

@@ -3,7 +3,8 @@
 //! Whatever is read wrongly in silence belongs here. What lies in a container is told by the container's first
 //! bytes; what is text, by its first line, and `--format lines` reads that as lines all the same.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{COLUMNS, DELIMITER, FORMAT, NODES};
+use crate::error::{Error, ErrorKind, Result, Text};
 use crate::input::{EdgeFormat, InputOptions, Rows};
 use std::path::Path;
 
@@ -82,6 +83,11 @@ const COMPRESSED: [(&[u8], &str); 4] = [
     (b"\xfd7zXZ\0", "xz"),
 ];
 
+/// How the bytes of a file are compressed, by how they begin.
+pub(crate) fn compression(block: &[u8]) -> Option<&'static str> {
+    COMPRESSED.iter().find(|(start, _)| block.starts_with(start)).map(|(_, name)| *name)
+}
+
 /// Refuses what is no text of lines, by the first bytes of its text. `unpacker` is the command that unpacks it, if it
 /// is compressed; a list of nodes may be FASTA.
 ///
@@ -97,13 +103,13 @@ pub(crate) fn refuse(
     let piped = |command: &str| format!("pipe it in: `{command} | outcore ... -`");
     let unpacked = unpacker.map(|unpacker| format!("{unpacker} -dc FILE"));
     if let Some((name, hint)) = binary(block, unpacked.as_deref()) {
-        return Err(error(path, &format!("is {name}, not text"), &hint));
+        return Err(error(path, &format!("is {name}, not text"), hint));
     }
     if let (Some(outer), Some(unpacked)) = (unpacker, &unpacked)
-        && let Some((_, inner)) = COMPRESSED.iter().find(|(start, _)| block.starts_with(start))
+        && let Some(inner) = compression(block)
     {
         let message = format!("is compressed twice: {inner} inside of {outer}");
-        return Err(error(path, &message, &piped(unpacked)));
+        return Err(error(path, &message, piped(unpacked)));
     }
     let is_lines = options.format == EdgeFormat::Lines;
     // Names of communities may be any that a graph has, as they are written.
@@ -114,7 +120,7 @@ pub(crate) fn refuse(
             Some(unpacked) => format!("{unpacked} | iconv -f {encoding} -t UTF-8"),
             None => format!("iconv -f {encoding} -t UTF-8 FILE"),
         };
-        return Err(error(path, &message, &format!("convert it: `{from} | outcore ... -`")));
+        return Err(error(path, &message, format!("convert it: `{from} | outcore ... -`")));
     }
     let has_lines = memchr::memchr(b'\n', block).is_some();
     if has_carriage_returns_alone(block) && !(may_be_any && has_lines) {
@@ -122,7 +128,7 @@ pub(crate) fn refuse(
         let from = unpacked.map_or("tr '\\r' '\\n' < FILE".into(), |unpacked| {
             format!("{unpacked} | tr '\\r' '\\n'")
         });
-        return Err(error(path, message, &format!("convert it: `{from} | outcore ... -`")));
+        return Err(error(path, message, format!("convert it: `{from} | outcore ... -`")));
     }
     if is_lines {
         return Ok(());
@@ -132,16 +138,15 @@ pub(crate) fn refuse(
     let is_zeros = !may_be_any && memchr::memchr_iter(b'\0', block).nth(ZEROS_LEAST - 1).is_some();
     let message = "is binary data, not text: it has bytes that are zero";
     let hint = "check that this is the file that was meant, and that it was written to its end";
-    match found.or(is_zeros.then(|| (false, message.into(), hint))) {
+    match found.or(is_zeros.then(|| (false, message.into(), hint.into()))) {
         Some((true, ..)) if is_node_list => Ok(()),
-        Some((_, message, hint)) => {
-            Err(error(path, &message, hint).note("`--format lines` reads it as lines all the same"))
-        }
+        Some((_, message, hint)) => Err(error(path, &message, hint)
+            .note(format_args!("{} reads it as lines all the same", FORMAT.of("lines")))),
         None => Ok(()),
     }
 }
 
-fn error(path: &Path, message: &str, hint: &str) -> Error {
+fn error(path: &Path, message: &str, hint: impl Into<Text>) -> Error {
     Error::new(ErrorKind::BadInput, format!("`{}` {message}", path.display())).hint(hint)
 }
 
@@ -216,7 +221,7 @@ fn has_carriage_returns_alone(block: &[u8]) -> bool {
 }
 
 /// The name of a format of text that is no list of edges, and what to do.
-fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, &'static str)> {
+fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
     let block = block.strip_prefix(b"\xef\xbb\xbf").unwrap_or(block);
     let mut lines = block.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines
@@ -229,58 +234,67 @@ fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, &'static str)>
     if let Some((_, name, hint)) =
         BEGINNINGS.iter().find(|(start, ..)| begins(start) || starts_with_any_case(block, start))
     {
-        return Some((name, hint));
+        return Some((name, (*hint).into()));
     }
-    match () {
+    let (name, hint) = match () {
         () if begins("version https://git-lfs.github.com/") => {
-            Some(("a pointer of Git LFS", "fetch what it points to: `git lfs pull`"))
+            ("a pointer of Git LFS", "fetch what it points to: `git lfs pull`")
         }
-        () if begins("<!doctype html") || begins("<html") => Some((
+        () if begins("<!doctype html") || begins("<html") => (
             "a page of HTML",
             "read it in a browser: servers send one in place of a file; then fetch the file again",
-        )),
+        ),
         () if holds(b"<graphml") && begins("<") => {
-            Some(("GraphML", "in Python: `outcore.cluster(networkx.read_graphml(\"FILE\"))`"))
+            ("GraphML", "in Python: `outcore.cluster(networkx.read_graphml(\"FILE\"))`")
         }
         () if holds(b"<gexf") && begins("<") => {
-            Some(("GEXF", "in Python: `outcore.cluster(networkx.read_gexf(\"FILE\"))`"))
+            ("GEXF", "in Python: `outcore.cluster(networkx.read_gexf(\"FILE\"))`")
         }
-        () if begins("<?xml") || is_tag(first) && second.starts_with(b"<") => Some(("XML", OF_XML)),
+        () if begins("<?xml") || is_tag(first) && second.starts_with(b"<") => ("XML", OF_XML),
         () if is_gml(word, &head, second, holds(b"\ngraph [") || holds(b"\ngraph\n[")) => {
-            Some(("GML", "in Python: `outcore.cluster(networkx.read_gml(\"FILE\"))`"))
+            ("GML", "in Python: `outcore.cluster(networkx.read_gml(\"FILE\"))`")
         }
-        () if ["graph", "digraph", "strict"].contains(&word) && head.contains('{') => Some((
+        () if ["graph", "digraph", "strict"].contains(&word) && head.contains('{') => (
             "DOT of Graphviz",
             "in Python: `outcore.cluster(networkx.Graph(networkx.nx_pydot.read_dot(\"FILE\")))`",
-        )),
-        () if is_json(first) => Some((
+        ),
+        () if is_json(first) => (
             "JSON",
             "write its edges as lines: `jq -r '[.source, .target, .weight] | @tsv' FILE | outcore ... -`",
-        )),
-        () if begins("(") && head.trim_end().ends_with(");") => Some((
+        ),
+        () if begins("(") && head.trim_end().ends_with(");") => (
             "Newick",
             "that is a tree: write the edges from its nodes to those above them as lines",
-        )),
+        ),
         () if is_fastq(first, block) => {
-            Some(("FASTQ", "that is reads of sequencing: compare its sequences first"))
+            ("FASTQ", "that is reads of sequencing: compare its sequences first")
         }
-        () if is_error_of_server(&head, second) => Some((
+        () if is_error_of_server(&head, second) => (
             "the error message of a server",
             "servers send one in place of a file; fetch the file again",
-        )),
-        () if is_fasta(first, second) => Some((
-            "FASTA",
-            "compare its sequences first, as with `mmseqs easy-search` or `diamond blastp`; `--nodes FILE` takes its names",
-        )),
-        () if !has_columns && (begins("<http") || begins("_:")) && head.ends_with('.') => {
-            Some(("N-Triples", "use `--columns 1,3 --delimiter space` to leave out the predicates"))
+        ),
+        () if is_fasta(first, second) => {
+            let hint = format_args!("{OF_SEQUENCES}; {} takes its names", NODES.of("FILE"));
+            return Some(("FASTA", hint.into()));
         }
-        () => None,
-    }
+        () if !has_columns && (begins("<http") || begins("_:")) && head.ends_with('.') => {
+            let columns = COLUMNS.of("1,3").with(DELIMITER.of("space"));
+            return Some((
+                "N-Triples",
+                format_args!("use {columns} to leave out the predicates").into(),
+            ));
+        }
+        () if begins("@prefix ") => {
+            let hint = "convert it: `rapper -i turtle -o ntriples FILE`";
+            return Some(("Turtle", format_args!("{hint}; see {COLUMNS}").into()));
+        }
+        () => return None,
+    };
+    Some((name, hint.into()))
 }
 
 /// How other formats of text begin, without capitals: in the first line, or in the first that is no comment.
-const BEGINNINGS: [(&str, &str, &str); 26] = [
+const BEGINNINGS: [(&str, &str, &str); 25] = [
     ("*vertices", "Pajek", OF_PAJEK),
     ("*network", "Pajek", OF_PAJEK),
     ("*arcs", "Pajek", OF_PAJEK),
@@ -301,7 +315,6 @@ const BEGINNINGS: [(&str, &str, &str); 26] = [
     ("# stockholm 1.", "an alignment of Stockholm", OF_SEQUENCES),
     ("#nexus", "NEXUS", "that is trees or an alignment, and no list of edges"),
     ("format-version: ", "OBO", "write its relations as lines of `SOURCE<TAB>TARGET`"),
-    ("@prefix ", "Turtle", "convert it: `rapper -i turtle -o ntriples FILE`; see `--columns`"),
     ("@relation ", "ARFF", OF_NODES),
     ("<!--", "XML", OF_XML),
     ("\\documentclass", "LaTeX", "fetch the table itself as text"),

@@ -4,7 +4,8 @@
 //! <https://math.nist.gov/MatrixMarket/formats.html>
 
 use super::bad_input;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{DIRECTED, FORMAT, HEADER};
+use crate::error::{Error, Result};
 use crate::input::{EdgeFormat, InputOptions};
 use std::path::Path;
 
@@ -18,7 +19,7 @@ pub(crate) struct Banner {
 }
 
 /// The size of a graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Size {
     pub(crate) nodes: u64,
     pub(crate) entries: u64,
@@ -50,7 +51,10 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
     let [object, form, field, symmetry] = words[..] else {
         return Err(bad_input(path, "begins with half of a Matrix Market banner")
             .note("it should go on with `matrix coordinate real general`, or the like")
-            .hint("write the file again, or use `--format lines --header yes`"));
+            .hint(format_args!(
+                "write the file again, or use {}",
+                FORMAT.of("lines").with(HEADER.of("yes"))
+            )));
     };
     let is_known = ["real", "double", "integer", "pattern"].contains(&field);
     if (object, form) != ("matrix", "coordinate") || !is_known {
@@ -62,14 +66,17 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
         let message = format!("has a banner that says `{}`", symmetry.escape_default());
         return Err(bad_input(path, &message)
             .note("a matrix is `general`, `symmetric`, `skew-symmetric` or `hermitian`")
-            .hint("write the file again, or use `--format lines --header yes`"));
+            .hint(format_args!(
+                "write the file again, or use {}",
+                FORMAT.of("lines").with(HEADER.of("yes"))
+            )));
     }
     if symmetry != "general" && options.directed {
-        let message = format!(
-            "`{}` is {symmetry}: it has one of two entries, and `--directed` would lose the other",
+        return Err(Error::usage(format_args!(
+            "`{}` is {symmetry}: it has one of two entries, and {DIRECTED} would lose the other",
             path.display()
-        );
-        return Err(Error::new(ErrorKind::Usage, message).hint("leave `--directed` out"));
+        ))
+        .hint(format_args!("leave {DIRECTED} out")));
     }
     Ok(Some(Banner { has_values: field != "pattern" }))
 }
@@ -88,16 +95,20 @@ pub(crate) fn size(line: &[u8], path: &Path) -> Result<Size> {
             let message = format!("has {rows} rows and {columns} columns");
             Err(bad_input(path, &message)
                 .note("a graph has as many: rows and columns are its nodes")
-                .hint(
-                    "use `--format lines --header yes` to read its entries as edges all the same",
-                ))
+                .hint(format_args!(
+                    "use {} to read its entries as edges all the same",
+                    FORMAT.of("lines").with(HEADER.of("yes"))
+                )))
         }
         _ => {
             let shown: String = line.chars().take(60).collect();
             let message = format!("tells no size: `{}`", shown.escape_default());
             Err(bad_input(path, &message)
                 .note("after the banner of a Matrix Market file come rows, columns and entries")
-                .hint("write the file again, or use `--format lines --header yes`"))
+                .hint(format_args!(
+                    "write the file again, or use {}",
+                    FORMAT.of("lines").with(HEADER.of("yes"))
+                )))
         }
     }
 }

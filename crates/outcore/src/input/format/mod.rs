@@ -18,17 +18,18 @@
 
 mod delimiters;
 mod doubts;
-pub(super) mod foreign;
-pub(super) mod matrix_market;
+pub(crate) mod foreign;
+pub(crate) mod matrix_market;
 mod meant;
-pub(super) mod names;
-pub(super) mod understood;
+pub(crate) mod names;
+pub(crate) mod understood;
 
 use super::fault::escape;
 use super::text::Fields;
 use super::text::field::Fingerprint;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows, WeightTransform};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{COLUMNS, DELIMITER, FORMAT};
+use crate::error::{Error, ErrorKind, Result, Text};
 use matrix_market::Banner;
 use meant::{is_number, is_whole_number, is_word};
 use names::Chosen;
@@ -39,7 +40,7 @@ use understood::Roles;
 const SAMPLED_LINES: usize = 1000;
 
 /// How lines are split.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Layout {
     pub(crate) delimiter: Delimiter,
     /// Columns from 0.
@@ -123,12 +124,12 @@ impl Layout {
 }
 
 /// The format of one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Format {
     pub(crate) layout: Layout,
     pub(crate) has_header: bool,
     /// What the header calls source and target, if it is known by that.
-    pub(super) header: Option<[Fingerprint; 2]>,
+    pub(crate) header: Option<[Fingerprint; 2]>,
     /// Bytes before the first edge: a byte-order mark, comments, the header.
     pub(crate) preamble_bytes: u64,
     /// Lines before the first edge.
@@ -162,11 +163,11 @@ impl Format {
     }
 
     /// The delimiter and where it comes from.
-    pub(crate) fn delimiter_text(&self) -> String {
+    pub(crate) fn delimiter_text(&self) -> Text {
         let delimiter = self.layout.delimiter.with_article();
         match self.delimiter_line {
-            Some(line) => format!("{delimiter}, detected from line {line}"),
-            None => format!("{delimiter}, as given by `--delimiter`"),
+            Some(line) => format!("{delimiter}, detected from line {line}").into(),
+            None => format_args!("{delimiter}, as given by {DELIMITER}").into(),
         }
     }
 }
@@ -315,13 +316,13 @@ fn names_delimiter(line: &[u8]) -> bool {
     line.len() == 5 && line[..4].eq_ignore_ascii_case(b"sep=") && b",;|\t".contains(&line[4])
 }
 
-pub(super) fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
+pub(crate) fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
     let quoted = layout.quotes;
     Fields { layout, quoted, text: line, at: 0, end: line.len(), ended: false }
 }
 
 /// The columns of a line; a broken quote ends them.
-pub(super) fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
+pub(crate) fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
     fields(layout, line)
         .map_while(|field| field.ok())
         .map(|field| &line[field.start..field.end])
@@ -421,7 +422,7 @@ fn refuse_doubtful(
     };
     lines.doubt().map_or(Ok(()), |(message, hint)| {
         Err(bad_input(path, message)
-            .note("`--format lines` reads it as lines all the same")
+            .note(format_args!("{} reads it as lines all the same", FORMAT.of("lines")))
             .hint(hint))
     })
 }
@@ -518,7 +519,10 @@ fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Resu
                     escape(&header.join(&b", "[..]), &mut names);
                     bad_input(path, &format!("has no column named `{name}`"))
                         .note(format!("line {line} has the columns: {names}"))
-                        .hint("use one of these, or numbers, such as `--columns 1,2,3`")
+                        .hint(format_args!(
+                            "use one of these, or numbers, such as {}",
+                            COLUMNS.of("1,2,3")
+                        ))
                 })
             }
         })

@@ -4,7 +4,8 @@
 //! neither, places count. Columns of numbers that a data frame has written of its rows are no places.
 
 use super::bad_input;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::COLUMNS;
+use crate::error::{Error, Result};
 use crate::input::Rows;
 use std::path::Path;
 
@@ -142,7 +143,7 @@ pub(crate) fn are_of_nodes(names: &[&[u8]]) -> bool {
 /// The error for a name that two columns have.
 pub(crate) fn twice(path: &Path, name: &str) -> Error {
     bad_input(path, &format!("has two columns named `{name}`"))
-        .hint("use numbers of columns, such as `--columns 1,2,3`")
+        .hint(format_args!("use numbers of columns, such as {}", COLUMNS.of("1,2,3")))
 }
 
 /// Columns of source, target and weight as `--columns` gives them, if they are different ones.
@@ -152,9 +153,8 @@ pub(crate) fn check_distinct(columns: &[usize], path: &Path) -> Result<Vec<usize
         return Ok(columns.to_vec());
     }
     let path = path.display();
-    let message = format!("`--columns` names a column of `{path}` twice, by name and by number");
-    Err(Error::new(ErrorKind::Usage, message)
-        .hint("use different columns for source, target and weight"))
+    let message = format_args!("{COLUMNS} names a column of `{path}` twice, by name and by number");
+    Err(Error::usage(message).hint("use different columns for source, target and weight"))
 }
 
 fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {

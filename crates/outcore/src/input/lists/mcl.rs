@@ -13,10 +13,14 @@ const SECTION_ENDS: &str = "expected the section to end with `)`";
 
 /// Whether a file begins as a matrix does, after comments.
 pub(super) fn is_matrix(input: &mut Input) -> Result<bool> {
-    let (head, _) = input.peek(HEAD_BYTES)?;
+    Ok(begins_matrix(input.peek(HEAD_BYTES)?.0))
+}
+
+/// Whether the first bytes of a file are of a matrix.
+pub(super) fn begins_matrix(head: &[u8]) -> bool {
     let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
-    Ok(first.is_some_and(|line| line.starts_with(b"(mclheader") || line.starts_with(b"(mclmatrix")))
+    first.is_some_and(|line| line.starts_with(b"(mclheader") || line.starts_with(b"(mclmatrix"))
 }
 
 /// Reads a matrix; `false` if nobody wants more.

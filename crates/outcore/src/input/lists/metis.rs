@@ -4,6 +4,7 @@
 
 use super::words::{Next, Words, whole_number};
 use super::{Edges, WeightText};
+use crate::error::opt::FORMAT;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::decompress::Input;
 use crate::input::format::bad_input;
@@ -49,7 +50,7 @@ pub(super) fn peek_header(input: &mut Input, path: &Path) -> Result<Header> {
                     );
                     bad_input(path, &message)
                         .note("it begins with the numbers of nodes and of edges, and perhaps 001 for weights")
-                        .hint("use `--format lines` if every line is an edge")
+                        .hint(format_args!("use {} if every line is an edge", FORMAT.of("lines")))
                 });
             }
             None if is_whole => {
@@ -58,9 +59,8 @@ pub(super) fn peek_header(input: &mut Input, path: &Path) -> Result<Header> {
             }
             _ if wanted >= HEADER_LIMIT => {
                 let message = "is read as a METIS graph, but has no header in its first MiB";
-                return Err(
-                    bad_input(path, message).hint("use `--format lines` if every line is an edge")
-                );
+                return Err(bad_input(path, message)
+                    .hint(format_args!("use {} if every line is an edge", FORMAT.of("lines"))));
             }
             _ => wanted *= 4,
         }

@@ -15,13 +15,14 @@ mod metis;
 mod words;
 
 use super::NameRef;
-use super::chunks::ParsedChunk;
 use super::decompress::Input;
 use super::fault::Origin;
 use super::options::{EdgeFormat, InputOptions, Rows};
 use super::taker::{ROW_BYTES, SAMPLED_CHUNK_BYTES, Sample, Taker};
+use super::text::chunk::ParsedChunk;
 use super::text::field::{self, Fingerprint};
 use super::text::transform::WeightTransform;
+use crate::error::opt::DIRECTED;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use crate::units::format_count;
@@ -44,13 +45,22 @@ enum Kind {
     Mcl,
 }
 
+/// What a file of adjacency lists is, if its first bytes or its name tell.
+pub(crate) fn known(path: &Path, head: &[u8]) -> Option<&'static str> {
+    match () {
+        () if mcl::begins_matrix(head) => Some("a matrix of mcl"),
+        () if metis::is_name(path) => Some("a METIS graph by its name"),
+        () => None,
+    }
+}
+
 impl ListFormat {
     /// What `path` is, if it holds adjacency lists: as `--format` says; else a matrix of mcl by how it begins, a
     /// METIS graph by its name.
     ///
     /// # Errors
     /// `BadInput` for a header that cannot be read.
-    pub(super) fn detect(
+    pub(crate) fn detect(
         path: &Path,
         input: &mut Input,
         options: &InputOptions,
@@ -77,12 +87,12 @@ impl ListFormat {
     }
 
     /// Whether edges have weights: always, since nodes without neighbors need one.
-    pub(super) fn is_weighted(&self) -> bool {
+    pub(crate) fn is_weighted(&self) -> bool {
         !self.ignore_weights
     }
 
     /// The name of the format.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.kind {
             Kind::Metis(_) => "METIS",
             Kind::Mcl => "mcl matrix",
@@ -90,7 +100,7 @@ impl ListFormat {
     }
 
     /// Writes how the file was understood.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let (kind, has_weights, has_more) = match self.kind {
             Kind::Metis(header) => ("METIS", header.has_weights, header.skipped > 0),
             Kind::Mcl => ("mcl matrix", true, false),
@@ -111,7 +121,7 @@ impl ListFormat {
 
     /// Reads edges from the beginning of a file of `bytes`, until the sample has enough of them, and gives how
     /// many there are in all if these are not `read` alone.
-    pub(super) fn first_edges(
+    pub(crate) fn first_edges(
         &self,
         files: &Files,
         path: &Path,
@@ -141,14 +151,14 @@ impl ListFormat {
 }
 
 /// How a file is read.
-pub(super) struct ListTask {
-    pub(super) format: ListFormat,
+pub(crate) struct ListTask {
+    pub(crate) format: ListFormat,
     /// Index of the file.
-    pub(super) file: usize,
+    pub(crate) file: usize,
     /// Bytes of a chunk of text.
-    pub(super) chunk_bytes: usize,
+    pub(crate) chunk_bytes: usize,
     /// Bytes of the files before it.
-    pub(super) done_bytes: u64,
+    pub(crate) done_bytes: u64,
 }
 
 impl ListTask {
@@ -156,7 +166,7 @@ impl ListTask {
     ///
     /// # Errors
     /// `BadInput`, `BadWeight` with the place; `Io` and `BadCompression` with the path.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         path: &Path,
         input: Input,
@@ -184,12 +194,12 @@ struct WeightText<'a> {
 }
 
 /// What was read.
-pub(super) struct Read {
+pub(crate) struct Read {
     /// Whether all of it was wanted.
-    pub(super) is_whole: bool,
+    pub(crate) is_whole: bool,
     entries: u64,
     /// Bytes of the file, as it is stored.
-    pub(super) consumed: u64,
+    pub(crate) consumed: u64,
 }
 
 /// Where the entries of lists become edges.
@@ -351,6 +361,6 @@ impl Both {
             .note(format!(
                 "its lists name {first} neighbors of larger numbers and {second} of smaller ones"
             ))
-            .hint("use `--directed` to read every entry as an arc, or write each edge into the lists of both its nodes, with the same weight"))
+            .hint(format_args!("use {DIRECTED} to read every entry as an arc, or write each edge into the lists of both its nodes, with the same weight")))
     }
 }

@@ -1,5 +1,6 @@
 //! Words of a text of any size, and where they are.
 
+use crate::error::opt::{FORMAT, IGNORE_WEIGHTS};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::input::decompress::Input;
 use crate::input::fault::{Problem, escape};
@@ -13,7 +14,7 @@ const WORD_LIMIT: usize = 128;
 
 /// What comes next in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// A word: [`Words::word`] has it.
     Word,
     LineEnd,
@@ -21,7 +22,7 @@ pub(super) enum Next {
 }
 
 /// Reads a text word by word.
-pub(super) struct Words {
+pub(crate) struct Words {
     input: Input,
     path: PathBuf,
     buffer: Vec<u8>,
@@ -38,7 +39,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn new(input: Input, path: &Path) -> Self {
+    pub(crate) fn new(input: Input, path: &Path) -> Self {
         Self {
             input,
             path: path.to_path_buf(),
@@ -55,21 +56,21 @@ impl Words {
     }
 
     /// The word that was read last.
-    pub(super) fn word(&self) -> &[u8] {
+    pub(crate) fn word(&self) -> &[u8] {
         &self.buffer[self.word.clone()]
     }
 
     /// Bytes of the file, as it is stored, used so far.
-    pub(super) fn consumed(&self) -> u64 {
+    pub(crate) fn consumed(&self) -> u64 {
         self.input.consumed()
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Goes on to the next word, or to the end of its line.
-    pub(super) fn next(&mut self) -> Result<Next> {
+    pub(crate) fn next(&mut self) -> Result<Next> {
         loop {
             if self.filled - self.at <= WORD_LIMIT && !self.ended {
                 self.fill()?;
@@ -104,7 +105,7 @@ impl Words {
     }
 
     /// Goes on to the end of the line.
-    pub(super) fn skip_line(&mut self) -> Result<()> {
+    pub(crate) fn skip_line(&mut self) -> Result<()> {
         loop {
             if self.at == self.filled {
                 self.fill()?;
@@ -140,23 +141,24 @@ impl Words {
     }
 
     /// The word as a whole number.
-    pub(super) fn number(&self) -> Option<u64> {
+    pub(crate) fn number(&self) -> Option<u64> {
         whole_number(self.word())
     }
 
     /// The error about the word that was read last.
-    pub(super) fn error(&self, message: &str, expected: &str) -> Error {
-        Error::new(ErrorKind::BadInput, message)
-            .at(self.place(0, expected))
-            .hint("write the file again, or use `--format lines` if every line is an edge")
+    pub(crate) fn error(&self, message: &str, expected: &str) -> Error {
+        Error::new(ErrorKind::BadInput, message).at(self.place(0, expected)).hint(format_args!(
+            "write the file again, or use {} if every line is an edge",
+            FORMAT.of("lines")
+        ))
     }
 
     /// The error about a weight that begins `from` bytes after the word that was read last.
-    pub(super) fn error_of(&self, problem: Problem, from: usize) -> Error {
-        let place = self.place(from, problem.expected_value());
+    pub(crate) fn error_of(&self, problem: Problem, from: usize) -> Error {
+        let place = self.place(from, &problem.expected_value());
         Error::new(problem.kind(), problem.reason_of_value(Rows::Edges))
             .at(place)
-            .hint("use `--ignore-weights`, or correct it")
+            .hint(format_args!("use {IGNORE_WEIGHTS}, or correct it"))
     }
 
     /// Where the last word is, from its byte `from` on; only the word itself is shown.
@@ -184,7 +186,7 @@ fn is_blank(byte: u8) -> bool {
 }
 
 /// A whole number of at most 19 digits.
-pub(super) fn whole_number(word: &[u8]) -> Option<u64> {
+pub(crate) fn whole_number(word: &[u8]) -> Option<u64> {
     if word.is_empty() || word.len() > 19 || !word.iter().all(u8::is_ascii_digit) {
         return None;
     }

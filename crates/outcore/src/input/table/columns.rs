@@ -5,10 +5,10 @@
 //! tables grouped by source, is taken once.
 
 use crate::input::NameRef;
-use crate::input::chunks::ParsedChunk;
 use crate::input::fault::{Fault, Problem};
 use crate::input::options::Rows;
-use crate::input::taker::Cell;
+use crate::input::text::chunk::Cell;
+use crate::input::text::chunk::ParsedChunk;
 use crate::input::text::field::{
     Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES, first_equal, short_fingerprint, splat, words,
 };

@@ -22,11 +22,13 @@ use super::format::names;
 use super::format::understood::Roles;
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::taker::{
-    ARROW_MAGIC, Cell, PARQUET_MAGIC, ROW_BYTES, Room, SAMPLED_CHUNK_BYTES, STREAM_NAME, Sample,
-    Taker, is_arrow,
+    ARROW_MAGIC, PARQUET_MAGIC, ROW_BYTES, Room, SAMPLED_CHUNK_BYTES, STREAM_NAME, Sample, Taker,
+    is_arrow,
 };
+use super::text::chunk::Cell;
 use super::text::transform::WeightTransform;
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::opt::{COLUMNS, FORMAT, IGNORE_WEIGHTS, ON_BAD_LINE};
+use crate::error::{Error, ErrorKind, Place, Result, Text};
 use crate::io::Files;
 use crate::units::format_count;
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -100,7 +102,7 @@ impl TableFormat {
     ///
     /// # Errors
     /// `BadInput` for a damaged file, or if its columns cannot be used.
-    pub(super) fn detect(
+    pub(crate) fn detect(
         files: &Files,
         path: &Path,
         input: &mut Input,
@@ -138,7 +140,7 @@ impl TableFormat {
     }
 
     /// The format of a stream.
-    pub(super) fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<Self> {
+    pub(crate) fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<Self> {
         let path = Path::new(STREAM_NAME);
         let read = || Error::new(ErrorKind::Usage, "the table can be read only once, and has been");
         let schema = stream.schema().ok_or_else(read)?;
@@ -169,22 +171,22 @@ impl TableFormat {
     }
 
     /// Whether rows have weights.
-    pub(super) fn is_weighted(&self) -> bool {
+    pub(crate) fn is_weighted(&self) -> bool {
         self.columns.len() == 3
     }
 
     /// Most memory that decoding holds beside chunks.
-    pub(super) fn held_bytes(&self) -> u64 {
+    pub(crate) fn held_bytes(&self) -> u64 {
         self.held_bytes
     }
 
     /// Edges, if the file says.
-    pub(super) fn row_count(&self) -> Option<u64> {
+    pub(crate) fn row_count(&self) -> Option<u64> {
         self.row_count
     }
 
     /// The name of the format.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.kind {
             Kind::Parquet => "Parquet",
             Kind::ArrowIpc => "Arrow IPC",
@@ -193,7 +195,7 @@ impl TableFormat {
     }
 
     /// Writes how the file was understood.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         format!("{}, {}", self.kind(), self.roles)
     }
 
@@ -203,7 +205,7 @@ impl TableFormat {
     }
 
     /// Reads rows from `start` on, until the sample has enough of them.
-    pub(super) fn first_rows(
+    pub(crate) fn first_rows(
         &self,
         files: &Files,
         path: &Path,
@@ -223,7 +225,7 @@ impl TableFormat {
     }
 
     /// What is wrong with a row, in one clause.
-    pub(super) fn reason(&self, problem: Problem) -> String {
+    pub(crate) fn reason(&self, problem: Problem) -> String {
         match problem {
             Problem::EmptyWeight => "weight is null".into(),
             other => other.reason_of_value(self.rows),
@@ -231,7 +233,7 @@ impl TableFormat {
     }
 
     /// The place of a bad row; `text` is that of its chunk, where the row is written out.
-    pub(super) fn place(&self, fault: &Fault, text: &[u8], at: Cell, path: &Path) -> Place {
+    pub(crate) fn place(&self, fault: &Fault, text: &[u8], at: Cell, path: &Path) -> Place {
         let mut shown = String::new();
         escape(&text[fault.line_start as usize..fault.start as usize], &mut shown);
         let start = shown.len();
@@ -245,12 +247,12 @@ impl TableFormat {
             byte: 0,
             text: shown,
             span: (start, end),
-            expected: fault.problem.expected_value().into(),
+            expected: fault.problem.expected_value().into_owned(),
         }
     }
 
     /// The error for a bad row, whose place is known.
-    pub(super) fn error(&self, fault: &Fault, at: Cell, place: Place) -> Error {
+    pub(crate) fn error(&self, fault: &Fault, at: Cell, place: Place) -> Error {
         let (row, name) = (format_count(at.row), &self.columns[at.part].1);
         let error = Error::new(fault.problem.kind(), self.reason(fault.problem))
             .at(place)
@@ -258,12 +260,12 @@ impl TableFormat {
         if self.rows != Rows::Edges {
             return error.hint("rows are a node and its community: correct this one, or remove it");
         }
-        let skip = "`--on-bad-line skip` to go on without this row";
+        let skip = Text::from(format_args!("{} to go on without this row", ON_BAD_LINE.of("skip")));
         let of_weight = fault.problem.kind() == ErrorKind::BadWeight;
         if of_weight && self.transform == WeightTransform::None {
-            return error.hint(format!("use `--ignore-weights`, or {skip}"));
+            return error.hint(format_args!("use {IGNORE_WEIGHTS}, or {skip}"));
         }
-        error.hint(format!("use {skip}"))
+        error.hint(format_args!("use {skip}"))
     }
 }
 
@@ -310,8 +312,10 @@ fn choose_columns(
     let is_told = options.columns.is_some() || options.format == EdgeFormat::Lines;
     if !is_told && options.rows == Rows::Edges && names::are_of_nodes(&bytes) {
         return Err(bad_input(path, "is a table of nodes, as its columns say, not of edges")
-            .note("`--format lines` reads it as edges all the same")
-            .hint("give the table of edges; `--columns` takes these columns all the same"));
+            .note(format_args!("{} reads it as edges all the same", FORMAT.of("lines")))
+            .hint(format_args!(
+                "give the table of edges; {COLUMNS} takes these columns all the same"
+            )));
     }
     let mut chosen: Vec<usize> = match &options.columns {
         Some(columns) => {
@@ -322,7 +326,8 @@ fn choose_columns(
     };
     if chosen.len() < 2 {
         let message = format!("has {} columns, but an edge needs two", names.len());
-        return Err(bad_input(path, &message).hint("use `--columns SOURCE,TARGET[,WEIGHT]`"));
+        return Err(bad_input(path, &message)
+            .hint(format_args!("use {}", COLUMNS.of("SOURCE,TARGET[,WEIGHT]"))));
     }
     if options.ignore_weights || options.rows != Rows::Edges {
         chosen.truncate(2);
@@ -339,7 +344,10 @@ fn choose_columns(
                 ErrorKind::BadInput,
                 format!("`{}`: {message}", path.display()),
             )
-            .hint("use `--columns SOURCE,TARGET[,WEIGHT]` to name others, or change its type"));
+            .hint(format_args!(
+                "use {} to name others, or change its type",
+                COLUMNS.of("SOURCE,TARGET[,WEIGHT]")
+            )));
         }
     }
     Ok(chosen.into_iter().map(|at| (at, names[at].to_owned())).collect())
@@ -363,7 +371,7 @@ fn find(column: &Column, names: &[&str], path: &Path) -> Result<usize> {
         let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
         bad_input(path, &format!("has no column {wanted}"))
             .note(format!("its columns are {}", shown.join(", ")))
-            .hint("use `--columns` with names of these, or their numbers from 1")
+            .hint(format_args!("use {COLUMNS} with names of these, or their numbers from 1"))
     })
 }
 
@@ -384,20 +392,20 @@ fn usual_columns(schema: &Schema, rows: Rows) -> Vec<usize> {
 }
 
 /// How a table is read.
-pub(super) struct TableTask {
-    pub(super) format: TableFormat,
-    pub(super) stop: bool,
+pub(crate) struct TableTask {
+    pub(crate) format: TableFormat,
+    pub(crate) stop: bool,
     /// Bytes of a chunk of text.
-    pub(super) chunk_bytes: usize,
-    pub(super) workers: usize,
+    pub(crate) chunk_bytes: usize,
+    pub(crate) workers: usize,
     /// Bytes of the files before it, and its own.
-    pub(super) bytes: (u64, u64),
+    pub(crate) bytes: (u64, u64),
 }
 
 impl TableTask {
     /// Reads the table of `path` from row `begin` on (`begin.byte` counts rows, too); gives `false` if nobody
     /// wants more.
-    pub(super) fn read(
+    pub(crate) fn read(
         self,
         files: &Files,
         path: &Path,

@@ -6,9 +6,9 @@
 
 use super::{TableTask, caught, damaged};
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::chunks::ParsedChunk;
 use crate::input::fault::Origin;
 use crate::input::taker::Taker;
+use crate::input::text::chunk::ParsedChunk;
 use crate::io::{Files, Mode, StoredFile};
 use crate::units::format_bytes;
 use arrow_array::RecordBatchReader;

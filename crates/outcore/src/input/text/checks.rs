@@ -2,9 +2,9 @@
 //! headers that come again where files were put together.
 
 use crate::input::NameRef;
-use crate::input::chunks::ParsedChunk;
 use crate::input::fault::{Fault, Problem};
 use crate::input::format::Format;
+use crate::input::text::chunk::ParsedChunk;
 
 /// Takes edges out of a parsed chunk that are none. With `stop`, the first bad line alone is told.
 pub(crate) fn check(chunk: &mut ParsedChunk, format: &Format, stop: bool) {
@@ -59,7 +59,7 @@ fn leave_out(
     }
 }
 
-fn fault_at(text: &[u8], problem: Problem, name: &NameRef) -> Fault {
+pub(in crate::input) fn fault_at(text: &[u8], problem: Problem, name: &NameRef) -> Fault {
     let (start, end) = (name.offset as usize, (name.offset + name.bytes) as usize);
     let line_start = memchr::memrchr(b'\n', &text[..start]).map_or(0, |at| at + 1);
     let line_end = memchr::memchr(b'\n', &text[end..]).map_or(text.len(), |len| end + len);

@@ -24,7 +24,19 @@ const LONG_NAME_MARK: u64 = 0xFF << 56;
 /// Names of at most 15 bytes are stored as themselves, so that equal fingerprints are equal names:
 /// `low` holds the first eight bytes, the first one lowest, `high` the next seven and, on top, the
 /// length. Of a longer name it is 120 bits of XXH3, with 0xFF on top.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct Fingerprint {
     /// The first eight bytes of the name, or the low half of its hash.
     pub low: u64,

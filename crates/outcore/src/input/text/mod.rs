@@ -6,13 +6,16 @@
 //! line of another layout, goes through [`general_line`], which alone knows what is wrong with a line.
 
 pub(super) mod checks;
+pub(crate) mod chunk;
 pub(super) mod field;
+pub mod lines;
 pub(super) mod transform;
 
-use super::chunks::{LINE_LIMIT, ParsedChunk};
 use super::fault::{Fault, Problem};
 use super::format::Layout;
+use super::options::LINE_LIMIT;
 use super::{Delimiter, NameRef, Rows, SHORT_NAME_BYTES, WeightTransform};
+use chunk::ParsedChunk;
 use field::{Fingerprint, NAME_LIMIT, first_equal, splat};
 use memchr::{memchr, memchr2, memchr3};
 

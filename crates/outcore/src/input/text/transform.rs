@@ -8,7 +8,10 @@ use crate::input::fault::Problem;
 use crate::weight::Weight;
 
 /// How a number of the input becomes a weight, before anything else looks at it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum WeightTransform {
     /// The number is the weight.
     #[default]
@@ -17,6 +20,7 @@ pub enum WeightTransform {
     Log,
     /// `-log10(w)`, for E-values. Those below 1e-200, and 0, which search tools print for what is
     /// below the least they print, become 200; 1 and more become 0, which is no edge.
+    #[cfg_attr(feature = "clap", value(name = Self::NegLog10.name()))]
     NegLog10,
     /// `1 / w`, for distances; a distance of 0 is an error.
     Reciprocal,

@@ -2,13 +2,13 @@
 //! one fails before the clustering, and set aside on disk meanwhile.
 
 mod outputs;
-
-pub use outputs::{check_written, outputs};
-
 use super::{Job, PresentReport, Source};
 use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{
+    LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, REPRESENTATIVES, ROWS, WORK_DIR,
+};
+use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
 use crate::membership::{self, MembershipOptions};
@@ -19,21 +19,22 @@ use crate::present::{
 };
 use crate::progress::{Event, Stage, tell};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+pub use outputs::{check_written, outputs};
 use std::path::{Path, PathBuf};
 
 /// How results are told, and where.
-pub(super) struct Telling<'a> {
-    pub(super) options: &'a PresentOptions,
+pub(crate) struct Telling<'a> {
+    pub(crate) options: &'a PresentOptions,
     /// Whether levels are told.
     levels: bool,
     /// A file for each result.
-    pub(super) outputs: Vec<PathBuf>,
+    pub(crate) outputs: Vec<PathBuf>,
     /// The same, or none.
-    pub(super) representatives: Vec<PathBuf>,
+    pub(crate) representatives: Vec<PathBuf>,
 }
 
 impl<'a> Telling<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         files: &Files,
         clustering: &ClusterOptions,
         options: &'a PresentOptions,
@@ -48,7 +49,7 @@ impl<'a> Telling<'a> {
     }
 
     /// Refuses files that cannot be read or written, before the work.
-    pub(super) fn check(&self, files: &Files, source: &Source) -> Result<()> {
+    pub(crate) fn check(&self, files: &Files, source: &Source) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
         self.check_rows()?;
         let mut written = self.outputs.iter().chain(&self.representatives);
@@ -69,7 +70,7 @@ impl<'a> Telling<'a> {
 
     /// Returns the memory that the stages after the clustering take at most, the labels included, if so many
     /// communities of an earlier result have a node in the graph.
-    pub(super) fn least_bytes(&self, graph: &Graph, earlier: u64, threads: usize) -> u64 {
+    pub(crate) fn least_bytes(&self, graph: &Graph, earlier: u64, threads: usize) -> u64 {
         if self.options.earlier.is_none() && !self.options.looks_inside() {
             return 0;
         }
@@ -81,20 +82,18 @@ impl<'a> Telling<'a> {
     /// Refuses rows that cannot be written as is asked.
     fn check_rows(&self) -> Result<()> {
         let PresentOptions { rows, member_weights, .. } = *self.options;
-        let refuse = |message: &str, hint: &str| {
-            Err(Error::new(ErrorKind::Usage, message.to_owned()).hint(hint.to_owned()))
-        };
+        let refuse = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
         if rows == RowForm::Communities && member_weights {
             return refuse(
-                "`--rows community` has no place for `--member-weights`",
-                "use `--rows pair`, or leave `--rows` out",
+                format_args!("{} has no place for {MEMBER_WEIGHTS}", ROWS.of("community")).into(),
+                format_args!("use {}, or leave {ROWS} out", ROWS.of("pair")).into(),
             );
         }
         if self.levels && (rows != RowForm::Nodes || member_weights) {
-            let option = if member_weights { "--member-weights" } else { "--rows" };
+            let option = if member_weights { MEMBER_WEIGHTS } else { ROWS };
             return refuse(
-                &format!("`--levels` and `{option}` cannot be written to one file"),
-                "leave one of them out",
+                format_args!("{LEVELS} and {option} cannot be written to one file").into(),
+                "leave one of them out".into(),
             );
         }
         self.outputs.iter().try_for_each(|path| output::refuse_absent(path))?;
@@ -102,8 +101,11 @@ impl<'a> Telling<'a> {
         match table.filter(|_| rows != RowForm::Nodes) {
             None => Ok(()),
             Some(path) => refuse(
-                &format!("`{}` is a table, which has a row for each node", path.display()),
-                "leave `--rows` out, or use another name, such as one that ends in .tsv",
+                format!("`{}` is a table, which has a row for each node", path.display()).into(),
+                format_args!(
+                    "leave {ROWS} out, or use another name, such as one that ends in .tsv"
+                )
+                .into(),
             ),
         }
     }
@@ -111,16 +113,16 @@ impl<'a> Telling<'a> {
     /// Refuses to write to a file twice, or to one that is read. What labels and numbers are taken from
     /// may be written anew.
     fn check_written(&self, files: &Files, source: &Source) -> Result<()> {
-        let results = self.outputs.iter().map(|path| ("`--output`", path.as_path()));
+        let results = self.outputs.iter().map(|path| (OUTPUT, path.as_path()));
         let others = self.representatives.iter();
-        let results = results.chain(others.map(|path| ("`--representatives`", path.as_path())));
+        let results = results.chain(others.map(|path| (REPRESENTATIVES, path.as_path())));
         match source {
             Source::Edges(edges) => {
                 let written: Vec<_> = results.chain(edges.written()).collect();
                 check_written(files, edges.input.all_paths(), &written)
             }
             Source::Graph { path, work_dir, .. } => {
-                let work_dir = ("`--work-dir`", work_dir.as_path());
+                let work_dir = (WORK_DIR, work_dir.as_path());
                 // One that is not there is told of when it is opened.
                 let entries = files.list(path).unwrap_or_default();
                 let graph: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path).collect();
@@ -131,7 +133,7 @@ impl<'a> Telling<'a> {
     }
 
     /// Refuses an earlier result whose first lines are bad, before a graph is built for it.
-    pub(super) fn check_lines(&self, files: &Files) -> Result<()> {
+    pub(crate) fn check_lines(&self, files: &Files) -> Result<()> {
         let PresentOptions { earlier, comment, .. } = self.options;
         match earlier.as_ref().filter(|path| files.is_regular(path)) {
             Some(path) => membership::check(files, path, comment, true),
@@ -142,7 +144,7 @@ impl<'a> Telling<'a> {
 
 impl Job<'_> {
     /// Makes of a result what is told of it.
-    pub(super) fn present(
+    pub(crate) fn present(
         &mut self,
         graph: &Graph,
         telling: &Telling<'_>,
@@ -188,20 +190,20 @@ impl Job<'_> {
         }
         let given = format_bytes(memory_bytes);
         let option = match present {
-            PresentOptions { earlier: Some(_), .. } => "--match",
-            PresentOptions { representatives: Some(_), .. } => "--representatives",
-            PresentOptions { member_weights: true, .. } => "--member-weights",
-            _ => "--rows pair",
+            PresentOptions { earlier: Some(_), .. } => MATCH,
+            PresentOptions { representatives: Some(_), .. } => REPRESENTATIVES,
+            PresentOptions { member_weights: true, .. } => MEMBER_WEIGHTS,
+            _ => ROWS.of("pair"),
         };
-        let message = format!("{given} are too little memory for `{option}`");
+        let message = Text::from(format_args!("{given} are too little memory for {option}"));
         let nodes = format_counted(graph.node_count(), "node", "nodes");
         Err(Error::new(ErrorKind::MemoryTooSmall, message)
             .note(format!("the graph has {nodes}"))
-            .hint(format!("use `--memory {}` or more", size_to_type(least))))
+            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
     }
 
     /// Reads the earlier result, if there is one, and sets it aside.
-    pub(super) fn read_earlier(
+    pub(crate) fn read_earlier(
         &mut self,
         graph: &Graph,
         telling: &Telling<'_>,
@@ -264,7 +266,7 @@ impl Job<'_> {
     }
 
     /// Finds what weighs inside communities, if that is told, and writes who stands for them to `path`.
-    pub(super) fn look_inside(
+    pub(crate) fn look_inside(
         &mut self,
         graph: &Graph,
         presented: &Presented,
@@ -300,7 +302,7 @@ impl Job<'_> {
     }
 
     /// Divides the communities by the groups of each level, if that is wanted.
-    pub(super) fn divide(
+    pub(crate) fn divide(
         &mut self,
         presented: &Presented,
         groupings: &[Grouping],
@@ -325,7 +327,7 @@ impl Job<'_> {
     }
 
     /// Writes a result as it is told.
-    pub(super) fn write(
+    pub(crate) fn write(
         &mut self,
         graph: &Graph,
         (presented, inside): (&Presented, &Inside),

@@ -1,7 +1,7 @@
 //! Where results go: to the file named, or, if there are several, to one file each beside it.
 
 use crate::cluster::ClusterOptions;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Opt, Result, Text};
 use crate::io::Files;
 use std::path::{Path, PathBuf};
 
@@ -46,25 +46,23 @@ fn with_value(output: &Path, value: f64) -> PathBuf {
 pub fn check_written<'a>(
     files: &Files,
     read: impl Iterator<Item = &'a PathBuf>,
-    written: &[(&str, &Path)],
+    written: &[(Opt, &Path)],
 ) -> Result<()> {
-    let usage = |path: &Path, one: &str, other: &str| {
-        let message = format!("`{}` is both {one} and {other}", path.display());
-        Err(Error::new(ErrorKind::Usage, message).hint("use another file for one of them"))
+    let usage = |path: &Path, one: Text, other: &Opt| {
+        let message = format_args!("`{}` is both {one} and {other}", path.display());
+        Err(Error::usage(message).hint("use another file for one of them"))
     };
     // A stream is read or written, but does not change what is read elsewhere.
     let is_same = |one: &Path, other: &Path| {
         one != Path::new("-") && files.is_regular(one) && files.is_same(one, other)
     };
     if let Some((option, path)) = written.iter().find(|(_, path)| files.is_read_only(path)) {
-        let message = format!("{option} is `{}`, which can only be read", path.display());
-        return Err(
-            Error::new(ErrorKind::Usage, message).hint("write to a file, and copy it there")
-        );
+        let message = format_args!("{option} is `{}`, which can only be read", path.display());
+        return Err(Error::usage(message).hint("write to a file, and copy it there"));
     }
     for input in read {
         if let Some((option, path)) = written.iter().find(|(_, path)| is_same(input, path)) {
-            return usage(path, "an input", option);
+            return usage(path, "an input".into(), option);
         }
     }
     for (at, (option, path)) in written.iter().enumerate() {
@@ -72,7 +70,7 @@ pub fn check_written<'a>(
         let mut before = written[..at].iter();
         if let Some((other, _)) = before.find(|(_, other)| is_twice(other) || is_same(other, path))
         {
-            return usage(path, other, option);
+            return usage(path, other.clone().into(), option);
         }
     }
     Ok(())

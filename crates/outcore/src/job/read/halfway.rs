@@ -10,6 +10,7 @@ use super::runs::made_with;
 use super::weights::SelfScores;
 use crate::budget::Limits;
 use crate::checkpoint::{Checkpoint, StateReader};
+use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::NamesWriter;
 use crate::ids::{NodeIndex, SpillState};
@@ -131,7 +132,7 @@ impl<'a> Again<'a> {
         if self.index.resolve_within(chunks, indexes, self.room, |_| Ok(()))?.is_some() {
             let message = "too little memory for the names that were read";
             return Err(Error::new(ErrorKind::MemoryTooSmall, message)
-                .hint("use more `--memory`, or `--restart`"));
+                .hint(format_args!("use more {MEMORY}, or {RESTART}")));
         }
         for chunk in &mut self.chunks {
             chunk.text.clear();

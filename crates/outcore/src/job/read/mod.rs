@@ -17,7 +17,8 @@ pub use weights::Normalize;
 use super::resume::{Found, GraphState, RUNS, SPILLED, Saved};
 use super::{InputReport, Job, JobOptions};
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{COLUMNS, MAX_WEIGHT, MIN_WEIGHT, WEIGHT_TRANSFORM};
+use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::{ArcRecord, Graph, GraphSummary, NamesWriter};
 use crate::ids::{NodeIndex, Room, Spill, SpilledEdges};
 use crate::input::{
@@ -178,7 +179,7 @@ fn open_reader(
         }
     }?;
     match (options.weight_option(), reader.unweighted()) {
-        (Some(option), Some(path)) => Err(input::has_no_weights(path, option)),
+        (Some(option), Some(path)) => Err(input::has_no_weights(path, &option)),
         _ => Ok(reader),
     }
 }
@@ -612,23 +613,24 @@ fn nothing_left(summary: &InputSummary, fate: Fate, options: &JobOptions) -> Opt
     }
     let (min, max) = (options.min_weight.unwrap_or(0.0), options.max_weight.unwrap_or(0.0));
     let parts = [
-        (fate.below, format!("below `--min-weight {min}`")),
-        (fate.above, format!("above `--max-weight {max}`")),
-        (zero, "of weight 0".into()),
+        (fate.below, format_args!("below {}", MIN_WEIGHT.of(min)).into()),
+        (fate.above, format_args!("above {}", MAX_WEIGHT.of(max)).into()),
+        (zero, Text::from("of weight 0")),
     ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, place)| format!("{} {place}", format_count(count)))
-        .collect();
     let edges = format_counted(summary.edges, "edge", "edges");
-    let message = format!("no edges are left of {edges}: {}", parts.join(", "));
-    let hint = if fate.below > fate.above {
-        "use a smaller `--min-weight`"
+    let mut message = Text::from(format!("no edges are left of {edges}"));
+    let mut separator = ":";
+    for (count, place) in parts.iter().filter(|(count, _)| *count > 0) {
+        message = format_args!("{message}{separator} {} {place}", format_count(*count)).into();
+        separator = ",";
+    }
+    let hint: Text = if fate.below > fate.above {
+        format_args!("use a smaller {MIN_WEIGHT}").into()
     } else if fate.above > 0 {
-        "use a larger `--max-weight`"
+        format_args!("use a larger {MAX_WEIGHT}").into()
     } else {
-        "`--weight-transform neglog10` is for E-values; `--columns` says where they are"
+        let transform = WEIGHT_TRANSFORM.of("neglog10");
+        format_args!("{transform} is for E-values; {COLUMNS} says where they are").into()
     };
     Some(Error::new(ErrorKind::BadInput, message).hint(hint))
 }

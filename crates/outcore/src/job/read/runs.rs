@@ -2,6 +2,7 @@
 
 use super::weights::SelfScores;
 use crate::checkpoint::{Checkpoint, StateReader};
+use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter};
 use crate::io::{Scratch, Sealed};
@@ -49,9 +50,9 @@ impl<R: Record> Numbered<R> {
 /// The error for what an earlier job has left if there is too little memory for it now.
 pub(crate) fn made_with(error: Error, memory_bytes: u64) -> Error {
     match error.kind() {
-        ErrorKind::MemoryTooSmall => error.hint(format!(
-            "use `--memory {}`, with which they were made, or `--restart`",
-            size_to_type(memory_bytes)
+        ErrorKind::MemoryTooSmall => error.hint(format_args!(
+            "use {}, with which they were made, or {RESTART}",
+            MEMORY.of(size_to_type(memory_bytes))
         )),
         _ => error,
     }

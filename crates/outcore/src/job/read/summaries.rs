@@ -1,6 +1,7 @@
 //! What is said of the input by default: how its files were understood, and what became of their edges.
 
 use crate::error::Result;
+use crate::error::opt::REPORT;
 use crate::graph::{Duplicates, GraphSummary};
 use crate::job::{InputReport, Job};
 use crate::progress::{Event, tell};
@@ -18,7 +19,7 @@ impl Job<'_> {
         formats[..shown].iter().try_for_each(|text| notice(text))?;
         match formats.len() - shown {
             0 => Ok(()),
-            more => notice(&format!("and files of {more} more formats: `--report` lists them all")),
+            more => notice(&format!("and files of {more} more formats: {REPORT} lists them all")),
         }
     }
 }

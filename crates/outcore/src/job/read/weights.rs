@@ -6,7 +6,8 @@
 //! and two random accesses for each edge and for each arc.
 
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, SELF_LOOPS};
+use crate::error::{Error, Opt, Result};
 use crate::graph::ArcRecord;
 use crate::input::{self, ParsedChunk};
 use crate::io::reserve_large_pages;
@@ -17,6 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// What the weights of edges are divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Normalize {
     /// Nothing.
     #[default]
@@ -33,44 +35,45 @@ const PART_ARCS: usize = 4096;
 impl JobOptions {
     /// Refuses what cannot be used, before any work.
     pub(crate) fn check_weights(&self) -> Result<()> {
-        let thresholds = [("--min-weight", self.min_weight), ("--max-weight", self.max_weight)];
+        let thresholds = [(MIN_WEIGHT, self.min_weight), (MAX_WEIGHT, self.max_weight)];
         for (option, value) in thresholds {
             if let Some(value) = value.filter(|value| !(value.is_finite() && *value >= 0.0)) {
-                let message = format!("`{option} {value}` is not a weight");
-                return Err(
-                    Error::new(ErrorKind::Usage, message).hint("weights are finite and at least 0")
-                );
+                let message = format_args!("{} is not a weight", option.of(value));
+                return Err(Error::usage(message).hint("weights are finite and at least 0"));
             }
         }
         if self.max_weight == Some(0.0) {
-            return Err(Error::new(ErrorKind::Usage, "`--max-weight 0` keeps no edge")
+            return Err(Error::usage(format_args!("{} keeps no edge", MAX_WEIGHT.of(0)))
                 .hint("use a number above 0: an edge of weight 0 is none"));
         }
         if let (Some(min), Some(max)) = (self.min_weight, self.max_weight)
             && min > max
         {
-            let message = format!("`--min-weight {min}` is above `--max-weight {max}`");
-            return Err(
-                Error::new(ErrorKind::Usage, message).hint("no edge is between them: swap the two")
-            );
+            let message = format_args!("{} is above {}", MIN_WEIGHT.of(min), MAX_WEIGHT.of(max));
+            return Err(Error::usage(message).hint("no edge is between them: swap the two"));
         }
         if self.normalize == Normalize::SelfScore && self.keep_loops {
-            let message = "`--normalize self-score` takes edges from a node to itself as its score";
-            return Err(Error::new(ErrorKind::Usage, message)
-                .hint("leave out `--self-loops keep`: they cannot be edges as well"));
+            return Err(Error::usage(format_args!(
+                "{} takes edges from a node to itself as its score",
+                NORMALIZE.of("self-score")
+            ))
+            .hint(format_args!(
+                "leave out {}: they cannot be edges as well",
+                SELF_LOOPS.of("keep")
+            )));
         }
         match self.weight_option().filter(|_| self.input.ignore_weights) {
-            Some(option) => Err(input::contradicts_ignore_weights(option)),
+            Some(option) => Err(input::contradicts_ignore_weights(&option)),
             None => Ok(()),
         }
     }
 
     /// The first option given that means nothing without weights, apart from those of the input.
-    pub(crate) fn weight_option(&self) -> Option<&'static str> {
+    pub(crate) fn weight_option(&self) -> Option<Opt> {
         let given = [
-            (self.min_weight.is_some(), "--min-weight"),
-            (self.max_weight.is_some(), "--max-weight"),
-            (self.normalize == Normalize::SelfScore, "--normalize"),
+            (self.min_weight.is_some(), MIN_WEIGHT),
+            (self.max_weight.is_some(), MAX_WEIGHT),
+            (self.normalize == Normalize::SelfScore, NORMALIZE),
         ];
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
     }

@@ -1,0 +1,83 @@
+//! The options that messages name, each once, as the command takes it. The command's tests hold them to its arguments.
+
+use super::Opt;
+
+macro_rules! options {
+    ($($constant:ident = $name:literal,)*) => {
+        $(
+            #[doc = concat!("`--", $name, "`")]
+            pub const $constant: Opt = Opt::new($name);
+        )*
+        /// All of them.
+        pub const ALL: &[Opt] = &[$($constant),*];
+    };
+}
+
+options! {
+    ATTENUATION = "attenuation",
+    ATTENUATION_RULE = "attenuation-rule",
+    COLUMNS = "columns",
+    COMMENT = "comment",
+    COMMUNITY_EXPONENT = "community-exponent",
+    COMMUNITY_MAX = "community-max",
+    COMMUNITY_MIN = "community-min",
+    COMPILE = "compile",
+    CONSENSUS = "consensus",
+    CONSENSUS_SHARE = "consensus-share",
+    CONVERGE = "converge",
+    CYCLES = "cycles",
+    DELIMITER = "delimiter",
+    DIR = "dir",
+    DIRECTED = "directed",
+    DUPLICATES = "duplicates",
+    EDGE_FACTOR = "edge-factor",
+    EDGES = "edges",
+    ENGINE = "engine",
+    FIXED = "fixed",
+    FORMAT = "format",
+    FULL = "full",
+    HEADER = "header",
+    HTML = "html",
+    IGNORE_WEIGHTS = "ignore-weights",
+    INFLATION = "inflation",
+    INITIAL = "initial",
+    LABEL_CUTOFF = "label-cutoff",
+    LEVELS = "levels",
+    LIKE = "like",
+    MASTER = "master",
+    MATCH = "match",
+    MAX_SIZE = "max-size",
+    MAX_SWEEPS = "max-sweeps",
+    MAX_VISITS = "max-visits",
+    MAX_WEIGHT = "max-weight",
+    MEMBER_WEIGHTS = "member-weights",
+    MEMORY = "memory",
+    METHOD = "method",
+    MIN_WEIGHT = "min-weight",
+    MIXING = "mixing",
+    NODES = "nodes",
+    NORMALIZE = "normalize",
+    ON_BAD_LINE = "on-bad-line",
+    OUTPUT = "output",
+    PARTS = "parts",
+    PROFILE = "profile",
+    QUICK = "quick",
+    REJECTS = "rejects",
+    REPORT = "report",
+    REPRESENTATIVES = "representatives",
+    RESOLUTION = "resolution",
+    RESTART = "restart",
+    ROWS = "rows",
+    SCALE = "scale",
+    SEEDING = "seeding",
+    SELF_LOOPS = "self-loops",
+    SPARK_CONF = "spark-conf",
+    THREADS = "threads",
+    TOLERANCE = "tolerance",
+    TRUTH = "truth",
+    UNNAMED = "unnamed",
+    VERIFY = "verify",
+    WEIGHT_TRANSFORM = "weight-transform",
+    WEIGHTED = "weighted",
+    WORK_DIR = "work-dir",
+}

@@ -1,0 +1,179 @@
+//! The lines of one file, for a system that reads files itself, piece by piece, on many machines: how they are split is
+//! found once, from the first bytes, and written as JSON; then every piece is parsed by itself.
+//!
+//! What is no file of lines is refused by name, as is a Matrix Market file, whose entries nobody would count.
+
+use super::PADDING;
+use super::checks;
+use crate::error::{Error, Result};
+use crate::input::fault::{self, Origin, Problem};
+use crate::input::format::{self, Format, bad_input};
+use crate::input::format::{foreign, matrix_market};
+use crate::input::{FIRST_BLOCK_LIMIT, InputOptions, ParsedChunk, no_lines};
+use crate::input::{lists, taker};
+use std::path::{Path, PathBuf};
+
+/// How the lines of a file are split.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub struct LineFormat {
+    path: PathBuf,
+    format: Format,
+}
+
+/// The edges of some lines.
+#[derive(Debug)]
+pub struct ParsedLines {
+    /// The edges up to the first bad line.
+    pub chunk: ParsedChunk,
+    /// The line of each edge, from 1.
+    pub lines: Vec<u64>,
+    /// What is wrong with the first bad line.
+    pub error: Option<Error>,
+}
+
+impl LineFormat {
+    /// Finds the format of the file `path` from its first lines; `None` if they are all blank or comments, so
+    /// that more of them are wanted. `is_whole` says that they are all of the file.
+    ///
+    /// # Errors
+    /// `BadInput` for a file that is no lines of edges, or that lacks a named column; `Usage` for options that cannot be
+    /// used.
+    pub fn find(
+        path: &Path,
+        block: &[u8],
+        is_whole: bool,
+        options: &InputOptions,
+    ) -> Result<Option<Self>> {
+        options.check()?;
+        refuse_packed(path, block)?;
+        foreign::refuse(block, path, options, None, false)?;
+        if matrix_market::banner(block, path, options)?.is_some() {
+            return Err(bad_input(path, "is a Matrix Market file, not plain lines of edges"));
+        }
+        let found = format::detect(block, is_whole, path, options)?;
+        if found.is_none() && !is_whole && block.len() >= FIRST_BLOCK_LIMIT {
+            return Err(no_lines(path));
+        }
+        Ok(found.map(|format| Self { path: path.to_path_buf(), format }))
+    }
+
+    /// Whether edges have weights.
+    pub fn is_weighted(&self) -> bool {
+        self.format.layout.weight.is_some()
+    }
+
+    /// Parses whole lines, the first of which is line number `line` of the file and begins at its byte `byte`. The first
+    /// bad line ends it; a name that is not UTF-8 makes a line bad.
+    pub fn parse(&self, text: &[u8], line: u64, byte: u64) -> ParsedLines {
+        let mut chunk =
+            ParsedChunk { origin: Origin { file: 0, byte, line }, ..Default::default() };
+        chunk.text.reserve_exact(text.len() + 1 + PADDING);
+        chunk.text.extend_from_slice(text);
+        if !text.ends_with(b"\n") {
+            chunk.text.push(b'\n');
+        }
+        chunk.used = chunk.text.len();
+        chunk.text.resize(chunk.used + PADDING, 0);
+        let skipped = self.format.preamble_bytes.saturating_sub(byte);
+        let from = skipped.min(chunk.used as u64) as usize;
+        super::parse(&mut chunk, &self.format.layout, from, true);
+        checks::check(&mut chunk, &self.format, true);
+        let mut lines: Vec<u64> = chunk.edge_lines().collect();
+        if let Some(at) = chunk.names.iter().position(|name| !is_text(chunk.name(name))) {
+            let used = &chunk.text[..chunk.used];
+            chunk.faults.push(checks::fault_at(used, Problem::NotUtf8, &chunk.names[at]));
+            lines.truncate(at / 2);
+            chunk.names.truncate(at / 2 * 2);
+            chunk.weights.truncate(at / 2);
+        }
+        let error = chunk.faults.iter().min_by_key(|fault| fault.line_start).map(|fault| {
+            let (text, start) = (&chunk.text, fault.line_start as usize);
+            let line = line + memchr::memchr_iter(b'\n', &text[..start]).count() as u64;
+            let place = fault::place(fault, text, (&chunk.origin, line), &self.path, &self.format);
+            fault::error(fault, text, place, &self.format, false)
+        });
+        ParsedLines { chunk, lines, error }
+    }
+}
+
+fn is_text(name: &[u8]) -> bool {
+    std::str::from_utf8(name).is_ok()
+}
+
+/// Refuses tables, adjacency lists and what is compressed in a way that the name did not tell.
+fn refuse_packed(path: &Path, block: &[u8]) -> Result<()> {
+    let what = if block.starts_with(taker::PARQUET_MAGIC) {
+        "Parquet, and its name does not end in .parquet"
+    } else if taker::is_arrow(block) {
+        "Arrow IPC"
+    } else if let Some(known) = lists::known(path, block) {
+        known
+    } else if let Some(packed) = foreign::compression(block) {
+        return Err(bad_input(
+            path,
+            &format!("is compressed with {packed}, and its name does not tell"),
+        ));
+    } else {
+        return Ok(());
+    };
+    Err(bad_input(path, &format!("is {what}, not lines of edges")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &[u8] = b"# made\nsource,target,weight\na,\"b, c\",0.5\n\nd,e,2\nd,f,x\ng,h,1\n";
+
+    fn found(text: &[u8]) -> LineFormat {
+        let options = InputOptions { paths: vec!["e.csv".into()], ..Default::default() };
+        let format = LineFormat::find(Path::new("e.csv"), text, true, &options).unwrap().unwrap();
+        // As it travels.
+        serde_json::from_str(&serde_json::to_string(&format).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn pieces_are_parsed_as_the_file_is() {
+        let format = found(TEXT);
+        assert!(format.is_weighted());
+        let ends = memchr::memchr_iter(b'\n', TEXT).map(|at| at + 1);
+        for (before, end) in ends.enumerate() {
+            let parts = [(&TEXT[..end], 1, 0), (&TEXT[end..], before as u64 + 2, end as u64)];
+            let parts = parts.map(|(text, line, byte)| format.parse(text, line, byte));
+            let lines: Vec<u64> = parts.iter().flat_map(|part| part.lines.clone()).collect();
+            // What follows the bad line is parsed where a piece begins with it.
+            assert_eq!(lines, if before == 5 { vec![3, 5, 7] } else { vec![3, 5] }, "{before}");
+            let chunk = &parts[usize::from(before < 2)].chunk;
+            assert_eq!(chunk.name(&chunk.names[1]), b"b, c");
+            let errors: Vec<&Error> = parts.iter().filter_map(|part| part.error.as_ref()).collect();
+            let place = errors[0].place().unwrap();
+            assert_eq!((errors.len(), place.line, place.column, place.byte), (1, 6, 5, 52));
+            assert_eq!(errors[0].message(), "weight is not a number");
+            assert_eq!(errors[0].hint_text(), Some("use `--columns 1,2` to ignore the weights"));
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_text_end_a_piece() {
+        let parsed = found(b"a,b\n").parse(b"a,b\n\xff,c\nd\n", 1, 0);
+        assert_eq!((parsed.lines, parsed.chunk.names.len()), (vec![1], 2));
+        let error = parsed.error.unwrap();
+        assert_eq!((error.message(), error.place().unwrap().line), ("name is not UTF-8", 2));
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let options = InputOptions { paths: vec!["e".into()], ..Default::default() };
+        for (text, what) in [
+            (&b"PAR1"[..], "is Parquet"),
+            (b"ARROW1\0\0", "is Arrow IPC"),
+            (b"\x1f\x8b\x08", "is compressed with gzip"),
+            (b"(mclheader\nmcltype matrix\n", "is a matrix of mcl"),
+            (b"%%MatrixMarket matrix coordinate real general\n2 2 1\n", "is a Matrix Market file"),
+            (b"\x7fELF", "is a program"),
+        ] {
+            let error = LineFormat::find(Path::new("e"), text, false, &options).unwrap_err();
+            assert!(error.message().contains(what), "{error}");
+        }
+    }
+}
