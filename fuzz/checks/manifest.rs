@@ -6,7 +6,7 @@ use outcore::budget::Limits;
 use outcore::cluster::ClusterOptions;
 use outcore::input::InputOptions;
 use outcore::io::{Files, sim::Sim};
-use outcore::job::{self, JobOptions, Manifest, Source};
+use outcore::job::{self, JobManifest, JobOptions, Source};
 use outcore::progress::Silent;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(crate) fn check(bytes: &[u8]) {
     sim.put(Path::new(WORK).join(run), b"left");
     sim.put(Path::new(WORK).join(graph), b"left");
     let files = Files::new(Arc::new(sim.clone()));
-    match Manifest::read(&files, Path::new(WORK)) {
+    match JobManifest::read(&files, Path::new(WORK)) {
         Ok(found) => assert!(found.is_some(), "there is one"),
         Err(error) => assert_eq!(error.kind(), ErrorKind::CorruptFile, "{error}"),
     }

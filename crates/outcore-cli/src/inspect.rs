@@ -5,7 +5,7 @@ use crate::screen::print::json;
 use outcore::error::opt::VERIFY;
 use outcore::graph::Graph;
 use outcore::io::{DiskProfile, Figure, Files, Mode, TransferProfile};
-use outcore::job::{InputFile, Manifest};
+use outcore::job::{InputFile, JobManifest};
 use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_count};
 use outcore::{Error, ErrorKind, Result};
@@ -22,7 +22,7 @@ struct WorkDirectory<'a> {
     path: &'a Path,
     /// Whether the job's process still runs.
     is_running: bool,
-    manifest: &'a Manifest,
+    manifest: &'a JobManifest,
 }
 
 /// What `--json` prints of a graph.
@@ -57,7 +57,7 @@ pub(crate) fn inspect(
         return inspect_profile(files, arguments);
     }
     if files.entry(&path.join("graph.json")).is_err() {
-        return match Manifest::read(files, path)? {
+        return match JobManifest::read(files, path)? {
             Some(manifest) => inspect_work_directory(&manifest, arguments),
             None => Err(Error::new(
                 ErrorKind::Usage,
@@ -92,7 +92,7 @@ pub(crate) fn inspect(
     Ok(table(&description))
 }
 
-fn inspect_work_directory(manifest: &Manifest, arguments: &Inspect) -> Result<String> {
+fn inspect_work_directory(manifest: &JobManifest, arguments: &Inspect) -> Result<String> {
     let path = &arguments.path;
     if arguments.verify {
         let message = format_args!("{VERIFY} is for graphs, but `{}` is not one", path.display());
@@ -107,7 +107,7 @@ fn inspect_work_directory(manifest: &Manifest, arguments: &Inspect) -> Result<St
     Ok(work_table(path, manifest, is_running))
 }
 
-fn work_table(path: &Path, manifest: &Manifest, is_running: bool) -> String {
+fn work_table(path: &Path, manifest: &JobManifest, is_running: bool) -> String {
     let mut text = format!("work directory  {}\n", path.display());
     let mut row = |name: &str, value: &str| text += &format!("{name:<15} {value}\n");
     let process = manifest.owner.process();

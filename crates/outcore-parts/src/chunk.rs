@@ -10,7 +10,7 @@ use super::damaged;
 use super::words::{Words, put, put_bytes};
 use outcore::Result;
 use outcore::graph::Weight;
-use outcore::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, Limits};
+use outcore::graph::{ArcRecord, BlockLimits, Duplicates, GraphOptions, GraphWriter};
 use outcore::io::{Files, Ram};
 use std::ops::Range;
 use std::path::Path;
@@ -183,7 +183,7 @@ impl Chunks {
 
 /// Finds where the engine's blocks begin, and lets parts begin at some of these places.
 pub struct Cutter {
-    limits: Limits,
+    limits: BlockLimits,
     part_arcs: u64,
     /// The node of which it knows some arcs, and how many.
     node: u32,
@@ -198,10 +198,10 @@ pub struct Cutter {
 impl Cutter {
     /// For a graph of so many nodes and parts of about so many nodes and arcs together.
     pub fn new(node_count: u32, part_arcs: u64) -> Self {
-        Self::with(Limits::of(node_count.into()), part_arcs)
+        Self::with(BlockLimits::of(node_count.into()), part_arcs)
     }
 
-    pub(super) fn with(limits: Limits, part_arcs: u64) -> Self {
+    pub(super) fn with(limits: BlockLimits, part_arcs: u64) -> Self {
         let (node, degree, block_nodes, block_arcs, arcs) = (0, 0, 0, 0, 0);
         Self { limits, part_arcs, node, degree, block_nodes, block_arcs, arcs, bounds: vec![0] }
     }
@@ -297,10 +297,10 @@ impl PartWriter {
     /// # Errors
     /// None of the disk: what is written stays in memory.
     pub fn new(nodes: Range<u32>, node_count: u32) -> Result<Self> {
-        Self::with(nodes, node_count, Limits::of(node_count.into()))
+        Self::with(nodes, node_count, BlockLimits::of(node_count.into()))
     }
 
-    pub(super) fn with(nodes: Range<u32>, node_count: u32, limits: Limits) -> Result<Self> {
+    pub(super) fn with(nodes: Range<u32>, node_count: u32, limits: BlockLimits) -> Result<Self> {
         let files = Files::new(Arc::new(Ram::default()));
         let options = GraphOptions {
             node_count: node_count.into(),

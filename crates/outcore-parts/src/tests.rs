@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::edges::{Edges, level, some_edges};
-use crate::oracle_levels::Levels;
+use crate::oracle_levels::OracleLevels;
 use outcore::cluster::{ClusterOptions, Communities, Given, Method, cluster_from};
 use outcore::graph::Weight;
-use outcore::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, Limits};
+use outcore::graph::{ArcRecord, BlockLimits, Duplicates, GraphOptions, GraphWriter};
 use outcore::progress::Silent;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Divided {
             chunks.extend(packer.push(twice).unwrap());
             chunks.extend(packer.finish().0);
         }
-        let limits = Limits::TINY;
+        let limits = BlockLimits::TINY;
         let mut cutter = Cutter::with(limits, part_arcs);
         for chunk in &chunks {
             let (first, degrees) = degrees_of(chunk).unwrap();
@@ -286,7 +286,7 @@ proptest! {
         for (number, found) in found.iter().enumerate() {
             let mut next = labels.clone();
             for block in divided.whole.blocks() {
-                let mut oracle = Levels::new((method, resolution), 1, seed);
+                let mut oracle = OracleLevels::new((method, resolution), 1, seed);
                 oracle.sweeps = number as u32;
                 let of_block = block.first_node as usize..(block.first_node + block.node_count) as usize;
                 let mut active = vec![false; nodes as usize];

@@ -34,7 +34,7 @@ pub struct GenerateOptions {
     /// The random graph.
     pub model: Model,
     /// What names look like.
-    pub names: Names,
+    pub names: NameKind,
     /// Whether edges have a third column, the weight.
     pub weights: bool,
     /// Seed of every random choice.
@@ -69,7 +69,7 @@ pub struct Planted {
     /// Communities of size `s` are as frequent as `s` to the power of minus this.
     pub community_exponent: f64,
     /// Order of the edges.
-    pub order: Order,
+    pub order: EdgeOrder,
 }
 
 impl Planted {
@@ -82,7 +82,7 @@ impl Planted {
             community_min: 10,
             community_max: 1000,
             community_exponent: 2.0,
-            order: Order::Shuffled,
+            order: EdgeOrder::Shuffled,
         }
     }
 }
@@ -90,7 +90,7 @@ impl Planted {
 /// The order of the edges of a planted partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-pub enum Order {
+pub enum EdgeOrder {
     /// None: neighboring lines have nothing in common.
     Shuffled,
     /// All edges of a source together, as in the output of a similarity search.
@@ -110,7 +110,7 @@ pub struct Rmat {
 /// What names look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-pub enum Names {
+pub enum NameKind {
     /// 12 to 15 bytes, like the accession numbers of sequences: `WP_0123456789.1`.
     String,
     /// Numbers from 0.
@@ -217,7 +217,7 @@ fn blocks_in_order(
 
 /// The options made ready: everything that all edges share.
 struct Maker {
-    shape: Shape,
+    shape: GraphShape,
     node_count: u64,
     edge_count: u64,
     naming: Naming,
@@ -225,8 +225,8 @@ struct Maker {
     seed: u64,
 }
 
-enum Shape {
-    Planted { communities: Communities, mixing: u64, order: Order, sources: Permutation },
+enum GraphShape {
+    Planted { communities: PlantedCommunities, mixing: u64, order: EdgeOrder, sources: Permutation },
     Rmat { scale: u32 },
 }
 
@@ -236,8 +236,8 @@ impl Maker {
         let (shape, node_count, edge_count) = match &options.model {
             Model::Planted(planted) => {
                 planted.check()?;
-                let shape = Shape::Planted {
-                    communities: Communities::draw(planted, seed),
+                let shape = GraphShape::Planted {
+                    communities: PlantedCommunities::draw(planted, seed),
                     // A share of 2^64, so that the draw is one comparison.
                     mixing: (planted.mixing * 2f64.powi(64)) as u64,
                     order: planted.order,
@@ -255,17 +255,17 @@ impl Maker {
                     )));
                 }
                 let nodes = 1u64 << rmat.scale;
-                (Shape::Rmat { scale: rmat.scale }, nodes, nodes * rmat.edge_factor)
+                (GraphShape::Rmat { scale: rmat.scale }, nodes, nodes * rmat.edge_factor)
             }
         };
         let naming = Naming::new(options.names, node_count, mix(seed + 2));
         Ok(Self { shape, node_count, edge_count, naming, weights: options.weights, seed })
     }
 
-    fn communities(&self) -> Option<&Communities> {
+    fn communities(&self) -> Option<&PlantedCommunities> {
         match &self.shape {
-            Shape::Planted { communities, .. } => Some(communities),
-            Shape::Rmat { .. } => None,
+            GraphShape::Planted { communities, .. } => Some(communities),
+            GraphShape::Rmat { .. } => None,
         }
     }
 
@@ -286,7 +286,7 @@ impl Maker {
         let range = block * BLOCK_EDGES..((block + 1) * BLOCK_EDGES).min(self.edge_count);
         out.reserve(LINE_BYTES * (range.end - range.start) as usize);
         match &self.shape {
-            Shape::Planted { communities, mixing, order: Order::Shuffled, sources } => {
+            GraphShape::Planted { communities, mixing, order: EdgeOrder::Shuffled, sources } => {
                 self.lines(range, out, |edge, draw| {
                     let source = if edge < self.node_count {
                         sources.map(edge)
@@ -296,14 +296,14 @@ impl Maker {
                     communities.edge_from(source, *mixing, draw)
                 });
             }
-            Shape::Planted { communities, mixing, order: Order::Grouped, sources } => {
+            GraphShape::Planted { communities, mixing, order: EdgeOrder::Grouped, sources } => {
                 self.lines(range, out, |edge, draw| {
                     let rank = u128::from(edge) * u128::from(self.node_count)
                         / u128::from(self.edge_count);
                     communities.edge_from(sources.map(rank as u64), *mixing, draw)
                 });
             }
-            Shape::Rmat { scale } => self.lines(range, out, |_, draw| rmat_edge(*scale, draw)),
+            GraphShape::Rmat { scale } => self.lines(range, out, |_, draw| rmat_edge(*scale, draw)),
         }
     }
 
@@ -312,7 +312,7 @@ impl Maker {
         &self,
         range: std::ops::Range<u64>,
         out: &mut Vec<u8>,
-        edge_of: impl Fn(u64, &mut Draw) -> Edge,
+        edge_of: impl Fn(u64, &mut Draw) -> PlantedEdge,
     ) {
         for number in range {
             let mut draw = Draw::new(self.seed, number);
@@ -370,7 +370,7 @@ impl Planted {
     }
 }
 
-struct Edge {
+struct PlantedEdge {
     source: u64,
     target: u64,
     is_inside: bool,
@@ -378,7 +378,7 @@ struct Edge {
 
 /// The communities of a planted partition: community `c` holds the positions
 /// `starts[c]..starts[c + 1]`.
-struct Communities {
+struct PlantedCommunities {
     starts: Vec<u32>,
     /// The community at the first position of each of as many equal ranges as there are
     /// communities: a look-up starts there and moves on a few steps.
@@ -386,7 +386,7 @@ struct Communities {
     nodes: u64,
 }
 
-impl Communities {
+impl PlantedCommunities {
     fn draw(planted: &Planted, seed: u64) -> Self {
         let nodes = planted.nodes;
         let power = 1.0 - planted.community_exponent;
@@ -433,7 +433,7 @@ impl Communities {
     }
 
     #[inline]
-    fn edge_from(&self, source: u64, mixing: u64, draw: &mut Draw) -> Edge {
+    fn edge_from(&self, source: u64, mixing: u64, draw: &mut Draw) -> PlantedEdge {
         let community = self.at(source);
         let (start, end) =
             (u64::from(self.starts[community]), u64::from(self.starts[community + 1]));
@@ -443,11 +443,11 @@ impl Communities {
         if target >= source {
             target += 1;
         }
-        Edge { source, target, is_inside: (start..end).contains(&target) }
+        PlantedEdge { source, target, is_inside: (start..end).contains(&target) }
     }
 }
 
-fn rmat_edge(scale: u32, draw: &mut Draw) -> Edge {
+fn rmat_edge(scale: u32, draw: &mut Draw) -> PlantedEdge {
     // Thresholds of a, a + b and a + b + c in 16 bits.
     const A: u64 = 37_356;
     const AB: u64 = 49_807;
@@ -464,14 +464,14 @@ fn rmat_edge(scale: u32, draw: &mut Draw) -> Edge {
             target = target << 1 | u64::from((A..AB).contains(&quarter) || quarter >= ABC);
         }
         if source != target {
-            return Edge { source, target, is_inside: false };
+            return PlantedEdge { source, target, is_inside: false };
         }
     }
 }
 
 /// Names of positions.
 struct Naming {
-    names: Names,
+    names: NameKind,
     permutation: Permutation,
 }
 
@@ -479,10 +479,10 @@ struct Naming {
 const NAME_BITS: u32 = 34;
 
 impl Naming {
-    fn new(names: Names, nodes: u64, seed: u64) -> Self {
+    fn new(names: NameKind, nodes: u64, seed: u64) -> Self {
         let size = match names {
-            Names::String => 1 << NAME_BITS,
-            Names::Integer => nodes,
+            NameKind::String => 1 << NAME_BITS,
+            NameKind::Integer => nodes,
         };
         Self { names, permutation: Permutation::new(size, seed) }
     }
@@ -490,7 +490,7 @@ impl Naming {
     #[inline]
     fn put(&self, position: u64, out: &mut Vec<u8>) {
         let number = self.permutation.map(position);
-        if self.names == Names::Integer {
+        if self.names == NameKind::Integer {
             out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
             return;
         }

@@ -22,7 +22,7 @@ pub(crate) use labels::Labels;
 use memory::Memory;
 pub(crate) use messages::{Messages, Progress};
 pub(crate) use method::Method;
-use outcore::generate::{Names, Order};
+use outcore::generate::{EdgeOrder, NameKind};
 use outcore::graph::Duplicates;
 use outcore::input::{Column, Delimiter, EdgeFormat, Header, OnBadLine, WeightTransform};
 use outcore::job::{Normalize, Unnamed};
@@ -297,8 +297,8 @@ pub(crate) struct GeneratePlanted {
     #[arg(long, value_name = "X", default_value_t = 2.0)]
     pub(crate) community_exponent: f64,
     /// Order of the edges: none, or all edges of a source together as in search results
-    #[arg(long, value_parser = names::<Order>(), default_value = "shuffled")]
-    pub(crate) order: Order,
+    #[arg(long, value_parser = names::<EdgeOrder>(), default_value = "shuffled")]
+    pub(crate) order: EdgeOrder,
     /// Also write `node<TAB>community` of every node
     #[arg(long, value_name = "FILE")]
     pub(crate) truth: Option<PathBuf>,
@@ -324,8 +324,8 @@ pub(crate) struct GenerateFormat {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// Names of nodes: like accession numbers of sequences, or numbers from 0
-    #[arg(long, value_parser = names::<Names>(), default_value = "string")]
-    pub(crate) names: Names,
+    #[arg(long, value_parser = names::<NameKind>(), default_value = "string")]
+    pub(crate) names: NameKind,
     /// Add a weight with three digits, larger inside communities
     #[arg(long)]
     pub(crate) weights: bool,

@@ -40,20 +40,20 @@ pub const LIST: &[Listed] = &[
     listed("random-read", "Reads of single records, sorted or not, in many ways", random_read::run),
     listed("random-update", "Updates of single records, sorted or not", random_update::run),
     listed("sequential-read", "Reads from front to back: calls, streams, maps, threads", |lab| {
-        sequential_read::run(lab, sequential_read::Parameters::of(lab.effort))
+        sequential_read::run(lab, sequential_read::SequentialReadParameters::of(lab.effort))
     }),
     listed("sequential-write", "Writes from front to back, until they are durable", |lab| {
-        sequential_write::run(lab, sequential_write::Parameters::of(lab.effort))
+        sequential_write::run(lab, sequential_write::SequentialWriteParameters::of(lab.effort))
     }),
     listed("transfer-size", "Transfers of 8 B to 4 MiB through each interface", |lab| {
-        transfer_size::run(lab, &transfer_size::Parameters::of(lab.effort))
+        transfer_size::run(lab, &transfer_size::TransferSizeParameters::of(lab.effort))
     }),
     listed(
         "write-buffer",
         "A million formatted lines, by interface and size of the buffer",
-        |lab| write_buffer::run(lab, write_buffer::Parameters::of(lab.effort)),
+        |lab| write_buffer::run(lab, write_buffer::WriteBufferParameters::of(lab.effort)),
     ),
     listed("sort", "Edges into the order of their sources: seeks, maps, merges", |lab| {
-        sort::run(lab, sort::Parameters::of(lab.effort))
+        sort::run(lab, sort::SortParameters::of(lab.effort))
     }),
 ];

@@ -25,7 +25,7 @@ pub(crate) const PAGE: u64 = memory::PAGE as u64;
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parameters {
+pub struct PositionParameters {
     /// Bytes of the file.
     pub bytes: u64,
     /// Positions of the cold rows.
@@ -39,7 +39,7 @@ pub struct Parameters {
     pub seconds: f64,
 }
 
-impl Parameters {
+impl PositionParameters {
     /// Those of an effort.
     pub fn of(effort: Effort) -> Self {
         let (bytes, count, warm_count, rounds, seconds) = match effort {
@@ -70,7 +70,7 @@ impl Positions {
     pub(crate) fn choose(
         workplace: &Workplace<'_>,
         path: &Path,
-        parameters: &Parameters,
+        parameters: &PositionParameters,
         cold_rows: usize,
     ) -> Result<(Self, Self)> {
         let mut random = Random(workplace.seed ^ 1);
@@ -146,14 +146,14 @@ fn two_digits(value: f64) -> usize {
 }
 
 /// The clock of one run: one reading for each operation.
-pub(crate) struct Clock {
+pub(crate) struct OperationClock {
     start: Instant,
     last: Instant,
     nanoseconds: Vec<u32>,
     sync_seconds: Option<f64>,
 }
 
-impl Clock {
+impl OperationClock {
     /// Starts, with room for so many operations.
     pub(crate) fn start(operations: usize) -> Self {
         let mut nanoseconds = vec![0; operations];

@@ -4,8 +4,8 @@
 //! counts microseconds of the processor; here every row has a proved state and elapsed times.
 
 use super::positions::{
-    Clock, PAGE, Parameters, Positions, VALUE, compared, doubt, factor, fastest, fastest_in_words,
-    rows, seconds, sentence, value,
+    OperationClock, PAGE, PositionParameters, Positions, VALUE, compared, doubt, factor, fastest,
+    fastest_in_words, rows, seconds, sentence, value,
 };
 use crate::api::map::{Advice, Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
@@ -36,14 +36,14 @@ const COLD_ROWS: usize = 30;
 /// # Errors
 /// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
 pub fn run(workplace: &Workplace<'_>) -> Result<Experiment> {
-    run_with(workplace, &Parameters::of(workplace.effort))
+    run_with(workplace, &PositionParameters::of(workplace.effort))
 }
 
 /// Runs the experiment.
 ///
 /// # Errors
 /// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
-pub fn run_with(workplace: &Workplace<'_>, parameters: &Parameters) -> Result<Experiment> {
+pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> Result<Experiment> {
     let path = workplace.make_file("random-read", parameters.bytes)?;
     let (warm, cold) = Positions::choose(workplace, &path, parameters, COLD_ROWS)?;
     let mut methods = Vec::new();
@@ -186,7 +186,7 @@ fn by_stream(
     whence: Whence,
     mode: &str,
 ) -> Result<Outcome> {
-    let mut clock = Clock::start(positions.len());
+    let mut clock = OperationClock::start(positions.len());
     let mut stream = Stream::open(path, mode, buffering)?;
     let (mut at, mut checksum) = (0, 0u64);
     clock.begin();
@@ -205,7 +205,7 @@ fn by_stream(
 }
 
 fn by_pread(path: &Path, positions: &[u64]) -> Result<Outcome> {
-    let mut clock = Clock::start(positions.len());
+    let mut clock = OperationClock::start(positions.len());
     let file = open(path)?;
     let mut checksum = 0;
     clock.begin();
@@ -220,7 +220,7 @@ fn by_pread(path: &Path, positions: &[u64]) -> Result<Outcome> {
 }
 
 fn by_map(path: &Path, positions: &[u64], advice: &[Advice]) -> Result<Outcome> {
-    let mut clock = Clock::start(positions.len());
+    let mut clock = OperationClock::start(positions.len());
     let map = Map::open(path, Sharing::Shared, false, advice)?;
     let mut checksum = 0;
     clock.begin();
@@ -234,7 +234,7 @@ fn by_map(path: &Path, positions: &[u64], advice: &[Advice]) -> Result<Outcome> 
 
 /// Reads all and picks what is asked for.
 fn by_scan(path: &Path, sorted: &[u64]) -> Result<Outcome> {
-    let clock = Clock::start(0);
+    let clock = OperationClock::start(0);
     let mut file = open(path)?;
     let mut block = vec![0; SCAN_BLOCK];
     let (mut begin, mut next, mut checksum) = (0u64, 0, 0);
@@ -287,7 +287,7 @@ fn probe_direct(path: &Path) -> Result<Option<String>> {
 }
 
 fn by_direct_pread(path: &Path, positions: &[u64]) -> Result<Outcome> {
-    let mut clock = Clock::start(positions.len());
+    let mut clock = OperationClock::start(positions.len());
     let not_here = |reason: String| read_error(path)(std::io::Error::other(reason));
     let file = open_direct(path)?.map_err(not_here)?;
     let mut page = AlignedBuffer::new(PAGE as usize);
@@ -308,7 +308,7 @@ fn ring(path: &Path, options: RingOptions) -> Result<Ring> {
 }
 
 fn by_ring(path: &Path, positions: &[u64], depth: u32) -> Result<Outcome> {
-    let mut clock = Clock::start(positions.len());
+    let mut clock = OperationClock::start(positions.len());
     let mut ring = ring(path, ring_options(depth, PAGE as usize))?;
     let begun: Vec<Cell<Instant>> = vec![Cell::new(Instant::now()); positions.len()];
     let mut checksum = 0;
@@ -325,7 +325,7 @@ fn by_ring(path: &Path, positions: &[u64], depth: u32) -> Result<Outcome> {
 }
 
 fn by_ring_scan(path: &Path, sorted: &[u64]) -> Result<Outcome> {
-    let clock = Clock::start(0);
+    let clock = OperationClock::start(0);
     let bytes = open(path)?.metadata().map_err(read_error(path))?.len();
     let mut ring = ring(path, ring_options(4, SCAN_BLOCK))?;
     let (mut checksum, mut found) = (0, 0);

@@ -9,8 +9,8 @@
 //! wrote is also read back and compared before the next.
 
 use super::positions::{
-    Clock, PAGE, Parameters, Positions, VALUE, compared, doubt, factor, fastest_in_words, sentence,
-    value,
+    OperationClock, PAGE, PositionParameters, Positions, VALUE, compared, doubt, factor,
+    fastest_in_words, sentence, value,
 };
 use crate::api::map::{Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
@@ -55,14 +55,14 @@ struct Target {
 /// # Errors
 /// `Io`, `DiskTooSmall`, `DiskFull`; `CorruptFile` if an update was lost; `Interrupted`.
 pub fn run(workplace: &Workplace<'_>) -> Result<Experiment> {
-    run_with(workplace, &Parameters::of(workplace.effort))
+    run_with(workplace, &PositionParameters::of(workplace.effort))
 }
 
 /// Runs the experiment.
 ///
 /// # Errors
 /// `Io`, `DiskTooSmall`, `DiskFull`; `CorruptFile` if an update was lost; `Interrupted`.
-pub fn run_with(workplace: &Workplace<'_>, parameters: &Parameters) -> Result<Experiment> {
+pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> Result<Experiment> {
     let path = workplace.make_file("random-update", parameters.bytes)?;
     let (warm, cold) = Positions::choose(workplace, &path, parameters, COLD_ROWS)?;
     let warm = Target::new(path.clone(), parameters.bytes, warm)?;
@@ -138,11 +138,11 @@ impl Target {
         &'a self,
         name: String,
         state: State,
-        run: impl Fn(&mut Clock) -> Result<u64> + 'a,
+        run: impl Fn(&mut OperationClock) -> Result<u64> + 'a,
     ) -> Method<'a> {
         let count = self.positions.sorted.len();
         let counted = move || {
-            let mut clock = Clock::start(count);
+            let mut clock = OperationClock::start(count);
             let checksum = run(&mut clock)?;
             let outcome = clock.outcome(checksum, count);
             self.runs.set(self.runs.get().wrapping_add(1));
@@ -174,7 +174,7 @@ impl Target {
         |e| Error::io("write", &self.path, e)
     }
 
-    fn sync(&self, file: &File, clock: &mut Clock) -> Result<()> {
+    fn sync(&self, file: &File, clock: &mut OperationClock) -> Result<()> {
         clock.sync(|| file.sync_all().map_err(|e| Error::io("sync", &self.path, e)))
     }
 }
@@ -190,8 +190,9 @@ fn stream_methods(target: &Target, state: State) -> Vec<Method<'_>> {
                 [("SEEK_SET", Seeks::Set), ("SEEK_BOTH", Seeks::Both), ("SEEK_CUR", Seeks::Cur)]
             {
                 let name = format!("fread+fwrite, {order}, {buffer}, {name}");
-                let run =
-                    move |clock: &mut Clock| by_stream(target, positions, buffering, seeks, clock);
+                let run = move |clock: &mut OperationClock| {
+                    by_stream(target, positions, buffering, seeks, clock)
+                };
                 methods.push(target.method(name, state, run));
             }
         }
@@ -203,15 +204,15 @@ fn stream_methods(target: &Target, state: State) -> Vec<Method<'_>> {
 fn other_methods(target: &Target, state: State) -> Vec<Method<'_>> {
     let mut methods = Vec::new();
     for (order, positions) in target.positions.orders() {
-        let run = move |clock: &mut Clock| by_pwrite(target, positions, clock);
+        let run = move |clock: &mut OperationClock| by_pwrite(target, positions, clock);
         methods.push(target.method(format!("pread+pwrite, {order}"), state, run));
     }
     for (order, positions) in target.positions.orders() {
-        let run = move |clock: &mut Clock| by_map(target, positions, clock);
+        let run = move |clock: &mut OperationClock| by_map(target, positions, clock);
         methods.push(target.method(format!("mmap, {order}"), state, run));
     }
     for (name, block) in [("blocks of 4 KiB", PAGE), ("blocks of 1 MiB", 1 << 20)] {
-        let run = move |clock: &mut Clock| by_blocks(target, block, clock);
+        let run = move |clock: &mut OperationClock| by_blocks(target, block, clock);
         methods.push(target.method(name.into(), state, run));
     }
     methods
@@ -222,7 +223,7 @@ fn by_stream(
     positions: &[u64],
     buffering: Buffering,
     seeks: Seeks,
-    clock: &mut Clock,
+    clock: &mut OperationClock,
 ) -> Result<u64> {
     const BACK: i64 = -(VALUE as i64);
     let mut stream = Stream::open(&target.path, "rb+", buffering)?;
@@ -251,7 +252,7 @@ fn by_stream(
     Ok(checksum)
 }
 
-fn by_pwrite(target: &Target, positions: &[u64], clock: &mut Clock) -> Result<u64> {
+fn by_pwrite(target: &Target, positions: &[u64], clock: &mut OperationClock) -> Result<u64> {
     let file = target.open()?;
     let mut checksum = 0;
     clock.begin();
@@ -266,7 +267,7 @@ fn by_pwrite(target: &Target, positions: &[u64], clock: &mut Clock) -> Result<u6
     Ok(checksum)
 }
 
-fn by_map(target: &Target, positions: &[u64], clock: &mut Clock) -> Result<u64> {
+fn by_map(target: &Target, positions: &[u64], clock: &mut OperationClock) -> Result<u64> {
     let mut map = Map::open(&target.path, Sharing::SharedWrite, false, &[])?;
     let bytes = map.bytes_mut().expect("mapped to be written");
     let mut checksum = 0;
@@ -281,7 +282,7 @@ fn by_map(target: &Target, positions: &[u64], clock: &mut Clock) -> Result<u64> 
 
 /// Reads each block that has positions in it, updates all of them, and writes it back. That the
 /// positions are sorted first is part of it.
-fn by_blocks(target: &Target, block_bytes: u64, clock: &mut Clock) -> Result<u64> {
+fn by_blocks(target: &Target, block_bytes: u64, clock: &mut OperationClock) -> Result<u64> {
     let mut positions = target.positions.unsorted.clone();
     positions.sort_unstable();
     let file = target.open()?;

@@ -25,14 +25,14 @@ const PATTERN_BYTES: usize = 4 << 20;
 
 /// How much is written how often.
 #[derive(Debug, Clone, Copy)]
-pub struct Parameters {
+pub struct SequentialWriteParameters {
     /// Bytes of the file, rounded up to 4 MiB.
     pub bytes: u64,
     /// Runs of each method.
     pub rounds: u32,
 }
 
-impl Parameters {
+impl SequentialWriteParameters {
     /// The usual ones.
     pub fn of(effort: Effort) -> Self {
         match effort {
@@ -157,7 +157,7 @@ fn plain(path: &Path, bytes: u64, pattern: &[u8], how: Plain) -> Result<Outcome>
 }
 
 /// A run of a method.
-type Run<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
+type WriteRun<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
 
 /// The engine's rows: the name, the bytes of a buffer, and the buffers beside the one being filled.
 const ENGINE: [(&str, usize, usize); 4] = [
@@ -171,7 +171,7 @@ const ENGINE: [(&str, usize, usize); 4] = [
 ///
 /// # Errors
 /// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
-pub fn run(workplace: &Workplace<'_>, parameters: Parameters) -> Result<Experiment> {
+pub fn run(workplace: &Workplace<'_>, parameters: SequentialWriteParameters) -> Result<Experiment> {
     let bytes = parameters.bytes.next_multiple_of(PATTERN_BYTES as u64);
     workplace.require(bytes)?;
     let path = workplace.path("sequential-write");
@@ -181,7 +181,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: Parameters) -> Result<Experime
         word.copy_from_slice(&random.word().to_le_bytes());
     }
     let pattern = buffer.bytes();
-    let (mut runs, mut missing) = (Vec::<(&str, Run<'_>)>::new(), Vec::new());
+    let (mut runs, mut missing) = (Vec::<(&str, WriteRun<'_>)>::new(), Vec::new());
     let path = path.as_path();
     for (name, how) in Plain::methods() {
         match how.reason(path, pattern) {

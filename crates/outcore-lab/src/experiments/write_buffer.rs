@@ -23,7 +23,7 @@ use std::process::Command;
 
 /// How much is written how often.
 #[derive(Debug, Clone, Copy)]
-pub struct Parameters {
+pub struct WriteBufferParameters {
     /// Lines of a file.
     pub lines: u32,
     /// Lines of the method without a buffer.
@@ -32,7 +32,7 @@ pub struct Parameters {
     pub rounds: u32,
 }
 
-impl Parameters {
+impl WriteBufferParameters {
     /// The usual ones.
     pub fn of(effort: Effort) -> Self {
         let (lines, rounds) = match effort {
@@ -46,14 +46,14 @@ impl Parameters {
 
 /// What the lines are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BufferKind {
     Text,
     Edges,
 }
 
 const TEXT: &str = "test data";
 
-impl Kind {
+impl BufferKind {
     fn group(self) -> &'static str {
         match self {
             Self::Text => "lines of one string",
@@ -77,13 +77,13 @@ fn edge(line: u32) -> (u32, u32, f64) {
 }
 
 /// All lines by the formatting of the standard library.
-fn write_lines(kind: Kind, lines: u32, mut out: impl Write) -> io::Result<()> {
+fn write_lines(kind: BufferKind, lines: u32, mut out: impl Write) -> io::Result<()> {
     // Not known when the program is compiled, as little as the numbers are.
     let text = std::hint::black_box(TEXT);
     for line in 0..lines {
         match kind {
-            Kind::Text => writeln!(out, "{text}")?,
-            Kind::Edges => {
+            BufferKind::Text => writeln!(out, "{text}")?,
+            BufferKind::Edges => {
                 let (source, target, weight) = edge(line);
                 writeln!(out, "{source}\t{target}\t{weight:.3}")?;
             }
@@ -106,7 +106,7 @@ enum How {
 
 impl How {
     /// Writes the lines and closes the file, in this process and without the engine.
-    fn write(&self, path: &Path, kind: Kind, lines: u32) -> io::Result<()> {
+    fn write(&self, path: &Path, kind: BufferKind, lines: u32) -> io::Result<()> {
         match *self {
             Self::Fprintf => fprintf(path, kind, lines),
             Self::Writeln(size) => {
@@ -127,7 +127,7 @@ impl How {
     }
 
     /// A run of it, with its sync.
-    fn run(&self, path: &Path, kind: Kind, lines: u32) -> Result<Outcome> {
+    fn run(&self, path: &Path, kind: BufferKind, lines: u32) -> Result<Outcome> {
         let mut outcome = match self {
             Self::Program(program, first, size) => {
                 let (size, lines) = (size.map(|size| size.to_string()), lines.to_string());
@@ -166,12 +166,12 @@ impl Write for OneByOne {
     }
 }
 
-fn fprintf(path: &Path, kind: Kind, lines: u32) -> io::Result<()> {
+fn fprintf(path: &Path, kind: BufferKind, lines: u32) -> io::Result<()> {
     let mut printer = Printer::create(path)?;
     for line in 0..lines {
         match kind {
-            Kind::Text => printer.text(c"test data")?,
-            Kind::Edges => {
+            BufferKind::Text => printer.text(c"test data")?,
+            BufferKind::Edges => {
                 let (source, target, weight) = edge(line);
                 printer.edge(source, target, weight)?;
             }
@@ -181,14 +181,14 @@ fn fprintf(path: &Path, kind: Kind, lines: u32) -> io::Result<()> {
 }
 
 /// The engine's writer of lines, the name and the directory's sync included.
-fn outcore(path: &Path, kind: Kind, lines: u32, way: Way) -> Result<Outcome> {
+fn outcore(path: &Path, kind: BufferKind, lines: u32, way: Way) -> Result<Outcome> {
     let (watched, files) = Watched::files(way);
     let mut writer = LineWriter::create(&files, path)?;
     let text = std::hint::black_box(TEXT).as_bytes();
     for line in 0..lines {
         match kind {
-            Kind::Text => writer.bytes(text).end()?,
-            Kind::Edges => {
+            BufferKind::Text => writer.bytes(text).end()?,
+            BufferKind::Edges => {
                 let (source, target, weight) = edge(line);
                 writer.number(u64::from(source)).bytes(b"\t").number(u64::from(target));
                 writer.bytes(b"\t").thousandths(weight).end()?;
@@ -217,7 +217,11 @@ fn sizes(workplace: &Workplace<'_>) -> Vec<usize> {
 }
 
 /// The plans of a kind; what cannot run here goes to `missing`.
-fn plans(workplace: &Workplace<'_>, kind: Kind, missing: &mut Vec<Missing>) -> Result<Vec<Plan>> {
+fn plans(
+    workplace: &Workplace<'_>,
+    kind: BufferKind,
+    missing: &mut Vec<Missing>,
+) -> Result<Vec<Plan>> {
     let mut plans = vec![Plan { name: FPRINTF.into(), how: How::Fprintf, point: None }];
     let mut miss = |name: &str, reason| {
         missing.push(Missing { name: format!("{name}, {}", kind.group()), reason });
@@ -248,7 +252,7 @@ fn plans(workplace: &Workplace<'_>, kind: Kind, missing: &mut Vec<Missing>) -> R
         }
     }
     by_size("writeln! to BufWriter", &How::Writeln);
-    if kind == Kind::Text {
+    if kind == BufferKind::Text {
         by_size("write_all to BufWriter", &How::WriteAll);
     }
     for (name, how) in [
@@ -266,7 +270,7 @@ fn size_name(size: usize) -> String {
 }
 
 /// The sum of the right file.
-fn expected(kind: Kind, lines: u32) -> u64 {
+fn expected(kind: BufferKind, lines: u32) -> u64 {
     struct Summing<'a>(&'a mut Sum);
     impl Write for Summing<'_> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -287,13 +291,13 @@ fn expected(kind: Kind, lines: u32) -> u64 {
 ///
 /// # Errors
 /// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
-pub fn run(workplace: &Workplace<'_>, parameters: Parameters) -> Result<Experiment> {
-    let Parameters { lines, unbuffered_lines, rounds } = parameters;
+pub fn run(workplace: &Workplace<'_>, parameters: WriteBufferParameters) -> Result<Experiment> {
+    let WriteBufferParameters { lines, unbuffered_lines, rounds } = parameters;
     workplace.require(u64::from(lines) * 40)?;
     let path = workplace.path("write-buffer");
     let path = path.as_path();
     let (mut methods, mut missing, mut points) = (Vec::new(), Vec::new(), Vec::new());
-    for kind in [Kind::Text, Kind::Edges] {
+    for kind in [BufferKind::Text, BufferKind::Edges] {
         let (many, few) = (expected(kind, lines), expected(kind, unbuffered_lines));
         for Plan { name, how, point } in plans(workplace, kind, &mut missing)? {
             let is_slow = matches!(how, How::Unbuffered);
@@ -351,7 +355,7 @@ fn durable(sample: &Sample) -> f64 {
 }
 
 fn finding(experiment: &Experiment) -> String {
-    let sentences = [Kind::Text, Kind::Edges].map(|kind| {
+    let sentences = [BufferKind::Text, BufferKind::Edges].map(|kind| {
         let rows = experiment.rows.iter().filter(|row| row.group == kind.group());
         let rows: Vec<&Row> = rows.filter(|row| row.name != AGAIN).collect();
         sentence(kind, &rows).unwrap_or_default()
@@ -360,7 +364,7 @@ fn finding(experiment: &Experiment) -> String {
 }
 
 /// How the engine's rows stand against the fastest of the others, with and without sync.
-fn sentence(kind: Kind, rows: &[&Row]) -> Option<String> {
+fn sentence(kind: BufferKind, rows: &[&Row]) -> Option<String> {
     let (own, others): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.name == CACHED || row.name == DIRECT);
     let against = |row: &str, cost: &dyn Fn(&Sample) -> f64| {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a run does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MeasureKind {
     /// Reads in order.
     Read,
     /// Reads at random places.
@@ -63,8 +63,8 @@ pub(super) struct Bench<'a> {
 }
 
 /// The requests of a run.
-struct Run {
-    kind: Kind,
+struct TuneRun {
+    kind: MeasureKind,
     block: u64,
     count: u64,
     /// Blocks in the file, and the first one.
@@ -73,7 +73,7 @@ struct Run {
     next: AtomicU64,
 }
 
-impl Run {
+impl TuneRun {
     /// One thread's part: requests until all are done.
     fn work(&self, file: &StoredFile, buffer: &mut AlignedBuffer) -> Result<()> {
         loop {
@@ -82,13 +82,13 @@ impl Run {
                 return Ok(());
             }
             let place = match self.kind {
-                Kind::Write => number,
-                Kind::Read => (self.first + number) % self.blocks,
-                Kind::Random => Random(self.first ^ number).below(self.blocks),
+                MeasureKind::Write => number,
+                MeasureKind::Read => (self.first + number) % self.blocks,
+                MeasureKind::Random => Random(self.first ^ number).below(self.blocks),
             };
             let bytes = &mut buffer.bytes_mut()[..self.block as usize];
             match self.kind {
-                Kind::Write => file.write_all_at(place * self.block, bytes)?,
+                MeasureKind::Write => file.write_all_at(place * self.block, bytes)?,
                 _ => file.read_exact_at(place * self.block, bytes)?,
             }
         }
@@ -137,7 +137,7 @@ impl<'a> Bench<'a> {
     /// round before them, which does not count, tells how much a run may do.
     pub(super) fn rounds(
         &self,
-        kind: Kind,
+        kind: MeasureKind,
         options: &mut Options,
         random: &mut Random,
     ) -> Result<()> {
@@ -163,8 +163,8 @@ impl<'a> Bench<'a> {
     }
 
     /// Requests of a run of the usual length, at this rate.
-    fn count(&self, kind: Kind, setting: Setting, rate: f64) -> u64 {
-        let bytes = if kind == Kind::Write {
+    fn count(&self, kind: MeasureKind, setting: Setting, rate: f64) -> u64 {
+        let bytes = if kind == MeasureKind::Write {
             self.amount.write_bytes as f64
         } else {
             (rate * self.amount.seconds).min(self.amount.read_bytes as f64)
@@ -177,13 +177,13 @@ impl<'a> Bench<'a> {
     /// what is written must be durable.
     pub(super) fn is_clearly_better(
         &self,
-        kind: Kind,
+        kind: MeasureKind,
         setting: Setting,
         than: Setting,
     ) -> Result<bool> {
         let rounds = self.amount.rounds as u64;
         let part = match kind {
-            Kind::Write => self.amount.write_bytes,
+            MeasureKind::Write => self.amount.write_bytes,
             _ => (self.amount.read_bytes / rounds).min(32 << 20),
         };
         let mut ratios = Vec::new();
@@ -200,28 +200,34 @@ impl<'a> Bench<'a> {
     }
 
     /// One run: bytes a second.
-    fn run(&self, kind: Kind, setting: Setting, count: u64, random: &mut Random) -> Result<f64> {
+    fn run(
+        &self,
+        kind: MeasureKind,
+        setting: Setting,
+        count: u64,
+        random: &mut Random,
+    ) -> Result<f64> {
         let first = random.below(self.amount.read_bytes / setting.block as u64);
         self.part(kind, setting, count, first)
     }
 
-    fn part(&self, kind: Kind, setting: Setting, count: u64, first: u64) -> Result<f64> {
+    fn part(&self, kind: MeasureKind, setting: Setting, count: u64, first: u64) -> Result<f64> {
         tell(self.observer, Event::Advance { done: self.runs.fetch_add(1, Ordering::Relaxed) })?;
         let block = setting.block as u64;
         let blocks = self.amount.read_bytes / block;
-        let run = Run { kind, block, count, blocks, first, next: AtomicU64::new(0) };
+        let run = TuneRun { kind, block, count, blocks, first, next: AtomicU64::new(0) };
         let written = self.scratch.path().join("write");
         let (path, mode) = match (kind, setting.direct) {
-            (Kind::Write, true) => (&written, Mode::CreateDirect),
-            (Kind::Write, false) => (&written, Mode::Create),
+            (MeasureKind::Write, true) => (&written, Mode::CreateDirect),
+            (MeasureKind::Write, false) => (&written, Mode::Create),
             (_, true) => (&self.read_path, Mode::ReadDirect),
             (_, false) => (&self.read_path, Mode::Read),
         };
         let handles = (0..setting.depth)
             .map(|_| Ok((self.files.open(path, mode)?, AlignedBuffer::new(setting.block))))
             .collect::<Result<Vec<_>>>()?;
-        let seconds = self.timed(&run, handles, kind == Kind::Write && !setting.direct)?;
-        if kind == Kind::Write {
+        let seconds = self.timed(&run, handles, kind == MeasureKind::Write && !setting.direct)?;
+        if kind == MeasureKind::Write {
             self.files.remove(&written)?;
         }
         Ok((count * block) as f64 / seconds)
@@ -230,7 +236,7 @@ impl<'a> Bench<'a> {
     /// Seconds that the threads, one a handle, take for all requests.
     fn timed(
         &self,
-        run: &Run,
+        run: &TuneRun,
         mut handles: Vec<(StoredFile, AlignedBuffer)>,
         sync: bool,
     ) -> Result<f64> {

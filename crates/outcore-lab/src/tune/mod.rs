@@ -17,7 +17,7 @@ use crate::random::Random;
 use crate::workplace::Effort;
 use choose::{Choice, Options, Setting};
 pub use clock::{Clock, WallClock};
-use measure::{Amount, Bench, Kind};
+use measure::{Amount, Bench, MeasureKind};
 use outcore::error::opt::{DIR, QUICK};
 use outcore::io::{
     Confidence, DiskProfile, Figure, Files, RandomReadProfile, Transfer, TransferProfile, Tuning,
@@ -78,8 +78,8 @@ pub fn tune(
         return Ok(Tuned { rows: derive::rows(&profile), profile, notes });
     }
     let default = Tuning::default();
-    profile.read = transfer(&bench, Kind::Read, default.read, &mut random)?;
-    profile.write = transfer(&bench, Kind::Write, default.write, &mut random)?;
+    profile.read = transfer(&bench, MeasureKind::Read, default.read, &mut random)?;
+    profile.write = transfer(&bench, MeasureKind::Write, default.write, &mut random)?;
     profile.random_read = Some(random_read(&bench, &mut random)?);
     profile.derived = derive::settings(&profile);
     for (found, name) in [(&profile.read, "reads"), (&profile.write, "writes")] {
@@ -108,7 +108,7 @@ fn require(files: &Files, directory: &Path, bytes: u64) -> Result<()> {
 /// Large transfers one way.
 fn transfer(
     bench: &Bench<'_>,
-    kind: Kind,
+    kind: MeasureKind,
     default: Transfer,
     random: &mut Random,
 ) -> Result<TransferProfile> {
@@ -151,7 +151,7 @@ fn random_read(bench: &Bench<'_>, random: &mut Random) -> Result<RandomReadProfi
     let setting = |depth| Setting { block: 4096, depth, direct: true };
     let settings = RANDOM_DEPTHS.map(setting).to_vec();
     let mut options = Options { settings, samples: Vec::new(), again: Vec::new(), gain: 1.1 };
-    bench.rounds(Kind::Random, &mut options, random)?;
+    bench.rounds(MeasureKind::Random, &mut options, random)?;
     let Choice { at, confidence } = options.choose();
     let seconds =
         |at: usize| -> Vec<f64> { options.samples[at].iter().map(|rate| 4096.0 / rate).collect() };

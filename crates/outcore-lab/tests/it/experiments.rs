@@ -3,13 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use outcore::progress::Silent;
-use outcore_lab::experiments::positions::Parameters;
+use outcore_lab::experiments::positions::PositionParameters;
 use outcore_lab::report::Experiment;
 use outcore_lab::report::tables;
 use outcore_lab::{Effort, Workplace, experiments};
 
-const TINY: Parameters =
-    Parameters { bytes: (1 << 20) + 4096, count: 50, warm_count: 70, rounds: 2, seconds: 60.0 };
+const TINY: PositionParameters = PositionParameters {
+    bytes: (1 << 20) + 4096,
+    count: 50,
+    warm_count: 70,
+    rounds: 2,
+    seconds: 60.0,
+};
 
 /// Operations in each row of a group.
 fn operations(group: &str) -> u64 {
@@ -101,7 +106,7 @@ fn random_update() {
 
 #[test]
 fn a_slow_disk_is_asked_for_less() {
-    let slow = Parameters { seconds: 0.0, ..TINY };
+    let slow = PositionParameters { seconds: 0.0, ..TINY };
     let experiment = run(|workplace| experiments::random_read::run_with(workplace, &slow));
     assert_eq!(experiment.parameters["reads, cold"], "32");
     assert!(experiment.notes.iter().any(|note| note.contains("fewer positions")));
@@ -112,11 +117,11 @@ fn a_slow_disk_is_asked_for_less() {
 
 #[test]
 fn sequential_read() {
-    use experiments::sequential_read::{Parameters, run};
+    use experiments::sequential_read::{SequentialReadParameters, run};
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
     let workplace = workplace.compile(true);
-    let parameters = Parameters { blocks: 2000, rounds: 2, probe_bytes: 1 << 20 };
+    let parameters = SequentialReadParameters { blocks: 2000, rounds: 2, probe_bytes: 1 << 20 };
     let experiment = run(&workplace, parameters).unwrap();
     let both = [
         "read, two calls a block",
@@ -176,12 +181,13 @@ fn agrees(experiment: &Experiment) {
 
 #[test]
 fn transfer_size() {
-    use experiments::transfer_size::{Parameters, run};
+    use experiments::transfer_size::{TransferSizeParameters, run};
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
     let workplace = workplace.compile(true);
     let sizes = vec![8, 4096, 1 << 20];
-    let parameters = Parameters { sizes, file_bytes: 2 << 20, operations_max: 300, rounds: 2 };
+    let parameters =
+        TransferSizeParameters { sizes, file_bytes: 2 << 20, operations_max: 300, rounds: 2 };
     let experiment = run(&workplace, &parameters).unwrap();
     for series in [
         "read",
@@ -216,11 +222,12 @@ fn transfer_size() {
 
 #[test]
 fn programs_that_were_not_asked_for_are_missing() {
-    use experiments::transfer_size::{Parameters, run};
+    use experiments::transfer_size::{TransferSizeParameters, run};
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
     let sizes = vec![64];
-    let parameters = Parameters { sizes, file_bytes: 1 << 20, operations_max: 10, rounds: 1 };
+    let parameters =
+        TransferSizeParameters { sizes, file_bytes: 1 << 20, operations_max: 10, rounds: 1 };
     let experiment = run(&workplace, &parameters).unwrap();
     let missing = experiment.missing.iter().filter(|missing| missing.reason.contains("--compile"));
     assert_eq!(missing.count(), 3, "{:?}", experiment.missing);

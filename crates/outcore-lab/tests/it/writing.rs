@@ -30,9 +30,10 @@ fn with_workplace(compile: bool, work: impl FnOnce(&Workplace<'_>)) {
 
 #[test]
 fn sequential_write() {
-    use experiments::sequential_write::{Parameters, run};
+    use experiments::sequential_write::{SequentialWriteParameters, run};
     with_workplace(false, |workplace| {
-        let experiment = run(workplace, Parameters { bytes: 5 << 20, rounds: 2 }).unwrap();
+        let experiment =
+            run(workplace, SequentialWriteParameters { bytes: 5 << 20, rounds: 2 }).unwrap();
         check(&experiment, &["direct", "RWF_DONTCACHE", "preallocated"]);
         assert_eq!(experiment.rows.len() + experiment.missing.len(), 12);
     });
@@ -40,10 +41,10 @@ fn sequential_write() {
 
 #[test]
 fn sort() {
-    use experiments::sort::{Parameters, run};
+    use experiments::sort::{SortParameters, run};
     with_workplace(false, |workplace| {
         let parameters =
-            Parameters { edges: 130_000, seek_edges: 1_000, budget_bytes: 32 << 20, rounds: 2 };
+            SortParameters { edges: 130_000, seek_edges: 1_000, budget_bytes: 32 << 20, rounds: 2 };
         let experiment = run(workplace, parameters).unwrap();
         check(&experiment, &[]);
         assert_eq!(experiment.rows.len(), 11);
@@ -52,8 +53,8 @@ fn sort() {
 
 #[test]
 fn write_buffer() {
-    use experiments::write_buffer::{Parameters, run};
-    let parameters = Parameters { lines: 3_000, unbuffered_lines: 100, rounds: 2 };
+    use experiments::write_buffer::{WriteBufferParameters, run};
+    let parameters = WriteBufferParameters { lines: 3_000, unbuffered_lines: 100, rounds: 2 };
     with_workplace(false, |workplace| {
         let experiment = run(workplace, parameters).unwrap();
         check(&experiment, &["{fmt}", "ofstream"]);

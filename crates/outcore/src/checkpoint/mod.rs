@@ -102,7 +102,7 @@ struct Need {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Head<I, S> {
+struct CheckpointHead<I, S> {
     of: I,
     needs: Vec<Need>,
     state: S,
@@ -178,8 +178,8 @@ impl<I: Identity> Journal<I> {
             None => return Err(not_of("the input cannot be read again to compare it")),
             Some(now) => of.difference(now).map_or(Ok(()), |reason| Err(not_of(&reason)))?,
         }
-        let Head { state, needs, .. } =
-            serde_json::from_slice::<Head<I, S>>(&head).map_err(unknown)?;
+        let CheckpointHead { state, needs, .. } =
+            serde_json::from_slice::<CheckpointHead<I, S>>(&head).map_err(unknown)?;
         needs.iter().try_for_each(|need| self.check(need))?;
         Ok((state, arrays, needs))
     }
@@ -221,7 +221,7 @@ impl<I: Identity> Journal<I> {
         let begin = Instant::now();
         let saved = self.write(of, parts);
         self.pace.saved(begin);
-        let Head { state, needs, .. } = saved?;
+        let CheckpointHead { state, needs, .. } = saved?;
         self.hold(&needs);
         Ok(Some(state))
     }
@@ -230,13 +230,13 @@ impl<I: Identity> Journal<I> {
         &self,
         of: &'a I,
         parts: impl FnOnce(&mut StateWriter) -> Result<S>,
-    ) -> Result<Head<&'a I, S>> {
+    ) -> Result<CheckpointHead<&'a I, S>> {
         let mut to = StateWriter::create(&self.files, &self.path)?;
         to.put(&MAGIC)?;
         let state = parts(&mut to)?;
         let needs = std::mem::take(&mut to.needs);
         let needs = needs.into_iter().map(|need| self.located(need)).collect();
-        let head = Head { of, needs, state };
+        let head = CheckpointHead { of, needs, state };
         self.sync(&head.needs)?;
         let text = serde_json::to_vec(&head).expect("numbers and text are JSON");
         to.put(&text)?;

@@ -60,9 +60,9 @@ fn what_a_checkpoint_needs_stays_until_the_next_is_there() {
     assert!(sim.get(&two).is_some());
 }
 
-struct Told(Mutex<Vec<String>>);
+struct ReportedWarnings(Mutex<Vec<String>>);
 
-impl Observer for Told {
+impl Observer for ReportedWarnings {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         if let Event::Warning { text } = event {
             self.0.lock().unwrap().push(text.into());
@@ -80,7 +80,7 @@ fn what_is_damaged_is_not_used_and_told() {
     save(&mut journal(&sim), 5, &needed);
     let whole = sim.get(&path).unwrap();
     let told = |reason: &str| {
-        let observer = Told(Mutex::default());
+        let observer = ReportedWarnings(Mutex::default());
         assert!(found(&sim, &observer).is_none(), "{reason}");
         let texts = observer.0.into_inner().unwrap();
         assert!(texts.len() == 1 && texts[0].starts_with("from scratch: `/work/"), "{texts:?}");

@@ -123,7 +123,7 @@ impl From<Opt> for Text {
 
 impl From<fmt::Arguments<'_>> for Text {
     fn from(arguments: fmt::Arguments<'_>) -> Self {
-        let mut writer = Writer::default();
+        let mut writer = TextWriter::default();
         writer.write_fmt(arguments).expect("only what is written could fail, and it is in memory");
         writer.text
     }
@@ -131,14 +131,14 @@ impl From<fmt::Arguments<'_>> for Text {
 
 /// Puts a text together from what is written.
 #[derive(Default)]
-struct Writer {
+struct TextWriter {
     text: Text,
-    state: State,
+    state: ComposeState,
 }
 
 /// What is written next.
 #[derive(Default, Clone, Copy)]
-enum State {
+enum ComposeState {
     #[default]
     Words,
     Name,
@@ -147,7 +147,7 @@ enum State {
     More,
 }
 
-impl Writer {
+impl TextWriter {
     /// The option that is written.
     fn option(&mut self) -> Option<&mut Opt> {
         let Some(Part::Option(first)) = self.text.parts.last_mut() else { return None };
@@ -159,35 +159,35 @@ impl Writer {
     }
 }
 
-impl Write for Writer {
+impl Write for TextWriter {
     fn write_str(&mut self, written: &str) -> fmt::Result {
         self.text.shown += written;
         self.state = match self.state {
-            State::Words if std::ptr::eq(written, OPENING) => {
+            ComposeState::Words if std::ptr::eq(written, OPENING) => {
                 self.text.parts.push(Part::Option(Opt::new("")));
-                State::Name
+                ComposeState::Name
             }
-            State::Words => {
+            ComposeState::Words => {
                 match self.text.parts.last_mut() {
                     Some(Part::Words(words)) => words.push_str(written),
                     _ => self.text.parts.push(Part::Words(written.to_owned())),
                 }
-                State::Words
+                ComposeState::Words
             }
-            State::Name => {
+            ComposeState::Name => {
                 self.option().ok_or(fmt::Error)?.name = Cow::Owned(written.to_owned());
-                State::More
+                ComposeState::More
             }
-            State::Value => {
+            ComposeState::Value => {
                 self.option().ok_or(fmt::Error)?.value = Some(written.to_owned());
-                State::More
+                ComposeState::More
             }
-            State::More if written == VALUE => State::Value,
-            State::More if written == WITH => {
+            ComposeState::More if written == VALUE => ComposeState::Value,
+            ComposeState::More if written == WITH => {
                 self.option().ok_or(fmt::Error)?.with = Some(Box::new(Opt::new("")));
-                State::Name
+                ComposeState::Name
             }
-            State::More => State::Words,
+            ComposeState::More => ComposeState::Words,
         };
         Ok(())
     }

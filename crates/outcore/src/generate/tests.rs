@@ -21,13 +21,13 @@ fn made(options: &GenerateOptions) -> (Vec<Vec<String>>, HashMap<String, u32>, G
 
 fn planted(nodes: u64, edges: u64) -> GenerateOptions {
     let model = Model::Planted(Planted::new(nodes, edges));
-    GenerateOptions { model, names: Names::String, weights: true, seed: 1, threads: 3 }
+    GenerateOptions { model, names: NameKind::String, weights: true, seed: 1, threads: 3 }
 }
 
 #[test]
 fn every_node_has_an_edge_and_a_community() {
-    for names in [Names::String, Names::Integer] {
-        for order in [Order::Shuffled, Order::Grouped] {
+    for names in [NameKind::String, NameKind::Integer] {
+        for order in [EdgeOrder::Shuffled, EdgeOrder::Grouped] {
             let mut options = planted(20_000, 100_000);
             options.names = names;
             let Model::Planted(model) = &mut options.model else { unreachable!() };
@@ -39,11 +39,11 @@ fn every_node_has_an_edge_and_a_community() {
             assert_eq!(nodes.len(), 20_000);
             assert!(nodes.iter().all(|node| truth.contains_key(*node)));
             assert!(edges.iter().all(|edge| edge[0] != edge[1] && edge[2].len() == 5));
-            if names == Names::String {
+            if names == NameKind::String {
                 assert!(nodes.iter().all(|node| (12..=15).contains(&node.len())));
             }
             let changes = edges.windows(2).filter(|pair| pair[0][0] != pair[1][0]).count();
-            assert_eq!(changes < 20_000, order == Order::Grouped);
+            assert_eq!(changes < 20_000, order == EdgeOrder::Grouped);
         }
     }
 }
@@ -91,7 +91,7 @@ fn small_graphs_work() {
 fn rmat_has_hubs_and_no_loops() {
     let model = Model::Rmat(Rmat { scale: 12, edge_factor: 8 });
     let options =
-        GenerateOptions { model, names: Names::Integer, weights: false, seed: 1, threads: 2 };
+        GenerateOptions { model, names: NameKind::Integer, weights: false, seed: 1, threads: 2 };
     let (edges, _, generated) = made(&options);
     assert_eq!((edges.len(), generated.node_count), (8 << 12, 1 << 12));
     assert!(edges.iter().all(|edge| edge.len() == 2 && edge[0] != edge[1]));

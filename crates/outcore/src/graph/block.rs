@@ -62,7 +62,7 @@ impl ArcScratch {
 }
 
 /// What blocks need of their graph.
-pub(super) struct Shared {
+pub(super) struct BlockContext {
     pub(super) file: Arc<StoredFile>,
     pub(super) entries: Vec<BlockEntry>,
     /// Targets are below this.
@@ -73,7 +73,7 @@ pub(super) struct Shared {
     pub(super) view: Option<View>,
 }
 
-impl Shared {
+impl BlockContext {
     /// The same file, seen in another way.
     pub(super) fn with_view(&self, view: Option<View>) -> Self {
         Self { file: self.file.clone(), entries: self.entries.clone(), view, ..*self }
@@ -108,21 +108,21 @@ impl Shared {
 
 /// Consecutive nodes with their arcs, encoded.
 pub struct Block {
-    shared: Arc<Shared>,
+    shared: Arc<BlockContext>,
     index: usize,
     entry: BlockEntry,
     is_weighted: bool,
     /// Local node and weight code, ascending.
     loops: Vec<(u32, u32)>,
-    body: Body,
+    body: BlockBody,
 }
 
-enum Body {
-    Plain(Plain),
+enum BlockBody {
+    Plain(PlainBlock),
     Hub(Vec<Segment>),
 }
 
-struct Plain {
+struct PlainBlock {
     bytes: Vec<u8>,
     /// Where the arcs of each node begin in `bytes`, and where the last ones end.
     offsets: Vec<u32>,
@@ -139,7 +139,7 @@ struct Segment {
 
 impl Block {
     /// Takes a plain block's bytes or a hub block's directory.
-    pub(super) fn load(shared: &Arc<Shared>, index: usize, bytes: &[u8]) -> Result<Self> {
+    pub(super) fn load(shared: &Arc<BlockContext>, index: usize, bytes: &[u8]) -> Result<Self> {
         if xxh3_64(bytes) != shared.entries[index].checksum {
             return Err(shared.corrupt_block(index, "its checksum is wrong"));
         }
@@ -147,7 +147,11 @@ impl Block {
     }
 
     /// Like [`Block::load`], but without a look at the checksum.
-    pub(super) fn load_unchecked(shared: &Arc<Shared>, index: usize, bytes: &[u8]) -> Result<Self> {
+    pub(super) fn load_unchecked(
+        shared: &Arc<BlockContext>,
+        index: usize,
+        bytes: &[u8],
+    ) -> Result<Self> {
         let entry = shared.entries[index];
         let parts =
             if shared.is_hub(&entry) { load_hub(&entry, bytes) } else { load_plain(&entry, bytes) };
@@ -190,11 +194,11 @@ impl Block {
     /// Memory it takes.
     pub fn memory_bytes(&self) -> usize {
         let body = match &self.body {
-            Body::Plain(plain) => {
+            BlockBody::Plain(plain) => {
                 let words = plain.offsets.capacity() + plain.degrees.capacity();
                 plain.bytes.capacity() + 4 * words + plain.codes.memory_bytes()
             }
-            Body::Hub(segments) => segments.capacity() * size_of::<Segment>(),
+            BlockBody::Hub(segments) => segments.capacity() * size_of::<Segment>(),
         };
         size_of::<Self>() + self.loops.capacity() * 8 + body
     }
@@ -206,8 +210,8 @@ impl Block {
     #[inline]
     pub fn degree(&self, local: usize) -> u64 {
         match &self.body {
-            Body::Plain(plain) => u64::from(plain.degrees[local]),
-            Body::Hub(_) => self.entry.arc_count,
+            BlockBody::Plain(plain) => u64::from(plain.degrees[local]),
+            BlockBody::Hub(_) => self.entry.arc_count,
         }
     }
 
@@ -241,8 +245,8 @@ impl Block {
         f: impl FnMut(&[u32], &[u32]),
     ) -> Result<()> {
         match &self.body {
-            Body::Plain(plain) => self.plain_segments(plain, local, scratch, f),
-            Body::Hub(segments) => self.hub_segments(segments, scratch, &mut { f }),
+            BlockBody::Plain(plain) => self.plain_segments(plain, local, scratch, f),
+            BlockBody::Hub(segments) => self.hub_segments(segments, scratch, &mut { f }),
         }
     }
 
@@ -250,7 +254,7 @@ impl Block {
     #[inline]
     fn plain_segments(
         &self,
-        plain: &Plain,
+        plain: &PlainBlock,
         local: usize,
         scratch: &mut ArcScratch,
         mut f: impl FnMut(&[u32], &[u32]),
@@ -270,7 +274,7 @@ impl Block {
     /// Decodes the next `count` arcs of a node; gives how many arcs and weights there are of them to see.
     fn plain_segment(
         &self,
-        plain: &Plain,
+        plain: &PlainBlock,
         local: usize,
         count: usize,
         cursor: &mut Cursor<'_>,
@@ -353,7 +357,7 @@ impl Block {
     }
 }
 
-type Parts = (bool, Vec<(u32, u32)>, Body);
+type Parts = (bool, Vec<(u32, u32)>, BlockBody);
 
 fn load_plain(entry: &BlockEntry, stored: &[u8]) -> Option<Parts> {
     let mut bytes = Vec::with_capacity(stored.len() + PADDING);
@@ -392,8 +396,8 @@ fn load_plain(entry: &BlockEntry, stored: &[u8]) -> Option<Parts> {
         return None;
     }
     let codes = Codes::new(scheme, largest, entry.arc_count);
-    let plain = Plain { bytes, offsets, degrees, codes };
-    Some((scheme != WeightScheme::One, loops, Body::Plain(plain)))
+    let plain = PlainBlock { bytes, offsets, degrees, codes };
+    Some((scheme != WeightScheme::One, loops, BlockBody::Plain(plain)))
 }
 
 fn load_hub(entry: &BlockEntry, directory: &[u8]) -> Option<Parts> {
@@ -409,5 +413,5 @@ fn load_hub(entry: &BlockEntry, directory: &[u8]) -> Option<Parts> {
         offset = offset.checked_add(u64::from(bytes))?;
     }
     let end = entry.offset + entry.bytes - directory.len() as u64;
-    (offset == end).then_some((is_weighted, loops, Body::Hub(segments)))
+    (offset == end).then_some((is_weighted, loops, BlockBody::Hub(segments)))
 }

@@ -1,6 +1,6 @@
 //! Encodes raw blocks, on a thread of its own; see `block` for the layout.
 
-use super::Limits;
+use super::BlockLimits;
 use super::codec::{ArcEncoder, Scale, put_list};
 use super::histogram::Histograms;
 use super::index::{IndexedWriter, Sealed};
@@ -31,7 +31,7 @@ impl RawBlock {
 }
 
 /// What the writer hands over.
-pub(super) enum Work {
+pub(super) enum EncodeWork {
     /// Complete nodes.
     Block(RawBlock),
     /// Arcs of a hub: whole segments, except at its end.
@@ -41,7 +41,7 @@ pub(super) enum Work {
 }
 
 /// Sums over all blocks.
-pub(super) struct Totals {
+pub(super) struct BlockTotals {
     /// The node that comes before all others.
     pub(super) first_node: u64,
     pub(super) node_count: u64,
@@ -54,7 +54,7 @@ pub(super) struct Totals {
     pub(super) sealed: Sealed,
 }
 
-impl Totals {
+impl BlockTotals {
     fn add_degree(&mut self, degree: u64) {
         self.max_degree = self.max_degree.max(degree);
         self.histograms.add_degree(degree);
@@ -70,19 +70,19 @@ struct Hub {
     segments: Vec<u8>,
 }
 
-pub(super) struct Encoder {
+pub(super) struct BlockEncoder {
     file: IndexedWriter,
-    limits: Limits,
-    totals: Totals,
+    limits: BlockLimits,
+    totals: BlockTotals,
     hub: Option<Hub>,
     lengths: Vec<u32>,
     head: Vec<u8>,
     body: Vec<u8>,
 }
 
-impl Encoder {
-    pub(super) fn new(file: IndexedWriter, limits: Limits, first_node: u64) -> Self {
-        let totals = Totals {
+impl BlockEncoder {
+    pub(super) fn new(file: IndexedWriter, limits: BlockLimits, first_node: u64) -> Self {
+        let totals = BlockTotals {
             first_node,
             node_count: 0,
             arc_count: 0,
@@ -200,7 +200,7 @@ impl Encoder {
     }
 
     /// Completes the file.
-    pub(super) fn finish(mut self) -> Result<Totals> {
+    pub(super) fn finish(mut self) -> Result<BlockTotals> {
         self.totals.sealed = self.file.finish()?;
         Ok(self.totals)
     }

@@ -1,7 +1,7 @@
 //! `graph.json`: counts and options of a graph, for people and programs, and what seals its `arcs`.
 
-use super::Limits;
-use super::encoder::Totals;
+use super::BlockLimits;
+use super::encoder::BlockTotals;
 use super::histogram::{Bin, degree_bins, weight_bins};
 use super::index::{Sealed, VERSION};
 use crate::error::{Error, Result};
@@ -99,7 +99,7 @@ pub struct GraphSummary {
 
 /// What every version has.
 #[derive(Deserialize)]
-struct Head {
+struct ManifestHead {
     format: String,
     version: u32,
 }
@@ -107,7 +107,7 @@ struct Head {
 /// The contents; `checksum` is the xxh3-64 of the compact JSON with an empty `checksum`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Manifest {
+pub(super) struct GraphManifest {
     format: String,
     version: u32,
     pub(super) node_count: u64,
@@ -139,11 +139,11 @@ pub(super) struct Manifest {
     pub(super) checksum: String,
 }
 
-impl Manifest {
+impl GraphManifest {
     pub(super) fn new(
         options: &GraphOptions,
-        limits: &Limits,
-        totals: &Totals,
+        limits: &BlockLimits,
+        totals: &BlockTotals,
         combined_count: u64,
         dropped_loop_count: u64,
     ) -> Self {
@@ -218,7 +218,7 @@ impl Manifest {
             return Err(corrupt("it is another kind of file"));
         }
         let bytes = files.read(path)?;
-        let head: Head = serde_json::from_slice(&bytes)
+        let head: ManifestHead = serde_json::from_slice(&bytes)
             .map_err(|_| corrupt("it is another kind of file, or cut short"))?;
         if head.format != FORMAT {
             return Err(corrupt("it is another kind of file"));

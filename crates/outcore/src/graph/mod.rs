@@ -114,14 +114,14 @@ fn names_path(directory: &Path) -> PathBuf {
 /// What fixes the blocks.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct BlockLimits {
     pub block_nodes: usize,
     /// A multiple of `segment_arcs`.
     pub block_arcs: usize,
     segment_arcs: usize,
 }
 
-impl Limits {
+impl BlockLimits {
     /// Blocks of a few nodes and arcs, for tests.
     #[cfg(feature = "sim")]
     pub const TINY: Self = Self { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };

@@ -3,9 +3,9 @@
 //! A scan has two threads: one reads ranges ([`ReadAhead`]), one checks them and makes blocks of
 //! them. Memory of a scan: `depth` blocks ready, `depth` ranges read, and what the caller holds.
 
-use super::block::{Block, SEGMENT_ARCS, Shared};
+use super::block::{Block, BlockContext, SEGMENT_ARCS};
 use super::index::{BlockEntry, read_index};
-use super::manifest::{GraphSummary, Manifest};
+use super::manifest::{GraphManifest, GraphSummary};
 use super::names::{NameScan, Names};
 use super::view::View;
 use super::{ARCS_MAGIC, BLOCK_NODES, arcs_path, manifest_path, names_path};
@@ -20,8 +20,8 @@ use std::thread::JoinHandle;
 pub struct Graph {
     files: Files,
     directory: PathBuf,
-    manifest: Manifest,
-    shared: Arc<Shared>,
+    manifest: GraphManifest,
+    shared: Arc<BlockContext>,
     /// Bytes of `arcs` and `graph.json`.
     arc_bytes: u64,
     bytes_on_disk: u64,
@@ -42,7 +42,7 @@ impl Graph {
     /// # Errors
     /// `CorruptFile`, `Io`.
     pub(crate) fn open_with(files: &Files, directory: &Path, mode: Mode) -> Result<Self> {
-        let (manifest, manifest_bytes) = Manifest::read(files, &manifest_path(directory))?;
+        let (manifest, manifest_bytes) = GraphManifest::read(files, &manifest_path(directory))?;
         let file = files.open(&arcs_path(directory), mode)?;
         let (entries, sealed) = read_index(&file, ARCS_MAGIC)?;
         let names = files.entry(&names_path(directory)).map_or(0, |entry| entry.bytes);
@@ -62,7 +62,7 @@ impl Graph {
         if !fits {
             return Err(Error::corrupt(file.path(), "its index contradicts `graph.json`"));
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(BlockContext {
             file: Arc::new(file),
             entries,
             node_count: targets,
@@ -76,15 +76,15 @@ impl Graph {
         Ok(Self { files: files.clone(), directory, manifest, shared, arc_bytes, bytes_on_disk })
     }
 
-    pub(super) fn manifest(&self) -> &Manifest {
+    pub(super) fn manifest(&self) -> &GraphManifest {
         &self.manifest
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
+    pub(super) fn shared(&self) -> &Arc<BlockContext> {
         &self.shared
     }
 
-    pub(super) fn with_shared(&self, shared: Arc<Shared>) -> Self {
+    pub(super) fn with_shared(&self, shared: Arc<BlockContext>) -> Self {
         let (files, directory) = (self.files.clone(), self.directory.clone());
         Self { files, directory, shared, manifest: self.manifest.clone(), ..*self }
     }

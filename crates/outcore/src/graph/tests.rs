@@ -10,12 +10,12 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const LIMITS: Limits = Limits { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };
+const LIMITS: BlockLimits = BlockLimits { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };
 const PATH: &str = "graph";
 
 /// What a graph holds: arcs and loops with their codes, names.
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Content {
+struct GraphContent {
     arcs: Vec<(u32, u32, u32)>,
     loops: Vec<(u32, f64)>,
     names: Vec<Vec<u8>>,
@@ -37,7 +37,7 @@ fn record(source: u32, target: u32, weight: f64) -> ArcRecord {
 fn write(
     files: &Files,
     options: &GraphOptions,
-    limits: Limits,
+    limits: BlockLimits,
     arcs: &[ArcRecord],
     slice: usize,
 ) -> Result<GraphSummary> {
@@ -83,9 +83,9 @@ fn is_distributed(summary: &GraphSummary, arcs: &[(u32, u32, u32)]) -> bool {
 }
 
 /// Reads and verifies everything, and checks what blocks say of themselves.
-fn read(files: &Files) -> Result<Content> {
+fn read(files: &Files) -> Result<GraphContent> {
     let graph = Graph::open(files, Path::new(PATH))?;
-    let mut content = Content::default();
+    let mut content = GraphContent::default();
     let mut scratch = ArcScratch::default();
     let mut scan = graph.scan(0..graph.blocks().len(), 2);
     let mut next_node = 0u64;
@@ -128,12 +128,12 @@ fn read(files: &Files) -> Result<Content> {
 }
 
 /// Combines sorted records as the writer has to.
-fn model(records: &[ArcRecord], duplicates: Duplicates) -> Content {
+fn model(records: &[ArcRecord], duplicates: Duplicates) -> GraphContent {
     let mut groups = BTreeMap::<(u32, u32), Vec<u32>>::new();
     for record in records {
         groups.entry((record.source, record.target)).or_default().push(record.weight);
     }
-    let mut content = Content::default();
+    let mut content = GraphContent::default();
     for ((source, target), codes) in groups {
         let values = codes.iter().map(|&code| Weight::from_code(code).value());
         let weight = match duplicates {
@@ -293,7 +293,7 @@ proptest! {
 /// Groups of 128 arcs, look-up tables, and weights that do not fit their block's scheme.
 #[test]
 fn a_dense_graph_with_a_few_odd_weights_comes_back() {
-    let limits = Limits { block_nodes: 77, block_arcs: 16_384, segment_arcs: 512 };
+    let limits = BlockLimits { block_nodes: 77, block_arcs: 16_384, segment_arcs: 512 };
     for odd_share in [0, 1, 50, 1000] {
         for digits in [1, 10, 1000, 100_000] {
             let options = options(150, false, Duplicates::Sum);
@@ -308,7 +308,8 @@ fn a_dense_graph_with_a_few_odd_weights_comes_back() {
                 .map(|(a, b)| (a, b, weight(a, b)))
                 .collect();
             let arcs = records(&edges, &options);
-            for limits in [limits, Limits { block_arcs: 1024, ..limits }, Limits::of(150)] {
+            for limits in [limits, BlockLimits { block_arcs: 1024, ..limits }, BlockLimits::of(150)]
+            {
                 let (_, files) = sim();
                 write(&files, &options, limits, &arcs, 1000).unwrap();
                 assert_eq!(read(&files).unwrap(), model(&arcs, Duplicates::Sum));
@@ -332,7 +333,7 @@ fn odd_weights_cost_only_their_groups() {
         arcs.sort_by_key(|arc| (arc.source, arc.target));
         let (_, files) = sim();
         let options = options(2000, true, Duplicates::Sum);
-        write(&files, &options, Limits::of(2000), &arcs, 1000).unwrap().bytes
+        write(&files, &options, BlockLimits::of(2000), &arcs, 1000).unwrap().bytes
     };
     let (none, few) = (size(0), size(5));
     // Gaps of 7 bits, weights of 10, and less than four bits for the rest.
@@ -347,7 +348,7 @@ fn an_empty_graph_and_one_without_arcs_can_be_read() {
         let options = options(node_count, false, Duplicates::Sum);
         let summary = write(&files, &options, LIMITS, &[], 1).unwrap();
         assert_eq!((summary.node_count, summary.arc_count), (node_count, 0));
-        assert_eq!(read(&files).unwrap(), Content::default());
+        assert_eq!(read(&files).unwrap(), GraphContent::default());
     }
 }
 
@@ -467,7 +468,7 @@ fn small_graph() -> (Sim, Files) {
     (sim, files)
 }
 
-fn assert_same_or_corrupt(result: Result<Content>, expected: &Content, damage: &str) {
+fn assert_same_or_corrupt(result: Result<GraphContent>, expected: &GraphContent, damage: &str) {
     match result {
         Ok(content) => assert_eq!(&content, expected, "{damage}"),
         Err(error) => assert_eq!(error.kind(), ErrorKind::CorruptFile, "{damage}: {error}"),

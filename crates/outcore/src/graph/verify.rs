@@ -14,7 +14,7 @@ const DEPTH: usize = 2;
 
 /// Sums over all arcs, to compare with what `graph.json` says.
 #[derive(Default)]
-struct Sums {
+struct ArcSums {
     arc_count: u64,
     loop_count: u64,
     max_degree: u64,
@@ -35,7 +35,7 @@ impl Graph {
     pub fn verify(&self, observer: &dyn Observer) -> Result<()> {
         let total = Some(self.bytes_on_disk());
         tell(observer, Event::Begin { stage: Stage::Verify, total, unit: "bytes" })?;
-        let mut sums = Sums::default();
+        let mut sums = ArcSums::default();
         let mut scratch = ArcScratch::default();
         let mut scan = self.scan(0..self.blocks().len(), DEPTH);
         let mut seen = 0;
@@ -74,7 +74,7 @@ impl Graph {
         has_none || counted.degrees == found.degrees() && counted.weight_powers == found.weights()
     }
 
-    fn compare(&self, sums: &Sums) -> Result<()> {
+    fn compare(&self, sums: &ArcSums) -> Result<()> {
         let edges = if self.is_directed() { sums.arc_count } else { sums.arc_count / 2 };
         let is_same = sums.arc_count == self.arc_count()
             && edges == self.edge_count()
@@ -93,7 +93,7 @@ impl Graph {
     }
 }
 
-impl Sums {
+impl ArcSums {
     fn add(&mut self, graph: &Graph, block: &Block, scratch: &mut ArcScratch) -> Result<()> {
         let one = Weight::ONE.code();
         for local in 0..block.node_count() {

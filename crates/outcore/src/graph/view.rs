@@ -14,12 +14,12 @@ use std::sync::Arc;
 pub(crate) struct View {
     least_code: u32,
     power: Option<Arc<Power>>,
-    agreement: Option<Arc<Agreement>>,
+    agreement: Option<Arc<Labelings>>,
 }
 
 /// Labelings of the nodes, 4 bytes a node each.
 #[derive(Debug)]
-struct Agreement {
+struct Labelings {
     labelings: Vec<Vec<u32>>,
     /// An arc is seen if its ends have the same label in at least so many of them.
     least: u16,
@@ -52,7 +52,7 @@ impl View {
     pub(crate) fn agreeing(mut self, labelings: Vec<Vec<u32>>, least: f64) -> Self {
         assert!((1..=usize::from(u16::MAX)).contains(&labelings.len()), "some labelings");
         let least = (least * labelings.len() as f64).ceil().max(1.0) as u16;
-        self.agreement = Some(Arc::new(Agreement { labelings, least }));
+        self.agreement = Some(Arc::new(Labelings { labelings, least }));
         self
     }
 
@@ -121,7 +121,7 @@ fn keep_heavy(least: u32, targets: &mut [u32], codes: &mut [u32]) -> usize {
     kept
 }
 
-impl Agreement {
+impl Labelings {
     /// Moves arcs that enough labelings agree on to the front, with new weights; gives their number.
     fn weigh(&self, node: u32, targets: &mut [u32], codes: &mut [u32]) -> usize {
         let unit = 1.0 / self.labelings.len() as f64;

@@ -11,10 +11,10 @@
 //! outgrows a block is handed over as it comes, and becomes a hub block.
 
 use super::arc::ArcRecord;
-use super::encoder::{Encoder, RawBlock, Totals, Work};
+use super::encoder::{BlockEncoder, BlockTotals, EncodeWork, RawBlock};
 use super::index::{IndexedWriter, too_many_nodes};
-use super::manifest::{GraphOptions, GraphSummary, Manifest};
-use super::{ARCS_MAGIC, Limits, arcs_path, manifest_path};
+use super::manifest::{GraphManifest, GraphOptions, GraphSummary};
+use super::{ARCS_MAGIC, BlockLimits, arcs_path, manifest_path};
 use crate::error::{Error, Result};
 use crate::io::Files;
 use crate::weight::Weight;
@@ -28,7 +28,7 @@ pub struct GraphWriter {
     files: Files,
     directory: PathBuf,
     options: GraphOptions,
-    limits: Limits,
+    limits: BlockLimits,
     /// The nodes whose arcs come: all, or some of a larger graph.
     nodes: Range<u64>,
     /// The record that equal ones may follow, and the sum of their weights.
@@ -42,9 +42,9 @@ pub struct GraphWriter {
     is_hub: bool,
     dropped_loop_count: u64,
     combined_count: u64,
-    to_encoder: Option<Sender<Work>>,
+    to_encoder: Option<Sender<EncodeWork>>,
     empty: Receiver<RawBlock>,
-    encoder: Option<JoinHandle<Result<Totals>>>,
+    encoder: Option<JoinHandle<Result<BlockTotals>>>,
 }
 
 impl GraphWriter {
@@ -57,7 +57,7 @@ impl GraphWriter {
     /// # Errors
     /// `TooManyNodes`, `Io`, `DiskFull`.
     pub fn create(files: &Files, directory: &Path, options: &GraphOptions) -> Result<Self> {
-        Self::create_with(files, directory, options, Limits::of(options.node_count))
+        Self::create_with(files, directory, options, BlockLimits::of(options.node_count))
     }
 
     /// As [`GraphWriter::create`], with blocks of a few nodes and arcs: a graph of a few hundred bytes
@@ -67,14 +67,14 @@ impl GraphWriter {
     /// As [`GraphWriter::create`].
     #[cfg(feature = "sim")]
     pub fn create_tiny(files: &Files, directory: &Path, options: &GraphOptions) -> Result<Self> {
-        Self::create_with(files, directory, options, Limits::TINY)
+        Self::create_with(files, directory, options, BlockLimits::TINY)
     }
 
     pub(crate) fn create_with(
         files: &Files,
         directory: &Path,
         options: &GraphOptions,
-        limits: Limits,
+        limits: BlockLimits,
     ) -> Result<Self> {
         Self::create_part(files, directory, options, 0..options.node_count, limits)
     }
@@ -90,7 +90,7 @@ impl GraphWriter {
         directory: &Path,
         options: &GraphOptions,
         nodes: Range<u64>,
-        limits: Limits,
+        limits: BlockLimits,
     ) -> Result<Self> {
         assert!(limits.block_arcs.is_multiple_of(limits.segment_arcs));
         if options.node_count > 1 << 32 {
@@ -103,12 +103,12 @@ impl GraphWriter {
         give_back.send(RawBlock::default()).expect("the channel has room");
         let first_node = nodes.start;
         let encoder = std::thread::spawn(move || {
-            let mut encoder = Encoder::new(file, limits, first_node);
+            let mut encoder = BlockEncoder::new(file, limits, first_node);
             for work in work {
                 let mut raw = match work {
-                    Work::Block(raw) => encoder.block(raw)?,
-                    Work::Hub { raw, is_last } => encoder.hub(raw, is_last)?,
-                    Work::Finish => return encoder.finish(),
+                    EncodeWork::Block(raw) => encoder.block(raw)?,
+                    EncodeWork::Hub { raw, is_last } => encoder.hub(raw, is_last)?,
+                    EncodeWork::Finish => return encoder.finish(),
                 };
                 raw.clear();
                 // The writer may be gone already; then nobody needs it.
@@ -228,12 +228,12 @@ impl GraphWriter {
         self.node += 1;
         if self.is_hub {
             self.is_hub = false;
-            return self.hand_over(|raw| Work::Hub { raw, is_last: true });
+            return self.hand_over(|raw| EncodeWork::Hub { raw, is_last: true });
         }
         self.raw.degrees.push((self.raw.targets.len() - self.node_start) as u32);
         self.node_start = self.raw.targets.len();
         if self.raw.degrees.len() == self.limits.block_nodes {
-            self.hand_over(Work::Block)?;
+            self.hand_over(EncodeWork::Block)?;
         }
         Ok(())
     }
@@ -244,7 +244,7 @@ impl GraphWriter {
     fn make_room(&mut self) -> Result<()> {
         if self.raw.degrees.is_empty() {
             self.is_hub = true;
-            return self.hand_over(|raw| Work::Hub { raw, is_last: false });
+            return self.hand_over(|raw| EncodeWork::Hub { raw, is_last: false });
         }
         let local = self.raw.degrees.len() as u32;
         let start = self.node_start;
@@ -256,10 +256,10 @@ impl GraphWriter {
         }
         self.raw.targets.truncate(start);
         self.raw.weights.truncate(start);
-        self.send(next, Work::Block)
+        self.send(next, EncodeWork::Block)
     }
 
-    fn hand_over(&mut self, work: impl FnOnce(RawBlock) -> Work) -> Result<()> {
+    fn hand_over(&mut self, work: impl FnOnce(RawBlock) -> EncodeWork) -> Result<()> {
         let next = self.next_raw()?;
         self.send(next, work)
     }
@@ -271,7 +271,7 @@ impl GraphWriter {
         }
     }
 
-    fn send(&mut self, next: RawBlock, work: impl FnOnce(RawBlock) -> Work) -> Result<()> {
+    fn send(&mut self, next: RawBlock, work: impl FnOnce(RawBlock) -> EncodeWork) -> Result<()> {
         let full = std::mem::replace(&mut self.raw, next);
         self.node_start = 0;
         let sent = self.to_encoder.as_ref().is_some_and(|encoder| encoder.send(work(full)).is_ok());
@@ -302,16 +302,17 @@ impl GraphWriter {
             self.end_node()?;
         }
         if !self.raw.degrees.is_empty() {
-            self.hand_over(Work::Block)?;
+            self.hand_over(EncodeWork::Block)?;
         }
-        let sent = self.to_encoder.take().is_some_and(|encoder| encoder.send(Work::Finish).is_ok());
+        let sent =
+            self.to_encoder.take().is_some_and(|encoder| encoder.send(EncodeWork::Finish).is_ok());
         let totals = match self.encoder.take().map(JoinHandle::join) {
             Some(Ok(result)) if sent || result.is_err() => result?,
             _ => return Err(self.failure()),
         };
         let announced = self.nodes.end - self.nodes.start;
         assert_eq!(totals.node_count, announced, "nodes written and announced");
-        let manifest = Manifest::new(
+        let manifest = GraphManifest::new(
             &self.options,
             &self.limits,
             &totals,

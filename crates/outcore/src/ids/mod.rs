@@ -31,7 +31,7 @@ mod spill_tests;
 mod tests;
 
 pub(crate) use cost::NamesCost;
-pub(crate) use spill::{Room, Spill, SpillState, SpilledEdges};
+pub(crate) use spill::{NameRoom, Spill, SpillState, SpilledEdges};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Fingerprint, NameRef, ParsedChunk};

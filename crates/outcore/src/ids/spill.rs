@@ -62,14 +62,14 @@ fn share_path(directory: &Path, share: usize) -> PathBuf {
 
 /// What names may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
+pub(crate) struct NameRoom {
     table_bytes: u64,
     buffer_bytes: u64,
     /// Shares that are numbered at the same time.
     threads: usize,
 }
 
-impl Room {
+impl NameRoom {
     /// `bytes` of memory; while the input is read, [`BUFFER_BYTES`] of it at most.
     pub(crate) fn new(bytes: u64, threads: usize) -> Self {
         let buffer_bytes = (bytes / 8).min(BUFFER_BYTES);
@@ -106,22 +106,22 @@ impl Room {
 
 /// What all steps use.
 #[derive(Clone, Copy)]
-struct Bench<'a> {
+struct SpillContext<'a> {
     files: &'a Files,
     hasher: &'a Hasher,
-    room: Room,
+    room: NameRoom,
     tick: &'a (dyn Fn() -> Result<()> + Sync),
 }
 
 /// Names of a chunk on their way to their shares.
 #[derive(Default)]
-struct Part {
+struct SpillPart {
     refs: Vec<u32>,
     records: Vec<Vec<u8>>,
     counts: Vec<u64>,
 }
 
-impl Part {
+impl SpillPart {
     fn new(shares: usize) -> Self {
         Self { refs: Vec::new(), records: vec![Vec::new(); shares], counts: vec![0; shares] }
     }
@@ -151,7 +151,7 @@ struct Written {
 }
 
 impl Shares {
-    fn create(bench: Bench<'_>, directory: &Path, level: u32, count: usize) -> Result<Self> {
+    fn create(bench: SpillContext<'_>, directory: &Path, level: u32, count: usize) -> Result<Self> {
         bench.files.create_directory(directory)?;
         let block_bytes = bench.room.block_bytes(count);
         let queue =
@@ -162,7 +162,7 @@ impl Shares {
         Ok(Self { level, refs, ref_path, ref_count: 0, queues })
     }
 
-    fn resume(bench: Bench<'_>, directory: &Path, state: &SpillState) -> Result<Self> {
+    fn resume(bench: SpillContext<'_>, directory: &Path, state: &SpillState) -> Result<Self> {
         let block_bytes = bench.room.block_bytes(state.queues.len());
         let queue = |(share, &saved)| {
             QueueWriter::resume(bench.files, &share_path(directory, share), block_bytes, saved)
@@ -180,7 +180,7 @@ impl Shares {
         ((u128::from(hash) * self.queues.len() as u128) >> 64) as usize
     }
 
-    fn push(&mut self, part: &Part) -> Result<()> {
+    fn push(&mut self, part: &SpillPart) -> Result<()> {
         self.ref_count += part.refs.len() as u64;
         part.refs.iter().try_for_each(|&word| self.refs.push(word))?;
         let records = part.records.iter().zip(&part.counts);
@@ -197,7 +197,7 @@ impl Shares {
 }
 
 /// A share whose names have numbers inside it.
-struct Numbered {
+struct NumberedShare {
     /// The number of each of its names, in the order of the refs.
     locals: PathBuf,
     local_count: u64,
@@ -206,7 +206,12 @@ struct Numbered {
 }
 
 /// Numbers the names of a share, in memory if they fit.
-fn number_share(bench: Bench<'_>, queue: Queue, directory: &Path, level: u32) -> Result<Numbered> {
+fn number_share(
+    bench: SpillContext<'_>,
+    queue: Queue,
+    directory: &Path,
+    level: u32,
+) -> Result<NumberedShare> {
     bench.files.create_directory(directory)?;
     let numbered = match number_in_table(bench, &queue, directory)? {
         Some(numbered) => numbered,
@@ -217,8 +222,12 @@ fn number_share(bench: Bench<'_>, queue: Queue, directory: &Path, level: u32) ->
 }
 
 /// `None` if they do not fit.
-fn number_in_table(bench: Bench<'_>, queue: &Queue, directory: &Path) -> Result<Option<Numbered>> {
-    let Bench { files, hasher, room, tick } = bench;
+fn number_in_table(
+    bench: SpillContext<'_>,
+    queue: &Queue,
+    directory: &Path,
+) -> Result<Option<NumberedShare>> {
+    let SpillContext { files, hasher, room, tick } = bench;
     let most = room.most_names() as u32;
     let mut table = Table::with_room(queue.count.min(u64::from(most)) as usize);
     let block_bytes = room.block_bytes(PARTS);
@@ -251,25 +260,25 @@ fn number_in_table(bench: Bench<'_>, queue: &Queue, directory: &Path) -> Result<
     }
     locals.finish()?;
     let names = names.finish()?;
-    Ok(Some(Numbered { locals: locals_path, local_count: queue.count, names }))
+    Ok(Some(NumberedShare { locals: locals_path, local_count: queue.count, names }))
 }
 
 /// Numbers the names of a share by shares of it.
 fn number_in_parts(
-    bench: Bench<'_>,
+    bench: SpillContext<'_>,
     queue: &Queue,
     directory: &Path,
     level: u32,
-) -> Result<Numbered> {
+) -> Result<NumberedShare> {
     let mut shares = Shares::create(bench, &directory.join("parts"), level, PARTS)?;
     let block_bytes = bench.room.block_bytes(PARTS);
     let mut reader = queue.read(bench.files, block_bytes)?;
-    let mut part = Part::new(PARTS);
+    let mut part = SpillPart::new(PARTS);
     while let Some((fingerprint, name)) = reader.next()? {
         part.push(shares.share_of(bench.hasher, fingerprint), fingerprint, name);
         if part.refs.len() == PART_NAMES {
             shares.push(&part)?;
-            part = Part::new(PARTS);
+            part = SpillPart::new(PARTS);
             (bench.tick)()?;
         }
     }
@@ -286,25 +295,25 @@ fn number_in_parts(
     (0..queue.count).try_for_each(|_| locals.push(indexes.next()?))?;
     locals.finish()?;
     indexes.discard();
-    Ok(Numbered { locals: path, local_count: queue.count, names: names.finish()? })
+    Ok(NumberedShare { locals: path, local_count: queue.count, names: names.finish()? })
 }
 
 /// Gives every name of the shares its index: new ones get `first`, `first + 1`, ... in the order of the
 /// refs, and are handed to `on_new` with their place in it.
 fn resolve(
-    bench: Bench<'_>,
+    bench: SpillContext<'_>,
     written: Written,
     first: u32,
     mut on_new: impl FnMut(u64, Fingerprint, &[u8]) -> Result<()>,
 ) -> Result<(Indexes, u32)> {
     let Written { level, ref_path, ref_count, queues } = written;
     let directory = ref_path.parent().expect("refs are in a directory").to_path_buf();
-    let (one, count) = (Bench { room: bench.room.of_one(), ..bench }, queues.len());
+    let (one, count) = (SpillContext { room: bench.room.of_one(), ..bench }, queues.len());
     let number = |(share, queue): (usize, Queue)| {
         number_share(one, queue, &directory.join(share.to_string()), level)
     };
     let queues = queues.into_iter().enumerate();
-    let numbered: Vec<Numbered> = if bench.room.threads > 1 {
+    let numbered: Vec<NumberedShare> = if bench.room.threads > 1 {
         queues.collect::<Vec<_>>().into_par_iter().map(number).collect::<Result<_>>()?
     } else {
         queues.map(number).collect::<Result<_>>()?
@@ -349,8 +358,8 @@ struct Share {
 }
 
 impl Share {
-    fn open(files: &Files, numbered: Numbered, block_bytes: usize) -> Result<Self> {
-        let Numbered { locals: local_path, local_count, names: name_queue } = numbered;
+    fn open(files: &Files, numbered: NumberedShare, block_bytes: usize) -> Result<Self> {
+        let NumberedShare { locals: local_path, local_count, names: name_queue } = numbered;
         let map_path = local_path.with_file_name("map");
         Ok(Self {
             locals: WordReader::open(files, &local_path, local_count, BLOCK_WORDS)?,
@@ -375,7 +384,7 @@ impl Share {
     }
 
     /// Turns its numbers into indexes; gives the file and how many there are.
-    fn map(self, bench: Bench<'_>) -> Result<(PathBuf, u64)> {
+    fn map(self, bench: SpillContext<'_>) -> Result<(PathBuf, u64)> {
         let (files, count) = (bench.files, self.local_count);
         drop((self.locals, self.names));
         let name_count = self.name_queue.count;
@@ -464,7 +473,7 @@ pub(crate) struct Spill {
 /// The index has the names that it had.
 impl Checkpoint for Spill {
     type State = SpillState;
-    type Place<'a> = (NodeIndex, &'a Files, &'a Path, Room);
+    type Place<'a> = (NodeIndex, &'a Files, &'a Path, NameRoom);
 
     fn save(&mut self, to: &mut StateWriter) -> Result<SpillState> {
         let Shares { refs, ref_path, queues, .. } = &mut self.shares;
@@ -482,7 +491,7 @@ impl Checkpoint for Spill {
     ) -> Result<Self> {
         let (low, high) = state.secret;
         let hasher = Hasher { low, high, shards: 1, numbers: false };
-        let bench = Bench { files, hasher: &hasher, room, tick: &|| Ok(()) };
+        let bench = SpillContext { files, hasher: &hasher, room, tick: &|| Ok(()) };
         let shares = Shares::resume(bench, directory, state)?;
         let weight_path = directory.join(WEIGHTS);
         let weights = WordWriter::resume(files, &weight_path, state.weights)?;
@@ -501,12 +510,12 @@ impl Spill {
         index: NodeIndex,
         files: &Files,
         directory: &Path,
-        room: Room,
+        room: NameRoom,
         name_count: Option<u64>,
     ) -> Result<Self> {
         let Hasher { low, high, .. } = index.hasher;
         let hasher = Hasher { low, high, shards: 1, numbers: false };
-        let bench = Bench { files, hasher: &hasher, room, tick: &|| Ok(()) };
+        let bench = SpillContext { files, hasher: &hasher, room, tick: &|| Ok(()) };
         let rest = name_count.map(|count| count.saturating_sub(index.node_count()));
         let shares = Shares::create(bench, directory, 0, room.shares(rest))?;
         let weight_path = directory.join(WEIGHTS);
@@ -549,14 +558,14 @@ impl Spill {
     /// # Errors
     /// `Io`, `DiskFull`.
     pub(crate) fn take_names(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
-        let parts: Vec<Part> = chunks.par_iter().map(|chunk| self.part(chunk)).collect();
+        let parts: Vec<SpillPart> = chunks.par_iter().map(|chunk| self.part(chunk)).collect();
         parts.iter().try_for_each(|part| self.shares.push(part))
     }
 
-    fn part(&self, chunk: &ParsedChunk) -> Part {
+    fn part(&self, chunk: &ParsedChunk) -> SpillPart {
         let mut known = Vec::new();
         self.index.look_up_known(&chunk.names, &mut known);
-        let mut part = Part::new(self.shares.queues.len());
+        let mut part = SpillPart::new(self.shares.queues.len());
         for (name, index) in chunk.names.iter().zip(known) {
             if index == MISS {
                 let share = self.shares.share_of(&self.hasher, name.fingerprint);
@@ -575,14 +584,14 @@ impl Spill {
     /// `Io`, `DiskFull`, `CorruptFile`, `TooManyNodes`; those of `tick`, which is called now and then.
     pub(crate) fn finish(
         self,
-        room: Room,
+        room: NameRoom,
         tick: &(dyn Fn() -> Result<()> + Sync),
         mut on_new: impl FnMut(bool, &[u8]) -> Result<()>,
     ) -> Result<SpilledEdges> {
         let first = self.index.node_count() as u32;
         drop(self.index);
         self.weights.finish()?;
-        let bench = Bench { files: &self.files, hasher: &self.hasher, room, tick };
+        let bench = SpillContext { files: &self.files, hasher: &self.hasher, room, tick };
         let (written, of_edges) = (self.shares.finish()?, 2 * self.edge_count);
         let (indexes, node_count) =
             resolve(bench, written, first, |place, _, name| on_new(place < of_edges, name))?;

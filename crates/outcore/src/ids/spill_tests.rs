@@ -1,6 +1,6 @@
 //! Promises of numbering in shares on disk, in a simulated storage.
 
-use super::spill::{Room, Spill};
+use super::spill::{NameRoom, Spill};
 use super::tests::{chunk, name};
 use super::*;
 use crate::io::Files;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 /// What numbering leaves: the index of each name of an edge, and all names in the order of theirs.
-type Outcome = (Vec<u32>, Vec<Vec<u8>>, usize);
+type NumberingOutcome = (Vec<u32>, Vec<Vec<u8>>, usize);
 
 /// Numbers the names of edges and of a node list; the index is full after `known` names.
 fn number_all(
@@ -21,7 +21,7 @@ fn number_all(
     listed: &[Vec<u8>],
     known: usize,
     (bytes, threads): (u64, usize),
-) -> Result<Outcome> {
+) -> Result<NumberingOutcome> {
     let files = Files::new(Arc::new(sim.clone()));
     let (mut indexes, mut names, mut listed_only) = (Vec::new(), Vec::new(), 0);
     let mut index = NodeIndex::new(threads, 1 << 20);
@@ -32,7 +32,7 @@ fn number_all(
         Ok(())
     })?;
     found.extend_from_slice(&indexes[0]);
-    let (room, expected) = (Room::new(bytes, threads), Some(edges.len() as u64));
+    let (room, expected) = (NameRoom::new(bytes, threads), Some(edges.len() as u64));
     let mut spill = Spill::new(index, &files, Path::new("names"), room, expected)?;
     let chunks: Vec<ParsedChunk> = rest.chunks(14).map(chunk).collect();
     chunks.chunks(3).try_for_each(|chunks| spill.take_edges(chunks))?;
@@ -56,7 +56,7 @@ fn number_all(
     Ok((found, names, listed_only))
 }
 
-fn by_map(edges: &[Vec<u8>], listed: &[Vec<u8>]) -> Outcome {
+fn by_map(edges: &[Vec<u8>], listed: &[Vec<u8>]) -> NumberingOutcome {
     let mut known: HashMap<&[u8], u32> = HashMap::new();
     let (mut found, mut names) = (Vec::new(), Vec::new());
     for (at, name) in edges.iter().chain(listed).enumerate() {

@@ -1,6 +1,6 @@
 //! Bad lines: found by the parsers as a few numbers, told as an error or a line of the rejects file.
 
-use super::format::Format;
+use super::format::InputFormat;
 use super::text::field::with_point;
 use super::{Delimiter, Rows, WeightTransform};
 use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, HEADER, ON_BAD_LINE, WEIGHT_TRANSFORM};
@@ -50,7 +50,7 @@ pub(crate) enum Problem {
 
 /// A bad line: positions are in the chunk's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct LineFault {
     pub(crate) problem: Problem,
     pub(crate) line_start: u32,
     /// Without the line end.
@@ -95,7 +95,7 @@ impl Problem {
     }
 
     /// What is wrong, in one clause.
-    pub(crate) fn reason(self, format: &Format) -> String {
+    pub(crate) fn reason(self, format: &InputFormat) -> String {
         match self {
             Self::MissingColumn(found) => {
                 let (role, column) = format.layout.first_role_after(found as usize);
@@ -135,7 +135,7 @@ impl Problem {
     }
 
     /// What was expected, for the mark under the line.
-    fn expected(self, format: &Format) -> String {
+    fn expected(self, format: &InputFormat) -> String {
         match self {
             Self::MissingColumn(1) => format!("no {} here", format.layout.delimiter.name()),
             Self::MissingColumn(_) => {
@@ -178,10 +178,10 @@ impl Problem {
 /// The error for a bad line, whose place is known.
 /// `can_skip` says that bad lines may be skipped where it is told.
 pub(crate) fn error(
-    fault: &Fault,
+    fault: &LineFault,
     text: &[u8],
     place: Place,
-    format: &Format,
+    format: &InputFormat,
     can_skip: bool,
 ) -> Error {
     let (byte, line) = (place.byte, place.line);
@@ -210,7 +210,7 @@ pub(crate) fn error(
 fn advice(
     problem: Problem,
     found: &[u8],
-    format: &Format,
+    format: &InputFormat,
     is_first_line: bool,
 ) -> Option<(Text, &'static str)> {
     let advice = match problem.kind() {
@@ -276,11 +276,11 @@ fn other_delimiter(line: &[u8], current: Delimiter) -> Option<&'static str> {
 
 /// The place of a bad line in its file; `line` is its number there.
 pub(crate) fn place(
-    fault: &Fault,
+    fault: &LineFault,
     text: &[u8],
     (origin, line): (&Origin, u64),
     path: &Path,
-    format: &Format,
+    format: &InputFormat,
 ) -> Place {
     let (line_start, line_end) = (fault.line_start as usize, fault.line_end as usize);
     let (start, end) = (fault.start as usize, fault.end as usize);

@@ -64,7 +64,7 @@ pub use cost::{CHUNK_BYTES, InputSize};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use decompress::Input;
 use fault::Origin;
-use format::Format;
+use format::InputFormat;
 #[doc(hidden)]
 pub use format::names::choose_columns;
 use lists::ListFormat;
@@ -80,7 +80,7 @@ use table::TableFormat;
 pub use table::TableStream;
 #[doc(hidden)]
 pub use table::hush_decoders;
-use taker::Room;
+use taker::DecodeRoom;
 pub use text::chunk::ParsedChunk;
 pub(crate) use text::field::SHORT_NAME_BYTES;
 pub use text::field::{Fingerprint, NAME_LIMIT};
@@ -172,7 +172,7 @@ struct FileFormat {
 enum Form {
     /// No line but comments and blank ones.
     Nothing,
-    Text(Format),
+    Text(InputFormat),
     Table(TableFormat),
     Lists(ListFormat),
 }
@@ -188,7 +188,7 @@ impl FileFormat {
         }
     }
 
-    fn text(&self) -> Option<&Format> {
+    fn text(&self) -> Option<&InputFormat> {
         match &self.form {
             Form::Text(format) => Some(format),
             _ => None,
@@ -275,7 +275,7 @@ impl EdgeReader {
         options.check()?;
         let memory = memory.clamped();
         let workers = rayon::current_num_threads();
-        let room = Room { workers, bytes: memory.total_bytes(1, workers) };
+        let room = DecodeRoom { workers, bytes: memory.total_bytes(1, workers) };
         let (formats, mut tasks) = open_files(files, options, room)?;
         let weighted = common_weights(&formats, options)?;
         let rejects = match (&options.rejects, state.and_then(|state| state.rejects)) {
@@ -528,7 +528,7 @@ impl EdgeReader {
 fn open_files(
     files: &Files,
     options: &InputOptions,
-    room: Room,
+    room: DecodeRoom,
 ) -> Result<(Vec<FileFormat>, Vec<Task>)> {
     let mut formats = Vec::with_capacity(options.paths.len() + 1);
     let mut tasks = Vec::with_capacity(options.paths.len() + 1);
@@ -593,7 +593,7 @@ fn detect_next(
     input: &mut Input,
     options: &InputOptions,
     before: &[FileFormat],
-    room: Room,
+    room: DecodeRoom,
 ) -> Result<FileFormat> {
     let path = options.all_paths().nth(before.len()).expect("there is a file to open");
     if before.len() < options.paths.len() {
@@ -628,7 +628,7 @@ fn detect(
     path: &Path,
     options: &InputOptions,
     is_node_list: bool,
-    look: impl Fn(&[u8], bool) -> Result<Option<Format>>,
+    look: impl Fn(&[u8], bool) -> Result<Option<InputFormat>>,
 ) -> Result<FileFormat> {
     let (unpacker, window_bytes) = (input.unpacker(), input.window_bytes());
     let mut wanted = FIRST_BLOCK;

@@ -1,6 +1,6 @@
 //! What the user says about the input.
 
-use super::{NameRef, TableStream, WeightTransform, fault::Fault};
+use super::{NameRef, TableStream, WeightTransform, fault::LineFault};
 use crate::error::opt::{COLUMNS, HEADER, IGNORE_WEIGHTS, REJECTS, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Opt, Result, Text};
 use std::convert::Infallible;
@@ -328,7 +328,7 @@ impl BatchMemory {
         let text = chunk_bytes.max(LINE_LIMIT) as u64;
         let lines = chunk_bytes.div_ceil(BYTES_PER_LINE) as u64;
         let edge = 2 * size_of::<NameRef>() as u64 + 4;
-        let parsed = lines * edge.max(size_of::<Fault>() as u64);
+        let parsed = lines * edge.max(size_of::<LineFault>() as u64);
         let in_batches = (batches * chunks) as u64 * (text + parsed);
         let in_channels = (3 * chunks + 4) as u64 * text;
         // BGZF: groups waiting and being inflated, packed and as text; gzip and zstd: less.

@@ -12,14 +12,14 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-enum Sink {
+enum RejectSink {
     File(Box<Writer>),
     Stream(Box<dyn std::io::Write + Send>),
 }
 
 /// A rejects file being written.
 pub(super) struct Rejects {
-    sink: Sink,
+    sink: RejectSink,
     path: PathBuf,
     row: String,
 }
@@ -29,9 +29,9 @@ impl Rejects {
         let is_special = path == Path::new("-")
             || files.entry(path).is_ok_and(|entry| !entry.is_directory) && !files.is_regular(path);
         let sink = if is_special {
-            Sink::Stream(files.create_stream(path)?)
+            RejectSink::Stream(files.create_stream(path)?)
         } else {
-            Sink::File(Box::new(Writer::create(files, path, SMALL_BUFFER_BYTES, 1)?.hashed()))
+            RejectSink::File(Box::new(Writer::create(files, path, SMALL_BUFFER_BYTES, 1)?.hashed()))
         };
         let row = "path\tline\tcolumn\tbyte\tkind\treason\ttext\n".to_string();
         let mut rejects = Self { sink, path: path.to_path_buf(), row };
@@ -44,13 +44,13 @@ impl Rejects {
         let buffers = (SMALL_BUFFER_BYTES, 1);
         let writer = Writer::resume(files, path, Grows::Beside, saved.bytes, buffers)?;
         let writer = writer.checked(saved)?;
-        let (sink, path) = (Sink::File(Box::new(writer)), path.to_path_buf());
+        let (sink, path) = (RejectSink::File(Box::new(writer)), path.to_path_buf());
         Ok(Self { sink, path, row: String::new() })
     }
 
     /// As [`Writer::checkpoint`]; `None` if they go to a pipe or a device.
     pub(crate) fn save(&mut self, to: &mut StateWriter) -> Result<Option<Sealed>> {
-        let Sink::File(writer) = &mut self.sink else { return Ok(None) };
+        let RejectSink::File(writer) = &mut self.sink else { return Ok(None) };
         let saved = writer.checkpoint()?;
         to.need_growing(&self.path, Grows::Beside, saved.bytes);
         Ok(Some(saved))
@@ -58,7 +58,7 @@ impl Rejects {
 
     /// Whether they can be resumed.
     pub(super) fn is_file(&self) -> bool {
-        matches!(self.sink, Sink::File(_))
+        matches!(self.sink, RejectSink::File(_))
     }
 
     /// Appends one line.
@@ -84,8 +84,8 @@ impl Rejects {
 
     fn write(&mut self) -> Result<()> {
         match &mut self.sink {
-            Sink::File(writer) => writer.write(self.row.as_bytes()),
-            Sink::Stream(stream) => stream
+            RejectSink::File(writer) => writer.write(self.row.as_bytes()),
+            RejectSink::Stream(stream) => stream
                 .write_all(self.row.as_bytes())
                 .map_err(|error| Error::io("write", &self.path, error)),
         }
@@ -93,8 +93,8 @@ impl Rejects {
 
     pub(super) fn finish(self) -> Result<()> {
         match self.sink {
-            Sink::File(writer) => writer.finish().map(drop),
-            Sink::Stream(mut stream) => {
+            RejectSink::File(writer) => writer.finish().map(drop),
+            RejectSink::Stream(mut stream) => {
                 stream.flush().map_err(|error| Error::io("write", &self.path, error))
             }
         }

@@ -13,7 +13,7 @@ use super::fault::Origin;
 use super::format::understood;
 use super::options::LINE_LIMIT;
 use super::table::TableFormat;
-use super::taker::{Room, Sample};
+use super::taker::{DecodeRoom, SampleTaker};
 use super::text::chunk::ParsedChunk;
 use super::text::{self, PADDING};
 use super::{
@@ -192,14 +192,14 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
     }
     let total = total_bytes(files, options.all_paths()).unwrap_or(0);
     let mut formats = Vec::with_capacity(options.paths.len() + 1);
-    let mut tally = Tally::default();
+    let mut tally = SampleTally::default();
     // Of edges, and of nodes.
     let mut text_bytes = [0.0; 2];
     let (mut is_whole, mut is_spread) = (true, true);
     for path in options.all_paths() {
         let mut input = Input::open(files, path, 0)?;
         let file =
-            detect_next(files, &mut input, options, &formats, Room { workers: 1, bytes: 0 })?;
+            detect_next(files, &mut input, options, &formats, DecodeRoom { workers: 1, bytes: 0 })?;
         limits.sort_bytes_beside_window(file.window_bytes)?;
         let text_bytes = &mut text_bytes[usize::from(formats.len() == options.paths.len())];
         let bytes = files.entry(path)?.bytes;
@@ -221,7 +221,8 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
                 edges += chunk.lines;
                 sampled += tally.add_rows(chunk);
             };
-            let sample = Sample::new(pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64, &mut count);
+            let sample =
+                SampleTaker::new(pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64, &mut count);
             let all = lists.first_edges(files, path, bytes, sample)?;
             let all = all.unwrap_or(0.0).max(edges as f64);
             *text_bytes += sampled as f64 * all / edges.max(1) as f64;
@@ -343,7 +344,7 @@ fn table_pieces(
     path: &Path,
     table: &TableFormat,
     pieces: u64,
-    tally: &mut Tally,
+    tally: &mut SampleTally,
 ) -> Result<(f64, bool)> {
     let (pieces, bytes) = (pieces.clamp(1, PIECES), files.entry(path)?.bytes);
     let starts = match table.row_count() {
@@ -361,7 +362,7 @@ fn table_pieces(
             consumed = chunk.done_bytes;
             text_bytes += tally.add_rows(chunk);
         };
-        table.first_rows(files, path, bytes, start, Sample::new(wanted, most, &mut count))?;
+        table.first_rows(files, path, bytes, start, SampleTaker::new(wanted, most, &mut count))?;
     }
     let all = match table.row_count() {
         Some(all) => all as f64,
@@ -406,7 +407,7 @@ struct Seen {
 
 /// What is counted over all pieces.
 #[derive(Default)]
-struct Tally {
+struct SampleTally {
     /// Pieces so far, the one that is counted now included.
     pieces: u64,
     bytes: u64,
@@ -424,8 +425,8 @@ struct Tally {
     listed: HashSet<Fingerprint>,
 }
 
-impl Tally {
-    fn add(&mut self, piece: Piece, format: &super::format::Format) {
+impl SampleTally {
+    fn add(&mut self, piece: Piece, format: &super::format::InputFormat) {
         let Piece { mut text, start } = piece;
         let used = text.len();
         if used == 0 || used > u32::MAX as usize - LINE_LIMIT {

@@ -36,7 +36,7 @@ pub(super) const STREAM_NAME: &str = "the table";
 
 /// What there is for decoding.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct DecodeRoom {
     /// Most threads.
     pub(super) workers: usize,
     /// Memory for more than one of them.
@@ -58,14 +58,14 @@ pub(super) const ROW_BYTES: usize = 80;
 pub(super) const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
 
 /// Counts chunks and lets them go, until they have rows enough, or as much text as a sample may have.
-pub(super) struct Sample<'a> {
+pub(super) struct SampleTaker<'a> {
     count: &'a mut (dyn FnMut(&ParsedChunk) + Send),
     rows_left: u64,
     bytes_left: u64,
     spare: ParsedChunk,
 }
 
-impl<'a> Sample<'a> {
+impl<'a> SampleTaker<'a> {
     /// A sample of about `rows`, with at most about `bytes` of text.
     pub(super) fn new(
         rows: u64,
@@ -76,7 +76,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-impl Taker for Sample<'_> {
+impl Taker for SampleTaker<'_> {
     fn take(&mut self, chunk: ParsedChunk) -> bool {
         (self.count)(&chunk);
         self.rows_left = self.rows_left.saturating_sub(chunk.lines);

@@ -146,7 +146,7 @@ impl Scratch {
         let has_parent = parent.as_os_str().is_empty() || files.entry(parent).is_ok();
         let created_parent = (!has_parent).then_some(parent);
         let way_out = format_args!("use another {WORK_DIR}").into();
-        let place = Place { files, path: &parent.join(name), way_out };
+        let place = ScratchPlace { files, path: &parent.join(name), way_out };
         place.take(created_parent)
     }
 
@@ -157,7 +157,7 @@ impl Scratch {
     /// As [`Scratch::create`].
     pub(super) fn beside(files: &Files, path: &Path) -> Result<Self> {
         let own = &Self::path_beside(path);
-        Place { files, path: own, way_out: "write to another file".into() }.take(None)
+        ScratchPlace { files, path: own, way_out: "write to another file".into() }.take(None)
     }
 
     /// Where the directory of [`Scratch::beside`] is.
@@ -263,14 +263,14 @@ fn is_tagged(files: &Files, path: &Path) -> bool {
 }
 
 /// A directory that is to be taken.
-struct Place<'a> {
+struct ScratchPlace<'a> {
     files: &'a Files,
     path: &'a Path,
     /// What to do if that cannot be.
     way_out: Text,
 }
 
-impl Place<'_> {
+impl ScratchPlace<'_> {
     /// Takes it, in a parent that is made and removed again if it is one to be created.
     fn take(&self, created_parent: Option<&Path>) -> Result<Scratch> {
         let lock = self.lock(created_parent)?;

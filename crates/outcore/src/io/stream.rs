@@ -100,7 +100,7 @@ impl AlignedBuffer {
 }
 
 /// What a writer's threads are told: to write so many bytes of the buffer at the offset.
-struct Order {
+struct WriteOrder {
     file: Arc<StoredFile>,
     buffer: AlignedBuffer,
     used: usize,
@@ -109,11 +109,11 @@ struct Order {
 
 /// A thread of a writer: ends with the orders, or with the first error of any of the threads.
 fn write_orders(
-    orders: &Receiver<Order>,
+    orders: &Receiver<WriteOrder>,
     give_back: &Sender<AlignedBuffer>,
     failed: &AtomicBool,
 ) -> Result<()> {
-    for Order { file, buffer, used, offset } in orders {
+    for WriteOrder { file, buffer, used, offset } in orders {
         if failed.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -143,7 +143,7 @@ pub struct Writer {
     buffer: AlignedBuffer,
     filled: usize,
     written: u64,
-    orders: Option<Sender<Order>>,
+    orders: Option<Sender<WriteOrder>>,
     empty: Receiver<AlignedBuffer>,
     threads: Vec<JoinHandle<Result<()>>>,
 }
@@ -386,13 +386,13 @@ impl Writer {
         }
         let file = self.file.clone().expect("open until the writer is finished");
         let offset = self.written;
-        self.order(Order { file, buffer, used, offset })?;
+        self.order(WriteOrder { file, buffer, used, offset })?;
         self.written += self.filled as u64;
         self.filled = 0;
         Ok(())
     }
 
-    fn order(&mut self, order: Order) -> Result<()> {
+    fn order(&mut self, order: WriteOrder) -> Result<()> {
         let orders = self.orders.as_ref().expect("finish consumes the writer");
         if orders.send(order).is_err() {
             return Err(self.failure());

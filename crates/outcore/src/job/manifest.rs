@@ -79,7 +79,7 @@ impl InputFile {
 
 /// What a work directory says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct JobManifest {
     /// The process that works in it.
     #[serde(flatten)]
     pub owner: Owner,
@@ -100,7 +100,7 @@ pub struct Manifest {
     checksum: Option<u64>,
 }
 
-impl Manifest {
+impl JobManifest {
     /// That of a job of this process that begins.
     pub(super) fn new<'a>(
         files: &Files,

@@ -52,7 +52,7 @@ mod resume;
 mod score;
 
 pub use foretell::plan;
-pub use manifest::{InputFile, JobKind, Manifest};
+pub use manifest::{InputFile, JobKind, JobManifest};
 pub use present::{check_written, outputs};
 pub use read::Normalize;
 pub use report::{
@@ -79,7 +79,7 @@ use crate::progress::{Event, Observer, Stage, tell};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use present::Telling;
 use report::Warned;
-use resume::{Found, GRAPH, GraphState, NOTICE, Records, Saved, bytes_in, has_sweeps};
+use resume::{GRAPH, GraphState, JobJournal, NOTICE, Saved, SavedStage, bytes_in, has_sweeps};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
@@ -157,9 +157,9 @@ struct Job<'a> {
     start: Instant,
     report: Report,
     /// The manifest of the directory for temporary files, and where that is.
-    manifest: Option<(Manifest, PathBuf)>,
+    manifest: Option<(JobManifest, PathBuf)>,
     /// What a job on edges saves.
-    records: Option<Records>,
+    records: Option<JobJournal>,
     /// The edges as they were when the job began.
     inputs: Vec<InputFile>,
     /// What a sample of the input foretold, where there is one.
@@ -198,7 +198,7 @@ impl<'a> Job<'a> {
         result: &Path,
         kept: &[&str],
     ) -> Result<Scratch> {
-        let manifest = Manifest::new(self.files, kind, inputs, result);
+        let manifest = JobManifest::new(self.files, kind, inputs, result);
         let mut scratch = Scratch::take(self.files, parent, &scratch_name(result))?;
         scratch.begin(&manifest.to_bytes(), kept)?;
         self.goes_on = has_sweeps(self.files, scratch.path());
@@ -273,7 +273,7 @@ impl<'a> Job<'a> {
     fn build(
         &mut self,
         options: &JobOptions,
-        found: Found,
+        found: SavedStage,
         scratch: &Scratch,
         directory: &Path,
     ) -> Result<()> {
@@ -561,7 +561,7 @@ fn anew_if_damaged<T>(
 /// Removes the temporary files of a job that was killed when its graph had just got its name.
 fn discard_left(files: &Files, work_dir: &Path, graph: &Path) -> Result<()> {
     let directory = work_dir.join(scratch_name(graph));
-    let mut left = match Manifest::read(files, &directory) {
+    let mut left = match JobManifest::read(files, &directory) {
         Ok(Some(left)) => left,
         // It was the first to go.
         Ok(None) if files.entry(&directory).is_ok() => {

@@ -18,7 +18,7 @@
 //! from scratch, and says why.
 
 use super::read::{ReadState, RunsState};
-use super::{InputFile, InputReport, Job, JobKind, JobOptions, Manifest, scratch_name};
+use super::{InputFile, InputReport, Job, JobKind, JobManifest, JobOptions, scratch_name};
 use crate::checkpoint::{
     CHECKPOINT, Identity, Journal, StateReader, StateWriter, tell_from_scratch,
 };
@@ -166,7 +166,7 @@ impl Saved {
 }
 
 /// The journal of a job on edges, and what was saved last.
-pub(crate) struct Records {
+pub(crate) struct JobJournal {
     journal: Journal<MadeOf>,
     /// Where the graph and the rejects are, beside the journal's directory.
     graph: PathBuf,
@@ -175,9 +175,9 @@ pub(crate) struct Records {
 }
 
 /// What an earlier job has saved, with its arrays, if this one resumes from it.
-pub(crate) type Found = Option<(Saved, StateReader)>;
+pub(crate) type SavedStage = Option<(Saved, StateReader)>;
 
-impl Records {
+impl JobJournal {
     /// Whether it is time to save.
     pub(crate) fn is_due(&self) -> bool {
         self.journal.is_due()
@@ -216,9 +216,9 @@ impl Records {
     }
 
     /// Opens what an earlier job has saved, if this one can resume from it; else the reason is told.
-    fn open(&mut self, job: &Job<'_>, scratch: &Scratch) -> Result<Found> {
+    fn open(&mut self, job: &Job<'_>, scratch: &Scratch) -> Result<SavedStage> {
         let (files, observer) = (job.files, job.observer);
-        let reason = match Manifest::read(files, scratch.path()) {
+        let reason = match JobManifest::read(files, scratch.path()) {
             Ok(Some(manifest)) if manifest.is_whole() => None,
             Ok(Some(_)) if self.journal.is_there() => {
                 Some("the manifest of what is there is damaged".into())
@@ -268,7 +268,7 @@ fn replaced(files: &Files, graph: &Path, saved: &Saved) -> Option<String> {
 impl Job<'_> {
     /// Lets nobody resume from what was saved: it is about to be used up.
     pub(crate) fn withdraw(&mut self) -> Result<()> {
-        self.records.as_mut().map_or(Ok(()), Records::withdraw)
+        self.records.as_mut().map_or(Ok(()), JobJournal::withdraw)
     }
 
     /// Makes the directory for temporary files of a job on edges, whose graph will be in `graph`; or takes it
@@ -280,8 +280,8 @@ impl Job<'_> {
         edges: &JobOptions,
         result: &Path,
         graph: &Path,
-    ) -> Result<(Scratch, Found)> {
-        let mut manifest = Manifest::new(self.files, kind, inputs, result);
+    ) -> Result<(Scratch, SavedStage)> {
+        let mut manifest = JobManifest::new(self.files, kind, inputs, result);
         let made_of = MadeOf::new(self.files, kind, edges);
         self.inputs.clone_from(&made_of.inputs);
         let of = Some(made_of).filter(|made| is_named(self.files, result) && made.is_known());
@@ -290,7 +290,7 @@ impl Job<'_> {
         let directories = [scratch.path().to_path_buf(), graph.clone()];
         let directories = directories.into_iter().chain(rejects.clone()).collect();
         let journal = Journal::new(self.files, directories, of, self.files.cramped().read_save);
-        let mut records = Records { journal, graph, rejects, saved: None };
+        let mut records = JobJournal { journal, graph, rejects, saved: None };
         let found = if edges.restart { None } else { records.open(self, &scratch)? };
         let saved = records.saved.as_ref();
         manifest.stages_done = saved.map_or(Vec::new(), Saved::stages_done);

@@ -113,7 +113,7 @@ pub fn read(
         let message = format!("{} nodes are too many", format_count(graph.node_count()));
         return Err(Error::new(ErrorKind::TooManyNodes, message));
     }
-    let job = Job { files, path, graph, options, observer };
+    let job = MembershipJob { files, path, graph, options, observer };
     let reader = job.open()?;
     let budget = job.sort_bytes(reader.window_bytes())?;
     tell(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
@@ -156,7 +156,7 @@ fn open(
     EdgeReader::open(files, &options, memory)
 }
 
-struct Job<'a> {
+struct MembershipJob<'a> {
     files: &'a Files,
     path: &'a Path,
     graph: &'a Graph,
@@ -181,7 +181,7 @@ struct Conflict {
     second: u64,
 }
 
-impl Job<'_> {
+impl MembershipJob<'_> {
     fn open(&self) -> Result<EdgeReader> {
         let MembershipOptions { comment, numbered, limits, .. } = self.options;
         open(self.files, self.path, comment, *numbered, limits.batch_chunks())

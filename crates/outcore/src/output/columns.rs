@@ -3,7 +3,7 @@
 //! Apache Arrow.
 
 use super::table::path_of;
-use super::{Shape, Sink};
+use super::{OutputShape, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -26,9 +26,9 @@ const GROUP_BYTES: usize = 4 << 20;
 
 /// A sink that the writers of the libraries share with us, who end it; errors keep what they say.
 #[derive(Clone)]
-struct Shared(Arc<Mutex<(Option<Sink>, Option<Error>)>>);
+struct SharedSink(Arc<Mutex<(Option<Sink>, Option<Error>)>>);
 
-impl Shared {
+impl SharedSink {
     fn new(sink: Sink) -> Self {
         Self(Arc::new(Mutex::new((Some(sink), None))))
     }
@@ -49,7 +49,7 @@ fn failed(path: &Path, what: &str) -> Error {
     Error::new(ErrorKind::Io, format!("cannot write `{}`: {what}", path.display()))
 }
 
-impl Write for Shared {
+impl Write for SharedSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (Some(sink), failure) = &mut *shared else { return Err(io::ErrorKind::Other.into()) };
@@ -67,15 +67,15 @@ impl Write for Shared {
     }
 }
 
-enum Encoder {
-    Parquet(Box<ArrowWriter<Shared>>),
-    Arrow(Box<FileWriter<Shared>>),
+enum ColumnEncoder {
+    Parquet(Box<ArrowWriter<SharedSink>>),
+    Arrow(Box<FileWriter<SharedSink>>),
 }
 
-impl Encoder {
+impl ColumnEncoder {
     fn new(
         is_parquet: bool,
-        shared: &Shared,
+        shared: &SharedSink,
         schema: &SchemaRef,
     ) -> std::result::Result<Self, String> {
         if !is_parquet {
@@ -114,8 +114,8 @@ impl Encoder {
 /// Collects rows to columns.
 pub(super) struct ColumnsWriter {
     path: PathBuf,
-    shared: Shared,
-    encoder: Encoder,
+    shared: SharedSink,
+    encoder: ColumnEncoder,
     schema: SchemaRef,
     nodes: StringBuilder,
     communities: Int64Builder,
@@ -128,9 +128,14 @@ pub(super) struct ColumnsWriter {
 
 impl ColumnsWriter {
     /// Starts `path`, whose bytes go to `sink`.
-    pub(super) fn create(sink: Sink, path: &Path, is_parquet: bool, shape: Shape) -> Result<Self> {
-        let Shape { has_weights, groups, is_path } = shape;
-        let shared = Shared::new(sink);
+    pub(super) fn create(
+        sink: Sink,
+        path: &Path,
+        is_parquet: bool,
+        shape: OutputShape,
+    ) -> Result<Self> {
+        let OutputShape { has_weights, groups, is_path } = shape;
+        let shared = SharedSink::new(sink);
         let mut fields = vec![
             Field::new("node", DataType::Utf8, false),
             Field::new("community", DataType::Int64, false),
@@ -147,7 +152,7 @@ impl ColumnsWriter {
             fields.push(Field::new("path", DataType::Utf8, false));
         }
         let schema = Arc::new(Schema::new(fields));
-        let encoder = Encoder::new(is_parquet, &shared, &schema);
+        let encoder = ColumnEncoder::new(is_parquet, &shared, &schema);
         Ok(Self {
             path: path.to_path_buf(),
             encoder: encoder.map_err(|error| shared.error(path, error))?,

@@ -21,7 +21,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 pub(crate) use table::refuse_absent;
 pub use table::table_endings;
-use table::{Format, TableWriter};
+use table::{OutputFormat, TableWriter};
 
 /// Buffers being written while one is filled.
 const BUFFER_COUNT: usize = 4;
@@ -241,7 +241,7 @@ struct Row<'a> {
 
 /// What all nodes have.
 #[derive(Clone, Copy)]
-struct Shape {
+struct OutputShape {
     has_weights: bool,
     groups: usize,
     /// Whether community and groups are one text.
@@ -249,15 +249,15 @@ struct Shape {
 }
 
 /// What nodes are written to.
-enum Rows {
+enum OutputRows {
     Text(Box<CommunityWriter>),
     Table(Box<TableWriter>),
 }
 
-impl Rows {
+impl OutputRows {
     /// By what the name of `path` ends in; for nodes with so many groups, in columns if `separator` is a tab.
-    fn create(files: &Files, path: &Path, shape: Shape) -> Result<Self> {
-        match Format::of(path) {
+    fn create(files: &Files, path: &Path, shape: OutputShape) -> Result<Self> {
+        match OutputFormat::of(path) {
             Some(format) => {
                 let table = TableWriter::create(files, path, format, shape);
                 Ok(Self::Table(Box::new(table?)))
@@ -408,7 +408,7 @@ impl MemberWriter {
 
 /// Whether `path` asks for a table by its name.
 pub(crate) fn is_table(path: &Path) -> bool {
-    Format::of(path).is_some()
+    OutputFormat::of(path).is_some()
 }
 
 /// A number with six digits.
@@ -433,7 +433,7 @@ fn put_name(name: &[u8], out: &mut Vec<u8>) {
 }
 
 /// What is written of nodes.
-pub(crate) struct Nodes<'a, N, G> {
+pub(crate) struct NodeOutput<'a, N, G> {
     /// How many there are.
     pub(crate) count: u64,
     /// The number of the next node's community; nodes without one are left out.
@@ -457,20 +457,25 @@ pub(crate) struct Nodes<'a, N, G> {
 pub(crate) fn write_paths(
     files: &Files,
     for_each_name: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
-    nodes: Nodes<'_, impl FnMut() -> Result<Option<u64>>, impl FnMut(&mut Vec<u32>) -> Result<()>>,
+    nodes: NodeOutput<
+        '_,
+        impl FnMut() -> Result<Option<u64>>,
+        impl FnMut(&mut Vec<u32>) -> Result<()>,
+    >,
     separator: u8,
     output: &Path,
     observer: &dyn Observer,
 ) -> Result<u64> {
-    let Nodes { count: total, number: mut next_number, weights, groups: mut next_groups, .. } =
-        nodes;
-    let shape = Shape {
+    let NodeOutput {
+        count: total, number: mut next_number, weights, groups: mut next_groups, ..
+    } = nodes;
+    let shape = OutputShape {
         has_weights: !weights.is_empty(),
         groups: nodes.group_count,
         is_path: separator != b'\t',
     };
     tell(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
-    let mut writer = Rows::create(files, output, shape)?;
+    let mut writer = OutputRows::create(files, output, shape)?;
     let (mut done, mut groups) = (0u64, Vec::new());
     for_each_name(&mut |name| {
         groups.clear();
@@ -504,7 +509,7 @@ mod tests {
         };
         let path = Path::new("communities.tsv");
         let mut numbers = labels.iter().map(|&label| Some(u64::from(label)));
-        let nodes = Nodes {
+        let nodes = NodeOutput {
             count: labels.len() as u64,
             number: || Ok(numbers.next().flatten()),
             weights: &[],

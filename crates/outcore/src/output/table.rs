@@ -4,7 +4,7 @@
 
 #[cfg(feature = "tables")]
 use super::columns::ColumnsWriter;
-use super::{Row, Shape, Sink, six_digits};
+use super::{OutputShape, Row, Sink, six_digits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use std::io::Write;
@@ -15,17 +15,17 @@ const LINES_BYTES: usize = 256 << 10;
 
 /// What a file holds besides text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum OutputFormat {
     Parquet,
     Arrow,
     JsonLines,
 }
 
 /// What names of each format end in, the usual ending first.
-const ENDINGS: [(Format, &[&str]); 3] = [
-    (Format::Parquet, &["parquet"]),
-    (Format::Arrow, &["arrow", "feather", "ipc"]),
-    (Format::JsonLines, &["jsonl", "ndjson"]),
+const ENDINGS: [(OutputFormat, &[&str]); 3] = [
+    (OutputFormat::Parquet, &["parquet"]),
+    (OutputFormat::Arrow, &["arrow", "feather", "ipc"]),
+    (OutputFormat::JsonLines, &["jsonl", "ndjson"]),
 ];
 
 /// Returns what names of tables end in, the endings of a format together and its usual one first.
@@ -33,7 +33,7 @@ pub fn table_endings() -> impl Iterator<Item = &'static [&'static str]> {
     ENDINGS.iter().map(|(_, endings)| *endings)
 }
 
-impl Format {
+impl OutputFormat {
     /// What the name of a file asks for; `None` for text.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
@@ -45,10 +45,10 @@ impl Format {
 /// Writes rows of a node, its community and its groups.
 pub(super) struct TableWriter {
     path: PathBuf,
-    encoder: Encoder,
+    encoder: TableEncoder,
 }
 
-enum Encoder {
+enum TableEncoder {
     JsonLines(Box<JsonLines>),
     #[cfg(feature = "tables")]
     Columns(Box<ColumnsWriter>),
@@ -59,19 +59,26 @@ impl TableWriter {
     ///
     /// # Errors
     /// Those of [`refuse_absent`]; `Io` with the path.
-    pub(super) fn create(files: &Files, path: &Path, format: Format, shape: Shape) -> Result<Self> {
+    pub(super) fn create(
+        files: &Files,
+        path: &Path,
+        format: OutputFormat,
+        shape: OutputShape,
+    ) -> Result<Self> {
         refuse_absent(path)?;
         let sink = Sink::create(files, path)?;
         let encoder = match format {
-            Format::JsonLines => Encoder::JsonLines(Box::new(JsonLines::new(sink, shape.is_path))),
+            OutputFormat::JsonLines => {
+                TableEncoder::JsonLines(Box::new(JsonLines::new(sink, shape.is_path)))
+            }
             #[cfg(feature = "tables")]
-            Format::Parquet | Format::Arrow => {
-                let is_parquet = format == Format::Parquet;
+            OutputFormat::Parquet | OutputFormat::Arrow => {
+                let is_parquet = format == OutputFormat::Parquet;
                 let columns = ColumnsWriter::create(sink, path, is_parquet, shape)?;
-                Encoder::Columns(Box::new(columns))
+                TableEncoder::Columns(Box::new(columns))
             }
             #[cfg(not(feature = "tables"))]
-            Format::Parquet | Format::Arrow => unreachable!("it was refused"),
+            OutputFormat::Parquet | OutputFormat::Arrow => unreachable!("it was refused"),
         };
         Ok(Self { path: path.to_path_buf(), encoder })
     }
@@ -87,18 +94,18 @@ impl TableWriter {
                 .hint("write text, which takes any bytes: use a name that ends in .tsv")
         })?;
         match &mut self.encoder {
-            Encoder::JsonLines(lines) => lines.push(name, community, weight, groups),
+            TableEncoder::JsonLines(lines) => lines.push(name, community, weight, groups),
             #[cfg(feature = "tables")]
-            Encoder::Columns(columns) => columns.push(name, community, weight, groups),
+            TableEncoder::Columns(columns) => columns.push(name, community, weight, groups),
         }
     }
 
     /// Writes the rest and gives the file its name. Gives its length in bytes.
     pub(super) fn finish(self) -> Result<u64> {
         match self.encoder {
-            Encoder::JsonLines(lines) => lines.finish(),
+            TableEncoder::JsonLines(lines) => lines.finish(),
             #[cfg(feature = "tables")]
-            Encoder::Columns(columns) => columns.finish(),
+            TableEncoder::Columns(columns) => columns.finish(),
         }
     }
 }
@@ -159,7 +166,9 @@ impl JsonLines {
 /// # Errors
 /// `Usage` for a name that ends in `.parquet` or `.arrow`, without the feature `tables`.
 pub(crate) fn refuse_absent(path: &Path) -> Result<()> {
-    if cfg!(feature = "tables") || matches!(Format::of(path), None | Some(Format::JsonLines)) {
+    if cfg!(feature = "tables")
+        || matches!(OutputFormat::of(path), None | Some(OutputFormat::JsonLines))
+    {
         return Ok(());
     }
     let message =

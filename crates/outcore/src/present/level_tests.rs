@@ -207,9 +207,9 @@ fn columns_of_many_blocks_are_read_side_by_side() {
 }
 
 /// Stops at the event of this number.
-struct StopAt(std::sync::atomic::AtomicU32);
+struct StopAtEvent(std::sync::atomic::AtomicU32);
 
-impl crate::progress::Observer for StopAt {
+impl crate::progress::Observer for StopAtEvent {
     fn event(&self, _event: crate::progress::Event<'_>) -> std::ops::ControlFlow<()> {
         match self.0.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) {
             0 => std::ops::ControlFlow::Break(()),
@@ -224,7 +224,7 @@ fn a_stop_is_heard() {
     let kept = write(&files, &[vec![0, 0, 1, 1]]);
     let presented = presented(&[0, 0, 0, 1], 1, Small::Drop);
     for event in 0..3 {
-        let bench = Workbench { observer: &StopAt(event.into()), ..bench(&files, 0) };
+        let bench = Workbench { observer: &StopAtEvent(event.into()), ..bench(&files, 0) };
         let error = divide(&bench, &kept, &presented, LevelForm::Columns).err().unwrap();
         assert_eq!(error.kind(), crate::ErrorKind::Interrupted);
     }

@@ -56,11 +56,11 @@ impl Levels {
     ///
     /// # Errors
     /// `Io` with the path.
-    pub(crate) fn lines(&self, bench: &Workbench<'_>) -> Result<Lines> {
+    pub(crate) fn lines(&self, bench: &Workbench<'_>) -> Result<LevelColumns> {
         let block = LINE_WORDS / self.columns.len().max(1) as u64;
         let open = |path: &PathBuf| WordReader::open(bench.files, path, self.node_count, block);
         let readers = self.columns.iter().map(open).collect::<Result<_>>()?;
-        Ok(Lines { readers, blocks: vec![Vec::new(); self.columns.len()], next: 0 })
+        Ok(LevelColumns { readers, blocks: vec![Vec::new(); self.columns.len()], next: 0 })
     }
 
     /// Removes the files.
@@ -70,14 +70,14 @@ impl Levels {
 }
 
 /// Columns, read side by side.
-pub(crate) struct Lines {
+pub(crate) struct LevelColumns {
     readers: Vec<WordReader>,
     blocks: Vec<Vec<u32>>,
     /// The next node's place in the blocks.
     next: usize,
 }
 
-impl Lines {
+impl LevelColumns {
     /// Appends the numbers of the next node.
     ///
     /// # Errors
@@ -206,7 +206,7 @@ impl Divider<'_> {
         if count == parents.count {
             return Ok(None);
         }
-        let mut numbers = Numbers::new(first, cuts);
+        let mut numbers = GroupNumbers::new(first, cuts);
         let path = self.directory.join(format!("numbers-{name}"));
         let mut writer = WordWriter::create(self.bench.files, &path, self.labels.len() as u64)?;
         self.for_each_pair(parents, groups, |parent, group| {
@@ -287,7 +287,7 @@ impl Divider<'_> {
 }
 
 /// Groups on the way to their numbers.
-struct Numbers {
+struct GroupNumbers {
     /// The parent in which each group was met first, and its number there.
     first: Vec<u32>,
     numbers: Vec<u32>,
@@ -297,7 +297,7 @@ struct Numbers {
     next: u32,
 }
 
-impl Numbers {
+impl GroupNumbers {
     fn new(first: Vec<u32>, cuts: Vec<(u32, u32)>) -> Self {
         let (numbers, cut_numbers) = (vec![NONE; first.len()], vec![NONE; cuts.len()]);
         Self { first, numbers, cuts, cut_numbers, next: 0 }

@@ -49,7 +49,7 @@ pub fn compare(found: &[u32], truth: &[u32]) -> Agreement {
     assert_eq!(found.len(), truth.len(), "two divisions of the same nodes");
     let [joint, sizes_a, sizes_b] = shared_sizes(found, truth);
     let nodes = joint.iter().map(|(size, count)| size * count).sum();
-    let communities = |sizes: &Sizes| sizes.values().sum::<u64>();
+    let communities = |sizes: &SizeCounts| sizes.values().sum::<u64>();
     if communities(&joint) == communities(&sizes_a) && communities(&joint) == communities(&sizes_b)
     {
         return Agreement::complete(nodes);
@@ -79,10 +79,10 @@ pub(crate) fn compare_bytes(node_count: u64) -> u64 {
 }
 
 /// How many communities there are of each size. Different sizes are few: fewer than sqrt(2n).
-type Sizes = BTreeMap<u64, u64>;
+type SizeCounts = BTreeMap<u64, u64>;
 
 /// Sizes of what each two communities share, of the first, and of the second ones.
-fn shared_sizes(a: &[u32], b: &[u32]) -> [Sizes; 3] {
+fn shared_sizes(a: &[u32], b: &[u32]) -> [SizeCounts; 3] {
     let both = a.iter().zip(b).filter(|&(&a, &b)| a != NONE && b != NONE);
     let mut pairs: Vec<u64> = Vec::with_capacity(both.clone().count());
     pairs.extend(both.map(|(&a, &b)| u64::from(a) << 32 | u64::from(b)));
@@ -95,8 +95,8 @@ fn shared_sizes(a: &[u32], b: &[u32]) -> [Sizes; 3] {
 }
 
 /// Counts the lengths of runs of values with the same key.
-fn run_sizes(sorted: &[u64], key: impl Fn(u64) -> u64) -> Sizes {
-    let mut sizes = Sizes::new();
+fn run_sizes(sorted: &[u64], key: impl Fn(u64) -> u64) -> SizeCounts {
+    let mut sizes = SizeCounts::new();
     for run in sorted.chunk_by(|&x, &y| key(x) == key(y)) {
         *sizes.entry(run.len() as u64).or_default() += 1;
     }
@@ -104,7 +104,7 @@ fn run_sizes(sorted: &[u64], key: impl Fn(u64) -> u64) -> Sizes {
 }
 
 /// Pairs of nodes in communities of these sizes.
-fn pairs_in(sizes: &Sizes) -> f64 {
+fn pairs_in(sizes: &SizeCounts) -> f64 {
     let of_size = |(&size, &count): (&u64, &u64)| {
         let size = size as f64;
         count as f64 * size * (size - 1.0) / 2.0
@@ -127,7 +127,7 @@ pub fn ari(a: &[u32], b: &[u32]) -> f64 {
     compare(a, b).ari
 }
 
-fn entropy(sizes: &Sizes, nodes: f64) -> f64 {
+fn entropy(sizes: &SizeCounts, nodes: f64) -> f64 {
     let of_size = |(&size, &count): (&u64, &u64)| {
         let share = size as f64 / nodes;
         -(count as f64) * share * share.ln()
@@ -137,7 +137,7 @@ fn entropy(sizes: &Sizes, nodes: f64) -> f64 {
 
 /// The mutual information that divisions into communities of these sizes have by chance. Work grows
 /// with the number of *different* sizes, and for each pair of them with the spread of the overlap.
-fn expected_mutual(a: &Sizes, b: &Sizes, nodes: u64) -> f64 {
+fn expected_mutual(a: &SizeCounts, b: &SizeCounts, nodes: u64) -> f64 {
     let a: Vec<(u64, u64)> = a.iter().map(|(&size, &count)| (size, count)).collect();
     a.par_iter()
         .map(|&(size_a, count_a)| {

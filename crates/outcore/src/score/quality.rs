@@ -88,7 +88,7 @@ pub fn quality_at(
     assert_eq!(labels.len() as u64, graph.node_count(), "a label for each node");
     let label_count = labels.iter().max().map_or(0, |&label| label as usize + 1);
     let pieces = Pieces::new(labels.len(), graph.is_directed());
-    let mut sums = Sums::new(graph, label_count);
+    let mut sums = QualitySums::new(graph, label_count);
     sums.scan(graph, labels, &pieces, observer)?;
     let disconnected_count = split_count(labels, &pieces.into_roots(), label_count);
     Ok(sums.quality(resolution, disconnected_count))
@@ -102,7 +102,7 @@ pub(crate) fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> 
 }
 
 /// What the scan adds up.
-struct Sums {
+struct QualitySums {
     /// Arcs' weight by community.
     strengths: Vec<f64>,
     inside: Vec<f64>,
@@ -117,7 +117,7 @@ struct Sums {
     mean_arc: f64,
 }
 
-impl Sums {
+impl QualitySums {
     fn new(graph: &Graph, label_count: usize) -> Self {
         let arcs_total = graph.weight_total();
         Self {

@@ -15,13 +15,13 @@ const NONE: u32 = u32::MAX;
 
 /// Edges in memory; a directed arc lies at the node that it points to.
 #[derive(Debug, Clone)]
-struct Edges {
+struct ScoredEdges {
     node_count: u32,
     directed: bool,
     edges: Vec<(u32, u32, f64)>,
 }
 
-impl Edges {
+impl ScoredEdges {
     fn graph(&self) -> Graph {
         let files = Files::new(Arc::new(Sim::new()));
         let directory = Path::new("graph");
@@ -56,7 +56,7 @@ impl Edges {
 }
 
 /// A graph of `tests/graphs`, numbered by first appearance, and the true community of each node.
-fn known(edges: &str, truth: &str) -> (Edges, Vec<u32>) {
+fn known(edges: &str, truth: &str) -> (ScoredEdges, Vec<u32>) {
     fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
         text.lines().map(|line| line.split_once('\t').unwrap())
     }
@@ -72,17 +72,17 @@ fn known(edges: &str, truth: &str) -> (Edges, Vec<u32>) {
     let truth: HashMap<&str, u32> =
         pairs(truth).map(|(node, community)| (node, community.parse().unwrap())).collect();
     let labels = order.iter().map(|name| truth[name]).collect();
-    (Edges { node_count: order.len() as u32, directed: false, edges }, labels)
+    (ScoredEdges { node_count: order.len() as u32, directed: false, edges }, labels)
 }
 
-fn karate() -> (Edges, Vec<u32>) {
+fn karate() -> (ScoredEdges, Vec<u32>) {
     known(
         include_str!("../../../../tests/graphs/karate.tsv"),
         include_str!("../../../../tests/graphs/karate.truth.tsv"),
     )
 }
 
-fn football() -> (Edges, Vec<u32>) {
+fn football() -> (ScoredEdges, Vec<u32>) {
     known(
         include_str!("../../../../tests/graphs/football.tsv"),
         include_str!("../../../../tests/graphs/football.truth.tsv"),
@@ -90,18 +90,18 @@ fn football() -> (Edges, Vec<u32>) {
 }
 
 /// Heavy loops among them.
-fn loops() -> (Edges, Vec<u32>) {
+fn loops() -> (ScoredEdges, Vec<u32>) {
     let nodes = [(0, 0), (0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (3, 5), (5, 5), (6, 6)];
     let weights = [2.0, 1.5, 0.5, 1.0, 0.25, 2.0, 1.0, 3.0, 0.5, 1.0];
     let edges = nodes.into_iter().zip(weights).map(|((a, b), weight)| (a, b, weight)).collect();
-    (Edges { node_count: 7, directed: false, edges }, vec![0, 0, 0, 1, 1, 1, 2])
+    (ScoredEdges { node_count: 7, directed: false, edges }, vec![0, 0, 0, 1, 1, 1, 2])
 }
 
-fn directed() -> (Edges, Vec<u32>) {
+fn directed() -> (ScoredEdges, Vec<u32>) {
     let nodes = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3), (3, 0)];
     let weights = [1.0, 2.0, 1.0, 0.5, 1.0, 1.0, 3.0, 0.25];
     let edges = nodes.into_iter().zip(weights).map(|((a, b), weight)| (a, b, weight)).collect();
-    (Edges { node_count: 6, directed: true, edges }, vec![0, 0, 0, 1, 1, 1])
+    (ScoredEdges { node_count: 6, directed: true, edges }, vec![0, 0, 0, 1, 1, 1])
 }
 
 fn modulo(count: u32) -> Vec<u32> {
@@ -114,7 +114,7 @@ fn close(found: f64, expected: f64) {
 }
 
 /// What other programs say of communities.
-struct Expected {
+struct ExpectedScores {
     /// With the resolutions 1 and 0.5.
     modularity: [f64; 2],
     cpm: [f64; 2],
@@ -124,7 +124,7 @@ struct Expected {
     conductance: Option<[f64; 2]>,
 }
 
-fn check(edges: &Edges, labels: &[u32], expected: &Expected) {
+fn check(edges: &ScoredEdges, labels: &[u32], expected: &ExpectedScores) {
     for (at, resolution) in [1.0, 0.5].into_iter().enumerate() {
         let found = edges.quality(labels, resolution);
         close(found.modularity, expected.modularity[at]);
@@ -148,14 +148,14 @@ fn check(edges: &Edges, labels: &[u32], expected: &Expected) {
 #[test]
 fn measures_of_known_graphs_are_those_of_other_programs() {
     let (edges, truth) = karate();
-    let expected = Expected {
+    let expected = ExpectedScores {
         modularity: [0.371_466_140_696_91, 0.621_630_506_245_890_9],
         cpm: [-205.0, -68.5],
         code_lengths: Some([4.409_321_570_253_812, 4.704_422_598_883_344]),
         conductance: Some([0.131_578_947_368_421_05; 2]),
     };
     check(&edges, &truth, &expected);
-    let expected = Expected {
+    let expected = ExpectedScores {
         modularity: [-0.026_134_122_287_968_423, 0.102_317_554_240_631_19],
         cpm: [-110.0, -46.0],
         code_lengths: Some([6.001_882_204_643_739, 4.704_422_598_883_344]),
@@ -163,7 +163,7 @@ fn measures_of_known_graphs_are_those_of_other_programs() {
     };
     check(&edges, &modulo(34), &expected);
     let (edges, truth) = football();
-    let expected = Expected {
+    let expected = ExpectedScores {
         modularity: [0.553_973_318_714_423, 0.598_356_969_308_271_9],
         cpm: [-129.0, 132.5],
         code_lengths: Some([5.677_161_601_696_293, 6.840_314_282_188_099]),
@@ -171,7 +171,7 @@ fn measures_of_known_graphs_are_those_of_other_programs() {
     };
     check(&edges, &truth, &expected);
     let (edges, labels) = loops();
-    let expected = Expected {
+    let expected = ExpectedScores {
         modularity: [0.542_675_893_886_966_5, 0.761_534_025_374_855_7],
         cpm: [4.571_428_571_428_571, 8.535_714_285_714_285],
         code_lengths: Some([1.487_074_136_889_298_8, 2.637_526_372_257_508]),
@@ -179,7 +179,7 @@ fn measures_of_known_graphs_are_those_of_other_programs() {
     };
     check(&edges, &labels, &expected);
     let (edges, labels) = directed();
-    let expected = Expected {
+    let expected = ExpectedScores {
         modularity: [0.418_145_956_607_495_1, 0.670_611_439_842_209_2],
         cpm: [-5.625, 1.6875],
         code_lengths: None,
@@ -247,7 +247,7 @@ fn measures_that_do_not_exist_are_left_out_and_none_is_nan() {
     assert_eq!((found.conductance_mean, found.coverage), (None, 1.0));
     close(found.modularity, 0.0);
     assert_eq!(found.code_length, found.code_length_undivided);
-    let empty = Edges { node_count: 3, directed: false, edges: Vec::new() };
+    let empty = ScoredEdges { node_count: 3, directed: false, edges: Vec::new() };
     let found = empty.quality(&[0, 1, 1], 1.0);
     assert_eq!((found.code_length, found.conductance_mean, found.cpm), (Some(0.0), None, 0.0));
     assert_eq!((found.modularity, found.disconnected_count), (0.0, 1));
@@ -259,7 +259,7 @@ fn measures_that_do_not_exist_are_left_out_and_none_is_nan() {
 
 /// All measures by their definitions, from a list of edges.
 struct Naive<'a> {
-    edges: &'a Edges,
+    edges: &'a ScoredEdges,
     labels: &'a [u32],
 }
 
@@ -369,7 +369,7 @@ impl Naive<'_> {
     }
 }
 
-fn some_edges() -> impl Strategy<Value = (Edges, Vec<u32>)> {
+fn some_edges() -> impl Strategy<Value = (ScoredEdges, Vec<u32>)> {
     (2u32..14, any::<bool>(), any::<bool>()).prop_flat_map(|(node_count, directed, weighted)| {
         let weight = if weighted { 0.25..8.0f64 } else { 1.0..1.000_000_1 };
         let edge = (0..node_count, 0..node_count, weight);
@@ -388,7 +388,7 @@ fn some_edges() -> impl Strategy<Value = (Edges, Vec<u32>)> {
             }
             let mut edges: Vec<_> = seen.into_iter().map(|((a, b), w)| (a, b, w)).collect();
             edges.sort_by_key(|&(a, b, _)| (a, b));
-            (Edges { node_count, directed, edges }, labels)
+            (ScoredEdges { node_count, directed, edges }, labels)
         })
     })
 }

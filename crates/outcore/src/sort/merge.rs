@@ -169,7 +169,7 @@ impl<R: Record> Lanes<R> {
 }
 
 /// What all workers share.
-struct Shared<R: Record> {
+struct MergeShared<R: Record> {
     runs: Vec<Arc<Run<R>>>,
     /// Range `i` lies between splitters `i - 1` and `i`.
     splitters: Vec<R::Key>,
@@ -179,7 +179,7 @@ struct Shared<R: Record> {
     read_bytes: u64,
 }
 
-impl<R: Record> Shared<R> {
+impl<R: Record> MergeShared<R> {
     fn range(&self, number: usize) -> (Option<R::Key>, Option<R::Key>) {
         let from = number.checked_sub(1).map(|before| self.splitters[before]);
         (from, self.splitters.get(number).copied())
@@ -242,7 +242,7 @@ pub(crate) struct Width {
 
 /// Merges runs; records come in chunks, in order.
 pub(crate) struct Merge<R: Record> {
-    shared: Arc<Shared<R>>,
+    shared: Arc<MergeShared<R>>,
     /// The outputs of the ranges, those that have left already being closed.
     ranges: Vec<Option<Receiver<Result<Vec<R>>>>>,
     current: usize,
@@ -266,7 +266,7 @@ impl<R: Record> Merge<R> {
             tokens.send(()).expect("the channel has room");
         }
         let (spares, spare) = bounded(ahead * chunks);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(MergeShared {
             runs: runs.into_iter().map(Arc::new).collect(),
             splitters,
             outputs,
@@ -340,7 +340,7 @@ impl<R: Record> Drop for Merge<R> {
 }
 
 fn spawn_worker<R: Record>(
-    shared: Arc<Shared<R>>,
+    shared: Arc<MergeShared<R>>,
     tokens: Receiver<()>,
     spares: Receiver<Vec<R>>,
 ) -> JoinHandle<()> {

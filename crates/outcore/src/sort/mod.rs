@@ -340,7 +340,10 @@ impl<R: Record> Sorter<R> {
             let mut records = std::mem::take(&mut self.records);
             records.truncate(self.filled);
             form::sort(&mut records, &mut Vec::new());
-            return Ok(Sorted { source: Source::Memory { records, at: 0 }, summary: self.summary });
+            return Ok(Sorted {
+                source: SortedSource::Memory { records, at: 0 },
+                summary: self.summary,
+            });
         }
         self.write_run()?;
         self.end_formation()?;
@@ -353,7 +356,7 @@ impl<R: Record> Sorter<R> {
         self.summary.fan_in = self.summary.fan_in.max(self.runs.len() as u64);
         let width = self.width(self.runs.len());
         let merge = Merge::new(std::mem::take(&mut self.runs), width);
-        Ok(Sorted { source: Source::Merge { merge, out: Vec::new() }, summary: self.summary })
+        Ok(Sorted { source: SortedSource::Merge { merge, out: Vec::new() }, summary: self.summary })
     }
 
     fn width(&self, runs: usize) -> Width {
@@ -414,14 +417,14 @@ fn close_gaps<R: Copy>(records: &mut [R], lens: &[usize], counts: &[usize]) -> u
     filled
 }
 
-enum Source<R: Record> {
+enum SortedSource<R: Record> {
     Memory { records: Vec<R>, at: usize },
     Merge { merge: Merge<R>, out: Vec<R> },
 }
 
 /// The sorted records.
 pub struct Sorted<R: Record> {
-    source: Source<R>,
+    source: SortedSource<R>,
     summary: SortSummary,
 }
 
@@ -437,12 +440,12 @@ impl<R: Record> Sorted<R> {
     /// `CorruptFile` if a run was damaged; `Io`.
     pub fn next_block(&mut self) -> Result<Option<&[R]>> {
         match &mut self.source {
-            Source::Memory { records, at } => {
+            SortedSource::Memory { records, at } => {
                 let begin = *at;
                 *at = (begin + OUT_RECORDS).min(records.len());
                 Ok((begin < *at).then(|| &records[begin..*at]))
             }
-            Source::Merge { merge, out } => {
+            SortedSource::Merge { merge, out } => {
                 *out = merge.next_chunk(std::mem::take(out))?;
                 Ok((!out.is_empty()).then_some(out.as_slice()))
             }

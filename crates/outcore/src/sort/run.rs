@@ -22,19 +22,19 @@ const BLOCK_HEADER_BYTES: usize = 16;
 pub(crate) struct Run<R: Record> {
     directory: Arc<RunDirectory>,
     pub(crate) number: u64,
-    segments: Vec<Segment>,
-    blocks: Vec<Block<R>>,
+    segments: Vec<RunSegment>,
+    blocks: Vec<RunBlock<R>>,
     deleted: AtomicUsize,
 }
 
-struct Segment {
+struct RunSegment {
     path: PathBuf,
     /// Number of the first block behind it.
     end: usize,
 }
 
 /// Where a block begins and ends in its segment, and its first key.
-struct Block<R: Record> {
+struct RunBlock<R: Record> {
     begin: u64,
     bytes: u32,
     first: R::Key,
@@ -74,19 +74,19 @@ impl<R: Record> Run<R> {
         let is_first = self.segments.last().map_or(0, |segment| segment.end) == self.blocks.len();
         let last = self.blocks.last().filter(|_| !is_first);
         let begin = last.map_or(0, |last| last.begin + u64::from(last.bytes));
-        self.blocks.push(Block { begin, bytes, first });
+        self.blocks.push(RunBlock { begin, bytes, first });
     }
 
     /// Ends the segment behind the last block.
     pub(crate) fn end_segment(&mut self) {
         let path = self.directory.segment(self.number, self.segments.len());
-        self.segments.push(Segment { path, end: self.blocks.len() });
+        self.segments.push(RunSegment { path, end: self.blocks.len() });
     }
 
     /// Of each segment, the file, the number of the first block behind it, and the length.
     pub(crate) fn segments(&self) -> impl Iterator<Item = (&Path, usize, u64)> {
         let mut begin = 0;
-        self.segments.iter().map(move |Segment { path, end }| {
+        self.segments.iter().map(move |RunSegment { path, end }| {
             let blocks = &self.blocks[std::mem::replace(&mut begin, *end)..*end];
             let bytes = blocks.iter().map(|block| u64::from(block.bytes)).sum();
             (path.as_path(), *end, bytes)
@@ -136,7 +136,7 @@ impl<R: Record> RunWriter<R> {
         let writer = self.writer()?;
         let begin = writer.position();
         writer.write(block)?;
-        self.done.blocks.push(Block { begin, bytes: block.len() as u32, first });
+        self.done.blocks.push(RunBlock { begin, bytes: block.len() as u32, first });
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl<R: Record> RunWriter<R> {
             Some((writer, path)) if writer.position() >= self.segment_bytes => {
                 writer.next_scratch(&next)?;
                 let path = std::mem::replace(path, next);
-                self.done.segments.push(Segment { path, end: self.done.blocks.len() });
+                self.done.segments.push(RunSegment { path, end: self.done.blocks.len() });
             }
             Some(_) => {}
             none => {
@@ -165,7 +165,7 @@ impl<R: Record> RunWriter<R> {
     pub(crate) fn finish(mut self) -> Result<Run<R>> {
         if let Some((writer, path)) = self.open.take() {
             writer.finish()?;
-            self.done.segments.push(Segment { path, end: self.done.blocks.len() });
+            self.done.segments.push(RunSegment { path, end: self.done.blocks.len() });
         }
         Ok(self.done)
     }
@@ -268,7 +268,7 @@ impl<R: Record> RunReader<R> {
         let begin = run.blocks[number].begin;
         let last = self.blocks.end.min(run.segments[segment].end);
         let mut end = number + 1;
-        let stop = |block: &Block<R>| block.begin + u64::from(block.bytes);
+        let stop = |block: &RunBlock<R>| block.begin + u64::from(block.bytes);
         while end < last && stop(&run.blocks[end]) - begin <= self.read_bytes {
             end += 1;
         }

@@ -7,7 +7,7 @@ use outcore::cluster::ClusterOptions;
 use outcore::graph::{Duplicates, Graph};
 use outcore::io::sim::{Fault, Sim};
 use outcore::io::{Cramped, Files, Storage, Transfer, Tuning};
-use outcore::job::{self, JobKind, JobOptions, Manifest, Source};
+use outcore::job::{self, JobKind, JobManifest, JobOptions, Source};
 use outcore::progress::{Event, Observer, Silent, Stage};
 use outcore::{ErrorKind, Result};
 use std::io::ErrorKind as IoErrorKind;
@@ -259,7 +259,7 @@ const WORK: &str = "/disk/.communities.tsv.outcore";
 struct Reader<'a> {
     sim: &'a Sim,
     directory: &'static str,
-    seen: Mutex<Vec<(Stage, Manifest)>>,
+    seen: Mutex<Vec<(Stage, JobManifest)>>,
 }
 
 impl<'a> Reader<'a> {
@@ -272,7 +272,7 @@ impl Observer for Reader<'_> {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         if let Event::Begin { stage, .. } = event {
             let files = files_of(self.sim);
-            let manifest = Manifest::read(&files, Path::new(self.directory)).unwrap().unwrap();
+            let manifest = JobManifest::read(&files, Path::new(self.directory)).unwrap().unwrap();
             self.seen.lock().unwrap().push((stage, manifest));
         }
         ControlFlow::Continue(())
@@ -416,15 +416,15 @@ fn a_manifest_that_this_version_does_not_write_is_not_shown() {
         ("[]".into(), "does not say whose"),
     ] {
         let files = Files::new(Arc::new(left_behind(Some(&manifest))));
-        let error = Manifest::read(&files, directory).unwrap_err();
+        let error = JobManifest::read(&files, directory).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::CorruptFile);
         assert!(error.message().contains(message), "{error}");
     }
     // Not every such directory is a job's.
     let files = Files::new(Arc::new(left_behind(Some(&manifest_of(7, "")))));
-    assert_eq!(Manifest::read(&files, directory).unwrap().unwrap().job, JobKind::Other);
+    assert_eq!(JobManifest::read(&files, directory).unwrap().unwrap().job, JobKind::Other);
     let files = Files::new(Arc::new(left_behind(None)));
-    assert!(Manifest::read(&files, directory).unwrap().is_none());
+    assert!(JobManifest::read(&files, directory).unwrap().is_none());
 }
 
 /// On a real disk, where a link may lead out of the directory.

@@ -18,7 +18,7 @@ use crate::workplace::{Effort, Workplace};
 use outcore::Result;
 use outcore::units::format_bytes;
 use std::cell::RefCell;
-use ways::{ENGINE, ENGINE_DIRECT, Input, WAYS, Way};
+use ways::{ENGINE, ENGINE_DIRECT, ReadInput, ReadWay, WAYS};
 
 /// Microseconds for the first touch of a page above which its memory is not that of the machine, but
 /// must first be got from a host.
@@ -26,7 +26,7 @@ const RECLAIMED_MICROSECONDS: f64 = 3.0;
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
-pub struct Parameters {
+pub struct SequentialReadParameters {
     /// Blocks of 512 numbers in the file.
     pub blocks: u32,
     /// Runs of each way.
@@ -35,7 +35,7 @@ pub struct Parameters {
     pub probe_bytes: usize,
 }
 
-impl Parameters {
+impl SequentialReadParameters {
     /// Those of an effort.
     pub fn of(effort: Effort) -> Self {
         let (bytes, rounds) = match effort {
@@ -51,10 +51,10 @@ impl Parameters {
 ///
 /// # Errors
 /// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
-pub fn run(workplace: &Workplace<'_>, parameters: Parameters) -> Result<Experiment> {
+pub fn run(workplace: &Workplace<'_>, parameters: SequentialReadParameters) -> Result<Experiment> {
     let path = blocks::make(workplace, "sequential-read", parameters.blocks)?;
     let program = workplace.foreign().program("sequential.cpp")?;
-    let input = Input::new(path, parameters.blocks, workplace.files(), program)?;
+    let input = ReadInput::new(path, parameters.blocks, workplace.files(), program)?;
     // First of all: whatever runs uses memory, and what was used is no longer with the host.
     let mut reclaimed = reclaimed(workplace, &input, parameters)?;
     let mut measured = main(workplace, &input, parameters)?;
@@ -83,7 +83,11 @@ fn columns() -> Vec<Column> {
 }
 
 /// Warm, cold and direct.
-fn main(workplace: &Workplace<'_>, input: &Input, parameters: Parameters) -> Result<Measured> {
+fn main(
+    workplace: &Workplace<'_>,
+    input: &ReadInput,
+    parameters: SequentialReadParameters,
+) -> Result<Measured> {
     let pool = blocks::file_bytes(parameters.blocks) as usize;
     let mut methods = Vec::new();
     let mut missing = Vec::new();
@@ -112,12 +116,16 @@ fn main(workplace: &Workplace<'_>, input: &Input, parameters: Parameters) -> Res
     Ok(measured)
 }
 
-fn method<'a>(input: &'a Input, way: &'static Way, state: State) -> Method<'a> {
+fn method<'a>(input: &'a ReadInput, way: &'static ReadWay, state: State) -> Method<'a> {
     Method::new(way.name, state, Some(input.path.clone()), move || (way.run)(input))
 }
 
 /// Two ways in memory that the host of a virtual machine has taken back, if there is such memory.
-fn reclaimed(workplace: &Workplace<'_>, input: &Input, parameters: Parameters) -> Result<Measured> {
+fn reclaimed(
+    workplace: &Workplace<'_>,
+    input: &ReadInput,
+    parameters: SequentialReadParameters,
+) -> Result<Measured> {
     const GROUP: &str = "reclaimed";
     // Kept during the run, so that the run does not get these pages.
     let held: RefCell<Option<Touched>> = RefCell::new(None);

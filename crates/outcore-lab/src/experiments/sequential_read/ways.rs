@@ -24,11 +24,11 @@ const ENGINE_DEPTH: usize = 4;
 
 /// What all ways get.
 #[derive(Clone)]
-pub(super) struct Input {
+pub(super) struct ReadInput {
     pub(super) path: PathBuf,
     pub(super) blocks: u32,
     pub(super) files: Files,
-    /// The program of [`Kind::Program`].
+    /// The program of [`ReadKind::Program`].
     pub(super) program: std::result::Result<PathBuf, String>,
     /// Whether the file can be read past the page cache, or why not.
     pub(super) direct: std::result::Result<(), String>,
@@ -38,7 +38,7 @@ pub(super) struct Input {
 
 /// What a way needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReadKind {
     Plain,
     Program,
     Direct,
@@ -46,10 +46,10 @@ pub(super) enum Kind {
 }
 
 /// A way to read.
-pub(super) struct Way {
+pub(super) struct ReadWay {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
-    pub(super) run: fn(&Input) -> Result<Outcome>,
+    pub(super) kind: ReadKind,
+    pub(super) run: fn(&ReadInput) -> Result<Outcome>,
 }
 
 /// The reader of the engine, through the page cache and past it.
@@ -58,12 +58,12 @@ pub(super) const ENGINE: &str = "the engine's reader";
 pub(super) const ENGINE_DIRECT: &str = "the engine's reader, direct";
 
 /// All ways, those of the article first.
-pub(super) const WAYS: &[Way] = &[
+pub(super) const WAYS: &[ReadWay] = &[
     plain("read, two calls a block", two_calls),
     plain("fread", |input| stream(input, Buffering::Default, 4096)),
     plain("fread, 4 KiB buffer", |input| stream(input, Buffering::Of(4096), 4096)),
     plain("fread, 32 MiB buffer", |input| stream(input, Buffering::Of(32 * MIB), 32 * MIB)),
-    Way { name: "ifstream (C++)", kind: Kind::Program, run: program },
+    ReadWay { name: "ifstream (C++)", kind: ReadKind::Program, run: program },
     plain("mmap", |input| map(input, Sharing::Private, false, &[])),
     plain("mmap, populated", |input| map(input, Sharing::Private, true, &[])),
     plain("mmap, advised", |input| {
@@ -86,41 +86,41 @@ pub(super) const WAYS: &[Way] = &[
     direct(ENGINE_DIRECT, |input| engine(input, Mode::ReadDirect)),
 ];
 
-const fn plain(name: &'static str, run: fn(&Input) -> Result<Outcome>) -> Way {
-    Way { name, kind: Kind::Plain, run }
+const fn plain(name: &'static str, run: fn(&ReadInput) -> Result<Outcome>) -> ReadWay {
+    ReadWay { name, kind: ReadKind::Plain, run }
 }
 
-const fn direct(name: &'static str, run: fn(&Input) -> Result<Outcome>) -> Way {
-    Way { name, kind: Kind::Direct, run }
+const fn direct(name: &'static str, run: fn(&ReadInput) -> Result<Outcome>) -> ReadWay {
+    ReadWay { name, kind: ReadKind::Direct, run }
 }
 
-const fn ring(name: &'static str, run: fn(&Input) -> Result<Outcome>) -> Way {
-    Way { name, kind: Kind::Ring, run }
+const fn ring(name: &'static str, run: fn(&ReadInput) -> Result<Outcome>) -> ReadWay {
+    ReadWay { name, kind: ReadKind::Ring, run }
 }
 
-impl Way {
+impl ReadWay {
     /// The states that it is measured in.
     pub(super) fn states(&self) -> &'static [State] {
         match self.kind {
-            Kind::Plain | Kind::Program => &[State::Warm, State::Cold],
-            Kind::Direct | Kind::Ring => &[State::Direct],
+            ReadKind::Plain | ReadKind::Program => &[State::Warm, State::Cold],
+            ReadKind::Direct | ReadKind::Ring => &[State::Direct],
         }
     }
 
     /// Why it cannot be measured here, if so.
-    pub(super) fn obstacle<'a>(&self, input: &'a Input) -> Option<&'a str> {
+    pub(super) fn obstacle<'a>(&self, input: &'a ReadInput) -> Option<&'a str> {
         match self.kind {
-            Kind::Plain => None,
-            Kind::Program => input.program.as_ref().err().map(String::as_str),
-            Kind::Direct => input.direct.as_ref().err().map(String::as_str),
-            Kind::Ring => {
+            ReadKind::Plain => None,
+            ReadKind::Program => input.program.as_ref().err().map(String::as_str),
+            ReadKind::Direct => input.direct.as_ref().err().map(String::as_str),
+            ReadKind::Ring => {
                 input.direct.as_ref().err().or(input.ring.as_ref().err()).map(String::as_str)
             }
         }
     }
 }
 
-impl Input {
+impl ReadInput {
     /// Looks what this system has.
     ///
     /// # Errors
@@ -177,7 +177,7 @@ fn direct_works(path: &Path) -> Result<std::result::Result<(), String>> {
     Ok(if crate::state::cached_share(path)? == Some(0.0) { Ok(()) } else { reason })
 }
 
-fn two_calls(input: &Input) -> Result<Outcome> {
+fn two_calls(input: &ReadInput) -> Result<Outcome> {
     let mut file = input.open()?;
     let mut summer = Summer::default();
     let mut block = [0u8; BLOCK_BYTES - WORD];
@@ -193,7 +193,7 @@ fn two_calls(input: &Input) -> Result<Outcome> {
 }
 
 /// As [`two_calls`], of the C library; `buffer` is what it reads at once.
-fn stream(input: &Input, buffering: Buffering, buffer: usize) -> Result<Outcome> {
+fn stream(input: &ReadInput, buffering: Buffering, buffer: usize) -> Result<Outcome> {
     let mut stream = Stream::open(&input.path, "rb", buffering)?;
     let mut summer = Summer::default();
     let mut block = [0u8; WORD * NUMBERS];
@@ -213,13 +213,13 @@ fn stream(input: &Input, buffering: Buffering, buffer: usize) -> Result<Outcome>
     Ok(outcome)
 }
 
-fn program(input: &Input) -> Result<Outcome> {
+fn program(input: &ReadInput) -> Result<Outcome> {
     let program = input.program.as_ref().map_err(|reason| Error::new(ErrorKind::Io, reason))?;
     run_program(program, &[OsStr::new("ifstream"), input.path.as_os_str()])
         .map(|outcome| Outcome { operations: u64::from(input.blocks), ..outcome })
 }
 
-fn map(input: &Input, sharing: Sharing, populate: bool, advice: &[Advice]) -> Result<Outcome> {
+fn map(input: &ReadInput, sharing: Sharing, populate: bool, advice: &[Advice]) -> Result<Outcome> {
     let map = Map::open(&input.path, sharing, populate, advice)?;
     let mut summer = Summer::default();
     summer.feed(map.bytes());
@@ -228,7 +228,7 @@ fn map(input: &Input, sharing: Sharing, populate: bool, advice: &[Advice]) -> Re
 }
 
 /// A loop that takes whatever a call gives.
-fn read(input: &Input, bytes: usize) -> Result<Outcome> {
+fn read(input: &ReadInput, bytes: usize) -> Result<Outcome> {
     let mut file = input.open()?;
     let mut summer = Summer::default();
     let mut buffer = vec![0; bytes];
@@ -270,7 +270,7 @@ impl DerefMut for Small {
     }
 }
 
-fn pread(input: &Input, buffer: &mut [u8], flags: i32) -> Result<Outcome> {
+fn pread(input: &ReadInput, buffer: &mut [u8], flags: i32) -> Result<Outcome> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(flags)
@@ -283,7 +283,7 @@ fn pread(input: &Input, buffer: &mut [u8], flags: i32) -> Result<Outcome> {
 
 /// Sums a part of the file; gives the number of calls.
 fn part(
-    input: &Input,
+    input: &ReadInput,
     file: &File,
     range: std::ops::Range<u64>,
     buffer: &mut [u8],
@@ -305,7 +305,7 @@ fn part(
 }
 
 /// Each thread reads a part that begins where a block of 1 MiB does.
-fn threads(input: &Input, count: u64) -> Result<Outcome> {
+fn threads(input: &ReadInput, count: u64) -> Result<Outcome> {
     let file = input.open()?;
     let step = input.bytes().div_ceil(count).next_multiple_of(MIB as u64);
     let one = |number: u64| -> Result<(Summer, u64)> {
@@ -335,7 +335,7 @@ fn options(buffer_bytes: usize) -> RingOptions {
 }
 
 /// Four reads under way. The ring's buffers are those of the engine: in large pages from 2 MiB on.
-fn rings(input: &Input, bytes: usize) -> Result<Outcome> {
+fn rings(input: &ReadInput, bytes: usize) -> Result<Outcome> {
     let made = Ring::new(&input.path, options(bytes))?;
     let mut ring = made.map_err(|reason| Error::new(ErrorKind::Io, reason))?;
     let mut whole = Summer::default();
@@ -349,7 +349,7 @@ fn rings(input: &Input, bytes: usize) -> Result<Outcome> {
     input.outcome(&whole, calls)
 }
 
-fn engine(input: &Input, mode: Mode) -> Result<Outcome> {
+fn engine(input: &ReadInput, mode: Mode) -> Result<Outcome> {
     let file = Arc::new(input.files.open(&input.path, mode)?);
     let end = input.bytes();
     let ranges = (0..end).step_by(ENGINE_BYTES);

@@ -15,7 +15,7 @@ pub(super) const EDGE_BYTES: usize = 12;
 pub(super) const ENTRY_BYTES: usize = 8;
 
 /// What a way to order the edges did, before its checksum.
-pub(super) fn outcome(input: &Input, bytes: u64, sync_seconds: Option<f64>) -> Outcome {
+pub(super) fn outcome(input: &SortInput, bytes: u64, sync_seconds: Option<f64>) -> Outcome {
     Outcome { operations: input.edges as u64, bytes, sync_seconds, ..Outcome::default() }
 }
 
@@ -83,7 +83,7 @@ impl<R: Read> EdgeReader<R> {
 }
 
 /// An edge list on disk, and what is known of it.
-pub(super) struct Input {
+pub(super) struct SortInput {
     /// The edges, in random order.
     pub(super) list: PathBuf,
     /// For each node the number of the first entry of its row, as 64-bit numbers; one more at the end.
@@ -98,7 +98,7 @@ pub(super) struct Input {
     expected: u64,
 }
 
-impl Input {
+impl SortInput {
     /// Writes a list of `edges` edges between `nodes` nodes; `directory` gives paths for names.
     pub(super) fn make(
         files: &Files,

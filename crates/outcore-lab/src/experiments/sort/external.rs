@@ -1,7 +1,7 @@
 //! External merge sorts: small runs merged some at a time, as often as it takes, and the engine's.
 
 use super::super::written::{failed, remove, sync};
-use super::edges::{EDGE_BYTES, ENTRY_BYTES, Edge, EdgeReader, Input, outcome};
+use super::edges::{EDGE_BYTES, ENTRY_BYTES, Edge, EdgeReader, SortInput, outcome};
 use crate::engine::{Watched, Way};
 use crate::meter::Outcome;
 use outcore::Result;
@@ -57,7 +57,7 @@ pub(super) fn passes(edges: usize, run_edges: usize, fan_in: usize) -> u32 {
 }
 
 /// Sorts by runs of `run_edges` edges, merged `fan_in` at a time with a heap, through the page cache.
-pub(super) fn merge_sort(input: &Input, run_edges: usize, fan_in: usize) -> Result<Outcome> {
+pub(super) fn merge_sort(input: &SortInput, run_edges: usize, fan_in: usize) -> Result<Outcome> {
     let beside = |suffix: &str| input.rows.with_extension(suffix);
     let mut runs = form(input, run_edges, beside("a"))?;
     let mut moved = 2 * EDGE_BYTES;
@@ -75,7 +75,7 @@ pub(super) fn merge_sort(input: &Input, run_edges: usize, fan_in: usize) -> Resu
     Ok(outcome(input, (moved * input.edges) as u64, Some(sync(&input.rows)?)))
 }
 
-fn form(input: &Input, run_edges: usize, path: PathBuf) -> Result<Runs> {
+fn form(input: &SortInput, run_edges: usize, path: PathBuf) -> Result<Runs> {
     let list = File::open(&input.list).map_err(failed("open", &input.list))?;
     let mut reader = EdgeReader::new(list, BLOCK_BYTES);
     let file = File::create(&path).map_err(failed("create", &path))?;
@@ -179,7 +179,7 @@ fn write_rows(runs: &Runs, path: &Path) -> io::Result<()> {
 
 /// The engine's sort inside a memory budget, and the engine's writer behind it.
 pub(super) fn engine_sort(
-    input: &Input,
+    input: &SortInput,
     directory: &Path,
     budget_bytes: u64,
     threads: usize,

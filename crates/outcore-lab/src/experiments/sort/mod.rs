@@ -15,7 +15,7 @@ use crate::rounds::{self, Method};
 use crate::state::State;
 use crate::statistics::median;
 use crate::workplace::{Effort, Workplace};
-use edges::{EDGE_BYTES, Input, outcome};
+use edges::{EDGE_BYTES, SortInput, outcome};
 use outcore::Result;
 use outcore::units::{MIB, format_bytes, format_count};
 use std::fs::File;
@@ -28,7 +28,7 @@ const FAN_INS: [usize; 3] = [2, 8, 64];
 
 /// How much is sorted how often.
 #[derive(Debug, Clone, Copy)]
-pub struct Parameters {
+pub struct SortParameters {
     /// Edges.
     pub edges: usize,
     /// Edges of the methods that seek, with as many edges a node.
@@ -42,7 +42,7 @@ pub struct Parameters {
 /// Edges a node.
 const DENSITY: usize = 20;
 
-impl Parameters {
+impl SortParameters {
     /// The usual ones.
     pub fn of(effort: Effort) -> Self {
         let (edges, seek_edges, rounds) = match effort {
@@ -55,7 +55,7 @@ impl Parameters {
 }
 
 /// A run of a method.
-type Run<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
+type SortRun<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
 
 const SEEK: &str = "seek and write, in the order of the input";
 const STREAMS: &str = "fseek and fwrite, in the order of the input";
@@ -67,13 +67,13 @@ const MAPPED: &str = "scattered into a mapping";
 ///
 /// # Errors
 /// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
-pub fn run(workplace: &Workplace<'_>, parameters: Parameters) -> Result<Experiment> {
-    let Parameters { edges, seek_edges, budget_bytes, rounds } = parameters;
+pub fn run(workplace: &Workplace<'_>, parameters: SortParameters) -> Result<Experiment> {
+    let SortParameters { edges, seek_edges, budget_bytes, rounds } = parameters;
     workplace.require((4 * edges * EDGE_BYTES) as u64)?;
     let make = |edges: usize| {
         workplace.detail("writing the edges")?;
         let size = ((edges / DENSITY).max(1), edges);
-        Input::make(workplace.files(), |name| workplace.path(name), size, workplace.seed)
+        SortInput::make(workplace.files(), |name| workplace.path(name), size, workplace.seed)
     };
     let (few, all) = (make(seek_edges)?, make(edges)?);
     let sorts = sorts(workplace, &all, budget_bytes);
@@ -88,7 +88,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: Parameters) -> Result<Experime
     methods.push(copy_method(&all));
     methods.extend(sorts.into_iter().map(|(name, run)| method(&all, &name, run)));
     let measured = rounds::run(workplace, methods, rounds)?;
-    for path in [&few, &all].into_iter().flat_map(Input::paths) {
+    for path in [&few, &all].into_iter().flat_map(SortInput::paths) {
         remove(path)?;
     }
     let columns = vec![
@@ -117,15 +117,19 @@ pub fn run(workplace: &Workplace<'_>, parameters: Parameters) -> Result<Experime
     Ok(experiment)
 }
 
-fn method<'a>(input: &'a Input, name: &str, run: Run<'a>) -> Method<'a> {
+fn method<'a>(input: &'a SortInput, name: &str, run: SortRun<'a>) -> Method<'a> {
     Method::new(name, State::Warm, Some(input.list.clone()), run)
         .prepare(|| remove(&input.rows))
         .check(|| input.difference())
 }
 
 /// The methods that take all edges; the engine's is the last.
-fn sorts<'a>(workplace: &Workplace<'_>, all: &'a Input, budget: u64) -> Vec<(String, Run<'a>)> {
-    let mut runs: Vec<(String, Run<'a>)> = Vec::new();
+fn sorts<'a>(
+    workplace: &Workplace<'_>,
+    all: &'a SortInput,
+    budget: u64,
+) -> Vec<(String, SortRun<'a>)> {
+    let mut runs: Vec<(String, SortRun<'a>)> = Vec::new();
     let batch = 1_000_000;
     let name =
         format!("{} presorted at a time, neighbors in one write", format_count(batch as u64));
@@ -145,7 +149,7 @@ fn sorts<'a>(workplace: &Workplace<'_>, all: &'a Input, budget: u64) -> Vec<(Str
 }
 
 /// Reads the list and writes it again: what the disk and the page cache take at least.
-fn copy_method(input: &Input) -> Method<'_> {
+fn copy_method(input: &SortInput) -> Method<'_> {
     let run = move || {
         let path = &input.rows;
         let mut from = File::open(&input.list).map_err(failed("open", &input.list))?;

@@ -1,7 +1,7 @@
 //! Putting every edge where it belongs, one by one, without sorting.
 
 use super::super::written::{failed, sync};
-use super::edges::{ENTRY_BYTES, Edge, EdgeReader, Input, outcome};
+use super::edges::{ENTRY_BYTES, Edge, EdgeReader, SortInput, outcome};
 use crate::api::map::{Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
 use crate::meter::Outcome;
@@ -22,14 +22,14 @@ fn create(path: &Path) -> Result<File> {
     options.open(path).map_err(failed("create", path))
 }
 
-fn list(input: &Input) -> Result<EdgeReader<File>> {
+fn list(input: &SortInput) -> Result<EdgeReader<File>> {
     let file = File::open(&input.list).map_err(failed("open", &input.list))?;
     Ok(EdgeReader::new(file, READ_BYTES))
 }
 
 /// Hands over all edges in batches, each sorted by source if `sorted`.
 fn batches(
-    input: &Input,
+    input: &SortInput,
     batch: usize,
     sorted: bool,
     mut each: impl FnMut(&[Edge]) -> io::Result<()>,
@@ -50,7 +50,7 @@ fn batches(
 }
 
 /// Seeks to the offset of the source and reads it, seeks to the place of the edge and writes it.
-pub(super) fn seek_and_write(input: &Input, sorted: bool) -> Result<Outcome> {
+pub(super) fn seek_and_write(input: &SortInput, sorted: bool) -> Result<Outcome> {
     let mut offsets = File::open(&input.offsets).map_err(failed("open", &input.offsets))?;
     let mut rows = create(&input.rows)?;
     let mut filled = vec![0u32; input.nodes];
@@ -77,7 +77,7 @@ pub(super) fn seek_and_write(input: &Input, sorted: bool) -> Result<Outcome> {
 }
 
 /// As [`seek_and_write`], in the order of the input, by buffered streams of the C library.
-pub(super) fn streams(input: &Input) -> Result<Outcome> {
+pub(super) fn streams(input: &SortInput) -> Result<Outcome> {
     let mut offsets = Stream::open(&input.offsets, "rb", Buffering::Default)?;
     let mut rows = Stream::open(&input.rows, "wb", Buffering::Default)?;
     let mut filled = vec![0u32; input.nodes];
@@ -98,7 +98,7 @@ pub(super) fn streams(input: &Input) -> Result<Outcome> {
 }
 
 /// Large batches sorted by source, neighbors written in one piece; offsets in memory.
-pub(super) fn batched(input: &Input, batch: usize) -> Result<Outcome> {
+pub(super) fn batched(input: &SortInput, batch: usize) -> Result<Outcome> {
     let rows = create(&input.rows)?;
     let mut next = input.first.clone();
     let (mut piece, mut calls) = (Vec::new(), 0);
@@ -128,7 +128,7 @@ pub(super) fn batched(input: &Input, batch: usize) -> Result<Outcome> {
 }
 
 /// Every edge stored to its place in a mapping of the file; offsets in memory.
-pub(super) fn mapped(input: &Input) -> Result<Outcome> {
+pub(super) fn mapped(input: &SortInput) -> Result<Outcome> {
     let rows = create(&input.rows)?;
     let bytes = (input.edges * ENTRY_BYTES) as u64;
     // With room on the disk for every page: a store must not fail.

@@ -19,11 +19,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use ways::{Input, WAYS, Way};
+use ways::{TransferInput, TransferWay, WAYS};
 
 /// How much is measured.
 #[derive(Debug, Clone)]
-pub struct Parameters {
+pub struct TransferSizeParameters {
     /// Bytes of a transfer: powers of two, at least 8.
     pub sizes: Vec<usize>,
     /// Of the file; at least the largest size.
@@ -34,7 +34,7 @@ pub struct Parameters {
     pub rounds: u32,
 }
 
-impl Parameters {
+impl TransferSizeParameters {
     /// Those of an effort.
     pub fn of(effort: Effort) -> Self {
         let all = || (3..=22).map(|power| 1 << power);
@@ -58,7 +58,7 @@ impl Parameters {
 ///
 /// # Errors
 /// `Io`, `DiskTooSmall`, `DiskFull`; `Interrupted`.
-pub fn run(workplace: &Workplace<'_>, parameters: &Parameters) -> Result<Experiment> {
+pub fn run(workplace: &Workplace<'_>, parameters: &TransferSizeParameters) -> Result<Experiment> {
     let path = workplace.make_file("transfer-size", parameters.file_bytes)?;
     let program = workplace.foreign().program("transfer.f90")?;
     let (mut methods, mut missing, mut points) = (Vec::new(), Vec::new(), BTreeMap::new());
@@ -70,12 +70,12 @@ pub fn run(workplace: &Workplace<'_>, parameters: &Parameters) -> Result<Experim
         for &size in &parameters.sizes {
             let count = parameters.count(size);
             let path = match way {
-                Way::FortranSequential => records(workplace, &path, size, count)?,
+                TransferWay::FortranSequential => records(workplace, &path, size, count)?,
                 _ => path.clone(),
             };
             let (name, group) = (name(way, size), size_text(size));
             points.insert(name.clone(), (way.name().to_owned(), size as f64));
-            let input = Input { path: path.clone(), size, count };
+            let input = TransferInput { path: path.clone(), size, count };
             let program = program.as_deref().ok();
             let run = move || way.run(&input, program);
             methods.push(Method::new(name, State::Warm, Some(path), run).group(group));
@@ -116,7 +116,7 @@ fn in_order_of_size(rows: &mut [Row], points: &BTreeMap<String, (String, f64)>) 
     rows.sort_by(|a, b| size(a).total_cmp(&size(b)));
 }
 
-fn name(way: Way, size: usize) -> String {
+fn name(way: TransferWay, size: usize) -> String {
     format!("{} {}", way.name(), size_text(size))
 }
 
@@ -165,14 +165,15 @@ fn finding(experiment: &Experiment, sizes: &[usize]) -> String {
     said.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn of(experiment: &Experiment, way: Way, size: usize) -> Option<&Row> {
+fn of(experiment: &Experiment, way: TransferWay, size: usize) -> Option<&Row> {
     row(experiment, &size_text(size), &name(way, size))
 }
 
 /// From which size on `read` is at least as fast as `fread`.
 fn crossing(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
     let against = |size: usize| {
-        let (read, fread) = (of(experiment, Way::Read, size)?, of(experiment, Way::Fread, size)?);
+        let (read, fread) =
+            (of(experiment, TransferWay::Read, size)?, of(experiment, TransferWay::Fread, size)?);
         Some(times(read, fread)?.median)
     };
     let smallest = against(*sizes.first()?)?;
@@ -193,7 +194,7 @@ fn best(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
 
 /// The smallest size with which `read` is within 5 % of its best.
 fn enough(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
-    let rate_of = |size: usize| Column::Rate.value(of(experiment, Way::Read, size)?);
+    let rate_of = |size: usize| Column::Rate.value(of(experiment, TransferWay::Read, size)?);
     let most = sizes.iter().filter_map(|&size| rate_of(size)).max_by(f64::total_cmp)?;
     let size = sizes.iter().find(|&&size| rate_of(size).is_some_and(|rate| rate >= 0.95 * most))?;
     Some(format!("`read` comes within 5 % of its best with {}.", size_text(*size)))
@@ -202,7 +203,10 @@ fn enough(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
 /// What asynchronous reads of the C library cost, at the size where it matters most to files: a page.
 fn asynchronous(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
     let size = *sizes.iter().min_by_key(|size| size.abs_diff(4096))?;
-    let (aio, read) = (of(experiment, Way::Asynchronous, size)?, of(experiment, Way::Read, size)?);
+    let (aio, read) = (
+        of(experiment, TransferWay::Asynchronous, size)?,
+        of(experiment, TransferWay::Read, size)?,
+    );
     let (ratio, count) = (times(aio, read)?.median, aio.samples.first()?.operations);
     let microseconds = seconds(aio) * 1e6 / count as f64;
     Some(format!(

@@ -25,7 +25,7 @@ const FLIGHTS: usize = 2;
 
 /// A way to transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum TransferWay {
     Read,
     Pread,
     Fread,
@@ -39,30 +39,30 @@ pub(super) enum Way {
     Map,
 }
 
-pub(super) const WAYS: [Way; 11] = [
-    Way::Read,
-    Way::Pread,
-    Way::Fread,
-    Way::FreadBuffer,
-    Way::FreadUnlocked,
-    Way::FortranSequential,
-    Way::FortranStream,
-    Way::FortranDirect,
-    Way::Asynchronous,
-    Way::Ring,
-    Way::Map,
+pub(super) const WAYS: [TransferWay; 11] = [
+    TransferWay::Read,
+    TransferWay::Pread,
+    TransferWay::Fread,
+    TransferWay::FreadBuffer,
+    TransferWay::FreadUnlocked,
+    TransferWay::FortranSequential,
+    TransferWay::FortranStream,
+    TransferWay::FortranDirect,
+    TransferWay::Asynchronous,
+    TransferWay::Ring,
+    TransferWay::Map,
 ];
 
 /// So many transfers of a size.
 #[derive(Debug, Clone)]
-pub(super) struct Input {
-    /// A file of enough bytes; for [`Way::FortranSequential`] one of records.
+pub(super) struct TransferInput {
+    /// A file of enough bytes; for [`TransferWay::FortranSequential`] one of records.
     pub(super) path: PathBuf,
     pub(super) size: usize,
     pub(super) count: u64,
 }
 
-impl Way {
+impl TransferWay {
     /// The name of its series.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -113,7 +113,7 @@ impl Way {
     ///
     /// # Errors
     /// `Io`.
-    pub(super) fn run(self, input: &Input, program: Option<&Path>) -> Result<Outcome> {
+    pub(super) fn run(self, input: &TransferInput, program: Option<&Path>) -> Result<Outcome> {
         match self {
             Self::Read => read(input),
             Self::Pread => pread(input),
@@ -133,9 +133,9 @@ impl Way {
 /// The sum over all transfers of their first and last eight bytes: it takes next to no time, and
 /// nothing can be left out.
 #[derive(Debug, Default)]
-struct Sum(u64);
+struct TransferSum(u64);
 
-impl Sum {
+impl TransferSum {
     #[inline]
     fn add(&mut self, transfer: &[u8]) {
         let transfer = black_box(transfer);
@@ -147,7 +147,7 @@ impl Sum {
     }
 }
 
-impl Input {
+impl TransferInput {
     fn open(&self) -> Result<File> {
         File::open(&self.path).map_err(|e| Error::io("open", &self.path, e))
     }
@@ -161,7 +161,7 @@ impl Input {
         (0..self.count).map(move |number| number * size)
     }
 
-    fn outcome(&self, sum: &Sum, system_calls: Option<u64>) -> Outcome {
+    fn outcome(&self, sum: &TransferSum, system_calls: Option<u64>) -> Outcome {
         Outcome {
             checksum: sum.0,
             operations: self.count,
@@ -172,10 +172,10 @@ impl Input {
     }
 }
 
-fn read(input: &Input) -> Result<Outcome> {
+fn read(input: &TransferInput) -> Result<Outcome> {
     let mut file = input.open()?;
     let mut buffer = vec![0; input.size];
-    let mut sum = Sum::default();
+    let mut sum = TransferSum::default();
     for _ in 0..input.count {
         file.read_exact(&mut buffer).map_err(|e| input.fail(e))?;
         sum.add(&buffer);
@@ -183,10 +183,10 @@ fn read(input: &Input) -> Result<Outcome> {
     Ok(input.outcome(&sum, Some(input.count + 2)))
 }
 
-fn pread(input: &Input) -> Result<Outcome> {
+fn pread(input: &TransferInput) -> Result<Outcome> {
     let file = input.open()?;
     let mut buffer = vec![0; input.size];
-    let mut sum = Sum::default();
+    let mut sum = TransferSum::default();
     for offset in input.offsets() {
         file.read_exact_at(&mut buffer, offset).map_err(|e| input.fail(e))?;
         sum.add(&buffer);
@@ -194,10 +194,10 @@ fn pread(input: &Input) -> Result<Outcome> {
     Ok(input.outcome(&sum, Some(input.count + 2)))
 }
 
-fn stream(input: &Input, buffering: Buffering) -> Result<Outcome> {
+fn stream(input: &TransferInput, buffering: Buffering) -> Result<Outcome> {
     let mut stream = Stream::open(&input.path, "rb", buffering)?;
     let mut buffer = vec![0; input.size];
-    let mut sum = Sum::default();
+    let mut sum = TransferSum::default();
     for _ in 0..input.count {
         stream.read_exact(&mut buffer)?;
         sum.add(&buffer);
@@ -207,10 +207,10 @@ fn stream(input: &Input, buffering: Buffering) -> Result<Outcome> {
 }
 
 #[cfg(target_os = "linux")]
-fn unlocked(input: &Input) -> Result<Outcome> {
+fn unlocked(input: &TransferInput) -> Result<Outcome> {
     let mut stream = Unlocked::open(&input.path, BUFFER_BYTES)?;
     let mut buffer = vec![0; input.size];
-    let mut sum = Sum::default();
+    let mut sum = TransferSum::default();
     for _ in 0..input.count {
         stream.read_exact(&mut buffer)?;
         sum.add(&buffer);
@@ -219,14 +219,14 @@ fn unlocked(input: &Input) -> Result<Outcome> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn unlocked(input: &Input) -> Result<Outcome> {
+fn unlocked(input: &TransferInput) -> Result<Outcome> {
     Err(input.fail(std::io::ErrorKind::Unsupported.into()))
 }
 
 /// One read is waited for while the next one is under way.
-fn asynchronous(input: &Input) -> Result<Outcome> {
+fn asynchronous(input: &TransferInput) -> Result<Outcome> {
     let mut reads = Asynchronous::open(&input.path, FLIGHTS, input.size)?;
-    let mut sum = Sum::default();
+    let mut sum = TransferSum::default();
     let mut offsets = input.offsets().enumerate();
     for (number, offset) in offsets.by_ref().take(FLIGHTS) {
         reads.start(number, offset)?;
@@ -244,20 +244,20 @@ fn options(size: usize) -> RingOptions {
     RingOptions { depth: BATCH, buffer_bytes: size, direct: false, registered: false }
 }
 
-fn ring(input: &Input) -> Result<Outcome> {
+fn ring(input: &TransferInput) -> Result<Outcome> {
     let made = Ring::new(&input.path, options(input.size))?;
     let mut ring = made.map_err(|reason| Error::new(ErrorKind::Io, reason))?;
-    let mut sum = Sum::default();
+    let mut sum = TransferSum::default();
     let size = input.size as u32;
     let ranges = input.offsets().map(|offset| (offset, size));
     ring.read_ranges(ranges, |_, transfer| sum.add(transfer))?;
     Ok(input.outcome(&sum, None))
 }
 
-fn map(input: &Input) -> Result<Outcome> {
+fn map(input: &TransferInput) -> Result<Outcome> {
     let map = Map::open(&input.path, Sharing::Private, false, &[])?;
     let mut buffer = vec![0; input.size];
-    let mut sum = Sum::default();
+    let mut sum = TransferSum::default();
     for transfer in map.bytes().chunks_exact(input.size).take(input.count as usize) {
         buffer.copy_from_slice(transfer);
         sum.add(&buffer);
@@ -265,7 +265,7 @@ fn map(input: &Input) -> Result<Outcome> {
     Ok(input.outcome(&sum, Some(4)))
 }
 
-fn fortran(input: &Input, method: &str, program: Option<&Path>) -> Result<Outcome> {
+fn fortran(input: &TransferInput, method: &str, program: Option<&Path>) -> Result<Outcome> {
     let program = program.ok_or_else(|| Error::new(ErrorKind::Io, "it was not compiled"))?;
     let (size, count) = (input.size.to_string(), input.count.to_string());
     let arguments = [OsStr::new(method), input.path.as_os_str(), size.as_ref(), count.as_ref()];

@@ -12,25 +12,25 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Hears of a clustering, and passes on how far it is.
-pub struct Pace<'a> {
+pub struct ClusterProgress<'a> {
     observer: &'a dyn Observer,
     /// Arcs of the blocks that have been gone through, on all levels.
     gone: AtomicU64,
-    expected: Mutex<Expected>,
+    expected: Mutex<ExpectedWork>,
 }
 
 /// What is told of the whole.
 #[derive(Clone, Copy)]
-struct Expected {
+struct ExpectedWork {
     /// How far the part of the work that goes on now should reach at most.
     part_ends: u64,
     total: Option<u64>,
 }
 
-impl<'a> Pace<'a> {
+impl<'a> ClusterProgress<'a> {
     /// At the beginning of work of so many arcs.
     pub fn new(observer: &'a dyn Observer, total: Option<u64>) -> Self {
-        let expected = Expected { part_ends: total.unwrap_or(u64::MAX), total };
+        let expected = ExpectedWork { part_ends: total.unwrap_or(u64::MAX), total };
         Self { observer, gone: AtomicU64::new(0), expected: Mutex::new(expected) }
     }
 
@@ -50,7 +50,7 @@ impl<'a> Pace<'a> {
         let changed = {
             let mut expected = self.expected();
             let changed = expected.total != total;
-            *expected = Expected { part_ends, total };
+            *expected = ExpectedWork { part_ends, total };
             changed
         };
         if changed { tell(self.observer, Event::Expect { total }) } else { Ok(()) }
@@ -73,12 +73,12 @@ impl<'a> Pace<'a> {
         self.observer.event(Event::Advance { done })
     }
 
-    fn expected(&self) -> MutexGuard<'_, Expected> {
+    fn expected(&self) -> MutexGuard<'_, ExpectedWork> {
         self.expected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Observer for Pace<'_> {
+impl Observer for ClusterProgress<'_> {
     /// Whoever says that the work advances need not know how far it is.
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         match event {
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn what_takes_longer_than_expected_has_no_end_until_one_is_known() {
         let heard = Heard::default();
-        let pace = Pace::new(&heard, Some(100));
+        let pace = ClusterProgress::new(&heard, Some(100));
         let go = |arcs| {
             pace.go(arcs);
             tell(&pace, Event::Advance { done: 7 }).unwrap();

@@ -78,7 +78,7 @@ pub fn for_pieces<T: Send>(
     if nodes.len() <= piece || rayon::current_num_threads() == 1 {
         return f(nodes, values);
     }
-    let pieces = Pieces::of(values, piece);
+    let pieces = SlicePieces::of(values, piece);
     for_numbers(pieces.count(), &|i| {
         pieces.with(i, |values| f(&nodes[i * piece..i * piece + values.len()], values))
     })
@@ -96,15 +96,15 @@ pub fn for_chunks<T: Send>(
     if values.len() <= chunk || rayon::current_num_threads() == 1 {
         return f(0, values);
     }
-    let pieces = Pieces::of(values, chunk);
+    let pieces = SlicePieces::of(values, chunk);
     let each = |i: usize| pieces.with(i, |values| f(i * chunk, values)).map(|()| 0);
     for_numbers(pieces.count(), &each).map(drop)
 }
 
 /// Pieces of a slice, each for one thread.
-struct Pieces<'a, T>(Vec<Mutex<&'a mut [T]>>);
+struct SlicePieces<'a, T>(Vec<Mutex<&'a mut [T]>>);
 
-impl<'a, T> Pieces<'a, T> {
+impl<'a, T> SlicePieces<'a, T> {
     fn of(values: &'a mut [T], piece: usize) -> Self {
         Self(values.chunks_mut(piece).map(Mutex::new).collect())
     }

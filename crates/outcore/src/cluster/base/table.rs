@@ -63,14 +63,14 @@ impl Sum for f64 {
 }
 
 #[derive(Clone, Copy)]
-struct Slot<S> {
+struct TableSlot<S> {
     label: u32,
     sum: S,
 }
 
 /// Sums by label, for at most a fixed number of labels.
 pub struct LabelTable<S> {
-    slots: Vec<Slot<S>>,
+    slots: Vec<TableSlot<S>>,
     /// Where the labels are, in order of their first arc; one longer than the most labels.
     touched: Vec<u32>,
     used: usize,
@@ -83,7 +83,7 @@ impl<S: Sum> LabelTable<S> {
     pub fn new(most_labels: usize) -> Self {
         let slots = slot_count(most_labels);
         Self {
-            slots: vec![Slot { label: EMPTY, sum: S::default() }; slots],
+            slots: vec![TableSlot { label: EMPTY, sum: S::default() }; slots],
             touched: vec![0; most_labels + 1],
             used: 0,
             mask: 0,
@@ -93,7 +93,9 @@ impl<S: Sum> LabelTable<S> {
 
     /// Memory of a table for `most_labels` labels.
     pub const fn bytes(most_labels: u64) -> u64 {
-        slot_count(most_labels as usize) as u64 * size_of::<Slot<S>>() as u64 + 4 * most_labels + 4
+        slot_count(most_labels as usize) as u64 * size_of::<TableSlot<S>>() as u64
+            + 4 * most_labels
+            + 4
     }
 
     /// The most labels it holds.
@@ -105,7 +107,7 @@ impl<S: Sum> LabelTable<S> {
     #[inline]
     pub fn reset(&mut self, labels: usize) {
         for &slot in &self.touched[..self.used] {
-            self.slots[slot as usize] = Slot { label: EMPTY, sum: S::default() };
+            self.slots[slot as usize] = TableSlot { label: EMPTY, sum: S::default() };
         }
         self.used = 0;
         let slots = slot_count(labels.min(self.most_labels()));

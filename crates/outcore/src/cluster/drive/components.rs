@@ -4,7 +4,7 @@
 //! bytes a node for the union-find, whose array becomes the result, and 8 bytes for every component of
 //! more than one node while their strengths are added up, in as many scans as the memory asks for.
 
-use super::job::Job;
+use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit};
 use crate::cluster::base::parallel::{PerThread, for_chunks, for_ranges, piece_nodes};
 use crate::cluster::base::table::Sum;
@@ -29,7 +29,7 @@ pub(crate) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
     }
 }
 
-impl Job<'_> {
+impl ClusterJob<'_> {
     /// Finds the components of the graph.
     pub(crate) fn find_components<S: Sum>(&self) -> Result<Communities> {
         let window_bytes = self.rest().min(4 * self.graph.node_count());

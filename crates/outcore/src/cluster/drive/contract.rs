@@ -58,7 +58,7 @@ pub(crate) struct Contracted<O> {
 }
 
 /// Where the next level goes, and with how much memory.
-pub(crate) struct Place<'a> {
+pub(crate) struct LevelPlace<'a> {
     pub(crate) files: &'a Files,
     /// For runs and the level.
     pub(crate) directory: &'a Path,
@@ -73,7 +73,7 @@ pub(crate) fn contract<S: Sum, O: Sums>(
     source: &mut BlockSource<'_>,
     division: &Division<'_>,
     rule: O::Rule,
-    place: &Place<'_>,
+    place: &LevelPlace<'_>,
     tick: impl FnMut(&Block) -> Result<()>,
 ) -> Result<Contracted<O>> {
     let small_arcs = place.files.cramped().level_arcs.min(SMALL_ARCS);
@@ -83,7 +83,7 @@ pub(crate) fn contract<S: Sum, O: Sums>(
     files.create_directory(place.directory)?;
     let sorter = emit::<S>(source, division, files, place, tick)?;
     let counts = if O::asks_for_counts(rule) { group_counts(division) } else { Vec::new() };
-    let mut merge = Merge {
+    let mut merge = LevelMerge {
         division,
         counts: &counts,
         sums: O::empty(rule, division.class_count),
@@ -112,7 +112,7 @@ fn emit<S: Sum>(
     source: &mut BlockSource<'_>,
     division: &Division<'_>,
     files: &Files,
-    place: &Place<'_>,
+    place: &LevelPlace<'_>,
     mut tick: impl FnMut(&Block) -> Result<()>,
 ) -> Result<Sorter<ArcRecord>> {
     let threads = rayon::current_num_threads();
@@ -257,7 +257,7 @@ fn push_loops(loops: &[f64], sorter: &mut Sorter<ArcRecord>) -> Result<()> {
 }
 
 /// Sorted records on their way into the next level, and into the sums of its classes.
-struct Merge<'a, O> {
+struct LevelMerge<'a, O> {
     division: &'a Division<'a>,
     counts: &'a [u32],
     sums: O,
@@ -268,7 +268,7 @@ struct Merge<'a, O> {
     cut: f64,
 }
 
-impl<O: Sums> Merge<'_, O> {
+impl<O: Sums> LevelMerge<'_, O> {
     fn run(&mut self, mut sorted: Sorted<ArcRecord>, files: &Files, to: &Path) -> Result<()> {
         let group_count = self.division.classes.len() as u32;
         let options = GraphOptions {

@@ -10,7 +10,7 @@ use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
 use crate::budget::Limits;
 use crate::cluster::base::pace::sweeps_left;
 use crate::cluster::methods::options::ClusterOptions;
-use crate::cluster::methods::table::{MethodOption, Run, Shrinks};
+use crate::cluster::methods::table::{MethodOption, Procedure, Shrinks};
 use crate::graph::{ARC_BYTES, GraphSize};
 use crate::input::InputSize;
 use crate::io::Tuning;
@@ -214,13 +214,13 @@ impl ClusterOptions {
         let times = (nanoseconds * 1e-9 / SAVE_SECONDS).floor().min(sweeps);
         let nodes = graph.node_count as f64;
         let bytes = match &self.method.spec().run {
-            Run::Components => 0.0,
-            Run::Propagation => {
+            Procedure::Components => 0.0,
+            Procedure::Propagation => {
                 let consensus = self.propagation.consensus;
                 let runs = consensus.map_or(self.result_count(), |given| given.runs.into());
                 4.125 * runs as f64 * nodes
             }
-            Run::Levels(levels) => (4.125 + COMMUNITIES_A_NODE * levels.saved_bytes) * nodes,
+            Procedure::Levels(levels) => (4.125 + COMMUNITIES_A_NODE * levels.saved_bytes) * nodes,
         };
         let at_once = times.min(2.0);
         Above { write_bytes: times * bytes, disk_bytes: at_once * bytes, ..Above::default() }
@@ -267,13 +267,13 @@ impl ClusterOptions {
     fn scans(&self) -> u64 {
         let swept = |usual: u64| self.max_sweeps.map_or(usual, |most| usual.min(most.into()));
         match &self.method.spec().run {
-            Run::Components => 2,
-            Run::Propagation => {
+            Procedure::Components => 2,
+            Procedure::Propagation => {
                 let runs = if self.propagation.consensus.is_some() { 2 } else { 1 };
                 runs * (1 + swept(SWEEPS)) + 1
             }
             // First groups, sweeps, refined groups, their sweep, contraction, polish, closing.
-            Run::Levels(levels) => {
+            Procedure::Levels(levels) => {
                 let weighed = u64::from(levels.by_mean_weight() && self.min_weight > 0.0);
                 swept(5) + 6 + CYCLE_SCANS * (self.likely_cycles() - 1) + weighed
             }
@@ -349,15 +349,15 @@ impl ClusterOptions {
     fn arc_nanoseconds(&self) -> f64 {
         let sweeps = self.scans() as f64;
         match &self.method.spec().run {
-            Run::Components => 2.0 * SCAN_ARC,
-            Run::Propagation => {
+            Procedure::Components => 2.0 * SCAN_ARC,
+            Procedure::Propagation => {
                 let runs = self
                     .propagation
                     .consensus
                     .map_or(self.result_count() as f64, |given| f64::from(given.runs) / 2.0 + 0.5);
                 runs * sweeps * (SCAN_ARC + SWEPT_SHARE * PROPAGATE_ARC)
             }
-            Run::Levels(_) => sweeps * (SCAN_ARC + SWEPT_SHARE * MOVE_ARC),
+            Procedure::Levels(_) => sweeps * (SCAN_ARC + SWEPT_SHARE * MOVE_ARC),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::objective::Sums;
 use crate::cluster::kernel::seeding::Stars;
 use crate::cluster::methods::options::Seeding;
-use crate::cluster::objectives::cap::Sizes;
+use crate::cluster::objectives::cap::CommunitySizes;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
 use crate::io::reserve_large_pages;
@@ -33,7 +33,7 @@ pub(crate) struct Groups<O> {
 
 /// What a node adds.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct Contribution {
     label: u32,
     arcs: f64,
     /// Weight of its arcs to earlier nodes of the same community.
@@ -72,7 +72,7 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
         let (first, count) = (block.first_node() as usize, block.node_count());
         let piece = piece_nodes(count, block.arc_count());
         found.clear();
-        found.resize(count, Found::default());
+        found.resize(count, Contribution::default());
         for_chunks(&mut found, piece, |begin, found| {
             scratch.with(|scratch| {
                 for (local, found) in (begin..).zip(found) {
@@ -128,8 +128,8 @@ fn leader_sizes(
     labels: &[AtomicU32],
     most: Option<u32>,
     count_of: impl Fn(usize) -> u32,
-) -> Sizes {
-    let mut sizes = Sizes::new(most, 0);
+) -> CommunitySizes {
+    let mut sizes = CommunitySizes::new(most, 0);
     if most.is_some() {
         leads.for_each(0..labels.len(), |node| {
             sizes.add(labels[node].load(Relaxed), count_of(node));
@@ -145,7 +145,7 @@ fn follow<S: Sum>(
     labels: &[AtomicU32],
     classes: Option<&[AtomicU32]>,
     scratch: &mut ArcScratch,
-) -> Result<Found> {
+) -> Result<Contribution> {
     let node = block.first_node() as usize + local;
     let (leader, arcs) = match classes {
         None => stars.leader::<S>(block, local, scratch, |_| true),
@@ -157,7 +157,7 @@ fn follow<S: Sum>(
     }?;
     // A leader has its label already.
     let label = labels[leader.map_or(node, |leader| leader as usize)].load(Relaxed);
-    Ok(Found { label, arcs: arcs.value(), earlier: 0.0 })
+    Ok(Contribution { label, arcs: arcs.value(), earlier: 0.0 })
 }
 
 fn earlier<S: Sum>(

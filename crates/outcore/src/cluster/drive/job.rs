@@ -2,9 +2,9 @@
 
 use super::memory::Fit;
 use crate::cluster::base::bits::Bits;
-use crate::cluster::base::pace::Pace;
+use crate::cluster::base::pace::ClusterProgress;
 use crate::cluster::base::table::Sum;
-use crate::cluster::finish::closing::{Finish, Outcome};
+use crate::cluster::finish::closing::{Finish, SweptLabels};
 use crate::cluster::finish::communities::Communities;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS};
@@ -19,32 +19,32 @@ use std::path::Path;
 
 /// Bounds of scratch memory; tests lower them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct ScratchLimits {
     pub(crate) large_degree: u64,
     pub(crate) most_labels: u64,
 }
 
-impl Default for Limits {
+impl Default for ScratchLimits {
     fn default() -> Self {
         Self { large_degree: LARGE_DEGREE, most_labels: MOST_LABELS }
     }
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Job<'a> {
+pub(crate) struct ClusterJob<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) options: &'a ClusterOptions,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ScratchLimits,
     pub(crate) memory: u64,
     pub(crate) fit: Fit,
     /// What is needed of it; the rest keeps blocks.
     pub(crate) needed: u64,
     /// A directory for temporary files.
     pub(crate) scratch: &'a Path,
-    pub(crate) observer: &'a Pace<'a>,
+    pub(crate) observer: &'a ClusterProgress<'a>,
 }
 
-impl Job<'_> {
+impl ClusterJob<'_> {
     /// The blocks of the graph, of which so many bytes are kept.
     pub(crate) fn blocks(&self, kept_bytes: u64) -> BlockSource<'_> {
         let source = BlockSource::new(self.graph, kept_bytes).reading_ahead(self.fit.ahead);
@@ -97,7 +97,7 @@ impl Job<'_> {
     pub(crate) fn finish_all<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
-        outcomes: Vec<Outcome>,
+        outcomes: Vec<SweptLabels>,
         held: Option<&Bits>,
     ) -> Result<Vec<Communities>> {
         let levels = self.options.method.levels();

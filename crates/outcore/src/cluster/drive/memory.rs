@@ -67,7 +67,7 @@ impl Fit {
 
 /// A graph's size, as far as memory depends on it.
 #[derive(Debug, Clone, Copy)]
-struct Size {
+struct SizeForMemory {
     nodes: u64,
     arcs: u64,
     max_degree: u64,
@@ -94,7 +94,7 @@ impl ClusterMemory {
     pub(crate) fn fitted(graph: &Graph, method: Option<Method>, threads: usize, fit: Fit) -> Self {
         let nodes = graph.node_count();
         let block = graph.blocks().iter().map(|entry| entry.bytes.min(BLOCK_ARCS * 16)).max();
-        let size = Size {
+        let size = SizeForMemory {
             nodes,
             arcs: graph.arc_count(),
             max_degree: graph.max_degree().min(nodes),
@@ -120,7 +120,7 @@ impl ClusterMemory {
         let block = (graph.bytes as f64 * share) as u64;
         let degree = (arcs / nodes).saturating_mul(EXPECTED_HUB);
         let hub_bytes = (graph.hub_arcs * 5).min(graph.bytes).min(BLOCK_ARCS * 16);
-        let size = Size {
+        let size = SizeForMemory {
             nodes,
             arcs,
             max_degree: degree.max(graph.hub_arcs).clamp(1, nodes),
@@ -139,7 +139,7 @@ impl ClusterMemory {
 
     /// What a method takes of a graph of at least this size, whatever else is in it.
     pub(crate) fn at_least(graph: &GraphSize, method: Option<Method>, threads: usize) -> Self {
-        let size = Size {
+        let size = SizeForMemory {
             nodes: graph.node_count.max(1),
             arcs: graph.arc_count,
             max_degree: graph.hub_arcs.clamp(1, graph.node_count.max(1)),
@@ -151,7 +151,7 @@ impl ClusterMemory {
         Self::of_size(size, method, threads, 1)
     }
 
-    fn of_size(size: Size, method: Option<Method>, threads: usize, ahead: usize) -> Self {
+    fn of_size(size: SizeForMemory, method: Option<Method>, threads: usize, ahead: usize) -> Self {
         let nodes = size.nodes;
         let threads = threads as u64;
         let has_levels = method.is_some_and(Method::is_multilevel);
@@ -189,7 +189,7 @@ impl ClusterMemory {
     }
 }
 
-impl Size {
+impl SizeForMemory {
     /// What any level above has at most: fewer nodes and arcs, but weights, and larger degrees.
     fn above(self) -> Self {
         let nodes = BLOCK_NODES.min(self.nodes);

@@ -3,7 +3,7 @@
 use super::memory::{ClusterMemory, Fit};
 use super::{components, intervals, multilevel, propagate};
 use crate::cluster::methods::options::ClusterOptions;
-use crate::cluster::methods::table::Run;
+use crate::cluster::methods::table::Procedure;
 use crate::cluster::objectives::modularity::Density;
 use crate::cluster::store::hierarchy::Grouping;
 use crate::graph::Graph;
@@ -23,9 +23,9 @@ impl ClusterOptions {
         fit: Fit,
     ) -> ClusterMemory {
         match self.method.spec().run {
-            Run::Propagation => propagate::memory(self, graph, given_count, threads, fit),
-            Run::Components => components::memory(graph, threads, fit),
-            Run::Levels(_) => {
+            Procedure::Propagation => propagate::memory(self, graph, given_count, threads, fit),
+            Procedure::Components => components::memory(graph, threads, fit),
+            Procedure::Levels(_) => {
                 let mut memory = ClusterMemory::fitted(graph, Some(self.method), threads, fit);
                 if self.levels {
                     let least = Grouping::BYTES_A_NODE * graph.node_count();
@@ -63,9 +63,9 @@ impl ClusterOptions {
     pub(crate) fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
         let given_count = self.propagation.files().count() as u64;
         let bits = match self.method.spec().run {
-            Run::Propagation => propagate::node_bits(self, directed, false, given_count),
-            Run::Components => 33,
-            Run::Levels(_) => {
+            Procedure::Propagation => propagate::node_bits(self, directed, false, given_count),
+            Procedure::Components => 33,
+            Procedure::Levels(_) => {
                 let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
                 let bytes = ClusterMemory::bytes_a_node(self.method, directed).max(least);
                 8 * (bytes + self.held_bytes() + self.size_bytes())

@@ -11,13 +11,13 @@
 //! that the file is read once for all. A run does what it would do alone. Memory: 4.125 bytes a node and
 //! run; 2 more if votes are attenuated, 2 if visits are limited, 4 if sizes are, 1 in directed graphs.
 
-use super::job::Job;
+use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit};
 use super::start::{FirstLabels, Start};
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::table::Sum;
-use crate::cluster::finish::closing::Outcome;
+use crate::cluster::finish::closing::SweptLabels;
 use crate::cluster::finish::communities::Communities;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::History;
@@ -118,13 +118,13 @@ impl ClusterOptions {
 }
 
 /// The memory of one run, as long as it sweeps.
-struct State {
+struct SweepState {
     labels: Vec<AtomicU32>,
     active: Bits,
     hops: Vec<AtomicU8>,
 }
 
-impl State {
+impl SweepState {
     fn new(node_count: usize, attenuates: bool) -> Self {
         // Labels are what is accessed at random.
         let mut labels = reserve_large_pages(node_count);
@@ -143,7 +143,7 @@ impl State {
     }
 }
 
-/// How far the runs are, as it is saved: beside this, what [`State`] and [`Run`] save.
+/// How far the runs are, as it is saved: beside this, what [`SweepState`] and [`SweepRun`] save.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Sweeping {
     /// Sweeps, of the runs that have swept most.
@@ -152,7 +152,7 @@ pub(crate) struct Sweeping {
     pub(crate) scans: u64,
 }
 
-impl State {
+impl SweepState {
     fn save(&self, to: &mut StateWriter) -> Result<()> {
         to.labels(&self.labels)?;
         self.active.save(to)?;
@@ -171,14 +171,14 @@ impl State {
 }
 
 /// A run under way, by what it asks of a vote.
-enum Run<'a> {
+enum SweepRun<'a> {
     Plain(Nodes<'a, InsideWeight>),
     Bounded(Nodes<'a, Capped<Votes<false>>>),
     Attenuated(Nodes<'a, Capped<Votes<true>>>, f64),
 }
 
-impl<'a> Run<'a> {
-    fn new(job: &Job<'_>, set: Set, state: &'a State, held: Option<&'a Bits>) -> Self {
+impl<'a> SweepRun<'a> {
+    fn new(job: &ClusterJob<'_>, set: Set, state: &'a SweepState, held: Option<&'a Bits>) -> Self {
         let options = &job.options.propagation;
         let nodes = state.labels.len();
         let directed = job.graph.is_directed();
@@ -278,7 +278,7 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Job<'_> {
+impl ClusterJob<'_> {
     /// Propagates labels; gives a result for each value of a list among the options.
     pub(crate) fn propagate<S: Sum>(
         &self,
@@ -321,7 +321,7 @@ impl Job<'_> {
         let (mut outcomes, held) = {
             let view = self.options.view().agreeing(labelings, consensus.share);
             let options = self.options.plain();
-            let job = Job { graph: &self.graph.seen_as(&view), options: &options, ..*self };
+            let job = ClusterJob { graph: &self.graph.seen_as(&view), options: &options, ..*self };
             let mut source = job.blocks(self.rest() - self.strength_bytes());
             let set = Set { seed: self.options.seed, attenuation: 0.0 };
             let advanced = job.advance::<f64>(&mut source, &[set], again, None)?;
@@ -342,10 +342,10 @@ impl Job<'_> {
         sets: &[Set],
         start: Start,
         mut saves: Option<&mut Saves>,
-    ) -> Result<(Vec<Outcome>, Option<Bits>)> {
+    ) -> Result<(Vec<SweptLabels>, Option<Bits>)> {
         let count = self.graph.node_count() as usize;
-        let mut states: Vec<State> =
-            sets.iter().map(|set| State::new(count, set.attenuation > 0.0)).collect();
+        let mut states: Vec<SweepState> =
+            sets.iter().map(|set| SweepState::new(count, set.attenuation > 0.0)).collect();
         let saved = saves.as_mut().map(|saves| saves.open(self.observer)).transpose()?.flatten();
         let mut saved: Option<(Sweeping, StateReader)> = saved;
         if let Some((sweeping, from)) = &mut saved {
@@ -359,10 +359,10 @@ impl Job<'_> {
         }
         let held = start.into_held();
         let histories = {
-            let mut runs: Vec<Run<'_>> = sets
+            let mut runs: Vec<SweepRun<'_>> = sets
                 .iter()
                 .zip(&states)
-                .map(|(set, state)| Run::new(self, *set, state, held.as_ref()))
+                .map(|(set, state)| SweepRun::new(self, *set, state, held.as_ref()))
                 .collect();
             let fresh = || Sweeping {
                 number: 0,
@@ -385,7 +385,7 @@ impl Job<'_> {
         let outcomes = states
             .into_iter()
             .zip(histories)
-            .map(|(state, history)| Outcome {
+            .map(|(state, history)| SweptLabels {
                 labels: state.into_labels(),
                 history,
                 groupings: Vec::new(),
@@ -398,7 +398,7 @@ impl Job<'_> {
         &self,
         source: &mut BlockSource<'_>,
         sets: &[Set],
-        states: &[State],
+        states: &[SweepState],
         start: &Start,
     ) -> Result<()> {
         tell(self.observer, Event::Detail { text: "choosing first labels" })?;
@@ -424,8 +424,8 @@ impl Job<'_> {
     fn sweeps<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
-        states: &[State],
-        runs: &mut [Run<'_>],
+        states: &[SweepState],
+        runs: &mut [SweepRun<'_>],
         mut sweeping: Sweeping,
         mut saves: Option<&mut Saves>,
     ) -> Result<Vec<History>> {

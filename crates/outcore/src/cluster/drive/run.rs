@@ -1,17 +1,17 @@
 //! A clustering from its options to its communities: memory, what is gone on from, and who runs it.
 
 use super::intervals;
-use super::job::{Job, Limits};
+use super::job::{ClusterJob, ScratchLimits};
 use super::memory::Fit;
 use super::multilevel;
-use crate::cluster::base::pace::Pace;
+use crate::cluster::base::pace::ClusterProgress;
 use crate::cluster::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::cluster::base::table::Sum;
-use crate::cluster::finish::closing::Outcome;
+use crate::cluster::finish::closing::SweptLabels;
 use crate::cluster::finish::communities::{Communities, summary};
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::methods::options::{ClusterOptions, Seeding};
-use crate::cluster::methods::table::{LevelObjective, MethodOption, Run};
+use crate::cluster::methods::table::{LevelObjective, MethodOption, Procedure};
 use crate::cluster::objectives::cap::Capped;
 use crate::cluster::objectives::map_equation::CodeLength;
 use crate::cluster::objectives::modularity::Density;
@@ -59,7 +59,7 @@ pub fn cluster_from(
     scratch: &Path,
     observer: &dyn Observer,
 ) -> Result<Vec<Communities>> {
-    cluster_within(graph, options, given, memory, scratch, Limits::default(), observer)
+    cluster_within(graph, options, given, memory, scratch, ScratchLimits::default(), observer)
 }
 
 pub(crate) fn cluster_within(
@@ -68,7 +68,7 @@ pub(crate) fn cluster_within(
     given: Given,
     memory: u64,
     scratch: &Path,
-    limits: Limits,
+    limits: ScratchLimits,
     observer: &dyn Observer,
 ) -> Result<Vec<Communities>> {
     options.check()?;
@@ -87,7 +87,7 @@ pub(crate) fn cluster_within(
     }
     let scratch = &scratch.join(SAVED);
     let total = options.expected_arcs(graph.arc_count());
-    let pace = &Pace::new(observer, total);
+    let pace = &ClusterProgress::new(observer, total);
     let threads = rayon::current_num_threads();
     let in_memory = memory.min(graph.files().cramped().label_bytes);
     let (mut fit, mut needed) = Fit::within(in_memory, |fit| {
@@ -98,8 +98,9 @@ pub(crate) fn cluster_within(
         (fit, needed) =
             Fit::within(memory, |fit| intervals::memory(graph, threads, fit).total_bytes());
     }
-    let limits = Limits { most_labels: limits.most_labels.min(fit.most_labels), ..limits };
-    let mut job = Job { graph, options, limits, memory, fit, needed, scratch, observer: pace };
+    let limits = ScratchLimits { most_labels: limits.most_labels.min(fit.most_labels), ..limits };
+    let mut job =
+        ClusterJob { graph, options, limits, memory, fit, needed, scratch, observer: pace };
     if memory < job.needed {
         let least = options.least_memory(graph, given.count(), threads);
         return Err(job.too_little_memory(least.total_bytes()));
@@ -122,12 +123,12 @@ pub(crate) fn cluster_within(
     Ok(all)
 }
 
-impl Job<'_> {
+impl ClusterJob<'_> {
     fn run<S: Sum>(&self, given: Given, saves: &mut Saves) -> Result<Vec<Communities>> {
         match &self.options.method.spec().run {
-            Run::Levels(levels) => self.find_on_levels::<S>(levels.objective, saves),
-            Run::Propagation => self.propagate::<S>(given, saves),
-            Run::Components => {
+            Procedure::Levels(levels) => self.find_on_levels::<S>(levels.objective, saves),
+            Procedure::Propagation => self.propagate::<S>(given, saves),
+            Procedure::Components => {
                 // Its one scan keeps nothing; what is there is of something else.
                 saves.open::<()>(self.observer)?;
                 Ok(vec![self.find_components::<S>()?])
@@ -196,7 +197,7 @@ impl Job<'_> {
                 multilevel::find::<Capped<Density>>(self, &rules, start, source, saves)?
             }
         };
-        let mut outcomes: Vec<(usize, Outcome)> = order.into_iter().zip(outcomes).collect();
+        let mut outcomes: Vec<(usize, SweptLabels)> = order.into_iter().zip(outcomes).collect();
         outcomes.sort_by_key(|&(at, _)| at);
         let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
         self.finish_all::<S>(source, outcomes, None)

@@ -12,7 +12,7 @@ use crate::cluster::base::parallel::{PerThread, for_ranges};
 use crate::cluster::base::table::Sum;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::seeding::{Stars, seed_block};
-use crate::cluster::objectives::cap::Sizes;
+use crate::cluster::objectives::cap::CommunitySizes;
 use crate::cluster::store::given::{Given, NONE};
 use crate::error::opt::{FIXED, MAX_SIZE};
 use crate::error::{Error, ErrorKind, Result};
@@ -58,7 +58,7 @@ impl Given {
 /// rest begin alone, each with its own label. Nobody else has that: the node for which a label is named
 /// has it, and is the first to get its place.
 fn limit(labels: &mut [u32], held: Option<&Bits>, most: u32) -> Result<()> {
-    let mut sizes = Sizes::new(Some(most), labels.len());
+    let mut sizes = CommunitySizes::new(Some(most), labels.len());
     let is_held = |node: usize| held.is_some_and(|held| held.get(node));
     if let Some(held) = held {
         held.for_each(0..labels.len(), |node| sizes.add(labels[node], 1));
@@ -209,7 +209,7 @@ impl Start {
     /// As [`rename`](Self::rename), one node after the other: who follows a leader whose community is full
     /// stays alone.
     fn rename_within_limit(&self, first: &FirstLabels<'_>) {
-        let mut sizes = Sizes::new(self.most, first.labels.len());
+        let mut sizes = CommunitySizes::new(self.most, first.labels.len());
         let label_of = |leader: u32| self.given(leader).unwrap_or(leader);
         let leads = |(node, leader): &(u32, &AtomicU32)| leader.load(Relaxed) == *node;
         let nodes = || (0..).zip(first.labels);

@@ -7,7 +7,7 @@ use super::number::{SizeCount, number};
 use super::tally::Tally;
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::logarithm::plogp;
-use crate::cluster::base::pace::Pace;
+use crate::cluster::base::pace::ClusterProgress;
 use crate::cluster::base::parallel::PerThread;
 use crate::cluster::base::table::Sum;
 use crate::cluster::kernel::cache::BlockSource;
@@ -19,7 +19,7 @@ use crate::graph::Graph;
 use crate::progress::{Event, tell};
 
 /// Labels that the sweeps have led to.
-pub(crate) struct Outcome {
+pub(crate) struct SweptLabels {
     /// By node; labels are nodes.
     pub(crate) labels: Vec<u32>,
     pub(crate) history: History,
@@ -30,7 +30,7 @@ pub(crate) struct Outcome {
 /// How labels become communities.
 pub(crate) struct Finish<'a> {
     pub(crate) graph: &'a Graph,
-    pub(crate) observer: &'a Pace<'a>,
+    pub(crate) observer: &'a ClusterProgress<'a>,
     /// Whether there is memory for the strengths of all nodes.
     pub(crate) is_remembered: bool,
     /// Whether the code length of the map equation is wanted.
@@ -43,7 +43,7 @@ impl Finish<'_> {
     pub(crate) fn all<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
-        outcomes: Vec<Outcome>,
+        outcomes: Vec<SweptLabels>,
         held: Option<&Bits>,
     ) -> Result<Vec<Communities>> {
         tell(self.observer, Event::Detail { text: "splitting and counting communities" })?;
@@ -76,13 +76,13 @@ impl Finish<'_> {
             Ok(())
         })?;
         // All are numbered before any is rated: the pieces make room for the sums.
-        let numbered: Vec<Numbered> = outcomes
+        let numbered: Vec<FinalCommunities> = outcomes
             .into_iter()
             .zip(pieces)
-            .map(|(outcome, pieces)| Numbered::new(outcome, pieces, held))
+            .map(|(outcome, pieces)| FinalCommunities::new(outcome, pieces, held))
             .collect();
         let of_one = numbered.len() == 1;
-        let rate = |(numbered, inside): (Numbered, f64)| {
+        let rate = |(numbered, inside): (FinalCommunities, f64)| {
             let mut code_length = None;
             let tallied = numbered.tallied(directed);
             let mut tally = Tally::new(tallied, directed);
@@ -107,7 +107,7 @@ impl Finish<'_> {
 }
 
 /// Communities with their final numbers.
-struct Numbered {
+struct FinalCommunities {
     labels: Vec<u32>,
     sizes: Vec<SizeCount>,
     split_count: u64,
@@ -115,9 +115,9 @@ struct Numbered {
     groupings: Vec<Grouping>,
 }
 
-impl Numbered {
-    fn new(outcome: Outcome, pieces: Pieces, held: Option<&Bits>) -> Self {
-        let Outcome { mut labels, history, groupings } = outcome;
+impl FinalCommunities {
+    fn new(outcome: SweptLabels, pieces: Pieces, held: Option<&Bits>) -> Self {
+        let SweptLabels { mut labels, history, groupings } = outcome;
         if let Some(held) = held {
             // Such a label is the first of the nodes that hold it.
             held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));

@@ -22,12 +22,12 @@ pub struct SizeCount {
 const SMALL: usize = 1024;
 
 /// A number for each size that occurs.
-pub(crate) struct BySize {
+pub(crate) struct CountsBySize {
     small: Vec<u64>,
     large: BTreeMap<u32, u64>,
 }
 
-impl BySize {
+impl CountsBySize {
     fn at(&mut self, size: u32) -> &mut u64 {
         match self.small.get_mut(size as usize) {
             Some(number) => number,
@@ -91,7 +91,7 @@ pub(crate) fn number(roots: &mut [u32], spare: &mut [u32]) -> Vec<SizeCount> {
     for &root in roots.iter() {
         spare[root as usize] += 1;
     }
-    let (mut by_size, sizes) = BySize::first_numbers(spare.iter().copied());
+    let (mut by_size, sizes) = CountsBySize::first_numbers(spare.iter().copied());
     by_size.number(spare);
     let numbers = &*spare;
     roots.par_iter_mut().with_min_len(1 << 14).for_each(|root| *root = numbers[*root as usize]);
@@ -113,7 +113,8 @@ pub(crate) fn number_in_place(roots: Vec<u32>) -> (Vec<u32>, Vec<SizeCount>) {
         }
     }
     let sizes = words.iter().enumerate().filter(|&(node, _)| leads.get(node));
-    let (mut by_size, sizes) = BySize::first_numbers(sizes.map(|(_, word)| word.load(Relaxed)));
+    let (mut by_size, sizes) =
+        CountsBySize::first_numbers(sizes.map(|(_, word)| word.load(Relaxed)));
     leads.for_each(0..words.len(), |root| {
         let next = by_size.at(words[root].load(Relaxed));
         words[root].store(*next as u32, Relaxed);

@@ -13,12 +13,12 @@ pub(crate) struct Tally {
     strengths: Vec<f64>,
     /// By community, weight of the arcs' other ends; only if directed.
     opposite: Vec<f64>,
-    totals: Totals,
+    totals: WeightTotals,
 }
 
 /// What is known of a graph's weight without the sums of its communities.
 #[derive(Default)]
-pub(crate) struct Totals {
+pub(crate) struct WeightTotals {
     /// Squares of the single nodes' strengths in squares of `unit`, which keeps them in range.
     single_squares: f64,
     unit: f64,
@@ -26,7 +26,7 @@ pub(crate) struct Totals {
     inside: f64,
 }
 
-impl Totals {
+impl WeightTotals {
     /// Adds the strength of the next node, which may be all of its community.
     #[inline]
     pub(crate) fn add(&mut self, is_single: bool, strength: f64) {
@@ -71,7 +71,7 @@ impl Tally {
         Self {
             strengths: vec![0.0; shared],
             opposite: vec![0.0; if directed { shared } else { 0 }],
-            totals: Totals::default(),
+            totals: WeightTotals::default(),
         }
     }
 

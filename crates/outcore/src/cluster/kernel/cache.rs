@@ -3,7 +3,7 @@
 //! A clustering scans the graph several times. The first blocks to come stay in memory, encoded; the
 //! rest is read again by every scan, ahead of its use. What is kept never changes a result.
 
-use crate::cluster::base::pace::Pace;
+use crate::cluster::base::pace::ClusterProgress;
 use crate::error::Result;
 use crate::graph::{Block, BlockEntry, Graph};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct BlockSource<'g> {
     ahead: usize,
     scans: u64,
     /// Hears of the arcs that are gone through.
-    pace: Option<&'g Pace<'g>>,
+    pace: Option<&'g ClusterProgress<'g>>,
 }
 
 impl<'g> BlockSource<'g> {
@@ -37,7 +37,7 @@ impl<'g> BlockSource<'g> {
     }
 
     /// Tells `pace` of the arcs that are gone through, those of blocks that nobody wants too.
-    pub fn paced(self, pace: &'g Pace<'g>) -> Self {
+    pub fn paced(self, pace: &'g ClusterProgress<'g>) -> Self {
         Self { pace: Some(pace), ..self }
     }
 

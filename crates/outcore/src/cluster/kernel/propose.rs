@@ -34,7 +34,7 @@ impl<S: Sum> Tables<S> {
 }
 
 /// Memory of one thread.
-pub(crate) struct Worker<S> {
+pub(crate) struct ProposeWorker<S> {
     pub(crate) arcs: ArcScratch,
     pub(crate) ballot: Ballot,
     tables: Tables<S>,
@@ -47,7 +47,7 @@ pub(crate) struct Worker<S> {
     hops: Vec<u8>,
 }
 
-impl<S: Sum> Worker<S> {
+impl<S: Sum> ProposeWorker<S> {
     /// For nodes with at most `degree` arcs.
     pub(crate) fn new(degree: usize) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl<S: Sum> Worker<S> {
 
 /// What a node of the present group is to do.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Plan {
+pub(crate) struct Proposal {
     pub(crate) choice: Option<Choice>,
     /// A neighbor may move, or, once confirmed, does.
     pub(crate) contested: bool,
@@ -94,14 +94,14 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
     pub(crate) fn propose(
         &self,
         members: &[u32],
-        plans: &mut [Plan],
-        worker: &mut Worker<S>,
+        plans: &mut [Proposal],
+        worker: &mut ProposeWorker<S>,
     ) -> Result<u64> {
         let (mut arcs, mut done) = (0, 0);
         while done < members.len() {
             let (batch, plans) = (&members[done..], &mut plans[done..]);
             arcs += self.fetch(batch, plans, worker)?;
-            let Worker { tables, labels, codes, ends, hops, .. } = worker;
+            let ProposeWorker { tables, labels, codes, ends, hops, .. } = worker;
             let mut start = 0;
             for ((&local, plan), &end) in batch.iter().zip(plans).zip(&*ends) {
                 if end > start {
@@ -122,7 +122,12 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
     }
 
     /// Fetches the labels around the first members, and plans the hubs among them.
-    fn fetch(&self, members: &[u32], plans: &mut [Plan], worker: &mut Worker<S>) -> Result<u64> {
+    fn fetch(
+        &self,
+        members: &[u32],
+        plans: &mut [Proposal],
+        worker: &mut ProposeWorker<S>,
+    ) -> Result<u64> {
         worker.labels.clear();
         worker.codes.clear();
         worker.ends.clear();
@@ -131,10 +136,10 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         for (&local, plan) in members.iter().zip(plans) {
             let degree = self.block.degree(local as usize);
             arcs += degree;
-            *plan = Plan::default();
+            *plan = Proposal::default();
             if degree > self.large_degree {
                 let mut tables = self.large.lock().unwrap_or_else(PoisonError::into_inner);
-                let Worker { arcs, ballot, .. } = worker;
+                let ProposeWorker { arcs, ballot, .. } = worker;
                 *plan = self.plan_hub(local, degree, &mut tables, arcs, ballot)?;
             } else {
                 self.block.for_each_segment(
@@ -234,7 +239,7 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         tables: &mut Tables<S>,
         scratch: &mut ArcScratch,
         ballot: &mut Ballot,
-    ) -> Result<Plan> {
+    ) -> Result<Proposal> {
         let Tables { sums, rates } = tables;
         let room = (degree as usize).min(sums.most_labels());
         let present = self.present(local);
@@ -287,7 +292,7 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         {
             choice.hops = self.hub_hops(local, choice.label, scratch, ballot)?;
         }
-        Ok(Plan { choice, contested })
+        Ok(Proposal { choice, contested })
     }
 
     /// As [`hops_to`], from the arcs of a hub.

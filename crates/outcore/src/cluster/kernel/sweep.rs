@@ -18,7 +18,7 @@
 use super::cache::BlockSource;
 use super::nodes::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes};
 use super::objective::{ALONE, Objective};
-use super::propose::{Plan, Round, Tables, Worker};
+use super::propose::{Proposal, ProposeWorker, Round, Tables};
 use crate::cluster::base::hash::{Hash, ORDER, SUB};
 use crate::cluster::base::parallel::{PerThread, for_pieces, piece_nodes};
 use crate::cluster::base::table::Sum;
@@ -40,12 +40,12 @@ pub const LARGE_DEGREE: u64 = 1 << 16;
 pub const MOST_LABELS: u64 = 1 << 20;
 /// Memory that the sweeps work in, whatever the number of nodes.
 pub struct Workshop<S> {
-    workers: PerThread<Worker<S>>,
+    workers: PerThread<ProposeWorker<S>>,
     large: Mutex<Tables<S>>,
     large_degree: u64,
     roles: Vec<u8>,
     order: Vec<u32>,
-    plans: Vec<Plan>,
+    plans: Vec<Proposal>,
 }
 
 impl<S: Sum> Workshop<S> {
@@ -54,7 +54,7 @@ impl<S: Sum> Workshop<S> {
         let small = max_degree.min(large_degree) as usize;
         let large = if max_degree > large_degree { max_degree.min(most_labels) } else { 0 };
         Self {
-            workers: PerThread::new(|| Worker::new(small)),
+            workers: PerThread::new(|| ProposeWorker::new(small)),
             large: Mutex::new(Tables::new(large as usize)),
             large_degree,
             roles: Vec::new(),
@@ -65,11 +65,11 @@ impl<S: Sum> Workshop<S> {
 
     /// The memory it takes, decoded arcs and all.
     pub fn bytes(max_degree: u64, most_labels: u64, most_nodes: u64, threads: u64) -> u64 {
-        let worker = Worker::<S>::bytes(max_degree.min(LARGE_DEGREE));
+        let worker = ProposeWorker::<S>::bytes(max_degree.min(LARGE_DEGREE));
         let large = if max_degree > LARGE_DEGREE { max_degree.min(most_labels) } else { 0 };
         // Groups are alike in size; where they are few, a small part of a block is not much.
         let group = most_nodes / u64::from(GROUPS) + most_nodes.min(1 << 12);
-        let plans = group * size_of::<Plan>() as u64;
+        let plans = group * size_of::<Proposal>() as u64;
         threads * worker + Tables::<S>::bytes(large) + most_nodes * (1 + 4) + plans
     }
 }
@@ -139,7 +139,7 @@ pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     let Workshop { workers, large, large_degree, roles, order, plans } = workshop;
     let bounds = group_nodes(block, nodes, number, roles, order);
     let largest = bounds.windows(2).map(|bounds| bounds[1] - bounds[0]).max().unwrap_or(0);
-    plans.resize(largest.max(plans.len()), Plan::default());
+    plans.resize(largest.max(plans.len()), Proposal::default());
     let piece = piece_nodes(block.node_count(), block.arc_count());
     let mut swept = Swept::default();
     for group in 0..GROUPS {
@@ -225,7 +225,7 @@ fn confirm(
     block: &Block,
     roles: &[u8],
     members: &[u32],
-    plans: &mut [Plan],
+    plans: &mut [Proposal],
     arcs: &mut ArcScratch,
 ) -> Result<u64> {
     for (&local, plan) in members.iter().zip(plans) {
@@ -249,11 +249,11 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     nodes: &mut Nodes<'_, O, L>,
     number: u32,
     members: &[u32],
-    plans: &mut [Plan],
-    worker: &mut Worker<S>,
+    plans: &mut [Proposal],
+    worker: &mut ProposeWorker<S>,
 ) -> Result<usize> {
     let labels = nodes.labels;
-    let Worker { arcs, ballot, .. } = worker;
+    let ProposeWorker { arcs, ballot, .. } = worker;
     let mut moved = 0;
     for (&local, plan) in members.iter().zip(plans) {
         let Some(choice) = &mut plan.choice else { continue };
@@ -312,7 +312,7 @@ fn activate<O: Sync, L: NodeLabels + ?Sized>(
     block: &Block,
     nodes: &Nodes<'_, O, L>,
     members: &[u32],
-    plans: &[Plan],
+    plans: &[Proposal],
     arcs: &mut ArcScratch,
 ) -> Result<u64> {
     for (&local, plan) in members.iter().zip(plans) {

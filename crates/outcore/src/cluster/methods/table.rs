@@ -61,8 +61,8 @@ impl Method {
 
     pub(crate) fn levels(self) -> Option<&'static LevelSpec> {
         match &self.spec().run {
-            Run::Levels(levels) => Some(levels),
-            Run::Propagation | Run::Components => None,
+            Procedure::Levels(levels) => Some(levels),
+            Procedure::Propagation | Procedure::Components => None,
         }
     }
 }
@@ -153,7 +153,7 @@ pub struct MethodSpec {
     /// Whole bytes that a node takes in memory, at most; and how many more in a directed graph.
     pub(crate) node_bytes: u64,
     pub(crate) directed_bytes: u64,
-    pub(crate) run: Run,
+    pub(crate) run: Procedure,
 }
 
 /// What a resolution means to a method.
@@ -167,7 +167,7 @@ pub struct ResolutionSpec {
 }
 
 /// How communities are found.
-pub(crate) enum Run {
+pub(crate) enum Procedure {
     /// Nodes move on several levels.
     Levels(LevelSpec),
     /// Labels propagate.
@@ -236,7 +236,7 @@ pub static METHODS: [MethodSpec; 5] = [
         giant: Some(String::new),
         node_bytes: LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
         directed_bytes: 0,
-        run: Run::Levels(LevelSpec {
+        run: Procedure::Levels(LevelSpec {
             objective: LevelObjective::CodeLength,
             saved_bytes: 16.0,
             likely_cycles: 1,
@@ -261,7 +261,7 @@ pub static METHODS: [MethodSpec; 5] = [
         giant: Some(larger_resolution),
         node_bytes: LEVEL_BYTES + Density::COMMUNITY_BYTES,
         directed_bytes: 0,
-        run: Run::Levels(LevelSpec {
+        run: Procedure::Levels(LevelSpec {
             objective: LevelObjective::Density { null: Null::Strength, by_mean_weight: false },
             saved_bytes: 8.0,
             likely_cycles: 1,
@@ -290,7 +290,7 @@ pub static METHODS: [MethodSpec; 5] = [
         // The last: how many nodes a group stands for.
         node_bytes: LEVEL_BYTES + Density::COMMUNITY_BYTES + size_of::<u32>() as u64,
         directed_bytes: 0,
-        run: Run::Levels(LevelSpec {
+        run: Procedure::Levels(LevelSpec {
             objective: LevelObjective::Density { null: Null::Count, by_mean_weight: true },
             saved_bytes: 8.0,
             likely_cycles: 2,
@@ -312,7 +312,7 @@ pub static METHODS: [MethodSpec; 5] = [
         giant: Some(other_method),
         node_bytes: 8,
         directed_bytes: 12,
-        run: Run::Propagation,
+        run: Procedure::Propagation,
     },
     MethodSpec {
         method: Method::Components,
@@ -323,7 +323,7 @@ pub static METHODS: [MethodSpec; 5] = [
         giant: None,
         node_bytes: 5,
         directed_bytes: 0,
-        run: Run::Components,
+        run: Procedure::Components,
     },
 ];
 

@@ -1,6 +1,6 @@
 //! A limit on the size of communities.
 //!
-//! [`Sizes`] counts how many nodes of the input each community has. [`Capped`] makes an objective of
+//! [`CommunitySizes`] counts how many nodes of the input each community has. [`Capped`] makes an objective of
 //! another one in which a label is good only while its community has room. Moves are rated once more
 //! when they are committed, one after the other, so no community is ever larger than the limit; and a
 //! limit only takes moves away, so the sweeps still end. Memory: 4 bytes a community.
@@ -12,13 +12,13 @@ use crate::io::{prefetch, reserve_large_pages};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// How many nodes communities have, and may have. Without a limit nothing is counted.
-pub(crate) struct Sizes {
+pub(crate) struct CommunitySizes {
     /// The largest number stands for no limit: no graph has more nodes.
     most: u32,
     sizes: Vec<u32>,
 }
 
-impl Sizes {
+impl CommunitySizes {
     /// Of communities without nodes, with room for so many.
     pub(crate) fn new(most: Option<u32>, capacity: usize) -> Self {
         let most = most.unwrap_or(u32::MAX);
@@ -72,13 +72,13 @@ impl Sizes {
 /// Another objective, in which a label is good only for nodes that still fit into its community.
 pub(crate) struct Capped<O> {
     pub(crate) objective: O,
-    sizes: Sizes,
+    sizes: CommunitySizes,
 }
 
 impl<O> Capped<O> {
     /// For nodes with these labels.
     pub(crate) fn over(objective: O, most: Option<u32>, labels: &[AtomicU32]) -> Self {
-        let mut sizes = Sizes::new(most, 0);
+        let mut sizes = CommunitySizes::new(most, 0);
         if most.is_some() {
             // They are accessed at random, as labels are.
             sizes.sizes = reserve_large_pages(labels.len());
@@ -153,7 +153,7 @@ impl<O: Sums> Sums for Capped<O> {
         most
     }
     fn empty((rule, most): Self::Rule, capacity: usize) -> Self {
-        Self { objective: O::empty(rule, capacity), sizes: Sizes::new(most, capacity) }
+        Self { objective: O::empty(rule, capacity), sizes: CommunitySizes::new(most, capacity) }
     }
     fn add(&mut self, label: u32, count: u32, strength: f64, cut: f64) {
         self.sizes.add(label, count);
@@ -174,7 +174,7 @@ impl<O: Sums> Sums for Capped<O> {
     }
 
     fn load((rule, most): Self::Rule, from: &mut StateReader) -> Result<Self> {
-        let sizes = Sizes { sizes: from.numbers()?, ..Sizes::new(most, 0) };
+        let sizes = CommunitySizes { sizes: from.numbers()?, ..CommunitySizes::new(most, 0) };
         Ok(Self { sizes, objective: O::load(rule, from)? })
     }
 }

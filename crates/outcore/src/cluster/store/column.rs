@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub(crate) const CHUNK_NODES: u64 = 1 << 15;
 
 /// Words of 32 bits.
-pub(crate) struct Column {
+pub(crate) struct WordColumn {
     path: PathBuf,
     reader: StoredFile,
     writer: StoredFile,
@@ -19,11 +19,11 @@ pub(crate) struct Column {
 
 /// Memory to read words into, used again and again.
 #[derive(Default)]
-pub(crate) struct Words {
+pub(crate) struct WordBuffer {
     bytes: Vec<u8>,
 }
 
-impl Column {
+impl WordColumn {
     /// A new one, without words.
     pub(crate) fn create(files: &Files, path: PathBuf) -> Result<Self> {
         let writer = files.open(&path, Mode::Create)?;
@@ -42,7 +42,7 @@ impl Column {
     pub(crate) fn read<'w>(
         &self,
         range: Range<u64>,
-        words: &'w mut Words,
+        words: &'w mut WordBuffer,
     ) -> Result<impl Iterator<Item = u32> + use<'w>> {
         let bytes = &mut words.bytes;
         bytes.resize((range.end - range.start) as usize * size_of::<u32>(), 0);
@@ -55,7 +55,7 @@ impl Column {
         &self,
         first: u64,
         values: impl Iterator<Item = u32>,
-        words: &mut Words,
+        words: &mut WordBuffer,
     ) -> Result<()> {
         words.bytes.clear();
         values.for_each(|value| words.bytes.extend_from_slice(&value.to_le_bytes()));
@@ -67,7 +67,7 @@ impl Column {
         &self,
         first: u64,
         values: &[AtomicU32],
-        words: &mut Words,
+        words: &mut WordBuffer,
     ) -> Result<()> {
         let firsts = (first..).step_by(CHUNK_NODES as usize);
         firsts.zip(values.chunks(CHUNK_NODES as usize)).try_for_each(|(first, chunk)| {
@@ -82,8 +82,8 @@ impl Column {
         change: impl Fn(u32) -> u32 + Sync,
     ) -> Result<()> {
         let chunks: Vec<Range<u64>> = chunks(range).collect();
-        let buffers = PerThread::new(<(Words, Vec<u32>)>::default);
-        let update = |chunk: &Range<u64>, words: &mut Words, changed: &mut Vec<u32>| {
+        let buffers = PerThread::new(<(WordBuffer, Vec<u32>)>::default);
+        let update = |chunk: &Range<u64>, words: &mut WordBuffer, changed: &mut Vec<u32>| {
             let mut differs = false;
             changed.clear();
             changed.extend(self.read(chunk.clone(), words)?.map(|old| {

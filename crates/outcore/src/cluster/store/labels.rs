@@ -41,10 +41,10 @@ impl Labels {
     /// `Io` with the path of the file.
     pub fn scan(&self, files: &Files) -> Result<LabelScan<'_>> {
         Ok(LabelScan(match self {
-            Self::Memory(labels) => Source::Memory(labels.iter()),
+            Self::Memory(labels) => LabelSource::Memory(labels.iter()),
             Self::Disk { path, node_count } => {
                 let reader = WordReader::open(files, path, *node_count, u64::MAX)?;
-                Source::Disk { reader, left: *node_count }
+                LabelSource::Disk { reader, left: *node_count }
             }
         }))
     }
@@ -67,9 +67,9 @@ impl Labels {
 }
 
 /// Labels in the order of the nodes.
-pub struct LabelScan<'a>(Source<'a>);
+pub struct LabelScan<'a>(LabelSource<'a>);
 
-enum Source<'a> {
+enum LabelSource<'a> {
     Memory(std::slice::Iter<'a, u32>),
     Disk { reader: WordReader, left: u64 },
 }
@@ -83,9 +83,9 @@ impl LabelScan<'_> {
     #[inline]
     pub fn next(&mut self) -> Result<Option<u32>> {
         match &mut self.0 {
-            Source::Memory(labels) => Ok(labels.next().copied()),
-            Source::Disk { left: 0, .. } => Ok(None),
-            Source::Disk { reader, left } => {
+            LabelSource::Memory(labels) => Ok(labels.next().copied()),
+            LabelSource::Disk { left: 0, .. } => Ok(None),
+            LabelSource::Disk { reader, left } => {
                 *left -= 1;
                 reader.word().map(Some)
             }

@@ -7,21 +7,21 @@ pub(crate) const WORD_BITS: usize = u64::BITS as usize;
 
 /// A set of nodes that knows how many of them come before a node.
 pub struct Ranked {
-    cells: Vec<Cell>,
+    cells: Vec<RankedCell>,
     count: usize,
 }
 
 /// 64 nodes; one place in memory, since nodes are looked up at random.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct Cell {
+struct RankedCell {
     /// Members among them; two halves, as the whole has no need to be aligned to 8 bytes.
     bits: [u32; 2],
     /// Members before them.
     rank: u32,
 }
 
-impl Cell {
+impl RankedCell {
     #[inline]
     fn word(self) -> u64 {
         u64::from(self.bits[0]) | u64::from(self.bits[1]) << 32
@@ -31,17 +31,17 @@ impl Cell {
 impl Ranked {
     /// The memory of a set among so many nodes.
     pub(crate) fn bytes(node_count: u64) -> u64 {
-        node_count.div_ceil(WORD_BITS as u64) * size_of::<Cell>() as u64
+        node_count.div_ceil(WORD_BITS as u64) * size_of::<RankedCell>() as u64
     }
 
     /// The empty set.
     pub fn new(node_count: usize) -> Self {
-        Self { cells: vec![Cell::default(); node_count.div_ceil(WORD_BITS)], count: 0 }
+        Self { cells: vec![RankedCell::default(); node_count.div_ceil(WORD_BITS)], count: 0 }
     }
 
     /// Learns the members anew.
     pub fn refill(&mut self, fill: impl FnOnce(&mut Members<'_>) -> Result<()>) -> Result<()> {
-        self.cells.fill(Cell::default());
+        self.cells.fill(RankedCell::default());
         fill(&mut Members(&mut self.cells))?;
         self.count = 0;
         for cell in &mut self.cells {
@@ -93,7 +93,7 @@ fn words_of(nodes: Range<u64>) -> Range<usize> {
 }
 
 /// A set that is being filled.
-pub struct Members<'a>(&'a mut [Cell]);
+pub struct Members<'a>(&'a mut [RankedCell]);
 
 impl Members<'_> {
     pub fn insert(&mut self, node: u32) {

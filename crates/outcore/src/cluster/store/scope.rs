@@ -6,7 +6,7 @@
 //! ranks.
 
 use super::by_node::{KnownLabels, NodeLabels};
-use super::column::{CHUNK_NODES, Column, Words, chunks};
+use super::column::{CHUNK_NODES, WordBuffer, WordColumn, chunks};
 use super::ranked::{Ranked, WORD_BITS};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::parallel::{PerThread, for_ranges, piece_nodes};
@@ -72,12 +72,12 @@ impl Scope {
     }
 
     /// Fetches what a column says of the nodes, by their places.
-    pub(crate) fn gather(&self, column: &Column, values: &mut Vec<AtomicU32>) -> Result<()> {
+    pub(crate) fn gather(&self, column: &WordColumn, values: &mut Vec<AtomicU32>) -> Result<()> {
         values.resize_with(self.places(), AtomicU32::default);
         let values = &values[..];
         let wanted: Vec<Range<u64>> =
             chunks(0..self.node_count).filter(|chunk| self.members.any(chunk.clone())).collect();
-        let buffers = PerThread::new(<(Words, Vec<u32>)>::default);
+        let buffers = PerThread::new(<(WordBuffer, Vec<u32>)>::default);
         for_ranges(wanted.len(), 1, |part| {
             buffers.with(|(words, read)| {
                 wanted[part].iter().try_for_each(|chunk| {

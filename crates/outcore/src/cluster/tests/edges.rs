@@ -1,6 +1,6 @@
 //! Graphs for the tests of the clustering, also in other crates, which name this file.
 
-use super::oracle_levels::Level;
+use super::oracle_levels::OracleLevel;
 use crate::cluster::base::hash::mix;
 use crate::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
 use crate::io::Files;
@@ -73,9 +73,9 @@ impl Edges {
 }
 
 /// A stream of numbers.
-struct Numbers(u64);
+struct NumberStream(u64);
 
-impl Numbers {
+impl NumberStream {
     fn below(&mut self, bound: u32) -> u32 {
         self.0 += 1;
         (mix(self.0) % u64::from(bound)) as u32
@@ -87,7 +87,7 @@ pub(crate) fn some_edges() -> impl Strategy<Value = Edges> {
     let size = prop_oneof![1..40u32, 200..900u32];
     (size, 0..6u32, 0..4u32, any::<u64>(), any::<bool>(), 0..5u32).prop_map(
         |(node_count, density, kind, seed, directed, weights)| {
-            let mut numbers = Numbers(seed);
+            let mut numbers = NumberStream(seed);
             let mut edges = Vec::new();
             for _ in 0..node_count * density {
                 let a = numbers.below(node_count);
@@ -111,12 +111,12 @@ pub(crate) fn some_edges() -> impl Strategy<Value = Edges> {
 }
 
 /// The same for the specification of several levels.
-pub(crate) fn level(edges: &Edges) -> Level {
+pub(crate) fn level(edges: &Edges) -> OracleLevel {
     let count = edges.node_count as usize;
     let (mut arcs, mut loops) = (vec![Vec::new(); count], vec![0.0; count]);
     for ((a, b), weight) in edges.arcs() {
         let weight = Weight::from_code(weight).value();
         if a == b { loops[a as usize] = weight } else { arcs[a as usize].push((b, weight)) }
     }
-    Level { arcs, loops, counts: vec![1; count] }
+    OracleLevel { arcs, loops, counts: vec![1; count] }
 }

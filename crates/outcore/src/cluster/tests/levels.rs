@@ -1,7 +1,7 @@
 //! Promises of the methods with several levels, on generated graphs in a simulated storage.
 
 use super::edges::level;
-use super::oracle_levels::Levels;
+use super::oracle_levels::OracleLevels;
 use super::prelude::*;
 use crate::cluster::tests::{
     Edges, PLENTY, POOLS, cliques, find, max_sizes, modularity_by_definition, one, ring_of_cliques,
@@ -54,7 +54,7 @@ proptest! {
         cycles in 1..=3u32,
     ) {
         let graph = edges.graph();
-        let mut oracle = Levels::new((method, resolution), cycles, seed);
+        let mut oracle = OracleLevels::new((method, resolution), cycles, seed);
         oracle.cluster(&level(&edges));
         let resolution = vec![resolution];
         let options = ClusterOptions { method, resolution, seed, cycles, ..ClusterOptions::default() };
@@ -88,17 +88,17 @@ proptest! {
         let resolution = vec![resolution];
         let seeding = if own { Seeding::Own } else { Seeding::Star };
         let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, seeding, ..ClusterOptions::default() };
-        let mut oracle = Levels::new((method, resolution[0]), cycles, seed);
+        let mut oracle = OracleLevels::new((method, resolution[0]), cycles, seed);
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
         oracle.seeding = seeding;
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
-        let tiny = Limits { large_degree: 3, most_labels: 2 };
+        let tiny = ScratchLimits { large_degree: 3, most_labels: 2 };
         let mut first: Option<Communities> = None;
         for (pool, spare, limits) in [
-            (0, 0, Limits::default()),
-            (1, PLENTY, Limits::default()),
-            (2, 3000, Limits::default()),
+            (0, 0, ScratchLimits::default()),
+            (1, PLENTY, ScratchLimits::default()),
+            (2, 3000, ScratchLimits::default()),
             (2, 0, tiny),
         ] {
             let found = POOLS[pool].install(|| {
@@ -141,7 +141,7 @@ proptest! {
         let resolution = vec![0.1, 1.0, 0.4];
         let levels = true;
         let options = ClusterOptions { method, resolution, seed, max_size, levels, ..ClusterOptions::default() };
-        let mut oracle = Levels::new((method, 1.0), options.cycles, seed);
+        let mut oracle = OracleLevels::new((method, 1.0), options.cycles, seed);
         oracle.waiting = vec![0.4, 0.1];
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
         let first = (oracle.cluster(&level(&edges)), oracle.groupings.clone());
@@ -150,7 +150,7 @@ proptest! {
         for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
             let found = POOLS[pool].install(|| {
                 let needed = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
-                let (given, limits) = (Given::default(), Limits::default());
+                let (given, limits) = (Given::default(), ScratchLimits::default());
                 cluster_within(&graph, &options, given, needed + spare, scratch(), limits, &Silent)
             }).unwrap();
             for (found, (labels, groups)) in found.iter().zip(expected) {
@@ -196,7 +196,7 @@ proptest! {
             if found == expected {
                 continue;
             }
-            let mut oracle = Levels::new((method, options.resolution[0]), options.cycles, seed);
+            let mut oracle = OracleLevels::new((method, options.resolution[0]), options.cycles, seed);
             oracle.cluster(&level(&edges));
             prop_assert!(oracle.closest.get() < ROUNDED, "{}", oracle.closest.get());
         }
@@ -254,7 +254,7 @@ fn each_of_several_results_keeps_groups_of_its_own() {
     };
     let all = cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent).unwrap();
     assert_eq!(all.len(), 2);
-    let mut oracle = Levels::new((options.method, 1.0), options.cycles, options.seed);
+    let mut oracle = OracleLevels::new((options.method, 1.0), options.cycles, options.seed);
     oracle.waiting = vec![0.2];
     oracle.cluster(&level(&edges));
     let (_, others) = &oracle.found[0];

@@ -8,7 +8,7 @@ pub(crate) mod oracle_levels;
 mod propagation;
 mod saves;
 
-use crate::cluster::finish::closing::Outcome;
+use crate::cluster::finish::closing::SweptLabels;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::History;
 use crate::io::Files;
@@ -25,8 +25,8 @@ use std::sync::LazyLock;
 
 /// What most of these tests name beside what is public.
 mod prelude {
-    pub(crate) use crate::cluster::base::pace::Pace;
-    pub(crate) use crate::cluster::drive::job::{Job, Limits};
+    pub(crate) use crate::cluster::base::pace::ClusterProgress;
+    pub(crate) use crate::cluster::drive::job::{ClusterJob, ScratchLimits};
     pub(crate) use crate::cluster::drive::memory::Fit;
     pub(crate) use crate::cluster::drive::run::cluster_within;
     pub(crate) use crate::cluster::*;
@@ -128,12 +128,12 @@ proptest! {
         let graph = edges.graph();
         let options = ClusterOptions { seed, tolerance, max_size, ..plain() };
         let expected = edges.oracle(&graph, &options).cluster();
-        let tiny = Limits { large_degree: 3, most_labels: 2 };
+        let tiny = ScratchLimits { large_degree: 3, most_labels: 2 };
         let mut first: Option<Communities> = None;
         for (pool, spare, limits) in [
-            (0, 0, Limits::default()),
-            (1, PLENTY, Limits::default()),
-            (2, 3000, Limits::default()),
+            (0, 0, ScratchLimits::default()),
+            (1, PLENTY, ScratchLimits::default()),
+            (2, 3000, ScratchLimits::default()),
             (2, 0, tiny),
         ] {
             let found = POOLS[pool].install(|| {
@@ -271,19 +271,19 @@ fn a_community_in_two_pieces_becomes_two() {
     let edges = cliques(3, 4);
     let graph = edges.graph();
     let options = plain();
-    let job = Job {
+    let job = ClusterJob {
         graph: &graph,
         options: &options,
-        limits: Limits::default(),
+        limits: ScratchLimits::default(),
         memory: 0,
         fit: Fit::ROOMY,
         needed: 0,
         scratch: scratch(),
-        observer: &Pace::new(&Silent, None),
+        observer: &ClusterProgress::new(&Silent, None),
     };
     let labels = vec![0, 0, 0, 0, 5, 5, 5, 5, 0, 0, 0, 0];
     let mut source = BlockSource::new(&graph, 0);
-    let outcome = Outcome { labels, history: History::default(), groupings: Vec::new() };
+    let outcome = SweptLabels { labels, history: History::default(), groupings: Vec::new() };
     let found = one(job.finish_all::<u32>(&mut source, vec![outcome], None));
     assert_eq!(found.split_count, 1);
     assert_eq!(found.labels(), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
@@ -303,7 +303,7 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
     let options = converge(3);
     let expected = edges.oracle(&graph, &options).cluster().0;
     for most_labels in [200, 700, 1 << 20] {
-        let limits = Limits { large_degree: 16, most_labels };
+        let limits = ScratchLimits { large_degree: 16, most_labels };
         let given = Given::default();
         let found = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
         let found = one(found);
@@ -348,9 +348,9 @@ fn an_observer_can_stop_it_at_any_event() {
 
 /// What an observer is told of the work: how far it is, and all of it.
 #[derive(Default)]
-struct Told(std::sync::Mutex<(u64, Option<u64>)>);
+struct ReportedProgress(std::sync::Mutex<(u64, Option<u64>)>);
 
-impl Observer for Told {
+impl Observer for ReportedProgress {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         let (done, total) = &mut *self.0.lock().unwrap();
         match event {
@@ -384,7 +384,7 @@ proptest! {
         if consensus && method == Method::LabelPropagation {
             options.propagation.consensus = Some(Consensus { runs: 3, share: 0.5 });
         }
-        let (graph, told) = (edges.graph(), Told::default());
+        let (graph, told) = (edges.graph(), ReportedProgress::default());
         cluster(&graph, &options, PLENTY, scratch(), &told).unwrap();
         let (done, total) = told.0.into_inner().unwrap();
         prop_assert_eq!(Some(done), total);

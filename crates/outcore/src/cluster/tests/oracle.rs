@@ -22,7 +22,7 @@ pub(crate) struct Oracle {
 const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
 
 /// What changes from node to node.
-struct State {
+struct OracleState {
     labels: Vec<u32>,
     hops: Vec<u8>,
     /// The share of the nodes that changed in the sweep before.
@@ -30,7 +30,7 @@ struct State {
 }
 
 /// Labels before they are split and numbered, sweeps, arcs visited.
-pub(crate) struct Run {
+pub(crate) struct OracleRun {
     pub(crate) labels: Vec<u32>,
     pub(crate) sweeps: u32,
     pub(crate) visited: u64,
@@ -43,7 +43,7 @@ impl Oracle {
         (self.finish(&run.labels), run.sweeps, run.visited)
     }
 
-    pub(crate) fn run(&self) -> Run {
+    pub(crate) fn run(&self) -> OracleRun {
         let n = self.arcs.len();
         let mut state = self.first_state();
         let mut active = vec![true; n];
@@ -102,7 +102,7 @@ impl Oracle {
                 break;
             }
         }
-        Run { labels: state.labels, sweeps, visited }
+        OracleRun { labels: state.labels, sweeps, visited }
     }
 
     fn most_visits(&self) -> u32 {
@@ -130,10 +130,10 @@ impl Oracle {
         held.map_or_else(|| first(initial, label), |label| first(fixed, label))
     }
 
-    fn first_state(&self) -> State {
+    fn first_state(&self) -> OracleState {
         let n = self.arcs.len();
         if !self.start.is_empty() {
-            return State { labels: self.start.clone(), hops: vec![0; n], changing: 0.0 };
+            return OracleState { labels: self.start.clone(), hops: vec![0; n], changing: 0.0 };
         }
         let given = self.all_given();
         let leaders: Vec<u32> = (0..n as u32).map(|v| self.leader(v, &given)).collect();
@@ -149,7 +149,7 @@ impl Oracle {
             labels[v] = if follows { label } else { v as u32 };
             hops[v] = u8::from(follows);
         }
-        State { labels, hops, changing: 0.0 }
+        OracleState { labels, hops, changing: 0.0 }
     }
 
     /// The labels that nodes are given, as far as there is room: fixed nodes first.
@@ -193,7 +193,7 @@ impl Oracle {
     }
 
     /// What the vote of a neighbor counts, rounded as weights are.
-    fn vote(&self, u: u32, weight: f64, state: &State) -> f64 {
+    fn vote(&self, u: u32, weight: f64, state: &OracleState) -> f64 {
         let options = &self.options.propagation;
         let (value, hops) = (options.attenuation[0], f64::from(state.hops[u as usize]));
         let lost = match options.attenuation_rule {
@@ -204,7 +204,7 @@ impl Oracle {
         if lost < 1.0 { Weight::new(weight * (1.0 - lost)).value() } else { 0.0 }
     }
 
-    fn sums(&self, v: usize, state: &State) -> BTreeMap<u32, f64> {
+    fn sums(&self, v: usize, state: &OracleState) -> BTreeMap<u32, f64> {
         let mut sums = BTreeMap::new();
         for &(u, w) in &self.arcs[v] {
             *sums.entry(state.labels[u as usize]).or_insert(0.0) += self.vote(u, w, state);
@@ -213,14 +213,14 @@ impl Oracle {
     }
 
     /// How far the nearest neighbor with a label is from where the label began.
-    fn nearest(&self, v: usize, label: u32, state: &State) -> u8 {
+    fn nearest(&self, v: usize, label: u32, state: &OracleState) -> u8 {
         let with_label = self.arcs[v]
             .iter()
             .filter(|&&(u, w)| state.labels[u as usize] == label && self.vote(u, w, state) > 0.0);
         with_label.map(|&(u, _)| state.hops[u as usize]).min().unwrap_or(u8::MAX)
     }
 
-    fn best_label(&self, v: usize, state: &State, sweep: u32) -> Option<u32> {
+    fn best_label(&self, v: usize, state: &OracleState, sweep: u32) -> Option<u32> {
         let mut sums = self.sums(v, state);
         let own = sums.get(&state.labels[v]).copied().unwrap_or(0.0);
         sums.retain(|&label, sum| self.is_enough(*sum) && self.has_room(&state.labels, label));

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A graph in memory.
-pub(crate) struct Level {
+pub(crate) struct OracleLevel {
     /// For each node its neighbors, ascending, with weights.
     pub(crate) arcs: Vec<Vec<(u32, f64)>>,
     pub(crate) loops: Vec<f64>,
@@ -18,7 +18,7 @@ pub(crate) struct Level {
     pub(crate) counts: Vec<u32>,
 }
 
-pub(crate) struct Levels {
+pub(crate) struct OracleLevels {
     pub(crate) method: Method,
     pub(crate) resolution: f64,
     pub(crate) seeding: Seeding,
@@ -39,7 +39,7 @@ pub(crate) struct Levels {
 }
 
 /// Masses and cuts of communities.
-struct Sums {
+struct OracleSums {
     mass: BTreeMap<u32, f64>,
     cut: BTreeMap<u32, f64>,
     total: f64,
@@ -49,7 +49,7 @@ fn plogp(x: f64) -> f64 {
     if x > 0.0 { x * x.log2() } else { 0.0 }
 }
 
-impl Level {
+impl OracleLevel {
     fn strength(&self, v: usize) -> f64 {
         self.degree(v) + 2.0 * self.loops[v]
     }
@@ -73,7 +73,7 @@ impl Level {
     }
 }
 
-impl Levels {
+impl OracleLevels {
     pub(crate) fn new((method, resolution): (Method, f64), cycles: u32, seed: u64) -> Self {
         let (free, groupings) = (Vec::new(), Vec::new());
         let (waiting, found) = (Vec::new(), Vec::new());
@@ -95,7 +95,7 @@ impl Levels {
     }
 
     /// The label of every node before the closing pass.
-    pub(crate) fn cluster(&mut self, level: &Level) -> Vec<u32> {
+    pub(crate) fn cluster(&mut self, level: &OracleLevel) -> Vec<u32> {
         if self.method == Method::Cpm {
             let arcs: Vec<f64> = level.arcs.iter().flatten().map(|&(_, w)| w).collect();
             let mean = arcs.iter().sum::<f64>() / arcs.len().max(1) as f64;
@@ -108,7 +108,7 @@ impl Levels {
         labels
     }
 
-    fn find_waiting(&mut self, level: &Level, number: u64, seed: u64, groups: &[u32]) {
+    fn find_waiting(&mut self, level: &OracleLevel, number: u64, seed: u64, groups: &[u32]) {
         for resolution in std::mem::take(&mut self.waiting) {
             let mut other = Self::new((self.method, resolution), self.cycles, self.seed);
             (other.max_size, other.seeding) = (self.max_size, self.seeding);
@@ -119,7 +119,7 @@ impl Levels {
         }
     }
 
-    fn cycles(&mut self, level: &Level, number: u64, seed: u64) -> Vec<u32> {
+    fn cycles(&mut self, level: &OracleLevel, number: u64, seed: u64) -> Vec<u32> {
         let n = level.arcs.len() as f64;
         let mut labels = self.first_groups(level, seed ^ LEAD, None);
         let mut active = vec![true; labels.len()];
@@ -145,14 +145,14 @@ impl Levels {
     }
 
     /// Whether `v` may come to the nodes with a label, all of which are counted.
-    fn has_room(&self, level: &Level, labels: &[u32], v: usize, label: u32) -> bool {
+    fn has_room(&self, level: &OracleLevel, labels: &[u32], v: usize, label: u32) -> bool {
         let members = labels.iter().zip(&level.counts).filter(|&(other, _)| *other == label);
         let size: u32 = members.map(|(_, &count)| count).sum();
         self.max_size.is_none_or(|most| size + level.counts[v] <= most)
     }
 
     /// Leaders and those that follow them, or single nodes; labels are dense, leaders first.
-    fn first_groups(&self, level: &Level, seed: u64, classes: Option<&[u32]>) -> Vec<u32> {
+    fn first_groups(&self, level: &OracleLevel, seed: u64, classes: Option<&[u32]>) -> Vec<u32> {
         let n = level.arcs.len() as u32;
         let stars = self.method != Method::Cpm && self.seeding == Seeding::Star;
         let leads = |v: u32| stars && Hash::new(seed).of(u64::from(v), 0).is_multiple_of(4);
@@ -181,15 +181,15 @@ impl Levels {
         labels
     }
 
-    fn mass(&self, level: &Level, v: usize) -> f64 {
+    fn mass(&self, level: &OracleLevel, v: usize) -> f64 {
         match self.method {
             Method::Cpm => f64::from(level.counts[v]),
             _ => level.strength(v),
         }
     }
 
-    fn sums(&self, level: &Level, labels: &[u32]) -> Sums {
-        let mut sums = Sums { mass: BTreeMap::new(), cut: BTreeMap::new(), total: 0.0 };
+    fn sums(&self, level: &OracleLevel, labels: &[u32]) -> OracleSums {
+        let mut sums = OracleSums { mass: BTreeMap::new(), cut: BTreeMap::new(), total: 0.0 };
         for (v, &label) in labels.iter().enumerate() {
             *sums.mass.entry(label).or_insert(0.0) += self.mass(level, v);
             let outside = level.arcs[v].iter().filter(|&&(u, _)| labels[u as usize] != label);
@@ -200,7 +200,14 @@ impl Levels {
     }
 
     /// How much better the objective gets if `v` takes a label, and the scale of its rounding.
-    fn gain(&self, level: &Level, labels: &[u32], sums: &Sums, v: usize, to: u32) -> (f64, f64) {
+    fn gain(
+        &self,
+        level: &OracleLevel,
+        labels: &[u32],
+        sums: &OracleSums,
+        v: usize,
+        to: u32,
+    ) -> (f64, f64) {
         let from = labels[v];
         let weights = level.weights(v, labels);
         let weight = |label: u32| weights.get(&label).copied().unwrap_or(0.0);
@@ -231,9 +238,9 @@ impl Levels {
 
     fn best(
         &self,
-        level: &Level,
+        level: &OracleLevel,
         (labels, classes): (&[u32], Option<&[u32]>),
-        sums: &Sums,
+        sums: &OracleSums,
         v: usize,
         seed: u64,
     ) -> Option<u32> {
@@ -278,7 +285,7 @@ impl Levels {
 
     pub(crate) fn sweep(
         &mut self,
-        level: &Level,
+        level: &OracleLevel,
         seed: u64,
         labels: &mut [u32],
         classes: Option<&[u32]>,
@@ -344,7 +351,7 @@ impl Levels {
     }
 
     /// The sums, with one for a label that may have lost its last node.
-    fn sums_with(&self, level: &Level, labels: &[u32], label: u32) -> Sums {
+    fn sums_with(&self, level: &OracleLevel, labels: &[u32], label: u32) -> OracleSums {
         let mut sums = self.sums(level, labels);
         sums.mass.entry(label).or_insert(0.0);
         sums.cut.entry(label).or_insert(0.0);
@@ -352,7 +359,7 @@ impl Levels {
     }
 
     /// Solves the levels above this one.
-    fn descend(&mut self, level: &Level, number: u64, seed: u64, labels: &mut [u32]) {
+    fn descend(&mut self, level: &OracleLevel, number: u64, seed: u64, labels: &mut [u32]) {
         let n = labels.len();
         self.groupings.truncate(number as usize);
         let leaders = seed ^ REFINE ^ mix(u64::from(self.sweeps));
@@ -398,7 +405,7 @@ fn renumber(labels: &mut [u32]) -> usize {
     used.len()
 }
 
-fn contract(level: &Level, groups: &[u32], count: usize) -> Level {
+fn contract(level: &OracleLevel, groups: &[u32], count: usize) -> OracleLevel {
     let rounded = |weight: f64| Weight::from_code(Weight::new(weight).code()).value();
     let mut pairs: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
     let (mut loops, mut counts) = (vec![0.0; count], vec![0; count]);
@@ -420,5 +427,5 @@ fn contract(level: &Level, groups: &[u32], count: usize) -> Level {
         arcs[a as usize].push((b, rounded(weights.iter().sum())));
     }
     let loops = loops.into_iter().map(|w| if w > 0.0 { rounded(w) } else { 0.0 }).collect();
-    Level { arcs, loops, counts }
+    OracleLevel { arcs, loops, counts }
 }

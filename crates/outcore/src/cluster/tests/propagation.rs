@@ -66,10 +66,10 @@ fn some_start() -> impl Strategy<Value = (Edges, Given)> {
 
 /// Runs with several threads, memories and sizes of tables, whose results are the same.
 fn results(graph: &Graph, options: &ClusterOptions, given: &Given) -> Vec<Communities> {
-    let tiny = Limits { large_degree: 3, most_labels: 2 };
+    let tiny = ScratchLimits { large_degree: 3, most_labels: 2 };
     let mut first: Option<Vec<Communities>> = None;
     for (pool, spare, limits) in
-        [(0, 0, Limits::default()), (1, PLENTY, Limits::default()), (2, 3000, tiny)]
+        [(0, 0, ScratchLimits::default()), (1, PLENTY, ScratchLimits::default()), (2, 3000, tiny)]
     {
         let found = POOLS[pool].install(|| {
             let threads = rayon::current_num_threads();

@@ -4,7 +4,7 @@
 //! without inflating them. Groups of about 1 MiB are inflated by threads of their own; at most
 //! `workers + 1` groups wait. The file ends with an empty block: without it, the file was cut short.
 
-use super::Source;
+use super::ByteSource;
 use crate::error::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
@@ -56,12 +56,12 @@ type Inflated = std::result::Result<Vec<u8>, (u64, &'static str)>;
 pub(crate) enum Step {
     Read(usize),
     /// No block of BGZF comes next, but something else.
-    Other(Source),
+    Other(ByteSource),
 }
 
 /// Reads BGZF blocks and inflates them in parallel.
 pub(crate) struct BgzfReader {
-    source: Option<Source>,
+    source: Option<ByteSource>,
     jobs: Option<Sender<(Group, Sender<Inflated>)>>,
     pending: VecDeque<Receiver<Inflated>>,
     workers: usize,
@@ -74,7 +74,7 @@ pub(crate) struct BgzfReader {
 }
 
 impl BgzfReader {
-    pub(crate) fn new(source: Source, workers: usize) -> Self {
+    pub(crate) fn new(source: ByteSource, workers: usize) -> Self {
         let jobs = (workers > 0).then(|| {
             let (jobs, work) = bounded::<(Group, Sender<Inflated>)>(workers + 1);
             for _ in 0..workers {
@@ -181,7 +181,7 @@ impl BgzfReader {
     }
 
     /// Appends the next block; `false` if none comes.
-    fn next_block(&mut self, source: &mut Source, group: &mut Group) -> Result<bool> {
+    fn next_block(&mut self, source: &mut ByteSource, group: &mut Group) -> Result<bool> {
         let start = match source.peek(HEADER_BYTES) {
             Ok(start) => start,
             Err(error) => return Err(source.error(error)),
@@ -205,7 +205,7 @@ impl BgzfReader {
     }
 }
 
-fn too_early(source: &Source) -> Error {
+fn too_early(source: &ByteSource) -> Error {
     source.damaged(source.consumed(), "it ends too early")
 }
 

@@ -37,7 +37,7 @@ impl Position {
 }
 
 /// A buffered file that knows its position and retries interrupted reads.
-pub(super) struct Source {
+pub(super) struct ByteSource {
     inner: Box<dyn Read + Send>,
     path: PathBuf,
     buffer: Vec<u8>,
@@ -46,7 +46,7 @@ pub(super) struct Source {
     position: Arc<Position>,
 }
 
-impl Source {
+impl ByteSource {
     fn read_inner(&mut self, into: Option<&mut [u8]>) -> io::Result<usize> {
         let into = match into {
             Some(into) => into,
@@ -96,7 +96,7 @@ impl Source {
     }
 }
 
-impl Read for Source {
+impl Read for ByteSource {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = if self.at < self.filled {
             let count = into.len().min(self.filled - self.at);
@@ -111,7 +111,7 @@ impl Read for Source {
     }
 }
 
-impl BufRead for Source {
+impl BufRead for ByteSource {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.peek(1)
     }
@@ -180,17 +180,17 @@ fn damaged(path: &Path, byte: u64, message: &str) -> Error {
 
 /// Decompressed bytes of one file.
 pub(super) enum Decoder {
-    Plain(Source),
+    Plain(ByteSource),
     Gzip(GzipReader),
     Bgzf(Box<BgzfReader>),
-    Zstd(Box<zstd::stream::read::Decoder<'static, Source>>),
-    Bzip2(Box<bzip2::bufread::MultiBzDecoder<Source>>),
-    Xz(Box<liblzma::bufread::XzDecoder<Source>>),
+    Zstd(Box<zstd::stream::read::Decoder<'static, ByteSource>>),
+    Bzip2(Box<bzip2::bufread::MultiBzDecoder<ByteSource>>),
+    Xz(Box<liblzma::bufread::XzDecoder<ByteSource>>),
 }
 
 impl Decoder {
     /// Decompresses `source` by what its first bytes say; BGZF on `workers` threads, or on this one.
-    fn new(mut source: Source, workers: usize) -> Result<Self> {
+    fn new(mut source: ByteSource, workers: usize) -> Result<Self> {
         let path = source.path.clone();
         let position = source.position.clone();
         let wrong = |error| failure(&path, &position, error);
@@ -354,18 +354,18 @@ pub(super) struct GzipReader {
 }
 
 enum GzipState {
-    Inside(Box<flate2::bufread::GzDecoder<Source>>),
-    Between(Source),
+    Inside(Box<flate2::bufread::GzDecoder<ByteSource>>),
+    Between(ByteSource),
     End,
 }
 
 impl GzipReader {
-    fn new(source: Source) -> Self {
+    fn new(source: ByteSource) -> Self {
         Self { state: GzipState::Inside(Box::new(flate2::bufread::GzDecoder::new(source))) }
     }
 
     /// Goes on where a member ends.
-    fn next_member(source: Source) -> Self {
+    fn next_member(source: ByteSource) -> Self {
         Self { state: GzipState::Between(source) }
     }
 
@@ -394,7 +394,7 @@ impl GzipReader {
         }
     }
 
-    fn begin(&mut self, source: Source, into: &mut [u8]) -> io::Result<usize> {
+    fn begin(&mut self, source: ByteSource, into: &mut [u8]) -> io::Result<usize> {
         *self = Self::new(source);
         self.read(into)
     }
@@ -404,7 +404,7 @@ fn not_gzip() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "what follows the compressed data is not gzip")
 }
 
-fn skip_zeros(source: &mut Source) -> io::Result<()> {
+fn skip_zeros(source: &mut ByteSource) -> io::Result<()> {
     loop {
         let bytes = source.peek(1)?;
         if bytes.is_empty() {
@@ -433,7 +433,7 @@ impl Input {
     /// Opens a file, a pipe, or `-`.
     pub(super) fn open(files: &Files, path: &Path, workers: usize) -> Result<Self> {
         let position = Arc::new(Position::default());
-        let mut source = Source {
+        let mut source = ByteSource {
             inner: files.open_stream(path).map_err(with_hint)?,
             path: path.to_path_buf(),
             buffer: Vec::new(),

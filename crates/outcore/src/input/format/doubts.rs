@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 /// What is looked at.
-pub(crate) struct Lines<'a> {
+pub(crate) struct SampledLines<'a> {
     pub(crate) path: &'a Path,
     pub(crate) delimiter: Delimiter,
     /// The lines of the sample, and their columns.
@@ -29,7 +29,7 @@ pub(crate) struct Lines<'a> {
 const AS_ARRAY: &str =
     "write each pair of nodes as a line, or give the matrix in Python: `outcore.cluster(array)`";
 
-impl Lines<'_> {
+impl SampledLines<'_> {
     /// What the lines are instead of edges, and what to type.
     pub(crate) fn doubt(&self) -> Option<(&'static str, Text)> {
         let body = &self.rows[usize::from(self.has_header)..];

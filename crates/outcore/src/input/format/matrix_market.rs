@@ -20,12 +20,12 @@ pub(crate) struct Banner {
 
 /// The size of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Size {
+pub(crate) struct MatrixSize {
     pub(crate) nodes: u64,
     pub(crate) entries: u64,
 }
 
-impl Size {
+impl MatrixSize {
     /// Whether a name is an index: a number from 1 to that of the rows, as they are written.
     pub(crate) fn is_row(self, name: &[u8]) -> bool {
         let is_number = name[0] != b'0' && name.iter().all(u8::is_ascii_digit);
@@ -85,12 +85,14 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
 ///
 /// # Errors
 /// `BadInput` if it tells no square matrix.
-pub(crate) fn size(line: &[u8], path: &Path) -> Result<Size> {
+pub(crate) fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
     let line = String::from_utf8_lossy(line);
     let numbers = line.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
     let numbers: Option<Vec<u64>> = numbers.collect();
     match numbers.as_deref() {
-        Some(&[rows, columns, entries]) if rows == columns => Ok(Size { nodes: rows, entries }),
+        Some(&[rows, columns, entries]) if rows == columns => {
+            Ok(MatrixSize { nodes: rows, entries })
+        }
         Some(&[rows, columns, _]) => {
             let message = format!("has {rows} rows and {columns} columns");
             Err(bad_input(path, &message)
@@ -114,7 +116,7 @@ pub(crate) fn size(line: &[u8], path: &Path) -> Result<Size> {
 }
 
 /// Compares the number of entries that were found with what the file says.
-pub(crate) fn check_entries(size: Size, found: u64, path: &Path) -> Result<()> {
+pub(crate) fn check_entries(size: MatrixSize, found: u64, path: &Path) -> Result<()> {
     if size.entries == found {
         return Ok(());
     }

@@ -125,7 +125,7 @@ impl Layout {
 
 /// The format of one file.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Format {
+pub(crate) struct InputFormat {
     pub(crate) layout: Layout,
     pub(crate) has_header: bool,
     /// What the header calls source and target, if it is known by that.
@@ -139,12 +139,12 @@ pub(crate) struct Format {
     /// What the columns are used for, in words.
     roles: String,
     /// How large a Matrix Market file says that it is.
-    pub(crate) matrix: Option<matrix_market::Size>,
+    pub(crate) matrix: Option<matrix_market::MatrixSize>,
     /// Whether lines are nodes, not edges.
     pub(crate) is_node_list: bool,
 }
 
-impl Format {
+impl InputFormat {
     /// Writes how the file was understood.
     pub(crate) fn describe(&self) -> String {
         let delimiter = self.layout.delimiter;
@@ -173,7 +173,7 @@ impl Format {
 }
 
 /// The sampled lines of a block.
-struct Sample<'a> {
+struct LineSample<'a> {
     lines: Vec<&'a [u8]>,
     /// Where the first of them starts and ends, and how many lines come before it.
     first_start: usize,
@@ -181,7 +181,7 @@ struct Sample<'a> {
     lines_before: u64,
 }
 
-impl<'a> Sample<'a> {
+impl<'a> LineSample<'a> {
     /// The lines that are surely no header, if there are any.
     fn body(&self, options: &InputOptions) -> &[&'a [u8]] {
         let may_have_header = self.lines.len() > 1 && options.header != Header::No;
@@ -196,7 +196,7 @@ pub(crate) fn detect(
     is_whole: bool,
     path: &Path,
     options: &InputOptions,
-) -> Result<Option<Format>> {
+) -> Result<Option<InputFormat>> {
     let sample = sample(block, is_whole, options);
     let Some(&first) = sample.lines.first() else { return Ok(None) };
     let banner = matrix_market::banner(block, path, options)?;
@@ -224,7 +224,7 @@ pub(crate) fn detect(
         let may_be_exact = options.columns.is_none() && delimiter != Delimiter::Spaces;
         layout.is_exact = has_header && is_last && may_be_exact;
     }
-    Ok(Some(Format {
+    Ok(Some(InputFormat {
         roles: roles(&layout, &sample, has_header, matrix.is_some()),
         header: header_names(&layout, first, &found),
         layout,
@@ -246,14 +246,14 @@ pub(crate) fn detect_nodes(
     is_whole: bool,
     options: &InputOptions,
     delimiter: Delimiter,
-) -> Result<Option<Format>> {
+) -> Result<Option<InputFormat>> {
     let sample = sample(block, is_whole, options);
     if sample.lines.is_empty() {
         return Ok(None);
     }
     let is_fasta = options.format != EdgeFormat::Lines
         && foreign::begins_as_fasta(&block[sample.first_start..]);
-    Ok(Some(Format {
+    Ok(Some(InputFormat {
         layout: Layout { comment: options.comment.clone(), is_fasta, ..Layout::of(delimiter) },
         has_header: false,
         header: None,
@@ -272,9 +272,9 @@ pub(crate) fn bad_input(path: &Path, message: &str) -> Error {
 }
 
 /// Collects data lines; the last one of a block that goes on is left out, for it may be cut.
-fn sample<'a>(block: &'a [u8], is_whole: bool, options: &InputOptions) -> Sample<'a> {
+fn sample<'a>(block: &'a [u8], is_whole: bool, options: &InputOptions) -> LineSample<'a> {
     let mut at = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let mut sample = Sample {
+    let mut sample = LineSample {
         lines: Vec::new(),
         first_start: block.len(),
         first_end: block.len(),
@@ -330,7 +330,7 @@ pub(crate) fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
 }
 
 /// The columns of a file.
-struct Found {
+struct FoundColumns {
     columns: Chosen,
     /// Columns that the first line has, the one of R without a name counted.
     header_columns: usize,
@@ -341,11 +341,11 @@ struct Found {
 /// Finds the columns: as `--columns` says, else as the header says, else by place.
 fn find_columns(
     layout: &Layout,
-    sample: &Sample<'_>,
+    sample: &LineSample<'_>,
     banner: Option<Banner>,
     path: &Path,
     options: &InputOptions,
-) -> Result<Found> {
+) -> Result<FoundColumns> {
     let rows: Vec<Vec<&[u8]>> = sample.lines[1..].iter().map(|line| split(layout, line)).collect();
     let header = split_header(layout, sample.lines[0], &rows);
     let by_header = names::choose(&header, layout.rows, |at| has_numbers(&rows, at));
@@ -362,12 +362,12 @@ fn find_columns(
         let weight = at.get(2).copied();
         let columns = Chosen { source: at[0], target: at[1], weight, by_name };
         let has_header = names_columns || is_header(&columns);
-        return Ok(Found { columns, header_columns, has_header, is_blast: false });
+        return Ok(FoundColumns { columns, header_columns, has_header, is_blast: false });
     }
     if let Some(Banner { has_values }) = banner {
         let weight = has_values.then_some(2);
         let columns = Chosen { source: 0, target: 1, weight, by_name: false };
-        return Ok(Found {
+        return Ok(FoundColumns {
             columns,
             header_columns,
             has_header: options.header != Header::No,
@@ -376,7 +376,7 @@ fn find_columns(
     }
     if let Some(columns) = by_header.filter(|columns| is_header(columns)) {
         let is_blast = columns.weight == Some(11) && is_blast(layout, &rows);
-        return Ok(Found { columns, header_columns, has_header: true, is_blast });
+        return Ok(FoundColumns { columns, header_columns, has_header: true, is_blast });
     }
     let (mut weight, mut is_blast) = default_weight(layout, sample.body(options));
     if weight.is_none() {
@@ -384,7 +384,12 @@ fn find_columns(
         (weight, is_blast) = default_weight(layout, &sample.lines);
     }
     let columns = Chosen { source: 0, target: 1, weight, by_name: false };
-    Ok(Found { columns, header_columns, has_header: options.header == Header::Yes, is_blast })
+    Ok(FoundColumns {
+        columns,
+        header_columns,
+        has_header: options.header == Header::Yes,
+        is_blast,
+    })
 }
 
 /// Whether rows begin with a column that the header has no name for: R writes the numbers of rows so.
@@ -401,8 +406,8 @@ fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
 /// Refuses lines that are no edges, unless the user or the header says which columns are.
 fn refuse_doubtful(
     layout: &Layout,
-    sample: &Sample<'_>,
-    found: &Found,
+    sample: &LineSample<'_>,
+    found: &FoundColumns,
     (path, is_whole): (&Path, bool),
     options: &InputOptions,
 ) -> Result<()> {
@@ -411,7 +416,7 @@ fn refuse_doubtful(
         return Ok(());
     }
     let rows: Vec<Vec<&[u8]>> = sample.lines.iter().map(|line| split(layout, line)).collect();
-    let lines = doubts::Lines {
+    let lines = doubts::SampledLines {
         path,
         delimiter: layout.delimiter,
         lines: &sample.lines,
@@ -441,8 +446,8 @@ fn has_spaces_around_names(layout: &Layout, lines: &[&[u8]]) -> bool {
 }
 
 /// What the header calls source and target, if it is known by that.
-fn header_names(layout: &Layout, first: &[u8], found: &Found) -> Option<[Fingerprint; 2]> {
-    let Found { columns, has_header, header_columns, .. } = found;
+fn header_names(layout: &Layout, first: &[u8], found: &FoundColumns) -> Option<[Fingerprint; 2]> {
+    let FoundColumns { columns, has_header, header_columns, .. } = found;
     let row = split(layout, first);
     // The header of R has no name for the first column.
     let shift = header_columns - row.len().min(*header_columns);
@@ -465,7 +470,7 @@ fn split_header<'a>(layout: &Layout, first: &'a [u8], rows: &[Vec<&[u8]>]) -> Ve
 }
 
 /// Writes what the columns of `layout` are used for.
-fn roles(layout: &Layout, sample: &Sample<'_>, has_header: bool, is_matrix: bool) -> String {
+fn roles(layout: &Layout, sample: &LineSample<'_>, has_header: bool, is_matrix: bool) -> String {
     let rows: Vec<Vec<&[u8]>> = sample.lines[1..].iter().map(|line| split(layout, line)).collect();
     let first = split_header(layout, sample.lines[0], &rows);
     let names = match (is_matrix, has_header) {
@@ -566,7 +571,7 @@ fn is_header(kind: Rows, columns: &Chosen, first: &[&[u8]], rows: &[Vec<&[u8]>])
 mod tests {
     use super::*;
 
-    fn found(text: &str, options: &InputOptions) -> Format {
+    fn found(text: &str, options: &InputOptions) -> InputFormat {
         detect(text.as_bytes(), true, Path::new("f"), options).unwrap().unwrap()
     }
 

@@ -2,8 +2,8 @@
 //! `$`, node after node. The manual page `mcxio` of mcl 22-282. What is left out has the weight 1; a node that
 //! the matrix leaves out is none of the graph. Matrices in mcl's binary form are not read.
 
-use super::words::{Next, Words, whole_number};
-use super::{Edges, WeightText};
+use super::words::{Token, Words, whole_number};
+use super::{ListEdges, WeightText};
 use crate::error::Result;
 use crate::input::decompress::Input;
 
@@ -24,7 +24,7 @@ pub(super) fn begins_matrix(head: &[u8]) -> bool {
 }
 
 /// Reads a matrix; `false` if nobody wants more.
-pub(super) fn read(words: &mut Words, edges: &mut Edges<'_>) -> Result<bool> {
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
     let mut nodes = None;
     loop {
         if !next_word(words)? {
@@ -130,10 +130,10 @@ fn is_end(words: &mut Words, end: &[u8]) -> Result<bool> {
 fn next_word(words: &mut Words) -> Result<bool> {
     loop {
         match words.next()? {
-            Next::End => return Ok(false),
-            Next::LineEnd => {}
-            Next::Word if words.word().starts_with(b"#") => words.skip_line()?,
-            Next::Word => return Ok(true),
+            Token::End => return Ok(false),
+            Token::LineEnd => {}
+            Token::Word if words.word().starts_with(b"#") => words.skip_line()?,
+            Token::Word => return Ok(true),
         }
     }
 }

@@ -2,8 +2,8 @@
 //! neighbors, numbered from 1. Lines that begin with `%` are comments; a blank one is a node without neighbors.
 //! The manual of METIS 5.1, section 4.1.1; also the form of the tenth DIMACS challenge, KaHIP and METIS tools.
 
-use super::words::{Next, Words, whole_number};
-use super::{Edges, WeightText};
+use super::words::{Token, Words, whole_number};
+use super::{ListEdges, WeightText};
 use crate::error::opt::FORMAT;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::decompress::Input;
@@ -16,7 +16,7 @@ const HEADER_LIMIT: usize = 1 << 20;
 
 /// The first line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct MetisHeader {
     pub(super) nodes: u64,
     pub(super) edges: u64,
     /// Whether neighbors are followed by the weight of their edge.
@@ -34,7 +34,7 @@ pub(super) fn is_name(path: &Path) -> bool {
 }
 
 /// The header, without reading anything.
-pub(super) fn peek_header(input: &mut Input, path: &Path) -> Result<Header> {
+pub(super) fn peek_header(input: &mut Input, path: &Path) -> Result<MetisHeader> {
     let mut wanted = 4096;
     loop {
         let (head, is_whole) = input.peek(wanted)?;
@@ -71,7 +71,7 @@ fn is_comment(line: &[u8]) -> bool {
     line.first() == Some(&b'%')
 }
 
-fn parse_header(line: &[u8]) -> Option<Header> {
+fn parse_header(line: &[u8]) -> Option<MetisHeader> {
     let words: Vec<&[u8]> =
         line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty()).collect();
     if !(2..=4).contains(&words.len()) {
@@ -84,7 +84,7 @@ fn parse_header(line: &[u8]) -> Option<Header> {
         None => u64::from(flag(1)),
         Some(word) => whole_number(word).filter(|_| flag(1))?,
     };
-    is_flags.then_some(Header {
+    is_flags.then_some(MetisHeader {
         nodes: whole_number(words[0])?,
         edges: whole_number(words[1])?,
         has_weights: flag(0),
@@ -93,14 +93,18 @@ fn parse_header(line: &[u8]) -> Option<Header> {
 }
 
 /// Reads the lines behind the header; `false` if nobody wants more.
-pub(super) fn read(words: &mut Words, edges: &mut Edges<'_>, header: Header) -> Result<bool> {
+pub(super) fn read(
+    words: &mut Words,
+    edges: &mut ListEdges<'_>,
+    header: MetisHeader,
+) -> Result<bool> {
     skip_header(words)?;
     for node in 1..=header.nodes {
         edges.begin(node);
         match read_line(words, edges, header)? {
-            Line::Node => {}
-            Line::Unwanted => return Ok(false),
-            Line::Missing => {
+            MetisLine::Node => {}
+            MetisLine::Unwanted => return Ok(false),
+            MetisLine::Missing => {
                 let [found, wanted] = [node - 1, header.nodes].map(format_count);
                 let message = format!("file ends after {found} of {wanted} nodes");
                 return Err(words.error(&message, "expected the neighbors of the next node"));
@@ -110,10 +114,10 @@ pub(super) fn read(words: &mut Words, edges: &mut Edges<'_>, header: Header) -> 
     // What follows may be blank lines and comments.
     loop {
         match words.next()? {
-            Next::End => break,
-            Next::LineEnd => {}
-            Next::Word if words.word().starts_with(b"%") => words.skip_line()?,
-            Next::Word => {
+            Token::End => break,
+            Token::LineEnd => {}
+            Token::Word if words.word().starts_with(b"%") => words.skip_line()?,
+            Token::Word => {
                 let message =
                     format!("line follows those of all {} nodes", format_count(header.nodes));
                 return Err(words.error(&message, "expected the end of the file"));
@@ -128,10 +132,10 @@ pub(super) fn read(words: &mut Words, edges: &mut Edges<'_>, header: Header) -> 
 fn skip_header(words: &mut Words) -> Result<()> {
     loop {
         match words.next()? {
-            Next::LineEnd => {}
-            Next::End => return Ok(()),
-            Next::Word if words.word().starts_with(b"%") => words.skip_line()?,
-            Next::Word => {
+            Token::LineEnd => {}
+            Token::End => return Ok(()),
+            Token::Word if words.word().starts_with(b"%") => words.skip_line()?,
+            Token::Word => {
                 words.skip_line()?;
                 words.next()?;
                 return Ok(());
@@ -140,53 +144,57 @@ fn skip_header(words: &mut Words) -> Result<()> {
     }
 }
 
-enum Line {
+enum MetisLine {
     Node,
     Unwanted,
     /// There is none.
     Missing,
 }
 
-fn read_line(words: &mut Words, edges: &mut Edges<'_>, header: Header) -> Result<Line> {
+fn read_line(
+    words: &mut Words,
+    edges: &mut ListEdges<'_>,
+    header: MetisHeader,
+) -> Result<MetisLine> {
     let mut next = words.next()?;
-    while next == Next::Word && words.word().starts_with(b"%") {
+    while next == Token::Word && words.word().starts_with(b"%") {
         words.skip_line()?;
         words.next()?;
         next = words.next()?;
     }
-    if next == Next::End {
-        return Ok(Line::Missing);
+    if next == Token::End {
+        return Ok(MetisLine::Missing);
     }
     for _ in 0..header.skipped {
-        if next != Next::Word || words.number().is_none() {
+        if next != Token::Word || words.number().is_none() {
             return Err(words.error("node has no weight", "expected a whole number"));
         }
         next = words.next()?;
     }
     let mut is_alone = true;
-    while next == Next::Word {
+    while next == Token::Word {
         let neighbor = words.number().filter(|number| (1..=header.nodes).contains(number));
         let Some(neighbor) = neighbor else {
             let message = "neighbor is not the number of a node";
             return Err(words.error(message, &format!("expected 1 to {}", header.nodes)));
         };
-        if header.has_weights && words.next()? != Next::Word {
+        if header.has_weights && words.next()? != Token::Word {
             return Err(words.error("weight is missing", "expected a number"));
         }
         let weight = header.has_weights.then(|| WeightText { text: words.word(), from: 0 });
         if !edges.push(words, neighbor, weight)? {
-            return Ok(Line::Unwanted);
+            return Ok(MetisLine::Unwanted);
         }
         is_alone = false;
         next = words.next()?;
     }
     let is_wanted = !is_alone || edges.push_alone(words);
-    Ok(if is_wanted { Line::Node } else { Line::Unwanted })
+    Ok(if is_wanted { MetisLine::Node } else { MetisLine::Unwanted })
 }
 
 /// Compares the number of edges with the header's, which counts loops or does not; with directions it may tell
 /// edges or arcs.
-fn check_count(words: &Words, edges: &Edges<'_>, header: Header) -> Result<()> {
+fn check_count(words: &Words, edges: &ListEdges<'_>, header: MetisHeader) -> Result<()> {
     let both = &edges.both;
     let most = both.first + both.loops;
     let is_right = (both.first..=most).contains(&header.edges);

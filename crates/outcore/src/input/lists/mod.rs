@@ -18,7 +18,7 @@ use super::NameRef;
 use super::decompress::Input;
 use super::fault::Origin;
 use super::options::{EdgeFormat, InputOptions, Rows};
-use super::taker::{ROW_BYTES, SAMPLED_CHUNK_BYTES, Sample, Taker};
+use super::taker::{ROW_BYTES, SAMPLED_CHUNK_BYTES, SampleTaker, Taker};
 use super::text::chunk::ParsedChunk;
 use super::text::field::{self, Fingerprint};
 use super::text::transform::WeightTransform;
@@ -33,15 +33,15 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A file of adjacency lists.
 #[derive(Debug, Clone)]
 pub(crate) struct ListFormat {
-    kind: Kind,
+    kind: ListKind,
     directed: bool,
     ignore_weights: bool,
     transform: WeightTransform,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Metis(metis::Header),
+enum ListKind {
+    Metis(metis::MetisHeader),
     Mcl,
 }
 
@@ -70,11 +70,11 @@ impl ListFormat {
         }
         let kind = match options.format {
             EdgeFormat::Lines => return Ok(None),
-            EdgeFormat::Mcl => Kind::Mcl,
-            EdgeFormat::Metis => Kind::Metis(metis::peek_header(input, path)?),
-            EdgeFormat::Auto if mcl::is_matrix(input)? => Kind::Mcl,
+            EdgeFormat::Mcl => ListKind::Mcl,
+            EdgeFormat::Metis => ListKind::Metis(metis::peek_header(input, path)?),
+            EdgeFormat::Auto if mcl::is_matrix(input)? => ListKind::Mcl,
             EdgeFormat::Auto if metis::is_name(path) => {
-                Kind::Metis(metis::peek_header(input, path)?)
+                ListKind::Metis(metis::peek_header(input, path)?)
             }
             EdgeFormat::Auto => return Ok(None),
         };
@@ -94,16 +94,16 @@ impl ListFormat {
     /// The name of the format.
     pub(crate) fn kind(&self) -> &'static str {
         match self.kind {
-            Kind::Metis(_) => "METIS",
-            Kind::Mcl => "mcl matrix",
+            ListKind::Metis(_) => "METIS",
+            ListKind::Mcl => "mcl matrix",
         }
     }
 
     /// Writes how the file was understood.
     pub(crate) fn describe(&self) -> String {
         let (kind, has_weights, has_more) = match self.kind {
-            Kind::Metis(header) => ("METIS", header.has_weights, header.skipped > 0),
-            Kind::Mcl => ("mcl matrix", true, false),
+            ListKind::Metis(header) => ("METIS", header.has_weights, header.skipped > 0),
+            ListKind::Mcl => ("mcl matrix", true, false),
         };
         let entries =
             if self.directed { "each entry an arc" } else { "each edge in both its lists" };
@@ -126,7 +126,7 @@ impl ListFormat {
         files: &Files,
         path: &Path,
         bytes: u64,
-        mut sample: Sample<'_>,
+        mut sample: SampleTaker<'_>,
     ) -> Result<Option<f64>> {
         let task = ListTask {
             format: self.clone(),
@@ -139,9 +139,9 @@ impl ListFormat {
             return Ok(None);
         }
         let all = match self.kind {
-            Kind::Metis(header) if self.directed => 2.0 * header.edges as f64,
-            Kind::Metis(header) => header.edges as f64,
-            Kind::Mcl => {
+            ListKind::Metis(header) if self.directed => 2.0 * header.edges as f64,
+            ListKind::Metis(header) => header.edges as f64,
+            ListKind::Mcl => {
                 let entries = read.entries as f64 * bytes as f64 / read.consumed.max(1) as f64;
                 if self.directed { entries } else { entries / 2.0 }
             }
@@ -173,10 +173,10 @@ impl ListTask {
         taker: &mut (dyn Taker + Send),
     ) -> Result<Read> {
         let mut words = Words::new(input, path);
-        let mut edges = Edges::new(self, taker);
+        let mut edges = ListEdges::new(self, taker);
         let is_whole = match self.format.kind {
-            Kind::Metis(header) => metis::read(&mut words, &mut edges, header)?,
-            Kind::Mcl => mcl::read(&mut words, &mut edges)?,
+            ListKind::Metis(header) => metis::read(&mut words, &mut edges, header)?,
+            ListKind::Mcl => mcl::read(&mut words, &mut edges)?,
         };
         let is_whole = is_whole && edges.hand_over(words.consumed());
         if is_whole && !self.format.directed {
@@ -203,7 +203,7 @@ pub(crate) struct Read {
 }
 
 /// Where the entries of lists become edges.
-struct Edges<'a> {
+struct ListEdges<'a> {
     task: &'a ListTask,
     taker: &'a mut (dyn Taker + Send),
     chunk: ParsedChunk,
@@ -215,7 +215,7 @@ struct Edges<'a> {
     both: Both,
 }
 
-impl<'a> Edges<'a> {
+impl<'a> ListEdges<'a> {
     fn new(task: &'a ListTask, taker: &'a mut (dyn Taker + Send)) -> Self {
         let chunk = cleared(taker.spare(), task.file);
         Self {

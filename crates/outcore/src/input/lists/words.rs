@@ -14,7 +14,7 @@ const WORD_LIMIT: usize = 128;
 
 /// What comes next in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum Token {
     /// A word: [`Words::word`] has it.
     Word,
     LineEnd,
@@ -70,7 +70,7 @@ impl Words {
     }
 
     /// Goes on to the next word, or to the end of its line.
-    pub(crate) fn next(&mut self) -> Result<Next> {
+    pub(crate) fn next(&mut self) -> Result<Token> {
         loop {
             if self.filled - self.at <= WORD_LIMIT && !self.ended {
                 self.fill()?;
@@ -83,12 +83,12 @@ impl Words {
             self.word = self.at..self.at;
             self.begins = [self.line, self.line_start, self.start + self.at as u64];
             match byte {
-                None => return Ok(Next::End),
+                None => return Ok(Token::End),
                 Some(b'\n') => {
                     self.at += 1;
                     self.line += 1;
                     self.line_start = self.start + self.at as u64;
-                    return Ok(Next::LineEnd);
+                    return Ok(Token::LineEnd);
                 }
                 Some(_) => break,
             }
@@ -101,7 +101,7 @@ impl Words {
             return Err(self.error("word is too long", "expected a number"));
         }
         self.at += bytes;
-        Ok(Next::Word)
+        Ok(Token::Word)
     }
 
     /// Goes on to the end of the line.

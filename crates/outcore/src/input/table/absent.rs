@@ -7,7 +7,7 @@ use super::fault::{Fault, Origin, Problem};
 use super::format::bad_input;
 use super::options::InputOptions;
 use super::taker::{ARROW_MAGIC, PARQUET_MAGIC, Room, Sample, Taker, is_arrow};
-use super::text::chunk::Cell;
+use super::text::chunk::TableCell;
 use crate::error::{Error, Place, Result};
 use crate::io::Files;
 use std::path::Path;

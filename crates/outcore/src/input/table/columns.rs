@@ -5,10 +5,10 @@
 //! tables grouped by source, is taken once.
 
 use crate::input::NameRef;
-use crate::input::fault::{Fault, Problem};
+use crate::input::fault::{LineFault, Problem};
 use crate::input::options::Rows;
-use crate::input::text::chunk::Cell;
 use crate::input::text::chunk::ParsedChunk;
+use crate::input::text::chunk::TableCell;
 use crate::input::text::field::{
     Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES, first_equal, short_fingerprint, splat, words,
 };
@@ -86,8 +86,8 @@ impl<'a> Columns<'a> {
             let is_number = part == 1 && self.rows == Rows::NumberedMemberships;
             let (text, last) = (&mut chunk.text, NameRef::default());
             let into = &mut chunk.names;
-            let mut into = Names { part, is_number, text, end, into, bad: &mut bad, last };
-            Names::take(&mut into, names, rows.clone());
+            let mut into = NameColumn { part, is_number, text, end, into, bad: &mut bad, last };
+            NameColumn::take(&mut into, names, rows.clone());
             end = into.end;
         }
         if let Some(weights) = self.weights {
@@ -150,7 +150,7 @@ impl<'a> Columns<'a> {
         chunk.names.truncate(2 * kept);
         chunk.weights.truncate(kept);
         for (row, part, problem) in bad {
-            let cell = Cell { row: chunk.origin.line + row as u64, part };
+            let cell = TableCell { row: chunk.origin.line + row as u64, part };
             let fault = self.write_out(first + row, part, problem, &mut chunk.text);
             chunk.faults.push(fault);
             chunk.cells.push(cell);
@@ -158,7 +158,13 @@ impl<'a> Columns<'a> {
     }
 
     /// Appends a row as a line, of which `part` is at fault.
-    fn write_out(&self, row: usize, part: usize, problem: Problem, text: &mut Vec<u8>) -> Fault {
+    fn write_out(
+        &self,
+        row: usize,
+        part: usize,
+        problem: Problem,
+        text: &mut Vec<u8>,
+    ) -> LineFault {
         let line_start = text.len() as u32;
         let (mut start, mut end) = (line_start, line_start);
         for (at, column) in self.names.into_iter().chain(self.weights).enumerate() {
@@ -172,7 +178,7 @@ impl<'a> Columns<'a> {
                 (start, end) = (from, text.len() as u32);
             }
         }
-        Fault { problem, line_start, line_end: text.len() as u32, start, end }
+        LineFault { problem, line_start, line_end: text.len() as u32, start, end }
     }
 }
 
@@ -188,7 +194,7 @@ fn code(transform: WeightTransform, value: f64) -> Result<u32, Problem> {
 }
 
 /// Where the names of a column go.
-struct Names<'a> {
+struct NameColumn<'a> {
     part: usize,
     /// Whether they have to be short whole numbers.
     is_number: bool,
@@ -201,7 +207,7 @@ struct Names<'a> {
     last: NameRef,
 }
 
-impl Names<'_> {
+impl NameColumn<'_> {
     fn take(&mut self, column: &dyn Array, rows: Range<usize>) {
         if let Some(nulls) = column.nulls().filter(|nulls| nulls.null_count() > 0) {
             for (at, row) in rows.enumerate() {
@@ -306,7 +312,7 @@ impl Names<'_> {
     }
 }
 
-impl Take for Names<'_> {
+impl Take for NameColumn<'_> {
     #[inline]
     fn take(&mut self, at: usize, name: &[u8]) {
         if name.is_empty() {

@@ -16,16 +16,16 @@ mod ipc;
 mod parquet;
 
 use super::decompress::Input;
-use super::fault::{Fault, Origin, Problem, escape};
+use super::fault::{LineFault, Origin, Problem, escape};
 use super::format::bad_input;
 use super::format::names;
 use super::format::understood::Roles;
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::taker::{
-    ARROW_MAGIC, PARQUET_MAGIC, ROW_BYTES, Room, SAMPLED_CHUNK_BYTES, STREAM_NAME, Sample, Taker,
-    is_arrow,
+    ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, ROW_BYTES, SAMPLED_CHUNK_BYTES, STREAM_NAME,
+    SampleTaker, Taker, is_arrow,
 };
-use super::text::chunk::Cell;
+use super::text::chunk::TableCell;
 use super::text::transform::WeightTransform;
 use crate::error::opt::{COLUMNS, FORMAT, IGNORE_WEIGHTS, ON_BAD_LINE};
 use crate::error::{Error, ErrorKind, Place, Result, Text};
@@ -74,7 +74,7 @@ impl Eq for TableStream {}
 
 /// What a table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TableKind {
     Parquet,
     ArrowIpc,
     Stream,
@@ -83,7 +83,7 @@ enum Kind {
 /// A table, and what its columns are for.
 #[derive(Debug, Clone)]
 pub(crate) struct TableFormat {
-    kind: Kind,
+    kind: TableKind,
     /// Columns from 0: source, target and, if there is one, weight; and their names.
     columns: Vec<(usize, String)>,
     /// What they and the others are used for, in words.
@@ -93,7 +93,7 @@ pub(crate) struct TableFormat {
     /// Most memory that decoding holds beside chunks.
     held_bytes: u64,
     /// Of Parquet.
-    plan: Option<parquet::Plan>,
+    plan: Option<parquet::DecodePlan>,
     row_count: Option<u64>,
 }
 
@@ -107,7 +107,7 @@ impl TableFormat {
         path: &Path,
         input: &mut Input,
         options: &InputOptions,
-        room: Room,
+        room: DecodeRoom,
     ) -> Result<Option<Self>> {
         let is_compressed = input.is_compressed();
         let (head, _) = input.peek(ARROW_MAGIC.len())?;
@@ -120,7 +120,7 @@ impl TableFormat {
                 );
             }
             let opened = parquet::ParquetFile::open(files, path)?;
-            let mut format = Self::of(Kind::Parquet, &opened.schema(), path, options)?;
+            let mut format = Self::of(TableKind::Parquet, &opened.schema(), path, options)?;
             let plan = opened.plan(&format.projection(), room.workers, room.bytes)?;
             (format.plan, format.held_bytes) = (Some(plan), plan.held_bytes);
             format.row_count = Some(opened.row_count());
@@ -131,7 +131,7 @@ impl TableFormat {
         }
         let beginning = ipc::Beginning::peek(input, path)?;
         let schema = beginning.schema(input, path)?;
-        let mut format = Self::of(Kind::ArrowIpc, &schema, path, options)?;
+        let mut format = Self::of(TableKind::ArrowIpc, &schema, path, options)?;
         format.held_bytes = match files.is_regular(path) && !is_compressed {
             true => ipc::largest_message(files, path, &beginning)?.max(1 << 20),
             false => ipc::MESSAGE_LIMIT,
@@ -144,10 +144,10 @@ impl TableFormat {
         let path = Path::new(STREAM_NAME);
         let read = || Error::new(ErrorKind::Usage, "the table can be read only once, and has been");
         let schema = stream.schema().ok_or_else(read)?;
-        Self::of(Kind::Stream, &schema, path, options)
+        Self::of(TableKind::Stream, &schema, path, options)
     }
 
-    fn of(kind: Kind, schema: &Schema, path: &Path, options: &InputOptions) -> Result<Self> {
+    fn of(kind: TableKind, schema: &Schema, path: &Path, options: &InputOptions) -> Result<Self> {
         let columns = choose_columns(schema, path, options)?;
         let names = names_of(schema);
         let roles = Roles {
@@ -188,9 +188,9 @@ impl TableFormat {
     /// The name of the format.
     pub(crate) fn kind(&self) -> &'static str {
         match self.kind {
-            Kind::Parquet => "Parquet",
-            Kind::ArrowIpc => "Arrow IPC",
-            Kind::Stream => "Arrow",
+            TableKind::Parquet => "Parquet",
+            TableKind::ArrowIpc => "Arrow IPC",
+            TableKind::Stream => "Arrow",
         }
     }
 
@@ -211,7 +211,7 @@ impl TableFormat {
         path: &Path,
         bytes: u64,
         start: u64,
-        mut sample: Sample<'_>,
+        mut sample: SampleTaker<'_>,
     ) -> Result<()> {
         let task = TableTask {
             format: self.clone(),
@@ -233,7 +233,13 @@ impl TableFormat {
     }
 
     /// The place of a bad row; `text` is that of its chunk, where the row is written out.
-    pub(crate) fn place(&self, fault: &Fault, text: &[u8], at: Cell, path: &Path) -> Place {
+    pub(crate) fn place(
+        &self,
+        fault: &LineFault,
+        text: &[u8],
+        at: TableCell,
+        path: &Path,
+    ) -> Place {
         let mut shown = String::new();
         escape(&text[fault.line_start as usize..fault.start as usize], &mut shown);
         let start = shown.len();
@@ -252,7 +258,7 @@ impl TableFormat {
     }
 
     /// The error for a bad row, whose place is known.
-    pub(crate) fn error(&self, fault: &Fault, at: Cell, place: Place) -> Error {
+    pub(crate) fn error(&self, fault: &LineFault, at: TableCell, place: Place) -> Error {
         let (row, name) = (format_count(at.row), &self.columns[at.part].1);
         let error = Error::new(fault.problem.kind(), self.reason(fault.problem))
             .at(place)
@@ -415,11 +421,11 @@ impl TableTask {
         taker: &mut (dyn Taker + Send),
     ) -> Result<bool> {
         match self.format.kind {
-            Kind::Parquet => {
+            TableKind::Parquet => {
                 let plan = self.format.plan.expect("it was made when the file was looked at");
                 parquet::read(&self, files, path, begin, plan, taker)
             }
-            Kind::ArrowIpc => {
+            TableKind::ArrowIpc => {
                 let input = match input {
                     Some(input) => input,
                     None => Input::open(files, path, self.workers)?,
@@ -428,7 +434,7 @@ impl TableTask {
                 let batches = ipc::IpcReader::new(files, input, path, projection, limit)?;
                 self.read_batches(batches, begin, taker)
             }
-            Kind::Stream => {
+            TableKind::Stream => {
                 let batches = stream.and_then(TableStream::take).expect("it was looked at");
                 let batches = StreamBatches { batches, projection: self.format.projection() };
                 self.read_batches(batches, begin, taker)

@@ -164,7 +164,7 @@ impl Read for PagesFrom {
 
 /// How a file is decoded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Plan {
+pub(super) struct DecodePlan {
     workers: usize,
     page_limit: u64,
     /// The most memory that it needs.
@@ -238,7 +238,12 @@ impl ParquetFile {
     }
 
     /// How to decode with at most so many threads, if there is so much room for them; one has to have it.
-    pub(super) fn plan(&self, projection: &[usize], workers: usize, room: u64) -> Result<Plan> {
+    pub(super) fn plan(
+        &self,
+        projection: &[usize],
+        workers: usize,
+        room: u64,
+    ) -> Result<DecodePlan> {
         // Pages may be a little longer than those that are looked at.
         let page_bytes = self.page_bytes(projection)?;
         let page_limit = page_bytes + page_bytes / 4;
@@ -247,7 +252,7 @@ impl ParquetFile {
         let workers = ((room / worker_bytes) as usize).clamp(1, most);
         let described = self.metadata.metadata().memory_size() as u64;
         let held_bytes = described + workers as u64 * worker_bytes;
-        Ok(Plan { workers, page_limit, held_bytes })
+        Ok(DecodePlan { workers, page_limit, held_bytes })
     }
 
     /// Tells which bytes of the file will be wanted of a group.
@@ -302,15 +307,21 @@ pub(super) fn read(
     files: &Files,
     path: &Path,
     begin: Origin,
-    plan: Plan,
+    plan: DecodePlan,
     taker: &mut (dyn Taker + Send),
 ) -> Result<bool> {
     let mut file = ParquetFile::open(files, path)?;
     let projection = task.format.projection();
     file.pages.limit = plan.page_limit;
     let (rows, workers) = (file.groups(), plan.workers);
-    let decoder =
-        Decoder { task, file: &file, path: path.to_path_buf(), projection, rows: &rows, begin };
+    let decoder = ParquetDecoder {
+        task,
+        file: &file,
+        path: path.to_path_buf(),
+        projection,
+        rows: &rows,
+        begin,
+    };
     std::thread::scope(|scope| {
         let (recycle, recycled) = bounded(2 * WAITING * workers);
         let channels: Vec<Receiver<Made>> = (0..workers)
@@ -318,7 +329,7 @@ pub(super) fn read(
                 let (to_reader, from_worker) = bounded(WAITING);
                 let (decoder, recycled) = (&decoder, recycled.clone());
                 scope.spawn(move || {
-                    let mut sender = Worker { to_reader, recycled };
+                    let mut sender = DecodeWorker { to_reader, recycled };
                     decoder.run(worker, workers, &mut sender);
                 });
                 from_worker
@@ -343,7 +354,7 @@ pub(super) fn read(
     })
 }
 
-struct Decoder<'a> {
+struct ParquetDecoder<'a> {
     task: &'a TableTask,
     file: &'a ParquetFile,
     path: PathBuf,
@@ -352,9 +363,9 @@ struct Decoder<'a> {
     begin: Origin,
 }
 
-impl Decoder<'_> {
+impl ParquetDecoder<'_> {
     /// Decodes every so many-th group. Ends early if nobody listens.
-    fn run(&self, worker: usize, workers: usize, sender: &mut Worker) {
+    fn run(&self, worker: usize, workers: usize, sender: &mut DecodeWorker) {
         let mut first_row = 0;
         for (group, &rows) in self.rows.iter().enumerate() {
             if group % workers == worker {
@@ -372,7 +383,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn decode(&self, group: usize, first_row: u64, sender: &mut Worker) -> Result<bool> {
+    fn decode(&self, group: usize, first_row: u64, sender: &mut DecodeWorker) -> Result<bool> {
         let rows = self.rows[group];
         let skipped = self.begin.byte.saturating_sub(first_row).min(rows);
         if skipped == rows {
@@ -410,12 +421,12 @@ fn order_of(projection: &[usize]) -> Vec<usize> {
 }
 
 /// A thread that decodes, as its chunks see it.
-struct Worker {
+struct DecodeWorker {
     to_reader: Sender<Made>,
     recycled: Receiver<ParsedChunk>,
 }
 
-impl Taker for Worker {
+impl Taker for DecodeWorker {
     fn take(&mut self, chunk: ParsedChunk) -> bool {
         self.to_reader.send(Made::Chunk(chunk)).is_ok()
     }

@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use std::io::Write;
 use std::sync::Arc;
 
-type Edge = (Vec<u8>, Vec<u8>, u32);
-type Outcome = std::result::Result<(Vec<Edge>, InputSummary), Error>;
+type NamedEdge = (Vec<u8>, Vec<u8>, u32);
+type ParseOutcome = std::result::Result<(Vec<NamedEdge>, InputSummary), Error>;
 
 const TINY: BatchMemory = BatchMemory { chunk_bytes: 16, chunks: 3 };
 const LARGE: BatchMemory = BatchMemory { chunk_bytes: 1 << 16, chunks: 4 };
@@ -29,7 +29,7 @@ fn sim(contents: &[&[u8]]) -> (Sim, InputOptions) {
     (sim, options)
 }
 
-fn read_sim(sim: &Sim, options: &InputOptions, memory: BatchMemory) -> Outcome {
+fn read_sim(sim: &Sim, options: &InputOptions, memory: BatchMemory) -> ParseOutcome {
     let files = Files::new(Arc::new(sim.clone()));
     let mut reader = EdgeReader::open(&files, options, memory)?;
     let mut batch = Batch::default();
@@ -56,21 +56,25 @@ fn read_sim(sim: &Sim, options: &InputOptions, memory: BatchMemory) -> Outcome {
     Ok((edges, reader.finish()?))
 }
 
-fn read(contents: &[&[u8]], change: impl Fn(&mut InputOptions), memory: BatchMemory) -> Outcome {
+fn read(
+    contents: &[&[u8]],
+    change: impl Fn(&mut InputOptions),
+    memory: BatchMemory,
+) -> ParseOutcome {
     let (sim, mut options) = sim(contents);
     change(&mut options);
     read_sim(&sim, &options, memory)
 }
 
 /// Reads with small and with large chunks, which must not differ.
-fn edges(text: &[u8], change: impl Fn(&mut InputOptions)) -> Vec<Edge> {
+fn edges(text: &[u8], change: impl Fn(&mut InputOptions)) -> Vec<NamedEdge> {
     let (large, summary) = read(&[text], &change, LARGE).unwrap();
     let (tiny, tiny_summary) = read(&[text], &change, TINY).unwrap();
     assert_eq!((&large, &summary), (&tiny, &tiny_summary));
     large
 }
 
-fn edge(source: &str, target: &str, weight: f64) -> Edge {
+fn edge(source: &str, target: &str, weight: f64) -> NamedEdge {
     let code = if weight == 0.0 { 0 } else { Weight::new(weight).code() };
     (source.into(), target.into(), code)
 }
@@ -501,7 +505,7 @@ fn short_transfers_change_nothing_and_every_fault_is_an_error() {
 }
 
 /// What lines mean, in the plainest way: the columns are 1, 2 and perhaps one more.
-fn naive(text: &[u8], delimiter: Delimiter, weight: Option<usize>) -> (Vec<Edge>, Vec<u64>) {
+fn naive(text: &[u8], delimiter: Delimiter, weight: Option<usize>) -> (Vec<NamedEdge>, Vec<u64>) {
     let (mut edges, mut bad) = (Vec::new(), Vec::new());
     let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
     if lines.last().is_some_and(|line| line.is_empty()) {
@@ -548,7 +552,7 @@ fn parse_with(
     delimiter: Delimiter,
     weight: Option<usize>,
     tight: bool,
-) -> (Vec<Edge>, Vec<u64>) {
+) -> (Vec<NamedEdge>, Vec<u64>) {
     let mut chunk = ParsedChunk { text: text.to_vec(), ..ParsedChunk::default() };
     if !text.ends_with(b"\n") {
         chunk.text.push(b'\n');
@@ -559,7 +563,7 @@ fn parse_with(
     let comment = b"#".to_vec();
     let layout = format::Layout { weight, quotes: false, comment, ..format::Layout::of(delimiter) };
     text::parse_by(&mut chunk, &layout, tight);
-    let line = |fault: &fault::Fault| {
+    let line = |fault: &fault::LineFault| {
         memchr::memchr_iter(b'\n', &chunk.text[..fault.line_start as usize]).count() as u64 + 1
     };
     let bad = chunk.faults.iter().map(line).collect();

@@ -2,12 +2,12 @@
 //! headers that come again where files were put together.
 
 use crate::input::NameRef;
-use crate::input::fault::{Fault, Problem};
-use crate::input::format::Format;
+use crate::input::fault::{LineFault, Problem};
+use crate::input::format::InputFormat;
 use crate::input::text::chunk::ParsedChunk;
 
 /// Takes edges out of a parsed chunk that are none. With `stop`, the first bad line alone is told.
-pub(crate) fn check(chunk: &mut ParsedChunk, format: &Format, stop: bool) {
+pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
     if let Some(size) = format.matrix {
         let is_row = |text: &[u8], name: &NameRef| size.is_row(of(text, name));
         leave_out(chunk, stop, |text, pair| {
@@ -59,12 +59,12 @@ fn leave_out(
     }
 }
 
-pub(in crate::input) fn fault_at(text: &[u8], problem: Problem, name: &NameRef) -> Fault {
+pub(in crate::input) fn fault_at(text: &[u8], problem: Problem, name: &NameRef) -> LineFault {
     let (start, end) = (name.offset as usize, (name.offset + name.bytes) as usize);
     let line_start = memchr::memrchr(b'\n', &text[..start]).map_or(0, |at| at + 1);
     let line_end = memchr::memchr(b'\n', &text[end..]).map_or(text.len(), |len| end + len);
     let line_end = if text[..line_end].ends_with(b"\r") { line_end - 1 } else { line_end };
     let [line_start, line_end, start, end] =
         [line_start, line_end.max(end), start, end].map(|byte| byte as u32);
-    Fault { problem, line_start, line_end, start, end }
+    LineFault { problem, line_start, line_end, start, end }
 }

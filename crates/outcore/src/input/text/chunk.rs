@@ -1,7 +1,7 @@
 //! A chunk of the input and the edges in it.
 
 use crate::input::NameRef;
-use crate::input::fault::{Fault, Origin};
+use crate::input::fault::{LineFault, Origin};
 
 /// A piece of a file as text, and the edges in it, or the names of a node list.
 #[derive(Debug, Default)]
@@ -21,9 +21,9 @@ pub struct ParsedChunk {
     pub(in crate::input) next: Option<Origin>,
     pub(in crate::input) lines: u64,
     pub(in crate::input) done_bytes: u64,
-    pub(in crate::input) faults: Vec<Fault>,
+    pub(in crate::input) faults: Vec<LineFault>,
     /// Where the faults are, in a table.
-    pub(in crate::input) cells: Vec<Cell>,
+    pub(in crate::input) cells: Vec<TableCell>,
     /// Whether there is nothing left to parse: rows of a table, or adjacency lists.
     pub(in crate::input) is_parsed: bool,
 }
@@ -58,7 +58,7 @@ impl ParsedChunk {
 
 /// A place in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::input) struct Cell {
+pub(in crate::input) struct TableCell {
     /// From 1.
     pub(in crate::input) row: u64,
     /// 0 for the source, 1 for the target, 2 for the weight.

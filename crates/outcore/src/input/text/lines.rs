@@ -7,7 +7,7 @@ use super::PADDING;
 use super::checks;
 use crate::error::{Error, Result};
 use crate::input::fault::{self, Origin, Problem};
-use crate::input::format::{self, Format, bad_input};
+use crate::input::format::{self, InputFormat, bad_input};
 use crate::input::format::{foreign, matrix_market};
 use crate::input::{FIRST_BLOCK_LIMIT, InputOptions, ParsedChunk, no_lines};
 use crate::input::{lists, taker};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct LineFormat {
     path: PathBuf,
-    format: Format,
+    format: InputFormat,
 }
 
 /// The edges of some lines.

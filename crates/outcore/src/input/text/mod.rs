@@ -11,7 +11,7 @@ pub(super) mod field;
 pub mod lines;
 pub(super) mod transform;
 
-use super::fault::{Fault, Problem};
+use super::fault::{LineFault, Problem};
 use super::format::Layout;
 use super::options::LINE_LIMIT;
 use super::{Delimiter, NameRef, Rows, SHORT_NAME_BYTES, WeightTransform};
@@ -23,10 +23,10 @@ use memchr::{memchr, memchr2, memchr3};
 pub(crate) const PADDING: usize = 32;
 
 /// Where the edges of a text go.
-pub(super) struct Edges<'a> {
+pub(super) struct EdgeSink<'a> {
     pub(super) names: &'a mut Vec<NameRef>,
     pub(super) weights: &'a mut Vec<u32>,
-    pub(super) faults: &'a mut Vec<Fault>,
+    pub(super) faults: &'a mut Vec<LineFault>,
 }
 
 /// Parses a chunk from byte `from`; its text ends with a line end and [`PADDING`]. With `stop`,
@@ -35,12 +35,12 @@ pub(super) fn parse(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop:
     let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
     let used = *used;
     let quoted = layout.quotes && memchr(b'"', &text[from..used]).is_some();
-    let mut edges = Edges { names, weights, faults };
+    let mut edges = EdgeSink { names, weights, faults };
     if quoted || !layout.is_plain() {
         return parse_general(layout, quoted, text, from..used, &mut edges, stop);
     }
     let range = from..used;
-    let plain = Plain::new(layout);
+    let plain = PlainMasks::new(layout);
     match (layout.delimiter, layout.weight) {
         (Delimiter::Byte(_), Some(_)) => {
             parse_plain::<true, false>(&plain, layout, text, range, &mut edges, stop);
@@ -64,12 +64,12 @@ pub(super) fn parse_by(chunk: &mut ParsedChunk, layout: &Layout, tight: bool) {
         return parse(chunk, layout, 0, false);
     }
     let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
-    let mut edges = Edges { names, weights, faults };
+    let mut edges = EdgeSink { names, weights, faults };
     parse_general(layout, false, text, 0..*used, &mut edges, false);
 }
 
 /// What the tight loop compares words with.
-struct Plain {
+struct PlainMasks {
     delimiter: u8,
     delimiters: u64,
     /// Columns between the target and the weight.
@@ -81,7 +81,7 @@ struct Plain {
     transform: WeightTransform,
 }
 
-impl Plain {
+impl PlainMasks {
     fn new(layout: &Layout) -> Self {
         let delimiter = match layout.delimiter {
             Delimiter::Byte(byte) => byte,
@@ -101,11 +101,11 @@ impl Plain {
 /// The tight loop: lines whose first columns are the names, without quotes. Where columns are between
 /// runs of spaces (`SPACES`), a line with single spaces alone is plain.
 fn parse_plain<const WEIGHTED: bool, const SPACES: bool>(
-    plain: &Plain,
+    plain: &PlainMasks,
     layout: &Layout,
     text: &[u8],
     range: std::ops::Range<usize>,
-    edges: &mut Edges<'_>,
+    edges: &mut EdgeSink<'_>,
     stop: bool,
 ) {
     let mut at = range.start;
@@ -123,9 +123,9 @@ fn parse_plain<const WEIGHTED: bool, const SPACES: bool>(
         edges.names.truncate(before);
         let (line, next) = general_line(layout, false, text, at, range.end);
         match line {
-            Line::Nothing => {}
-            Line::Edge(found) => found.push(text, WEIGHTED, edges),
-            Line::Bad(fault) => {
+            LineKind::Nothing => {}
+            LineKind::Edge(found) => found.push(text, WEIGHTED, edges),
+            LineKind::Bad(fault) => {
                 edges.faults.push(fault);
                 if stop {
                     return;
@@ -142,7 +142,7 @@ fn parse_plain<const WEIGHTED: bool, const SPACES: bool>(
 /// Names go straight to their place: a pair of them handed around in a tuple costs twice the time.
 #[inline(always)]
 fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
-    plain: &Plain,
+    plain: &PlainMasks,
     text: &[u8],
     at: usize,
     names: &mut Vec<NameRef>,
@@ -197,7 +197,7 @@ fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
 
 /// A weight of more characters, and where it ends.
 #[inline(never)]
-fn long_weight(plain: &Plain, text: &[u8], at: usize) -> Option<(f64, usize)> {
+fn long_weight(plain: &PlainMasks, text: &[u8], at: usize) -> Option<(f64, usize)> {
     let end = at + memchr2(plain.delimiter, b'\n', &text[at..])?;
     Some((field::weight_value(&text[at..end]).ok()?, end))
 }
@@ -206,7 +206,7 @@ fn long_weight(plain: &Plain, text: &[u8], at: usize) -> Option<(f64, usize)> {
 /// empty or too long.
 #[inline(always)]
 fn plain_name<const SPACES: bool>(
-    plain: &Plain,
+    plain: &PlainMasks,
     text: &[u8],
     at: usize,
     names: &mut Vec<NameRef>,
@@ -236,7 +236,7 @@ fn plain_name<const SPACES: bool>(
 
 #[inline(never)]
 fn long_name<const SPACES: bool>(
-    plain: &Plain,
+    plain: &PlainMasks,
     text: &[u8],
     at: usize,
     names: &mut Vec<NameRef>,
@@ -258,7 +258,7 @@ fn long_name<const SPACES: bool>(
 
 /// Where the column starts that lies `plain.skipped` columns behind the one at `at`.
 #[inline(always)]
-fn skip_columns(plain: &Plain, text: &[u8], mut at: usize) -> Option<usize> {
+fn skip_columns(plain: &PlainMasks, text: &[u8], mut at: usize) -> Option<usize> {
     let mut wanted = plain.skipped;
     loop {
         let (word, _) = field::words(text, at);
@@ -288,20 +288,20 @@ fn parse_general(
     quoted: bool,
     text: &mut [u8],
     range: std::ops::Range<usize>,
-    edges: &mut Edges<'_>,
+    edges: &mut EdgeSink<'_>,
     stop: bool,
 ) {
     let mut at = range.start;
     while at < range.end {
         let (line, next) = general_line(layout, quoted, text, at, range.end);
         match line {
-            Line::Nothing => {}
-            Line::Edge(mut found) => {
+            LineKind::Nothing => {}
+            LineKind::Edge(mut found) => {
                 found.source.unescape(text);
                 found.target.unescape(text);
                 found.push(text, layout.weight.is_some(), edges);
             }
-            Line::Bad(fault) => {
+            LineKind::Bad(fault) => {
                 edges.faults.push(fault);
                 if stop {
                     return;
@@ -336,7 +336,7 @@ pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize,
 }
 
 /// The name on a line of a node list, if it is more than a comment.
-fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Field>, Fault> {
+fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Field>, LineFault> {
     let is_sequence = layout.is_fasta && text[bounds.start] != b'>';
     if is_sequence || layout.is_nothing(&text[bounds.start..bounds.shown]) {
         return Ok(None);
@@ -365,7 +365,7 @@ fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Fie
 }
 
 /// The first word behind `>`.
-fn word_of_fasta(text: &[u8], bounds: &Bounds) -> Result<Field, Fault> {
+fn word_of_fasta(text: &[u8], bounds: &Bounds) -> Result<Field, LineFault> {
     let start = bounds.start + 1;
     let rest = &text[start..bounds.end];
     let end = memchr2(b' ', b'\t', rest).map_or(bounds.end, |len| start + len);
@@ -399,30 +399,30 @@ impl Bounds {
         self.next - self.start > LINE_LIMIT
     }
 
-    fn fault(&self, problem: Problem, start: usize, stop: usize) -> Fault {
+    fn fault(&self, problem: Problem, start: usize, stop: usize) -> LineFault {
         let [line_start, line_end, start, end] =
             [self.start, self.shown, start, stop].map(|byte| byte as u32);
-        Fault { problem, line_start, line_end, start, end }
+        LineFault { problem, line_start, line_end, start, end }
     }
 }
 
 /// What a line is.
-pub(super) enum Line {
+pub(super) enum LineKind {
     /// A blank line or a comment.
     Nothing,
-    Edge(Found),
-    Bad(Fault),
+    Edge(EdgeFields),
+    Bad(LineFault),
 }
 
 /// The fields of an edge.
-pub(super) struct Found {
+pub(super) struct EdgeFields {
     source: Field,
     target: Field,
     weight: u32,
 }
 
-impl Found {
-    fn push(&self, text: &[u8], weighted: bool, edges: &mut Edges<'_>) {
+impl EdgeFields {
+    fn push(&self, text: &[u8], weighted: bool, edges: &mut EdgeSink<'_>) {
         edges.names.extend_from_slice(&[self.source.name(text), self.target.name(text)]);
         if weighted {
             edges.weights.push(self.weight);
@@ -489,13 +489,13 @@ pub(super) fn general_line(
     text: &[u8],
     at: usize,
     used: usize,
-) -> (Line, usize) {
+) -> (LineKind, usize) {
     let bounds = Bounds::of(text, at, used);
     let Bounds { end, shown, next, .. } = bounds;
     if layout.is_nothing(&text[at..shown]) {
-        return (Line::Nothing, next);
+        return (LineKind::Nothing, next);
     }
-    let bad = |problem, start, stop| (Line::Bad(bounds.fault(problem, start, stop)), next);
+    let bad = |problem, start, stop| (LineKind::Bad(bounds.fault(problem, start, stop)), next);
     if bounds.is_too_long() {
         return bad(Problem::LineTooLong, at, shown);
     }
@@ -544,7 +544,7 @@ pub(super) fn general_line(
             Err(problem) => return bad(problem, weight.outer.0, weight.outer.1),
         }
     }
-    (Line::Edge(Found { source, target, weight: code }), next)
+    (LineKind::Edge(EdgeFields { source, target, weight: code }), next)
 }
 
 /// What is wrong with a field behind the last one of the header: nothing, if it is empty.

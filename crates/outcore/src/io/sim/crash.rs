@@ -47,15 +47,15 @@ pub(super) struct Content {
 struct Durable {
     bytes: Vec<u8>,
     /// What came after the last sync.
-    changes: Vec<Change>,
+    changes: Vec<FileChange>,
 }
 
-enum Change {
+enum FileChange {
     Write { offset: usize, bytes: Vec<u8> },
     Resize(usize),
 }
 
-impl Change {
+impl FileChange {
     fn apply(&self, to: &mut Vec<u8>) {
         match self {
             Self::Write { offset, bytes } => write(to, *offset, bytes),
@@ -129,14 +129,14 @@ impl Content {
     }
 
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8], now: u64) {
-        self.change(Change::Write { offset: offset as usize, bytes: bytes.to_vec() }, now);
+        self.change(FileChange::Write { offset: offset as usize, bytes: bytes.to_vec() }, now);
     }
 
     pub(super) fn resize(&mut self, len: u64, now: u64) {
-        self.change(Change::Resize(len as usize), now);
+        self.change(FileChange::Resize(len as usize), now);
     }
 
-    fn change(&mut self, change: Change, now: u64) {
+    fn change(&mut self, change: FileChange, now: u64) {
         change.apply(&mut self.bytes);
         self.modified = now;
         if let Some(durable) = &mut self.durable {

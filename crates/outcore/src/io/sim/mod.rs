@@ -25,10 +25,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tree::{Shared, Tree};
+use tree::{SharedFile, Tree};
 
 #[derive(Default)]
-struct State {
+struct SimState {
     /// Locked before the content of any file.
     tree: Mutex<Tree>,
     faults: Faults,
@@ -54,7 +54,7 @@ impl Drop for SimLock {
 
 /// The simulated storage; clones share their files.
 #[derive(Clone, Default)]
-pub struct Sim(Arc<State>);
+pub struct Sim(Arc<SimState>);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -178,7 +178,7 @@ impl Sim {
     }
 
     /// Bytes of all files, perhaps but one.
-    fn used_bytes(&self, except: Option<&Shared>) -> u64 {
+    fn used_bytes(&self, except: Option<&SharedFile>) -> u64 {
         let files = self.tree().files();
         let counted =
             files.iter().filter(|(_, file)| !except.is_some_and(|e| Arc::ptr_eq(e, file)));
@@ -189,7 +189,7 @@ impl Sim {
     /// room for.
     fn grow<T>(
         &self,
-        file: &Shared,
+        file: &SharedFile,
         end: u64,
         change: impl FnOnce(&mut Content, u64) -> io::Result<T>,
     ) -> io::Result<T> {
@@ -209,7 +209,7 @@ impl Sim {
         if self.used_bytes(None) < most { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
     }
 
-    fn create(&self, path: &Path) -> io::Result<Shared> {
+    fn create(&self, path: &Path) -> io::Result<SharedFile> {
         self.has_room()?;
         self.tree().create(path)
     }
@@ -310,7 +310,7 @@ impl Storage for Sim {
 struct SimFile {
     sim: Sim,
     path: PathBuf,
-    content: Shared,
+    content: SharedFile,
     direct: bool,
 }
 
@@ -393,7 +393,7 @@ impl io::Read for SimStream {
 
 struct SimSink {
     sim: Sim,
-    content: Shared,
+    content: SharedFile,
 }
 
 impl io::Write for SimSink {

@@ -14,24 +14,24 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// An open file and the storage share it.
-pub(super) type Shared = Arc<Mutex<Content>>;
+pub(super) type SharedFile = Arc<Mutex<Content>>;
 
 #[derive(Clone)]
 pub(super) enum Node {
-    File(Shared),
+    File(SharedFile),
     Directory(usize),
 }
 
 type Entries = BTreeMap<OsString, Node>;
 
 /// What happened to the entries of a directory.
-enum Change {
+enum EntryChange {
     Put(OsString, Node),
     Remove(OsString),
     Rename(OsString, OsString),
 }
 
-impl Change {
+impl EntryChange {
     fn apply(&self, entries: &mut Entries) {
         match self {
             Self::Put(name, node) => drop(entries.insert(name.clone(), node.clone())),
@@ -49,7 +49,7 @@ struct Directory {
     entries: Entries,
     /// Of the last sync, and what came after it.
     durable: Entries,
-    changes: Vec<Change>,
+    changes: Vec<EntryChange>,
 }
 
 /// A directory that has got another parent: where its name was, and where it is.
@@ -93,7 +93,7 @@ impl Tree {
         })
     }
 
-    pub(super) fn file(&self, path: &Path) -> Option<Shared> {
+    pub(super) fn file(&self, path: &Path) -> Option<SharedFile> {
         match self.find(path)? {
             Node::File(file) => Some(file),
             Node::Directory(_) => None,
@@ -108,7 +108,7 @@ impl Tree {
         }
     }
 
-    fn change(&mut self, directory: usize, change: Change) {
+    fn change(&mut self, directory: usize, change: EntryChange) {
         let directory = &mut self.directories[directory];
         change.apply(&mut directory.entries);
         if self.is_tracked {
@@ -127,7 +127,7 @@ impl Tree {
                 None => {
                     let made = self.directories.len();
                     self.directories.push(Directory::default());
-                    let change = Change::Put(name.to_owned(), Node::Directory(made));
+                    let change = EntryChange::Put(name.to_owned(), Node::Directory(made));
                     if for_good {
                         change.apply(&mut self.directories[at].durable);
                         change.apply(&mut self.directories[at].entries);
@@ -151,19 +151,19 @@ impl Tree {
     /// Puts a file in its place for good.
     pub(super) fn put(&mut self, path: &Path, content: Content) {
         let (directory, name) = self.place(path).expect("a test puts files where they can be");
-        let change = Change::Put(name, Node::File(Arc::new(Mutex::new(content))));
+        let change = EntryChange::Put(name, Node::File(Arc::new(Mutex::new(content))));
         change.apply(&mut self.directories[directory].durable);
         change.apply(&mut self.directories[directory].entries);
     }
 
     /// A new file. One that has the name loses it.
-    pub(super) fn create(&mut self, path: &Path) -> io::Result<Shared> {
+    pub(super) fn create(&mut self, path: &Path) -> io::Result<SharedFile> {
         let (directory, name) = self.place(path)?;
         if let Some(Node::Directory(_)) = self.child(directory, &name) {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         let file = Arc::new(Mutex::new(Content::new(self.is_tracked)));
-        self.change(directory, Change::Put(name, Node::File(file.clone())));
+        self.change(directory, EntryChange::Put(name, Node::File(file.clone())));
         Ok(file)
     }
 
@@ -185,14 +185,14 @@ impl Tree {
             return Err(io::ErrorKind::DirectoryNotEmpty.into());
         }
         if old == new {
-            self.change(new, Change::Rename(old_name, new_name));
+            self.change(new, EntryChange::Rename(old_name, new_name));
         } else {
             if self.is_tracked && matches!(node, Node::Directory(_)) {
                 let (from, to) = ((old, old_name.clone()), (new, new_name.clone()));
                 self.moves.push(Move { from, to });
             }
-            self.change(new, Change::Put(new_name, node));
-            self.change(old, Change::Remove(old_name));
+            self.change(new, EntryChange::Put(new_name, node));
+            self.change(old, EntryChange::Remove(old_name));
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Tree {
     pub(super) fn remove(&mut self, path: &Path) -> io::Result<()> {
         self.file(path).ok_or(io::ErrorKind::NotFound)?;
         let (directory, name) = self.place(path)?;
-        self.change(directory, Change::Remove(name));
+        self.change(directory, EntryChange::Remove(name));
         Ok(())
     }
 
@@ -210,7 +210,7 @@ impl Tree {
             return Err(io::ErrorKind::DirectoryNotEmpty.into());
         }
         let (directory, name) = self.place(path)?;
-        self.change(directory, Change::Remove(name));
+        self.change(directory, EntryChange::Remove(name));
         Ok(())
     }
 
@@ -228,7 +228,7 @@ impl Tree {
     }
 
     /// All files.
-    pub(super) fn files(&self) -> Vec<(PathBuf, Shared)> {
+    pub(super) fn files(&self) -> Vec<(PathBuf, SharedFile)> {
         let mut found = Vec::new();
         let mut left = vec![(PathBuf::new(), 0)];
         while let Some((path, directory)) = left.pop() {

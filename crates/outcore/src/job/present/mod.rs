@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
 use crate::membership::{self, MembershipOptions};
-use crate::output::{self, Nodes, write_paths};
+use crate::output::{self, NodeOutput, write_paths};
 use crate::present::{
     Earlier, Inside, Levels, PresentOptions, Presented, RowForm, Workbench, divide, match_numbers,
     memory_bytes_for, write_members, write_representatives,
@@ -358,7 +358,7 @@ impl Job<'_> {
                 None => None,
             };
             let mut numbers = presented.scan(job.files)?;
-            let nodes = Nodes {
+            let nodes = NodeOutput {
                 count: presented.node_count(),
                 number: || numbers.next_number(),
                 weights: &inside.weights,

@@ -14,13 +14,13 @@ pub(crate) use halfway::ReadState;
 pub(crate) use runs::RunsState;
 pub use weights::Normalize;
 
-use super::resume::{Found, GraphState, RUNS, SPILLED, Saved};
+use super::resume::{GraphState, RUNS, SPILLED, Saved, SavedStage};
 use super::{InputReport, Job, JobOptions};
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{COLUMNS, MAX_WEIGHT, MIN_WEIGHT, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::{ArcRecord, Graph, GraphSummary, NamesWriter};
-use crate::ids::{NodeIndex, Room, Spill, SpilledEdges};
+use crate::ids::{NameRoom, NodeIndex, Spill, SpilledEdges};
 use crate::input::{
     self, Batch, BatchMemory, CHUNK_BYTES, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
 };
@@ -29,7 +29,7 @@ use crate::progress::{Event, Stage, tell};
 use crate::sort::{Record, SORT_BYTES_MIN, Sorter};
 use crate::units::{format_bytes, format_count, format_counted};
 use crate::weight::Weight;
-use runs::{Numbered, made_with, merge, resume_runs};
+use runs::{ReadResult, made_with, merge, resume_runs};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ impl Fate {
 pub(crate) fn read_and_merge<R>(
     job: &mut Job<'_>,
     options: &JobOptions,
-    found: Found,
+    found: SavedStage,
     scratch: &Scratch,
     directory: &Path,
 ) -> Result<GraphSummary>
@@ -114,7 +114,7 @@ fn read_all<R>(
     found: Option<(ReadState, StateReader)>,
     scratch: &Scratch,
     directory: &Path,
-) -> Result<Numbered<R>>
+) -> Result<ReadResult<R>>
 where
     R: Record + From<ArcRecord>,
     R::Key: Into<u128> + TryFrom<u128>,
@@ -146,7 +146,7 @@ fn read<R>(
     found: Option<(ReadState, StateReader)>,
     scratch: &Scratch,
     directory: &Path,
-) -> Result<Numbered<R>>
+) -> Result<ReadResult<R>>
 where
     R: Record + From<ArcRecord>,
     R::Key: Into<u128> + TryFrom<u128>,
@@ -430,7 +430,7 @@ where
 
     fn spill_with(
         &mut self,
-        begin: impl FnOnce(NodeIndex, &Path, Room) -> Result<Spill>,
+        begin: impl FnOnce(NodeIndex, &Path, NameRoom) -> Result<Spill>,
     ) -> Result<()> {
         let NamesOf::Index(index) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
             return Ok(());
@@ -442,9 +442,9 @@ where
     }
 
     /// Memory for names on disk once the index is gone.
-    fn room(&self) -> Room {
+    fn room(&self) -> NameRoom {
         let limits = self.options.limits;
-        Room::new(limits.read_bytes().saturating_sub(self.held_bytes()), limits.threads)
+        NameRoom::new(limits.read_bytes().saturating_sub(self.held_bytes()), limits.threads)
     }
 
     /// Numbers the names that went to disk, and hands the arcs of their edges to the sort.
@@ -551,7 +551,7 @@ where
     }
 
     /// Ends reading: reports, and warns of what the user should know.
-    fn finish(self, job: &mut Job<'_>) -> Result<Numbered<R>> {
+    fn finish(self, job: &mut Job<'_>) -> Result<ReadResult<R>> {
         let summary = self.reader.finish()?;
         let names = self.names.finish()?.sealed();
         let mut warnings = Vec::new();
@@ -593,7 +593,7 @@ where
             formats: self.formats,
         });
         let (sorter, scores) = (self.sorter, self.scores);
-        Ok(Numbered { sorter, node_count, scores, names, warnings })
+        Ok(ReadResult { sorter, node_count, scores, names, warnings })
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct RunsState {
 }
 
 /// What the read stage leaves.
-pub(crate) struct Numbered<R: Record> {
+pub(crate) struct ReadResult<R: Record> {
     pub(crate) sorter: Sorter<R>,
     pub(crate) node_count: u64,
     /// There if weights are to be divided by them.
@@ -41,7 +41,7 @@ pub(crate) struct Numbered<R: Record> {
     pub(crate) warnings: Vec<String>,
 }
 
-impl<R: Record> Numbered<R> {
+impl<R: Record> ReadResult<R> {
     pub(crate) fn score_bytes(&self) -> u64 {
         self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
     }
@@ -64,7 +64,7 @@ pub(crate) fn resume_runs<R>(
     state: RunsState,
     mut from: StateReader,
     scratch: &Scratch,
-) -> Result<Numbered<R>>
+) -> Result<ReadResult<R>>
 where
     R: Record,
     R::Key: Into<u128> + TryFrom<u128>,
@@ -85,7 +85,7 @@ where
         let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
         from.finish()?;
         job.tell_again(input, &warnings)?;
-        let numbered = Numbered { sorter, node_count, scores, names, warnings };
+        let numbered = ReadResult { sorter, node_count, scores, names, warnings };
         Ok((numbered, "the runs of a run that was stopped are taken over".into()))
     })
 }
@@ -106,7 +106,7 @@ impl Job<'_> {
     }
 
     /// Saves what was read, in place of what was saved of it before, if the sort went to disk.
-    pub(crate) fn save_runs<R>(&mut self, numbered: &mut Numbered<R>) -> Result<()>
+    pub(crate) fn save_runs<R>(&mut self, numbered: &mut ReadResult<R>) -> Result<()>
     where
         R: Record,
         R::Key: Into<u128> + TryFrom<u128>,
@@ -134,7 +134,7 @@ impl Job<'_> {
     /// Gives how far the graph may grow beside all of them.
     pub(crate) fn hold_runs<R>(
         &mut self,
-        numbered: &Numbered<R>,
+        numbered: &ReadResult<R>,
         scratch: &Scratch,
         graph: &Path,
     ) -> Result<Option<u64>>

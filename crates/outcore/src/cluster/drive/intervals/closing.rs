@@ -7,14 +7,14 @@
 //! read twice, and written where it changes.
 
 use super::number::{Numbering, expected_inside};
-use super::{CLOSING_BYTES, Run, nodes_of, result_path};
+use super::{CLOSING_BYTES, IntervalRun, nodes_of, result_path};
 use crate::cluster::base::parallel::{PerThread, for_ranges};
 use crate::cluster::base::table::Sum;
 use crate::cluster::finish::communities::Communities;
 use crate::cluster::finish::connect::{Closing, Joining, NodeSums, Pieces, block_sums};
-use crate::cluster::finish::tally::Totals;
+use crate::cluster::finish::tally::WeightTotals;
 use crate::cluster::kernel::history::History;
-use crate::cluster::store::column::{Column, Words, chunks};
+use crate::cluster::store::column::{WordBuffer, WordColumn, chunks};
 use crate::cluster::store::labels::Labels;
 use crate::cluster::store::ranked::Ranked;
 use crate::cluster::store::scope::{Interval, Placed, Scope};
@@ -42,20 +42,20 @@ impl Joining for PlacedPieces<'_> {
 }
 
 /// Memory of the joining, used for one interval after the other.
-struct Bench {
+struct JoinScratch {
     scope: Scope,
     labels: Vec<AtomicU32>,
     numbers: Vec<AtomicU32>,
     /// Pieces that are met, each known by its smallest node.
     met: Ranked,
-    words: Words,
+    words: WordBuffer,
 }
 
-impl Run<'_, '_, '_> {
+impl IntervalRun<'_, '_, '_> {
     /// Splits, numbers and rates the communities.
     pub(super) fn close<S: Sum>(
         mut self,
-        labels: Column,
+        labels: WordColumn,
         intervals: &[Interval],
         history: History,
     ) -> Result<Communities> {
@@ -67,19 +67,19 @@ impl Run<'_, '_, '_> {
         let strengths = self.column("strengths")?;
         let mut inside = 0.0;
         {
-            let mut bench = Bench {
+            let mut bench = JoinScratch {
                 scope: Scope::new(nodes),
                 labels: self.place_values(CLOSING_BYTES),
                 numbers: self.place_values(CLOSING_BYTES),
                 met: Ranked::new(nodes as usize),
-                words: Words::default(),
+                words: WordBuffer::default(),
             };
             for chunk in chunks(0..nodes) {
                 let own = chunk.clone().map(|node| node as u32);
                 pieces.write(chunk.start, own, &mut bench.words)?;
             }
             for interval in intervals {
-                let visit = |first: u64, sums: &[NodeSums], words: &mut Words| {
+                let visit = |first: u64, sums: &[NodeSums], words: &mut WordBuffer| {
                     sums.iter().for_each(|sums| inside += sums.inside_at_later);
                     let halves = sums.iter().flat_map(|sums| halves(sums.strength));
                     strengths.write(2 * first, halves, words)
@@ -97,7 +97,7 @@ impl Run<'_, '_, '_> {
         pieces.remove(self.files)?;
         let singles = sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count);
         let community_count: u64 = sizes.iter().map(|s| s.count).sum();
-        let mut totals = Totals::default();
+        let mut totals = WeightTotals::default();
         totals.add_inside(inside);
         let shared = community_count - singles;
         let expected =
@@ -126,21 +126,21 @@ impl Run<'_, '_, '_> {
         })
     }
 
-    fn column(&self, name: &str) -> Result<Column> {
-        Column::create(self.files, self.path(name))
+    fn column(&self, name: &str) -> Result<WordColumn> {
+        WordColumn::create(self.files, self.path(name))
     }
 
     /// Joins the pieces that an interval's arcs connect; hands over what its nodes add up to.
     fn join<S: Sum>(
         &mut self,
-        bench: &mut Bench,
+        bench: &mut JoinScratch,
         interval: &Interval,
-        (labels, pieces): (&Column, &Column),
+        (labels, pieces): (&WordColumn, &WordColumn),
         done: u64,
-        mut visit: impl FnMut(u64, &[NodeSums], &mut Words) -> Result<()>,
+        mut visit: impl FnMut(u64, &[NodeSums], &mut WordBuffer) -> Result<()>,
     ) -> Result<()> {
         let observer = self.job.observer;
-        let Bench { scope, labels: of_place, numbers, met, words } = bench;
+        let JoinScratch { scope, labels: of_place, numbers, met, words } = bench;
         scope.enter(self.files, interval)?;
         scope.gather(labels, of_place)?;
         scope.gather(pieces, numbers)?;

@@ -22,7 +22,7 @@ mod number;
 #[cfg(test)]
 mod tests;
 
-use super::job::Job;
+use super::job::ClusterJob;
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
 use super::propagate::Sweeping;
 use crate::checkpoint::StateReader;
@@ -41,7 +41,7 @@ use crate::cluster::methods::options::{ClusterOptions, Seeding};
 use crate::cluster::methods::table::MethodOption;
 use crate::cluster::objectives::label_propagation::{InsideWeight, Votes};
 use crate::cluster::store::by_node::NodeLabels;
-use crate::cluster::store::column::{CHUNK_NODES, Column, Words};
+use crate::cluster::store::column::{CHUNK_NODES, WordBuffer, WordColumn};
 use crate::cluster::store::ranked::Ranked;
 use crate::cluster::store::saves::Saves;
 use crate::cluster::store::scope::{Interval, Neighbors, Placed, Scope, Survey};
@@ -105,8 +105,8 @@ fn set_bytes(node_count: u64) -> u64 {
 }
 
 /// What all phases see.
-struct Run<'j, 'a, 's> {
-    job: &'j Job<'a>,
+struct IntervalRun<'j, 'a, 's> {
+    job: &'j ClusterJob<'a>,
     files: &'a Files,
     directory: PathBuf,
     source: BlockSource<'s>,
@@ -115,7 +115,7 @@ struct Run<'j, 'a, 's> {
     scans: u64,
 }
 
-impl Job<'_> {
+impl ClusterJob<'_> {
     /// Propagates labels that lie on disk.
     pub(crate) fn propagate_on_disk<S: Sum>(&self, saves: &mut Saves) -> Result<Communities> {
         let nodes = self.graph.node_count();
@@ -128,7 +128,7 @@ impl Job<'_> {
         let saved = saves.open(self.observer)?;
         let (files, directory) = (self.graph.files(), self.scratch.join("labels"));
         files.create_directory(&directory)?;
-        let mut run = Run { job: self, files, directory, source, room, scans: 0 };
+        let mut run = IntervalRun { job: self, files, directory, source, room, scans: 0 };
         // Again if sweeps go on: the intervals are those of this process.
         let Begun { labels, sweeping, closing } = run.begin::<S>()?;
         let begun = match saved {
@@ -147,50 +147,50 @@ impl Job<'_> {
 
 /// First labels, and the intervals of both phases.
 struct Begun {
-    labels: Column,
+    labels: WordColumn,
     sweeping: Vec<Interval>,
     closing: Vec<Interval>,
 }
 
 /// Labels of consecutive nodes.
-struct Part<'a> {
+struct IntervalPart<'a> {
     first: u32,
     labels: &'a [AtomicU32],
 }
 
-impl NodeLabels for Part<'_> {
+impl NodeLabels for IntervalPart<'_> {
     #[inline]
     fn at(&self, node: u32) -> &AtomicU32 {
         &self.labels[(node - self.first) as usize]
     }
 }
 
-impl<'a> Run<'_, 'a, '_> {
+impl<'a> IntervalRun<'_, 'a, '_> {
     fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
     /// First labels and intervals, in one scan.
     fn begin<S: Sum>(&mut self) -> Result<Begun> {
-        let Job { graph, options, observer, .. } = *self.job;
+        let ClusterJob { graph, options, observer, .. } = *self.job;
         tell(observer, Event::Detail { text: "choosing first labels" })?;
         let nodes = graph.node_count();
         let leads = Bits::new(nodes as usize, false);
         let cutoff = options.propagation.label_cutoff;
         let chosen = Stars::choose(&leads, nodes as usize, options.seed ^ LEAD);
         let stars = Stars { least: cutoff * (1.0 - RELATIVE_TOLERANCE), ..chosen };
-        let column = Column::create(self.files, self.path("labels"))?;
+        let column = WordColumn::create(self.files, self.path("labels"))?;
         let mut sweeping = self.survey("sweeping", Neighbors::All, SWEEP_BYTES)?;
         let mut closing = self.survey("closing", Neighbors::Before, CLOSING_BYTES)?;
         let scratch = PerThread::new(ArcScratch::default);
-        let (mut labels, mut words) = (Vec::new(), Words::default());
+        let (mut labels, mut words) = (Vec::new(), WordBuffer::default());
         self.source.for_all(|block| {
             tell(observer, Event::Advance { done: 0 })?;
             let first = block.first_node();
             labels.clear();
             labels.extend((first..).take(block.node_count()).map(AtomicU32::new));
             if options.seeding == Seeding::Star {
-                seed_block::<S>(block, stars, &Part { first, labels: &labels }, &scratch)?;
+                seed_block::<S>(block, stars, &IntervalPart { first, labels: &labels }, &scratch)?;
             }
             let values = labels.iter_mut().map(|label| *label.get_mut());
             column.write(first.into(), values, &mut words)?;
@@ -221,13 +221,13 @@ impl<'a> Run<'_, 'a, '_> {
     /// Puts the labels of an earlier job in the place of the first ones; gives how far it was, and who is active.
     fn resume(
         &mut self,
-        labels: &Column,
+        labels: &WordColumn,
         sweeping: Sweeping,
         mut from: StateReader,
     ) -> Result<(History, Bits)> {
         self.job.tell_going_on(sweeping.number)?;
         let nodes = self.job.graph.node_count();
-        let mut words = Words::default();
+        let mut words = WordBuffer::default();
         let count = from.parts(|first, values: &[u32]| {
             if values.iter().any(|&label| u64::from(label) >= nodes) {
                 return Err(Error::corrupt(&self.directory, "a label that was kept is no node"));
@@ -256,7 +256,7 @@ impl<'a> Run<'_, 'a, '_> {
     /// Saves where the sweeps are, as they are saved with labels in memory.
     fn save(
         &self,
-        labels: &Column,
+        labels: &WordColumn,
         history: &History,
         active: &Bits,
         saves: &mut Saves,
@@ -266,7 +266,7 @@ impl<'a> Run<'_, 'a, '_> {
         let nodes = self.job.graph.node_count();
         saves.save(&sweeping, self.job.observer, |to| {
             to.begin_array(nodes)?;
-            let mut words = Words::default();
+            let mut words = WordBuffer::default();
             for first in (0..nodes).step_by(CHUNK_NODES as usize) {
                 let last = (first + CHUNK_NODES).min(nodes);
                 to.add(labels.read(first..last, &mut words)?)?;
@@ -279,20 +279,20 @@ impl<'a> Run<'_, 'a, '_> {
     /// Sweeps until few enough nodes change.
     fn sweeps<S: Sum, O: Objective>(
         &mut self,
-        labels: &Column,
+        labels: &WordColumn,
         intervals: &[Interval],
         (mut history, active): (History, Bits),
         saves: &mut Saves,
         objective: impl Fn() -> O,
     ) -> Result<History> {
-        let Job { graph, options, limits, observer, .. } = *self.job;
+        let ClusterJob { graph, options, limits, observer, .. } = *self.job;
         let count = graph.node_count();
         let enough = options.tolerance * count as f64;
         let mut workshop =
             Workshop::<S>::new(graph.max_degree(), limits.large_degree, limits.most_labels);
         let mut scope = Scope::new(count);
         let mut values = self.place_values(SWEEP_BYTES);
-        let mut words = Words::default();
+        let mut words = WordBuffer::default();
         for number in history.sweeps + 1..=options.most_sweeps() {
             if history.converged {
                 break;

@@ -5,9 +5,9 @@
 //! and sums are added up in the order of `tally`.
 
 use crate::cluster::base::bits::Bits;
-use crate::cluster::finish::number::{BySize, SizeCount};
-use crate::cluster::finish::tally::Totals;
-use crate::cluster::store::column::{Column, Words, chunks};
+use crate::cluster::finish::number::{CountsBySize, SizeCount};
+use crate::cluster::finish::tally::WeightTotals;
+use crate::cluster::store::column::{WordBuffer, WordColumn, chunks};
 use crate::error::Result;
 use crate::io::Files;
 use crate::progress::{Event, Observer, tell};
@@ -36,10 +36,10 @@ impl Numbering<'_> {
     }
 
     /// How many labels have more than one piece. Memory: two bits a node.
-    pub(super) fn split_count(&self, labels: &Column, pieces: &Column) -> Result<u64> {
+    pub(super) fn split_count(&self, labels: &WordColumn, pieces: &WordColumn) -> Result<u64> {
         let nodes = self.node_count as usize;
         let (seen, split) = (Bits::new(nodes, false), Bits::new(nodes, false));
-        let (mut for_labels, mut for_pieces) = (Words::default(), Words::default());
+        let (mut for_labels, mut for_pieces) = (WordBuffer::default(), WordBuffer::default());
         let mut count = 0;
         for chunk in chunks(0..self.node_count) {
             self.tick()?;
@@ -59,12 +59,12 @@ impl Numbering<'_> {
     /// overwritten and removed.
     pub(super) fn number(
         &mut self,
-        pieces: &Column,
-        sizes: Column,
+        pieces: &WordColumn,
+        sizes: WordColumn,
         path: &Path,
-    ) -> Result<(Column, Vec<SizeCount>)> {
-        let mut by_size = BySize::new();
-        let mut words = Words::default();
+    ) -> Result<(WordColumn, Vec<SizeCount>)> {
+        let mut by_size = CountsBySize::new();
+        let mut words = WordBuffer::default();
         for window in self.windows(self.node_count, 4) {
             let mut counts = vec![0u32; (window.end - window.start) as usize];
             // The smallest node of a community comes before the others.
@@ -82,8 +82,8 @@ impl Numbering<'_> {
             }
         }
         let (mut by_size, found) = by_size.numbered();
-        let communities = Column::create(self.files, path.to_path_buf())?;
-        let (mut known, mut out) = (Words::default(), Vec::new());
+        let communities = WordColumn::create(self.files, path.to_path_buf())?;
+        let (mut known, mut out) = (WordBuffer::default(), Vec::new());
         for window in self.windows(self.node_count, 4) {
             let mut numbers = Vec::with_capacity((window.end - window.start) as usize);
             for chunk in chunks(window.clone()) {
@@ -121,12 +121,12 @@ fn at(window: &Range<u64>, of: u32) -> usize {
 /// first `shared`; also adds the nodes to `totals`.
 pub(super) fn expected_inside(
     numbering: &mut Numbering<'_>,
-    communities: &Column,
-    strengths: &Column,
+    communities: &WordColumn,
+    strengths: &WordColumn,
     shared: u64,
-    totals: &mut Totals,
+    totals: &mut WeightTotals,
 ) -> Result<f64> {
-    let (mut for_labels, mut for_strengths) = (Words::default(), Words::default());
+    let (mut for_labels, mut for_strengths) = (WordBuffer::default(), WordBuffer::default());
     let mut expected = 0.0;
     for window in numbering.windows(shared, 8) {
         let mut sums = vec![0.0; (window.end - window.start) as usize];

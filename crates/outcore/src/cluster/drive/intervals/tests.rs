@@ -1,8 +1,8 @@
 //! Labels on disk give what labels in memory give, for any number of intervals.
 
 use super::*;
-use crate::cluster::base::pace::Pace;
-use crate::cluster::drive::job::Limits;
+use crate::cluster::base::pace::ClusterProgress;
+use crate::cluster::drive::job::ScratchLimits;
 use crate::cluster::drive::run::cluster_within;
 use crate::cluster::finish::communities::Communities;
 use crate::cluster::methods::table::Method;
@@ -30,14 +30,14 @@ fn scratch() -> &'static Path {
 fn on_disk(
     graph: &Graph,
     options: &ClusterOptions,
-    limits: Limits,
+    limits: ScratchLimits,
     spare: u64,
 ) -> Result<Communities> {
     let threads = rayon::current_num_threads();
     let least = options.memory(graph, 0, threads).total_bytes();
     let on_disk = memory(graph, threads, Fit::LEAST).total_bytes() + spare;
     // The tests' graphs are so small that labels in memory may need less than what is fixed.
-    let job = Job {
+    let job = ClusterJob {
         graph: &graph.seen_as(&options.view()),
         options,
         limits,
@@ -45,7 +45,7 @@ fn on_disk(
         fit: Fit::LEAST,
         needed: on_disk.min(least),
         scratch: scratch(),
-        observer: &Pace::new(&Silent, None),
+        observer: &ClusterProgress::new(&Silent, None),
     };
     let saves = &mut Saves::new(job.graph, job.options, &Given::default(), job.scratch);
     if graph.is_weighted() {
@@ -79,15 +79,15 @@ proptest! {
         options.seeding = if own { Seeding::Own } else { Seeding::Star };
         prop_assert!(serves(&options, &graph, 0));
         let expected = POOLS[1].install(|| {
-            let (given, limits) = (Given::default(), Limits::default());
+            let (given, limits) = (Given::default(), ScratchLimits::default());
             cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent)
         }).unwrap().remove(0);
         let expected = Communities { scans: 0, ..expected };
-        let tiny = Limits { large_degree: 3, most_labels: 2 };
+        let tiny = ScratchLimits { large_degree: 3, most_labels: 2 };
         for (pool, spare, limits) in [
-            (0, 0, Limits::default()),
+            (0, 0, ScratchLimits::default()),
             (1, 3000, tiny),
-            (2, 20_000, Limits::default()),
+            (2, 20_000, ScratchLimits::default()),
         ] {
             let found = POOLS[pool].install(|| on_disk(&graph, &options, limits, spare)).unwrap();
             prop_assert_eq!(&in_memory(&graph, found), &expected);
@@ -129,7 +129,7 @@ fn many_intervals_and_windows_give_the_same() {
     let graph = many_blocks(&files, 300_000);
     assert!(graph.blocks().len() > 4, "{}", graph.blocks().len());
     let options = plain();
-    let (given, limits) = (Given::default(), Limits::default());
+    let (given, limits) = (Given::default(), ScratchLimits::default());
     let expected = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
     let expected = Communities { scans: 0, ..expected.unwrap().remove(0) };
     for spare in [0, 1 << 20] {
@@ -147,7 +147,8 @@ fn pieces_join_across_intervals() {
     // With one label for all, the pieces are the components.
     options.tolerance = 1.0;
     options.min_weight = 0.0;
-    let found = POOLS[1].install(|| on_disk(&graph, &options, Limits::default(), 0)).unwrap();
+    let found =
+        POOLS[1].install(|| on_disk(&graph, &options, ScratchLimits::default(), 0)).unwrap();
     assert!(found.split_count < found.community_count);
     let labels = found.labels.into_memory(&files).unwrap();
     let quality = crate::score::quality(&graph, &labels, &Silent).unwrap();
@@ -159,7 +160,7 @@ fn every_fault_is_an_error_with_a_path() {
     let sim = Sim::new();
     let files = Files::new(Arc::new(sim.clone()));
     let graph = many_blocks(&files, 3000);
-    let run = || POOLS[0].install(|| on_disk(&graph, &plain(), Limits::default(), 0));
+    let run = || POOLS[0].install(|| on_disk(&graph, &plain(), ScratchLimits::default(), 0));
     let expected = in_memory(&graph, run().unwrap());
     for at in 0.. {
         sim.set_fault(Some(Fault { at, forever: false, kind: io::ErrorKind::Other }));

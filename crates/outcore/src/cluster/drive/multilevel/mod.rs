@@ -21,15 +21,15 @@
 
 mod saved;
 
-use super::contract::{Contracted, Division, Place, contract};
+use super::contract::{Contracted, Division, LevelPlace, contract};
 use super::groups::{Groups, first_groups};
-use super::job::Job;
+use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit};
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::{LEAD, LEVEL, REFINE, mix};
 use crate::cluster::base::table::Sum;
-use crate::cluster::finish::closing::Outcome;
+use crate::cluster::finish::closing::SweptLabels;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::{History, Sweep};
 use crate::cluster::kernel::nodes::{Nodes, Rules};
@@ -89,7 +89,7 @@ impl<'g> Level<'_, 'g> {
 }
 
 /// Communities of a level with their sums.
-struct State<O> {
+struct LevelState<O> {
     labels: Vec<AtomicU32>,
     sums: O,
 }
@@ -125,7 +125,7 @@ struct Upper<O> {
     is_on_disk: bool,
     counts: Vec<u32>,
     number: u64,
-    state: State<O>,
+    state: LevelState<O>,
     /// Communities at the start.
     class_count: usize,
     progress: Progress,
@@ -138,14 +138,14 @@ enum Aside<O> {
 }
 
 /// What follows the sweeps of a level.
-enum Next<O> {
+enum NextStep<O> {
     /// It is the last one.
-    Top(State<O>),
+    Top(LevelState<O>),
     Up(Box<Upper<O>>),
 }
 
 struct Multilevel<'a, 'j, O: Sums> {
-    job: &'a Job<'j>,
+    job: &'a ClusterJob<'j>,
     rule: O::Rule,
     start: Seeding,
     history: History,
@@ -156,7 +156,7 @@ struct Multilevel<'a, 'j, O: Sums> {
     scans: u64,
     /// Rules that wait for level 1, and what has been found by them.
     waiting: Vec<O::Rule>,
-    found: Vec<Outcome>,
+    found: Vec<SweptLabels>,
     /// Where the sweeps are kept; those of other rules are not.
     saves: Option<&'a mut Saves>,
 }
@@ -170,12 +170,12 @@ pub(crate) const fn held_bytes<O: Sums>(others: u64) -> u64 {
 /// Finds the communities of the job's graph by the objective that each rule makes; gives with them the
 /// groupings of the last cycle, if they are wanted.
 pub(crate) fn find<O: Sums>(
-    job: &Job<'_>,
+    job: &ClusterJob<'_>,
     rules: &[O::Rule],
     start: Seeding,
     source: &mut BlockSource<'_>,
     saves: &mut Saves,
-) -> Result<Vec<Outcome>> {
+) -> Result<Vec<SweptLabels>> {
     let (&rule, others) = rules.split_first().expect("at least one rule");
     let held = job.graph.node_count() * held_bytes::<O>(others.len() as u64);
     let mut level = Level {
@@ -206,7 +206,7 @@ pub(crate) fn find<O: Sums>(
 }
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
-    fn new(job: &'a Job<'j>, rule: O::Rule, start: Seeding, hierarchy: Hierarchy) -> Self {
+    fn new(job: &'a ClusterJob<'j>, rule: O::Rule, start: Seeding, hierarchy: Hierarchy) -> Self {
         let (history, waiting, found) = (History::default(), Vec::new(), Vec::new());
         let (base, scans, saves) = (0, 0, None);
         Self { job, rule, start, history, hierarchy, base, scans, waiting, found, saves }
@@ -228,7 +228,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok(())
     }
 
-    fn outcome(mut self, labels: Vec<u32>) -> Outcome {
+    fn outcome(mut self, labels: Vec<u32>) -> SweptLabels {
         let groupings = match self.job.options.levels {
             true => self.hierarchy.into_groupings(),
             false => {
@@ -236,7 +236,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 Vec::new()
             }
         };
-        Outcome { labels, history: self.history, groupings }
+        SweptLabels { labels, history: self.history, groupings }
     }
 
     /// Forgets the groups of this level and of those above it.
@@ -252,7 +252,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
 
     /// Corrects what is expected, at the beginning of a level.
     fn expect(&self, level: &Level<'_, '_>) -> Result<()> {
-        let Job { graph, options, observer, .. } = *self.job;
+        let ClusterJob { graph, options, observer, .. } = *self.job;
         let [arcs, base] = [level.graph(), graph].map(|graph| graph.arc_count() as f64);
         match options.expected_on_level(level.number, arcs, base, self.history.cycles) {
             Some((part, after)) => observer.expect(Some(part), after),
@@ -266,14 +266,14 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let seed = level.seed ^ LEAD;
         let Groups { labels, sums, .. } = self.first_groups(level, self.start, seed, None)?;
         let progress = Progress::new(labels.len());
-        self.cycles(level, State { labels, sums }, progress)
+        self.cycles(level, LevelState { labels, sums }, progress)
     }
 
     /// The cycles from sweeps of the base on: those before the first cycle, or those that end one.
     fn cycles(
         &mut self,
         level: &mut Level<'_, '_>,
-        mut state: State<O>,
+        mut state: LevelState<O>,
         mut progress: Progress,
     ) -> Result<Vec<u32>> {
         let share = |share: f64| (share * state.labels.len() as f64) as u64;
@@ -297,8 +297,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             }
             self.history.cycles += 1;
             state = match self.lift(level, state)? {
-                Next::Top(state) => state,
-                Next::Up(first) => self.ascend(level, *first)?,
+                NextStep::Top(state) => state,
+                NextStep::Up(first) => self.ascend(level, *first)?,
             };
             progress = Progress::new(state.labels.len());
         }
@@ -313,7 +313,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn sweeps(
         &mut self,
         level: &mut Level<'_, '_>,
-        state: &mut State<O>,
+        state: &mut LevelState<O>,
         progress: Progress,
         go_on: impl Fn(u32, u64) -> bool,
     ) -> Result<u64> {
@@ -327,7 +327,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn sweeps_of<S: Sum>(
         &mut self,
         level: &mut Level<'_, '_>,
-        state: &mut State<O>,
+        state: &mut LevelState<O>,
         mut progress: Progress,
         go_on: impl Fn(u32, u64) -> bool,
     ) -> Result<u64> {
@@ -399,15 +399,15 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     }
 
     /// Solves the levels above the base, and gives every node the community that its group has there.
-    fn ascend(&mut self, base: &Level<'_, '_>, first: Upper<O>) -> Result<State<O>> {
+    fn ascend(&mut self, base: &Level<'_, '_>, first: Upper<O>) -> Result<LevelState<O>> {
         let memory = base.memory - base.source.kept_bytes();
         self.scans = base.source.scans();
         let mut upper = first;
-        let (State { labels, sums }, top) = loop {
+        let (LevelState { labels, sums }, top) = loop {
             let number = upper.number;
             match self.solve(upper, memory)? {
-                Next::Top(state) => break (state, number),
-                Next::Up(next) => upper = *next,
+                NextStep::Top(state) => break (state, number),
+                NextStep::Up(next) => upper = *next,
             }
         };
         give_back_freed();
@@ -415,11 +415,11 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         for below in (base.number..top).rev() {
             labels = self.hierarchy.project(below, &labels)?;
         }
-        Ok(State { labels: labels.into_iter().map(AtomicU32::new).collect(), sums })
+        Ok(LevelState { labels: labels.into_iter().map(AtomicU32::new).collect(), sums })
     }
 
     /// Sweeps over a level and, if it can be contracted further, makes the next one of it.
-    fn solve(&mut self, upper: Upper<O>, memory: u64) -> Result<Next<O>> {
+    fn solve(&mut self, upper: Upper<O>, memory: u64) -> Result<NextStep<O>> {
         let Upper { graph, is_on_disk, counts, number, mut state, class_count, progress } = upper;
         self.history.levels = self.history.levels.max(number);
         let (method, threads) = (self.job.options.method, rayon::current_num_threads());
@@ -452,7 +452,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             self.sweeps(&mut level, &mut state, progress, |done, moved| done < most && moved > 0)?;
         let few = SETTLED * level.node_count() as f64;
         let is_settled = first_moved as f64 <= few && 2 * class_count >= level.node_count();
-        let next = if is_settled { Next::Top(state) } else { self.lift(&mut level, state)? };
+        let next = if is_settled { NextStep::Top(state) } else { self.lift(&mut level, state)? };
         drop(level);
         let directory = graph.directory().to_path_buf();
         drop(graph);
@@ -463,14 +463,14 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     }
 
     /// Makes the next level of this one.
-    fn lift(&mut self, level: &mut Level<'_, '_>, state: State<O>) -> Result<Next<O>> {
+    fn lift(&mut self, level: &mut Level<'_, '_>, state: LevelState<O>) -> Result<NextStep<O>> {
         self.detail(&format!("level {}: refining communities", level.number))?;
         self.forget_from(level.number);
-        let State { labels, sums } = state;
+        let LevelState { labels, sums } = state;
         let sums = self.set_aside(level, sums)?;
         let Some(Groupings { groups, classes, class_count }) = self.refine(level, &labels)? else {
             let sums = self.bring_back(sums)?;
-            return Ok(Next::Top(State { labels, sums }));
+            return Ok(NextStep::Top(LevelState { labels, sums }));
         };
         drop(labels);
         if let Aside::OnDisk(path) = sums {
@@ -488,9 +488,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         give_back_freed();
         let progress = Progress::new(classes.len());
         let labels = classes.into_iter().map(AtomicU32::new).collect();
-        let (number, state) = (level.number + 1, State { labels, sums });
+        let (number, state) = (level.number + 1, LevelState { labels, sums });
         let next = Upper { graph, is_on_disk, counts, number, state, class_count, progress };
-        Ok(Next::Up(Box::new(next)))
+        Ok(NextStep::Up(Box::new(next)))
     }
 
     /// Makes room for the sums of the groups inside communities, if it is needed: nearly every node may be a
@@ -534,7 +534,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         // Some is left for what the allocator keeps of the levels below.
         let sort_bytes = ClusterMemory::SORT_BYTES + spare / 2;
         let files = self.job.graph.files();
-        let place = Place { files, directory: &directory, sort_bytes };
+        let place = LevelPlace { files, directory: &directory, sort_bytes };
         let done = self.history.arcs;
         let tick = |_: &_| tell(self.job.observer, Event::Advance { done });
         if level.graph().is_weighted() {

@@ -4,9 +4,9 @@
 //! are (to add them up again would round otherwise). Levels below are not needed any more, but for the
 //! groups that lead down. Small levels lie in memory, and are passed before long: nothing is saved there.
 
-use super::{Bits, Level, Multilevel, Progress, State, Sums, Upper};
+use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
 use crate::checkpoint::StateReader;
-use crate::cluster::finish::closing::Outcome;
+use crate::cluster::finish::closing::SweptLabels;
 use crate::cluster::kernel::history::History;
 use crate::cluster::store::hierarchy::Grouping;
 use crate::error::Result;
@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicU32;
 
 /// What is no array.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Counters {
+pub(super) struct SavedCounters {
     history: History,
     /// Scans of the graph.
     scans: u64,
@@ -33,11 +33,11 @@ pub(super) struct Counters {
     groupings_made: u64,
     groupings_shared: usize,
     /// Other rules that have been solved.
-    found: Vec<Found>,
+    found: Vec<SavedResult>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Found {
+struct SavedResult {
     history: History,
     groupings: Vec<SavedGroups>,
 }
@@ -75,7 +75,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     pub(super) fn save_if_due(
         &mut self,
         level: &Level<'_, '_>,
-        state: &State<O>,
+        state: &LevelState<O>,
         progress: &Progress,
     ) -> Result<()> {
         let Some(saves) = self.saves.as_deref_mut().filter(|saves| saves.is_due()) else {
@@ -88,7 +88,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let scans = if is_base { level.source.scans() } else { self.scans };
         let directory = (!is_base).then(|| level.graph().directory());
         let groupings = self.hierarchy.groupings();
-        let counters = Counters {
+        let counters = SavedCounters {
             history: self.history.clone(),
             scans,
             number: level.number,
@@ -100,7 +100,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             groupings: groupings.iter().map(SavedGroups::new).collect(),
             groupings_made: self.hierarchy.made(),
             groupings_shared: self.hierarchy.shared_count(),
-            found: self.found.iter().map(Found::new).collect(),
+            found: self.found.iter().map(SavedResult::new).collect(),
         };
         let of_found = self.found.iter().flat_map(|found| &found.groupings);
         saves.save(&counters, self.job.observer, |to| {
@@ -119,7 +119,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     pub(crate) fn resume(
         &mut self,
         level: &mut Level<'_, '_>,
-        mut counters: Counters,
+        mut counters: SavedCounters,
         mut from: StateReader,
     ) -> Result<Vec<u32>> {
         self.job.tell_going_on(counters.history.sweeps)?;
@@ -129,7 +129,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         level.source.count_from(counters.scans);
         let groupings = std::mem::take(&mut counters.groupings).into_iter();
         let groupings = groupings.map(|saved| saved.grouping(directory)).collect();
-        let Counters { groupings_made: made, groupings_shared: shared, .. } = counters;
+        let SavedCounters { groupings_made: made, groupings_shared: shared, .. } = counters;
         self.hierarchy.restore(groupings, made, shared)?;
         let graph = counters.directory.as_ref();
         let graph = graph.map(|name| Graph::open(files, &directory.join(name)));
@@ -149,19 +149,19 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     /// The level in sweeps, of so many nodes: its communities, how far they are, and what each node stands for.
     fn load_sweeps(
         &self,
-        counters: &Counters,
+        counters: &SavedCounters,
         nodes: usize,
         from: &mut StateReader,
-    ) -> Result<(State<O>, Progress, Vec<u32>)> {
+    ) -> Result<(LevelState<O>, Progress, Vec<u32>)> {
         let mut labels: Vec<AtomicU32> = reserve_large_pages(nodes);
         labels.resize_with(nodes, AtomicU32::default);
         from.labels(&mut labels)?;
-        let &Counters { done, moved, first_moved, .. } = counters;
+        let &SavedCounters { done, moved, first_moved, .. } = counters;
         let active = Bits::new(nodes, false);
         let mut progress = Progress { done, moved, first_moved, active, refines: false };
         progress.active.load(from)?;
         let counts = from.numbers::<u32>()?;
-        let mut state = State { labels, sums: O::load(self.rule, from)? };
+        let mut state = LevelState { labels, sums: O::load(self.rule, from)? };
         let bound = state.sums.label_bound();
         let is_below = |label: &mut AtomicU32| (*label.get_mut() as usize) < bound;
         let fits = counts.is_empty() || counts.len() == nodes;
@@ -172,7 +172,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     }
 
     /// What other rules have found on the graph, if they have been solved.
-    fn load_found(&mut self, all: Vec<Found>, nodes: u64, from: &mut StateReader) -> Result<()> {
+    fn load_found(
+        &mut self,
+        all: Vec<SavedResult>,
+        nodes: u64,
+        from: &mut StateReader,
+    ) -> Result<()> {
         if all.is_empty() {
             return Ok(());
         }
@@ -180,7 +185,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             return Err(from.damaged());
         }
         self.waiting.clear();
-        for Found { mut history, groupings } in all {
+        for SavedResult { mut history, groupings } in all {
             history.resume();
             let labels = from.numbers::<u32>()?;
             if labels.len() as u64 != nodes {
@@ -188,14 +193,14 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             }
             let of_file = |saved: SavedGroups| saved.grouping(self.job.scratch);
             let groupings = groupings.into_iter().map(of_file).collect();
-            self.found.push(Outcome { labels, history, groupings });
+            self.found.push(SweptLabels { labels, history, groupings });
         }
         Ok(())
     }
 }
 
-impl Found {
-    fn new(found: &Outcome) -> Self {
+impl SavedResult {
+    fn new(found: &SweptLabels) -> Self {
         let groupings = found.groupings.iter().map(SavedGroups::new).collect();
         Self { history: found.history.clone(), groupings }
     }
