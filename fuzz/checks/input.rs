@@ -19,10 +19,10 @@ fn read(bytes: &[u8], options: &InputOptions, memory: BatchMemory) -> Outcome {
     let sim = Sim::new();
     sim.put("edges", bytes);
     let files = Files::new(Arc::new(sim));
-    let told = |error: outcore::Error| format!("{error} {:?}", error.notes());
-    let mut reader = EdgeReader::open(&files, options, memory).map_err(told)?;
+    let reported = |error: outcore::Error| format!("{error} {:?}", error.notes());
+    let mut reader = EdgeReader::open(&files, options, memory).map_err(reported)?;
     let (mut batch, mut names) = (Batch::default(), Vec::new());
-    while reader.next_batch(&mut batch).map_err(told)? {
+    while reader.next_batch(&mut batch).map_err(reported)? {
         for chunk in &batch.chunks {
             assert_eq!(chunk.names.len(), 2 * chunk.edge_count());
             for (index, name) in chunk.names.iter().enumerate() {
@@ -32,7 +32,7 @@ fn read(bytes: &[u8], options: &InputOptions, memory: BatchMemory) -> Outcome {
             }
         }
     }
-    let summary = reader.finish().map_err(told)?;
+    let summary = reader.finish().map_err(reported)?;
     Ok((names, format!("{summary:?}")))
 }
 

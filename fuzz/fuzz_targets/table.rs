@@ -12,6 +12,6 @@ mod bounded;
 static METER: outcore::io::Meter = outcore::io::Meter;
 
 libfuzzer_sys::fuzz_target!(
-    init: outcore::input::hush_decoders(),
+    init: outcore::input::silence_decoders(),
     |bytes: &[u8]| bounded::run(check::check, bytes)
 );

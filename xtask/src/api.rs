@@ -465,8 +465,8 @@ mod tests {
     #[test]
     fn changes_are_told_line_by_line() {
         assert_eq!(differences("a\nb\n", "a\nb\n"), [""; 0]);
-        let told = differences("a\nb\n", "a\nc\n");
-        assert_eq!(told[..2], ["- b", "+ c"]);
-        assert_eq!((told.len(), differences("a\nb\n", "b\na\n").len()), (3, 1));
+        let reported = differences("a\nb\n", "a\nc\n");
+        assert_eq!(reported[..2], ["- b", "+ c"]);
+        assert_eq!((reported.len(), differences("a\nb\n", "b\na\n").len()), (3, 1));
     }
 }

@@ -115,7 +115,7 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &Signals) -> Result
         Command::Score(arguments) => {
             signals.catch()?;
             let report = score::score(&files, arguments, terminal)?;
-            score::tell(&report, arguments, terminal)
+            score::notify(&report, arguments, terminal)
         }
         Command::Inspect(arguments) => {
             signals.catch()?;

@@ -3,6 +3,6 @@
 fn main() -> std::process::ExitCode {
     outcore::io::share_freed_memory();
     outcore::io::own_process(outcore_cli::end);
-    outcore::input::hush_decoders();
+    outcore::input::silence_decoders();
     outcore_cli::run(std::env::args_os())
 }

@@ -24,7 +24,7 @@ pub(crate) fn score(
 }
 
 /// Prints the score, and tells that the job is done.
-pub(crate) fn tell(report: &ScoreReport, arguments: &Score, terminal: &Terminal) -> Result<()> {
+pub(crate) fn notify(report: &ScoreReport, arguments: &Score, terminal: &Terminal) -> Result<()> {
     let text = if arguments.json { json(report)? } else { table(report) };
     print_text(text, arguments.json)?;
     let peak = report.peak_memory_bytes.map(|peak| {

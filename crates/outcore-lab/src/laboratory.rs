@@ -5,7 +5,7 @@ use crate::experiments::Listed;
 use crate::report::{LabReport, SCHEMA};
 use crate::workplace::{Effort, Workplace};
 use outcore::error::opt::{DIR, QUICK};
-use outcore::progress::{Event, Observer, tell};
+use outcore::progress::{Event, Observer, notify};
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ fn measure(
     for listed in experiments {
         let experiment = (listed.run)(&workplace)?;
         let summary = format!("{}: {} methods", experiment.name, experiment.rows.len());
-        tell(observer, Event::End { summary: &summary })?;
+        notify(observer, Event::End { summary: &summary })?;
         done.push(experiment);
     }
     drop(workplace);

@@ -4,7 +4,7 @@ use crate::foreign::Foreign;
 use crate::random::Random;
 use outcore::error::opt::{DIR, QUICK};
 use outcore::io::{Files, Scratch};
-use outcore::progress::{Event, Observer, Stage, tell};
+use outcore::progress::{Event, Observer, Stage, notify};
 use outcore::units::format_bytes;
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -121,7 +121,10 @@ impl<'a> Workplace<'a> {
     /// # Errors
     /// `Interrupted`.
     pub fn begin(&self, runs: u64) -> Result<()> {
-        tell(self.observer, Event::Begin { stage: Stage::Measure, total: Some(runs), unit: "runs" })
+        notify(
+            self.observer,
+            Event::Begin { stage: Stage::Measure, total: Some(runs), unit: "runs" },
+        )
     }
 
     /// Tells what is done now.
@@ -129,7 +132,7 @@ impl<'a> Workplace<'a> {
     /// # Errors
     /// `Interrupted`.
     pub fn detail(&self, text: &str) -> Result<()> {
-        tell(self.observer, Event::Detail { text })
+        notify(self.observer, Event::Detail { text })
     }
 
     /// Tells how many runs are done.
@@ -137,6 +140,6 @@ impl<'a> Workplace<'a> {
     /// # Errors
     /// `Interrupted`.
     pub fn advance(&self, done: u64) -> Result<()> {
-        tell(self.observer, Event::Advance { done })
+        notify(self.observer, Event::Advance { done })
     }
 }

@@ -99,7 +99,7 @@ mod _outcore {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // The allocator would keep memory that ended threads have freed.
         outcore::io::share_freed_memory();
-        outcore::input::hush_decoders();
+        outcore::input::silence_decoders();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -136,7 +136,7 @@ impl Relay {
 impl Observer for Relay {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         let mut gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
-        Gauge::hear(&mut gauge, &event);
+        Gauge::observe(&mut gauge, &event);
         let shown = || gauge.as_ref().map(Gauge::text).unwrap_or_default();
         match event {
             Event::Begin { stage, total, unit } => {

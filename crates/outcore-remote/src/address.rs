@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn addresses_are_told_without_secrets() {
-        for (written, told) in [
+        for (written, reported) in [
             ("https://u:p@host:1/a/b.tsv?X-Amz-Signature=abc#f", "https://host:1/a/b.tsv"),
             ("https://host?token=a/b@c", "https://host"),
             ("http://a@b:c@host/x@y", "http://host/x@y"),
@@ -47,7 +47,7 @@ mod tests {
             ("s3://key:secret@bucket/x", "s3://bucket/x"),
             ("dir/what?ever", "dir/what?ever"),
         ] {
-            assert_eq!(shown(Path::new(written)), told);
+            assert_eq!(shown(Path::new(written)), reported);
         }
     }
 

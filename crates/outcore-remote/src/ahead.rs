@@ -74,15 +74,15 @@ struct Lane {
     /// One behind the other, the first of which has the byte `at`.
     pieces: VecDeque<Arc<Piece>>,
     /// Whether it is known that all up to `end` will be read.
-    is_told: bool,
+    is_reported: bool,
     /// Whether its last bytes have been read.
     is_done: bool,
 }
 
 impl Lane {
-    fn new(range: Range<u64>, is_told: bool) -> Self {
+    fn new(range: Range<u64>, is_reported: bool) -> Self {
         let Range { start, end } = range;
-        Self { begin: start, at: start, end, pieces: VecDeque::new(), is_told, is_done: false }
+        Self { begin: start, at: start, end, pieces: VecDeque::new(), is_reported, is_done: false }
     }
 
     /// Where what was asked for ends.
@@ -96,7 +96,7 @@ impl Lane {
 
     /// Whether a read at `offset` is one of this reader's.
     fn has(&self, offset: u64) -> bool {
-        let is_near = self.is_told || offset <= self.asked_to();
+        let is_near = self.is_reported || offset <= self.asked_to();
         (self.at..self.end).contains(&offset) && is_near
     }
 
@@ -145,14 +145,14 @@ impl RemoteFile {
             None => Lane::new(offset..self.identity.bytes(), false),
         };
         lane.go_to(offset);
-        let guesses = lanes.iter().filter(|lane| !lane.is_told).count();
-        if !lane.is_told && guesses >= GUESSES {
-            let oldest = lanes.iter().position(|lane| !lane.is_told);
+        let guesses = lanes.iter().filter(|lane| !lane.is_reported).count();
+        if !lane.is_reported && guesses >= GUESSES {
+            let oldest = lanes.iter().position(|lane| !lane.is_reported);
             oldest.map(|at| lanes.remove(at));
         }
         // What nobody has told of is one lane for all: of its places, one is read.
-        let told = lanes.iter().filter(|lane| lane.is_told).count() as u64;
-        let share = AHEAD_BYTES / (told + 1);
+        let reported = lanes.iter().filter(|lane| lane.is_reported).count() as u64;
+        let share = AHEAD_BYTES / (reported + 1);
         if lane.pieces.is_empty() {
             self.begin(&mut lane, wanted.clamp(FIRST_BYTES, REQUEST_BYTES).min(share));
         }
@@ -173,7 +173,7 @@ impl RemoteFile {
     /// Sends requests ahead of a reader, as far as `room` allows.
     fn ask_ahead(&self, lane: &mut Lane, room: u64) {
         let come = lane.at - lane.begin;
-        let ahead = if lane.is_told { room } else { room.min(2 * come) };
+        let ahead = if lane.is_reported { room } else { room.min(2 * come) };
         let request = (ahead / DEPTH).clamp(REQUEST_BYTES_MIN, REQUEST_BYTES);
         while lane.asked_to() < lane.end && lane.held_bytes() + request <= ahead {
             let start = lane.asked_to();
@@ -227,7 +227,7 @@ impl File for RemoteFile {
             return;
         }
         let mut lanes = locked(&self.lanes);
-        lanes.retain(|lane| !lane.is_told || !lane.is_done);
+        lanes.retain(|lane| !lane.is_reported || !lane.is_done);
         let mut lane = Lane::new(range, true);
         self.begin(&mut lane, FIRST_BYTES.min(AHEAD_BYTES / (lanes.len() as u64 + 1)));
         lanes.push(lane);

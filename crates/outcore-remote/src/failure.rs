@@ -171,7 +171,7 @@ pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
 mod tests {
     use super::*;
 
-    fn told(name: &str, text: &'static str) -> String {
+    fn reported(name: &str, text: &'static str) -> String {
         let error = of(name, &StoreError::Generic { store: "S3", source: text.into() });
         assert!(!format!("{error:?}").contains("secret"), "{error:?}");
         error.message().to_owned()
@@ -182,12 +182,12 @@ mod tests {
         let name = "s3://bucket/key";
         let answer = "Server returned non-2xx status code: 403 Forbidden: <Error><Code>SignatureDoesNotMatch\
                       </Code><StringToSign>secret</StringToSign></Error>";
-        assert!(told(name, answer).ends_with("access is denied (403 SignatureDoesNotMatch)"));
+        assert!(reported(name, answer).ends_with("access is denied (403 SignatureDoesNotMatch)"));
         let code = "Server returned non-2xx status code: 500 Error: <Code>a secret</Code>";
-        assert!(told(name, code).ends_with("the server cannot answer now (500)"));
+        assert!(reported(name, code).ends_with("the server cannot answer now (500)"));
         let of_machine = "Error performing PUT http://169.254.169.254/latest/api/token: 403 secret";
-        assert!(told(name, of_machine).ends_with("no credentials were found"));
+        assert!(reported(name, of_machine).ends_with("no credentials were found"));
         let region = "Received redirect without LOCATION, this normally indicates ...";
-        assert!(told(name, region).ends_with("the bucket is in another region"));
+        assert!(reported(name, region).ends_with("the bucket is in another region"));
     }
 }

@@ -146,9 +146,9 @@ impl Object {
 
 /// An error once more.
 fn again(error: &Error) -> Error {
-    let told = Error::new(error.kind(), error.texts().message);
-    let told = error.notes().iter().fold(told, |told, note| told.note(note));
-    error.texts().hint.into_iter().fold(told, Error::hint)
+    let reported = Error::new(error.kind(), error.texts().message);
+    let reported = error.notes().iter().fold(reported, |reported, note| reported.note(note));
+    error.texts().hint.into_iter().fold(reported, Error::hint)
 }
 
 /// Appends what an answer brings, until it is more than was expected.

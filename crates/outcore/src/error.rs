@@ -171,7 +171,7 @@ impl Error {
     /// operating system does gives an error of this type inside of `source`: that is the one to tell.
     pub fn io(action: &str, path: &Path, source: std::io::Error) -> Self {
         let source = match source.downcast::<Self>() {
-            Ok(told) => return told,
+            Ok(reported) => return reported,
             Err(source) => source,
         };
         let full = source.kind() == std::io::ErrorKind::StorageFull

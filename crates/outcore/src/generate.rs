@@ -18,7 +18,7 @@ use crate::error::opt::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use crate::output::Sink;
-use crate::progress::{Event, Observer, Stage, tell};
+use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::format_counted;
 use crossbeam_channel::bounded;
 use std::path::Path;
@@ -151,23 +151,23 @@ pub fn generate(
     // A wrong path of the truth fails before the edges are made.
     let truth_sink = truth.map(|path| Sink::create(files, path)).transpose()?;
     let total = Some(maker.edge_count);
-    tell(observer, Event::Begin { stage: Stage::Generate, total, unit: "edges" })?;
+    notify(observer, Event::Begin { stage: Stage::Generate, total, unit: "edges" })?;
     let edges = |block: u64, out: &mut Vec<u8>| maker.edges(block, out);
     blocks_in_order(maker.edge_count, options.threads, edges, &mut |text, done| {
         sink.write(text)?;
-        tell(observer, Event::Advance { done })
+        notify(observer, Event::Advance { done })
     })?;
     let write_bytes = sink.finish()?;
     if let Some(mut sink) = truth_sink {
         let nodes = |block: u64, out: &mut Vec<u8>| maker.truth(block, out);
         blocks_in_order(maker.node_count, options.threads, nodes, &mut |text, _| {
             sink.write(text)?;
-            tell(observer, Event::Detail { text: "writing the truth" })
+            notify(observer, Event::Detail { text: "writing the truth" })
         })?;
         sink.finish()?;
     }
     let summary = maker.summary();
-    tell(observer, Event::End { summary: &summary })?;
+    notify(observer, Event::End { summary: &summary })?;
     Ok(Generated {
         node_count: maker.node_count,
         edge_count: maker.edge_count,

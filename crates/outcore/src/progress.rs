@@ -151,7 +151,7 @@ impl Observer for Silent {
 ///
 /// # Errors
 /// `Interrupted` if the observer asks to stop; `MemoryTooSmall` if the job holds more than its limit.
-pub fn tell(observer: &dyn Observer, event: Event<'_>) -> Result<()> {
+pub fn notify(observer: &dyn Observer, event: Event<'_>) -> Result<()> {
     check_memory()?;
     match observer.event(event) {
         ControlFlow::Continue(()) => Ok(()),

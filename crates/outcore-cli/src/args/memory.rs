@@ -75,8 +75,8 @@ impl Memory {
 /// caches could give back.
 #[cfg(target_os = "linux")]
 fn free_of_kernel() -> u64 {
-    let told = rustix::system::sysinfo();
-    let bytes = u128::from(told.freeram) * u128::from(told.mem_unit);
+    let reported = rustix::system::sysinfo();
+    let bytes = u128::from(reported.freeram) * u128::from(reported.mem_unit);
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 

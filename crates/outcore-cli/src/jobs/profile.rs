@@ -2,7 +2,7 @@
 
 use outcore::Result;
 use outcore::io::{DiskProfile, Files, ValidIf};
-use outcore::progress::{Event, Observer, tell};
+use outcore::progress::{Event, Observer, notify};
 use std::path::{Path, PathBuf};
 
 /// Where the profile of the disk of `directory` is stored for this user, if the disk and the user's
@@ -48,7 +48,7 @@ pub(crate) fn tuned(
         Err(error) => format!("the profile of the disk is not used: {error}"),
     };
     let text = format!("{reason}; `outcore lab tune` makes a new one");
-    tell(observer, Event::Warning { text: &text })?;
+    notify(observer, Event::Warning { text: &text })?;
     Ok(files.clone())
 }
 

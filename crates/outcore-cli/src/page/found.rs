@@ -1,7 +1,7 @@
 //! What was found: sizes, quality, and several results side by side.
 
 use super::section::{Section, charts, percent, small, table};
-use super::{graph, told};
+use super::{facts, graph};
 use maud::{Markup, html};
 use outcore::cluster::MethodOption;
 use outcore::job::{CommunitiesReport, PresentReport, Report, ResultReport};
@@ -24,7 +24,7 @@ pub(super) fn results(report: &Report) -> Vec<Found<'_>> {
     }
     let all = report.results.iter();
     all.map(|ResultReport { output, communities }| Found {
-        name: told::parameter(communities),
+        name: facts::parameter(communities),
         output,
         communities,
     })
@@ -83,8 +83,11 @@ fn row(found: &Found<'_>) -> Vec<String> {
 
 fn bar(name: &str, value: f64, text: fn(f64) -> String) -> BarRow {
     let text = text(value);
-    let told = format!("{name}: {text}");
-    BarRow { name: name.into(), bars: vec![Bar { class: "bar", value, whisker: None, text, told }] }
+    let reported = format!("{name}: {text}");
+    BarRow {
+        name: name.into(),
+        bars: vec![Bar { class: "bar", value, whisker: None, text, reported }],
+    }
 }
 
 /// The sizes of communities: of one result in columns, of several in lines.
@@ -131,8 +134,8 @@ fn sizes_of_one(found: &CommunitiesReport, nodes: u64) -> Markup {
         .zip(&found.largest_sizes)
         .map(|(rank, &size)| {
             let (name, text) = (format!("{rank}."), format_count(size));
-            let told = format!("{text} nodes, {}", percent(size, nodes));
-            let bar = Bar { class: "bar", value: size as f64, whisker: None, text, told };
+            let reported = format!("{text} nodes, {}", percent(size, nodes));
+            let bar = Bar { class: "bar", value: size as f64, whisker: None, text, reported };
             BarRow { name, bars: vec![bar] }
         })
         .collect();
@@ -158,7 +161,7 @@ fn size_lines(all: &[Found<'_>]) -> Option<Drawing> {
             Point {
                 x: bin.at_least as f64,
                 at: (bin.count as f64).into(),
-                told: format!("{}, {from} nodes or more: {counted}", found.name),
+                reported: format!("{}, {from} nodes or more: {counted}", found.name),
             }
         });
         Series { name: found.name.clone(), points: points.collect() }
@@ -226,8 +229,8 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
     ];
     let rows = measures.iter().filter_map(|(name, of)| {
         let values: Vec<String> = all.iter().map(|found| of(found.communities)).collect();
-        let is_told = values.iter().any(|value| !value.is_empty());
-        is_told.then(|| std::iter::once((*name).to_owned()).chain(values).collect())
+        let is_reported = values.iter().any(|value| !value.is_empty());
+        is_reported.then(|| std::iter::once((*name).to_owned()).chain(values).collect())
     });
     let names =
         all.iter().map(|found| if found.name.is_empty() { "value" } else { found.name.as_str() });

@@ -74,7 +74,7 @@ pub(super) fn columns(
             class: "bar".into(),
             value: count as f64,
             label: format_count(least),
-            told: format!("{what} {range}: {counted} ({})", percent(count, whole)),
+            reported: format!("{what} {range}: {counted} ({})", percent(count, whole)),
         }
     })
     .collect()
@@ -132,7 +132,7 @@ fn weight_columns(bins: &[Bin<f64>], ends: u64, edges: u64) -> Vec<Upright> {
                 class: "bar".into(),
                 value: count as f64,
                 label: magnitude(low),
-                told: format!(
+                reported: format!(
                     "weight {} to {}: {counted} ({share})",
                     magnitude(low),
                     magnitude(high)

@@ -4,11 +4,11 @@
 //!  Report --sections--> tables, charts, words --outcore_page--> HTML without script, the JSON inside
 //! ```
 
+mod facts;
 mod found;
 mod graph;
 mod section;
 mod sweeps;
-mod told;
 mod work;
 
 use crate::screen::print::json;
@@ -49,15 +49,15 @@ pub(crate) fn html(report: &Report) -> Result<String> {
             }
         }
     };
-    Ok(document(&told::title(report), body, DATA, &json(report)?))
+    Ok(document(&facts::title(report), body, DATA, &json(report)?))
 }
 
 /// What the job came to, and where on the page that is told.
 fn head(report: &Report, sections: &[Section]) -> Markup {
     html! {
-        h1 { (told::title(report)) }
+        h1 { (facts::title(report)) }
         p.faint { "outcore " (report.version) " · report of " code { "outcore " (report.job.name()) } }
-        p.finding { (told::summary(report)) }
+        p.finding { (facts::summary(report)) }
         @if report.resumed {
             p.warning {
                 "This job went on from one that was stopped. Times, bytes and memory are those of this process \

@@ -51,10 +51,10 @@ fn body(report: &Report, all: &[Found<'_>]) -> Markup {
 fn untold(found: &Found<'_>) -> Option<String> {
     let CommunitiesReport { sweeps, sweep_count, .. } = found.communities;
     let untold = sweep_count.saturating_sub(sweeps.len() as u64);
-    let told = format_counted(sweeps.len() as u64, "sweep is", "sweeps are");
+    let reported = format_counted(sweeps.len() as u64, "sweep is", "sweeps are");
     let others = format_count(untold);
     (untold > 0)
-        .then(|| format!("The first {told} told; what the other {others} moved was not kept."))
+        .then(|| format!("The first {reported} told; what the other {others} moved was not kept."))
 }
 
 fn drawing(found: &Found<'_>) -> Option<Drawing> {
@@ -104,7 +104,7 @@ fn column(number: usize, sweep: &Sweep, part: u64) -> Upright {
         class: format!("{}{lighter}", color(part)),
         value: 100.0 * moved_count as f64 / node_count.max(1) as f64,
         label: number.to_string(),
-        told: format!(
+        reported: format!(
             "sweep {number}{of_run}, level {level}{refining}: {} of {}",
             format_count(moved_count),
             format_counted(node_count, "node", "nodes")

@@ -1,7 +1,7 @@
 //! What was done: the stages beside what the plan foretold, the input, the job.
 
+use super::facts;
 use super::section::{Section, percent, small, table};
-use super::told;
 use maud::html;
 use outcore::job::{InputReport, JobKind, Report, StageReport};
 use outcore::units::{format_bytes, format_count, format_counted, format_seconds};
@@ -11,8 +11,8 @@ use outcore_page::facts;
 const MIB: f64 = (1 << 20) as f64;
 
 pub(crate) fn stages(report: &Report) -> Section {
-    let (took, foretold) = (report.seconds, foretold_seconds(report));
-    let short = match foretold {
+    let (took, predicted) = (report.seconds, predicted_seconds(report));
+    let short = match predicted {
         Some(seconds) => {
             format!(
                 "{} in all, where {} were foretold",
@@ -22,7 +22,7 @@ pub(crate) fn stages(report: &Report) -> Section {
         }
         None => format!("{} in all", format_seconds(took)),
     };
-    let what = match foretold {
+    let what = match predicted {
         Some(_) => {
             "What each stage took; in grey what the plan foretold from a sample of the input, before the work."
         }
@@ -31,7 +31,7 @@ pub(crate) fn stages(report: &Report) -> Section {
         }
     };
     let columns: Vec<&Column> =
-        COLUMNS.iter().filter(|(name, _)| foretold.is_some() || *name != FORETOLD).collect();
+        COLUMNS.iter().filter(|(name, _)| predicted.is_some() || *name != PREDICTED).collect();
     let headings: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let row = |stage| columns.iter().map(|(_, of)| of(stage)).collect();
     let rows: Vec<Vec<String>> = report.stages.iter().map(row).collect();
@@ -47,17 +47,17 @@ pub(crate) fn stages(report: &Report) -> Section {
 /// A column of the table of stages.
 type Column = (&'static str, fn(&StageReport) -> String);
 
-const FORETOLD: &str = "foretold";
+const PREDICTED: &str = "foretold";
 const COLUMNS: [Column; 10] = [
     ("stage", |stage| stage.stage.name().into()),
     ("time", |stage| format_seconds(stage.seconds)),
-    (FORETOLD, |stage| stage.predicted_seconds.map(format_seconds).unwrap_or_default()),
+    (PREDICTED, |stage| stage.predicted_seconds.map(format_seconds).unwrap_or_default()),
     ("peak memory", |stage| if_known(stage.peak_memory_bytes)),
-    (FORETOLD, |stage| if_known(stage.predicted_memory_bytes)),
+    (PREDICTED, |stage| if_known(stage.predicted_memory_bytes)),
     ("read", |stage| format_bytes(stage.read_bytes)),
-    (FORETOLD, |stage| if_known(stage.predicted_read_bytes)),
+    (PREDICTED, |stage| if_known(stage.predicted_read_bytes)),
     ("written", |stage| format_bytes(stage.write_bytes)),
-    (FORETOLD, |stage| if_known(stage.predicted_write_bytes)),
+    (PREDICTED, |stage| if_known(stage.predicted_write_bytes)),
     ("what", |stage| stage.summary.clone()),
 ];
 
@@ -65,7 +65,7 @@ fn if_known(bytes: Option<u64>) -> String {
     bytes.map(format_bytes).unwrap_or_default()
 }
 
-fn foretold_seconds(report: &Report) -> Option<f64> {
+fn predicted_seconds(report: &Report) -> Option<f64> {
     let all = report.stages.iter().filter_map(|stage| stage.predicted_seconds);
     all.reduce(|sum, seconds| sum + seconds)
 }
@@ -103,17 +103,17 @@ type Figures<'a> = &'a dyn Fn(&StageReport) -> (Option<f64>, Option<f64>);
 
 fn row(
     stage: &StageReport,
-    (was, foretold): (Option<f64>, Option<f64>),
+    (was, predicted): (Option<f64>, Option<f64>),
     text: &dyn Fn(f64) -> String,
 ) -> BarRow {
     let name = stage.stage.name();
     let bar = |class, how: &str, value: f64| {
         let text = text(value);
-        Bar { class, value, whisker: None, told: format!("{name}, {how}: {text}"), text }
+        Bar { class, value, whisker: None, reported: format!("{name}, {how}: {text}"), text }
     };
     let was = was.map(|value| bar("bar", "measured", value));
-    let foretold = foretold.map(|value| bar("bar first", "foretold", value));
-    BarRow { name: name.into(), bars: was.into_iter().chain(foretold).collect() }
+    let predicted = predicted.map(|value| bar("bar first", "foretold", value));
+    BarRow { name: name.into(), bars: was.into_iter().chain(predicted).collect() }
 }
 
 /// The lines of the input, and those that are no edge of the graph.
@@ -200,9 +200,9 @@ pub(crate) fn job(report: &Report) -> Section {
     }
     if let Some(found) = &report.communities {
         given.push(("method", found.method.name().into()));
-        given.push(("options", told::options(report, found)));
+        given.push(("options", facts::options(report, found)));
     }
-    let short = format!("{} of {}", report.job.name(), told::names(&report.inputs));
+    let short = format!("{} of {}", report.job.name(), facts::names(&report.inputs));
     let body = facts(given.iter().map(|(name, value)| (*name, value.as_str())));
     Section { id: "job", heading: "The job", short, body }
 }

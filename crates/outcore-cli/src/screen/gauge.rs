@@ -23,7 +23,7 @@ pub struct Gauge {
 
 impl Gauge {
     /// Hears of an event: gives the stage that runs afterwards, of that which ran before.
-    pub fn hear(running: &mut Option<Self>, event: &Event<'_>) {
+    pub fn observe(running: &mut Option<Self>, event: &Event<'_>) {
         match (event, running) {
             (&Event::Begin { stage, total, unit }, running) => {
                 let (began, detail) = (Instant::now(), String::new());
@@ -120,15 +120,15 @@ mod tests {
     #[test]
     fn what_is_not_known_is_not_told() {
         let mut running = None;
-        let mut hear = |event: Event<'_>| {
-            Gauge::hear(&mut running, &event);
+        let mut observe = |event: Event<'_>| {
+            Gauge::observe(&mut running, &event);
             running.as_ref().map(Gauge::text_with_detail)
         };
         let begin = Event::Begin { stage: Stage::Cluster, total: Some(4_560_000), unit: "arcs" };
-        assert_eq!(hear(begin).unwrap(), "0 of 4.56 M arcs");
-        assert_eq!(hear(Event::Advance { done: 12_345 }).unwrap(), "12.3 k of 4.56 M arcs");
-        assert_eq!(hear(Event::Expect { total: None }).unwrap(), "12.3 k arcs");
-        assert_eq!(hear(Event::Detail { text: "sweep 3" }).unwrap(), "12.3 k arcs, sweep 3");
-        assert_eq!(hear(Event::End { summary: "" }), None);
+        assert_eq!(observe(begin).unwrap(), "0 of 4.56 M arcs");
+        assert_eq!(observe(Event::Advance { done: 12_345 }).unwrap(), "12.3 k of 4.56 M arcs");
+        assert_eq!(observe(Event::Expect { total: None }).unwrap(), "12.3 k arcs");
+        assert_eq!(observe(Event::Detail { text: "sweep 3" }).unwrap(), "12.3 k arcs, sweep 3");
+        assert_eq!(observe(Event::End { summary: "" }), None);
     }
 }

@@ -114,10 +114,10 @@ impl Observer for Terminal {
         match &event {
             Event::Begin { .. } => {
                 state.clear_bar();
-                Gauge::hear(&mut state.running, &event);
+                Gauge::observe(&mut state.running, &event);
             }
             Event::Advance { .. } => {
-                Gauge::hear(&mut state.running, &event);
+                Gauge::observe(&mut state.running, &event);
                 self.show(&mut state);
             }
             Event::Expect { total } => {
@@ -125,14 +125,14 @@ impl Observer for Terminal {
                 if state.running.as_ref().is_some_and(|r| r.total.is_some() != total.is_some()) {
                     state.clear_bar();
                 }
-                Gauge::hear(&mut state.running, &event);
+                Gauge::observe(&mut state.running, &event);
             }
             Event::Detail { text } => {
                 let text = printable(text);
                 if self.verbose && state.running.as_ref().is_some_and(|r| r.detail != text) {
                     state.say_above_bar(&format!("  {text}"));
                 }
-                Gauge::hear(&mut state.running, &Event::Detail { text: &text });
+                Gauge::observe(&mut state.running, &Event::Detail { text: &text });
                 self.show(&mut state);
             }
             Event::End { summary } => {

@@ -122,12 +122,12 @@ error[bad-weight]: weight is not a number
             span: (0, 1),
             expected: String::new(),
         };
-        let told = || {
+        let reported = || {
             Error::new(ErrorKind::BadInput, "no column `\u{1b}]0;x\u{7}`")
                 .note("its columns are `\u{9b}1m`")
                 .hint("use `\r`")
         };
-        for shown in [error(&told()), error(&told().at(place))] {
+        for shown in [error(&reported()), error(&reported().at(place))] {
             let shown = anstream::adapter::strip_str(&shown).to_string();
             assert!(shown.contains(r"no column `\x1b]0;x\x07`"), "{shown}");
             assert!(shown.contains(r"`\u{9b}1m`") && shown.contains(r"use `\r`"), "{shown}");

@@ -90,10 +90,13 @@ fn a_disk_that_becomes_full_loses_nothing() {
     let (inputs, output) = (Inputs::new(), disk.path().join("out.tsv"));
     std::fs::write(&output, "old").unwrap();
     let full = inputs.cluster(&output, "");
-    let told = stderr(&full);
-    assert_eq!(full.status.code(), Some(4), "{told}");
-    assert!(told.starts_with("error[disk-full]: cannot write `"), "{told}");
-    assert!(told.contains("help: free space, or use `--work-dir` on a larger disk"), "{told}");
+    let reported = stderr(&full);
+    assert_eq!(full.status.code(), Some(4), "{reported}");
+    assert!(reported.starts_with("error[disk-full]: cannot write `"), "{reported}");
+    assert!(
+        reported.contains("help: free space, or use `--work-dir` on a larger disk"),
+        "{reported}"
+    );
     assert_eq!(std::fs::read(&output).unwrap(), b"old");
     disk.remount("size=200m");
     inputs.check(&inputs.cluster(&output, ""), &output);
@@ -108,9 +111,9 @@ fn a_disk_that_is_known_to_be_too_small_is_refused_before_the_work() {
     let args = ["cluster", "edges.tsv", "-q", "-o"];
     let mut command = outcore(inputs.directory.path(), &args);
     let small = command.arg(&output).output().unwrap();
-    let told = stderr(&small);
-    assert_eq!(small.status.code(), Some(4), "{told}");
-    assert!(told.starts_with("error[disk-too-small]"), "{told}");
+    let reported = stderr(&small);
+    assert_eq!(small.status.code(), Some(4), "{reported}");
+    assert!(reported.starts_with("error[disk-too-small]"), "{reported}");
     assert_eq!(listed(disk.path()).len(), 0);
     disk.remount("size=200m");
     inputs.check(&command.output().unwrap(), &output);
@@ -122,10 +125,10 @@ fn a_file_larger_than_the_shell_allows_is_an_error() {
     let output = inputs.directory.path().join("limited.tsv");
     // In units of 512 or 1024 bytes.
     let limited = inputs.cluster(&output, "ulimit -f 1000;");
-    let told = stderr(&limited);
-    assert_eq!(limited.status.code(), Some(1), "{:?}: {told}", limited.status);
-    assert!(told.starts_with("error[io]: cannot write `"), "{told}");
-    assert!(told.contains("file too large") && told.contains("ulimit -f"), "{told}");
+    let reported = stderr(&limited);
+    assert_eq!(limited.status.code(), Some(1), "{:?}: {reported}", limited.status);
+    assert!(reported.starts_with("error[io]: cannot write `"), "{reported}");
+    assert!(reported.contains("file too large") && reported.contains("ulimit -f"), "{reported}");
     assert!(!output.exists());
     inputs.check(&inputs.cluster(&output, ""), &output);
     assert_eq!(listed(inputs.directory.path()).len(), 3);
@@ -138,9 +141,12 @@ fn a_directory_that_cannot_be_written_is_an_error() {
     std::fs::write(&output, "old").unwrap();
     disk.remount("ro");
     let refused = inputs.cluster(&output, "");
-    let told = stderr(&refused);
-    assert_eq!(refused.status.code(), Some(1), "{told}");
-    assert!(told.contains("cannot create `") && told.contains("read-only file"), "{told}");
+    let reported = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(1), "{reported}");
+    assert!(
+        reported.contains("cannot create `") && reported.contains("read-only file"),
+        "{reported}"
+    );
     assert_eq!(std::fs::read(&output).unwrap(), b"old");
     disk.remount("rw");
     inputs.check(&inputs.cluster(&output, ""), &output);

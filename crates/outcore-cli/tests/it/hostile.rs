@@ -33,9 +33,9 @@ fn directory() -> TempDir {
 /// Runs it, and checks that it fails with this status and says this.
 fn refused(directory: &Path, args: &[&str], status: i32, text: &str) {
     let output = run(directory, args);
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(status), "{args:?}: {told}");
-    assert!(told.contains(text), "{args:?}: {told}");
+    let reported = stderr(&output);
+    assert_eq!(output.status.code(), Some(status), "{args:?}: {reported}");
+    assert!(reported.contains(text), "{args:?}: {reported}");
 }
 
 #[test]
@@ -221,9 +221,9 @@ fn small_tables_of_long_names_are_planned_and_read_inside_the_memory() {
             let peak = peak_bytes(&path.join("report.json"));
             assert!(peak < MEMORY_MOST, "{peak} bytes");
         } else {
-            let told = stderr(&done);
-            assert_eq!(done.status.code(), Some(4), "{told}");
-            assert!(told.contains("to fetch and decompress it takes"), "{told}");
+            let reported = stderr(&done);
+            assert_eq!(done.status.code(), Some(4), "{reported}");
+            assert!(reported.contains("to fetch and decompress it takes"), "{reported}");
         }
         let plan = run(path, &[&["plan", file], &LIMIT[..]].concat());
         assert_eq!(plan.status.code(), done.status.code(), "{}", stderr(&plan));
@@ -259,10 +259,10 @@ fn a_star_is_refused_before_work_with_a_number_that_does() {
     for method in ["map-equation", "modularity"] {
         let args = ["cluster", "star.tsv", "-o", "out.tsv", "-t", "2", "--method", method];
         let output = run(path, &[&args[..], &["-m", "64MiB"]].concat());
-        let told = stderr(&output);
-        assert_eq!(output.status.code(), Some(4), "{told}");
-        assert!(!told.contains("kept"), "it was read before: {told}");
-        let number = told.split("--memory ").nth(1).unwrap();
+        let reported = stderr(&output);
+        assert_eq!(output.status.code(), Some(4), "{reported}");
+        assert!(!reported.contains("kept"), "it was read before: {reported}");
+        let number = reported.split("--memory ").nth(1).unwrap();
         let number = number.split(['`', ' ']).next().unwrap();
         let more = ["-m", number, "--report", "report.json"];
         let done = run(path, &[&args[..], &more].concat());
@@ -291,16 +291,19 @@ fn few_addresses_are_an_error_and_no_panic() {
             .current_dir(path)
             .output()
             .unwrap();
-        let told = stderr(&output);
-        assert!(!told.contains("panicked") && !told.contains("allocation of"), "{kib}: {told}");
+        let reported = stderr(&output);
+        assert!(
+            !reported.contains("panicked") && !reported.contains("allocation of"),
+            "{kib}: {reported}"
+        );
         match output.status.code() {
             Some(0) => ends[0] += 1,
             Some(1 | 4) => {
-                assert!(told.contains("ulimit -v"), "{kib}: {told}");
+                assert!(reported.contains("ulimit -v"), "{kib}: {reported}");
                 ends[1] += 1;
             }
             // Too few even for the program itself.
-            other => assert!(kib < 100_000, "{kib}: {other:?} {told}"),
+            other => assert!(kib < 100_000, "{kib}: {other:?} {reported}"),
         }
     }
     assert!(ends[0] > 0 && ends[1] > 1, "{ends:?}");
@@ -316,9 +319,9 @@ fn a_frame_that_asks_for_gigabytes_of_memory_is_refused() {
         frame[5] = exponent << 3;
         std::fs::write(path.join("window.zst"), &frame).unwrap();
         let output = run(path, &[&["cluster", "window.zst", "-o", "out.tsv"], &LIMIT[..]].concat());
-        let told = stderr(&output);
-        assert!([3, 4].map(Some).contains(&output.status.code()), "{told}");
-        assert!(told.contains("help: "), "{told}");
+        let reported = stderr(&output);
+        assert!([3, 4].map(Some).contains(&output.status.code()), "{reported}");
+        assert!(reported.contains("help: "), "{reported}");
     }
 }
 
@@ -350,9 +353,9 @@ fn a_stream_without_end_stays_inside_the_memory_and_can_be_stopped() {
     assert!(begin.elapsed() < Duration::from_secs(20), "it was heard late");
     source.kill().unwrap();
     source.wait().unwrap();
-    let mut told = String::new();
-    job.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-    assert_eq!(status.code(), Some(130), "{told}");
+    let mut reported = String::new();
+    job.stderr.take().unwrap().read_to_string(&mut reported).unwrap();
+    assert_eq!(status.code(), Some(130), "{reported}");
     assert!(most < MEMORY_MOST, "{most} bytes");
     assert_eq!(listed(directory.path()), [directory.path().join("edges.tsv")]);
 }
@@ -375,8 +378,8 @@ fn what_a_prepared_link_leads_to_is_neither_written_nor_removed() {
     ] {
         symlink(target, path.join(link)).unwrap();
         let output = run(path, &["cluster", "edges.tsv", "-o", "out.tsv"]);
-        let told = stderr(&output);
-        assert!(!output.status.success() && told.contains(text), "{link}: {told}");
+        let reported = stderr(&output);
+        assert!(!output.status.success() && reported.contains(text), "{link}: {reported}");
         assert_eq!(listed(victim.path()), untouched, "{link}");
         assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious", "{link}");
         assert!(path.join(link).is_symlink(), "{link}");
@@ -445,14 +448,14 @@ fn what_is_understood_of_a_file_steers_no_terminal() {
     let header = "source,target,weight,\u{1b}]0;x\u{7}\u{202e}";
     std::fs::write(path.join(name), format!("{header}\na,b,1,x\na,b,1,y\n")).unwrap();
     let output = run(path, &["cluster", name, "-o", "out.tsv"]);
-    let told = stderr(&output);
-    assert!(output.status.success(), "{told}");
+    let reported = stderr(&output);
+    assert!(output.status.success(), "{reported}");
     let line = concat!(
         r"\x1b[2J\u{202e}e.csv: comma, header, source -> target, weight = weight; ",
         r"`\x1b]0;x\x07\u{202e}` unused"
     );
-    assert_eq!(told.lines().next().unwrap(), line);
-    assert!(told.contains("1 repeated edge summed"), "{told}");
+    assert_eq!(reported.lines().next().unwrap(), line);
+    assert!(reported.contains("1 repeated edge summed"), "{reported}");
     let quiet = run(path, &["cluster", name, "-o", "out.tsv", "-q"]);
     assert_eq!(stderr(&quiet), "");
 }

@@ -37,8 +37,8 @@ fn bad_input_leaves_nothing_behind() {
             let output = run(directory.path(), &args);
             assert_eq!(output.status.code(), Some(3), "{args:?}: {}", stderr(&output));
             assert!(output.stdout.is_empty());
-            let told = stderr(&output);
-            assert!(told.lines().any(|line| line.starts_with("error[")), "{told}");
+            let reported = stderr(&output);
+            assert!(reported.lines().any(|line| line.starts_with("error[")), "{reported}");
             assert_eq!(listed(directory.path()), before, "{args:?}");
         }
     }
@@ -121,11 +121,11 @@ fn the_memory_that_a_plan_names_is_enough_and_less_is_refused_with_it() {
             let output = run(directory.path(), &args);
             (output.status.code(), stderr(&output))
         };
-        let (status, told) = cluster(least);
-        assert_eq!(status, Some(0), "{told}");
-        let (status, told) = cluster(64);
-        assert_eq!(status, Some(4), "{told}");
-        assert!(told.contains(&format!("`--memory {least}MiB`")), "{least}: {told}");
+        let (status, reported) = cluster(least);
+        assert_eq!(status, Some(0), "{reported}");
+        let (status, reported) = cluster(64);
+        assert_eq!(status, Some(4), "{reported}");
+        assert!(reported.contains(&format!("`--memory {least}MiB`")), "{least}: {reported}");
     }
 }
 
@@ -139,15 +139,15 @@ fn little_memory_changes_no_community() {
     let cluster = |memory: &str, output: &str| {
         let method = ["--method", "label-propagation", "--threads", "2", "--memory", memory];
         let args = [&["cluster", "edges.tsv", "-o", output][..], &method[..]].concat();
-        let told = stderr(&run(directory.path(), &args));
-        (std::fs::read(directory.path().join(output)).unwrap(), told)
+        let reported = stderr(&run(directory.path(), &args));
+        (std::fs::read(directory.path().join(output)).unwrap(), reported)
     };
-    let (expected, told) = cluster("2GiB", "much.tsv");
-    assert!(!told.contains("by way of the disk"), "{told}");
-    let (found, told) = cluster("64MiB", "little.tsv");
-    assert!(told.contains("names by way of the disk"), "{told}");
-    assert!(told.contains("labels by way of the disk"), "{told}");
-    assert!(found == expected, "{told}");
+    let (expected, reported) = cluster("2GiB", "much.tsv");
+    assert!(!reported.contains("by way of the disk"), "{reported}");
+    let (found, reported) = cluster("64MiB", "little.tsv");
+    assert!(reported.contains("names by way of the disk"), "{reported}");
+    assert!(reported.contains("labels by way of the disk"), "{reported}");
+    assert!(found == expected, "{reported}");
 }
 
 fn kill(signal: &str, process: u32) {
@@ -226,9 +226,9 @@ fn what_a_killed_job_leaves_is_told_and_removed_by_the_next() {
     let path = killed.directory.path().to_path_buf();
     let mut messages = BufReader::new(killed.job.stderr.take().unwrap());
     messages.read_line(&mut String::new()).unwrap();
-    let told = run(&path, &["inspect", ".out.tsv.outcore"]);
+    let reported = run(&path, &["inspect", ".out.tsv.outcore"]);
     let running = format!("process         {}, running\nresult          out.tsv", killed.job.id());
-    assert!(String::from_utf8_lossy(&told.stdout).contains(&running), "{told:?}");
+    assert!(String::from_utf8_lossy(&reported.stdout).contains(&running), "{reported:?}");
     std::fs::write(path.join("edges.tsv"), "a\tb\n").unwrap();
     let refused = run(&path, &["cluster", "edges.tsv", "-o", "out.tsv"]);
     let in_use = format!("in use by process {}", killed.job.id());
@@ -237,8 +237,11 @@ fn what_a_killed_job_leaves_is_told_and_removed_by_the_next() {
     killed.job.wait().unwrap();
     killed.source.kill().unwrap();
     killed.source.wait().unwrap();
-    let told = run(&path, &["inspect", ".out.tsv.outcore", "--json"]);
-    assert!(String::from_utf8_lossy(&told.stdout).contains("\"is_running\": false"), "{told:?}");
+    let reported = run(&path, &["inspect", ".out.tsv.outcore", "--json"]);
+    assert!(
+        String::from_utf8_lossy(&reported.stdout).contains("\"is_running\": false"),
+        "{reported:?}"
+    );
     let done = run(&path, &["cluster", "edges.tsv", "-o", "out.tsv"]);
     assert!(done.status.success(), "{}", stderr(&done));
     assert_eq!(listed(&path), [path.join("edges.tsv"), path.join("out.tsv")]);
@@ -307,9 +310,13 @@ fn a_killed_job_goes_on_from_its_graph() {
             all += text;
             std::fs::write(edges, all).unwrap();
         }
-        let anew = run(path, &[&KILLED[..], &args].concat());
-        assert!(anew.status.success(), "{}", stderr(&anew));
-        assert!(!stderr(&anew).contains("taken over"), "{args:?}: {}", stderr(&anew));
+        let from_scratch = run(path, &[&KILLED[..], &args].concat());
+        assert!(from_scratch.status.success(), "{}", stderr(&from_scratch));
+        assert!(
+            !stderr(&from_scratch).contains("taken over"),
+            "{args:?}: {}",
+            stderr(&from_scratch)
+        );
         assert!(!left.exists());
     }
 }
@@ -366,7 +373,7 @@ fn a_job_that_was_stopped_says_what_it_kept_and_goes_on() {
     assert!(run(path, &cluster).status.success());
     let expected = std::fs::read(path.join("out.tsv")).unwrap();
     std::fs::write(path.join("out.tsv"), "old").unwrap();
-    for (words, what, told) in [
+    for (words, what, reported) in [
         ("\"state\":{\"runs\":{", "the runs", "the runs of a run that was stopped are taken over"),
         ("\"merge\"", "the graph", "the graph of a run that was stopped is taken over"),
     ] {
@@ -382,7 +389,7 @@ fn a_job_that_was_stopped_says_what_it_kept_and_goes_on() {
         assert!(shown.contains("none; the same command goes on from here"), "{shown}");
         let done = run(path, &cluster);
         assert!(done.status.success(), "{}", stderr(&done));
-        assert!(is_next || stderr(&done).contains(told), "{}", stderr(&done));
+        assert!(is_next || stderr(&done).contains(reported), "{}", stderr(&done));
         assert!(std::fs::read(path.join("out.tsv")).unwrap() == expected, "another result");
         assert!(!path.join(".out.tsv.outcore").exists());
         std::fs::write(path.join("out.tsv"), "old").unwrap();
@@ -412,8 +419,12 @@ fn a_killed_build_goes_on_from_its_runs() {
     assert!(resumed > 0);
     // Runs that are there, but not wanted.
     stop_when(path, &build, "\"state\":{\"runs\":{", "-KILL");
-    let anew = run(path, &[&build[..], &["--restart"]].concat());
-    assert!(anew.status.success() && !stderr(&anew).contains("taken over"), "{}", stderr(&anew));
+    let from_scratch = run(path, &[&build[..], &["--restart"]].concat());
+    assert!(
+        from_scratch.status.success() && !stderr(&from_scratch).contains("taken over"),
+        "{}",
+        stderr(&from_scratch)
+    );
     let again = run(path, &["cluster", "out.graph", "-o", "out.tsv", "--restart"]);
     assert!(again.status.success(), "{}", stderr(&again));
 }

@@ -61,10 +61,10 @@ impl Expected {
 
     /// What is told of `url`, which cannot be read.
     fn refused(&self, url: &str, status: i32) -> String {
-        let (found, told) = self.of(&[url]).unwrap_err();
-        assert_eq!(found, Some(status), "{told}");
-        assert!(!told.contains("secret"), "{told}");
-        told
+        let (found, reported) = self.of(&[url]).unwrap_err();
+        assert_eq!(found, Some(status), "{reported}");
+        assert!(!reported.contains("secret"), "{reported}");
+        reported
     }
 }
 
@@ -111,7 +111,7 @@ fn a_server_that_misbehaves_now_and_then_changes_nothing() {
 #[test]
 fn what_cannot_be_read_is_told_with_what_to_do() {
     let expected = Expected::new("400000");
-    for (fault, status, told) in [
+    for (fault, status, reported) in [
         (Fault::Status(404), 1, "there is no such object (404)"),
         (Fault::Status(403), 1, "access is denied (403)"),
         (Fault::Status(400), 1, "the server refuses (400)"),
@@ -126,7 +126,7 @@ fn what_cannot_be_read_is_told_with_what_to_do() {
         let server = Server::start(&expected.text, fault);
         let url = server.url("edges.tsv");
         let found = expected.refused(&format!("{url}?signature=secret"), status);
-        assert!(found.contains(told), "{fault:?}: {found}");
+        assert!(found.contains(reported), "{fault:?}: {found}");
         assert!(found.contains(&format!("`{url}`")), "{fault:?}: {found}");
         let left = listed(expected.path());
         assert!(left.iter().all(|path| !path.ends_with("out.tsv")), "{left:?}");
@@ -168,9 +168,9 @@ fn secrets_are_used_and_never_told() {
     let server = Server::start(&expected.text, Fault::None);
     let two = [server.url("x?a=secret"), server.url("x?b=secret")];
     let both = run(expected.path(), &["cluster", &two[0], &two[1], "-o", "two.tsv"]);
-    let told = stderr(&both);
+    let reported = stderr(&both);
     // Two objects, though they are called the same.
-    assert!(told.contains("800,000 edges") && !told.contains("secret"), "{told}");
+    assert!(reported.contains("800,000 edges") && !reported.contains("secret"), "{reported}");
 }
 
 /// A job that is killed goes on from what it made of an object that is still the same, and only then.
@@ -227,18 +227,21 @@ fn nothing_is_written_to_a_server() {
     ] {
         let before = listed(expected.path());
         let refused = run(expected.path(), &args);
-        let told = stderr(&refused);
-        assert_eq!(refused.status.code(), Some(2), "{args:?}: {told}");
-        assert!(told.contains("`s3://bucket/x`") && !told.contains("secret"), "{args:?}: {told}");
+        let reported = stderr(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{args:?}: {reported}");
+        assert!(
+            reported.contains("`s3://bucket/x`") && !reported.contains("secret"),
+            "{args:?}: {reported}"
+        );
         assert_eq!(listed(expected.path()), before);
     }
-    for (path, told) in [
+    for (path, reported) in [
         ("s3:/bucket/x", "two slashes"),
         ("https://host/*.tsv", "web servers do not list files"),
         ("s3://bucket/", "names no object"),
     ] {
         let found = expected.refused(path, 2);
-        assert!(found.contains(told), "{found}");
+        assert!(found.contains(reported), "{found}");
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn cached_pages(file: &File, bytes: u64) -> Option<(u64, u64)> {
         let mut answers = vec![0u8; len.div_ceil(PAGE)];
         // SAFETY: the mapping is made and removed here and never read; `mincore` writes one byte a
         // page into `answers`, which has as many.
-        let told = unsafe {
+        let reported = unsafe {
             let address = libc::mmap(
                 std::ptr::null_mut(),
                 len,
@@ -29,11 +29,11 @@ pub(crate) fn cached_pages(file: &File, bytes: u64) -> Option<(u64, u64)> {
             if address == libc::MAP_FAILED {
                 return None;
             }
-            let told = libc::mincore(address, len, answers.as_mut_ptr());
+            let reported = libc::mincore(address, len, answers.as_mut_ptr());
             libc::munmap(address, len);
-            told == 0
+            reported == 0
         };
-        if !told {
+        if !reported {
             return None;
         }
         cached += answers.iter().filter(|&&answer| answer & 1 == 1).count() as u64;

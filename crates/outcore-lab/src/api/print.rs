@@ -24,14 +24,14 @@ impl Printer {
     pub(crate) fn text(&mut self, text: &CStr) -> io::Result<()> {
         let text: *const c_char = text.as_ptr();
         // SAFETY: the stream is open; the format asks for one string, which ends in a zero byte.
-        told(unsafe { libc::fprintf(self.stream, c"%s\n".as_ptr(), text) })
+        reported(unsafe { libc::fprintf(self.stream, c"%s\n".as_ptr(), text) })
     }
 
     /// `fprintf(stream, "%u\t%u\t%.3f\n", source, target, weight)`.
     pub(crate) fn edge(&mut self, source: u32, target: u32, weight: f64) -> io::Result<()> {
         let format = c"%u\t%u\t%.3f\n".as_ptr();
         // SAFETY: the stream is open; the format asks for two `unsigned` and a `double`, as given.
-        told(unsafe { libc::fprintf(self.stream, format, source, target, weight) })
+        reported(unsafe { libc::fprintf(self.stream, format, source, target, weight) })
     }
 
     /// Writes what is left and closes the stream.
@@ -39,7 +39,7 @@ impl Printer {
         let stream = self.stream;
         std::mem::forget(self);
         // SAFETY: the stream is open, and the value that knew it is gone.
-        told(unsafe { libc::fclose(stream) })
+        reported(unsafe { libc::fclose(stream) })
     }
 }
 
@@ -50,6 +50,6 @@ impl Drop for Printer {
     }
 }
 
-fn told(result: c_int) -> io::Result<()> {
+fn reported(result: c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -77,9 +77,9 @@ fn intervals(title: &str, rows: &[&Row], column: Column, logarithmic: bool) -> O
             _ => "bar",
         };
         let text = three(at.median);
-        let told = format!("{name}: {text} ({} to {})", three(at.low), three(at.high));
+        let reported = format!("{name}: {text} ({} to {})", three(at.low), three(at.high));
         let (value, whisker) = (at.median, Some((at.low, at.high)));
-        BarRow { name, bars: vec![Bar { class, value, whisker, text, told }] }
+        BarRow { name, bars: vec![Bar { class, value, whisker, text, reported }] }
     });
     let axis = if logarithmic { ", logarithmic" } else { "" };
     let words = ["95 % intervals of the median", "95 %"]
@@ -108,10 +108,10 @@ fn quantiles(title: &str, rows: &[&Row]) -> Option<Drawing> {
     let names = names(drawn.iter().map(|(row, _)| *row));
     let rows = drawn.iter().zip(names).map(|((_, at), name)| {
         let [fastest, median, high, slowest] = at.map(three);
-        let told = format!(
+        let reported = format!(
             "{name}: fastest {fastest}, median {median}, 99th percentile {high}, slowest {slowest} µs"
         );
-        Span { name, at: *at, text: median, told }
+        Span { name, at: *at, text: median, reported }
     });
     let words = [
         "µs, logarithmic; circle: median; bar: to the 99th percentile; line: fastest to slowest",
@@ -132,8 +132,8 @@ fn over_sizes(title: &str, rows: &[&Row], x: &str, column: Column) -> Option<Dra
         match &row.point {
             None => levels.push((row.name.clone(), at)),
             Some((name, x)) if *x > 0.0 => {
-                let told = format!("{name}, {}: {}", size_text(*x), three(median));
-                let point = Point { x: *x, at, told };
+                let reported = format!("{name}, {}: {}", size_text(*x), three(median));
+                let point = Point { x: *x, at, reported };
                 match series.iter_mut().find(|each| each.name == *name) {
                     Some(each) => each.points.push(point),
                     None => series.push(Series { name: name.clone(), points: vec![point] }),

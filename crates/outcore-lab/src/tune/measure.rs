@@ -6,7 +6,7 @@ use crate::random::Random;
 use crate::workplace::Effort;
 use outcore::Result;
 use outcore::io::{AlignedBuffer, Files, Mode, Scratch, StoredFile, Writer};
-use outcore::progress::{Event, Observer, tell};
+use outcore::progress::{Event, Observer, notify};
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,12 +106,12 @@ impl<'a> Bench<'a> {
     ) -> Result<Self> {
         let scratch = Scratch::create(files, directory, ".tune.outcore")?;
         let read_path = scratch.path().join("read");
-        tell(observer, Event::Detail { text: "writing the file" })?;
+        notify(observer, Event::Detail { text: "writing the file" })?;
         let mut writer = Writer::create(files, &read_path, 1 << 20, 4)?;
         let mut block = vec![0u8; 1 << 20];
         let mut random = Random(2);
         for _ in 0..amount.read_bytes >> 20 {
-            tell(observer, Event::Detail { text: "writing the file" })?;
+            notify(observer, Event::Detail { text: "writing the file" })?;
             for word in block.chunks_exact_mut(8) {
                 word.copy_from_slice(&random.word().to_le_bytes());
             }
@@ -212,7 +212,7 @@ impl<'a> Bench<'a> {
     }
 
     fn part(&self, kind: MeasureKind, setting: Setting, count: u64, first: u64) -> Result<f64> {
-        tell(self.observer, Event::Advance { done: self.runs.fetch_add(1, Ordering::Relaxed) })?;
+        notify(self.observer, Event::Advance { done: self.runs.fetch_add(1, Ordering::Relaxed) })?;
         let block = setting.block as u64;
         let blocks = self.amount.read_bytes / block;
         let run = TuneRun { kind, block, count, blocks, first, next: AtomicU64::new(0) };

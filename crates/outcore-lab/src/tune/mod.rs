@@ -23,7 +23,7 @@ use outcore::io::{
     Confidence, DiskProfile, Figure, Files, RandomReadProfile, Transfer, TransferProfile, Tuning,
     ValidIf,
 };
-use outcore::progress::{Event, Observer, Stage, tell};
+use outcore::progress::{Event, Observer, Stage, notify};
 use outcore::{Error, ErrorKind, Result, units::format_bytes};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -63,7 +63,7 @@ pub fn tune(
     let amount = Amount::of(effort);
     require(files, directory, amount.read_bytes + amount.write_bytes)?;
     let begin = Event::Begin { stage: Stage::Measure, total: None, unit: "runs" };
-    tell(observer, begin)?;
+    notify(observer, begin)?;
     let bench = Bench::new(files, directory, amount, clock, observer)?;
     let mut random = Random(1);
     let mut notes = Vec::new();
@@ -90,7 +90,7 @@ pub fn tune(
         }
     }
     let summary = format!("{} runs", bench.runs());
-    tell(observer, Event::End { summary: &summary })?;
+    notify(observer, Event::End { summary: &summary })?;
     Ok(Tuned { rows: derive::rows(&profile), profile, notes })
 }
 

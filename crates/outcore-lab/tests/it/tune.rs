@@ -19,12 +19,12 @@ struct Virtual {
 
 impl Clock for Virtual {
     fn seconds(&self) -> f64 {
-        let (last, told, random) = &mut *self.last.lock().unwrap();
+        let (last, reported, random) = &mut *self.last.lock().unwrap();
         let now = self.sim.seconds();
         let error = random.below(2001) as f64 / 1000.0 - 1.0;
-        *told += (now - *last) * (1.0 + self.noise * error);
+        *reported += (now - *last) * (1.0 + self.noise * error);
         *last = now;
-        *told
+        *reported
     }
 }
 

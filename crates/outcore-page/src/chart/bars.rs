@@ -30,7 +30,7 @@ pub struct Bar {
     /// What stands behind it.
     pub text: String,
     /// What is told of it where the pointer rests.
-    pub told: String,
+    pub reported: String,
 }
 
 impl Bar {
@@ -84,7 +84,7 @@ fn bar(scale: &Scale, y: f64, thickness: f64, bar: &Bar) -> Markup {
     let right = whisker.map_or(end, |(_, high)| end.max(high));
     html! {
         g {
-            title { (bar.told) }
+            title { (bar.reported) }
             rect class=(bar.class) x=(At(begin)) y=(At(y - thickness / 2.0))
                 width=(At((end - begin).max(1.0))) height=(thickness) rx="2" {}
             @if let Some((low, high)) = whisker {

@@ -14,7 +14,7 @@ pub struct Upright {
     /// What stands below its left edge, where there is room.
     pub label: String,
     /// What is told of it where the pointer rests.
-    pub told: String,
+    pub reported: String,
 }
 
 /// What stands around columns.
@@ -78,7 +78,7 @@ fn column(each: &Upright, (x, y): (f64, f64), (width, bottom): (f64, f64)) -> Ma
         rect class=(each.class) x=(At(x)) y=(At(y))
             width=(format_args!("{:.2}", width.max(0.2))) height=(At((bottom - y).max(1.0)))
         {
-            title { (each.told) }
+            title { (each.reported) }
         }
     }
 }

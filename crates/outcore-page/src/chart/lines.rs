@@ -24,7 +24,7 @@ pub struct Point {
     /// How high, as what is known of it.
     pub at: Range,
     /// What is told of it where the pointer rests.
-    pub told: String,
+    pub reported: String,
 }
 
 /// What is known of a value.
@@ -180,7 +180,7 @@ impl Plot {
                 circle class={ "f" (color) } cx=(At(self.x.at(point.x)))
                     cy=(At(self.y.at(point.at.middle))) r="3"
                 {
-                    title { (point.told) }
+                    title { (point.reported) }
                 }
             }
         }

@@ -15,7 +15,7 @@ pub struct Span {
     /// What stands above the median.
     pub text: String,
     /// What is told of it where the pointer rests.
-    pub told: String,
+    pub reported: String,
 }
 
 /// Draws `rows` of quantiles, with `words` below the axis of a wide and of a narrow page; `None` if there are none.
@@ -46,7 +46,7 @@ fn span(scale: &Scale, y: f64, row: &Span) -> Markup {
     let [least, median, high, largest] = row.at.map(|value| scale.at(value));
     html! {
         g {
-            title { (row.told) }
+            title { (row.reported) }
             (line("span", (least, y), (largest, y)))
             rect.bar x=(At(median)) y=(At(y - 4.5)) width=(At((high - median).max(1.0))) height="9" {}
             @for (x, class, radius) in

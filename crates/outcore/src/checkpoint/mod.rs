@@ -31,7 +31,7 @@ pub(crate) use arrays::{StateReader, StateWriter};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Grows};
-use crate::progress::{Event, Observer, tell};
+use crate::progress::{Event, Observer, notify};
 use pace::Pace;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
@@ -158,7 +158,7 @@ impl<I: Identity> Journal<I> {
                 Ok(Some((state, arrays)))
             }
             Err(error) if error.kind() == ErrorKind::CorruptFile => {
-                tell_from_scratch(observer, notice, error.message())?;
+                report_from_scratch(observer, notice, error.message())?;
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -308,6 +308,10 @@ impl<I> Drop for Journal<I> {
 ///
 /// # Errors
 /// That of the observer.
-pub(crate) fn tell_from_scratch(observer: &dyn Observer, notice: &str, reason: &str) -> Result<()> {
-    tell(observer, Event::Warning { text: &format!("{notice}: {reason}") })
+pub(crate) fn report_from_scratch(
+    observer: &dyn Observer,
+    notice: &str,
+    reason: &str,
+) -> Result<()> {
+    notify(observer, Event::Warning { text: &format!("{notice}: {reason}") })
 }

@@ -79,7 +79,7 @@ fn what_is_damaged_is_not_used_and_told() {
     sim.put(&needed, b"123");
     save(&mut journal(&sim), 5, &needed);
     let whole = sim.get(&path).unwrap();
-    let told = |reason: &str| {
+    let reported = |reason: &str| {
         let observer = ReportedWarnings(Mutex::default());
         assert!(found(&sim, &observer).is_none(), "{reason}");
         let texts = observer.0.into_inner().unwrap();
@@ -90,15 +90,15 @@ fn what_is_damaged_is_not_used_and_told() {
         let mut bytes = whole.clone();
         bytes[at] ^= 1;
         sim.put(&path, &bytes);
-        told("its checksum is wrong");
+        reported("its checksum is wrong");
         sim.put(&path, &whole[..at]);
-        told("it");
+        reported("it");
     }
     sim.put(&path, &whole);
     sim.put(&needed, b"12");
-    told("it is cut short");
+    reported("it is cut short");
     sim.remove(&needed).unwrap();
-    told("it is not there any more");
+    reported("it is not there any more");
     sim.put(&needed, b"1234");
     assert_eq!(found(&sim, &Silent), Some((5, (0..5).collect())));
 }

@@ -5,7 +5,7 @@ use super::block::{ArcScratch, Block};
 use super::histogram::Histograms;
 use super::reader::Graph;
 use crate::error::{Error, Result};
-use crate::progress::{Event, Observer, Stage, tell};
+use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::format_counted;
 use crate::weight::Weight;
 
@@ -34,7 +34,7 @@ impl Graph {
     /// `CorruptFile`, `Io`, `Interrupted`.
     pub fn verify(&self, observer: &dyn Observer) -> Result<()> {
         let total = Some(self.bytes_on_disk());
-        tell(observer, Event::Begin { stage: Stage::Verify, total, unit: "bytes" })?;
+        notify(observer, Event::Begin { stage: Stage::Verify, total, unit: "bytes" })?;
         let mut sums = ArcSums::default();
         let mut scratch = ArcScratch::default();
         let mut scan = self.scan(0..self.blocks().len(), DEPTH);
@@ -44,7 +44,7 @@ impl Graph {
             sums.add(self, &block, &mut scratch)?;
             seen += 1;
             let entry = &self.blocks()[block.index()];
-            tell(observer, Event::Advance { done: entry.offset + entry.bytes })?;
+            notify(observer, Event::Advance { done: entry.offset + entry.bytes })?;
         }
         assert_eq!(seen, self.blocks().len(), "blocks read and in the index");
         self.compare(&sums)?;
@@ -54,13 +54,13 @@ impl Graph {
             while names.next_name()?.is_some() {
                 count += 1;
                 if count.is_multiple_of(1 << 20) {
-                    tell(observer, Event::Detail { text: "names" })?;
+                    notify(observer, Event::Detail { text: "names" })?;
                 }
             }
             assert_eq!(count, self.node_count(), "names read and in the index");
         }
         let arcs = format_counted(self.arc_count(), "arc is", "arcs are");
-        tell(observer, Event::End { summary: &format!("{arcs} intact") })
+        notify(observer, Event::End { summary: &format!("{arcs} intact") })
     }
 
     fn corrupt(&self, message: impl std::fmt::Display) -> Error {

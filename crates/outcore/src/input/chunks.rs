@@ -78,7 +78,7 @@ pub(super) struct Reader {
 }
 
 /// The caller has gone.
-struct Gone;
+struct Disconnected;
 
 impl Reader {
     /// Reads all files; the channel closes after [`Message::End`] or [`Message::Failed`].
@@ -94,7 +94,7 @@ impl Reader {
                 },
             };
             match result {
-                Err(Gone) => return,
+                Err(Disconnected) => return,
                 Ok(Err(error)) => {
                     // Nobody listens if this fails.
                     let _ = self.to_parsers.send(Message::Failed(error));
@@ -116,7 +116,7 @@ impl Reader {
         begin: Origin,
         path: &Path,
         input: Option<Input>,
-    ) -> std::result::Result<Result<()>, Gone> {
+    ) -> std::result::Result<Result<()>, Disconnected> {
         let own = self.files.entry(path).map_or(0, |entry| entry.bytes);
         let table = TableTask {
             format,
@@ -130,7 +130,7 @@ impl Reader {
         self.done_bytes += own;
         read.map_or_else(
             |error| Ok(Err(error)),
-            |is_wanted| is_wanted.then_some(Ok(())).ok_or(Gone),
+            |is_wanted| is_wanted.then_some(Ok(())).ok_or(Disconnected),
         )
     }
 
@@ -140,14 +140,14 @@ impl Reader {
         begin: Origin,
         path: &Path,
         input: Option<Input>,
-    ) -> std::result::Result<Result<()>, Gone> {
+    ) -> std::result::Result<Result<()>, Disconnected> {
         let input = match self.opened(path, input) {
             Ok(input) => input,
             Err(error) => return Ok(Err(error)),
         };
         let (file, chunk_bytes, done_bytes) = (begin.file, self.chunk_bytes, self.done_bytes);
         match (ListTask { format, file, chunk_bytes, done_bytes }).read(path, input, self) {
-            Ok(read) if !read.is_whole => Err(Gone),
+            Ok(read) if !read.is_whole => Err(Disconnected),
             Ok(read) => {
                 self.done_bytes += read.consumed;
                 Ok(Ok(()))
@@ -158,7 +158,11 @@ impl Reader {
 
     /// Comes to the place, whose text is to be read next. Sends chunks of nothing on the way, for the caller
     /// to see how far it is.
-    fn go_to(&self, place: Origin, input: &mut Input) -> std::result::Result<Result<()>, Gone> {
+    fn go_to(
+        &self,
+        place: Origin,
+        input: &mut Input,
+    ) -> std::result::Result<Result<()>, Disconnected> {
         let mut left = match input.go_to(&self.files, place.byte) {
             Ok(left) => left,
             Err(error) => return Ok(Err(error)),
@@ -185,7 +189,7 @@ impl Reader {
         &mut self,
         begin: Origin,
         mut input: Input,
-    ) -> std::result::Result<Result<()>, Gone> {
+    ) -> std::result::Result<Result<()>, Disconnected> {
         if let Err(error) = self.go_to(begin, &mut input)? {
             return Ok(Err(error));
         }
@@ -244,8 +248,8 @@ impl Reader {
         }
     }
 
-    fn send(&self, chunk: ParsedChunk) -> std::result::Result<(), Gone> {
-        self.to_parsers.send(Message::Chunk(chunk)).map_err(|_| Gone)
+    fn send(&self, chunk: ParsedChunk) -> std::result::Result<(), Disconnected> {
+        self.to_parsers.send(Message::Chunk(chunk)).map_err(|_| Disconnected)
     }
 
     /// Where to cut whole lines so that there are not too many: the end and the number of lines.
@@ -266,7 +270,7 @@ impl Reader {
         buffer: &mut [u8],
         used: &mut usize,
         input: &mut Input,
-    ) -> std::result::Result<Result<()>, Gone> {
+    ) -> std::result::Result<Result<()>, Disconnected> {
         let mut text = self.buffer(*used);
         text[..*used].copy_from_slice(&buffer[..*used]);
         text[*used] = b'\n';

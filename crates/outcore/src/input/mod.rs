@@ -79,7 +79,7 @@ use std::path::{Path, PathBuf};
 use table::TableFormat;
 pub use table::TableStream;
 #[doc(hidden)]
-pub use table::hush_decoders;
+pub use table::silence_decoders;
 use taker::DecodeRoom;
 pub use text::chunk::ParsedChunk;
 pub(crate) use text::field::SHORT_NAME_BYTES;

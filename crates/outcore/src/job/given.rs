@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::Files;
 use crate::membership::{self, Membership, MembershipOptions};
-use crate::progress::{Event, Stage, tell};
+use crate::progress::{Event, Stage, notify};
 use crate::units::format_counted;
 use std::path::Path;
 
@@ -65,7 +65,7 @@ impl Job<'_> {
             if unknown > 0 {
                 let names = format_counted(unknown, "name", "names");
                 let text = format!("{names} in `{}` are not in the graph", path.display());
-                tell(job.observer, Event::Warning { text: &text })?;
+                notify(job.observer, Event::Warning { text: &text })?;
             }
             let nodes = format_counted(named, "node", "nodes");
             let communities = format_counted(community_count, "community", "communities");

@@ -42,17 +42,17 @@
 //! # Ok::<(), outcore::Error>(())
 //! ```
 
-mod foretell;
 mod given;
 mod manifest;
+mod predict;
 mod present;
 mod read;
 mod report;
 mod resume;
 mod score;
 
-pub use foretell::plan;
 pub use manifest::{InputFile, JobKind, JobManifest};
+pub use predict::plan;
 pub use present::{check_written, outputs};
 pub use read::Normalize;
 pub use report::{
@@ -61,7 +61,7 @@ pub use report::{
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 
 pub use crate::budget::Limits;
-use crate::checkpoint::tell_from_scratch;
+use crate::checkpoint::report_from_scratch;
 use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};
 use crate::error::opt::{MEMORY, OUTPUT, REJECTS, THREADS, WORK_DIR};
 use crate::error::{Error, ErrorKind, Opt, Result};
@@ -75,7 +75,7 @@ use crate::plan::Clustering;
 pub use crate::plan::Plan;
 use crate::present::reading_bytes;
 pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
-use crate::progress::{Event, Observer, Stage, tell};
+use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use present::Telling;
 use report::Warned;
@@ -167,7 +167,7 @@ struct Job<'a> {
     /// What the graph is built for, if it is clustered.
     clustering: Option<Clustering<'a>>,
     /// Whether it has taken over something of an earlier job.
-    goes_on: bool,
+    continues: bool,
 }
 
 impl<'a> Job<'a> {
@@ -184,7 +184,7 @@ impl<'a> Job<'a> {
             inputs: Vec::new(),
             plan: None,
             clustering: None,
-            goes_on: false,
+            continues: false,
         }
     }
 
@@ -201,7 +201,7 @@ impl<'a> Job<'a> {
         let manifest = JobManifest::new(self.files, kind, inputs, result);
         let mut scratch = Scratch::take(self.files, parent, &scratch_name(result))?;
         scratch.begin(&manifest.to_bytes(), kept)?;
-        self.goes_on = has_sweeps(self.files, scratch.path());
+        self.continues = has_sweeps(self.files, scratch.path());
         self.manifest = Some((manifest, scratch.path().to_path_buf()));
         Ok(scratch)
     }
@@ -220,22 +220,22 @@ impl<'a> Job<'a> {
         let (result, summary) = work(self)?;
         let counters = self.files.counters();
         let plan = self.plan.as_ref();
-        let foretold = plan.and_then(|plan| plan.stages.iter().find(|row| row.stage == stage));
+        let predicted = plan.and_then(|plan| plan.stages.iter().find(|row| row.stage == stage));
         let row = StageReport {
             stage,
             seconds: begin.elapsed().as_secs_f64(),
-            predicted_seconds: foretold.map(|row| row.seconds),
+            predicted_seconds: predicted.map(|row| row.seconds),
             read_bytes: counters.read_bytes() - read,
-            predicted_read_bytes: foretold.map(|row| row.read_bytes),
+            predicted_read_bytes: predicted.map(|row| row.read_bytes),
             write_bytes: counters.write_bytes() - written,
-            predicted_write_bytes: foretold.map(|row| row.write_bytes),
+            predicted_write_bytes: predicted.map(|row| row.write_bytes),
             peak_memory_bytes: stage_peak_bytes(),
-            predicted_memory_bytes: foretold
+            predicted_memory_bytes: predicted
                 .zip(plan)
                 .map(|(row, plan)| row.memory_bytes + plan.program_bytes),
             summary,
         };
-        tell(self.observer, Event::End { summary: &row.summary })?;
+        notify(self.observer, Event::End { summary: &row.summary })?;
         self.report.stages.push(row);
         self.record(stage)?;
         Ok(result)
@@ -296,8 +296,8 @@ impl<'a> Job<'a> {
     fn resume_graph(&mut self, state: GraphState) -> Result<()> {
         self.limits.check()?;
         self.stage(Stage::Merge, |job| {
-            tell(job.observer, Event::Begin { stage: Stage::Merge, total: None, unit: "arcs" })?;
-            job.tell_again(state.input, &state.warnings)?;
+            notify(job.observer, Event::Begin { stage: Stage::Merge, total: None, unit: "arcs" })?;
+            job.report_again(state.input, &state.warnings)?;
             Ok(((), "the graph of a run that was stopped is taken over".into()))
         })
     }
@@ -307,7 +307,7 @@ impl<'a> Job<'a> {
         if options.input.all_paths().any(|path| !self.files.is_regular(path)) {
             return self.limits.check();
         }
-        let plan = foretell::planned(self.files, options, self.clustering, &self.files.tuning())?;
+        let plan = predict::planned(self.files, options, self.clustering, &self.files.tuning())?;
         if let Some(free) = self.files.free_bytes(directory) {
             // What is there already is a part of what the plan tells.
             plan.check_disk(free + bytes_in(self.files, directory), directory)?;
@@ -333,9 +333,9 @@ impl<'a> Job<'a> {
             let mut report = CommunitiesReport::new(graph, options, at, &found);
             self.warn_of_a_giant(options.method, &report)?;
             let groupings = std::mem::take(&mut found.groupings);
-            let (told, presented) = self.present(graph, telling, found, &earlier, scratch)?;
+            let (reported, presented) = self.present(graph, telling, found, &earlier, scratch)?;
             report.presented = presented;
-            let levels = self.divide(&told, &groupings, telling, scratch)?;
+            let levels = self.divide(&reported, &groupings, telling, scratch)?;
             report.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
             if !single {
                 let output = telling.outputs[at].display().to_string();
@@ -345,9 +345,9 @@ impl<'a> Job<'a> {
                 self.report.communities = Some(report);
             }
             let (present, path) = (telling.options, telling.representatives.get(at));
-            let inside = self.look_inside(graph, &told, present, path, scratch)?;
+            let inside = self.look_inside(graph, &reported, present, path, scratch)?;
             let output = (present.rows, telling.outputs[at].as_path());
-            self.write(graph, (&told, &inside), levels, output, scratch)?;
+            self.write(graph, (&reported, &inside), levels, output, scratch)?;
         }
         Ok(())
     }
@@ -360,7 +360,7 @@ impl<'a> Job<'a> {
         let percent = 100.0 * report.largest_share;
         let text =
             format!("one community holds {percent:.1} % of the nodes, more than half{}", advice());
-        tell(self.observer, Event::Warning { text: &text })
+        notify(self.observer, Event::Warning { text: &text })
     }
 
     fn find(
@@ -509,7 +509,7 @@ pub fn build(
             .hint("choose another name for the graph, or remove the old one first"));
     }
     let heard = &Warned::new(observer);
-    let built = anew_if_damaged(heard, options.restart, |restart| {
+    let built = from_scratch_if_damaged(heard, options.restart, |restart| {
         let options = &JobOptions { restart, ..options.clone() };
         in_pool(options.limits, || build_once(files, options, graph, heard))
     })?;
@@ -543,7 +543,7 @@ fn build_once(
 }
 
 /// Runs a job; and once more, from its beginning, if what an earlier one has left turns out to be damaged.
-fn anew_if_damaged<T>(
+fn from_scratch_if_damaged<T>(
     heard: &Warned<'_>,
     restart: bool,
     run: impl Fn(bool) -> Result<T>,
@@ -551,7 +551,7 @@ fn anew_if_damaged<T>(
     match run(restart) {
         Err(error) if error.is_of_earlier_run() && !restart => {
             heard.forget();
-            tell_from_scratch(heard, NOTICE, error.message())?;
+            report_from_scratch(heard, NOTICE, error.message())?;
             run(true)
         }
         done => done,
@@ -645,7 +645,7 @@ pub fn cluster_and_present(
             let files = &limits.tuned(files);
             let graph = Graph::open(files, path)?;
             check_graph(*limits, &graph, options, telling)?;
-            anew_if_damaged(heard, *restart, |restart| {
+            from_scratch_if_damaged(heard, *restart, |restart| {
                 in_pool(*limits, || {
                     let mut job = Job::new(files, heard, *limits);
                     let inputs = std::iter::once(path).chain(options.propagation.files());
@@ -658,7 +658,7 @@ pub fn cluster_and_present(
                 })
             })
         }
-        Source::Edges(edges) => anew_if_damaged(heard, edges.restart, |restart| {
+        Source::Edges(edges) => from_scratch_if_damaged(heard, edges.restart, |restart| {
             let edges = &JobOptions { restart, ..(**edges).clone() };
             in_pool(edges.limits, || {
                 edges.check_weights()?;

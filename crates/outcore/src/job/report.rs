@@ -11,9 +11,9 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 /// The largest communities whose sizes are told one by one.
-const LARGEST_TOLD: usize = 10;
+const LARGEST_REPORTED: usize = 10;
 /// The most warnings that are told again.
-const WARNINGS_TOLD: usize = 100;
+const WARNINGS_REPORTED: usize = 100;
 
 /// One stage as it went.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -172,7 +172,7 @@ impl CommunitiesReport {
             level_count: found.levels,
             group_counts: None,
             sweep_count: u64::from(found.sweeps),
-            sweeps: found.sweeps_told.clone(),
+            sweeps: found.sweeps_reported.clone(),
             visited_arc_count: found.arcs_visited,
             presented: None,
         }
@@ -182,10 +182,10 @@ impl CommunitiesReport {
 /// The sizes of the largest communities, one by one.
 fn largest(found: &Communities) -> Vec<u64> {
     let each = found.sizes.iter().flat_map(|s| {
-        let count = usize::try_from(s.count).unwrap_or(usize::MAX).min(LARGEST_TOLD);
+        let count = usize::try_from(s.count).unwrap_or(usize::MAX).min(LARGEST_REPORTED);
         std::iter::repeat_n(u64::from(s.size), count)
     });
-    each.take(LARGEST_TOLD).collect()
+    each.take(LARGEST_REPORTED).collect()
 }
 
 /// How the result was presented.
@@ -314,7 +314,7 @@ impl Observer for Warned<'_> {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         if let Event::Warning { text } = event {
             let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-            if texts.len() < WARNINGS_TOLD {
+            if texts.len() < WARNINGS_REPORTED {
                 texts.push(text.to_owned());
             }
         }

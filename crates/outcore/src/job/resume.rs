@@ -20,7 +20,7 @@
 use super::read::{ReadState, RunsState};
 use super::{InputFile, InputReport, Job, JobKind, JobManifest, JobOptions, scratch_name};
 use crate::checkpoint::{
-    CHECKPOINT, Identity, Journal, StateReader, StateWriter, tell_from_scratch,
+    CHECKPOINT, Identity, Journal, StateReader, StateWriter, report_from_scratch,
 };
 use crate::cluster::SAVED;
 use crate::error::opt::RESTART;
@@ -233,14 +233,14 @@ impl JobJournal {
             Err(error) => Some(error.message().to_owned()),
         };
         if let Some(reason) = reason {
-            tell_from_scratch(observer, NOTICE, &reason)?;
+            report_from_scratch(observer, NOTICE, &reason)?;
             return Ok(None);
         }
         let mut found = self.journal.open(observer, NOTICE)?;
         if let Some(reason) =
             found.as_ref().and_then(|(saved, _)| replaced(files, &self.graph, saved))
         {
-            tell_from_scratch(observer, NOTICE, &reason)?;
+            report_from_scratch(observer, NOTICE, &reason)?;
             found = None;
         }
         self.saved = found.as_ref().map(|(saved, _)| Saved::clone(saved));
@@ -299,9 +299,9 @@ impl Job<'_> {
         {
             Writer::discard(self.files, path);
         }
-        self.goes_on = saved.is_some();
-        self.report.resumed = self.goes_on;
-        if !self.goes_on {
+        self.continues = saved.is_some();
+        self.report.resumed = self.continues;
+        if !self.continues {
             // Before anything else: nobody can resume from what is removed.
             records.withdraw()?;
         }
@@ -358,12 +358,12 @@ impl Job<'_> {
         if let (Saved::Reading(_), Some(path)) = (&saved, &edges.input.rejects) {
             places.push(Grows::Beside.path_now(self.files, path));
         }
-        Err(error.kept(self.told(&what, &places)))
+        Err(error.kept(self.reported(&what, &places)))
     }
 
     /// Marks an error that may be of what was taken over.
     fn of_earlier_run(&self, error: Error) -> Error {
-        let is_of_earlier_run = self.goes_on && error.kind() == ErrorKind::CorruptFile;
+        let is_of_earlier_run = self.continues && error.kind() == ErrorKind::CorruptFile;
         if is_of_earlier_run { error.of_earlier_run() } else { error }
     }
 
@@ -384,11 +384,11 @@ impl Job<'_> {
         }
         manifest.owner = Owner::nobody();
         scratch.leave(&manifest.to_bytes(), &[SAVED]);
-        Err(error.kept(self.told("the sweeps so far", &[directory])))
+        Err(error.kept(self.reported("the sweeps so far", &[directory])))
     }
 
     /// What was kept, and what to do about it.
-    fn told(&self, what: &str, places: &[PathBuf]) -> Text {
+    fn reported(&self, what: &str, places: &[PathBuf]) -> Text {
         let bytes: u64 = places.iter().map(|path| bytes_in(self.files, path)).sum();
         let places: Vec<String> =
             places.iter().map(|path| format!("`{}`", path.display())).collect();

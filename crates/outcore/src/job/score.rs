@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, peak_memory_bytes};
 use crate::membership::{self, Membership, MembershipOptions};
-use crate::progress::{Event, Observer, Stage, tell};
+use crate::progress::{Event, Observer, Stage, notify};
 use crate::score::{Agreement, Quality, compare, compare_bytes, quality_at, quality_bytes};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use std::path::{Path, PathBuf};
@@ -207,7 +207,7 @@ impl Scoring<'_> {
         let path = self.options.communities.display();
         let names = format_counted(unknown, "name", "names");
         let text = format!("{names} in `{path}` that the graph does not have, left out");
-        tell(job.observer, Event::Warning { text: &text })
+        notify(job.observer, Event::Warning { text: &text })
     }
 
     /// Gives a label to nodes without one, if that is allowed; gives the number of labels.
@@ -264,7 +264,7 @@ impl Scoring<'_> {
     fn rate(&self, job: &mut Job<'_>, labels: &[u32]) -> Result<Quality> {
         job.stage(Stage::Score, |job| {
             let total = Some(self.graph.arc_count());
-            tell(job.observer, Event::Begin { stage: Stage::Score, total, unit: "arcs" })?;
+            notify(job.observer, Event::Begin { stage: Stage::Score, total, unit: "arcs" })?;
             let found = quality_at(self.graph, labels, self.options.resolution, job.observer)?;
             let communities = format_counted(found.community_count, "community", "communities");
             Ok((found, format!("{communities}, modularity {:.4}", found.modularity)))

@@ -19,7 +19,7 @@ use super::open;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Batch;
 use crate::io::{Entry, Files, Mode, Scratch, StoredFile};
-use crate::progress::{Event, Observer, tell};
+use crate::progress::{Event, Observer, notify};
 use crate::sort::{Pair, Sorted, Sorter};
 use crate::units::MIB;
 use std::hash::{BuildHasher, RandomState};
@@ -179,7 +179,7 @@ fn write_names(
             sorter.push(&pairs)?;
             pairs.clear();
         }
-        tell(observer, Event::Advance { done: reader.done_bytes() })?;
+        notify(observer, Event::Advance { done: reader.done_bytes() })?;
     }
     reader.finish()?;
     writer.finish()
@@ -210,7 +210,7 @@ fn write_slots(
             slot(pair.key, pair.value)?;
             next = next.max(home) + 1;
         }
-        tell(observer, Event::Advance { done: next })?;
+        notify(observer, Event::Advance { done: next })?;
     }
     writer.finish()?;
     Ok(home_count)

@@ -32,7 +32,7 @@ use crate::input::{
     Rows,
 };
 use crate::io::{Files, reserve_large_pages};
-use crate::progress::{Event, Observer, Stage, tell};
+use crate::progress::{Event, Observer, Stage, notify};
 use crate::sort::{PUSHED, Record, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use record::{Member, Named};
@@ -116,7 +116,7 @@ pub fn read(
     let job = MembershipJob { files, path, graph, options, observer };
     let reader = job.open()?;
     let budget = job.sort_bytes(reader.window_bytes())?;
-    tell(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
+    notify(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
     let (mut members, joined) = job.join(job.collect(reader, budget)?, budget)?;
     if joined.named == 0 {
         return Err(nothing_known(path, joined.unknown));
@@ -221,7 +221,7 @@ impl MembershipJob<'_> {
             if records.len() == PUSHED {
                 sorter.push(&records)?;
                 records.clear();
-                tell(self.observer, Event::Advance { done })?;
+                notify(self.observer, Event::Advance { done })?;
             }
         }
         let mut batch = Batch::default();
@@ -232,7 +232,7 @@ impl MembershipJob<'_> {
                 sorter.push(&records)?;
                 records.clear();
             }
-            tell(self.observer, Event::Advance { done })?;
+            notify(self.observer, Event::Advance { done })?;
         }
         sorter.push(&records)?;
         sorter.finish()
@@ -268,7 +268,7 @@ impl MembershipJob<'_> {
             }
             sorter.push(&members)?;
             members.clear();
-            tell(self.observer, Event::Advance { done: self.graph.node_count() })?;
+            notify(self.observer, Event::Advance { done: self.graph.node_count() })?;
         }
         match joined.conflict {
             Some(conflict) => Err(self.contradiction(conflict)?),
@@ -295,7 +295,7 @@ impl MembershipJob<'_> {
                 }
                 labels[member.node as usize] = communities - 1;
             }
-            tell(self.observer, Event::Advance { done: self.graph.node_count() })?;
+            notify(self.observer, Event::Advance { done: self.graph.node_count() })?;
         }
         let order = renumber(&mut labels, communities as usize);
         let mut ordered = vec![0; numbers.len()];

@@ -15,7 +15,7 @@ mod table;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, SMALL_BUFFER_BYTES, Writer};
-use crate::progress::{Event, Observer, REPORT_NODES, Stage, tell};
+use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 pub(crate) use cost::OutputCost;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -474,7 +474,7 @@ pub(crate) fn write_paths(
         groups: nodes.group_count,
         is_path: separator != b'\t',
     };
-    tell(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
+    notify(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
     let mut writer = OutputRows::create(files, output, shape)?;
     let (mut done, mut groups) = (0u64, Vec::new());
     for_each_name(&mut |name| {
@@ -486,7 +486,7 @@ pub(crate) fn write_paths(
         }
         done += 1;
         if done.is_multiple_of(REPORT_NODES) {
-            tell(observer, Event::Advance { done })?;
+            notify(observer, Event::Advance { done })?;
         }
         Ok(())
     })?;

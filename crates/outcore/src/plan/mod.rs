@@ -111,8 +111,9 @@ impl Clustering<'_> {
             let read = present::reading_bytes(nodes, options, present, limits.threads);
             let is_presented = present.earlier.is_some() || present.looks_inside();
             let counts = (results, earlier);
-            let told = || present::memory_bytes_for(nodes, &scan, present, options.levels, counts);
-            read.max(if is_presented { told() } else { 0 })
+            let reported =
+                || present::memory_bytes_for(nodes, &scan, present, options.levels, counts);
+            read.max(if is_presented { reported() } else { 0 })
         };
         let (least, most) = (GraphSize::at_least(input), GraphSize::at_most(input));
         let scan = |size, of: fn(&GraphSize, Option<Method>, usize) -> ClusterMemory| {

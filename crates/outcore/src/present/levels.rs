@@ -21,7 +21,7 @@ use super::{LevelForm, Presented};
 use crate::cluster::Grouping;
 use crate::error::Result;
 use crate::io::{WordReader, WordWriter};
-use crate::progress::{Event, tell};
+use crate::progress::{Event, notify};
 use std::path::{Path, PathBuf};
 
 const NONE: u32 = Presented::NONE;
@@ -280,7 +280,7 @@ impl Divider<'_> {
             let block = reader.next_block()?;
             visit(block)?;
             self.done += block.len() as u64;
-            tell(self.bench.observer, Event::Advance { done: self.done })?;
+            notify(self.bench.observer, Event::Advance { done: self.done })?;
         }
         Ok(())
     }

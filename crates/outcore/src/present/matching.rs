@@ -14,7 +14,7 @@ use super::record::{Overlap, SharedNode};
 use super::{Earlier, Presented};
 use crate::error::Result;
 use crate::io::Files;
-use crate::progress::{Event, Observer, tell};
+use crate::progress::{Event, Observer, notify};
 use crate::sort::{PUSHED, Sorted, Sorter};
 use std::path::Path;
 
@@ -77,7 +77,7 @@ fn sort_nodes(
         if nodes.len() == PUSHED {
             sorter.push(&nodes)?;
             nodes.clear();
-            tell(bench.observer, Event::Advance { done })?;
+            notify(bench.observer, Event::Advance { done })?;
         }
         Ok(())
     })?;
@@ -106,7 +106,7 @@ fn sort_overlaps(
         }
         sorter.push(&overlaps)?;
         overlaps.clear();
-        tell(bench.observer, Event::Advance { done: u64::from(u32::MAX) })?;
+        notify(bench.observer, Event::Advance { done: u64::from(u32::MAX) })?;
     }
     sorter.push(current.as_slice())?;
     sorter.finish()
@@ -131,7 +131,7 @@ fn give(
                 kept += 1;
             }
         }
-        tell(bench.observer, Event::Advance { done: u64::from(u32::MAX) })?;
+        notify(bench.observer, Event::Advance { done: u64::from(u32::MAX) })?;
     }
     Ok(kept)
 }

@@ -13,7 +13,7 @@ use crate::cluster::{BlockSource, Tally};
 use crate::error::Result;
 use crate::graph::{Block, Graph};
 use crate::output::{MemberWriter, RepresentativeWriter};
-use crate::progress::{Event, REPORT_NODES, tell};
+use crate::progress::{Event, REPORT_NODES, notify};
 use crate::sort::Sorted;
 use std::path::Path;
 
@@ -47,7 +47,7 @@ impl Inside {
         let mut arcs = 0;
         let tick = |block: &Block| {
             arcs += block.arc_count();
-            tell(bench.observer, Event::Advance { done: arcs })
+            notify(bench.observer, Event::Advance { done: arcs })
         };
         let mut source = BlockSource::new(graph, 0);
         Tally::for_each_node(&mut source, labels, None, &mut [], tick, |node, sums| {
@@ -145,7 +145,7 @@ fn sort_names(
             pieces.clear();
         }
         if node.is_multiple_of(REPORT_NODES) {
-            tell(bench.observer, Event::Advance { done })?;
+            notify(bench.observer, Event::Advance { done })?;
         }
     }
     sorter.finish()
@@ -177,7 +177,7 @@ fn for_each_name(
                 name.clear();
             }
         }
-        tell(bench.observer, Event::Advance { done })?;
+        notify(bench.observer, Event::Advance { done })?;
     }
     Ok(())
 }

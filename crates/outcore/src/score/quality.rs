@@ -16,7 +16,7 @@
 use crate::cluster::{BlockSource, ClusterMemory, Pieces, Tally, split_count};
 use crate::error::Result;
 use crate::graph::{Block, Graph};
-use crate::progress::{Event, Observer, tell};
+use crate::progress::{Event, Observer, notify};
 
 /// How well communities fit a graph.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
@@ -144,7 +144,7 @@ impl QualitySums {
         let mut arcs = 0;
         let tick = |block: &Block| {
             arcs += block.arc_count();
-            tell(observer, Event::Advance { done: arcs })
+            notify(observer, Event::Advance { done: arcs })
         };
         let pieces = Some(pieces);
         Tally::for_each_node(&mut source, labels, pieces, &mut opposite, tick, |node, sums| {

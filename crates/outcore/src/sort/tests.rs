@@ -158,9 +158,9 @@ fn runs_and_passes_are_foretold() {
         while sorted.next_block().unwrap().is_some() {}
         let done = sorted.summary();
         let records = Records { count, bytes: 16, at_once: 10_000, kept: 10_000 };
-        let foretold = Sorting::of(records, [budget; 2], threads, &files.tuning());
-        assert_eq!(foretold.run_count, done.run_count, "{count} in {budget}");
-        assert_eq!(foretold.pass_count, done.pass_count, "{count} in {budget}");
+        let predicted = Sorting::of(records, [budget; 2], threads, &files.tuning());
+        assert_eq!(predicted.run_count, done.run_count, "{count} in {budget}");
+        assert_eq!(predicted.pass_count, done.pass_count, "{count} in {budget}");
     }
 }
 

@@ -185,7 +185,7 @@ fn damage(sim: &Sim, path: &Path, draw: u64) {
 /// Stops each job somewhere, and damages one of the files that it has left: the next run does all of it.
 #[test]
 fn a_damaged_file_of_a_stopped_job_changes_nothing() {
-    let (mut tried, mut anew) = (0, 0);
+    let (mut tried, mut from_scratch) = (0, 0);
     for (first, case) in CASES.iter().enumerate() {
         let expected = expected(case);
         let sim = case.storage();
@@ -215,21 +215,22 @@ fn a_damaged_file_of_a_stopped_job_changes_nothing() {
                 && !left.contains(&path.with_file_name("manifest.json"))
             {
                 // The only file that said whose the directory is.
-                let told = done.map(drop).unwrap_err();
+                let reported = done.map(drop).unwrap_err();
                 assert!(
-                    told.message().ends_with("it is not a work directory of outcore"),
-                    "{told}"
+                    reported.message().ends_with("it is not a work directory of outcore"),
+                    "{reported}"
                 );
                 continue;
             }
-            let is_told = |text: &String| text.starts_with("begins anew: ");
-            anew += u32::from(done.is_ok_and(|report| report.warnings.iter().any(is_told)));
+            let is_reported = |text: &String| text.starts_with("begins anew: ");
+            from_scratch +=
+                u32::from(done.is_ok_and(|report| report.warnings.iter().any(is_reported)));
             check_again(case, &sim, &expected, true, &what);
             tried += 1;
         }
     }
-    eprintln!("{tried} damaged files, of which {anew} made a job begin anew");
-    assert!(tried > 150 && anew > 20, "{tried} {anew}");
+    eprintln!("{tried} damaged files, of which {from_scratch} made a job begin anew");
+    assert!(tried > 150 && from_scratch > 20, "{tried} {from_scratch}");
 }
 
 /// Steps are drawn so that each crash comes somewhere in what the ones before have left to do.

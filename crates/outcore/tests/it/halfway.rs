@@ -287,7 +287,7 @@ fn damage_each(case: &Case, batches: usize) {
     let warnings = observer.warnings.into_inner().unwrap();
     assert_eq!(warnings[0], "begins anew: the manifest of what is there is damaged");
     let paths = stopped().paths().into_iter();
-    let (mut anew, mut same) = (0, 0);
+    let (mut from_scratch, mut same) = (0, 0);
     for path in paths.filter(|path| !path.starts_with("/in")) {
         // Written later, or only there to tell whose the directories are.
         let is_other = path.ends_with("manifest.json") && path != manifest;
@@ -301,16 +301,16 @@ fn damage_each(case: &Case, batches: usize) {
             let observer = StopAfter::default();
             let report = case.build(&sim, &case.options(), &observer).unwrap();
             let warnings = observer.warnings.into_inner().unwrap();
-            let is_told = |text: &String| text.starts_with("begins anew: ");
-            assert_eq!(warnings.iter().any(is_told), is_promised, "{what}: {warnings:?}");
-            assert_eq!(report.warnings.iter().any(is_told), is_promised, "{what}");
+            let is_reported = |text: &String| text.starts_with("begins anew: ");
+            assert_eq!(warnings.iter().any(is_reported), is_promised, "{what}: {warnings:?}");
+            assert_eq!(report.warnings.iter().any(is_reported), is_promised, "{what}");
             assert!(report.resumed != is_promised, "{what}");
-            anew += u32::from(is_promised);
+            from_scratch += u32::from(is_promised);
             same += u32::from(!is_promised);
             assert!(results(&sim) == expected, "{what}: another result");
         }
     }
-    assert!(anew > 16 && same == 10, "{anew} {same}");
+    assert!(from_scratch > 16 && same == 10, "{from_scratch} {same}");
 }
 
 /// A bad line is the same error at the same place, and nothing is kept: the same command would meet it again.
@@ -439,8 +439,8 @@ fn an_input_that_was_replaced_is_seen_whatever_its_length_and_time() {
     );
     let report = build(&StopAfter::default()).unwrap();
     assert!(!report.resumed, "the other file was not seen");
-    let told = format!("begins anew: `{}` has changed since", edges.display());
-    assert_eq!(report.warnings[0], told);
+    let reported = format!("begins anew: `{}` has changed since", edges.display());
+    assert_eq!(report.warnings[0], reported);
 }
 
 /// Where the disk has no room for more, names on disk are used up as they are numbered: nobody can go on then.

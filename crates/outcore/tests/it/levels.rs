@@ -128,13 +128,13 @@ fn communities_are_those_without_levels_however_they_are_told() {
                 let resolution = vec![method.default_resolution().unwrap_or(0.02)];
                 let kept = ClusterOptions { resolution, ..with_levels(method) };
                 let plain = ClusterOptions { levels: false, ..kept.clone() };
-                let told = |form| present(form, min_size, small, matched);
+                let reported = |form| present(form, min_size, small, matched);
                 let limits = (2, 128 * MIB);
                 let columns = LevelForm::Columns;
-                let report = run(&sim, limits, &plain, &told(columns), &Silent).unwrap();
+                let report = run(&sim, limits, &plain, &reported(columns), &Silent).unwrap();
                 assert!(report.communities.unwrap().group_counts.is_none());
                 let expected = text(&sim, OUTPUT);
-                run(&sim, limits, &kept, &told(columns), &Silent).unwrap();
+                run(&sim, limits, &kept, &reported(columns), &Silent).unwrap();
                 let found = text(&sim, OUTPUT);
                 let first_two = |line: &str| {
                     let end = line.match_indices('\t').nth(1).map_or(line.len(), |(at, _)| at);
@@ -144,7 +144,7 @@ fn communities_are_those_without_levels_however_they_are_told() {
                 let by_column = rows(&found, columns);
                 nested(&by_column);
 
-                run(&sim, limits, &kept, &told(LevelForm::Tree), &Silent).unwrap();
+                run(&sim, limits, &kept, &reported(LevelForm::Tree), &Silent).unwrap();
                 let tree = text(&sim, OUTPUT);
                 check_tree(&rows(&tree, LevelForm::Tree), &by_column);
             }
@@ -173,10 +173,10 @@ fn check_tree(tree: &[(&str, Vec<u64>)], columns: &[(&str, Vec<u64>)]) {
 #[test]
 fn each_of_several_resolutions_has_its_levels() {
     let sim = storage(3000);
-    let told = PresentOptions::default();
+    let reported = PresentOptions::default();
     let resolution = vec![0.3, 1.0, 5.0];
     let several = ClusterOptions { resolution, ..with_levels(Method::Modularity) };
-    let report = run(&sim, (2, 128 * MIB), &several, &told, &Silent).unwrap();
+    let report = run(&sim, (2, 128 * MIB), &several, &reported, &Silent).unwrap();
     let mut all = Vec::new();
     for (result, value) in report.results.iter().zip(["0.3", "1", "5"]) {
         let found = text(&sim, &format!("/out/communities.{value}.tsv"));
@@ -186,7 +186,7 @@ fn each_of_several_resolutions_has_its_levels() {
     }
     // The largest is found as if it were alone.
     let one = ClusterOptions { resolution: vec![5.0], ..with_levels(Method::Modularity) };
-    run(&sim, (1, 256 * MIB), &one, &told, &Silent).unwrap();
+    run(&sim, (1, 256 * MIB), &one, &reported, &Silent).unwrap();
     assert_eq!(text(&sim, OUTPUT), all[2]);
 }
 
@@ -205,16 +205,16 @@ fn standard_output_takes_levels_too() {
 fn a_fault_at_any_time_leaves_nothing_behind_but_what_the_next_run_goes_on_from() {
     let limits = (2, 128 * MIB);
     let clustering = ClusterOptions { cycles: 2, ..with_levels(Method::MapEquation) };
-    let told = present(LevelForm::Tree, 2, Small::Drop, true);
+    let reported = present(LevelForm::Tree, 2, Small::Drop, true);
     let expected = {
         let sim = storage(300);
-        run(&sim, limits, &clustering, &told, &Silent).unwrap();
+        run(&sim, limits, &clustering, &reported, &Silent).unwrap();
         sim.get(OUTPUT)
     };
     for at in 0.. {
         let sim = storage(300);
         sim.set_fault(Some(Fault { at, forever: false, kind: IoErrorKind::StorageFull }));
-        match run(&sim, limits, &clustering, &told, &Silent) {
+        match run(&sim, limits, &clustering, &reported, &Silent) {
             Ok(_) => {
                 assert_eq!(sim.get(OUTPUT), expected, "fault {at}");
                 if !sim.has_failed() {
@@ -225,7 +225,7 @@ fn a_fault_at_any_time_leaves_nothing_behind_but_what_the_next_run_goes_on_from(
                 assert_eq!(error.kind(), ErrorKind::DiskFull, "fault {at}");
                 if error.kept_text().is_some() {
                     sim.set_fault(None);
-                    let report = run(&sim, limits, &clustering, &told, &Silent).unwrap();
+                    let report = run(&sim, limits, &clustering, &reported, &Silent).unwrap();
                     assert!(report.resumed && sim.get(OUTPUT) == expected, "{at}");
                     continue;
                 }
@@ -240,8 +240,8 @@ fn a_stop_at_any_event_is_heard() {
     let clustering = with_levels(Method::MapEquation);
     for event in 0.. {
         let sim = storage(300);
-        let told = present(LevelForm::Columns, 1, Small::Drop, false);
-        match run(&sim, (2, 128 * MIB), &clustering, &told, &StopAt(event.into())) {
+        let reported = present(LevelForm::Columns, 1, Small::Drop, false);
+        match run(&sim, (2, 128 * MIB), &clustering, &reported, &StopAt(event.into())) {
             Ok(_) => return assert!(event > 20),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Interrupted);
@@ -257,8 +257,9 @@ fn a_stop_at_any_event_is_heard() {
 fn methods_without_levels_are_refused_before_any_work() {
     for method in [Method::LabelPropagation, Method::Components] {
         let sim = storage(300);
-        let told = PresentOptions::default();
-        let error = run(&sim, (2, 128 * MIB), &with_levels(method), &told, &Silent).unwrap_err();
+        let reported = PresentOptions::default();
+        let error =
+            run(&sim, (2, 128 * MIB), &with_levels(method), &reported, &Silent).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.hint_text().unwrap().contains("map-equation"));
         assert_eq!(sim.paths().len(), 2);

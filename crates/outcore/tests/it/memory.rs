@@ -36,7 +36,7 @@ fn directory_of(lines: impl Iterator<Item = String>) -> tempfile::TempDir {
 }
 
 /// The number that an error says to type, in MiB.
-fn told(error: &Error) -> u64 {
+fn reported(error: &Error) -> u64 {
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall, "{error:?}");
     let hint = error.hint_text().unwrap();
     let (_, number) = hint.split_once("--memory ").unwrap();
@@ -105,7 +105,7 @@ fn random(nodes: u64) -> tempfile::TempDir {
 }
 
 /// What is refused at 64 MiB is told a number. The plan and the job agree with it, and half of it is refused.
-fn told_numbers_work(shape: &str, root: &tempfile::TempDir) {
+fn reported_numbers_work(shape: &str, root: &tempfile::TempDir) {
     let directory = root.path();
     let files = Files::default();
     files.write(&directory.join("labels"), b"1\t0\n2\t1\n").unwrap();
@@ -119,7 +119,7 @@ fn told_numbers_work(shape: &str, root: &tempfile::TempDir) {
             };
             let Err(error) = plan(64) else { continue };
             refused += 1;
-            let mib = told(&error);
+            let mib = reported(&error);
             plan(mib).unwrap_or_else(|error| panic!("{text} at {mib} MiB: {error:?}"));
             for less in [64, mib / 2] {
                 let error = cluster(directory, less, wanted).unwrap_err();
@@ -138,12 +138,12 @@ fn told_numbers_work(shape: &str, root: &tempfile::TempDir) {
 
 #[test]
 fn numbers_that_are_told_for_a_star_work() {
-    told_numbers_work("star", &star());
+    reported_numbers_work("star", &star());
 }
 
 #[test]
 fn numbers_that_are_told_for_many_nodes_work() {
-    told_numbers_work("random", &random(1_200_000));
+    reported_numbers_work("random", &random(1_200_000));
 }
 
 /// Numbers have a compact index, which a name ends: that takes several times the memory.

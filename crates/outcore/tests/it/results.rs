@@ -130,7 +130,7 @@ fn inside(sim: &Sim, communities: &BTreeMap<String, String>) -> BTreeMap<String,
 #[test]
 fn rows_are_nodes_communities_or_pairs_of_the_same_result() {
     for small in [Small::Drop, Small::Singletons] {
-        let told = |rows, member_weights, memory| {
+        let reported = |rows, member_weights, memory| {
             let sim = storage();
             let present = PresentOptions { rows, member_weights, ..present(6, small) };
             let options = JobOptions { keep_loops: false, ..options(2, memory * MIB) };
@@ -138,7 +138,7 @@ fn rows_are_nodes_communities_or_pairs_of_the_same_result() {
             let written = sim.get(OUTPUT).unwrap();
             (sim, written)
         };
-        let (sim, plain) = told(RowForm::Nodes, false, 256);
+        let (sim, plain) = reported(RowForm::Nodes, false, 256);
         let nodes = rows(&sim, OUTPUT);
         let of_node: BTreeMap<String, String> =
             nodes.iter().map(|row| (row[0].clone(), row[1].clone())).collect();
@@ -146,7 +146,7 @@ fn rows_are_nodes_communities_or_pairs_of_the_same_result() {
         let is_inside =
             |name: &str, weight: &str| (weight.parse::<f64>().unwrap() - inside[name]).abs() < 1e-3;
 
-        let (weighed, _) = told(RowForm::Nodes, true, 256);
+        let (weighed, _) = reported(RowForm::Nodes, true, 256);
         let weighed = rows(&weighed, OUTPUT);
         let without: String =
             weighed.iter().map(|row| format!("{}\t{}\n", row[0], row[1])).collect();
@@ -159,10 +159,10 @@ fn rows_are_nodes_communities_or_pairs_of_the_same_result() {
         for row in &nodes {
             members.entry(row[1].parse().unwrap()).or_default().push(row[0].clone());
         }
-        let (lines, _) = told(RowForm::Communities, false, 96);
+        let (lines, _) = reported(RowForm::Communities, false, 96);
         assert_eq!(rows(&lines, OUTPUT), members.values().cloned().collect::<Vec<_>>());
 
-        let (pairs, _) = told(RowForm::Pairs, true, 96);
+        let (pairs, _) = reported(RowForm::Pairs, true, 96);
         let leaders: BTreeMap<u64, String> = rows(&pairs, REPRESENTATIVES)
             .into_iter()
             .map(|row| (row[0].parse().unwrap(), row[1].clone()))

@@ -125,7 +125,7 @@ impl Case {
 /// How a run ended.
 struct Run {
     status: Option<i32>,
-    told: String,
+    reported: String,
     peak_bytes: u64,
     took: Duration,
 }
@@ -153,12 +153,12 @@ fn run(directory: &Path, args: &[&str]) -> Run {
         }
         std::thread::sleep(Duration::from_millis(1));
     };
-    let mut told = Vec::new();
-    File::open(&path).unwrap().read_to_end(&mut told).unwrap();
+    let mut reported = Vec::new();
+    File::open(&path).unwrap().read_to_end(&mut reported).unwrap();
     std::fs::remove_file(&path).unwrap();
     Run {
         status,
-        told: String::from_utf8_lossy(&told).into_owned(),
+        reported: String::from_utf8_lossy(&reported).into_owned(),
         peak_bytes,
         took: begin.elapsed(),
     }
@@ -206,10 +206,10 @@ fn partition(communities: &[u8]) -> String {
 }
 
 /// The message of a refusal, without the lines about stages that were done before it.
-fn message(told: &str) -> String {
+fn message(reported: &str) -> String {
     // Without arguments it tells how it is used.
     let is_begin = |line: &&str| line.starts_with("error") || line.starts_with("Usage");
-    let mut lines = told.lines().skip_while(|line| !is_begin(line));
+    let mut lines = reported.lines().skip_while(|line| !is_begin(line));
     let mut text: String = lines.by_ref().map(|line| format!("{}\n", line.trim_end())).collect();
     for byte in ["byte ", "takes "] {
         // Where damage is found, and how large windows are, is the libraries' to change.
@@ -232,7 +232,7 @@ fn try_case(case: &Case) -> (Vec<String>, Option<String>, Run) {
     let before = all_files(&directory);
     let args: Vec<&str> = case.args.iter().map(String::as_str).collect();
     let run = run(&directory, &args);
-    let (mut faults, told) = (Vec::new(), &run.told);
+    let (mut faults, reported) = (Vec::new(), &run.reported);
     let mut may_be_left: Vec<PathBuf> = Vec::new();
     let mut refusal = None;
     match &case.expected {
@@ -241,31 +241,31 @@ fn try_case(case: &Case) -> (Vec<String>, Option<String>, Run) {
             may_be_left.extend(case.left.iter().map(PathBuf::from));
             let found = std::fs::read(directory.join("out.tsv")).map(|found| partition(&found));
             if run.status != Some(0) || found.as_deref().unwrap_or_default() != *wanted {
-                faults.push(format!("ends with {:?} and finds {found:?}: {told}", run.status));
+                faults.push(format!("ends with {:?} and finds {found:?}: {reported}", run.status));
             }
         }
         Expected::Refuses(status, text) => {
-            let message = message(told);
+            let message = message(reported);
             may_be_left.extend(case.left.iter().map(PathBuf::from));
-            if run.status != Some(*status) || !told.contains(text) {
-                faults.push(format!("ends with {:?}: {told}", run.status));
+            if run.status != Some(*status) || !reported.contains(text) {
+                faults.push(format!("ends with {:?}: {reported}", run.status));
             }
             refusal = Some(format!("exit status {status}\n{message}"));
         }
         Expected::Damaged => {
-            if !matches!(run.status, Some(3 | 4)) || !told.contains("help: ") {
-                faults.push(format!("ends with {:?}: {told}", run.status));
+            if !matches!(run.status, Some(3 | 4)) || !reported.contains("help: ") {
+                faults.push(format!("ends with {:?}: {reported}", run.status));
             }
         }
         Expected::Survives => {
             may_be_left.push("out.tsv".into());
             if !matches!(run.status, Some(0 | 3 | 4)) {
-                faults.push(format!("ends with {:?}: {told}", run.status));
+                faults.push(format!("ends with {:?}: {reported}", run.status));
             }
         }
     }
-    if told.contains("panicked") || told.contains("\u{1b}") {
-        faults.push(format!("tells what steers a terminal, or of a panic: {told}"));
+    if reported.contains("panicked") || reported.contains("\u{1b}") {
+        faults.push(format!("tells what steers a terminal, or of a panic: {reported}"));
     }
     if run.peak_bytes > MEMORY_MOST {
         faults.push(format!("has had {} MiB", run.peak_bytes / MIB));
@@ -281,13 +281,13 @@ fn try_case(case: &Case) -> (Vec<String>, Option<String>, Run) {
 /// Runs the cases of a group, and compares their messages with those that are recorded.
 fn check(group: &str, cases: &[Case]) {
     let mut faults = Vec::new();
-    let mut told = String::new();
+    let mut reported = String::new();
     let (mut slowest, mut largest) = ((Duration::ZERO, ""), (0, ""));
     for case in cases {
         let (found, refusal, run) = try_case(case);
         faults.extend(found.iter().map(|fault| format!("{}: {fault}", case.name)));
         if let Some(refusal) = refusal {
-            told += &format!("## {}\n{refusal}\n", case.name);
+            reported += &format!("## {}\n{refusal}\n", case.name);
         }
         slowest = slowest.max((run.took, &case.name));
         largest = largest.max((run.peak_bytes, &case.name));
@@ -297,12 +297,12 @@ fn check(group: &str, cases: &[Case]) {
         "{group}: {count} cases; slowest {slowest:?}, most memory {peak} MiB of {}",
         largest.1
     );
-    faults.extend(compare(group, &told));
+    faults.extend(compare(group, &reported));
     assert!(faults.is_empty(), "{group}:\n{}", faults.join("\n"));
 }
 
 /// Compares the messages of a group with its part of the snapshot, or writes that.
-fn compare(group: &str, told: &str) -> Option<String> {
+fn compare(group: &str, reported: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/catalogue.txt");
     let begin = format!("# {group}\n\n");
     let parts = |text: &str| -> BTreeMap<String, String> {
@@ -315,7 +315,7 @@ fn compare(group: &str, told: &str) -> Option<String> {
         let lock = File::open(path.parent().unwrap()).unwrap();
         lock.lock().unwrap();
         let mut all = parts(&std::fs::read_to_string(&path).unwrap_or_default());
-        all.insert(group.to_owned(), told.to_owned());
+        all.insert(group.to_owned(), reported.to_owned());
         let text: Vec<String> =
             all.iter().map(|(name, part)| format!("# {name}\n\n{}\n", part.trim_end())).collect();
         std::fs::write(&path, text.join("\n")).unwrap();
@@ -323,7 +323,7 @@ fn compare(group: &str, told: &str) -> Option<String> {
     }
     let recorded = parts(&std::fs::read_to_string(&path).unwrap_or_default());
     let recorded = recorded.get(group).map(|part| part.trim_end()).unwrap_or_default();
-    let (mut old, mut new) = (recorded.lines(), told.trim_end().lines());
+    let (mut old, mut new) = (recorded.lines(), reported.trim_end().lines());
     loop {
         match (old.next(), new.next()) {
             (None, None) => return None,

@@ -114,12 +114,12 @@ fn of_names() -> Vec<Case> {
     let nothing = RecordBatch::new_empty(Arc::new(Schema::empty()));
     cases.extend(each("no columns", &nothing, || bad("0 columns")));
     cases.extend(each("no rows", &plain_table().slice(0, 0), || bad("the input holds no edges")));
-    let told = |case: Case| case.and(&["--columns", "x,y"]);
+    let reported = |case: Case| case.and(&["--columns", "x,y"]);
     let wrong = each("columns that are not there", &plain_table(), || bad("has no column `x`"));
-    cases.extend(wrong.into_iter().map(told));
+    cases.extend(wrong.into_iter().map(reported));
     let twice = table([("x", sources()), ("x", targets()), ("y", targets())]);
     let twice = each("a column that is there twice", &twice, || bad("two columns named `x`"));
-    cases.extend(twice.into_iter().map(told));
+    cases.extend(twice.into_iter().map(reported));
     let lined = each("an option of lines", &plain_table(), || {
         Expected::Refuses(2, "says how lines are split")
     });

@@ -172,7 +172,7 @@ impl State {
             return refuse(out, 412);
         }
         let total = content.len() as u64;
-        let told = if fault == Fault::LongerThanItIs { total + 1000 } else { total };
+        let reported = if fault == Fault::LongerThanItIs { total + 1000 } else { total };
         let mut headers = String::new();
         if !matches!(fault, Fault::Anonymous | Fault::Untagged) {
             headers += &format!("ETag: {tag}\r\n");
@@ -193,18 +193,18 @@ impl State {
         if first >= total {
             return refuse(out, 416);
         }
-        let last = last.min(told - 1);
+        let last = last.min(reported - 1);
         let body = &content[first as usize..(last + 1).min(total) as usize];
-        headers += &format!("Content-Range: bytes {first}-{last}/{told}\r\n");
+        headers += &format!("Content-Range: bytes {first}-{last}/{reported}\r\n");
         let is_fourth = body.len() > 1 && number % 4 == 3;
         let half = &body[..body.len() / 2];
-        let (told, sent) = match fault {
+        let (reported, sent) = match fault {
             Fault::Short if is_fourth => (half, half),
             Fault::AlwaysShort if body.len() > 1 => (half, half),
             Fault::Drops if is_fourth => (body, half),
             _ => (body, body),
         };
-        let bytes = told.len();
+        let bytes = reported.len();
         write!(out, "HTTP/1.1 206 Partial Content\r\n{headers}Content-Length: {bytes}\r\n\r\n")?;
         out.write_all(sent)?;
         Ok(sent.len() == bytes)

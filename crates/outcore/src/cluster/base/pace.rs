@@ -6,7 +6,7 @@
 //! stands still would tell nothing.
 
 use crate::error::Result;
-use crate::progress::{Event, Observer, tell};
+use crate::progress::{Event, Observer, notify};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -53,7 +53,7 @@ impl<'a> ClusterProgress<'a> {
             *expected = ExpectedWork { part_ends, total };
             changed
         };
-        if changed { tell(self.observer, Event::Expect { total }) } else { Ok(()) }
+        if changed { notify(self.observer, Event::Expect { total }) } else { Ok(()) }
     }
 
     /// Tells how far it is.
@@ -126,7 +126,7 @@ mod tests {
         let pace = ClusterProgress::new(&heard, Some(100));
         let go = |arcs| {
             pace.go(arcs);
-            tell(&pace, Event::Advance { done: 7 }).unwrap();
+            notify(&pace, Event::Advance { done: 7 }).unwrap();
         };
         go(10);
         pace.expect(Some(20.0), 70.0).unwrap();
@@ -136,8 +136,8 @@ mod tests {
         pace.expect(None, 0.0).unwrap();
         pace.expect(Some(8.0), 0.0).unwrap();
         go(8);
-        let told = ["10", "30", "of None", "31", "32", "of Some(40)", "40"];
-        assert_eq!(*heard.0.lock().unwrap(), told);
+        let reported = ["10", "30", "of None", "31", "32", "of Some(40)", "40"];
+        assert_eq!(*heard.0.lock().unwrap(), reported);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::store::labels::Labels;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
-use crate::progress::{Event, tell};
+use crate::progress::{Event, notify};
 
 /// The least memory for the strengths of components.
 const WINDOW_BYTES: u64 = 1 << 20;
@@ -61,7 +61,7 @@ impl ClusterJob<'_> {
             scans: source.scans(),
             cycles: 0,
             levels: 0,
-            sweeps_told: Vec::new(),
+            sweeps_reported: Vec::new(),
             converged: true,
             last_moved: 0,
             arcs_visited: 0,
@@ -75,11 +75,11 @@ impl ClusterJob<'_> {
         source: &mut BlockSource<'_>,
         scratch: &PerThread<Closing>,
     ) -> Result<Pieces> {
-        tell(self.observer, Event::Detail { text: "connecting nodes" })?;
+        notify(self.observer, Event::Detail { text: "connecting nodes" })?;
         let pieces = Pieces::new(self.graph.node_count() as usize, self.graph.is_directed());
         let mut arcs = 0;
         source.for_all(|block| {
-            tell(self.observer, Event::Advance { done: arcs })?;
+            notify(self.observer, Event::Advance { done: arcs })?;
             arcs += block.arc_count();
             let nodes = block.node_count();
             for_ranges(nodes, piece_nodes(nodes, block.arc_count()), |locals| {
@@ -104,7 +104,7 @@ impl ClusterJob<'_> {
         shared: usize,
         window: usize,
     ) -> Result<f64> {
-        tell(self.observer, Event::Detail { text: "adding up strengths" })?;
+        notify(self.observer, Event::Detail { text: "adding up strengths" })?;
         let loop_ends = if self.graph.is_directed() { 1.0 } else { 2.0 };
         let mut node_sums = Vec::new();
         // Sums of squares are relative to a strength, so that they stay in range.
@@ -115,7 +115,7 @@ impl ClusterJob<'_> {
         loop {
             let mut strengths = vec![0.0; window.min(shared - first)];
             source.for_all(|block| {
-                tell(self.observer, Event::Advance { done: 0 })?;
+                notify(self.observer, Event::Advance { done: 0 })?;
                 strengths_of::<S>(block, loop_ends, scratch, &mut node_sums)?;
                 for (node, &strength) in (block.first_node() as usize..).zip(&node_sums) {
                     let label = labels[node] as usize;

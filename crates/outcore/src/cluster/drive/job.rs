@@ -13,7 +13,7 @@ use crate::cluster::methods::table::LevelSpec;
 use crate::error::opt::{MEMORY, THREADS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
-use crate::progress::{Event, tell};
+use crate::progress::{Event, notify};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use std::path::Path;
 
@@ -87,10 +87,10 @@ impl ClusterJob<'_> {
         self.observer.expect(left.map(|left| left * arcs), after * arcs)
     }
 
-    pub(crate) fn tell_going_on(&self, sweeps: u32) -> Result<()> {
+    pub(crate) fn report_resumed(&self, sweeps: u32) -> Result<()> {
         let sweeps = format_counted(sweeps.into(), "sweep", "sweeps");
         let text = format!("going on after {sweeps} of a run that was stopped");
-        tell(self.observer, Event::Detail { text: &text })
+        notify(self.observer, Event::Detail { text: &text })
     }
 
     /// Splits, numbers and rates communities; see [`Finish::all`].

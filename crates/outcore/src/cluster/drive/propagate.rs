@@ -34,7 +34,7 @@ use crate::cluster::store::saves::Saves;
 use crate::error::Result;
 use crate::graph::{Block, Graph, SEGMENT_ARCS};
 use crate::io::reserve_large_pages;
-use crate::progress::{Event, tell};
+use crate::progress::{Event, notify};
 use crate::units::format_counted;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
@@ -349,7 +349,7 @@ impl ClusterJob<'_> {
         let saved = saves.as_mut().map(|saves| saves.open(self.observer)).transpose()?.flatten();
         let mut saved: Option<(Sweeping, StateReader)> = saved;
         if let Some((sweeping, from)) = &mut saved {
-            self.tell_going_on(sweeping.number)?;
+            self.report_resumed(sweeping.number)?;
             sweeping.histories.iter_mut().for_each(History::resume);
             source.count_from(sweeping.scans);
             states.iter_mut().try_for_each(|state| state.load(from))?;
@@ -401,7 +401,7 @@ impl ClusterJob<'_> {
         states: &[SweepState],
         start: &Start,
     ) -> Result<()> {
-        tell(self.observer, Event::Detail { text: "choosing first labels" })?;
+        notify(self.observer, Event::Detail { text: "choosing first labels" })?;
         let first: Vec<FirstLabels<'_>> = sets
             .iter()
             .zip(states)
@@ -412,7 +412,7 @@ impl ClusterJob<'_> {
                 hops: &state.hops,
             })
             .collect();
-        let tick = |_: &_| tell(self.observer, Event::Advance { done: 0 });
+        let tick = |_: &_| notify(self.observer, Event::Advance { done: 0 });
         match self.options.seeding {
             Seeding::Star => {
                 start.stars::<S>(source, self.options.propagation.label_cutoff, &first, tick)
@@ -461,7 +461,7 @@ impl ClusterJob<'_> {
                     (0..going.len()).any(|run| wants(run, nodes.clone()))
                 },
                 |block| {
-                    tell(self.observer, Event::Advance { done: 0 })?;
+                    notify(self.observer, Event::Advance { done: 0 })?;
                     let first = block.first_node() as usize;
                     let nodes = first..first + block.node_count();
                     for (at, (run, swept)) in runs.iter_mut().zip(&mut swept).enumerate() {
@@ -481,7 +481,7 @@ impl ClusterJob<'_> {
             self.expect_sweeps(number, (moved_before, moved), enough)?;
             let text =
                 format!("sweep {number}: {} changed", format_counted(moved, "node", "nodes"));
-            tell(self.observer, Event::Detail { text: &text })?;
+            notify(self.observer, Event::Detail { text: &text })?;
             (sweeping.number, sweeping.scans) = (number, source.scans());
             if let Some(saves) = saves.as_mut().filter(|saves| saves.is_due()) {
                 saves.save(&sweeping, self.observer, |to| {

@@ -20,7 +20,7 @@ use crate::cluster::store::saves::{SAVED, Saves};
 use crate::error::opt::{DIRECTED, METHOD};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Graph};
-use crate::progress::{Event, Observer, Stage, tell};
+use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::format_count;
 use std::path::Path;
 
@@ -106,7 +106,7 @@ pub(crate) fn cluster_within(
         return Err(job.too_little_memory(least.total_bytes()));
     }
     graph.files().create_directory(scratch)?;
-    tell(observer, Event::Begin { stage: Stage::Cluster, total, unit: "arcs" })?;
+    notify(observer, Event::Begin { stage: Stage::Cluster, total, unit: "arcs" })?;
     let graph = &graph.seen_as(&options.view());
     job.graph = graph;
     let saves = &mut Saves::new(graph, options, &given, scratch);
@@ -118,8 +118,8 @@ pub(crate) fn cluster_within(
         (false, true) => job.run::<f64>(given, saves)?,
         (false, false) => job.run::<u32>(given, saves)?,
     };
-    tell(pace, Event::Advance { done: 0 })?;
-    tell(observer, Event::End { summary: &summary(&all) })?;
+    notify(pace, Event::Advance { done: 0 })?;
+    notify(observer, Event::End { summary: &summary(&all) })?;
     Ok(all)
 }
 
@@ -145,7 +145,7 @@ impl ClusterJob<'_> {
         let (mut total, mut arcs) = (0.0, 0);
         let mut nodes = Vec::new();
         source.for_all(|block| {
-            tell(self.observer, Event::Advance { done: 0 })?;
+            notify(self.observer, Event::Advance { done: 0 })?;
             nodes.clear();
             nodes.resize(block.node_count(), (0.0, 0));
             let piece = piece_nodes(block.node_count(), block.arc_count());

@@ -16,7 +16,7 @@ use crate::cluster::store::hierarchy::Grouping;
 use crate::cluster::store::labels::Labels;
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::progress::{Event, tell};
+use crate::progress::{Event, notify};
 
 /// Labels that the sweeps have led to.
 pub(crate) struct SweptLabels {
@@ -46,7 +46,7 @@ impl Finish<'_> {
         outcomes: Vec<SweptLabels>,
         held: Option<&Bits>,
     ) -> Result<Vec<Communities>> {
-        tell(self.observer, Event::Detail { text: "splitting and counting communities" })?;
+        notify(self.observer, Event::Detail { text: "splitting and counting communities" })?;
         let directed = self.graph.is_directed();
         let count = self.graph.node_count() as usize;
         let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
@@ -60,7 +60,7 @@ impl Finish<'_> {
         let mut inside_by_node = counts_cuts.then(|| Vec::with_capacity(count));
         let mut sums = Vec::new();
         source.for_all(|block| {
-            tell(self.observer, Event::Advance { done })?;
+            notify(self.observer, Event::Advance { done })?;
             for (at, (outcome, pieces)) in outcomes.iter().zip(&pieces).enumerate() {
                 let (labels, pieces) = (&outcome.labels, Some(pieces));
                 block_sums::<S>(block, directed, &labels[..], pieces, &scratch, &mut sums)?;
@@ -97,7 +97,7 @@ impl Finish<'_> {
                     *strengths = Vec::new();
                 }
             } else {
-                let tick = |_: &_| tell(self.observer, Event::Advance { done });
+                let tick = |_: &_| notify(self.observer, Event::Advance { done });
                 tally = tally.scan::<S>(source, &numbered.labels, None, &scratch, tick)?;
             }
             Ok(Communities { code_length, ..numbered.rated(&tally, source.scans()) })
@@ -177,7 +177,7 @@ impl FinalCommunities {
             scans: scans + self.history.scans,
             cycles: self.history.cycles,
             levels: self.history.levels,
-            sweeps_told: self.history.told,
+            sweeps_reported: self.history.reported,
             converged: self.history.converged,
             last_moved: self.history.last_moved,
             arcs_visited: self.history.arcs,

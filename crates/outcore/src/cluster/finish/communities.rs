@@ -41,7 +41,7 @@ pub struct Communities {
     /// Levels above the graph.
     pub levels: u64,
     /// The first of the sweeps, as many as reports list, those of an earlier process among them.
-    pub sweeps_told: Vec<Sweep>,
+    pub sweeps_reported: Vec<Sweep>,
     /// Whether the sweeps ended because few enough nodes changed.
     pub converged: bool,
     /// Nodes that changed in the last sweep.

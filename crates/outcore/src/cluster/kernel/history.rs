@@ -5,7 +5,7 @@ use super::sweep::Swept;
 use serde::{Deserialize, Serialize};
 
 /// The most sweeps that are told one by one: 40 bytes each.
-const SWEEPS_TOLD: usize = 4096;
+const SWEEPS_REPORTED: usize = 4096;
 
 /// One sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,8 +44,8 @@ pub(crate) struct History {
     pub(crate) arcs: u64,
     /// Scans beside those of the last source of blocks.
     pub(crate) scans: u64,
-    /// The first sweeps, [`SWEEPS_TOLD`] at most.
-    pub(crate) told: Vec<Sweep>,
+    /// The first sweeps, [`SWEEPS_REPORTED`] at most.
+    pub(crate) reported: Vec<Sweep>,
 }
 
 impl History {
@@ -60,7 +60,7 @@ impl History {
         self.arcs += swept.arcs;
         self.last_moved = swept.moved;
         let (cycle, moved_count) = (self.cycles, swept.moved);
-        self.tell(Sweep { cycle, moved_count, ..sweep });
+        self.notify(Sweep { cycle, moved_count, ..sweep });
     }
 
     /// Adds a sweep over the graph, which is the last one if at most `enough` nodes have moved.
@@ -69,9 +69,9 @@ impl History {
         self.converged = swept.moved == 0 || swept.moved as f64 <= enough;
     }
 
-    fn tell(&mut self, sweep: Sweep) {
-        if self.told.len() < SWEEPS_TOLD {
-            self.told.push(sweep);
+    fn notify(&mut self, sweep: Sweep) {
+        if self.reported.len() < SWEEPS_REPORTED {
+            self.reported.push(sweep);
         }
     }
 
@@ -82,7 +82,7 @@ impl History {
         self.arcs += other.arcs;
         self.scans += other.scans;
         (self.converged, self.last_moved) = (other.converged, other.last_moved);
-        other.told.iter().for_each(|&sweep| self.tell(Sweep { run, ..sweep }));
+        other.reported.iter().for_each(|&sweep| self.notify(Sweep { run, ..sweep }));
     }
 }
 
@@ -93,16 +93,16 @@ mod tests {
     #[test]
     fn all_sweeps_are_counted_and_the_first_are_told() {
         let mut history = History::default();
-        let most = SWEEPS_TOLD as u64;
+        let most = SWEEPS_REPORTED as u64;
         for moved in 0..most + 5 {
             history.learn(&Swept { moved, arcs: 2 }, 9, 0.0);
         }
         assert_eq!((u64::from(history.sweeps), history.arcs), (most + 5, 2 * (most + 5)));
-        assert_eq!((history.told.len() as u64, history.last_moved), (most, most + 4));
-        assert_eq!(history.told.last().map(|sweep| sweep.moved_count), Some(most - 1));
+        assert_eq!((history.reported.len() as u64, history.last_moved), (most, most + 4));
+        assert_eq!(history.reported.last().map(|sweep| sweep.moved_count), Some(most - 1));
         let mut consensus = History::default();
         (0..2).for_each(|run| consensus.add(run, &history));
         assert_eq!(u64::from(consensus.sweeps), 2 * (most + 5));
-        assert_eq!(consensus.told, history.told);
+        assert_eq!(consensus.reported, history.reported);
     }
 }

@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    fn go_on(edges: &Edges, options: &ClusterOptions, given: &Given) -> Communities {
+    fn resume(edges: &Edges, options: &ClusterOptions, given: &Given) -> Communities {
         let mut found = [0, 1, 2].into_iter().map(|pool| {
             let given = given.clone();
             let graph = edges.graph();
@@ -259,13 +259,13 @@ mod tests {
         let mut options = capped(Method::LabelPropagation, 8);
         let pairs: Vec<u32> = (0..240).map(|node| node / 16).collect();
         let mut given = Given { initial: pairs, fixed: Vec::new() };
-        let found = go_on(&edges, &options, &given);
+        let found = resume(&edges, &options, &given);
         assert!(found.largest <= 8);
         let kept = found.labels().chunks(16).all(|pair| pair[..8].iter().all(|l| *l == pair[0]));
         assert!(kept, "the first of a community keep its label");
         given.fixed = (0..240).map(|node| if node % 16 < 5 { node / 16 } else { NONE }).collect();
         options.propagation.consensus = Some(Consensus::new(3, 0.5));
-        assert!(go_on(&edges, &options, &given).largest <= 8);
+        assert!(resume(&edges, &options, &given).largest <= 8);
         options.max_size = Some(4);
         let error = POOLS[1]
             .install(|| cluster_from(&edges.graph(), &options, given, PLENTY, scratch(), &Silent))

@@ -9,7 +9,7 @@ use crate::checkpoint::{Identity, Journal, StateReader, StateWriter};
 use crate::error::{ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::Files;
-use crate::progress::{Event, Observer, tell};
+use crate::progress::{Event, Observer, notify};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ impl Saves {
                 if !std::mem::replace(&mut self.is_warned, true) {
                     let text = "the disk has no room to keep the sweeps, which a job that is stopped \
                                 begins anew then";
-                    tell(observer, Event::Warning { text })?;
+                    notify(observer, Event::Warning { text })?;
                 }
                 Ok(())
             }

@@ -384,9 +384,9 @@ proptest! {
         if consensus && method == Method::LabelPropagation {
             options.propagation.consensus = Some(Consensus { runs: 3, share: 0.5 });
         }
-        let (graph, told) = (edges.graph(), ReportedProgress::default());
-        cluster(&graph, &options, PLENTY, scratch(), &told).unwrap();
-        let (done, total) = told.0.into_inner().unwrap();
+        let (graph, reported) = (edges.graph(), ReportedProgress::default());
+        cluster(&graph, &options, PLENTY, scratch(), &reported).unwrap();
+        let (done, total) = reported.0.into_inner().unwrap();
         prop_assert_eq!(Some(done), total);
     }
 }

@@ -80,7 +80,7 @@ fn forms() -> Vec<ClusterOptions> {
 }
 
 /// All that matters, and what is in the files of groupings.
-fn told(graph: &Graph, found: Result<Vec<Communities>>) -> Vec<(Communities, Vec<Vec<u8>>)> {
+fn reported(graph: &Graph, found: Result<Vec<Communities>>) -> Vec<(Communities, Vec<Vec<u8>>)> {
     let of = |found: Communities| {
         let labels = Labels::Memory(found.labels.into_memory(graph.files()).unwrap());
         let read = |grouping: &Grouping| {
@@ -108,7 +108,7 @@ proptest! {
         let options = ClusterOptions { seed, ..forms()[form].clone() };
         let edges = Edges { directed: edges.directed && !options.method.is_multilevel(), ..edges };
         let graph = edges.graph();
-        let expected = told(&graph, POOLS[1].install(|| {
+        let expected = reported(&graph, POOLS[1].install(|| {
             cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent)
         }));
         let graph = saving(&graph);
@@ -136,7 +136,7 @@ proptest! {
         }
         let found = run(5, &Silent).unwrap();
         prop_assert_eq!(kept > 0, found.iter().any(|found| found.resumed_sweeps > 0));
-        prop_assert_eq!(told(&graph, Ok(found)), expected);
+        prop_assert_eq!(reported(&graph, Ok(found)), expected);
     }
 }
 
@@ -170,12 +170,12 @@ fn resume(graph: &Graph, options: &ClusterOptions) -> Result<(u32, Vec<String>)>
     let observer = StopAt::new(u64::MAX);
     let given = Given::default();
     let found = cluster_from(graph, options, given, PLENTY, scratch(), &observer)?;
-    let whole = told(
+    let whole = reported(
         graph,
         cluster_from(&edges().graph(), options, Given::default(), PLENTY, scratch(), &Silent),
     );
     let resumed = found[0].resumed_sweeps;
-    assert_eq!(told(graph, Ok(found)), whole);
+    assert_eq!(reported(graph, Ok(found)), whole);
     Ok((resumed, observer.warnings()))
 }
 
@@ -189,7 +189,7 @@ fn what_is_of_something_else_or_damaged_is_not_used() {
     let graph = || stopped(&options, 50);
     let (resumed, warnings) = resume(&graph(), &options).unwrap();
     assert!(resumed > 3 && warnings.is_empty(), "{resumed} {warnings:?}");
-    let begins_anew = |graph: &Graph, options: &ClusterOptions, reason: &str| {
+    let starts_from_scratch = |graph: &Graph, options: &ClusterOptions, reason: &str| {
         let (resumed, warnings) = resume(graph, options).unwrap();
         assert_eq!(resumed, 0, "{reason}");
         let [warning] = &warnings[..] else { panic!("{reason}: {warnings:?}") };
@@ -199,9 +199,9 @@ fn what_is_of_something_else_or_damaged_is_not_used() {
         );
     };
     let other = ClusterOptions { seed: 2, ..options.clone() };
-    begins_anew(&graph(), &other, "the sweeps that are there are of other options");
+    starts_from_scratch(&graph(), &other, "the sweeps that are there are of other options");
     let components = ClusterOptions { method: Method::Components, ..options.clone() };
-    begins_anew(&graph(), &components, "of other options");
+    starts_from_scratch(&graph(), &components, "of other options");
     // Every byte is sealed.
     let state = scratch().join(SAVED).join(CHECKPOINT);
     let whole = graph().files().read(&state).unwrap();
@@ -210,12 +210,12 @@ fn what_is_of_something_else_or_damaged_is_not_used() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
         graph.files().write(&state, &bytes).unwrap();
-        begins_anew(&graph, &options, "`scratch/sweeps/checkpoint`");
+        starts_from_scratch(&graph, &options, "`scratch/sweeps/checkpoint`");
     }
     for bytes in [0, 5, whole.len() - 1] {
         let graph = graph();
         graph.files().write(&state, &whole[..bytes]).unwrap();
-        begins_anew(&graph, &options, "`scratch/sweeps/checkpoint`");
+        starts_from_scratch(&graph, &options, "`scratch/sweeps/checkpoint`");
     }
 }
 

@@ -356,10 +356,11 @@ fn is_fastq(first: &[u8], block: &[u8]) -> bool {
 
 /// Whether a file of one line says that there is no such file.
 fn is_error_of_server(head: &str, second: &[u8]) -> bool {
-    let told = ["not found", "access denied", "forbidden", "bad gateway", "internal server error"];
+    let reported =
+        ["not found", "access denied", "forbidden", "bad gateway", "internal server error"];
     let begins = ["error", "404", "403", "500", "502", "503", "access denied", "not found"];
     second.is_empty()
-        && told.iter().any(|text| head.contains(text))
+        && reported.iter().any(|text| head.contains(text))
         && begins.iter().any(|text| head.starts_with(text))
 }
 

@@ -120,7 +120,7 @@ pub(crate) fn check_entries(size: MatrixSize, found: u64, path: &Path) -> Result
     if size.entries == found {
         return Ok(());
     }
-    let [told, found] = [size.entries, found].map(crate::units::format_count);
-    Err(bad_input(path, &format!("tells {told} entries, but has {found}"))
+    let [reported, found] = [size.entries, found].map(crate::units::format_count);
+    Err(bad_input(path, &format!("tells {reported} entries, but has {found}"))
         .hint("fetch or write the file again; it may have been cut off"))
 }

@@ -411,8 +411,8 @@ fn refuse_doubtful(
     (path, is_whole): (&Path, bool),
     options: &InputOptions,
 ) -> Result<()> {
-    let is_told = options.columns.is_some() || options.format == EdgeFormat::Lines;
-    if is_told || found.has_header && found.columns.by_name || found.is_blast {
+    let is_reported = options.columns.is_some() || options.format == EdgeFormat::Lines;
+    if is_reported || found.has_header && found.columns.by_name || found.is_blast {
         return Ok(());
     }
     let rows: Vec<Vec<&[u8]>> = sample.lines.iter().map(|line| split(layout, line)).collect();
@@ -559,11 +559,11 @@ fn is_header(kind: Rows, columns: &Chosen, first: &[&[u8]], rows: &[Vec<&[u8]>])
             .iter()
             .all(|&at| first.get(at).is_some_and(|f| is_word(f)))
         && rows.iter().all(|row| are_whole(row) == [true, true]);
-    let is_told = becomes_numbered || has_index || by_name || is_over_numbers;
+    let is_reported = becomes_numbered || has_index || by_name || is_over_numbers;
     match columns.weight.and_then(|weight| Some((weight, first.get(weight)?))) {
-        None => is_told,
+        None => is_reported,
         Some((_, field)) if is_number(field) => false,
-        Some((weight, field)) => is_told || is_word(field) && has_numbers(rows, weight),
+        Some((weight, field)) => is_reported || is_word(field) && has_numbers(rows, weight),
     }
 }
 

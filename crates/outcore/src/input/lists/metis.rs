@@ -201,9 +201,10 @@ fn check_count(words: &Words, edges: &ListEdges<'_>, header: MetisHeader) -> Res
     if edges.task.format.directed || both.first != both.second || is_right {
         return Ok(());
     }
-    let [found, told] = [most, header.edges].map(format_count);
+    let [found, reported] = [most, header.edges].map(format_count);
     let path = words.path().display();
-    let message = format!("`{path}`: its header tells {told} edges, but its lists have {found}");
+    let message =
+        format!("`{path}`: its header tells {reported} edges, but its lists have {found}");
     Err(Error::new(ErrorKind::BadInput, message)
         .hint("correct the second number of its header, or write the file again"))
 }

@@ -115,4 +115,4 @@ impl TableTask {
 }
 
 /// Does nothing: there are no decoders of tables.
-pub fn hush_decoders() {}
+pub fn silence_decoders() {}

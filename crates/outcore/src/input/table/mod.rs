@@ -290,11 +290,11 @@ thread_local! {
 
 /// Keeps panics of the libraries that decode tables from being told on standard error: over damaged data they
 /// are errors about the file. For the surfaces, since a process has one such hook.
-pub fn hush_decoders() {
-    let tell = std::panic::take_hook();
+pub fn silence_decoders() {
+    let notify = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !DECODES.get() {
-            tell(panic);
+            notify(panic);
         }
     }));
 }
@@ -315,8 +315,8 @@ fn choose_columns(
 ) -> Result<Vec<(usize, String)>> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
-    let is_told = options.columns.is_some() || options.format == EdgeFormat::Lines;
-    if !is_told && options.rows == Rows::Edges && names::are_of_nodes(&bytes) {
+    let is_reported = options.columns.is_some() || options.format == EdgeFormat::Lines;
+    if !is_reported && options.rows == Rows::Edges && names::are_of_nodes(&bytes) {
         return Err(bad_input(path, "is a table of nodes, as its columns say, not of edges")
             .note(format_args!("{} reads it as edges all the same", FORMAT.of("lines")))
             .hint(format_args!(

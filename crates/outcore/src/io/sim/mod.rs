@@ -40,7 +40,7 @@ struct SimState {
     /// Files that somebody has locked; they need not be there.
     locks: Mutex<BTreeSet<PathBuf>>,
     /// What [`Storage::free_bytes`] tells.
-    told_room: Mutex<Option<u64>>,
+    reported_room: Mutex<Option<u64>>,
 }
 
 /// A lock that is held.
@@ -96,7 +96,7 @@ impl Sim {
 
     /// Makes [`Storage::free_bytes`] tell so many bytes, whatever there is room for.
     pub fn set_room(&self, bytes: Option<u64>) {
-        *locked(&self.0.told_room) = bytes;
+        *locked(&self.0.reported_room) = bytes;
     }
 
     /// Operations since the fault was set.
@@ -296,7 +296,7 @@ impl Storage for Sim {
     }
 
     fn free_bytes(&self, _path: &Path) -> io::Result<u64> {
-        Ok(locked(&self.0.told_room).unwrap_or(1 << 40))
+        Ok(locked(&self.0.reported_room).unwrap_or(1 << 40))
     }
 
     fn lock(&self, path: &Path) -> io::Result<Lock> {

@@ -17,7 +17,7 @@ use crate::present::{
     Earlier, Inside, Levels, PresentOptions, Presented, RowForm, Workbench, divide, match_numbers,
     memory_bytes_for, write_members, write_representatives,
 };
-use crate::progress::{Event, Stage, tell};
+use crate::progress::{Event, Stage, notify};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 pub use outputs::{check_written, outputs};
 use std::path::{Path, PathBuf};
@@ -159,25 +159,25 @@ impl Job<'_> {
             true => Labels::Memory(labels.into_memory(self.files)?),
             false => labels,
         };
-        let mut told = Presented::new(labels, sizes, options.min_size, options.small);
+        let mut reported = Presented::new(labels, sizes, options.min_size, options.small);
         let kept = match earlier {
-            Some(earlier) => Some(self.match_earlier(graph, &mut told, earlier, scratch)?),
+            Some(earlier) => Some(self.match_earlier(graph, &mut reported, earlier, scratch)?),
             None => None,
         };
-        if told.community_count() == 0 && told.small_nodes > 0 {
+        if reported.community_count() == 0 && reported.small_nodes > 0 {
             let text = format!("no community has {} nodes: none is written", options.min_size);
-            tell(self.observer, Event::Warning { text: &text })?;
+            notify(self.observer, Event::Warning { text: &text })?;
         }
         let is_changed = options.min_size > 1 || kept.is_some();
         let report = is_changed.then(|| PresentReport {
             min_size: options.min_size,
             small: options.small,
-            small_community_count: told.small_communities,
-            small_node_count: told.small_nodes,
-            written_community_count: told.community_count(),
+            small_community_count: reported.small_communities,
+            small_node_count: reported.small_nodes,
+            written_community_count: reported.community_count(),
             kept_number_count: kept,
         });
-        Ok((told, report))
+        Ok((reported, report))
     }
 
     /// Refuses what will not fit when the communities are found.
@@ -255,7 +255,7 @@ impl Job<'_> {
     ) -> Result<u64> {
         self.stage(Stage::Match, |job| {
             let total = Some(graph.node_count());
-            tell(job.observer, Event::Begin { stage: Stage::Match, total, unit: "nodes" })?;
+            notify(job.observer, Event::Begin { stage: Stage::Match, total, unit: "nodes" })?;
             let bytes = Workbench::matching_bytes(presented, earlier);
             let budget = job.sort_budget(bytes, 2 * Workbench::BUDGET_MIN);
             let kept = match_numbers(&job.bench(scratch, budget), presented, earlier)?;
@@ -279,7 +279,7 @@ impl Job<'_> {
         }
         self.stage(Stage::Represent, |job| {
             let total = Some(graph.arc_count());
-            tell(job.observer, Event::Begin { stage: Stage::Represent, total, unit: "arcs" })?;
+            notify(job.observer, Event::Begin { stage: Stage::Represent, total, unit: "arcs" })?;
             let weights = u64::from(options.member_weights) * 8 * presented.node_count();
             let bytes = Workbench::representatives_bytes(presented) + weights;
             let budget = job.sort_budget(bytes, Workbench::BUDGET_MIN);
@@ -314,7 +314,7 @@ impl Job<'_> {
         }
         self.stage(Stage::Levels, |job| {
             let begin = Event::Begin { stage: Stage::Levels, total: None, unit: "nodes" };
-            tell(job.observer, begin)?;
+            notify(job.observer, begin)?;
             let form = telling.options.levels;
             let levels = divide(&job.bench(scratch, 0), groupings, presented, form)?;
             let counts: Vec<_> = levels.group_counts().iter().map(|&n| format_count(n)).collect();
@@ -338,7 +338,7 @@ impl Job<'_> {
         self.stage(Stage::Write, |job| {
             if rows != RowForm::Nodes {
                 let total = Some(presented.node_count());
-                tell(job.observer, Event::Begin { stage: Stage::Write, total, unit: "nodes" })?;
+                notify(job.observer, Event::Begin { stage: Stage::Write, total, unit: "nodes" })?;
                 let budget = job.sort_budget(0, Workbench::BUDGET_MIN);
                 let bench = &job.bench(scratch, budget);
                 let bytes = write_members(bench, graph, presented, inside, rows, output)?;

@@ -18,7 +18,7 @@ use crate::input::{CHUNK_BYTES, EdgeReader, Fingerprint, InputState, NameRef, Pa
 use crate::io::{SCRATCH_HINT, Sealed};
 use crate::job::Job;
 use crate::job::resume::bytes_in;
-use crate::progress::{Event, tell};
+use crate::progress::{Event, notify};
 use crate::sort::{SORT_BYTES_MIN, SortState};
 use crate::units::format_bytes;
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ impl ReadState {
         index: &mut NodeIndex,
     ) -> Result<NamesWriter> {
         let done = self.input.done_bytes;
-        let tick = || tell(job.observer, Event::Advance { done });
+        let tick = || notify(job.observer, Event::Advance { done });
         let room = job.limits.read_bytes().saturating_sub(SORT_BYTES_MIN).max(self.index_bytes);
         let mut again = Again::new(index, (job.limits.threads, room), &tick);
         let each = &mut |name: &[u8]| again.push(name);
@@ -74,13 +74,13 @@ impl ReadState {
 
 impl Job<'_> {
     /// Tells from where it resumes.
-    pub(crate) fn tell_of(&self, state: &ReadState, reader: &EdgeReader) -> Result<()> {
+    pub(crate) fn report_on(&self, state: &ReadState, reader: &EdgeReader) -> Result<()> {
         let done = format_bytes(state.input.done_bytes);
         let mut text = format!("goes on from {done}, read by a run that was stopped");
         if reader.repeats() {
             text += "; up to there the file is decompressed again";
         }
-        tell(self.observer, Event::Detail { text: &text })
+        notify(self.observer, Event::Detail { text: &text })
     }
 
     /// Whether names on disk can stay until they and their edges are numbered and sorted.

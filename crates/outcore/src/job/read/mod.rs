@@ -25,7 +25,7 @@ use crate::input::{
     self, Batch, BatchMemory, CHUNK_BYTES, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
 };
 use crate::io::{Cramped, Scratch, Tuning};
-use crate::progress::{Event, Stage, tell};
+use crate::progress::{Event, Stage, notify};
 use crate::sort::{Record, SORT_BYTES_MIN, Sorter};
 use crate::units::{format_bytes, format_count, format_counted};
 use crate::weight::Weight;
@@ -157,7 +157,7 @@ where
         let (edges, listed) = batch.edges_and_nodes();
         reading.take_edges(job, edges)?;
         reading.take_nodes(job, listed)?;
-        tell(job.observer, Event::Advance { done: reading.reader.done_bytes() })?;
+        notify(job.observer, Event::Advance { done: reading.reader.done_bytes() })?;
         reading.save_if_due(job)?;
     }
     reading.number_spilled(job)?;
@@ -242,8 +242,8 @@ where
         let sort_bytes = limits.sort_bytes_beside_window(window_bytes)?;
         let is_scored = options.normalize == Normalize::SelfScore;
         let (total, unit) = (reader.total_bytes(), "bytes");
-        tell(job.observer, Event::Begin { stage: Stage::Read, total, unit })?;
-        job.tell_formats(&formats)?;
+        notify(job.observer, Event::Begin { stage: Stage::Read, total, unit })?;
+        job.report_formats(&formats)?;
         let runs = scratch.path().join(RUNS);
         job.files.create_directory(&runs)?;
         let mut index = NodeIndex::new(limits.threads, limits.read_bytes());
@@ -255,7 +255,7 @@ where
                 (NamesWriter::create(job.files, directory)?, sorter, scores)
             }
             Some((state, from)) => {
-                job.tell_of(state, &reader)?;
+                job.report_on(state, &reader)?;
                 state.check_memory(limits, window_bytes)?;
                 let scores = Option::resume(&state.scores, from, limits.read_bytes())?;
                 let sorter = Sorter::resume(&state.runs, from, sort_place);
@@ -362,7 +362,7 @@ where
                 }
                 _ => {
                     let text = "names go to disk: memory is full of them";
-                    tell(job.observer, Event::Detail { text })?;
+                    notify(job.observer, Event::Detail { text })?;
                     self.spill(job)?;
                 }
             }
@@ -456,10 +456,10 @@ where
             job.withdraw()?;
         }
         let done = self.reader.done_bytes();
-        let tick = || tell(job.observer, Event::Advance { done });
-        tell(job.observer, Event::Detail { text: "numbering names on disk" })?;
+        let tick = || notify(job.observer, Event::Advance { done });
+        notify(job.observer, Event::Detail { text: "numbering names on disk" })?;
         // All input has been read, but that is not the end.
-        tell(job.observer, Event::Expect { total: None })?;
+        notify(job.observer, Event::Expect { total: None })?;
         let room = self.room();
         let (names, listed_only) = (&mut self.names, &mut self.listed_only);
         let mut edges = spill.finish(room, &tick, |of_edge, name| {
@@ -556,7 +556,7 @@ where
         let names = self.names.finish()?.sealed();
         let mut warnings = Vec::new();
         if let Some(text) = summary.warning() {
-            tell(job.observer, Event::Warning { text: &text })?;
+            notify(job.observer, Event::Warning { text: &text })?;
             warnings.push(text);
         }
         if summary.edges == 0 {
@@ -573,7 +573,7 @@ where
                 format_count(no_self_hit_count),
                 format_counted(node_count, "node", "nodes")
             );
-            tell(job.observer, Event::Warning { text: &text })?;
+            notify(job.observer, Event::Warning { text: &text })?;
             warnings.push(text);
         }
         job.report.input = Some(InputReport {

@@ -8,7 +8,7 @@ use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter};
 use crate::io::{Scratch, Sealed};
 use crate::job::resume::{RUNS, Saved};
 use crate::job::{InputReport, Job, JobOptions};
-use crate::progress::{Event, Stage, tell};
+use crate::progress::{Event, Stage, notify};
 use crate::sort::{Record, SortState, Sorted, Sorter};
 use crate::units::size_to_type;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ where
 {
     job.limits.check()?;
     job.stage(Stage::Read, |job| {
-        tell(job.observer, Event::Begin { stage: Stage::Read, total: None, unit: "bytes" })?;
+        notify(job.observer, Event::Begin { stage: Stage::Read, total: None, unit: "bytes" })?;
         let directory = scratch.path().join(RUNS);
         let (files, limits) = (job.files, job.limits);
         let RunsState { node_count, names, input, warnings, .. } = state;
@@ -84,7 +84,7 @@ where
         let sorter = Sorter::resume(&state.runs, &mut from, place);
         let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
         from.finish()?;
-        job.tell_again(input, &warnings)?;
+        job.report_again(input, &warnings)?;
         let numbered = ReadResult { sorter, node_count, scores, names, warnings };
         Ok((numbered, "the runs of a run that was stopped are taken over".into()))
     })
@@ -96,10 +96,10 @@ const RUNS_AND_GRAPH_BYTES: u64 = 15;
 
 impl Job<'_> {
     /// Reports what an earlier job has read: as it was understood, and with its warnings.
-    pub(crate) fn tell_again(&mut self, input: InputReport, warnings: &[String]) -> Result<()> {
-        self.tell_formats(&input.formats)?;
+    pub(crate) fn report_again(&mut self, input: InputReport, warnings: &[String]) -> Result<()> {
+        self.report_formats(&input.formats)?;
         for text in warnings {
-            tell(self.observer, Event::Warning { text })?;
+            notify(self.observer, Event::Warning { text })?;
         }
         self.report.input = Some(input);
         Ok(())
@@ -177,7 +177,7 @@ pub(crate) fn merge<R: Record + Into<ArcRecord>>(
     directory: &Path,
 ) -> Result<GraphSummary> {
     let total = sorted.summary().record_count;
-    tell(job.observer, Event::Begin { stage: Stage::Merge, total: Some(total), unit: "arcs" })?;
+    notify(job.observer, Event::Begin { stage: Stage::Merge, total: Some(total), unit: "arcs" })?;
     let graph_options = GraphOptions {
         node_count,
         directed: options.input.directed,
@@ -196,7 +196,7 @@ pub(crate) fn merge<R: Record + Into<ArcRecord>>(
         }
         writer.push(&arcs)?;
         done += arcs.len() as u64;
-        tell(job.observer, Event::Advance { done })?;
+        notify(job.observer, Event::Advance { done })?;
         let written = job.files.counters().write_bytes() - before;
         if room.take_if(|room| written > *room).is_some() {
             job.withdraw()?;

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::error::opt::REPORT;
 use crate::graph::{Duplicates, GraphSummary};
 use crate::job::{InputReport, Job};
-use crate::progress::{Event, tell};
+use crate::progress::{Event, notify};
 use crate::sort::SortSummary;
 use crate::units::format_counted;
 
@@ -13,9 +13,9 @@ const LINES: usize = 4;
 
 impl Job<'_> {
     /// Reports how the files were understood, a line for each kind of them; of many kinds, the first.
-    pub(crate) fn tell_formats(&self, formats: &[String]) -> Result<()> {
+    pub(crate) fn report_formats(&self, formats: &[String]) -> Result<()> {
         let shown = if formats.len() > LINES { LINES - 1 } else { formats.len() };
-        let notice = |text: &str| tell(self.observer, Event::Notice { text });
+        let notice = |text: &str| notify(self.observer, Event::Notice { text });
         formats[..shown].iter().try_for_each(|text| notice(text))?;
         match formats.len() - shown {
             0 => Ok(()),

@@ -175,9 +175,9 @@ fn build_of_several(files: &Files) -> Result<Report> {
     job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)
 }
 
-fn cluster(files: &Files, method: &ClusterOptions, told: &PresentOptions) -> Result<Report> {
+fn cluster(files: &Files, method: &ClusterOptions, reported: &PresentOptions) -> Result<Report> {
     let source = Source::Edges(Box::new(plain()));
-    job::cluster_and_present(files, &source, method, told, Path::new(OUTPUT), &Silent)
+    job::cluster_and_present(files, &source, method, reported, Path::new(OUTPUT), &Silent)
 }
 
 fn propagate(files: &Files) -> Result<Report> {
@@ -194,22 +194,22 @@ fn levels(files: &Files) -> Result<Report> {
     let resolution = vec![0.5, 3.0];
     let method = Method::Modularity;
     let method = ClusterOptions { method, resolution, levels: true, ..ClusterOptions::default() };
-    let told = PresentOptions { levels: LevelForm::Tree, ..PresentOptions::default() };
-    cluster(files, &method, &told)
+    let reported = PresentOptions { levels: LevelForm::Tree, ..PresentOptions::default() };
+    cluster(files, &method, &reported)
 }
 
 fn matched(files: &Files) -> Result<Report> {
     let propagation = PropagationOptions { initial: Some(EARLIER.into()), ..Default::default() };
     let method = Method::LabelPropagation;
     let method = ClusterOptions { method, propagation, ..ClusterOptions::default() };
-    let told = PresentOptions {
+    let reported = PresentOptions {
         min_size: 5,
         small: Small::Singletons,
         earlier: Some(EARLIER.into()),
         representatives: Some(REPRESENTATIVES.into()),
         ..PresentOptions::default()
     };
-    cluster(files, &method, &told)
+    cluster(files, &method, &reported)
 }
 
 fn graph(files: &Files) -> Result<Report> {

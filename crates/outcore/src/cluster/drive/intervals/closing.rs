@@ -19,7 +19,7 @@ use crate::cluster::store::labels::Labels;
 use crate::cluster::store::ranked::Ranked;
 use crate::cluster::store::scope::{Interval, Placed, Scope};
 use crate::error::Result;
-use crate::progress::{Event, tell};
+use crate::progress::{Event, notify};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Pieces by the places of a scope.
@@ -60,7 +60,7 @@ impl IntervalRun<'_, '_, '_> {
         history: History,
     ) -> Result<Communities> {
         let observer = self.job.observer;
-        tell(observer, Event::Detail { text: "splitting and counting communities" })?;
+        notify(observer, Event::Detail { text: "splitting and counting communities" })?;
         observer.expect(Some(self.job.graph.arc_count() as f64), 0.0)?;
         let nodes = self.job.graph.node_count();
         let pieces = self.column("pieces")?;
@@ -117,7 +117,7 @@ impl IntervalRun<'_, '_, '_> {
             scans: self.scans,
             cycles: 0,
             levels: 0,
-            sweeps_told: history.told,
+            sweeps_reported: history.reported,
             converged: history.converged,
             last_moved: history.last_moved,
             arcs_visited: history.arcs,
@@ -162,7 +162,7 @@ impl IntervalRun<'_, '_, '_> {
             interval.blocks.clone(),
             |_| true,
             |block| {
-                tell(observer, Event::Advance { done })?;
+                notify(observer, Event::Advance { done })?;
                 block_sums::<S>(block, false, &placed, Some(&joining), &scratch, &mut sums)?;
                 visit(nodes_of(block).start, &sums, words)
             },

@@ -48,7 +48,7 @@ use crate::cluster::store::scope::{Interval, Neighbors, Placed, Scope, Survey};
 use crate::error::{Error, Result};
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::io::{Files, reserve_large_pages};
-use crate::progress::{Event, tell};
+use crate::progress::{Event, notify};
 use crate::units::format_counted;
 use crate::weight::RELATIVE_TOLERANCE;
 use std::path::{Path, PathBuf};
@@ -173,7 +173,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     /// First labels and intervals, in one scan.
     fn begin<S: Sum>(&mut self) -> Result<Begun> {
         let ClusterJob { graph, options, observer, .. } = *self.job;
-        tell(observer, Event::Detail { text: "choosing first labels" })?;
+        notify(observer, Event::Detail { text: "choosing first labels" })?;
         let nodes = graph.node_count();
         let leads = Bits::new(nodes as usize, false);
         let cutoff = options.propagation.label_cutoff;
@@ -185,7 +185,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         let scratch = PerThread::new(ArcScratch::default);
         let (mut labels, mut words) = (Vec::new(), WordBuffer::default());
         self.source.for_all(|block| {
-            tell(observer, Event::Advance { done: 0 })?;
+            notify(observer, Event::Advance { done: 0 })?;
             let first = block.first_node();
             labels.clear();
             labels.extend((first..).take(block.node_count()).map(AtomicU32::new));
@@ -225,7 +225,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         sweeping: Sweeping,
         mut from: StateReader,
     ) -> Result<(History, Bits)> {
-        self.job.tell_going_on(sweeping.number)?;
+        self.job.report_resumed(sweeping.number)?;
         let nodes = self.job.graph.node_count();
         let mut words = WordBuffer::default();
         let count = from.parts(|first, values: &[u32]| {
@@ -326,7 +326,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
             history.learn(&swept, count, enough);
             let moved = format_counted(swept.moved, "node", "nodes");
             let text = format!("sweep {number}: {moved} changed");
-            tell(observer, Event::Detail { text: &text })?;
+            notify(observer, Event::Detail { text: &text })?;
             if saves.is_due() {
                 self.save(labels, &history, &active, saves)?;
             }
@@ -363,7 +363,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
                 active.any(first..first + entry.node_count as usize)
             },
             |block| {
-                tell(observer, Event::Advance { done: done + swept.arcs })?;
+                notify(observer, Event::Advance { done: done + swept.arcs })?;
                 let of_block = sweep_block(block, false, &mut nodes, workshop, number)?;
                 swept.moved += of_block.moved;
                 swept.arcs += of_block.arcs;

@@ -10,7 +10,7 @@ use crate::cluster::finish::tally::WeightTotals;
 use crate::cluster::store::column::{WordBuffer, WordColumn, chunks};
 use crate::error::Result;
 use crate::io::Files;
-use crate::progress::{Event, Observer, tell};
+use crate::progress::{Event, Observer, notify};
 use std::ops::Range;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(super) struct Numbering<'a> {
 
 impl Numbering<'_> {
     fn tick(&self) -> Result<()> {
-        tell(self.observer, Event::Detail { text: "splitting and counting communities" })
+        notify(self.observer, Event::Detail { text: "splitting and counting communities" })
     }
 
     /// Windows over `count` things of `bytes` each; one at least.

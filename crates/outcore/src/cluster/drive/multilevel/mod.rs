@@ -41,7 +41,7 @@ use crate::cluster::store::saves::Saves;
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::give_back_freed;
-use crate::progress::{Event, tell};
+use crate::progress::{Event, notify};
 use crate::units::format_counted;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -247,7 +247,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     }
 
     fn detail(&self, text: &str) -> Result<()> {
-        tell(self.job.observer, Event::Detail { text })
+        notify(self.job.observer, Event::Detail { text })
     }
 
     /// Corrects what is expected, at the beginning of a level.
@@ -308,19 +308,19 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         self.job.options.max_sweeps.map_or(most, |given| given.min(most))
     }
 
-    /// Moves nodes as long as it is to `go_on` after so many sweeps, with so many nodes moved in the
+    /// Moves nodes as long as it is to `proceeds` after so many sweeps, with so many nodes moved in the
     /// last; gives how many moved in the first.
     fn sweeps(
         &mut self,
         level: &mut Level<'_, '_>,
         state: &mut LevelState<O>,
         progress: Progress,
-        go_on: impl Fn(u32, u64) -> bool,
+        proceeds: impl Fn(u32, u64) -> bool,
     ) -> Result<u64> {
         if level.graph().is_weighted() {
-            self.sweeps_of::<f64>(level, state, progress, go_on)
+            self.sweeps_of::<f64>(level, state, progress, proceeds)
         } else {
-            self.sweeps_of::<u32>(level, state, progress, go_on)
+            self.sweeps_of::<u32>(level, state, progress, proceeds)
         }
     }
 
@@ -329,10 +329,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         level: &mut Level<'_, '_>,
         state: &mut LevelState<O>,
         mut progress: Progress,
-        go_on: impl Fn(u32, u64) -> bool,
+        proceeds: impl Fn(u32, u64) -> bool,
     ) -> Result<u64> {
         let mut workshop = self.workshop::<S>(level);
-        while progress.done == 0 || go_on(progress.done, progress.moved) {
+        while progress.done == 0 || proceeds(progress.done, progress.moved) {
             let sums = std::mem::replace(&mut state.sums, O::empty(self.rule, 0));
             state.sums = self.sweep(level, &state.labels, sums, &mut progress, &mut workshop)?;
             self.save_if_due(level, state, &progress)?;
@@ -365,7 +365,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             rules: Rules::default(),
         };
         let (graph, number, before) = (level.graph(), self.history.sweeps + 1, self.history.arcs);
-        let tick = |arcs| tell(self.job.observer, Event::Advance { done: before + arcs });
+        let tick = |arcs| notify(self.job.observer, Event::Advance { done: before + arcs });
         let swept = sweep(graph, level.source, &mut nodes, workshop, number, tick)?;
         let objective = nodes.objective;
         let (node_count, refines) = (graph.node_count(), progress.refines);
@@ -389,7 +389,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         classes: Option<&[AtomicU32]>,
     ) -> Result<Groups<O>> {
         let done = self.history.arcs;
-        let tick = |_: &_| tell(self.job.observer, Event::Advance { done });
+        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
         let Level { source, counts, .. } = level;
         if source.graph().is_weighted() {
             first_groups::<f64, O>(source, counts, start, seed, classes, self.rule, tick)
@@ -536,7 +536,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let files = self.job.graph.files();
         let place = LevelPlace { files, directory: &directory, sort_bytes };
         let done = self.history.arcs;
-        let tick = |_: &_| tell(self.job.observer, Event::Advance { done });
+        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
         if level.graph().is_weighted() {
             contract::<f64, O>(level.source, division, self.rule, &place, tick)
         } else {

@@ -122,7 +122,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         mut counters: SavedCounters,
         mut from: StateReader,
     ) -> Result<Vec<u32>> {
-        self.job.tell_going_on(counters.history.sweeps)?;
+        self.job.report_resumed(counters.history.sweeps)?;
         let (directory, files) = (self.job.scratch, self.job.graph.files());
         self.history = std::mem::take(&mut counters.history);
         self.history.resume();
