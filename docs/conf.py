@@ -1,7 +1,7 @@
-"""How Sphinx builds the site: `make docs`.
+"""Configuration of Sphinx for the site: `make docs`.
 
 The pages are Markdown that also reads well where the repository is hosted: links are relative paths, also out of this
-directory. What is shown of the command comes from the command, what is shown of Python from its docstrings.
+directory. The help of the command is printed by the command, and the reference of Python comes from docstrings.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ python_maximum_signature_line_length = 88
 numpydoc_show_class_members = False
 nitpicky = True
 
-#: Pages whose text is a file elsewhere in the repository.
+#: Pages whose text is a file outside this directory.
 ELSEWHERE = {
     "project/architecture": ROOT / "ARCHITECTURE.md",
     "project/changelog": ROOT / "CHANGELOG.md",
@@ -51,20 +51,20 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def take_from_repository(app: Sphinx, name: str, source: list[str]) -> None:
-    """Put the text of a file in place of a page, and lead links out of this directory to where they can go."""
+    """Replace a page by the text of its file elsewhere, and adapt links that leave this directory."""
     path = ELSEWHERE.get(name, DOCS / f"{name}.md")
     text = source[0] if path.is_relative_to(DOCS) else path.read_text()
     page = DOCS / name
 
-    def lead(link: re.Match[str]) -> str:
+    def adapt(link: re.Match[str]) -> str:
         target = (path.parent / link[1]).resolve()
         return f"]({os.path.relpath(place_of(target), page.parent)}{link[2] or ''})"
 
-    source[0] = LINK.sub(lead, text)
+    source[0] = LINK.sub(adapt, text)
 
 
 def place_of(target: Path) -> Path:
-    """Give the page for a file of the repository, or the file; a directory of `evals` is described on their page."""
+    """Return the page of a file of the repository, or the file; directories of `evals` lead to the page of evals."""
     for name, path in ELSEWHERE.items():
         if target == path:
             return DOCS / f"{name}.md"
@@ -74,13 +74,13 @@ def place_of(target: Path) -> Path:
 
 
 class Help(SphinxDirective):
-    """What `outcore COMMAND --help` prints."""
+    """Output of `outcore COMMAND --help`."""
 
     required_arguments = 0
     optional_arguments = 2
 
     def run(self) -> list[nodes.Node]:
-        """Run the command that the package has."""
+        """Run the command of the package."""
         call = "import outcore._command as command; command.main()"
         argv = [sys.executable, "-c", call, *self.arguments, "--help"]
         done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=DOCS)
@@ -89,6 +89,6 @@ class Help(SphinxDirective):
 
 
 def setup(app: Sphinx) -> None:
-    """Tell Sphinx of the above."""
+    """Register the hook and the directive."""
     app.connect("source-read", take_from_repository)
     app.add_directive("outcore-help", Help)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the programs that the evals compare with, outside the repository. Run it again after a failure: what is
-# there already is left as it is.
+# Installs the programs that the evals compare with, outside the repository. Can be repeated after a failure: complete
+# installations are left unchanged.
 #
 #   RIVALS=DIR evals/rivals.sh [PART ..]        default: ${TMPDIR:-/tmp}/outcore-rivals
 #
@@ -12,7 +12,7 @@
 #   duckdb     DuckDB                  for rivals-ingest and sort: python3 with venv
 #   python     Infomap, leidenalg ..   for quality/methods.py and speed-quality: python3 with venv
 #
-# BUILD_JOBS limits the compilers that run at once.
+# BUILD_JOBS limits the number of parallel compilers.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -59,7 +59,7 @@ install_stxxl() {
         -o "$rivals/bin/stxxl_sort" "$here/sort/stxxl_sort.cpp" -lstxxl -lpthread
 }
 
-# Installs packages into the rivals' own Python unless all modules are there, and prints their versions.
+# Installs packages into the rivals' own Python unless all modules exist, and prints their versions.
 python_packages() {
     local modules=$1
     shift
@@ -76,7 +76,7 @@ install_duckdb() {
     python_packages duckdb "duckdb$duckdb_version"
 }
 
-# What a rival answers may change with its version: the first two numbers are fixed.
+# Results of a rival may change with its version: the first two numbers are fixed.
 install_python() {
     python_packages 'numpy, sklearn, igraph, leidenalg, infomap' \
         'numpy>=2,<3' 'scikit-learn>=1.9,<2' 'igraph>=1.0,<1.1' 'leidenalg>=0.12,<0.13' 'infomap>=2.16,<2.17'

@@ -1,4 +1,4 @@
-# Sourced by the scripts here: where things are, and what they are called.
+# Sourced by the scripts in this directory: paths and names.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=${CARGO_TARGET_DIR:-$PWD/target}
 dist=${DIST:-$PWD/dist}
@@ -6,13 +6,13 @@ profile=${PROFILE:-dist}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 name=outcore-$version-x86_64-linux
 tools=$target/packaging-tools/bin
-# The time of everything made is that of the commit.
+# All files get the time of the commit.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export PYTHONDONTWRITEBYTECODE=1 LC_ALL=C
 
 say() { printf '\n== %s\n' "$*"; }
 
-# The pinned tools, in a virtual environment.
+# Installs the pinned tools in a virtual environment.
 install_tools() {
   local stamp=$target/packaging-tools/installed
   cmp -s packaging/requirements.txt "$stamp" && return
@@ -21,5 +21,5 @@ install_tools() {
   cp packaging/requirements.txt "$stamp"
 }
 
-# The bytes of a file, in MB with two digits.
+# Prints the size of a file in MB, with two decimals.
 megabytes() { awk -v bytes="$(stat -c %s "$1")" 'BEGIN { printf "%.2f", bytes / 1000000 }'; }

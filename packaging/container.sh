@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the images of packaging/Containerfile, with what is here; says what was done.
+# Builds the images of packaging/Containerfile with the container tool available, and reports the result.
 #
-#   TARGETS        which [static slim]; `slim` is left out where its base cannot be had
-#   STORAGE        a directory for what buildah makes [its own]
+#   TARGETS        images to build [static slim]; `slim` is skipped if its base image is unavailable
+#   STORAGE        directory for buildah's storage [its default]
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 install_tools
@@ -14,10 +14,10 @@ builder=
 for candidate in podman docker; do
   command -v $candidate >/dev/null && $candidate info >/dev/null 2>&1 && { builder=$candidate; break; }
 done
-# It needs no service, and here no kernel feature either.
+# buildah needs no service and, with these options, no kernel features.
 [[ -n $builder ]] || ! command -v buildah >/dev/null || builder=buildah
 if [[ -z $builder ]]; then
-  echo 'NOT BUILT: neither podman nor buildah nor a running docker is here; the Containerfile was only checked'
+  echo 'NOT BUILT: no podman, buildah or running docker found; the Containerfile was only checked'
   exit
 fi
 archive=$dist/$name.tar.gz
@@ -41,7 +41,7 @@ for image in ${TARGETS:-static slim}; do
   if build "$image" >"$context.log" 2>&1; then
     echo "built by $builder: outcore:$version-$image"
   elif [[ $image == slim ]] && grep -Eiq 'pull|registry|resolve|short-name' "$context.log"; then
-    echo "NOT BUILT: $image, whose base cannot be had here"
+    echo "NOT BUILT: $image, whose base image is unavailable"
   else
     cat "$context.log" >&2
     exit 1

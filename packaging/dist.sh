@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes what is published, in dist/: `packaging/dist.sh [STEP...]`, or all steps in turn.
+# Creates the release files in dist/: `packaging/dist.sh [STEP...]`, by default all steps in order.
 #
-#   PROFILE         the profile of Cargo [dist]; `release` compiles in a fraction of the time
-#   STATIC_TARGET   x86_64-unknown-linux-musl or -gnu, for the command without libraries [musl where rustup has it and
-#                   there is a C compiler for it]
-#   COMPATIBILITY   the oldest Linux of the wheel [manylinux_2_28]
+#   PROFILE         Cargo profile [dist]; `release` compiles in a fraction of the time
+#   STATIC_TARGET   x86_64-unknown-linux-musl or -gnu, for the static command [musl if rustup has it and
+#                   a C compiler for it is installed]
+#   COMPATIBILITY   oldest Linux that the wheel supports [manylinux_2_28]
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
@@ -18,27 +18,27 @@ static_target() {
   fi
 }
 
-# What every build here is told: no home directory in what is shipped. Paths of this repository are relative already.
+# Prints the flags of every build: no home directory in release files. Paths of this repository are relative already.
 flags() { printf '%s' "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"; }
 
-# Builds the command without libraries; prints where it is. Arguments are those of `cargo build`.
+# Builds the static command and prints its path. Arguments are passed to `cargo build`.
 static_command() {
   local triple
   triple=$(static_target)
-  # Packed relocations take a twentieth of the bytes; a static command brings the code that knows them.
+  # Packed relocations take a twentieth of the bytes; a static command contains the code that applies them.
   RUSTFLAGS="$(flags) -C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs" \
     cargo build --locked --profile "$profile" --target "$triple" --package outcore-cli --target-dir "$target/packaging" "$@" >&2
   echo "$target/packaging/$triple/$profile/outcore"
 }
 
-# A directory as an archive that depends on nothing but its content.
+# Packs a directory into an archive that depends only on its content.
 pack() { # DIRECTORY ARCHIVE
   tar --create --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
     --mode='u=rwX,go=rX' --directory "$(dirname "$1")" "$(basename "$1")" | gzip -9n >"$2"
 }
 
 step_archive() {
-  say "$name.tar.gz: the command without libraries ($(static_target)), its pages and completions"
+  say "$name.tar.gz: the static command ($(static_target)), its manual pages and completions"
   local built stage=$target/packaging/stage/$name debug=$target/packaging/stage/$name.debug shell
   built=$(static_command --all-features)
   rm -rf "$stage" "$debug"
@@ -71,7 +71,7 @@ step_sdist() {
 step_crates() {
   say 'crates'
   local changed=() crate
-  [[ -z $(git status --porcelain) ]] || { echo 'note: there are changes that are not committed'; changed=(--allow-dirty); }
+  [[ -z $(git status --porcelain) ]] || { echo 'note: the working tree has uncommitted changes'; changed=(--allow-dirty); }
   cargo package --workspace --exclude xtask --exclude outcore-py --no-verify --locked "${changed[@]}" \
     --target-dir "$target/packaging"
   for crate in outcore outcore-page outcore-lab outcore-remote outcore-cli; do
@@ -92,7 +92,7 @@ step_sums() {
   echo "$sums" | tee "$dist/SHA256SUMS"
 }
 
-# The command that reads text alone, without servers, tables and the laboratory; prints where it is.
+# Builds the text-only command, without servers, tables and the laboratory, and prints its path.
 step_least() { static_command --no-default-features; }
 
 install_tools >&2

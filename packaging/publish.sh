@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Publishes what `make dist` made: `packaging/publish.sh crates|python|files`. Only for the workflow of releases.
+# Publishes the files of `make dist`: `packaging/publish.sh crates|python|files`. Only for the release workflow.
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 (cd "$dist" && sha256sum --quiet --check SHA256SUMS)
 case ${1:-} in
-crates) # In the order in which they need each other, which Cargo knows; the packages are those of `dist`, from the same sources.
+crates) # Cargo publishes in dependency order; the packages equal those of `dist`, because the sources are the same.
   cargo publish --workspace --exclude xtask --exclude outcore-py --locked ;;
 python)
   install_tools

@@ -1,8 +1,8 @@
-"""The bill of materials of a release, from what Cargo resolved: CycloneDX 1.5, as JSON.
+"""Software bill of materials of a release, from the packages that Cargo resolved: CycloneDX 1.5, as JSON.
 
-`sbom.py FILE` writes it for the shipped command and Python module on Linux; `sbom.py --check FILE` holds a file to the
-schema. The same sources give the same bytes: the time is that of SOURCE_DATE_EPOCH, and the serial number follows from
-the content.
+`sbom.py FILE` writes it for the shipped command and Python module on Linux; `sbom.py --check FILE` validates a file
+against the schema. The same sources give the same bytes: the time is SOURCE_DATE_EPOCH, and the serial number is
+derived from the content.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ("outcore-cli", "outcore-py")
-#: As `Cargo.lock` has it: the checksum of each package.
+#: Algorithm of the checksums in `Cargo.lock`.
 HASH = "SHA-256"
 
 
 def metadata() -> dict[str, Any]:
-    """Give what Cargo resolved, with all features."""
+    """Return the packages that Cargo resolved, with all features."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"]
     command += ["--filter-platform", "x86_64-unknown-linux-gnu"]
     found: dict[str, Any] = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
@@ -34,7 +34,7 @@ def metadata() -> dict[str, Any]:
 
 
 def checksums() -> dict[tuple[str, str], str]:
-    """Give the checksum of each package by name and version."""
+    """Return the checksum of each package by name and version."""
     found = {}
     for package in (ROOT / "Cargo.lock").read_text().split("[[package]]")[1:]:
         fields = dict(line.split(" = ", 1) for line in package.splitlines() if " = " in line)
@@ -44,7 +44,7 @@ def checksums() -> dict[tuple[str, str], str]:
 
 
 def shipped(nodes: dict[str, Any], roots: list[str]) -> dict[str, list[str]]:
-    """Give the packages that reach the binaries, each with those it needs; not what only builds or tests need."""
+    """Return the packages that reach the binaries with their dependencies, without those of builds and tests only."""
     found: dict[str, list[str]] = {}
     left = list(roots)
     while left:
@@ -58,18 +58,18 @@ def shipped(nodes: dict[str, Any], roots: list[str]) -> dict[str, list[str]]:
 
 
 def purl(package: dict[str, Any]) -> str:
-    """Give the address of a package, whatever the registry."""
+    """Return the package URL of a package, independent of the registry."""
     return f"pkg:cargo/{package['name']}@{package['version']}"
 
 
 def component(package: dict[str, Any], hashes: dict[tuple[str, str], str]) -> dict[str, Any]:
-    """Give the entry of one package."""
+    """Return the entry of one package."""
     name, version = package["name"], package["version"]
     found: dict[str, Any] = {"type": "library", "bom-ref": purl(package), "name": name, "version": version}
     if (name, version) in hashes:
         found["hashes"] = [{"alg": HASH, "content": hashes[name, version]}]
     if package["license"]:
-        # An old way to write `OR`.
+        # A slash is an old notation for `OR`.
         found["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
     found["purl"] = purl(package)
     if package["repository"]:
@@ -78,12 +78,12 @@ def component(package: dict[str, Any], hashes: dict[tuple[str, str], str]) -> di
 
 
 def dependency(ref: str, packages: dict[str, Any], needs: list[str]) -> dict[str, Any]:
-    """Give what one package needs."""
+    """Return the dependencies of one package."""
     return {"ref": ref, "dependsOn": sorted({purl(packages[at]) for at in needs})}
 
 
 def bill() -> dict[str, Any]:
-    """Give the whole bill."""
+    """Return the complete bill."""
     known = metadata()
     packages = {package["id"]: package for package in known["packages"]}
     roots = [at for at, package in packages.items() if package["name"] in SHIPPED and package["source"] is None]
@@ -116,7 +116,7 @@ def bill() -> dict[str, Any]:
 
 
 def fault(text: str) -> str | None:
-    """Say what the schema holds against a bill, if anything."""
+    """Return the error of a bill against the schema, or None."""
     error = JsonStrictValidator(SchemaVersion.V1_5).validate_str(text)
     return None if error is None else str(error)
 

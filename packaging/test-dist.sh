@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes everything that is published from a clean clone of HEAD, installs each of it in an empty place, and proves it.
+# Creates all release files from a clean clone of HEAD, installs each in an empty environment, and tests it.
 # The variables are those of dist.sh, and
 #
-#   PYTHONS   the interpreters in which the wheel is tested [3.10 and the newest, as found]
-#   TMPDIR    where all this happens
+#   PYTHONS   interpreters in which the wheel is tested [3.10 and the newest installed]
+#   TMPDIR    directory in which all of this happens
 #
-# What cannot be checked here is said in lines that begin with `NOT CHECKED`.
+# Lines that begin with `NOT CHECKED` list what cannot be checked on this machine.
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 repository=$PWD
@@ -23,19 +23,19 @@ failed() { echo "FAILED: $*" >&2; exit 1; }
 not_checked() { unchecked=$((unchecked + 1)); echo "NOT CHECKED: $*"; }
 at_most() { # MB FILE WHAT
   if [[ $profile != dist ]]; then
-    not_checked "size of the $3: $(megabytes "$2") MB by the profile \`$profile\`, which is not what is shipped"
+    not_checked "size of the $3: $(megabytes "$2") MB with profile \`$profile\`, which is not the release profile"
     return
   fi
   if (($(stat -c %s "$2") <= $1 * 1000000)); then
     ok "$3: $(megabytes "$2") MB, at most $1"
   else
-    # Told at the end again: what is too large can still be tried.
+    # Reported again at the end: files that are too large can still be tested.
     too_large+=("$3: $(megabytes "$2") MB, at most $1")
     echo "TOO LARGE: ${too_large[-1]}"
   fi
 }
 
-# Runs a command with nothing but a directory below it.
+# Runs a command with a directory as its root.
 in_empty_root() {
   if ((EUID == 0)); then chroot "$@"; else unshare --user --map-root-user chroot "$@"; fi
 }
@@ -53,14 +53,14 @@ test_archive() {
   tar -xzf "$dist/$name.tar.gz" -C "$work"
   tar -xzf "$dist/$name.debug.tar.gz" -C "$work"
   at_most $COMMAND_MB "$stage/outcore" 'command with all features'
-  if readelf -lW "$stage/outcore" | grep -q INTERP; then failed 'the command wants a loader'; fi
+  if readelf -lW "$stage/outcore" | grep -q INTERP; then failed 'the command needs a loader'; fi
   ! readelf -SW "$stage/outcore" | grep -Eq '\.(symtab|debug_(info|line))' || failed 'the command is not stripped'
   ok 'the command is static and stripped'
   if [[ $profile == dist ]]; then
-    readelf -SW "$work/$name.debug/outcore.debug" | grep -q '\.debug_line' || failed 'no lines in the debug file'
-    ok 'the debug file has lines'
+    readelf -SW "$work/$name.debug/outcore.debug" | grep -q '\.debug_line' || failed 'the debug file has no line numbers'
+    ok 'the debug file has line numbers'
   else
-    not_checked "lines of the debug file: the profile \`$profile\` has none"
+    not_checked "line numbers of the debug file: the profile \`$profile\` has none"
   fi
 
   cargo build --locked --release --package outcore-cli --all-features
@@ -69,20 +69,20 @@ test_archive() {
   mkdir -p "$root/out"
   cp "$stage/outcore" "$GRAPH" "$root"
   in_empty_root "$root" /outcore cluster "/$(basename "$GRAPH")" --duplicates max -o /out/found.tsv
-  cmp "$work/expected.tsv" "$root/out/found.tsv" || failed 'other communities in an empty root'
-  [[ $(ls -A "$root/out") == found.tsv && ! -e $root/tmp && ! -e $root/proc ]] || failed 'more than the result is left'
-  ok 'an empty root, without /proc and /tmp: the bytes of the ordinary build'
+  cmp "$work/expected.tsv" "$root/out/found.tsv" || failed 'different communities in an empty root'
+  [[ $(ls -A "$root/out") == found.tsv && ! -e $root/tmp && ! -e $root/proc ]] || failed 'files other than the result are left behind'
+  ok 'an empty root, without /proc and /tmp: same bytes as the ordinary build'
 
   for page in outcore outcore-cluster outcore-lab-tune; do
-    [[ -s $stage/man/man1/$page.1 ]] || failed "no page $page"
+    [[ -s $stage/man/man1/$page.1 ]] || failed "manual page $page is missing"
   done
   if command -v groff >/dev/null; then
     for page in "$stage"/man/man1/*.1; do
       [[ -z $(groff -man -ww -z -Tutf8 "$page" 2>&1) ]] || failed "$page: $(groff -man -ww -z -Tutf8 "$page" 2>&1)"
     done
-    ok "$(ls "$stage/man/man1" | wc -l) manual pages without a warning of groff"
+    ok "$(ls "$stage/man/man1" | wc -l) manual pages without groff warnings"
   else
-    not_checked 'manual pages: no groff'
+    not_checked 'manual pages: groff is not installed'
   fi
 
   bash -c 'set -e; source "$1/completions/outcore.bash"; complete -p outcore; COMP_WORDS=(outcore clu); COMP_CWORD=1
@@ -90,7 +90,7 @@ test_archive() {
   ok 'bash completes `outcore clu`'
   for shell in zsh fish; do
     if ! command -v $shell >/dev/null; then
-      not_checked "completions in $shell, which is not here"
+      not_checked "completions in $shell, which is not installed"
     else
       $shell -n "$stage/completions/outcore.$shell" && ok "$shell reads its completions"
     fi
@@ -98,12 +98,12 @@ test_archive() {
 
   cp "$dist/$name.tar.gz" "$work/first.tar.gz"
   DIST=$dist packaging/dist.sh archive >/dev/null
-  cmp "$work/first.tar.gz" "$dist/$name.tar.gz" || failed 'the archive is another when it is packed again'
-  ok 'packed again, the archive has the same bytes'
+  cmp "$work/first.tar.gz" "$dist/$name.tar.gz" || failed 'packing again gives a different archive'
+  ok 'packing again gives the same bytes'
 }
 
 test_least() {
-  say 'the command that reads text alone'
+  say 'text-only command'
   if ! grep -q '^default = ' crates/outcore-cli/Cargo.toml; then
     not_checked 'the text-only command: outcore-cli has no features to leave out'
     return
@@ -113,11 +113,11 @@ test_least() {
   objcopy --strip-all "$built" "$work/least"
   at_most $LEAST_MB "$work/least" 'text-only command'
   "$work/least" cluster "$GRAPH" --duplicates max -o "$work/least.tsv" --quiet
-  cmp "$work/expected.tsv" "$work/least.tsv" || failed 'other communities from the text-only command'
+  cmp "$work/expected.tsv" "$work/least.tsv" || failed 'different communities from the text-only command'
   ok 'text-only command: the same communities'
 }
 
-# The oldest Python that is promised, and the newest that is here.
+# Prints the oldest supported Python and the newest one installed.
 pythons() {
   if [[ -n ${PYTHONS:-} ]]; then
     echo "$PYTHONS"
@@ -139,12 +139,12 @@ test_wheel() {
     "$python" -m venv "$venv"
     "$venv/bin/pip" install --quiet --disable-pip-version-check "$wheel"
     "$venv/bin/outcore" cluster "$GRAPH" --duplicates max -o "$work/wheel.tsv" --quiet
-    cmp "$work/expected.tsv" "$work/wheel.tsv" || failed "other communities from the wheel in $python"
+    cmp "$work/expected.tsv" "$work/wheel.tsv" || failed "different communities from the wheel in $python"
     "$venv/bin/pip" install --quiet --disable-pip-version-check "$wheel[test]"
-    # Without those of Spark, which `make test` runs and which need Java; the site is built there, too.
+    # Without the tests of Spark, which need Java, and of the documentation site; `make test` runs both.
     "$venv/bin/python" -m pytest -p no:cacheprovider --ignore-glob '*test_spark*' --deselect tests/python/test_docs.py \
-      || failed "tests in $python"
-    ok "$("$venv/bin/python" --version): installed alone, the same communities, and the tests"
+      || failed "tests fail in $python"
+    ok "$("$venv/bin/python" --version): installs alone, gives the same communities, passes the tests"
     tested=$((tested + 1))
   done
   ((tested)) || not_checked 'the wheel: no Python 3.10 or later'
@@ -157,23 +157,23 @@ test_sdist() {
   (cd "$work" && env -u RUSTFLAGS CARGO_TARGET_DIR="$target/sdist" \
     "$venv/bin/pip" install --quiet --disable-pip-version-check "$dist/outcore-$version.tar.gz")
   "$venv/bin/outcore" cluster "$GRAPH" --duplicates max -o "$work/sdist.tsv" --quiet
-  cmp "$work/expected.tsv" "$work/sdist.tsv" || failed 'other communities from the source distribution'
+  cmp "$work/expected.tsv" "$work/sdist.tsv" || failed 'different communities from the source distribution'
   for file in Cargo.lock LICENSE-MIT LICENSE-APACHE README.md; do
-    tar -tzf "$dist/outcore-$version.tar.gz" "outcore-$version/$file" >/dev/null || failed "no $file"
+    tar -tzf "$dist/outcore-$version.tar.gz" "outcore-$version/$file" >/dev/null || failed "$file is missing"
   done
-  ok 'the source distribution is built in a bare environment'
+  ok 'the source distribution builds in a bare environment'
 }
 
 test_crates() {
   say 'crates'
-  # Each is compiled from its package, with the packages of the others.
+  # Compiles each crate from its package, with the packages of the others.
   cargo package --workspace --exclude xtask --exclude outcore-py --locked
   for crate in outcore outcore-page outcore-lab outcore-remote outcore-cli; do
     for file in README.md LICENSE-MIT LICENSE-APACHE; do
-      tar -tzf "$dist/$crate-$version.crate" "$crate-$version/$file" >/dev/null || failed "$crate: no $file"
+      tar -tzf "$dist/$crate-$version.crate" "$crate-$version/$file" >/dev/null || failed "$crate: $file is missing"
     done
   done
-  ok 'crates are compiled from their packages'
+  ok 'crates compile from their packages'
 }
 
 test_sbom() {
@@ -187,23 +187,23 @@ test_recipes() {
   "$tools/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
   "$tools/python" -c 'import sys, ruamel.yaml as yaml; assert yaml.YAML(typ="safe").load(open(sys.argv[1]))["about"]["license"]' \
     packaging/conda/recipe.yaml
-  ok 'workflows are valid, the recipe of conda is YAML'
-  not_checked 'the recipe of conda by building it: there is no conda'
+  ok 'workflows are valid, the conda recipe is YAML'
+  not_checked 'building the conda recipe, which needs conda'
 }
 
 test_container() {
   say 'container'
-  local told
-  told=$(DIST=$dist STORAGE=$work/containers packaging/container.sh)
-  echo "$told"
-  while read -r line; do not_checked "$line"; done < <(sed -n 's/^NOT BUILT: //p' <<<"$told")
-  ok 'the Containerfile has no faults, and what can be built here is built'
+  local report
+  report=$(DIST=$dist STORAGE=$work/containers packaging/container.sh)
+  echo "$report"
+  while read -r line; do not_checked "$line"; done < <(sed -n 's/^NOT BUILT: //p' <<<"$report")
+  ok 'the Containerfile has no faults, and available images are built'
 }
 
 git clone --quiet --no-hardlinks "$repository" "$work/clone"
 git -C "$work/clone" checkout --quiet --detach "$(git rev-parse HEAD)"
 cd "$work/clone"
-# What was compiled before is used only where the caller says so, by CARGO_TARGET_DIR.
+# Earlier build output is used only if the caller sets CARGO_TARGET_DIR.
 target=${CARGO_TARGET_DIR:-$work/clone/target}
 dist=$work/clone/dist
 tools=$target/packaging-tools/bin
@@ -211,9 +211,9 @@ make dist
 for step in ${*:-sums archive least wheel sdist crates sbom recipes container}; do
   "test_$step"
 done
-say 'what was made'
+say 'release files'
 ls -l "$dist" | awk 'NR > 1 { printf "%12d  %s\n", $5, $NF }'
-echo "test-dist: $passed checks passed, $unchecked not made here"
+echo "test-dist: $passed checks passed, $unchecked not possible here"
 if ((${#too_large[@]})); then
   printf 'TOO LARGE: %s\n' "${too_large[@]}" >&2
   exit 1

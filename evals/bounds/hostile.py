@@ -1,4 +1,4 @@
-"""Inputs that nobody chose: small files that unpack to much, long names, stars, hubs, and nodes met once."""
+"""Hostile inputs: small files that unpack to large ones, long names, stars, hubs, and nodes that occur once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PART = 100_000
 
 
 class Inputs:
-    """Files below a folder, made when they are asked for first."""
+    """Files in a folder, generated on first use."""
 
     def __init__(self, folder: Path, scale: str) -> None:
         self._folder, self._scale = folder, scale
@@ -43,7 +43,7 @@ class Inputs:
         return path
 
     def bombs(self) -> Iterator[Path]:
-        """Files of a few kilobytes that unpack to a quarter of a gigabyte."""
+        """Yield files of a few kilobytes that unpack to a quarter of a gigabyte."""
         size = BOMB_BYTES[self._scale]
         line = b"a\tb\n" * 4096
 
@@ -81,7 +81,7 @@ class Inputs:
             )
 
     def long_names(self) -> Iterator[Path]:
-        """Nodes with names of 64 KB, as text and as a table."""
+        """Yield edges with names of 64 KB, as text and as a table."""
         names = [f"{number:08}" + "x" * (LONG_BYTES - 8) for number in range(LONG_NAMES[self._scale])]
 
         def text(path: Path) -> None:
@@ -96,7 +96,7 @@ class Inputs:
         yield self._made("names.parquet", table)
 
     def stars(self) -> Iterator[Path]:
-        """One node beside all others."""
+        """Yield stars: one node with an edge to all others."""
         for leaves in STARS[self._scale]:
 
             def make(path: Path, leaves: int = leaves) -> None:
@@ -107,7 +107,7 @@ class Inputs:
             yield self._made(f"star-{leaves}.tsv", make)
 
     def graphs(self) -> Iterator[Path]:
-        """Communities; hubs; and edges of which most ends are met once."""
+        """Yield a graph with communities, one with hubs, and one most of whose nodes occur once."""
         edges = EDGES[self._scale]
         for name, model in (
             ("communities", ["planted", "--nodes", str(edges // 5), "--edges", str(edges)]),
@@ -124,7 +124,7 @@ class Inputs:
             yield self._made(f"{name}-{edges}.tsv", make)
 
     def self_hits(self) -> Iterator[Path]:
-        """Hits of sequences, each with the weight of its hit to itself."""
+        """Yield hits of sequences, each with the weight of its hit to itself."""
         count = EDGES[self._scale] // 2
 
         def make(path: Path) -> None:
@@ -145,10 +145,10 @@ class Inputs:
         return self._made(f"{graph.stem.removeprefix(self._scale + '-')}.{name}", make)
 
     def graph(self, graph: Path) -> Path:
-        """The graph file of an edge list."""
+        """Return the graph of an edge list."""
         return self._of(graph, "graph", ["build", str(graph)])
 
     def labels(self, graph: Path) -> Path:
-        """Communities of an edge list."""
+        """Return communities of an edge list."""
         return self._of(graph, "labels.tsv", ["cluster", str(graph), "--method", "label-propagation"])
 

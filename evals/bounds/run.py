@@ -1,12 +1,12 @@
-"""Whether jobs keep to their memory on input that nobody chose (bars W2, W6).
+"""Whether jobs respect their memory limit on hostile input (bars W2, W6).
 
-W2: whole jobs in a hard limit of the kernel of the given memory and 32 MiB, page cache included and no swap: tables that
-unpack a thousandfold, names of 64 KiB to every format, stars, hubs and communities by every method, with the options
-that need memory of their own, `score` among them. Each job finishes, names the input as bad, or refuses with a number;
-then it runs again with that number, in a group of that number and 32 MiB, and finishes. None is killed, and a refusal
-leaves nothing behind.
+W2: whole jobs under a hard limit of the kernel of the given memory plus 32 MiB, including page cache and without swap:
+tables that unpack a thousandfold, names of 64 KiB to every format, stars, hubs and communities by every method, options
+that need additional memory, and `score`. Each job finishes, reports bad input, or refuses with a sufficient limit.
+After a refusal it runs again with that limit, in a group of that limit plus 32 MiB, and finishes. No job is killed, and
+a refusal leaves no files behind.
 
-W6: `plan` refuses exactly the jobs that `cluster` refuses, and `cluster` refuses within the time of `plan` and 0.2 s.
+W6: `plan` refuses exactly the jobs that `cluster` refuses, and `cluster` refuses within the time of `plan` plus 0.2 s.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BAD_INPUT = 3
 LIMIT_SECONDS = 900
 NUMBER = re.compile(r"`--memory (\d+)(KiB|MiB|GiB)`")
 METHODS = subject.METHODS
-# Options that hold something of their own for each node, community or weight.
+# Options that need additional memory per node, community or weight.
 OPTIONS: dict[str, list[str]] = {
     "representatives": ["--representatives", "r.tsv"],
     "pairs": ["--rows", "pair"],
@@ -45,7 +45,7 @@ LEVELED = ("map-equation", "modularity")
 
 @dataclass(frozen=True)
 class Job:
-    """One command in a memory limit; `argv` follows the name of the command."""
+    """Command with a memory limit; `argv` begins with the subcommand."""
 
     name: str
     argv: tuple[str, ...]
@@ -58,7 +58,7 @@ def method_argv(method: str) -> list[str]:
 
 
 def jobs(scale: str) -> Iterator[Job]:
-    """All jobs, over inputs that are made where they are not there yet."""
+    """Yield all jobs, and generate their inputs unless they exist."""
     made = hostile.Inputs(places.data_folder() / "hostile", scale)
     for bomb in made.bombs():
         for command in ("build", "cluster"):
@@ -98,7 +98,7 @@ def jobs(scale: str) -> Iterator[Job]:
 
 
 def run(job: Job, mib: int, folder: Path) -> Sample:
-    """Runs a job alone in a group of its memory and the slack."""
+    """Run a job alone in a group of its memory plus the slack."""
     places.fresh(folder)
     group = groups.MemoryGroup("bounds", (mib + SLACK_MIB) * places.MIB)
     try:
@@ -109,7 +109,7 @@ def run(job: Job, mib: int, folder: Path) -> Sample:
 
 
 def number_mib(text: str) -> int | None:
-    """The memory that a refusal says to type."""
+    """Return the memory limit that a refusal suggests, in MiB."""
     found = NUMBER.search(text)
     if found is None:
         return None
@@ -118,7 +118,7 @@ def number_mib(text: str) -> int | None:
 
 
 def judge(job: Job, folder: Path) -> dict[str, object]:
-    """Runs a job, and again with the number that it says, if it says one."""
+    """Run a job, and again with the limit that it suggests, if any."""
     first = run(job, job.mib, folder)
     row: dict[str, object] = {"job": job.name, "mib": job.mib, "exit": first.exit_code}
     row |= {"seconds": round(first.wall_seconds, 2), "peak_mib": round(first.peak_memory_bytes / places.MIB, 1)}
@@ -130,13 +130,13 @@ def judge(job: Job, folder: Path) -> dict[str, object]:
     if first.exit_code != REFUSED:
         return row | {"verdict": f"failed: {first.error[-300:]}"}
     row["refused_after_seconds"] = row.pop("seconds")
-    told = number_mib(first.error)
-    if told is None:
+    suggested = number_mib(first.error)
+    if suggested is None:
         return row | {"verdict": f"refused without a number: {first.error[-300:]}"}
     if left:
         return row | {"verdict": f"refused after work, {left} stay: {first.error[-300:]}"}
-    second = run(job, told, folder)
-    row |= {"told_mib": told, "then_exit": second.exit_code, "seconds": round(second.wall_seconds, 2)}
+    second = run(job, suggested, folder)
+    row |= {"suggested_mib": suggested, "then_exit": second.exit_code, "seconds": round(second.wall_seconds, 2)}
     row["then_peak_mib"] = round(second.peak_memory_bytes / places.MIB, 1)
     works = second.exit_code == 0
     return row | {"verdict": "refused, then finished" if works else f"number did not work: {second.error[-300:]}"}
@@ -153,13 +153,13 @@ def bounds(options: argparse.Namespace) -> int:
     good = ("finished", "named", "refused, then finished")
     bad = [row for row in result.rows if row["verdict"] not in good]
     result.check("cases", len(result.rows), 200 if options.scale == "full" else 1, sense=">=")
-    result.check("cases that were killed, failed, or refused with a number that did not do", len(bad), 0)
+    result.check("cases that were killed, failed, or refused with an insufficient limit", len(bad), 0)
     result.notes += [f"{row['job']} at {row['mib']} MiB: {row['verdict']}" for row in bad]
     return result.finish()
 
 
 def refusals(options: results.Options) -> int:
-    """Compares what `plan` and `cluster` say of ten jobs, and how soon."""
+    """Compare the exit codes of `plan` and `cluster` for ten jobs, and their times until a refusal."""
     folder = places.fresh(places.data_folder() / "bounds")
     made = hostile.Inputs(places.data_folder() / "hostile", options.scale)
     inputs = [*made.graphs(), *made.stars()]
@@ -170,10 +170,10 @@ def refusals(options: results.Options) -> int:
         plan = Command("plan", [str(subject.outcore()), "plan", *rest], cwd=folder)
         cluster = Command("cluster", [str(subject.outcore()), "cluster", *rest, "-o", "out.tsv"], cwd=folder)
         pairs = [(running.run_once(plan), running.run_once(cluster)) for _ in range(3)]
-        said = {name: {pair[at].exit_code for pair in pairs} for at, name in enumerate(("plan", "cluster"))}
+        codes = {name: {pair[at].exit_code for pair in pairs} for at, name in enumerate(("plan", "cluster"))}
         name = f"{path.stem} {method} {mib} MiB"
-        is_refused = said["plan"] == {REFUSED}
-        result.check(f"{name}: cluster exits as plan", str(said["cluster"]), str(said["plan"]), sense="==")
+        is_refused = codes["plan"] == {REFUSED}
+        result.check(f"{name}: cluster exits as plan", str(codes["cluster"]), str(codes["plan"]), sense="==")
         later = statistics.median(cluster.wall_seconds - plan.wall_seconds for plan, cluster in pairs)
         result.check(f"{name}: cluster after plan", later, 0.2, unit="s", judged=is_refused)
     return result.finish()
@@ -183,9 +183,9 @@ def main() -> int:
     parts = {"W2": bounds, "W6": refusals}
 
     def extend(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--bar", choices=parts, help="one of them alone (default: all)")
+        parser.add_argument("--bar", choices=parts, help="only this part (default: all)")
 
-    options = results.arguments("bounds", "memory on input that nobody chose", repeats=1, extend=extend)
+    options = results.arguments("bounds", "memory on hostile input", repeats=1, extend=extend)
     if (reason := groups.reason_for_none()) is not None:
         places.cannot_run(reason)
     return max(run(options) for name, run in parts.items() if options.bar in (None, name))

@@ -1,7 +1,7 @@
-"""How long a newcomer waits, and how large what they get is (bars I1, I2).
+"""Build times from a fresh clone, and sizes of the shipped files (bars I1, I2).
 
-Every repeat starts from a fresh clone with an empty `target`; what is downloaded is fetched before and not counted. The
-sizes are those of the profile `dist`; they take one more, long build, and are left out with `--part times`.
+Every repeat starts from a fresh clone with an empty `target`; downloads are fetched before and not timed. The sizes are
+those of the profile `dist`, which takes one more, long build; `--part times` omits them.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import places, results
 from harness.running import Command, run_once
 
-#: Bytes of a clone's `target`, at most.
+#: Maximum number of bytes of a clone's `target`.
 NEEDED_BYTES = 12 * places.GIB
 
 
 def clone(folder: Path) -> Path:
-    """A fresh clone of the commit at hand, with nothing built."""
+    """Return a fresh clone of the current commit, without build output."""
     checkout = places.fresh(folder) / "outcore"
     subprocess.run(["git", "clone", "--quiet", str(places.REPOSITORY), str(checkout)], check=True)
     subprocess.run(["cargo", "fetch", "--locked", "--quiet"], cwd=checkout, check=True)
@@ -29,13 +29,13 @@ def clone(folder: Path) -> Path:
 
 
 def environment(folder: Path) -> Path:
-    """An empty virtual environment; its Python."""
+    """Create an empty virtual environment and return its Python."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     return folder / "bin" / "python"
 
 
 def times(result: results.Result, folder: Path, repeats: int) -> None:
-    """`make demo`, the package after it, and the package alone."""
+    """Measure `make demo`, the package after it, and the package alone."""
     for name in ("demo", "package after it", "package alone"):
         result.samples[name] = []
     for repeat in range(1, repeats + 1):
@@ -43,7 +43,7 @@ def times(result: results.Result, folder: Path, repeats: int) -> None:
         python = environment(folder / "one/venv")
         other = clone(folder / "other")
         other_python = environment(folder / "other/venv")
-        # What pip downloads for the build is in its cache, as the crates are in cargo's.
+        # Downloads of pip are already in its cache, as the crates are in that of cargo.
         install = ["-m", "pip", "install", "--quiet", "."]
         for command in (
             Command("demo", ["make", "--silent", "demo"], cwd=checkout),
@@ -61,7 +61,7 @@ def times(result: results.Result, folder: Path, repeats: int) -> None:
 
 
 def sizes(result: results.Result, folder: Path) -> None:
-    """The command with all features, and without any, as they are shipped."""
+    """Measure the size of the shipped command with all features and without any."""
     checkout = clone(folder / "sizes")
     for name, features, bar in (("all features", "--all-features", 18), ("text only", "--no-default-features", 5)):
         cargo = ["cargo", "build", "--quiet", "--locked", "--profile", "dist", "--package", "outcore-cli", features]
@@ -77,7 +77,7 @@ def main() -> int:
         "build",
         "from a fresh clone to the first result",
         repeats=2,
-        extend=lambda parser: parser.add_argument("--part", choices=("times", "sizes"), help="only one of the two"),
+        extend=lambda parser: parser.add_argument("--part", choices=("times", "sizes"), help="only this part"),
     )
     if "CARGO_TARGET_DIR" in os.environ:
         places.cannot_run("CARGO_TARGET_DIR is set: every repeat needs an empty one of its own")

@@ -1,9 +1,10 @@
-"""What the quick build costs at run time, and that the shipped one is as fast as before (bar I4).
+"""The cost of the quick build at run time, and the speed of the shipped one against another build (bar I4).
 
     python3 evals/build/speed.py --before COMMAND [--release COMMAND] [--dist COMMAND]
 
-`COMMAND` of `--before` is `outcore` as another commit or another profile builds it. Twenty million weighted edges to a
-graph, and from the graph to communities by label propagation and by the map equation; the commands take turns.
+`COMMAND` of `--before` is `outcore` built from another commit or with another profile. The jobs are twenty million
+weighted edges to a graph, and the graph to communities by label propagation and by the map equation; the commands take
+turns.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from harness import inputs, places, results, running, subject
 from harness.running import Command
 
 SIZES = {"full": (1_000_000, 20_000_000), "smoke": (20_000, 200_000)}
-#: Of the time of the command before, at most.
+#: Maximum ratio to the time of the command before.
 BARS = {"release": 1.05, "dist": 1.01}
 JOBS = ("build", "label-propagation", "map-equation")
 
@@ -36,7 +37,7 @@ def main() -> int:
     programs = {"before": options.before, "release": options.release, "dist": options.dist}
     for name, program in programs.items():
         if not program.exists():
-            places.cannot_run(f"there is no command for {name}: `{program.name}` is not where --{name} says")
+            places.cannot_run(f"--{name} names no existing `{program.name}`")
     nodes, edges = SIZES[options.scale]
     places.require_space(edges * 100)
     graph = inputs.planted(nodes, edges)

@@ -1,7 +1,8 @@
-"""The same edges as text, Parquet and Arrow, to a graph; a Parquet file far larger than memory; Python beside the command.
+"""The same edges from text, Parquet and Arrow; a Parquet file far larger than memory; Python against the command.
 
-Bars P2 (memory), P3 and P4. Text and numbers for names, three columns each; and the table of a sequence search with
-twelve columns, of which three are read. Needs pyarrow, and for P4 the package `outcore`, in the Python that runs it.
+Bars P2 (memory), P3 and P4. The tables have text or numbers for names and three columns; one is the table of a sequence
+search with twelve columns, of which three are read. Needs pyarrow, and for P4 the package `outcore`, in the Python that
+runs it.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ outcore.cluster(sys.argv[1], output=sys.argv[2], memory=sys.argv[3], method="lab
 
 
 def made(folder: Path, source: Path) -> dict[str, list[Path]]:
-    """Text, Parquet and Arrow of each kind of table, made unless they are there.
+    """Return text, Parquet and Arrow of each kind of table, which are generated unless they exist.
 
-    By another process: what this one had in memory would count for all that it starts.
+    Another process generates them: memory of this one would count for all processes that it starts.
     """
     files = {
         kind: [folder / f"{kind}.{ending}" for ending in ("tsv", "parquet", "arrow")]
         for kind in ("names", "numbers", "search")
     }
     if not all(path.exists() for paths in files.values() for path in paths):
-        print("  making tables ..", file=sys.stderr)
+        print("  generating tables ..", file=sys.stderr)
         subprocess.run([sys.executable, __file__, "--make", folder, source], check=True)
     return files
 

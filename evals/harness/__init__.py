@@ -1,1 +1,1 @@
-"""What the evals share. Standard library only, Python 3.11 or newer, Linux."""
+"""Shared code of the evals. Standard library only, Python 3.11 or newer, Linux."""

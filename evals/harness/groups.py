@@ -1,4 +1,4 @@
-"""Control groups of the kernel: a command in a hard limit of memory, page cache included, without swap."""
+"""Control groups of the kernel: run a command under a hard memory limit, including page cache, without swap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENTER = 'echo $$ > "$0" && exec "$@"'
 
 
 class MemoryGroup:
-    """A group with a limit, of version 1 or 2; removed by `remove`, when nothing runs in it any more."""
+    """Control group with a memory limit, of version 1 or 2; call `remove` once nothing runs in it."""
 
     def __init__(self, name: str, limit_bytes: int) -> None:
         root = next(root for root in ROOTS if (root / "cgroup.procs").exists())
@@ -33,7 +33,7 @@ class MemoryGroup:
             (self._folder / "memory.swap.max").write_text("0")
 
     def argv(self, argv: Sequence[str]) -> list[str]:
-        """The same command inside the group."""
+        """Return the arguments that run a command inside the group."""
         return ["sh", "-c", ENTER, str(self._folder / "cgroup.procs"), *argv]
 
     def remove(self) -> None:
@@ -41,9 +41,9 @@ class MemoryGroup:
 
 
 def reason_for_none() -> str | None:
-    """Why groups cannot be made here; nothing if they can."""
+    """Return the reason why groups cannot be created here, or None."""
     try:
         MemoryGroup("probe", 1 << 30).remove()
     except (OSError, StopIteration) as error:
-        return f"memory groups cannot be made here: {error or 'there is no root of groups'}"
+        return f"memory groups cannot be created here: {error or 'the root of groups is missing'}"
     return None

@@ -1,4 +1,4 @@
-"""Graphs made and read, and the agreement of their partitions."""
+"""Generation and reading of graphs, and agreement of partitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .subject import generate_argv
 
 @dataclass(frozen=True)
 class Planted:
-    """A generated planted partition on disk."""
+    """Generated planted partition on disk."""
 
     nodes: int
     edges: int
@@ -38,7 +38,7 @@ class Planted:
 
 
 def planted(nodes: int, edges: int, seed: int = 1, names: str = "string") -> Planted:
-    """The planted partition of that size, generated unless it is there; the evals share it."""
+    """Return the planted partition of a size, which is generated unless it exists; the evals share it."""
     folder = data_folder() / "graphs"
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"planted-{names}-{nodes}-{edges}-{seed}"
@@ -55,7 +55,7 @@ def planted(nodes: int, edges: int, seed: int = 1, names: str = "string") -> Pla
 
 
 def lines(path: Path) -> Iterator[str]:
-    """The lines of a text file, decompressed where its name ends in .gz, without comments."""
+    """Yield the lines of a text file, decompressed if its name ends in .gz, without comments."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         for line in file:
             if not line.startswith("#"):
@@ -63,7 +63,7 @@ def lines(path: Path) -> Iterator[str]:
 
 
 def read_communities(path: Path) -> dict[str, str]:
-    """Node name to community, from a file of `node<TAB>community`."""
+    """Return the community of each node by name, from a file of `node<TAB>community`."""
     communities = {}
     for line in lines(path):
         node, _, community = line.partition("\t")
@@ -76,10 +76,10 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def nmi(left: Mapping[str, str], right: Mapping[str, str], normalisation: str = "sum") -> float:
-    """Normalised mutual information of two partitions over the nodes that both have.
+def nmi(left: Mapping[str, str], right: Mapping[str, str], normalization: str = "sum") -> float:
+    """Return the normalized mutual information of two partitions over their common nodes.
 
-    `sum`: 2 I / (H1 + H2); `max`: I / max(H1, H2). Two partitions into one community each agree fully.
+    `sum`: 2 I / (H1 + H2); `max`: I / max(H1, H2). It is 1 if both partitions have a single community.
     """
     nodes = left.keys() & right.keys()
     if not nodes:
@@ -93,11 +93,11 @@ def nmi(left: Mapping[str, str], right: Mapping[str, str], normalisation: str = 
     information = math.fsum(
         count / len(nodes) * math.log(count * len(nodes) / (lefts[a] * rights[b])) for (a, b), count in joint.items()
     )
-    if normalisation == "sum":
+    if normalization == "sum":
         return 2 * information / (left_entropy + right_entropy)
-    if normalisation == "max":
+    if normalization == "max":
         return information / max(left_entropy, right_entropy)
-    raise ValueError(f"unknown normalisation {normalisation}")
+    raise ValueError(f"unknown normalization {normalization}")
 
 
 def _entropy(counts: Mapping[str, int], total: int) -> float:

@@ -1,4 +1,4 @@
-"""Where evals find and put things, and how they stop if they cannot run."""
+"""Folders of the evals, and their exit if they cannot run."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ EXIT_CANNOT_RUN = 2
 
 
 def cannot_run(message: str) -> NoReturn:
-    """Stops an eval that lacks something, in a way that is not mistaken for a bar not met."""
+    """Exit from an eval that lacks something, with a code other than that of a missed bar."""
     print(f"error: {message}", file=sys.stderr)
     sys.exit(EXIT_CANNOT_RUN)
 
 
 def data_folder() -> Path:
-    """Where inputs are generated and jobs work; can be gigabytes."""
+    """Return the folder for generated inputs and work directories, which can take gigabytes."""
     return Path(os.environ.get("DATA", TEMPORARY / "outcore-evals"))
 
 
 def rivals_folder() -> Path:
-    """Where evals/rivals.sh has installed the programs to compare with."""
+    """Return the folder in which evals/rivals.sh installs the programs to compare with."""
     return Path(os.environ.get("RIVALS", TEMPORARY / "outcore-rivals"))
 
 
@@ -42,14 +42,14 @@ def rival(path: str) -> Path:
 
 
 def use_rivals_python() -> None:
-    """Goes on in the Python of evals/rivals.sh, which has the packages that evals compare with."""
+    """Continue in the Python of evals/rivals.sh, which has the packages that evals compare with."""
     python = rival("venv/bin/python")
     if Path(sys.prefix).resolve() != python.parents[1].resolve():
         os.execv(python, [str(python), "-W", "ignore", *sys.argv])
 
 
 def require_space(needed_bytes: int) -> None:
-    """Refuses before any work what would fill the disk."""
+    """Exit before any work if the disk has too little space."""
     folder = data_folder()
     folder.mkdir(parents=True, exist_ok=True)
     free_bytes = shutil.disk_usage(folder).free
@@ -61,14 +61,14 @@ def require_space(needed_bytes: int) -> None:
 
 
 def fresh(folder: Path) -> Path:
-    """An empty folder of that name."""
+    """Return an empty folder with this path."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
 
 
 def relative(text: str) -> str:
-    """Replaces this machine's folders by their roles, so that results say nothing about the machine's paths."""
+    """Replace folders of this machine by their roles, so that results contain no paths of the machine."""
     roles = [(data_folder(), "DATA"), (rivals_folder(), "RIVALS"), (REPOSITORY, ".")]
     variables = {"OUTCORE": "outcore", "OUTCORE_SORT_BENCH": "sort_bench", "OUTCORE_GRAPHS": "GRAPHS"}
     roles += [(Path(os.environ[name]), role) for name, role in variables.items() if name in os.environ]

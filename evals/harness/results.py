@@ -1,4 +1,4 @@
-"""Bars, tables and stored results, and the command line that leads to them."""
+"""Bars, tables and stored results of evals, and their command line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXIT_BAR_MISSED = 1
 
 @dataclass(frozen=True)
 class Check:
-    """A measured figure and the bar that it has to meet. `judged` is false where the scale gives it no meaning."""
+    """Measured figure and the bar that it has to meet. `judged` is false if the scale makes the figure meaningless."""
 
     figure: str
     measured: float | str
@@ -57,10 +57,10 @@ class Check:
 
 @dataclass
 class Result:
-    """All that an eval has found; `finish` prints and stores it.
+    """Result of an eval, printed and stored by `finish`.
 
-    `rows` are figures that are no costs of commands, stored a line each. `part` tells the results of several scripts in
-    one folder apart.
+    `rows` are figures other than costs of commands, stored on one line each. `part` distinguishes the results of
+    several scripts in one folder.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Result:
         return check
 
     def check_runs(self, *names: str) -> None:
-        """Demands that the named commands have succeeded in every run."""
+        """Check that the named commands have succeeded in every run."""
         for name in names:
             failures = self.summary(name).failures
             if failures:
@@ -104,7 +104,7 @@ class Result:
             self.check(f"{name}: failed runs", failures, 0)
 
     def finish(self, baseline: str | None = None) -> int:
-        """Prints the tables, stores the result, returns the exit code."""
+        """Print the tables, store the result and return the exit code."""
         print(f"\n{self.name} ({self.bar}, {self.scale} scale)")
         if self.samples:
             print("\n" + self._table(baseline))
@@ -171,7 +171,7 @@ class Result:
 
 
 def _stored(sample: Sample) -> dict[str, object]:
-    """A sample without what it wrote, unless that is its result or the reason of its failure."""
+    """Return a sample without its output, unless that is its result or the reason of its failure."""
     kept = {name: value for name, value in asdict(sample).items() if name not in ("output", "error")}
     if reported := sample.json_line():
         kept["reported"] = reported
@@ -181,7 +181,7 @@ def _stored(sample: Sample) -> dict[str, object]:
 
 
 def _storable(value: object) -> object:
-    """Without nan, which JSON does not know, and without digits that mean nothing."""
+    """Return a value without nan, which JSON lacks, and without insignificant digits."""
     if isinstance(value, float):
         return round(value, 6) if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -192,7 +192,7 @@ def _storable(value: object) -> object:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A plain table: the first column to the left, the others to the right."""
+    """Return a plain table with the first column left-aligned and the others right-aligned."""
     lines = [list(header), *(list(row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     lines.insert(1, ["-" * width for width in widths])
@@ -228,19 +228,19 @@ def version() -> str:
 
 
 def commit() -> str:
-    """The commit of the working tree, with `-dirty` where sources differ from it."""
+    """Return the commit of the working tree, with `-dirty` if sources differ from it."""
     argv = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--exclude", "*"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
 
 
 def machine() -> dict[str, object]:
-    """What figures depend on; no name, no path."""
+    """Return the properties of the machine that figures depend on, without names and paths."""
     return {
         "cpu": _field("/proc/cpuinfo", "model name"),
         "cores": len(os.sched_getaffinity(0)),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        # The number alone: what distributors append can name a machine's provider.
+        # Only the number, since suffixes of distributors can name the provider of a machine.
         "kernel": f"{platform.system()} {platform.release().partition('-')[0]}",
         "filesystem": _filesystem(data_folder()),
         "load": round(os.getloadavg()[0], 2),
@@ -257,7 +257,7 @@ def _field(path: str, name: str) -> str:
 
 
 def _filesystem(folder: Path) -> str:
-    """The type of the file system that holds the folder: the mount with the longest matching path."""
+    """Return the type of the file system of a folder: that of the mount with the longest matching path."""
     target = str(folder.resolve())
     best, kind = "", "unknown"
     with contextlib.suppress(OSError), open("/proc/self/mounts") as file:
@@ -272,13 +272,13 @@ def _filesystem(folder: Path) -> str:
 def arguments(
     name: str, description: str, repeats: int = 3, extend: Callable[[argparse.ArgumentParser], object] | None = None
 ) -> argparse.Namespace:
-    """Parses what every eval takes. With --clean it removes what evals have generated, and stops."""
+    """Parse the arguments that all evals take. With --clean, remove generated data and exit."""
     parser = argparse.ArgumentParser(prog=f"evals/{name}/run.py", description=description)
     parser.add_argument(
-        "--scale", choices=("smoke", "full"), default="full", help="smoke: seconds, to see that it works"
+        "--scale", choices=("smoke", "full"), default="full", help="smoke: a test of the eval that takes seconds"
     )
     parser.add_argument("--repeats", type=int, default=repeats, help="rounds of all commands (default: %(default)s)")
-    parser.add_argument("--clean", action="store_true", help="remove the generated data of this eval, and stop")
+    parser.add_argument("--clean", action="store_true", help="remove the generated data of this eval and exit")
     if extend is not None:
         extend(parser)
     parsed = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Commands run as whole processes and measured (resource use by wait4, disk use by blocks)."""
+"""Runs and measures commands as whole processes (resource use by wait4, disk use by blocks)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from typing import IO
 from .places import KIB, MIB, relative
 
 SAMPLE_SECONDS = 0.05
-OUTPUT_KEPT = 2000
+OUTPUT_TAIL_BYTES = 2000
 
 
 @dataclass(frozen=True)
 class Command:
-    """A process to measure. `prepare` runs before each repeat and is not timed; `limit_seconds` ends one that hangs."""
+    """Process to measure. `prepare` runs before each repeat and is not timed; `limit_seconds` ends one that hangs."""
 
     name: str
     argv: Sequence[str]
@@ -40,11 +40,11 @@ class Command:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run of a command cost.
+    """Cost of one run of a command.
 
-    `peak_memory_bytes` is the largest resident set of the process or of one of its children. The kernel counts the
-    moment between fork and exec too, so that it is never below the resident set of this interpreter (some 25 MiB).
-    `peak_disk_bytes` is sampled: files that lived for less than 50 ms, or without a name, are not in it.
+    `peak_memory_bytes` is the largest resident set of the process or of one of its children. The kernel also counts the
+    time between fork and exec, so it is never below the resident set of this interpreter (about 25 MiB).
+    `peak_disk_bytes` is sampled: it misses files without a name, and files that exist for less than 50 ms.
     """
 
     wall_seconds: float
@@ -61,14 +61,14 @@ class Sample:
         return self.exit_code == 0
 
     def json_line(self) -> dict[str, float]:
-        """The last line of the output, which the sorting programs write as JSON."""
+        """Return the last line of JSON in the output."""
         lines = [line for line in self.output.splitlines() if line.startswith("{")]
         value = json.loads(lines[-1]) if lines else {}
         return value if isinstance(value, dict) else {}
 
 
 def disk_bytes(paths: Iterable[Path]) -> int:
-    """Bytes allocated on disk below the paths, each file once."""
+    """Return the bytes allocated on disk below the paths, counting each file once."""
     seen: dict[tuple[int, int], int] = {}
     pending = [os.fspath(path) for path in paths]
     while pending:
@@ -82,7 +82,7 @@ def disk_bytes(paths: Iterable[Path]) -> int:
 
 
 class DiskWatch:
-    """Samples the bytes used below some paths while a command runs; counts what comes on top of the beginning."""
+    """Sampler of the bytes that a command adds below some paths while it runs."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
@@ -112,7 +112,7 @@ class DiskWatch:
 
 
 def run_once(command: Command) -> Sample:
-    """Runs a command to its end and measures it. A failure is a sample too."""
+    """Run a command to its end and measure it. A failure is a sample, too."""
     if command.prepare is not None:
         command.prepare()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as error:
@@ -153,12 +153,12 @@ def run_once(command: Command) -> Sample:
 
 def _tail(file: IO[bytes]) -> str:
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - OUTPUT_KEPT))
+    file.seek(max(0, size - OUTPUT_TAIL_BYTES))
     return relative(file.read().decode(errors="replace"))
 
 
 def measure(commands: Sequence[Command], repeats: int) -> dict[str, list[Sample]]:
-    """Runs the commands in turn, A B C A B C .., so that a change of the machine's mood meets all of them."""
+    """Run the commands in turn, A B C A B C .., so that changes in the speed of the machine affect all of them."""
     samples: dict[str, list[Sample]] = {command.name: [] for command in commands}
     for number in range(1, repeats + 1):
         for command in commands:
@@ -171,7 +171,7 @@ def measure(commands: Sequence[Command], repeats: int) -> dict[str, list[Sample]
 
 
 def settle(*inputs: Path) -> None:
-    """Writes out what is dirty, so that no command pays for another's, and reads the inputs into the page cache."""
+    """Write out dirty pages, so that no command pays for another, and read the inputs into the page cache."""
     os.sync()
     for path in inputs:
         with path.open("rb", buffering=0) as file:
@@ -181,7 +181,7 @@ def settle(*inputs: Path) -> None:
 
 @dataclass(frozen=True)
 class Summary:
-    """Middle, best and worst of a command's successful runs."""
+    """Median, best and worst of the successful runs of a command."""
 
     median_seconds: float
     min_seconds: float
@@ -194,7 +194,7 @@ class Summary:
 
 
 def summary(samples: Sequence[Sample]) -> Summary:
-    """Times are medians; memory and disk are the worst run's. Without a successful run, everything is nan."""
+    """Summarize runs: medians of times, maxima of memory and disk. Without a successful run, times are nan."""
     good = [sample for sample in samples if sample.ok]
     failures = len(samples) - len(good)
     if not good:

@@ -1,4 +1,4 @@
-"""The commands under test: where they are, and their arguments."""
+"""Paths and arguments of the commands under test."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from pathlib import Path
 from .places import REPOSITORY, cannot_run
 
 METHODS = ("label-propagation", "map-equation", "modularity", "cpm", "components")
-# The constant Potts model has no resolution that fits all graphs: this one, in units of the mean weight, finds
-# communities of some twenty nodes.
+# The constant Potts model has no resolution that suits all graphs: this one, in units of the mean weight, finds
+# communities of about twenty nodes.
 CPM_RESOLUTION = 0.05
 
 
 def method_resolution(method: str) -> float | None:
-    """What `--resolution` says where a method needs it."""
+    """Return the value of `--resolution` if the method needs one."""
     return CPM_RESOLUTION if method == "cpm" else None
 
 
 def chosen_methods(text: str) -> tuple[str, ...]:
-    """Reads `--method`: names with commas, or `all`."""
+    """Parse `--method`: names separated by commas, or `all`."""
     names = METHODS if text == "all" else tuple(text.split(","))
     for name in names:
         if name not in METHODS:
-            raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(METHODS)}")
+            raise argparse.ArgumentTypeError(f"{name} is not one of {', '.join(METHODS)}")
     return names
 
 
 def outcore() -> Path:
-    """The `outcore` command: OUTCORE, or what `cargo build --release` has made."""
+    """Return the path of the `outcore` command: OUTCORE, or the output of `cargo build --release`."""
     program = Path(os.environ.get("OUTCORE", REPOSITORY / "target/release/outcore"))
     if not program.exists():
         cannot_run("there is no outcore command: run `cargo build --release`, or set OUTCORE")
@@ -39,7 +39,7 @@ def outcore() -> Path:
 
 
 def sort_bench() -> Path:
-    """The example that sorts records: OUTCORE_SORT_BENCH, or what `cargo build --release --examples` has made."""
+    """Return the path of the sorting example: OUTCORE_SORT_BENCH, or that of `cargo build --release --examples`."""
     program = Path(os.environ.get("OUTCORE_SORT_BENCH", REPOSITORY / "target/release/examples/sort_bench"))
     if not program.exists():
         cannot_run("there is no sort_bench example: run `cargo build --release --examples`")
@@ -77,9 +77,9 @@ def cluster_argv(
     report: Path | None = None,
     resolution: float | None = None,
 ) -> list[str]:
-    """`source` is an edge list or a graph that `build` has made."""
+    """Return the arguments of `cluster`; `source` is an edge list, or a graph made by `build`."""
     argv = [str(outcore()), "cluster", str(source), "-o", str(communities), "--method", method]
-    # Components depend on nothing that is random.
+    # Components need no seed.
     argv += [] if method == "components" else ["--seed", str(seed)]
     argv += [] if resolution is None else ["--resolution", f"{resolution:.12g}"]
     # A graph needs no temporary files.
@@ -97,7 +97,7 @@ def _limits(memory: str, threads: int, work: Path | None, report: Path | None) -
 
 
 def sweeps_in_report(report: Path) -> int | None:
-    """The number of sweeps that a report names, wherever in it: a number, or a list with an entry per sweep."""
+    """Return the number of sweeps in a report, found anywhere in it as a number or as a list of sweeps."""
 
     def find(value: object) -> int | None:
         if isinstance(value, dict):

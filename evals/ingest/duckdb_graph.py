@@ -1,4 +1,4 @@
-"""Builds a graph with DuckDB, as a data engineer would: text edges in, a sorted table of arcs and a table of names out.
+"""Builds a graph with DuckDB, as a data engineer would: from text edges to a sorted table of arcs and a table of names.
 
     duckdb_graph.py EDGES.tsv --dir DIR [--memory 1GB] [--threads 2]
 
@@ -31,7 +31,7 @@ def statements(edges: Path, folder: Path) -> list[str]:
         SELECT name, (row_number() OVER () - 1)::UINTEGER AS id
         FROM (SELECT source AS name FROM edges UNION SELECT target FROM edges)
         """,
-        # One row per undirected pair first: half as many groups as after both directions have been made.
+        # One row per undirected pair first: half as many groups as with both directions.
         """
         CREATE TABLE pairs AS
         SELECT least(s.id, t.id) AS source, greatest(s.id, t.id) AS target, sum(weight) AS weight

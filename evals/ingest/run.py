@@ -1,9 +1,9 @@
-"""How close a graph and its communities come to the cost of copying the text (bar B2).
+"""Time of building and clustering a graph, compared with copying its text (bar B2).
 
 Fifty million weighted edges between five million named nodes, warm in the page cache, 1 GiB, two threads: the median
-time of `build`, of `cluster` by label propagation and of `cluster` as it is by default, against the fastest of the ways to
-copy the same file and sync the copy: to a new file, over one, and into the bytes of one, whose pages and blocks are
-there already. On a virtual machine new pages cost more than all else.
+time of `build`, of `cluster` by label propagation and of `cluster` with its defaults, against the fastest way to copy
+the same file and sync the copy: to a new file, over a file, and into the bytes of a file, whose pages and blocks exist
+already. On a virtual machine new pages cost more than everything else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness import inputs, places, results, running, subject
 from harness.running import Command
 
 SIZES = {"full": (5_000_000, 50_000_000), "smoke": (20_000, 200_000)}
-#: Ways to copy `$1` to `$2`, and whether there is a copy already.
+#: Ways to copy `$1` to `$2`, and whether a copy exists before.
 COPIES = {
     "copy to a new file": ('cp --reflink=never -- "$1" "$2" && sync -- "$2"', False),
     "copy over a file": ('cp --reflink=never -- "$1" "$2" && sync -- "$2"', True),
@@ -45,9 +45,9 @@ def main() -> int:
         running.settle(graph.path, folder / "copy")
 
     def copy(name: str) -> Command:
-        script, is_there = COPIES[name]
+        script, exists = COPIES[name]
         argv = ["sh", "-c", script, "copy", str(graph.path), str(folder / "copy")]
-        return Command(name, argv, [folder], prepare_copied if is_there else prepare)
+        return Command(name, argv, [folder], prepare_copied if exists else prepare)
 
     def cluster(name: str, method: str) -> Command:
         argv = subject.cluster_argv(graph.path, folder / "communities", work, method=method)

@@ -1,7 +1,8 @@
-"""A job killed at random moments and run again, until it is through: the same bytes, and nothing left behind (bar R4).
+"""A job that is killed at random moments and run again until it finishes: same bytes, no files left (bar R4).
 
-Each round kills the process (SIGKILL) at a random moment of all that the job takes, and runs the same command again to its
-end. Half of the rounds kill a second time first. The graph has names beyond memory, runs, merge and several sweeps.
+Each round kills the process (SIGKILL) at a random moment of the time that the job takes, and runs the same command
+again to its end. Half of the rounds kill it a second time before. The graph has names beyond memory, runs, merge and
+several sweeps.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ LIMIT = "128MiB"
 
 
 def main() -> int:
-    options = results.arguments("kills", "killed and run again: the same bytes, nothing left", repeats=1)
+    options = results.arguments("kills", "killed and run again: same bytes, no files left", repeats=1)
     nodes, edges, rounds = SIZES[options.scale]
     places.require_space(edges * 200)
     graph = inputs.planted(nodes, edges)
@@ -55,10 +56,10 @@ def main() -> int:
 
     result = results.Result("kills", "R4", options.scale, graph.description | {"rounds": rounds, "limit": LIMIT})
     result.rows.append({"killed": killed, "resumed": resumed, "seconds": whole})
-    result.check("runs that failed though not killed", failed, 0)
-    result.check("other results", other, 0)
+    result.check("failures of runs that were not killed", failed, 0)
+    result.check("different results", other, 0)
     result.check("files left", left, 0)
-    result.notes.append(f"{killed} of {rounds + rounds // 2} kills met a running job; {resumed} jobs went on from runs or a graph")
+    result.notes.append(f"{killed} of {rounds + rounds // 2} kills hit a running job; {resumed} jobs resumed")
     return result.finish()
 
 

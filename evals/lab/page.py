@@ -1,13 +1,13 @@
 """Opens pages of the laboratory and reports of jobs in a browser: wide, narrow, light, dark and on paper (bar L7).
 
-Passes if nothing is said on the console, nothing is fetched, every chart is there and has a size, every link leads
-somewhere, and the body does not scroll sideways. Writes screenshots for people to look at.
+Passes if the console is empty, nothing is fetched, every chart is shown with a size, every link has a target, and the
+body does not scroll sideways. Writes screenshots for inspection.
 
     outcore lab all --quick --html page.html
     outcore cluster edges.tsv -o communities.tsv --report report.html
     python3 evals/lab/page.py page.html report.html [--screenshots FOLDER]
 
-A page with every kind of chart and names that hold markup: `OUTCORE_LAB_PAGE=page.html cargo test -p outcore-lab`.
+A page with every kind of chart and with markup in names: `OUTCORE_LAB_PAGE=page.html cargo test -p outcore-lab`.
 
 Needs `pip install playwright` and Chromium (`apt-get install chromium`, or `playwright install chromium`).
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 WIDTHS = {"narrow": 390, "wide": 1400}
 SMALLEST_TEXT = 10.0
 
-# Text of a chart shrinks with it: measured as shown, not as written.
+# Text shrinks with its chart, so the size on the screen is measured.
 LOOK = """() => {
   const shown = [...document.querySelectorAll('svg')].filter(svg => svg.getBoundingClientRect().width > 0);
   const texts = shown.flatMap(svg => [...svg.querySelectorAll('text')].map(text => {
@@ -48,7 +48,7 @@ LOOK = """() => {
 
 
 def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None) -> list[str]:
-    """What is wrong with the page at one width and in one scheme of colors."""
+    """Return the faults of a page at one width and in one color scheme."""
     found: list[str] = []
     size = {"width": WIDTHS[name], "height": 900}
     page = browser.new_page(viewport=size, color_scheme=scheme, device_scale_factor=2)
@@ -58,13 +58,13 @@ def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None
     page.goto(page_path.resolve().as_uri())
     seen = page.evaluate(LOOK)
     if seen["charts"] == 0 or seen["charts"] != seen["figures"]:
-        found.append(f"{seen['charts']} charts are shown of {seen['figures']}")
+        found.append(f"{seen['charts']} of {seen['figures']} charts are shown")
     if seen["overflow"] > 0:
         found.append(f"the body is {seen['overflow']} pixels too wide")
     if seen["charts"] and seen["smallest"] < SMALLEST_TEXT:
         found.append(f"text of {seen['smallest']:.1f} pixels in a chart")
     found += [f"text leaves its chart: {text!r}" for text in seen["outside"]]
-    found += [f"a link leads nowhere: {link!r}" for link in seen["lost"]]
+    found += [f"a link has no target: {link!r}" for link in seen["lost"]]
     if folder:
         page.screenshot(path=folder / f"{page_path.stem}-{name}-{scheme}.png", full_page=True)
         if (name, scheme) == ("wide", "light"):
@@ -77,8 +77,8 @@ def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pages", type=Path, nargs="+", help="what `--html` of the lab or `--report` wrote")
-    parser.add_argument("--screenshots", type=Path, metavar="FOLDER", help="where to put screenshots and a PDF")
+    parser.add_argument("pages", type=Path, nargs="+", help="pages written by `--html` of the lab or by `--report`")
+    parser.add_argument("--screenshots", type=Path, metavar="FOLDER", help="folder for screenshots and a PDF")
     arguments = parser.parse_args()
     try:
         from playwright.sync_api import sync_playwright
@@ -90,7 +90,7 @@ def main() -> int:
         arguments.screenshots.mkdir(parents=True, exist_ok=True)
     found: list[str] = []
     with sync_playwright() as playwright:
-        # A container often runs as root, where Chromium has no sandbox; the page is a local file.
+        # Containers often run as root, where Chromium has no sandbox; the page is a local file.
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for page_path, name, scheme in itertools.product(arguments.pages, WIDTHS, ("light", "dark")):
             found += faults(browser, page_path, name, scheme, arguments.screenshots)

@@ -1,7 +1,7 @@
-"""What the laboratory must show on any machine (bars L1 to L3 and L5).
+"""Results of the laboratory that must hold on any machine (bars L1 to L3 and L5).
 
-Runs `outcore lab all` twice (quick), and the experiments whose small files prove nothing once more with their default
-sizes; reads the reports. Rows in C++ and Fortran are built where the compilers are.
+Runs `outcore lab all` twice (quick), repeats the experiments whose small files prove nothing with their default sizes,
+and checks the reports. Rows in C++ and Fortran are built if the compilers exist.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from harness import places, results, subject
 
-# Rows that need memory which a virtual machine's host has taken back: whether there is such memory is not ours to say.
+# Rows that need memory which the host of a virtual machine has reclaimed, and which may not exist.
 STATE_OF_THE_HOST = "(reclaimed)"
 LARGER = ("random-update", "sequential-read", "sequential-write")
 
@@ -32,7 +32,7 @@ def lab(folder: Path, name: str, arguments: list[str]) -> dict[str, Any]:
 
 
 def seconds(row: dict[str, Any]) -> float:
-    """The median time of a row, until what it wrote is durable."""
+    """Return the median time of a row, until its writes are durable."""
     return statistics.median(each["wall_seconds"] + (each.get("sync_seconds") or 0) for each in row["samples"])
 
 
@@ -50,7 +50,7 @@ def an_operation(row: dict[str, Any]) -> float:
 
 
 def main() -> int:
-    options = results.arguments("lab", "the laboratory's rows, known facts, and the engine beside them", repeats=1)
+    options = results.arguments("lab", "rows of the laboratory, known facts, and speed of the engine", repeats=1)
     full = options.scale == "full"
     folder = places.fresh(places.data_folder() / "lab")
     first = lab(folder, "first", ["all", "--quick", "--compile"])
@@ -88,7 +88,7 @@ def main() -> int:
 
     for group in ("lines of one string", "lines of two indexes and a weight"):
         rows = [row for row in first["write-buffer"]["rows"] if row["group"] == group]
-        whole = [row for row in rows if row["name"] != "one write a line"]
+        whole = [row for row in rows if row["name"] != "one write per line"]
         rivals = min(seconds(row) for row in whole if not row["name"].startswith("outcore"))
         engine = min(seconds(row) for row in whole if row["name"].startswith("outcore"))
         result.check(f"L3 {group}: fastest other way / outcore", rivals / engine, 1.0, ">=", unit="x", judged=full)
@@ -103,7 +103,7 @@ def main() -> int:
 
     for name in first:
         noisy = "unsteady" in first[name]["finding"] or "unsteady" in second[name]["finding"]
-        result.notes.append(f"L5 {name}{' (told to be noisy)' if noisy else ''}: {first[name]['finding']}")
+        result.notes.append(f"L5 {name}{' (reported as noisy)' if noisy else ''}: {first[name]['finding']}")
         result.notes.append(f"L5 {name}, again: {second[name]['finding']}")
     places.fresh(folder)
     return result.finish()

@@ -1,8 +1,8 @@
-"""Whether the memory limit holds, and how much disk a job takes (bar B5).
+"""Whether jobs respect the memory limit, and how much disk they take (bar B5).
 
-The graph of evals/ingest with three memory limits: the peak resident set of `build` and of `cluster` from the text may
-be the limit plus 32 MiB; the peak on disk, work directory and graph together, 16 bytes per undirected edge plus the
-bytes of the names.
+The graph of evals/ingest with three memory limits: the peak resident set of `build` and of `cluster` from the text is
+at most the limit plus 32 MiB; the peak on disk, of work directory and graph together, at most 16 bytes per undirected
+edge plus the bytes of the names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EDGE_BYTES = 16
 
 
 def names_bytes(truth: Path) -> int:
-    """The bytes of the nodes' names, without separators."""
+    """Return the bytes of the names of nodes, without separators."""
     with truth.open("rb") as file:
         return sum(line.index(b"\t") for line in file)
 
@@ -33,7 +33,7 @@ def main() -> int:
     places.require_space(edges * 80)
     graph = inputs.planted(nodes, edges)
     folder = places.fresh(places.data_folder() / "limits")
-    # The communities lie outside: they are the answer, not what it takes to find it.
+    # The communities are outside the watched folder: they are the result, not a cost of finding it.
     watched, communities = folder / "watched", folder / "communities"
 
     def prepare() -> None:
@@ -56,7 +56,7 @@ def main() -> int:
     for name, (_, mib) in commands.items():
         row = result.summary(name)
         result.check(f"{name}: peak memory", row.peak_memory_bytes / places.MIB, mib + TOLERANCE_MIB, unit="MiB")
-        # At smoke scale fixed costs (a first block of each file) outweigh the edges.
+        # At smoke scale fixed costs (the first block of each file) exceed those of the edges.
         result.check(
             f"{name}: peak disk without names",
             (row.peak_disk_bytes - names) / edges,

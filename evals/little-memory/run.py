@@ -1,9 +1,9 @@
-"""What little memory costs: whole jobs in a small limit beside a large one (bars R1, R2, R3).
+"""The cost of little memory: whole jobs with a small limit compared with a large one (bars R1, R2, R3).
 
-R1: edges whose names are nearly all met once, clustered in 128 MiB beside 8 GiB. R2: 5 M nodes and 50 M edges in 64 MiB
-beside 4 GiB. The communities must be the same byte for byte. R3: the same in a hard limit of the kernel, page cache
-included and no swap, of the given memory and 32 MiB; and once more from a compressed file. R3 is skipped, with a message,
-where groups cannot be made.
+R1: edges nearly all of whose names occur once, clustered in 128 MiB and in 8 GiB. R2: 5 M nodes and 50 M edges in 64
+MiB and in 4 GiB. The communities must be the same byte for byte. R3: the same jobs under a hard limit of the kernel of
+the given memory plus 32 MiB, including page cache and without swap; and once more from a compressed file. R3 is skipped
+with a message if control groups cannot be created.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOLERANCE_MIB = 32
 
 @dataclass(frozen=True)
 class Bar:
-    """A graph, the limits that it is clustered in, and the most time that the small one may take."""
+    """Graph, its two memory limits, and the maximum ratio of time."""
 
     name: str
     sizes: dict[str, tuple[int, int]]
@@ -41,7 +41,7 @@ BARS = (
 
 
 def compressed(path: Path, folder: Path) -> Path:
-    """The file as gzip."""
+    """Return the file compressed by gzip."""
     packed = folder / f"{path.name}.gz"
     with path.open("rb") as text, gzip.open(packed, "wb", compresslevel=1) as file:
         shutil.copyfileobj(text, file, places.MIB)
@@ -103,7 +103,7 @@ def measure(bar: Bar, scale: str, repeats: int, groups_missing: str | None) -> i
 
 def main() -> int:
     def extend(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--bar", choices=[bar.name for bar in BARS], help="one of them alone (default: all)")
+        parser.add_argument("--bar", choices=[bar.name for bar in BARS], help="only this part (default: all)")
 
     described = "whole jobs in little memory: time, memory, same bytes"
     options = results.arguments("little-memory", described, repeats=1, extend=extend)

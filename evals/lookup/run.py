@@ -1,6 +1,6 @@
-"""What it takes to look up single nodes in a result from Python: time of a look-up and memory, after one index is built.
+"""Time and memory of looking up single nodes in a result from Python, after one index is built.
 
-Needs the Python package; what is looked up is asked for in random order, half of it names that are not there.
+Needs the Python package. Names are looked up in random order; half of them do not exist.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import places, results
 
 SIZES = {"full": 10_000_000, "smoke": 200_000}
-LOOK_UPS = 200_000
-MOST_MICROSECONDS = 20
-MOST_MIB = 128
+LOOKUPS = 200_000
+MAX_MICROSECONDS = 20
+MAX_MIB = 128
 
 
 def written(path: Path, nodes: int) -> Path:
-    """Writes communities of made names, in no order."""
+    """Write communities of generated names, in shuffled order."""
     with path.open("w") as file:
         for first in range(0, nodes, 100_000):
             rows = range(first, min(nodes, first + 100_000))
@@ -36,7 +36,7 @@ def resident_mib() -> float:
 
 
 def main() -> int:
-    options = results.arguments("lookup", "communities of single nodes, from Python", repeats=3)
+    options = results.arguments("lookup", "lookup of the communities of single nodes from Python", repeats=3)
     try:
         import outcore
     except ImportError:
@@ -54,19 +54,19 @@ def main() -> int:
         began = time.perf_counter()
         found = "node-1" in communities
         builds.append(time.perf_counter() - began)
-        numbers = [chance.randrange(nodes) for _ in range(LOOK_UPS)]
+        numbers = [chance.randrange(nodes) for _ in range(LOOKUPS)]
         names = [f"node-{number}" if at % 2 else f"none-{number}" for at, number in enumerate(numbers)]
         began = time.perf_counter()
-        there = [name in communities for name in names]
-        seconds.append((time.perf_counter() - began) / LOOK_UPS)
-        wrong += (not found) + sum(is_there != at % 2 for at, is_there in enumerate(there))
+        exists = [name in communities for name in names]
+        seconds.append((time.perf_counter() - began) / LOOKUPS)
+        wrong += (not found) + sum(is_found != at % 2 for at, is_found in enumerate(exists))
     left = len(os.listdir(folder)) - 1
     result.notes.append(f"the index is built in {sorted(builds)[len(builds) // 2]:.2f} s")
     judged = options.scale == "full"
     result.check("wrong answers", wrong, 0)
-    result.check("files left beside the result", left, 0)
-    result.check("a look-up", sorted(seconds)[len(seconds) // 2] * 1e6, MOST_MICROSECONDS, unit="us", judged=judged)
-    result.check("memory on top of Python's", resident_mib() - before, MOST_MIB, unit="MiB")
+    result.check("files left next to the result", left, 0)
+    result.check("one lookup", sorted(seconds)[len(seconds) // 2] * 1e6, MAX_MICROSECONDS, unit="us", judged=judged)
+    result.check("additional memory of Python", resident_mib() - before, MAX_MIB, unit="MiB")
     places.fresh(folder)
     return result.finish()
 

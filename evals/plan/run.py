@@ -1,8 +1,8 @@
-"""Whether `outcore plan` is right: ten jobs over four orders of magnitude, foretold and done (bar R8).
+"""Accuracy of `outcore plan`: ten jobs over four orders of magnitude, predicted and measured (bar R8).
 
 Generated graphs and a real one; text and gzip; `build`, and `cluster` by three methods; little memory and much. The
 prediction is that of `outcore plan` for the same input, limits and a profile of the disk that `outcore lab tune` has
-just measured. Peak memory is what the job's report says the process had; peak disk is sampled, results counted.
+just measured. Peak memory is that of the process in the report of the job; peak disk is sampled and includes results.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import inputs, places, results, running, subject
 from harness.running import Command
 
-# Files of small jobs live for milliseconds.
+# Files of small jobs exist for milliseconds.
 running.SAMPLE_SECONDS = 0.005
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 BYTES_RATIO = 1.15
 TIME_RATIO = 1.5
 YEAST = places.REPOSITORY / "tests" / "graphs" / "string-yeast-physical.txt.gz"
@@ -30,7 +30,7 @@ YEAST = places.REPOSITORY / "tests" / "graphs" / "string-yeast-physical.txt.gz"
 
 @dataclass(frozen=True)
 class Job:
-    """`method` is none for `build`; without `nodes` the edges are those of the real graph."""
+    """Job to predict; `method` is None for `build`, and `nodes` is 0 for the real graph."""
 
     name: str
     nodes: int
@@ -80,7 +80,7 @@ def argv_of(job: Job, edges: Path, folder: Path, profile: Path) -> list[str]:
     return [*argv, "--profile", str(profile)]
 
 
-def foretold(job: Job, edges: Path, folder: Path, profile: Path) -> dict:
+def predicted(job: Job, edges: Path, folder: Path, profile: Path) -> dict:
     what = ["--build"] if job.method is None else ["--method", job.method]
     limits = ["--memory", job.memory, "--threads", "2", "--work-dir", str(folder), "--profile", str(profile)]
     argv = [str(subject.outcore()), "plan", str(edges), "--json", *what, *limits]
@@ -91,12 +91,12 @@ def foretold(job: Job, edges: Path, folder: Path, profile: Path) -> dict:
 
 
 def ratio(measured: float, predicted: float) -> float:
-    """How far apart the two are, at least 1."""
+    """Return the ratio of the larger to the smaller value, at least 1."""
     return max(measured / predicted, predicted / measured) if min(measured, predicted) > 0 else float("inf")
 
 
 def main() -> int:
-    options = results.arguments("plan", "what `outcore plan` foretells, beside what the job takes", repeats=1)
+    options = results.arguments("plan", "predictions of `outcore plan` against the costs of jobs", repeats=1)
     jobs = FULL if options.scale == "full" else SMOKE
     places.require_space(8 << 30 if options.scale == "full" else 1 << 30)
     work = places.fresh(places.data_folder() / "plan")
@@ -110,7 +110,7 @@ def main() -> int:
     plans, reports, commands = {}, {}, []
     for number, job in enumerate(jobs):
         edges, folder = edges_of(job), places.fresh(work / str(number))
-        plans[job.name] = foretold(job, edges, folder, profile)
+        plans[job.name] = predicted(job, edges, folder, profile)
         reports[job.name] = folder.with_suffix(".json")
 
         def prepare(edges: Path = edges, folder: Path = folder) -> None:
@@ -126,24 +126,24 @@ def main() -> int:
             continue
         report = json.loads(reports[job.name].read_text())
         peak = report["peak_memory_bytes"]
-        # Runs stay until the graph is whole where the disk has room for both, as here.
+        # Runs are kept until the graph is complete if the disk has room for both, as here.
         memory, disk = plan["peak_memory_bytes"], plan["disk_bytes_most"]
-        for what, measured, predicted in [("memory", peak, memory), ("disk", row.peak_disk_bytes, disk)]:
-            share = measured / predicted
-            result.check(f"{job.name}: peak {what} / foretold", share, 1.0, "<=")
-            result.check(f"{job.name}: peak {what} / foretold, at least", share, LEAST_SHARE, ">=")
+        for what, measured, expected in [("memory", peak, memory), ("disk", row.peak_disk_bytes, disk)]:
+            share = measured / expected
+            result.check(f"{job.name}: peak {what} / predicted", share, 1.0, "<=")
+            result.check(f"{job.name}: peak {what} / predicted, at least", share, MIN_SHARE, ">=")
         for what in ("read_bytes", "write_bytes"):
             apart = ratio(report[what], plan[what])
-            result.check(f"{job.name}: {what.replace('_', ' ')}, apart", apart, BYTES_RATIO, unit="x")
+            result.check(f"{job.name}: {what.replace('_', ' ')}, ratio", apart, BYTES_RATIO, unit="x")
         apart = ratio(row.median_seconds, plan["seconds"])
-        result.check(f"{job.name}: time, apart", apart, TIME_RATIO, unit="x", judged=options.scale == "full")
+        result.check(f"{job.name}: time, ratio", apart, TIME_RATIO, unit="x", judged=options.scale == "full")
         result.rows.append(compared(job, plan, report, row))
     places.fresh(work)
     return result.finish()
 
 
 def compared(job: Job, plan: dict, report: dict, row: running.Summary) -> dict[str, object]:
-    """Foretold and measured, side by side."""
+    """Return pairs of predicted and measured values."""
     stages = {stage["stage"]: stage for stage in plan["stages"]}
     return {
         "job": job.name,

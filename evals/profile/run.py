@@ -1,7 +1,7 @@
-"""Whether a job is faster, or at least not slower, with the profile of its disk (bar L6).
+"""Whether a job with the profile of its disk is at least as fast as with defaults (bar L6).
 
-A graph larger than the memory limit, from text to communities: with the safe defaults (`--profile none`) and with what
-`outcore lab tune` has just measured in the same folder, in turns. The communities must be the same bytes.
+A graph larger than the memory limit, from text to communities: with the safe defaults (`--profile none`), and with the
+profile that `outcore lab tune` has just measured in the same folder, in turns. The communities must be the same bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.running import Command
 SIZES = {"full": (1_000_000, 16_000_000), "smoke": (20_000, 200_000)}
 EFFORT = {"full": [], "smoke": ["--quick"]}
 MEMORY = "128MiB"
-# What runs of the same command differ by on a shared machine.
+# Difference between runs of the same command on a shared machine.
 NOISE = 1.03
 
 

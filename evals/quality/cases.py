@@ -1,4 +1,4 @@
-"""The graphs of methods.py, made or real, and what the map equation has to reach on each; standard library only."""
+"""The graphs of methods.py, generated or real, with the bars of the map equation; standard library only."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from harness import inputs, places
 import lfr
 from graphs import existing
 
-# As good as 1, written with four digits.
+# Rounds to 1 with four digits.
 EXACT = 0.99995
 
 
 @dataclass(frozen=True)
 class Case:
-    """A graph and the bars of the map equation: agreement with the truth, pairs found, share of the largest."""
+    """Graph and the bars of the map equation: agreement with the truth, pairs found, share of the largest community."""
 
     name: str
     files: Callable[[Path], tuple[Path, Path | None]]
@@ -48,13 +48,13 @@ def lfr_case(
     weight_mixing: float | None = None,
     beats_infomap: bool = False,
 ) -> Case:
-    least, most = sizes
-    parameters = lfr.Parameters(nodes, mixing, weight_mixing, community_min=least, community_max=most)
+    minimum, maximum = sizes
+    parameters = lfr.Parameters(nodes, mixing, weight_mixing, community_min=minimum, community_max=maximum)
     return Case(parameters.stem, lambda _: made(parameters), nmi_bar, beats_infomap=beats_infomap)
 
 
 def ring(cliques: int, size: int) -> Case:
-    """Cliques in a ring, one edge from each to the next: every clique is a community."""
+    """Return a ring of cliques with one edge from each to the next; every clique is a community."""
     name = f"ring-{cliques}x{size}"
 
     def files(_: Path) -> tuple[Path, Path]:
@@ -87,7 +87,7 @@ def real(stem: str, truth_stem: str = "", nmi_bar: float = 0.0, pair_f1_bar: flo
 
 
 def converted(stem: str, source: str, rows: Callable[[Path], Iterator[str]], truth: bool, largest_bar: float) -> Case:
-    """A real graph in another format: `rows` makes lines of `source<TAB>target[<TAB>weight]`."""
+    """Return a real graph in another format; `rows` yields lines of `source<TAB>target[<TAB>weight]`."""
 
     def files(folder: Path) -> tuple[Path, Path | None]:
         given = existing(folder, source)
@@ -116,7 +116,7 @@ def vote_rows(path: Path) -> Iterator[str]:
 
 
 def protein_rows(path: Path) -> Iterator[str]:
-    """Each link once, of the two directions that the file has, with its score as a probability."""
+    """Yield each edge once, of the two directions in the file, with its score as a probability."""
     for one, other, score in columns(path, " ", header=True):
         if one < other:
             yield f"{one}\t{other}\t{int(score) / 1000}"
@@ -129,7 +129,7 @@ CASES = {
     "full": (
         *(lfr_case(10_000, mixing, 0.999) for mixing in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)),
         lfr_case(10_000, 0.7, 0.99, beats_infomap=True),
-        # Where Infomap begins to fail.
+        # Infomap begins to fail here.
         lfr_case(10_000, 0.73, 0.0, beats_infomap=True),
         *(lfr_case(10_000, mixing, bar, SMALL) for mixing, bar in ((0.5, 0.999), (0.7, 0.99))),
         *(lfr_case(100_000, mixing, 0.999) for mixing in (0.3, 0.5, 0.6, 0.7)),

@@ -1,4 +1,4 @@
-"""Graphs with known communities, in memory and in any order of their nodes; standard library only."""
+"""Graphs with known communities, in memory and with any order of nodes; standard library only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness import inputs, places
 
 @dataclass(frozen=True)
 class Graph:
-    """An edge list in memory, nodes numbered in order of first appearance, and the true communities."""
+    """Edge list in memory, with nodes numbered in order of first appearance, and the true communities."""
 
     names: list[str]
     sources: array[int]
@@ -62,10 +62,10 @@ ORDERS: dict[str, Callable[[Graph], list[int]]] = {
 
 
 def write_reordered(graph: Graph, order: Sequence[int], path: Path) -> list[str]:
-    """Writes the edges so that nodes appear in the given order, and returns the node's new names.
+    """Write the edges so that nodes appear in the given order, and return the new names of nodes.
 
-    A node's new name is its place in the order. Edges are sorted by their later end, so that a node appears when its
-    turn comes, or, if all its neighbors come later, with the first of them.
+    The new name of a node is its place in the order. Edges are sorted by their later end, so that a node appears at its
+    place in the order or, if all its neighbors come later, with the first of them.
     """
     place = array("I", bytes(4 * len(order)))
     for position, node in enumerate(order):
@@ -79,7 +79,7 @@ def write_reordered(graph: Graph, order: Sequence[int], path: Path) -> list[str]
 
 
 def disconnected(graph: Graph, names: Sequence[str], found: dict[str, str]) -> int:
-    """How many communities too few there are: parts of communities that no path within the community joins."""
+    """Return the number of additional communities if each were split into its connected parts."""
     communities = [found[name] for name in names]
     parent = list(range(len(names)))
 

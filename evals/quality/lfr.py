@@ -1,4 +1,4 @@
-"""Benchmark graphs with known communities, LFR: power laws of degrees and of community sizes, a given mixing.
+"""LFR benchmark graphs with known communities: power laws of degrees and community sizes, and a given mixing.
 
     python3 evals/quality/lfr.py --nodes 10000 --mixing 0.5 -o edges.tsv --truth truth.tsv [--weight-mixing 0.2]
 
@@ -6,16 +6,17 @@ Lancichinetti, Fortunato, Radicchi, "Benchmark graphs for testing community dete
 78 (2008); with weights: Lancichinetti, Fortunato, "Benchmarks for testing community detection algorithms on directed
 and weighted graphs with overlapping communities", Physical Review E 80 (2009). Written from the papers:
 
-1. Degrees follow a power law between a smallest degree, which gives the wanted mean, and `max_degree`. Community sizes
-   follow another. Of a node's edges a share 1 - mixing stays inside its community, which has to be larger than that.
-2. Inside a community: the graph of those degrees by Havel and Hakimi, then ten random swaps of ends for each edge. What
-   no simple graph can place goes outside.
+1. Degrees follow a power law between a smallest degree, which gives the required mean, and `max_degree`. Community
+   sizes follow another. A share 1 - mixing of a node's edges stays inside its community, which must have more nodes
+   than that.
+2. Inside a community: the graph of those degrees by Havel and Hakimi, then ten random swaps of ends per edge. Ends that
+   no simple graph can place become ends of edges between communities.
 3. Between communities: ends are paired at random; pairs that would be loops, repeated or inside a community are swapped
    with random others.
 4. Weights: a node of degree k has the strength k^1.5, of which a share `weight_mixing` goes outside. Weights are scaled
-   by the square root of what their two ends lack until the strengths fit.
+   by the square root of what their two ends lack, until the strengths fit.
 
-The graph is simple and depends on the parameters alone: all choices come from `random.random()`, which Python promises
+The graph is simple and depends only on the parameters: all choices come from `random.random()`, which Python guarantees
 not to change. 100,000 nodes take about ten seconds.
 """
 
@@ -34,8 +35,8 @@ from random import Random
 from typing import TypeVar
 
 STRENGTH_EXPONENT = 1.5
-SWAPS_AN_EDGE = 10
-REPAIRS_A_PAIR = 200
+SWAPS_PER_EDGE = 10
+REPAIRS_PER_PAIR = 200
 SCALING_ROUNDS = 50
 MIXING_TOLERANCE = 0.01
 
@@ -45,7 +46,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a graph depends on. `weight_mixing` is None for a graph without weights."""
+    """Parameters of a graph. `weight_mixing` is None for a graph without weights."""
 
     nodes: int
     mixing: float
@@ -60,7 +61,7 @@ class Parameters:
 
     @property
     def stem(self) -> str:
-        """A name for files."""
+        """Stem of file names."""
         size = f"-{self.community_min}to{self.community_max}"
         weights = "" if self.weight_mixing is None else f"-weight{self.weight_mixing}"
         seed = "" if self.seed == 1 else f"-seed{self.seed}"
@@ -69,7 +70,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A graph: edges with the smaller node first, sorted; their weights; the community of each node."""
+    """Graph with sorted edges, the smaller node first, their weights, and the community of each node."""
 
     edges: list[Edge]
     weights: list[float] | None
@@ -77,8 +78,8 @@ class Benchmark:
 
 
 @dataclass(frozen=True)
-class Realised:
-    """What has become of the parameters: mixing is the mean over the nodes, as in the papers."""
+class Realized:
+    """Realized values of the parameters; mixing is the mean over the nodes, as in the papers."""
 
     nodes: int
     edges: int
@@ -94,41 +95,41 @@ class Realised:
 # Power laws ------------------------------------------------------------------------------------------------------
 
 
-def power_law(least: int, most: int, exponent: float) -> list[float]:
-    return [value**-exponent for value in range(least, most + 1)]
+def power_law(minimum: int, maximum: int, exponent: float) -> list[float]:
+    return [value**-exponent for value in range(minimum, maximum + 1)]
 
 
 def degree_law(parameters: Parameters) -> tuple[int, list[float]]:
-    """The smallest degree and the weights from there on. The first weight is lowered until the mean fits exactly."""
-    exponent, most, mean = parameters.degree_exponent, parameters.max_degree, parameters.mean_degree
-    for least in range(most, 0, -1):
-        weights = power_law(least, most, exponent)
-        total, moment = sum(weights), sum(degree * weight for degree, weight in enumerate(weights, least))
+    """Return the smallest degree and the weights from there on; the first is lowered so that the mean is exact."""
+    exponent, maximum, mean = parameters.degree_exponent, parameters.max_degree, parameters.mean_degree
+    for minimum in range(maximum, 0, -1):
+        weights = power_law(minimum, maximum, exponent)
+        total, moment = sum(weights), sum(degree * weight for degree, weight in enumerate(weights, minimum))
         if moment / total <= mean:
-            above, above_moment = total - weights[0], moment - least * weights[0]
-            weights[0] = (above_moment - mean * above) / (mean - least) if mean > least else weights[0]
-            return least, weights
-    raise ValueError(f"no power law up to {most} has the mean {mean}")
+            above, above_moment = total - weights[0], moment - minimum * weights[0]
+            weights[0] = (above_moment - mean * above) / (mean - minimum) if mean > minimum else weights[0]
+            return minimum, weights
+    raise ValueError(f"no power law up to {maximum} has the mean {mean}")
 
 
-def draw(random: Random, least: int, weights: Sequence[float], count: int) -> list[int]:
+def draw(random: Random, minimum: int, weights: Sequence[float], count: int) -> list[int]:
     steps = list(accumulate(weights))
-    return [least + bisect_left(steps, random.random() * steps[-1]) for _ in range(count)]
+    return [minimum + bisect_left(steps, random.random() * steps[-1]) for _ in range(count)]
 
 
 def community_sizes(random: Random, parameters: Parameters) -> list[int]:
-    """Sizes of the law that add up to the nodes: what the last is too large is taken from the others."""
-    least, most = parameters.community_min, parameters.community_max
-    steps = list(accumulate(power_law(least, most, parameters.community_exponent)))
+    """Return sizes by the power law that add up to the nodes; the excess of the last is taken from the others."""
+    minimum, maximum = parameters.community_min, parameters.community_max
+    steps = list(accumulate(power_law(minimum, maximum, parameters.community_exponent)))
     sizes: list[int] = []
     total = 0
     while total < parameters.nodes:
-        size = least + bisect_left(steps, random.random() * steps[-1])
+        size = minimum + bisect_left(steps, random.random() * steps[-1])
         sizes.append(size)
         total += size
     while total > parameters.nodes:
         place = below(random, len(sizes))
-        if sizes[place] > least:
+        if sizes[place] > minimum:
             sizes[place] -= 1
             total -= 1
     return sizes
@@ -144,16 +145,16 @@ def shuffle(random: Random, items: list[T]) -> None:
         items[last], items[other] = items[other], items[last]
 
 
-# Who is where ----------------------------------------------------------------------------------------------------
+# Members of communities ------------------------------------------------------------------------------------------
 
 
 def internal_degrees(random: Random, degrees: Sequence[int], mixing: float) -> list[int]:
-    """The share 1 - mixing of each degree, rounded up or down at random so that the mean is right."""
+    """Return the share 1 - mixing of each degree, rounded up or down at random so that the mean is right."""
     return [min(degree, math.floor((1 - mixing) * degree + random.random())) for degree in degrees]
 
 
 def assign(random: Random, internal: Sequence[int], sizes: Sequence[int]) -> list[int]:
-    """A community for each node, larger than the node's internal degree; nodes of high degree choose first."""
+    """Return a community for each node, larger than its internal degree; nodes of high degree choose first."""
     communities_by_size = sorted(range(len(sizes)), key=lambda community: -sizes[community])
     order = list(range(len(internal)))
     shuffle(random, order)
@@ -183,10 +184,10 @@ def edge(a: int, b: int) -> Edge:
 
 
 def havel_hakimi(members: Sequence[int], wanted: Sequence[int]) -> tuple[list[Edge], list[int]]:
-    """A simple graph of the wanted degrees, and for each member the ends that could not be placed.
+    """Return a simple graph of the given degrees, and for each member the number of ends that could not be placed.
 
-    The member with most open ends meets those with most among the others. Members are kept in order of open ends, so
-    that the partners are a range of it; where the last of them has equals behind it, the last equals are taken.
+    The member with the most open ends is joined to the others with the most. Members stay sorted by open ends, so that
+    the partners are a range; among members equal to the last partner, those that preserve the order are taken.
     """
     order = sorted(range(len(members)), key=lambda member: wanted[member])
     keys = [wanted[member] for member in order]
@@ -198,7 +199,7 @@ def havel_hakimi(members: Sequence[int], wanted: Sequence[int]) -> tuple[list[Ed
         missing[member] += count - placeable
         if not placeable:
             continue
-        # Of the members whose number of open ends equals that of the last partner, the first ones: order stays.
+        # Take the first of the members with as many open ends as the last partner, which preserves the order.
         last = keys[len(keys) - placeable]
         above = bisect_right(keys, last)
         first_equal = bisect_left(keys, last)
@@ -210,11 +211,11 @@ def havel_hakimi(members: Sequence[int], wanted: Sequence[int]) -> tuple[list[Ed
 
 
 def swap_ends(random: Random, edges: list[Edge]) -> None:
-    """Exchanges the ends of random pairs of edges where the graph stays simple."""
+    """Exchange ends of random pairs of edges if the graph stays simple."""
     present = set(edges)
     count = len(edges)
     uniform = random.random
-    for _ in range(SWAPS_AN_EDGE * count if count > 1 else 0):
+    for _ in range(SWAPS_PER_EDGE * count if count > 1 else 0):
         first, second = int(uniform() * count), int(uniform() * count)
         a, b = edges[first]
         c, d = edges[second] if uniform() < 0.5 else edges[second][::-1]
@@ -229,14 +230,14 @@ def swap_ends(random: Random, edges: list[Edge]) -> None:
 
 
 def inside(random: Random, communities: Sequence[int], internal: list[int]) -> list[Edge]:
-    """The edges inside communities. Lowers the internal degrees that cannot be had."""
+    """Return the edges inside communities, and lower internal degrees that cannot be realized."""
     members: list[list[int]] = [[] for _ in range(max(communities) + 1)]
     for node, community in enumerate(communities):
         members[community].append(node)
     edges: list[Edge] = []
     for group in members:
         if sum(internal[node] for node in group) % 2:
-            # One end less, from the node that notices it least.
+            # Remove one end from the node that it affects least.
             internal[max(group, key=lambda node: internal[node])] -= 1
         placed, missing = havel_hakimi(group, [internal[node] for node in group])
         for node, count in zip(group, missing, strict=True):
@@ -247,7 +248,7 @@ def inside(random: Random, communities: Sequence[int], internal: list[int]) -> l
 
 
 def between(random: Random, communities: Sequence[int], external: Sequence[int]) -> list[Edge]:
-    """The edges between communities. Ends that find no partner after many tries are left out."""
+    """Return the edges between communities; ends without a partner after many tries are left out."""
     ends = [node for node, count in enumerate(external) for _ in range(count)]
     shuffle(random, ends)
     pairs = [[ends[place], ends[place + 1]] for place in range(0, len(ends) - 1, 2)]
@@ -260,7 +261,7 @@ def between(random: Random, communities: Sequence[int], external: Sequence[int])
             bad.append(place)
     open_pairs = set(bad)
     for place in bad:
-        for _ in range(REPAIRS_A_PAIR):
+        for _ in range(REPAIRS_PER_PAIR):
             other = below(random, len(pairs))
             (a, b), (c, d) = pairs[place], pairs[other]
             if other in open_pairs or not allowed(communities, present, a, d):
@@ -283,7 +284,7 @@ def allowed(communities: Sequence[int], present: set[Edge], a: int, b: int) -> b
 
 
 def weigh(edges: Sequence[Edge], communities: Sequence[int], weight_mixing: float) -> list[float]:
-    """Weights whose sums at each node, inside and outside, come close to what its strength asks for."""
+    """Return weights whose sums at each node, inside and outside, approximate the parts of its strength."""
     kind = [communities[a] != communities[b] for a, b in edges]
     degrees = [[0, 0] for _ in communities]
     for (a, b), outside in zip(edges, kind, strict=True):
@@ -308,14 +309,14 @@ def weigh(edges: Sequence[Edge], communities: Sequence[int], weight_mixing: floa
 
 
 def strengths(inner: int, outer: int, weight_mixing: float) -> tuple[float, float]:
-    """What a node's edges shall weigh together, inside and outside; all goes where it has edges."""
+    """Return the target weight of a node's edges inside and outside; it is all on one side if only that has edges."""
     strength = (inner + outer) ** STRENGTH_EXPONENT
     if not inner or not outer:
         return (strength, strength)
     return (1 - weight_mixing) * strength, weight_mixing * strength
 
 
-# The whole -------------------------------------------------------------------------------------------------------
+# Generator -------------------------------------------------------------------------------------------------------
 
 
 def generate(parameters: Parameters) -> Benchmark:
@@ -332,7 +333,7 @@ def generate(parameters: Parameters) -> Benchmark:
     return Benchmark(edges, weights, communities)
 
 
-def realised(graph: Benchmark) -> Realised:
+def realized(graph: Benchmark) -> Realized:
     count = len(graph.communities)
     degrees, outside = [0] * count, [0] * count
     strength, outside_strength = [0.0] * count, [0.0] * count
@@ -347,7 +348,7 @@ def realised(graph: Benchmark) -> Realised:
     sizes = [0] * (max(graph.communities) + 1)
     for community in graph.communities:
         sizes[community] += 1
-    return Realised(
+    return Realized(
         nodes=count,
         edges=len(graph.edges),
         mean_degree=sum(degrees) / count,
@@ -364,8 +365,8 @@ def mean_share(parts: Sequence[float], wholes: Sequence[float]) -> float:
     return sum(part / whole for part, whole in zip(parts, wholes, strict=True) if whole) / len(parts)
 
 
-def check(parameters: Parameters, found: Realised) -> None:
-    """Refuses a graph that is not what was asked for."""
+def check(parameters: Parameters, found: Realized) -> None:
+    """Raise an error if the graph does not have the required properties."""
     pairs = [(parameters.mixing, found.mixing)]
     if parameters.weight_mixing is not None and found.weight_mixing is not None:
         pairs.append((parameters.weight_mixing, found.weight_mixing))
@@ -384,9 +385,9 @@ def write(graph: Benchmark, edges: Path, truth: Path) -> None:
         file.writelines(f"{node}\t{community}\n" for node, community in enumerate(graph.communities))
 
 
-def make(parameters: Parameters, edges: Path, truth: Path) -> Realised:
+def make(parameters: Parameters, edges: Path, truth: Path) -> Realized:
     graph = generate(parameters)
-    found = realised(graph)
+    found = realized(graph)
     check(parameters, found)
     write(graph, edges, truth)
     return found
@@ -397,7 +398,7 @@ def main() -> int:
     option: Callable[..., argparse.Action] = parser.add_argument
     option("--nodes", type=int, required=True)
     option("--mixing", type=float, required=True, help="share of a node's edges that leave its community")
-    option("--weight-mixing", type=float, help="share of a node's weight that does; without it there are no weights")
+    option("--weight-mixing", type=float, help="share of a node's weight on these edges; without it no weights")
     option("--community-min", type=int, default=20)
     option("--community-max", type=int, default=100)
     option("--mean-degree", type=float, default=20.0)

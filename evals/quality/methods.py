@@ -1,4 +1,4 @@
-"""How good the objectives of outcore are, beside Infomap and leidenalg (bars Q1, Q2, Q3, Q6).
+"""Quality of the methods of outcore, compared with Infomap and leidenalg (bars Q1, Q2, Q3, Q6).
 
     evals/rivals.sh python                                       # once
     python3 evals/quality/methods.py [--graphs DIR] [--scale smoke|full]
@@ -6,9 +6,9 @@
         [--seeds 5] [--list] [--rivals]
 
 LFR graphs (lfr.py) with and without weights, a planted partition, rings of cliques, and real graphs, with nodes as
-given, in random order, by falling degree and by true community, seeds 1 to 5. All scores are computed here from the
-edges, for outcore and its rivals alike (scores.py); what outcore reports is compared with that. The rivals' answers are
-kept in DATA/rivals. A bar holds for the worst seed and order, unless it says mean.
+given, in random order, by decreasing degree and by true community, seeds 1 to 5. All scores are computed here from the
+edges, for outcore and its rivals alike (scores.py), and compared with those that outcore reports. Results of the rivals
+are cached in DATA/rivals. A bar holds for the worst seed and order, unless it says mean.
 
 Q1: agreement with the truth; code length against the best of five runs of Infomap. Q2: modularity and the constant
 Potts model against leidenalg. Q3: pairs of genes in the Orthobench families. Q6: scans of the edges.
@@ -49,9 +49,9 @@ METHODS = ("map-equation", "modularity", "cpm", "label-propagation")
 CODE_LENGTH_BAR, CODE_LENGTH_MEAN_BAR = 1.005, 1.001
 MODULARITY_BAR, MODULARITY_MEAN_BAR = 0.99, 0.998
 CPM_BAR = 0.985
-# One cycle, and all of them with the split of communities that are not connected.
+# Bars for one cycle, and for all cycles with the split of disconnected communities.
 SCANS_ONE_CYCLE_BAR, SCANS_BAR = 12, 21
-# Weights are kept to 2^-22.
+# Weights are stored with a precision of 2^-22.
 REPORTED_BAR = 2e-6
 
 
@@ -60,7 +60,7 @@ REPORTED_BAR = 2e-6
 
 @dataclass(frozen=True)
 class Loaded:
-    """A graph in memory: names and order of the file, merged edges, true communities by node."""
+    """Graph in memory: names and order of the file, merged edges, true communities by node."""
 
     case: Case
     path: Path
@@ -90,7 +90,7 @@ def load(case: Case, graphs: Path, folder: Path) -> Loaded:
 
 @dataclass
 class Row:
-    """One partition and its scores."""
+    """Scores of one partition."""
 
     graph: str
     order: str
@@ -139,7 +139,7 @@ def scored(
 
 @dataclass(frozen=True)
 class Reference:
-    """What rivals reach on a graph: the best code length and the mean agreement of Infomap's runs."""
+    """Results of rivals on a graph, with the best code length and the mean agreement of Infomap's runs."""
 
     rows: list[Row]
     code_length: float
@@ -175,7 +175,7 @@ def rival_row(loaded: Loaded, rival: Rival, seed: int, result: Result) -> Row:
 
 @dataclass(frozen=True)
 class Variant:
-    """A method with its resolution, which for the constant Potts model is absolute here."""
+    """Method with its resolution, which for the constant Potts model is absolute here."""
 
     method: str
     gamma: float | None = None
@@ -199,7 +199,7 @@ def run(command: list[str], what: str) -> None:
 
 
 def build(loaded: Loaded, order: str, folder: Path) -> tuple[Path, list[str]]:
-    """A graph with the nodes in that order, and what the nodes are called there."""
+    """Build a graph with the nodes in an order; return it and the names of nodes in it."""
     names, source = loaded.graph.names, loaded.path
     if order != "given":
         source = folder / "edges.tsv"
@@ -214,7 +214,7 @@ def cluster(
 ) -> Row:
     output, report = folder / "communities", folder / "report.json"
     report.unlink(missing_ok=True)
-    # Per mean weight of an arc, as the command takes it.
+    # The command takes the resolution in units of the mean weight of an arc.
     resolution = None if variant.gamma is None else variant.gamma / loaded.edges.mean_weight
     argv = subject.cluster_argv(
         built, output, folder, threads=1, method=variant.method, seed=seed, report=report, resolution=resolution
@@ -222,7 +222,7 @@ def cluster(
     run(argv, f"{loaded.case.name}, {variant.name}")
     found = inputs.read_communities(output)
     communities = scores.numbered([found[name] for name in names])
-    told = json.loads(report.read_text())["communities"]
+    reported = json.loads(report.read_text())["communities"]
     row = scored(
         loaded,
         order,
@@ -230,24 +230,24 @@ def cluster(
         seed,
         communities,
         variant.gamma,
-        sweeps=told.get("sweep_count", math.nan),
-        scans=told.get("scan_count", math.nan),
-        cycles=told.get("cycle_count", math.nan),
-        split=told.get("split_count", math.nan),
+        sweeps=reported.get("sweep_count", math.nan),
+        scans=reported.get("scan_count", math.nan),
+        cycles=reported.get("cycle_count", math.nan),
+        split=reported.get("split_count", math.nan),
     )
-    row.reported_difference = difference(told, row)
+    row.reported_difference = difference(reported, row)
     return row
 
 
-def difference(told: dict[str, float | None], row: Row) -> float:
-    """The largest difference of what outcore reports to what is computed here."""
+def difference(reported: dict[str, float | None], row: Row) -> float:
+    """Return the largest difference between figures reported by outcore and computed here."""
     own = {
         "modularity": row.modularity,
         "code_length": row.code_length,
         "community_count": row.communities,
         "largest_share": row.largest_share,
     }
-    pairs = [(value, told.get(name)) for name, value in own.items()]
+    pairs = [(value, reported.get(name)) for name, value in own.items()]
     return max(abs(value - other) for value, other in pairs if other is not None)
 
 
@@ -256,7 +256,7 @@ def difference(told: dict[str, float | None], row: Row) -> float:
 
 @dataclass
 class Ratios:
-    """Figures against rivals on all graphs, for the bars of the mean."""
+    """Ratios to rivals on all graphs, for the bars of means."""
 
     code_length: list[float] = field(default_factory=list)
     modularity: list[float] = field(default_factory=list)
@@ -273,17 +273,17 @@ def mean(values: Sequence[float]) -> float:
 
 
 def worst(counts: Sequence[float]) -> float:
-    """The largest; nan where one is not known, or none."""
+    """Return the largest count; nan if any is unknown or there is none."""
     return math.nan if not counts or any(math.isnan(count) for count in counts) else max(counts)
 
 
 def ratio(value: float, bar: float) -> float:
-    """How many times the rival's; 1 where both are 0 but for rounding."""
+    """Return the ratio to the figure of the rival; 1 if both are equal up to rounding."""
     return 1.0 if abs(value - bar) < 1e-9 else value / bar if bar else math.nan
 
 
 def judge(result: Result, loaded: Loaded, variant: Variant, rows: list[Row], rival: Reference, ratios: Ratios) -> None:
-    """The bars of one method on one graph, over all seeds and orders."""
+    """Check the bars of one method on one graph, over all seeds and orders."""
     label = f"{loaded.case.name}, {variant.name}"
     result.check(f"{label}: disconnected communities", max(row.disconnected for row in rows), 0)
     ratios.reported = max(ratios.reported, *(row.reported_difference for row in rows))
@@ -347,8 +347,8 @@ def judge_all(result: Result, ratios: Ratios) -> None:
         result.check("scans", worst(ratios.scans), SCANS_BAR)
     if ratios.one_cycle_scans or any(math.isnan(cycles) for cycles in ratios.cycles):
         result.check("scans, one cycle", worst(ratios.one_cycle_scans), SCANS_ONE_CYCLE_BAR)
-    result.check("reported against computed here", ratios.reported, REPORTED_BAR)
-    result.check("rivals' own against computed here", ratios.rivals_reported, REPORTED_BAR)
+    result.check("difference of reported and computed figures", ratios.reported, REPORTED_BAR)
+    result.check("difference of rivals' own and computed figures", ratios.rivals_reported, REPORTED_BAR)
 
 
 # Tables ----------------------------------------------------------------------------------------------------------
@@ -366,7 +366,7 @@ def by_order_and_method(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def summary(rows: Sequence[Row]) -> Stored:
-    """Means over the seeds, and the worst of what has a bar; without what is not known."""
+    """Return means over the seeds and the worst of figures with a bar, without unknown figures."""
     first = rows[0]
     stored: Stored = {"graph": first.graph, "order": first.order, "method": first.method, "seeds": len(rows)}
     for name in MEANS:
@@ -412,12 +412,12 @@ def line(stored: Stored) -> list[str]:
 def extend(parser: argparse.ArgumentParser) -> None:
     take_folder(parser)
     names = partial(str.split, sep=",")
-    parser.add_argument("--methods", type=names, default=list(METHODS), help="of %(default)s")
-    parser.add_argument("--only", type=names, help="graphs, by name or by what it contains")
-    parser.add_argument("--orders", type=names, help="of given, random, degree, community")
-    parser.add_argument("--seeds", type=int, help="seeds 1 to this (default: 5)")
-    parser.add_argument("--list", action="store_true", help="name the graphs, and stop")
-    parser.add_argument("--rivals", action="store_true", help="the rivals only")
+    parser.add_argument("--methods", type=names, default=list(METHODS), help="some of %(default)s")
+    parser.add_argument("--only", type=names, help="graphs, by name or part of it")
+    parser.add_argument("--orders", type=names, help="some of given, random, degree, community")
+    parser.add_argument("--seeds", type=int, help="number of seeds, from 1 (default: 5)")
+    parser.add_argument("--list", action="store_true", help="list the graphs and exit")
+    parser.add_argument("--rivals", action="store_true", help="run the rivals only")
 
 
 def chosen_cases(options: argparse.Namespace) -> list[Case]:

@@ -1,12 +1,12 @@
-"""Partitions by Infomap and leidenalg, kept in DATA/rivals: they do not change while outcore does.
+"""Partitions by Infomap and leidenalg, cached in DATA/rivals, since they do not change with outcore.
 
-An answer's name is made of the graph's edges, the tool with its version, its settings and the seed. The tool runs in a
-process of its own:
+The name of a cached partition consists of a hash of the edges, the tool with its version, its settings and the seed.
+The tool runs in a process of its own:
 
     rivals.py merge EDGES.tsv EDGES.npz                          # each edge once
-    rivals.py TOOL SETTINGS SEED THREADS EDGES.npz OUTPUT.npy    # prints what it took, as JSON
+    rivals.py TOOL SETTINGS SEED THREADS EDGES.npz OUTPUT.npy    # prints its costs as JSON
 
-The seconds are those of the tool's call: neither reading the file nor making the tool's own graph of it.
+The seconds are those of the tool's call, without reading the file and converting it to the tool's own graph.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Rival:
-    """A tool with settings. `gamma` is the resolution of leidenalg's constant Potts model."""
+    """Tool with settings. `gamma` is the resolution of leidenalg's constant Potts model."""
 
     tool: str
     objective: str
@@ -57,7 +57,7 @@ def leiden_cpm(gamma: float) -> Rival:
 
 @dataclass(frozen=True)
 class Answer:
-    """A partition, and what the tool says of it."""
+    """Partition found by a tool, with its own measure of quality."""
 
     communities: Array
     quality: float
@@ -65,7 +65,7 @@ class Answer:
 
 
 def save_edges(path: Path, nodes: int, sources: Array, targets: Array, weights: Array) -> str:
-    """Writes the file that rivals read, and returns a fingerprint of the graph."""
+    """Write the file that rivals read, and return a fingerprint of the graph."""
     np.savez(path, nodes=nodes, sources=sources, targets=targets, weights=weights)
     fingerprint = hashlib.sha256(str(nodes).encode())
     for array in (sources, targets, weights):
@@ -74,7 +74,7 @@ def save_edges(path: Path, nodes: int, sources: Array, targets: Array, weights: 
 
 
 def ask(rival: Rival, edges: Path, fingerprint: str, seed: int) -> Answer:
-    """The rival's partition of the graph in `edges`, from the cache if it is there."""
+    """Return the rival's partition of the graph in `edges`, from the cache if possible."""
     folder = places.data_folder() / "rivals"
     folder.mkdir(parents=True, exist_ok=True)
     version = importlib.metadata.version(rival.tool)
@@ -106,7 +106,7 @@ def run_infomap(
     start = time.perf_counter()
     infomap.run()
     seconds = time.perf_counter() - start
-    # Nodes without an edge are not in Infomap's network: each is a community.
+    # Nodes without an edge are not in Infomap's network; each becomes a community.
     communities = np.arange(nodes, dtype=np.int64) + nodes
     for node, module in infomap.get_modules().items():
         communities[node] = module
@@ -130,7 +130,7 @@ def run_leidenalg(
     start = time.perf_counter()
     partition = leidenalg.find_partition(graph, kind, **options)
     seconds = time.perf_counter() - start
-    # Of an undirected graph, leidenalg counts each edge and each pair of nodes twice.
+    # In an undirected graph, leidenalg counts each edge and each pair of nodes twice.
     quality = partition.quality() / 2 if objective == "cpm" else partition.quality()
     return np.array(partition.membership), quality, seconds
 

@@ -1,8 +1,8 @@
-"""How well label propagation finds known communities, in any order of the nodes (bar B7).
+"""Agreement of label propagation with known communities, in several orders of nodes (bar B7).
 
 LFR graphs, the Orthobench families (only curated genes are scored), college football, the karate club, and a weighted
-planted partition; seeds 1 to 3; nodes as given, in random order, by falling degree, by true community. Scores are
-normalised mutual information, 2 I / (H1 + H2). A bar holds for the worst seed.
+planted partition; seeds 1 to 3; nodes as given, in random order, by decreasing degree, by true community. Scores are
+normalized mutual information, 2 I / (H1 + H2). A bar holds for the worst seed.
 
 The folder of graphs (`--graphs` or OUTCORE_GRAPHS) holds NAME.tsv or NAME.tsv.gz (`source<TAB>target[<TAB>weight]`) and
 NAME.truth.tsv or NAME.truth.tsv.gz (`node<TAB>community`).
@@ -27,7 +27,7 @@ SWEEPS_BAR = 15
 
 @dataclass(frozen=True)
 class Case:
-    """A graph by the stem of its file, its truth's stem where that differs, and its bars."""
+    """Graph by the stem of its file, the stem of its truth if different, and its bars."""
 
     stem: str
     nmi_bar: float
@@ -35,8 +35,8 @@ class Case:
     truth_stem: str | None = None
 
 
-# Football's bar is what ExoLabel reaches without attenuation, less 0.03, since so small a graph is noisy. The karate
-# club has no bar worth the name: it is shown, and its communities have to be connected.
+# The bar of football is the score of ExoLabel without attenuation minus 0.03, since so small a graph is noisy. The
+# karate club has no bar for the score: it is shown, and its communities must be connected.
 CASES = {
     "full": (
         Case("lfr_n10000_mu0.3", 0.999, True),
@@ -55,7 +55,7 @@ PLANTED_BAR = 0.9995
 
 @dataclass
 class Outcome:
-    """The worst over the seeds."""
+    """Worst result over the seeds."""
 
     nmi: float = 1.0
     nmi_max: float = 1.0

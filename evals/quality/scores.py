@@ -1,6 +1,6 @@
-"""Scores of partitions, computed here from the edges, for outcore and its rivals alike. Needs NumPy and scikit-learn.
+"""Scores of partitions, computed from the edges, for outcore and its rivals alike. Needs NumPy and scikit-learn.
 
-A graph is undirected: an edge given twice, or in both directions, has the sum of the weights; loops are left out.
+A graph is undirected: an edge given twice, or in both directions, has the sum of the weights; loops are dropped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNKNOWN = -1
 
 @dataclass(frozen=True)
 class Edges:
-    """Each edge once, the smaller node first, sorted."""
+    """Sorted edges of a graph, each once, the smaller node first."""
 
     nodes: int
     sources: Array
@@ -53,13 +53,13 @@ def merged_edges(graph: Graph) -> Edges:
 
 
 def numbered(communities: list[str]) -> Array:
-    """Communities by number from 0, in place of names."""
+    """Return communities as numbers from 0 instead of names."""
     return np.unique(np.array(communities), return_inverse=True)[1].astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Per community: weight of the edges inside, strength of the nodes, number of nodes."""
+    """Weight of the edges inside, strength of the nodes, and number of nodes of each community."""
 
     inside: Array
     strength: Array
@@ -77,21 +77,29 @@ def community_sums(edges: Edges, communities: Array) -> Sums:
 
 
 def modularity(edges: Edges, communities: Array) -> float:
-    """Newman and Girvan, "Finding and evaluating community structure in networks", Physical Review E 69 (2004)."""
+    """Return the modularity.
+
+    Newman and Girvan, "Finding and evaluating community structure in networks", Physical Review E 69 (2004).
+    """
     sums, total = community_sums(edges, communities), edges.total
     return float((sums.inside / total - (sums.strength / (2 * total)) ** 2).sum())
 
 
 def constant_potts(edges: Edges, communities: Array, gamma: float) -> float:
-    """Traag, Van Dooren, Nesterov, "Narrow scope for resolution-limit-free community detection", Physical Review E 84
-    (2011): the weight inside less gamma for each pair of nodes of a community."""
+    """Return the objective of the constant Potts model: the weight inside less gamma per pair of nodes of a community.
+
+    Traag, Van Dooren, Nesterov, "Narrow scope for resolution-limit-free community detection", Physical Review E 84
+    (2011).
+    """
     sums = community_sums(edges, communities)
     return float((sums.inside - gamma * sums.size * (sums.size - 1.0) / 2).sum())
 
 
 def code_length(edges: Edges, communities: Array) -> float:
-    """Bits for a step of a random walk: Rosvall, Axelsson, Bergstrom, "The map equation", European Physical Journal
-    Special Topics 178 (2009), with two levels and undirected edges."""
+    """Return the bits per step of a random walk, with two levels and undirected edges.
+
+    Rosvall, Axelsson, Bergstrom, "The map equation", European Physical Journal Special Topics 178 (2009).
+    """
     sums, doubled = community_sums(edges, communities), 2 * edges.total
     exits, flows = (sums.strength - 2 * sums.inside) / doubled, sums.strength / doubled
     exits[np.abs(exits) < 1e-12] = 0.0
@@ -102,7 +110,7 @@ def code_length(edges: Edges, communities: Array) -> float:
 
 
 def bits(shares: Array) -> Array:
-    """x log2 x, 0 at 0."""
+    """Return x log2 x, which is 0 at 0."""
     positive = shares > 0
     result = np.zeros(len(shares))
     result[positive] = shares[positive] * np.log2(shares[positive])
@@ -110,7 +118,7 @@ def bits(shares: Array) -> Array:
 
 
 def disconnected(edges: Edges, communities: Array) -> int:
-    """How many communities too few there are: parts of communities that no path within the community joins."""
+    """Return the number of additional communities if each were split into its connected parts."""
     same = communities[edges.sources] == communities[edges.targets]
     ends = (edges.sources[same], edges.targets[same])
     inner = coo_array((np.ones(int(same.sum()), dtype=np.int8), ends), shape=(edges.nodes, edges.nodes))
@@ -124,7 +132,7 @@ def largest_share(communities: Array) -> float:
 
 @dataclass(frozen=True)
 class Agreement:
-    """With the true communities, over the nodes that have one."""
+    """Agreement with the true communities, over the nodes that have one."""
 
     nmi: float = math.nan
     ari: float = math.nan
@@ -132,7 +140,7 @@ class Agreement:
 
 
 def agreement(truth: Array, found: Array) -> Agreement:
-    """NMI is 2 I / (H1 + H2). Pairs: two nodes of a true community that are found together."""
+    """Return the agreement. NMI is 2 I / (H1 + H2); pairs are two nodes of a true community that are found together."""
     known = truth != UNKNOWN
     if not known.any():
         return Agreement()

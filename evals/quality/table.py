@@ -1,4 +1,4 @@
-"""Which method for which graph: Markdown for the documentation, from the results of methods.py.
+"""Tables of methods by graph: Markdown for the documentation, from the results of methods.py.
 
     python3 evals/quality/table.py [--scale full|smoke|partial] [--order given|random|degree|community]
 
@@ -48,7 +48,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def agreement(row: Row) -> tuple[str, float] | None:
-    """Nothing where a graph has no truth."""
+    """Return the agreement as text, empty if the graph has no truth."""
     if "nmi" not in row:
         return None
     return f"{row['nmi']:.3f} / {row['ari']:.3f}", round(float(str(row["nmi"])), 3)
@@ -59,7 +59,7 @@ def size(row: Row) -> tuple[str, float]:
 
 
 def table(rows: Sequence[Row], order: str, cell: Callable[[Row], tuple[str, float] | None], bold: bool) -> str:
-    # Rivals have met the graphs in the given order alone.
+    # Rivals have processed the graphs in the given order only.
     used = [row for row in rows if row["order"] == order or str(row["method"]).startswith(RIVALS)]
     methods = [name for name in COLUMNS if any(row["method"] == name for row in used)]
     lines = []

@@ -1,6 +1,6 @@
-"""How much faster a graph is built than by the strongest rivals (bar B3).
+"""Speed of building a graph compared with the strongest rivals (bar B3).
 
-Sixteen million weighted edges with string names: `outcore build` (both directions, weights, repeated pairs added up, a
+Sixteen million weighted edges with string names: `outcore build` (both directions, weights, repeated pairs summed, a
 memory limit of 1 GiB) against webgraph-rs (one direction, no weights, no limit for the names) and a DuckDB pipeline
 (the whole job, 1 GB). Run evals/rivals.sh first.
 """

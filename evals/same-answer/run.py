@@ -1,11 +1,11 @@
-"""Whether the answer depends on anything but input, options and seed (bars B6 and Q5).
+"""Whether the communities depend only on input, options and seed (bars B6 and Q5).
 
     python3 evals/same-answer/run.py [--scale smoke|full] [--method all|NAME,..]
 
 The graph of evals/ingest, clustered with three numbers of threads, three memory limits, from plain, gzip and zstd text
-and from a graph built beforehand: the files of communities have to be equal byte for byte (B6).
+and from a graph built beforehand: the files of communities must be equal byte for byte (B6).
 
-With `--method`, the same for each method named (Q5): a graph built with and without weights, three numbers of threads
+With `--method`, the same for each named method (Q5): a graph built with and without weights, three numbers of threads
 and three memory limits, of which the smallest does not hold the first contracted graph.
 """
 
@@ -26,7 +26,7 @@ SIZES = {"full": (5_000_000, 50_000_000), "smoke": (20_000, 200_000)}
 REFERENCE = "plain, 2 threads, 1GiB"
 
 METHOD_SIZES = {"full": (1_000_000, 10_000_000), "smoke": (20_000, 200_000)}
-# Threads and memory; the first is what the others have to equal.
+# Threads and memory; the others must equal the first.
 LIMITS = ((2, "1GiB"), (1, "1GiB"), (7, "1GiB"), (2, "192MiB"), (2, "4GiB"))
 
 
@@ -45,7 +45,7 @@ def compressed(path: Path, program: str, suffix: str) -> Path:
 
 
 def formats(scale: str, repeats: int) -> int:
-    """Label propagation from every format (B6)."""
+    """Compare label propagation from every format (B6)."""
     nodes, edges = SIZES[scale]
     places.require_space(edges * 140)
     graph = inputs.planted(nodes, edges)
@@ -88,7 +88,7 @@ def formats(scale: str, repeats: int) -> int:
 
 
 def methods(scale: str, repeats: int, names: tuple[str, ...]) -> int:
-    """Every method, from a graph with weights and one without (Q5)."""
+    """Compare every method, on a graph with weights and on one without (Q5)."""
     nodes, edges = METHOD_SIZES[scale]
     places.require_space(edges * 140)
     graph = inputs.planted(nodes, edges)
@@ -127,7 +127,7 @@ def check_method(result: results.Result, label: str, method: str, built: Path, f
 
 
 def check_hashes(result: results.Result, outputs: Mapping[str, Path], reference: str) -> None:
-    """Demands that all files equal the one of the reference, which has to be there."""
+    """Check that all files equal that of the reference, which must exist."""
     hashes = {name: inputs.sha256(path)[:16] if path.exists() else "no file" for name, path in outputs.items()}
     expected = hashes[reference] if hashes[reference] != "no file" else "any file"
     for name, found in hashes.items():
@@ -135,12 +135,12 @@ def check_hashes(result: results.Result, outputs: Mapping[str, Path], reference:
 
 
 def extend(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--method", type=subject.chosen_methods, help="all, or names with commas (bar Q5)")
+    parser.add_argument("--method", type=subject.chosen_methods, help="all, or names separated by commas (bar Q5)")
 
 
 def main() -> int:
-    told = "the same bytes for every limit, thread count and format"
-    options = results.arguments("same-answer", told, repeats=1, extend=extend)
+    description = "the same bytes for every limit, thread count and format"
+    options = results.arguments("same-answer", description, repeats=1, extend=extend)
     if options.method is None:
         return formats(options.scale, options.repeats)
     return methods(options.scale, options.repeats, options.method)

@@ -1,4 +1,4 @@
-"""Edges of hostile shapes, and answers read back; nodes are named 0, 1, 2 .."""
+"""Edges of hostile shapes, and reading of communities; nodes are named 0, 1, 2 .."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pairs(count: int) -> Edges:
 
 
 def star_hub_last(leaves: int) -> Edges:
-    """Loops name the leaves first, so that the hub gets the last index; loops themselves are dropped."""
+    """Yield a star after loops that name the leaves, so that the hub gets the last index; loops are dropped."""
     yield from loops(leaves)
     yield from ((leaves, leaf) for leaf in range(leaves))
 
@@ -65,7 +65,7 @@ def complete_bipartite(left: int, right: int) -> Edges:
 
 
 def random_bipartite(side: int, edges: int) -> Edges:
-    """Loops name all nodes, those without an edge as well."""
+    """Yield random edges after loops that name all nodes, also those without an edge."""
     random = Random(1).random
     yield from loops(2 * side)
     yield from ((int(random() * side), side + int(random() * side)) for _ in range(edges))
@@ -78,7 +78,7 @@ def random_graph(nodes: int, edges: int) -> Edges:
 
 
 def two_cliques(size: int, links: int) -> Edges:
-    """Link number k joins member k of one to member k of the other."""
+    """Yield two cliques, in which edge k between them joins member k of one to member k of the other."""
     for first in (0, size):
         yield from ((first + a, first + b) for a in range(size) for b in range(a + 1, size))
     yield from ((member, size + member) for member in range(links))
@@ -110,13 +110,13 @@ def write_edges(edges: Edges, output: Path) -> None:
 
 
 def read_answer(communities: Path) -> array[int]:
-    """The community of each node, nodes being named 0, 1, 2 .."""
+    """Return the community of each node; nodes are named 0, 1, 2 .."""
     values: dict[int, int] = {}
     answer = array("I")
     with communities.open("rb") as file:
         for line in file:
             node, community = map(int, line.split())
-            # Nodes come nearly in order: keep what comes early apart.
+            # Nodes come nearly in order: those that come early wait in a dictionary.
             if node == len(answer):
                 answer.append(community)
             else:

@@ -3,13 +3,13 @@
     python3 evals/shapes/methods.py [--scale smoke|full] [--method all|NAME,..] [--only SHAPE,..] [--stars LEAVES,..]
 
 Stars, paths, cycles, grids, trees, complete, bipartite and random graphs, rings of cliques, pairs, nodes with loops
-alone, dropped or kept. Where the answer is known, the number of communities has to be right. No community may be
-disconnected. Every run stops: a method may need 21 scans, label propagation 15 sweeps, components 3 scans; and label
-propagation once more until no node changes. The warning that one community holds more than half of the nodes has to be
-there exactly when that is so.
+alone, dropped or kept. If the right number of communities is known, it must be found. No community may be disconnected.
+Every run ends: a method may need 21 scans, label propagation 15 sweeps, components 3 scans; label propagation also runs
+once until no node changes. The warning that one community holds more than half of the nodes must appear exactly when
+that is so.
 
-Stars have 1,000,000 and 10,000,000 leaves, or those of `--stars`; for each the memory and the time of a leaf are told,
-and the time of a leaf in the largest may be 1.5 times that in the smallest.
+Stars have 1,000,000 and 10,000,000 leaves, or those of `--stars`. Memory and time per leaf are printed for each; the
+time per leaf in the largest may be 1.5 times that in the smallest.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ MEMORY_SLACK_BYTES = 32 * places.MIB
 SWEEPS_BAR, SCANS_BAR, PATH_SWEEPS_BAR = 15, 21, 6
 COMPONENTS_SCANS_BAR = 3
 GROWTH_BAR = 1.5
-# A run that takes longer hangs.
+# A longer run counts as hanging.
 LIMIT_SECONDS = 1800.0
-# Below so many leaves, starting the process takes more time than they do.
+# With fewer leaves, starting the process takes longer than the job.
 TIMED_LEAVES = 1_000_000
-# Beyond this, the number of communities comes from the report.
+# With more nodes, the number of communities is taken from the report.
 ANSWERS_READ = 2_000_000
 
 Count = tuple[int, int]
@@ -50,7 +50,7 @@ Count = tuple[int, int]
 
 @dataclass(frozen=True)
 class Shape:
-    """A graph, and the number of communities to expect, at least and at most, by method."""
+    """Graph, with the minimum and maximum number of communities to expect by method."""
 
     name: str
     nodes: int
@@ -58,7 +58,7 @@ class Shape:
     answers: dict[str, Count] = field(default_factory=dict)
     memory: str = "160MiB"
     keeps_loops: bool = False
-    # What modularity has to reach: there are more communities than one that are good.
+    # Bar of modularity, since several partitions are good.
     modularity: float = 0.0
 
 
@@ -71,13 +71,13 @@ ALL = (*FLAT, "cpm")
 
 
 def star_answers(leaves: int) -> dict[str, Count]:
-    """A leaf joins the hub's community of s nodes as long as 1 > resolution x s."""
+    """Return the answers for a star: a leaf joins the hub's community of s nodes while 1 > resolution x s."""
     alone = leaves + 1 - round(1 / subject.CPM_RESOLUTION)
     return same(1, *FLAT) | {"cpm": (alone - 1, alone + 1)}
 
 
 def ring(cliques: int, size: int) -> Shape:
-    """Modularity joins cliques: the best for 30 of 5 has 15 communities of two."""
+    """Return a ring of cliques. Modularity joins cliques: its optimum for 30 of 5 has 15 communities of two."""
     answers = same(cliques, "map-equation", "cpm") | same(1, "components")
     answers["label-propagation"] = (cliques - 1, cliques)
     edges = cliques * (size * (size - 1) // 2 + 1)
@@ -91,7 +91,7 @@ def ring(cliques: int, size: int) -> Shape:
 
 
 def star(leaves: int) -> Shape:
-    # Names and labels of ten million nodes.
+    # The larger limit is for names and labels of ten million nodes.
     memory = "768MiB" if leaves > 2_000_000 else "160MiB"
     return Shape(f"star of {leaves} leaves", leaves + 1, partial(made.star, leaves), star_answers(leaves), memory)
 
@@ -101,7 +101,7 @@ def default_stars(full: bool) -> tuple[int, ...]:
 
 
 def shapes(full: bool, stars: Sequence[int]) -> list[Shape]:
-    """The shapes, in full size or small."""
+    """Return the shapes, in full size or small."""
     k = 1 if full else 100
     line, leaves = 1_000_000 // k, 1_000_000 // k
     side, tree, pairs, members = (300, 100_000, 50_000, 1500) if full else (30, 1000, 500, 60)
@@ -134,7 +134,7 @@ def shapes(full: bool, stars: Sequence[int]) -> list[Shape]:
 
 @dataclass(frozen=True)
 class Run:
-    """What one method made of one shape."""
+    """Result of one method on one shape."""
 
     seconds: float
     peak_memory_bytes: int
@@ -161,7 +161,7 @@ def build(shape: Shape, folder: Path) -> Path:
 
 
 def cluster(shape: Shape, method: str, built: Path, folder: Path, repeats: int) -> Run | str:
-    """The quickest of the runs, or the message of the one that failed."""
+    """Return the fastest of the runs, or the message of one that failed."""
     output, report = folder / "communities", folder / "report.json"
     argv = subject.cluster_argv(
         built, output, folder, shape.memory, 2, method, report=report, resolution=subject.method_resolution(method)
@@ -171,32 +171,32 @@ def cluster(shape: Shape, method: str, built: Path, folder: Path, repeats: int) 
     failed = next((sample for sample in samples if not sample.ok), None)
     if failed is not None:
         return failed.error
-    told = json.loads(report.read_text())["communities"]
+    reported = json.loads(report.read_text())["communities"]
     read = shape.nodes <= ANSWERS_READ
     answer = read_answer(output, shape.nodes) if read else array("I")
-    if read and (len(set(answer)), len(answer)) != (told["community_count"], shape.nodes):
-        return f"{len(set(answer))} communities of {len(answer)} nodes; the report says {told['community_count']}"
+    if read and (len(set(answer)), len(answer)) != (reported["community_count"], shape.nodes):
+        return f"{len(set(answer))} communities of {len(answer)} nodes; the report says {reported['community_count']}"
     return Run(
         seconds=min(sample.wall_seconds for sample in samples),
         peak_memory_bytes=max(sample.peak_memory_bytes for sample in samples),
-        communities=told["community_count"],
-        largest_share=told["largest_share"],
+        communities=reported["community_count"],
+        largest_share=reported["largest_share"],
         warned=re.search(r"warning.*(half|%)", samples[-1].error, re.IGNORECASE | re.DOTALL) is not None,
         disconnected=disconnected(shape.edges(), answer) if read else 0,
-        modularity=told.get("modularity") or 0.0,
-        sweeps=told.get("sweep_count", math.nan),
-        scans=told.get("scan_count", math.nan),
+        modularity=reported.get("modularity") or 0.0,
+        sweeps=reported.get("sweep_count", math.nan),
+        scans=reported.get("scan_count", math.nan),
     )
 
 
 def stops(shape: Shape, built: Path, folder: Path) -> bool:
-    """Whether label propagation ends by itself, when nothing but the last change ends it."""
+    """Return whether label propagation ends if only convergence ends it."""
     argv = subject.cluster_argv(built, folder / "converged", folder, shape.memory, 2)
     return running.run_once(Command("converge", [*argv, "--converge"], limit_seconds=LIMIT_SECONDS)).ok
 
 
 def read_answer(communities: Path, nodes: int) -> array[int]:
-    """The community of each node; takes no more memory than that, since it is the floor of what runs seem to take."""
+    """Return the community of each node, with no further memory, since that would raise the measured memory of runs."""
     answer = array("I", bytes(4 * nodes))
     missing = nodes
     for line in inputs.lines(communities):
@@ -209,7 +209,7 @@ def read_answer(communities: Path, nodes: int) -> array[int]:
 
 
 def disconnected(edges: Edges, answer: array[int]) -> int:
-    """How many communities too few there are: parts of communities that no path within the community joins."""
+    """Return the number of additional communities if each were split into its connected parts."""
     parent = array("I", range(len(answer)))
 
     def root(node: int) -> int:
@@ -242,21 +242,21 @@ def check(result: Result, shape: Shape, runs: dict[str, Run | str]) -> None:
         result.check(f"{shape.name}: peak memory", peak / places.MIB, limit / places.MIB, unit="MiB")
         parts = max(run.disconnected for run in good.values())
         result.check(f"{shape.name}: disconnected communities", parts, 0)
-        # Components are what they are: no other method would be better.
+        # For components the warning is not given, since no other method would be better.
         judged = [run for method, run in good.items() if method != "components"]
         wrong = sum(run.warned != (run.largest_share > 0.5) for run in judged)
-        result.check(f"{shape.name}: warnings missing or needless", wrong, 0)
+        result.check(f"{shape.name}: missing or unnecessary warnings", wrong, 0)
 
 
 def check_answer(result: Result, shape: Shape, method: str, run: Run) -> None:
     label = f"{shape.name}, {method}"
     if method in shape.answers:
-        least, most = shape.answers[method]
-        if least == most:
-            result.check(f"{label}: communities", run.communities, least, "==")
+        minimum, maximum = shape.answers[method]
+        if minimum == maximum:
+            result.check(f"{label}: communities", run.communities, minimum, "==")
         else:
-            result.check(f"{label}: communities at least", run.communities, least, ">=")
-            result.check(f"{label}: communities at most", run.communities, most)
+            result.check(f"{label}: communities at least", run.communities, minimum, ">=")
+            result.check(f"{label}: communities at most", run.communities, maximum)
     if method == "modularity" and shape.modularity:
         result.check(f"{label}: modularity", run.modularity, shape.modularity, ">=")
     if method == "label-propagation":
@@ -274,7 +274,7 @@ Stars = list[tuple[int, dict[str, Run | str]]]
 
 
 def check_growth(result: Result, stars: Stars) -> None:
-    """Compares the smallest star with the largest."""
+    """Compare the smallest star with the largest."""
     (few, small), *_, (many, large) = sorted(stars, key=lambda star: star[0])
     for method in small:
         one, other = small[method], large[method]
@@ -284,7 +284,7 @@ def check_growth(result: Result, stars: Stars) -> None:
 
 
 def stars_table(stars: Stars) -> str:
-    """Memory and time of the stars, in all and for each leaf."""
+    """Return a table of memory and time of the stars, in total and per leaf."""
     rows = [
         [
             f"star of {leaves} leaves, {method}",
@@ -303,13 +303,13 @@ def stars_table(stars: Stars) -> str:
 def leaf_counts(text: str) -> tuple[int, ...]:
     counts = tuple(int(float(part)) for part in text.split(","))
     if any(count < 1 for count in counts) or len(set(counts)) < len(counts):
-        raise argparse.ArgumentTypeError("numbers of leaves, each once")
+        raise argparse.ArgumentTypeError("different numbers of leaves")
     return counts
 
 
 def extend(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", type=subject.chosen_methods, default=subject.METHODS, help="all, or names")
-    parser.add_argument("--only", type=partial(str.split, sep=","), help="shapes, by what their names contain")
+    parser.add_argument("--only", type=partial(str.split, sep=","), help="shapes, by parts of their names")
     parser.add_argument("--stars", type=leaf_counts, help="leaves of the stars, such as 1e6,1e7")
 
 
@@ -320,7 +320,7 @@ def main() -> int:
     only = options.only or [""]
     chosen = [shape for shape in shapes(full, leaves) if any(part in shape.name for part in only)]
     restricted = options.only or options.stars or options.method != subject.METHODS
-    # Text, runs and graph of the largest.
+    # Space for text, runs and graph of the largest.
     places.require_space(places.GIB // 8 + 200 * max(leaves))
     folder = places.fresh(places.data_folder() / "shapes")
     facts = {"shapes": [shape.name for shape in chosen], "methods": list(options.method)}

@@ -1,7 +1,7 @@
 """Graphs that break clustering programs: right answers, and time linear in the edges (bar B8).
 
 A star, a path, rings of cliques, complete graphs and separate pairs, each in a quarter of its size and in full: the
-time per edge may grow by half at most. One weighted graph with all weights scaled by 1e-12 and 1e12 has to give the
+time per edge may grow by half at most. One weighted graph with all weights scaled by 1e-12 and 1e12 must give the
 same bytes. Label propagation; methods.py has the other methods and more shapes.
 """
 
@@ -26,7 +26,7 @@ SCALES = {"1e-12": "e-12", "1e12": "e12"}
 
 @dataclass(frozen=True)
 class Shape:
-    """A family of graphs: sizes in the family's own unit, edges by size, the communities to expect."""
+    """Family of graphs: sizes in the family's own unit, edges by size, and the communities to expect."""
 
     edges: Callable[[int], Edges]
     sizes: dict[str, tuple[int, int]]
@@ -62,7 +62,7 @@ SHAPES = {
         lambda size: size * (size - 1) // 2,
         lambda _: (1, 1),
     ),
-    # Last: reading its answer enlarges this interpreter, which is the floor of what memory can be measured.
+    # The last one, since reading its answer enlarges this interpreter, a lower bound of measured memory.
     "pairs": Shape(
         pairs,
         {"full": (2_500_000, 10_000_000), "smoke": (2_500, 10_000)},
@@ -73,7 +73,7 @@ SHAPES = {
 
 
 def scale_weights(source: Path, output: Path, exponent: str) -> None:
-    """Shifts the decimal point of every weight: no rounding before the reader's own."""
+    """Shift the decimal point of every weight, so that only the reader rounds."""
     with output.open("w") as file:
         for line in inputs.lines(source):
             head, _, weight = line.rpartition("\t")
@@ -104,7 +104,7 @@ def main() -> int:
             communities.unlink(missing_ok=True)
             running.settle(*texts)
 
-        # The largest comes last, so that its answer is the one that stays.
+        # The largest comes last, so that its answer remains.
         result.measure(
             [
                 Command(label, subject.cluster_argv(edges, communities, work, report=report), [work], prepare)
@@ -140,16 +140,16 @@ def check_answer(result: results.Result, name: str, shape: Shape, size: int, ans
         sweeps = subject.sweeps_in_report(report)
         result.check(f"{name}: sweeps", float("nan") if sweeps is None else sweeps, PATH_SWEEPS_BAR)
         return
-    least, most = shape.communities(size)
-    result.check(f"{name}: communities at least", count, least, ">=")
-    result.check(f"{name}: communities at most", count, most)
+    minimum, maximum = shape.communities(size)
+    result.check(f"{name}: communities at least", count, minimum, ">=")
+    result.check(f"{name}: communities at most", count, maximum)
     if name == "pairs":
         apart = sum(1 for node in range(0, len(answer), 2) if answer[node] != answer[node + 1])
         result.check("pairs: pairs apart", apart, 0)
 
 
 def check_scaled_weights(result: results.Result, folder: Path, smoke: bool) -> None:
-    """Demands the same bytes whatever the unit of the weights."""
+    """Check that the bytes are the same for any unit of the weights."""
     graph = inputs.planted(5_000, 50_000) if smoke else inputs.planted(200_000, 2_000_000)
     hashes = {}
     for scale, exponent in {"1": "", **SCALES}.items():

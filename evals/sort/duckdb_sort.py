@@ -1,13 +1,13 @@
-"""The sort eval's job done with DuckDB: ORDER BY over records of 16 bytes within a memory limit.
+"""The job of the sort eval in DuckDB: ORDER BY over records of 16 bytes within a memory limit.
 
     duckdb_sort.py prepare --records N --dir DIR [--seed S]
     duckdb_sort.py sort --records N --memory-mib M --dir DIR [--threads T]
 
 `prepare` writes the records as a table in a database file, outside the measured process. `sort` prints one line of
-JSON, {"seconds": .., "records": ..}: the time of the one statement that orders the table and reads the result through,
-in order, checking it. Nothing is written, which is the quickest of DuckDB's ways to consume a sorted table (COPY to
-Parquet and CREATE TABLE AS took some 30 % longer). Making the records is part of the other programs' time, not of this
-one's.
+JSON, {"seconds": .., "records": ..}: the time of the one statement that orders the table, then reads and checks the
+result in order. Nothing is written, which is the fastest way to consume a sorted table in DuckDB (COPY to Parquet and
+CREATE TABLE AS took about 30 % longer). Generating the records is part of the time of the other programs, but not of
+this one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def sort(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The sort eval's job done with DuckDB")
+    parser = argparse.ArgumentParser(description="The job of the sort eval in DuckDB")
     commands = parser.add_subparsers(required=True)
     for name, run in (("prepare", prepare), ("sort", sort)):
         command = commands.add_parser(name)

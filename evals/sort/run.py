@@ -1,8 +1,8 @@
-"""How the external sorter compares with others (bar B4).
+"""The external sorter compared with others (bar B4).
 
-A hundred million random records of 16 bytes (key, value) in 512 MiB, two threads, made, sorted and read back in order,
-with order and checksum verified. Ours counts as the whole process; the rivals count what they report themselves, which
-leaves out their start and, for DuckDB, the making of the records. Run evals/rivals.sh first.
+A hundred million random records of 16 bytes (key, value) in 512 MiB, two threads, generated, sorted and read back in
+order, with order and checksum verified. Ours is timed as a whole process; the rivals by the times that they report,
+which exclude their start and, for DuckDB, generating the records. Run evals/rivals.sh first.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Label propagation by GraphX, which comes with Spark, on an edge list; prints one line of JSON.
+"""Label propagation by GraphX, which is part of Spark, on an edge list; prints one line of JSON.
 
     python3 evals/spark/graphx.py EDGES --steps 5 --master 'local[2]' --memory 1g [--output FOLDER]
 
 `org.apache.spark.graphx.lib.LabelPropagation` through py4j; no row passes through Python. Text is read by
-`GraphLoader.edgeListFile`, Parquet by Spark SQL and `Graph.fromEdgeTuples`. Each row counts as one edge, whatever
-further columns say. `--storage MEMORY_AND_DISK` lets Spark move cached partitions of the graph to disk, which GraphX
-does not do unless it is told to.
+`GraphLoader.edgeListFile`, Parquet by Spark SQL and `Graph.fromEdgeTuples`. Each row counts as one edge; further
+columns are ignored. `--storage MEMORY_AND_DISK` lets Spark move cached partitions of the graph to disk, which GraphX
+does not do by default.
 
-GraphX runs exactly `--steps` supersteps, all nodes at once from the labels before. Among equally frequent labels it
-takes the one that its hash map iterates over first.
+GraphX runs exactly `--steps` supersteps, in each of which all nodes change at the same time by the labels before. Among
+equally frequent labels it takes the one that its hash map iterates over first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STORAGE = ("MEMORY_ONLY", "MEMORY_AND_DISK")
 
 
 def scala_object(spark: SparkSession, name: str) -> Any:
-    """The one instance of a Scala `object`."""
+    """Return the instance of a Scala `object`."""
     return getattr(spark._jvm.java.lang.Class.forName(f"{name}$").getField("MODULE$"), "get")(None)
 
 
@@ -39,7 +39,7 @@ def read_parquet(spark: SparkSession, options: argparse.Namespace, storage: Any)
     pairs = frame.selectExpr(f"CAST(`{source}` AS LONG) AS _1", f"CAST(`{target}` AS LONG) AS _2")
     pairs = pairs if options.parts is None else pairs.repartition(options.parts)
     jvm = spark._jvm
-    # `as` is a word of Python.
+    # `as` is a keyword of Python.
     rows = getattr(pairs._jdf, "as")(pair_encoder(spark)).rdd()
     graph = scala_object(spark, "org.apache.spark.graphx.Graph")
     no_strategy = scala_object(spark, "scala.None")
@@ -84,7 +84,7 @@ def propagate(spark: SparkSession, options: argparse.Namespace, run: session.Run
 
 def main() -> None:
     parser = session.parser("label propagation by GraphX")
-    parser.add_argument("--storage", choices=STORAGE, default=STORAGE[0], help="of the graph (default: %(default)s)")
+    parser.add_argument("--storage", choices=STORAGE, default=STORAGE[0], help="storage level (default: %(default)s)")
     session.main("graphx", parser.parse_args(), propagate)
 
 

@@ -1,9 +1,9 @@
-"""Label propagation by outcore on Spark, on an edge list; prints the line of JSON that graphx.py prints.
+"""Label propagation by outcore on Spark, on an edge list; prints a line of JSON as graphx.py does.
 
     python3 evals/spark/outcore_spark.py EDGES --steps 5 --master 'local[2]' --memory 1g [--output FOLDER]
 
-Weights are left out, as GraphX leaves them out: each row counts as one edge. With a tolerance of 0 no sweep is saved,
-unless no node moves any more.
+Weights are ignored, as by GraphX: each row counts as one edge. With a tolerance of 0 no sweep is omitted unless no node
+moves any more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def propagate(spark: SparkSession, options: argparse.Namespace, run: session.Run
     import outcore.spark
 
     with run.stage("load"):
-        # The table alone: its rows are read in the next stage.
+        # Only the table is opened: its rows are read in the next stage.
         edges = read(spark, options.edges)
     with run.stage("propagation"):
         found = outcore.spark.cluster(
@@ -54,7 +54,7 @@ def propagate(spark: SparkSession, options: argparse.Namespace, run: session.Run
 
 def main() -> None:
     parser = session.parser("label propagation by outcore on Spark")
-    parser.add_argument("--seed", type=int, default=0, help="of every random choice (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all random choices (default: %(default)s)")
     session.main("outcore", parser.parse_args(), propagate)
 
 

@@ -1,15 +1,15 @@
-"""Label propagation on Spark: outcore beside GraphX, and the cost of a sweep as graphs grow (bars S3 and S5).
+"""Label propagation on Spark: outcore compared with GraphX, and the cost of a sweep by size (bars S3 and S5).
 
     python3 evals/spark/run.py [--scale smoke|full] [--repeats N] [--part S3a,S3b,S3c,S5]
     python3 evals/spark/table.py                                # evals/spark/README.md, from the results
 
-S3a, S3c: the same edges, the same number of sweeps, the same memory; whole processes, and the sweeps alone. GraphX runs
-as it is by default and with `MEMORY_AND_DISK`, and counts in the faster of the two. S3b: a graph and heaps of growing
-size (of one size here), until GraphX finishes in both: below that, outcore has to. Of both the heap is set; outcore's
-Python workers are outside of it, so that the memory of all processes is given too. S5: seconds, shuffled bytes and
-rounds per sweep from 10^5 to 10^7 edges.
+S3a, S3c: the same edges, number of sweeps and memory; times of whole processes and of the sweeps alone. GraphX runs
+with its defaults and with `MEMORY_AND_DISK`, and the faster of the two counts. S3b: one graph and heaps of increasing
+size (currently one size), until GraphX finishes with both settings; outcore must finish with less. The heap is set for
+both; Python workers of outcore are outside of it, so the memory of all processes is also given. S5: seconds, shuffled
+bytes and rounds per sweep from 10^5 to 10^7 edges.
 
-The graphs are planted communities with ten edges a node; an arc is an edge in one direction. Needs Java, PySpark and
+The graphs are planted communities with ten edges per node; an arc is an edge in one direction. Needs Java, PySpark and
 the package `outcore`.
 """
 
@@ -35,7 +35,7 @@ from harness.running import Command, Sample
 HERE = Path(__file__).resolve().parent
 SWEEPS = 5
 MASTER = "local[2]"
-EDGES_A_NODE = 10
+EDGES_PER_NODE = 10
 GRAPHX, GRAPHX_DISK, OUTCORE = "GraphX", "GraphX, memory and disk", "outcore"
 PROGRAMS = {
     GRAPHX: ("graphx.py",),
@@ -47,7 +47,7 @@ COMPARED = {
     "S3a": {"full": 1_000_000, "smoke": 20_000},
     "S3c": {"full": 10_000_000, "smoke": 40_000},
 }
-# GraphX keeps all of either graph in it.
+# Either graph fits in this memory by GraphX.
 COMPARED_MEMORY = {"S3a": "4g", "S3c": "8g"}
 LADDER = {"full": 8_000_000, "smoke": 20_000}
 RUNGS = {"full": ("512m",), "smoke": ("512m",)}
@@ -55,19 +55,19 @@ SIZES = {"full": (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000), "smoke": 
 SIZES_MEMORY = "4g"
 LIMIT_SECONDS = 1800
 
-# How many times as fast as GraphX, whole processes and sweeps.
+# Minimum speed relative to GraphX, of whole processes and of sweeps.
 SPEED_BAR = 2.0
-# Seconds per sweep and arc of the largest graph, by those of the graph with a tenth of its edges: above that size the
-# tasks take longer than their scheduling.
+# Maximum ratio of seconds per sweep and arc of the largest graph to those of a graph with a tenth of its edges: from
+# that size on, tasks take longer than their scheduling.
 GROWTH_BAR = 1.3
 
 
 def planted(edges: int) -> Planted:
-    return inputs.planted(edges // EDGES_A_NODE, edges, names="integer")
+    return inputs.planted(edges // EDGES_PER_NODE, edges, names="integer")
 
 
 def command(name: str, engine: str, graph: Planted, memory: str) -> Command:
-    """`name` is the engine's, and whatever else tells commands of a result apart."""
+    """Return a command; `name` is that of the engine, with a suffix that distinguishes commands of a result."""
     work = places.data_folder() / "spark" / "work"
 
     def prepare() -> None:
@@ -78,7 +78,7 @@ def command(name: str, engine: str, graph: Planted, memory: str) -> Command:
     sizes = ["--steps", str(SWEEPS), "--master", MASTER, "--memory", memory]
     places_and_limit = ["--work-dir", str(work), "--limit-seconds", str(LIMIT_SECONDS)]
     argv = [sys.executable, str(HERE / program), str(graph.path), *sizes, *places_and_limit, *further]
-    # The program ends itself before, with its processes.
+    # The program ends itself and its processes before this limit.
     return Command(name, argv, [work], prepare, limit_seconds=LIMIT_SECONDS + 60)
 
 
@@ -90,11 +90,11 @@ def new_result(part: str, scale: str, graphs: list[Planted], **facts: object) ->
 
 
 def seconds_of_sweeps(sample: Sample) -> float:
-    """Of GraphX the whole propagation, which has no other part; of outcore what its report says."""
-    told = sample.json_line()
-    if told["engine"] == "graphx":
-        return float(told["seconds"]["propagation"])
-    return float(sum(sweep["seconds"] for sweep in told["sweeps"]))
+    """Return the time of the propagation for GraphX, which has no other part, or of the reported sweeps for outcore."""
+    facts = sample.json_line()
+    if facts["engine"] == "graphx":
+        return float(facts["seconds"]["propagation"])
+    return float(sum(sweep["seconds"] for sweep in facts["sweeps"]))
 
 
 def median_of_sweeps(result: Result, name: str) -> float:
@@ -102,7 +102,7 @@ def median_of_sweeps(result: Result, name: str) -> float:
 
 
 def compare(part: str, scale: str, repeats: int) -> int:
-    """S3a and S3c."""
+    """Measure S3a and S3c."""
     graph, memory = planted(COMPARED[part][scale]), COMPARED_MEMORY[part]
     result = new_result(part, scale, [graph], memory=memory)
     result.measure([command(engine, engine, graph, memory) for engine in PROGRAMS], repeats)
@@ -118,15 +118,15 @@ def compare(part: str, scale: str, repeats: int) -> int:
         ratio = min(seconds[GRAPHX], seconds[GRAPHX_DISK]) / seconds[OUTCORE]
         result.check(f"{figure}: GraphX / outcore", ratio, SPEED_BAR, ">=", unit="x", judged=judged)
     for engine in PROGRAMS:
-        told = [sample.json_line() for sample in result.samples[engine]]
+        facts = [sample.json_line() for sample in result.samples[engine]]
         row: dict[str, object] = {"engine": engine, "whole_seconds": whole[engine], "sweep_seconds": sweeps[engine]}
-        row |= {"communities": told[0]["communities"]}
-        result.rows.append(row | {"peak_memory_bytes": max(one["peak_memory_bytes"] for one in told)})
+        row |= {"communities": facts[0]["communities"]}
+        result.rows.append(row | {"peak_memory_bytes": max(one["peak_memory_bytes"] for one in facts)})
     return result.finish(OUTCORE)
 
 
 def climb(scale: str) -> int:
-    """S3b: upwards, until GraphX finishes in both of its settings. Each rung once."""
+    """Measure S3b: increase the heap until GraphX finishes with both settings. Each size runs once."""
     graph = planted(LADDER[scale])
     result = new_result("S3b", scale, [graph], rungs=list(RUNGS[scale]), limit_seconds=LIMIT_SECONDS)
     below: list[str] = []
@@ -145,14 +145,14 @@ def climb(scale: str) -> int:
 
 
 def rung(engine: str, memory: str, sample: Sample) -> dict[str, object]:
-    told = sample.json_line()
-    outcome = "finished" if sample.ok else f"{told.get('reason', 'killed')}, {told.get('stage', 'unknown stage')}"
+    facts = sample.json_line()
+    outcome = "finished" if sample.ok else f"{facts.get('reason', 'killed')}, {facts.get('stage', 'unknown stage')}"
     row: dict[str, object] = {"memory": memory, "engine": engine, "outcome": outcome}
-    return row | {"seconds": sample.wall_seconds, "peak_memory_bytes": told.get("peak_memory_bytes")}
+    return row | {"seconds": sample.wall_seconds, "peak_memory_bytes": facts.get("peak_memory_bytes")}
 
 
 def sweeps_by_size(scale: str, repeats: int) -> int:
-    """S5."""
+    """Measure S5."""
     graphs = [planted(edges) for edges in SIZES[scale]]
     result = new_result("S5", scale, graphs, memory=SIZES_MEMORY)
     names = {f"{graph.edges} edges": graph for graph in graphs}
@@ -172,7 +172,7 @@ def sweeps_by_size(scale: str, repeats: int) -> int:
 
 
 def sweep_costs(edges: int, samples: list[Sample]) -> dict[str, object]:
-    """Medians over the sweeps of all runs."""
+    """Return medians over the sweeps of all runs."""
     sweeps = [sweep for sample in samples for sweep in sample.json_line()["sweeps"]]
     middle = {
         name: statistics.median(sweep[name] for sweep in sweeps) for name in ("seconds", "shuffle_bytes", "rounds")
@@ -197,7 +197,7 @@ def extend(parser: argparse.ArgumentParser) -> None:
 
 
 def main() -> int:
-    options = results.arguments("spark", "label propagation on Spark, beside GraphX and by size", extend=extend)
+    options = results.arguments("spark", "label propagation on Spark, against GraphX and by size", extend=extend)
     if unknown := set(options.part) - set(PARTS):
         places.cannot_run(f"there is no part {', '.join(sorted(unknown))}: {', '.join(PARTS)}")
     for module in ("pyspark", "outcore.spark"):
@@ -205,7 +205,7 @@ def main() -> int:
             places.cannot_run(f"{sys.executable} has no {module}")
     if shutil.which("java") is None:
         places.cannot_run("there is no java: install Java 17 or newer")
-    # The text, and what Spark shuffles and spills.
+    # Space for the text, and for data that Spark shuffles and spills.
     places.require_space(max(SIZES[options.scale][-1], LADDER[options.scale]) * 500)
     worst = max(PARTS[part](options.scale, options.repeats) for part in options.part)
     places.fresh(places.data_folder() / "spark")

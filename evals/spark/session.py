@@ -1,9 +1,9 @@
-"""One measured run on Spark in a process of its own: a memory setting that counts, a time limit, one line of JSON.
+"""One measured run on Spark in a process of its own, with a memory setting and a time limit; prints a line of JSON.
 
-Spark's driver memory is the heap of a JVM that does not exist before the session, so that every run here is a new
-process. The line on standard output has `ok`, the seconds of each stage and the memory of all processes of the run. A
-run that fails says in it at which stage and why (`out of memory`, `time limit`, `error`), and exits 1; what the JVM
-wrote to standard error is then printed there. Needs PySpark and Java; Linux.
+The driver memory of Spark is the heap of a JVM that is created with the session, so every run is a new process. The
+line on standard output has `ok`, the seconds of each stage and the memory of all processes of the run. For a failed run
+it also has the stage and the reason (`out of memory`, `time limit`, `error`), the exit code is 1, and the standard
+error of the JVM is printed. Needs PySpark and Java; Linux.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from pyspark.sql import SparkSession
 
 KIB = 1 << 10
 SAMPLE_SECONDS = 0.25
-LOG_KEPT_BYTES = 4000
-MESSAGE_KEPT = 300
-# What Spark's handler of uncaught exceptions exits with when memory ran out.
+LOG_TAIL_BYTES = 4000
+MESSAGE_LENGTH = 300
+# Exit code of Spark's handler of uncaught exceptions when memory ran out.
 EXIT_JVM_OUT_OF_MEMORY = 52
 OUT_OF_MEMORY = re.compile(r"[\w.]*OutOfMemoryError.*|GC overhead limit.*|UNABLE_TO_ACQUIRE_MEMORY.*")
 
@@ -38,22 +38,22 @@ Facts = dict[str, Any]
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """The arguments that all engines take."""
+    """Return a parser of the arguments that all engines take."""
     made = argparse.ArgumentParser(description=description)
     made.add_argument("edges", type=Path, help="text (two columns of integers, more are ignored) or Parquet")
     made.add_argument("--steps", type=int, default=5, help="sweeps over all nodes (default: %(default)s)")
-    made.add_argument("--master", default="local[2]", help="where Spark runs (default: %(default)s)")
+    made.add_argument("--master", default="local[2]", help="master of Spark (default: %(default)s)")
     made.add_argument("--memory", default="1g", help="heap of the driver and of each executor (default: %(default)s)")
     made.add_argument("--parts", type=int, help="partitions of the edges (default: the engine's own choice)")
     made.add_argument("--output", type=Path, help="folder for node<TAB>community, which must not exist")
-    made.add_argument("--work-dir", type=Path, help="where Spark puts what it spills (default: a temporary folder)")
+    made.add_argument("--work-dir", type=Path, help="folder for spilled data of Spark (default: a temporary folder)")
     made.add_argument("--limit-seconds", type=float, default=1800, help="end a longer run (default: %(default)s)")
-    made.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help="a further setting of Spark")
+    made.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help="further setting of Spark")
     return made
 
 
 class Run:
-    """The facts of a run as they become known. Exactly one of `finish` and `fail` ends the process."""
+    """Facts of a run, collected while it runs. Exactly one of `finish` and `fail` ends the process."""
 
     def __init__(self, engine: str, options: argparse.Namespace, log: IO[bytes], errors: int, folder: str) -> None:
         self.facts: Facts = {"engine": engine, "spark": pyspark.__version__, "steps": options.steps}
@@ -74,7 +74,7 @@ class Run:
 
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Times a stage, and lets a failure say where it was."""
+        """Time a stage, and record it as the place of a failure."""
         self._stage = name
         start = time.perf_counter()
         yield
@@ -84,22 +84,22 @@ class Run:
         self._end({"ok": True}, 0)
 
     def fail(self, error: BaseException) -> None:
-        """Says why. A JVM that memory ran out of is sometimes gone before it can answer: then its log tells."""
-        said = f"{error}\n{self._log_tail()}"
-        memory = OUT_OF_MEMORY.search(said)
-        # The exception of the JVM comes in the second line, after a colon.
-        cause = memory or re.search(r"(?<=^: ).*|\A.+", said, re.MULTILINE)
+        """Report the reason of a failure, from the log of the JVM if it ended too early to answer."""
+        text = f"{error}\n{self._log_tail()}"
+        memory = OUT_OF_MEMORY.search(text)
+        # The exception of the JVM is in the second line, after a colon.
+        cause = memory or re.search(r"(?<=^: ).*|\A.+", text, re.MULTILINE)
         out_of_memory = memory is not None or _jvm_exit_code() == EXIT_JVM_OUT_OF_MEMORY
         message = type(error).__name__ if cause is None else cause[0]
         reason = "out of memory" if out_of_memory else "error"
-        self._end({"ok": False, "reason": reason, "message": message[:MESSAGE_KEPT]}, 1)
+        self._end({"ok": False, "reason": reason, "message": message[:MESSAGE_LENGTH]}, 1)
 
     def _too_long(self) -> None:
         self._end({"ok": False, "reason": "time limit", "message": f"longer than {self._limit_seconds:g} s"}, 1)
 
     def _end(self, outcome: Facts, exit_code: int) -> None:
-        """Ends at once: a JVM that only collects garbage any more would answer no request to stop."""
-        self._ended.acquire()  # Never released: whoever comes second waits for the end of the process.
+        """Exit immediately, since a JVM that is busy collecting garbage would not answer a request to stop."""
+        self._ended.acquire()  # The lock is never released: a second caller waits for the end of the process.
         facts = self.facts | outcome | self._memory.peaks
         if not outcome["ok"]:
             facts["stage"] = self._stage
@@ -116,12 +116,12 @@ class Run:
 
     def _log_tail(self) -> str:
         size = os.fstat(self._log.fileno()).st_size
-        kept = os.pread(self._log.fileno(), LOG_KEPT_BYTES, max(0, size - LOG_KEPT_BYTES))
+        kept = os.pread(self._log.fileno(), LOG_TAIL_BYTES, max(0, size - LOG_TAIL_BYTES))
         return kept.decode(errors="replace")
 
 
 class MemoryWatch:
-    """Samples what the JVM and all processes of the run hold, pages that they share counted once."""
+    """Sampler of the memory of the JVM and all processes of the run, counting shared pages once."""
 
     def __init__(self) -> None:
         self.peaks: dict[str, int] = {"peak_memory_bytes": 0, "peak_jvm_bytes": 0}
@@ -140,7 +140,7 @@ class MemoryWatch:
 
 
 def _held_bytes(process: int) -> int:
-    """Resident memory, of what several processes share a part each; 0 for a process that has ended."""
+    """Return the resident memory, with a proportional part of shared pages; 0 for a process that has ended."""
     with contextlib.suppress(OSError), open(f"/proc/{process}/smaps_rollup") as file:
         for line in file:
             if line.startswith("Pss:"):
@@ -155,12 +155,12 @@ def _is_java(process: int) -> bool:
 
 
 def _descendants(process: int) -> list[int]:
-    """The processes that this one has started, and theirs."""
+    """Return all descendants of this process."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                # The name before it is in parentheses and can hold anything.
+                # The name before it is in parentheses and may contain anything.
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 children.setdefault(parent, []).append(int(entry.name))
     found: list[int] = []
@@ -173,7 +173,7 @@ def _descendants(process: int) -> list[int]:
 
 
 def _jvm_exit_code() -> int | None:
-    """Of a JVM that has ended; it needs a moment to."""
+    """Return the exit code of a JVM, after waiting up to five seconds for its end."""
     gateway = pyspark.SparkContext._gateway
     process = None if gateway is None else gateway.proc
     with contextlib.suppress(Exception):
@@ -182,9 +182,9 @@ def _jvm_exit_code() -> int | None:
 
 
 def start(engine: str, options: argparse.Namespace, folder: str) -> SparkSession:
-    """A session that listens on this machine alone, its heap as large as asked."""
+    """Start a session that listens on this machine only, with the given heap."""
     os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    # Of an installation that is not this PySpark's.
+    # These variables may refer to another installation of Spark.
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
         os.environ.pop(name, None)
     settings = {
@@ -194,7 +194,7 @@ def start(engine: str, options: argparse.Namespace, folder: str) -> SparkSession
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder}",
         "spark.local.dir": folder,
-        # As the guide says; GraphX has no Python tasks.
+        # As the guide recommends; GraphX has no Python tasks.
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -209,13 +209,13 @@ def start(engine: str, options: argparse.Namespace, folder: str) -> SparkSession
 def main(
     engine: str, options: argparse.Namespace, job: Callable[[SparkSession, argparse.Namespace, Run], None]
 ) -> None:
-    """Runs the job and ends this process."""
+    """Run the job and end this process."""
     if not options.edges.exists():
-        sys.exit(f"error: there is no {options.edges}")
+        sys.exit(f"error: {options.edges} does not exist")
     folder = tempfile.mkdtemp(prefix="outcore-spark-", dir=options.work_dir)
     with tempfile.TemporaryFile() as log:
         run = Run(engine, options, log, os.dup(2), folder)
-        # The JVM inherits it.
+        # The JVM inherits this descriptor.
         os.dup2(log.fileno(), 2)
         run.begin()
         try:

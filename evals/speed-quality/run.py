@@ -1,14 +1,14 @@
-"""What the better objectives cost: against label propagation, one thread, Infomap and leidenalg (bar Q7).
+"""Cost of the better objectives, compared with label propagation, one thread, Infomap and leidenalg (bar Q7).
 
     evals/rivals.sh python                                       # once
     python3 evals/speed-quality/run.py [--scale smoke|full] [--repeats N] [--part own,rivals]
 
-`own`: 50 M edges of 5 M nodes, from the graph's file, in 512 MiB: the map equation takes at most 4 times as long as
+`own`: 50 M edges of 5 M nodes, from a graph on disk, in 512 MiB: the map equation takes at most 4 times as long as
 label propagation; two threads are 1.6 times as fast as one.
 
-`rivals`: 5 M edges of 500,000 nodes: 4 times as fast as Infomap and 10 times as fast as leidenalg, at their objectives
-and as good in them, with a quarter of their memory. Of outcore the whole process is timed, from a graph's file to the
-communities on disk; of the rivals the call alone that finds them, without reading the edges.
+`rivals`: 5 M edges of 500,000 nodes: 4 times as fast as Infomap and 10 times as fast as leidenalg, with objectives as
+good and a quarter of their memory. For outcore the whole process is timed, from a graph on disk to communities on disk;
+for the rivals only the call that finds communities, without reading the edges.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MEMORY_SLACK_BYTES = 32 * places.MIB
 COST_BAR, THREADS_BAR = 4.0, 1.6
 SPEED_BARS = {"infomap": 4.0, "leidenalg": 10.0}
 MEMORY_BAR = 0.25
-# As in evals/quality: code length at most, modularity at least.
+# As in evals/quality: maximum of the code length, minimum of modularity.
 CODE_LENGTH_BAR, MODULARITY_BAR = 1.005, 0.99
 
 
@@ -106,21 +106,21 @@ def against_rivals(result: Result, scale: str, repeats: int, folder: Path) -> No
 
 
 def compare(result: Result, tool: str, name: str, report: Path, judged: bool) -> None:
-    told = [sample.json_line() for sample in result.samples[tool] if sample.ok]
+    reported = [sample.json_line() for sample in result.samples[tool] if sample.ok]
     ours = result.summary(name)
-    if not told or ours.failures:
+    if not reported or ours.failures:
         return
-    seconds = statistics.median(facts["seconds"] for facts in told)
+    seconds = statistics.median(facts["seconds"] for facts in reported)
     speed = seconds / ours.median_seconds
     result.check(f"speed against {tool}", speed, SPEED_BARS[tool], ">=", unit="x", judged=judged)
     memory = ours.peak_memory_bytes / result.summary(tool).peak_memory_bytes
     result.check(f"memory against {tool}", memory, MEMORY_BAR, unit="x", judged=judged)
     communities = json.loads(report.read_text())["communities"]
     if tool == "infomap":
-        found = communities["code_length"] / told[0]["quality"]
+        found = communities["code_length"] / reported[0]["quality"]
         result.check("code length", found, CODE_LENGTH_BAR, unit="x Infomap")
     else:
-        found = communities["modularity"] / told[0]["quality"]
+        found = communities["modularity"] / reported[0]["quality"]
         result.check("modularity", found, MODULARITY_BAR, ">=", unit="x leidenalg")
 
 
@@ -129,7 +129,7 @@ def extend(parser: argparse.ArgumentParser) -> None:
 
 
 def main() -> int:
-    options = results.arguments("speed-quality", "what the better objectives cost", extend=extend)
+    options = results.arguments("speed-quality", "cost of the better objectives", extend=extend)
     if unknown := set(options.part) - {"own", "rivals"}:
         places.cannot_run(f"there is no part {', '.join(sorted(unknown))}: own, rivals")
     sizes = [OWN_SIZES[options.scale][1] * ("own" in options.part), RIVAL_SIZES[options.scale][1]]

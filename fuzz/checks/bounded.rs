@@ -1,4 +1,4 @@
-//! Runs a check inside its memory: any bytes take at most the least limit of a job and its slack.
+//! Runs a check with bounded memory: any bytes take at most the minimum limit of a job and its slack.
 
 use outcore::budget::{MEMORY_MIN, SLACK_BYTES};
 use outcore::io::Meter;

@@ -1,9 +1,9 @@
-//! Compressed text, in any number of pieces, is read like the text; damaged, it is an error, or what is
-//! left of it is read, but never anything else, and never a panic.
+//! Compressed text, in any number of pieces, is read like plain text. Damaged, it gives an error or a prefix of its
+//! edges, never other edges and never a panic.
 //!
-//! The first byte chooses the format (`0` gzip, `1` zstd, `2` BGZF, `3` BGZF and gzip in turn), the
-//! second the number of pieces, the third the number of damages, up to 3. Each damage takes four bytes:
-//! kind (cut off or flip), place (two bytes) and bits. The rest is the text.
+//! The first byte chooses the format (`0` gzip, `1` zstd, `2` BGZF, `3` BGZF and gzip alternating), the second the
+//! number of pieces, the third the number of damages, up to 3. Each damage takes four bytes: kind (cut off or flip),
+//! place (two bytes) and bits. The rest is the text.
 
 use flate2::{Compression, Crc, write::DeflateEncoder, write::GzEncoder};
 use outcore::ErrorKind;
@@ -14,7 +14,7 @@ use outcore::io::{Files, sim::Sim};
 use std::io::Write;
 use std::sync::Arc;
 
-const IN_MEMORY: &str = "memory takes all";
+const IN_MEMORY: &str = "memory can be written";
 
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));
@@ -24,12 +24,12 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 
 fn zstd(text: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).expect(IN_MEMORY);
-    encoder.include_checksum(true).expect("the library can");
+    encoder.include_checksum(true).expect("the library supports checksums");
     encoder.write_all(text).expect(IN_MEMORY);
     encoder.finish().expect(IN_MEMORY)
 }
 
-/// One block, without the empty one at the end of a file.
+/// Returns one block, without the empty block at the end of a file.
 fn bgzf(text: &[u8]) -> Vec<u8> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
     encoder.write_all(text).expect(IN_MEMORY);
@@ -44,7 +44,7 @@ fn bgzf(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The names of all edges.
+/// Returns the names of all edges.
 fn read(bytes: &[u8], chunk_bytes: usize) -> outcore::Result<Vec<Vec<u8>>> {
     let options = InputOptions {
         paths: vec!["edges".into()],
@@ -70,12 +70,12 @@ fn read(bytes: &[u8], chunk_bytes: usize) -> outcore::Result<Vec<Vec<u8>>> {
     Ok(names)
 }
 
-/// Compresses, damages and reads what `bytes` say.
+/// Compresses, damages and reads text as `bytes` specifies.
 pub(crate) fn check(bytes: &[u8]) {
     let Some((&[kind, pieces, damages], rest)) = bytes.split_first_chunk() else { return };
     let count = usize::from(damages) % 4;
     let Some((script, text)) = rest.split_at_checked(4 * count) else { return };
-    // A line before all others keeps what is found out at the beginning of a file out of the way.
+    // A fixed first line keeps detection at the beginning of a file out of the way.
     let text = [b"a\tb\n", &text[..text.len().min(40_000)]].concat();
     let piece_bytes = text.len().div_ceil(1 + usize::from(pieces) % 5);
     let mut packed = Vec::new();

@@ -1,9 +1,8 @@
-//! A graph directory with any damage is the same graph or a `CorruptFile`, and never a panic.
+//! A graph directory with any damage gives the same graph or a `CorruptFile` error, and never a panic.
 //!
-//! The bytes are a script of damages to a small graph that has every kind of block. The first byte
-//! says whether checksums are made right again afterwards, so that the damage reaches what lies behind
-//! them; then the graph may be another one. Each damage takes four bytes: file and kind, place (two
-//! bytes), value.
+//! The bytes are a script of damages to a small graph that has every kind of block. The first byte selects whether
+//! checksums are corrected afterwards, so that the damage reaches the code behind them; the graph may then be a
+//! different one. Each damage takes four bytes: file and kind, place (two bytes), value.
 
 use outcore::graph::Weight;
 use outcore::graph::{
@@ -20,10 +19,10 @@ const DIRECTORY: &str = "graph";
 const FILES: [&str; 3] = ["graph/graph.json", "graph/arcs", "graph/names"];
 const NODES: u32 = 24;
 
-/// All that a reader can see: nodes with arcs and loops as text, names.
+/// Everything that a reader can see: nodes with arcs and loops as text, and names.
 type Content = (Vec<String>, Vec<Vec<u8>>);
 
-/// Hubs, loops, nodes without arcs, weights of several kinds, in few bytes.
+/// Writes a small graph with hubs, loops, nodes without arcs, and weights of several kinds.
 fn write(files: &Files) -> Result<()> {
     let directory = Path::new(DIRECTORY);
     let options = GraphOptions {
@@ -61,7 +60,7 @@ fn write(files: &Files) -> Result<()> {
     writer.finish().map(drop)
 }
 
-/// Reads and verifies everything, in every way there is.
+/// Reads and verifies everything, through every interface.
 fn read(files: &Files) -> Result<Content> {
     let graph = Graph::open(files, Path::new(DIRECTORY))?;
     let mut scratch = ArcScratch::default();
@@ -94,19 +93,19 @@ fn read(files: &Files) -> Result<Content> {
     Ok((nodes, names))
 }
 
-/// The files of the graph as written, and what they hold.
+/// Returns the files of the graph as written, and their content.
 fn original() -> &'static ([Vec<u8>; 3], Content) {
     static ORIGINAL: OnceLock<([Vec<u8>; 3], Content)> = OnceLock::new();
     ORIGINAL.get_or_init(|| {
         let sim = Sim::new();
         let files = Files::new(Arc::new(sim.clone()));
         write(&files).expect("the simulated storage works");
-        let content = read(&files).expect("the graph is whole");
+        let content = read(&files).expect("the graph is undamaged");
         (FILES.map(|path| sim.get(path).expect("written above")), content)
     })
 }
 
-/// One damage to one of the files.
+/// Applies one damage to one of the files.
 fn damage(files: &mut [Vec<u8>; 3], [what, low, high, value]: [u8; 4]) {
     let bytes = &mut files[usize::from(what) % 3];
     if bytes.is_empty() {
@@ -120,7 +119,7 @@ fn damage(files: &mut [Vec<u8>; 3], [what, low, high, value]: [u8; 4]) {
         3 => bytes.insert(at, value),
         4 => drop(bytes.drain(at..bytes.len().min(at + usize::from(value)))),
         _ => {
-            // A number that someone may forget.
+            // A number that code may fail to handle.
             let one = 1u64 << (value % 64);
             let number = [one, one - 1, one.wrapping_neg(), 0][usize::from(value / 64)];
             let end = bytes.len().min(at + 8);
@@ -133,7 +132,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
 }
 
-/// The field `key` of a manifest, where its text or digits begin and end.
+/// Returns the range of the value of field `key` in a manifest.
 fn field(manifest: &str, key: &str) -> Option<std::ops::Range<usize>> {
     let quoted = format!("\"{key}\": ");
     let begin = manifest.find(&quoted)? + quoted.len();
@@ -141,7 +140,7 @@ fn field(manifest: &str, key: &str) -> Option<std::ops::Range<usize>> {
     Some(begin..end)
 }
 
-/// Makes the checksums of a hub's segments right, which begin at `at` and are listed at `entry`.
+/// Corrects the checksums of a hub's segments, which begin at `at` and are listed at `entry`.
 fn seal_segments(bytes: &mut [u8], mut at: usize, entry: usize, segments: u64) -> Option<()> {
     for entry in (entry..bytes.len()).step_by(12).take(segments as usize) {
         let end = at + number(bytes, entry)? as u32 as usize;
@@ -152,7 +151,7 @@ fn seal_segments(bytes: &mut [u8], mut at: usize, entry: usize, segments: u64) -
     Some(())
 }
 
-/// Makes the checksums of `arcs` or `names` right; gives that of its index.
+/// Corrects the checksums of `arcs` or `names`. Returns the checksum of the index.
 fn seal(bytes: &mut [u8], block_arcs: u64, segment_arcs: u64) -> Option<u64> {
     let trailer = bytes.len().checked_sub(32)?;
     let begin = usize::try_from(number(bytes, trailer + 8)?).ok().filter(|&at| at <= trailer)?;
@@ -160,7 +159,7 @@ fn seal(bytes: &mut [u8], block_arcs: u64, segment_arcs: u64) -> Option<u64> {
         let arcs = number(bytes, entry + 8)?;
         let (offset, len) = (number(bytes, entry + 16)?, number(bytes, entry + 24)?);
         let end = offset.checked_add(len)?;
-        // Of a hub, the directory at its end, with the checksums of the segments.
+        // A hub's checksum covers only the directory at its end, which has the checksums of the segments.
         let segments = arcs.div_ceil(segment_arcs.max(1));
         let directory = segments.saturating_mul(12).saturating_add(8);
         let is_hub = arcs > block_arcs && directory <= len;
@@ -182,7 +181,7 @@ fn seal(bytes: &mut [u8], block_arcs: u64, segment_arcs: u64) -> Option<u64> {
     Some(checksum)
 }
 
-/// Makes all checksums right, as far as the files can still be understood.
+/// Corrects all checksums, as far as the files can still be parsed.
 fn reseal(files: &mut [Vec<u8>; 3]) -> Option<()> {
     let [manifest, arcs, names] = files;
     let mut text = String::from_utf8(manifest.clone()).ok()?;
@@ -201,7 +200,7 @@ fn reseal(files: &mut [Vec<u8>; 3]) -> Option<()> {
     Some(())
 }
 
-/// Damages the graph as `script` says, and reads it.
+/// Damages the graph as `script` specifies, and reads it.
 pub(crate) fn check(script: &[u8]) {
     let Some((&first, script)) = script.split_first() else { return };
     let (whole, content) = original();
@@ -217,7 +216,7 @@ pub(crate) fn check(script: &[u8]) {
         sim.put(path, bytes);
     }
     match read(&Files::new(Arc::new(sim))) {
-        Ok(found) => assert!(is_resealed || &found == content, "another graph"),
+        Ok(found) => assert!(is_resealed || &found == content, "a different graph"),
         Err(error) => assert_eq!(error.kind(), ErrorKind::CorruptFile, "{error}"),
     }
 }

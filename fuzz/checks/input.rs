@@ -1,10 +1,9 @@
-//! Any bytes, read with large and with tiny chunks, give the same edges, the same counts and the same
-//! first error, and never a panic.
+//! Any bytes give the same edges, the same counts and the same first error when read with large and with tiny chunks,
+//! and never a panic.
 //!
-//! The first byte chooses options; the rest is the file, text or compressed. Among the characters to
-//! begin a seed with, `0` finds the delimiter, `1` takes spaces and `2` commas; so do `` ` ``, `a` and
-//! `b`, but these skip bad lines. `3` to `;` are as `0` to `2`, three times over: with logarithms,
-//! with those of E-values, and with reciprocals of the weights.
+//! The first byte selects options; the rest is the file, text or compressed. Of the characters that can begin a seed,
+//! `0` detects the delimiter, `1` selects spaces and `2` commas; `` ` ``, `a` and `b` do the same, but skip bad lines.
+//! `3` to `;` repeat `0` to `2` three times, with logarithms, logarithms of E-values, and reciprocals of the weights.
 
 use outcore::input::{
     Batch, BatchMemory, Column, Delimiter, EdgeReader, Fingerprint, InputOptions, OnBadLine,
@@ -36,7 +35,7 @@ fn read(bytes: &[u8], options: &InputOptions, memory: BatchMemory) -> Outcome {
     Ok((names, format!("{summary:?}")))
 }
 
-/// Reads `bytes` both ways.
+/// Reads `bytes` with large and with tiny chunks.
 pub(crate) fn check(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else { return };
     let delimiters = [None, Some(Delimiter::Spaces), Some(Delimiter::Byte(b','))];

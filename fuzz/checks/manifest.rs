@@ -1,5 +1,5 @@
-//! Whatever the manifest of a work directory says, the next job does its work and leaves nothing, or refuses
-//! and leaves everything, and never panics.
+//! Whatever the manifest of a work directory contains, the next job succeeds and leaves nothing behind, or fails and
+//! leaves everything as it was, and never panics.
 
 use outcore::ErrorKind;
 use outcore::budget::Limits;
@@ -34,7 +34,7 @@ pub(crate) fn check(bytes: &[u8]) {
     sim.put(Path::new(WORK).join(graph), b"left");
     let files = Files::new(Arc::new(sim.clone()));
     match JobManifest::read(&files, Path::new(WORK)) {
-        Ok(found) => assert!(found.is_some(), "there is one"),
+        Ok(found) => assert!(found.is_some(), "the manifest exists"),
         Err(error) => assert_eq!(error.kind(), ErrorKind::CorruptFile, "{error}"),
     }
     let before = sim.paths();

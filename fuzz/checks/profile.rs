@@ -1,4 +1,4 @@
-//! Any bytes are a disk profile whose settings can be used, or no profile, and never a panic.
+//! Any bytes are a disk profile with valid settings, or an error, and never a panic.
 
 use outcore::ErrorKind;
 use outcore::budget::Limits;
@@ -6,7 +6,7 @@ use outcore::io::{DiskProfile, Files, ValidIf, sim::Sim};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Loads `bytes` as a profile, and takes all from it that a job takes.
+/// Loads `bytes` as a profile, and reads everything from it that a job reads.
 pub(crate) fn check(bytes: &[u8]) {
     let sim = Sim::new();
     sim.put("profile", bytes);
@@ -31,11 +31,11 @@ pub(crate) fn check(bytes: &[u8]) {
     let seconds = tuning.seconds(1 << 30, 1 << 30);
     assert!(seconds.is_none_or(|seconds| seconds >= 0.0), "{seconds:?}");
     let now = ValidIf::now(&files, Path::new("."));
-    assert!(profile.valid_if.broken_by(&now).is_none(), "nothing is known of a simulated disk");
+    assert!(profile.valid_if.broken_by(&now).is_none(), "a simulated disk has no identity");
     if let Some(device) = &profile.valid_if.device {
         assert!(!device.id().contains(['/', '.']), "{}", device.id());
     }
-    // What is stored again is the same.
+    // Storing and loading it again changes nothing.
     profile.store(&files, Path::new("again")).expect("the simulated storage works");
     let again = DiskProfile::load(&files, Path::new("again")).expect("stored above");
     assert_eq!(again.tuning(), tuning);

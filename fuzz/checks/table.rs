@@ -1,9 +1,9 @@
-//! Any bytes that are read as a table or as adjacency lists are edges or an error, the same with large and
-//! with tiny chunks and in whatever order threads decode them, and never a panic that leaves the engine.
+//! Any bytes read as a table or as adjacency lists give edges or an error, the same with large and with tiny chunks and
+//! in whatever order threads decode them, and never a panic that leaves the engine.
 //!
-//! The first byte chooses: `0` reads what the bytes begin as (Parquet, Arrow IPC, a matrix of mcl, text),
-//! `1` a METIS graph, `2` one with directions, `3` a matrix with directions; `4` to `7` the same, skipping bad
-//! rows, and `8` to `?` without weights. The rest is the file.
+//! The first byte selects the format: `0` detects it from the first bytes (Parquet, Arrow IPC, an mcl matrix, text),
+//! `1` is a METIS graph, `2` a directed METIS graph, `3` a directed matrix; `4` to `7` are the same, skipping bad rows,
+//! and `8` to `?` ignore weights. The rest is the file.
 
 use outcore::ErrorKind;
 use outcore::input::{
@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 type Outcome = Result<(Vec<(Vec<u8>, u32)>, String), outcore::Error>;
 
-/// Memory for decoding.
+/// Maximum memory for decoding.
 const MOST_BYTES: u64 = 24 << 20;
-/// More than is looked at.
+/// Maximum number of names compared.
 const MOST_NAMES: usize = 1 << 17;
 
 fn read(bytes: &[u8], options: &InputOptions, chunk_bytes: usize) -> Outcome {
@@ -25,7 +25,7 @@ fn read(bytes: &[u8], options: &InputOptions, chunk_bytes: usize) -> Outcome {
     let files = Files::new(Arc::new(sim));
     let mut reader = EdgeReader::open(&files, options, BatchMemory { chunk_bytes, chunks: 2 })?;
     if reader.window_bytes() > MOST_BYTES {
-        // As a job does, before it reads on.
+        // As a job does before it reads on.
         return Err(outcore::Error::new(ErrorKind::MemoryTooSmall, "too large").hint("more memory"));
     }
     let (mut batch, mut names) = (Batch::default(), Vec::new());
@@ -45,7 +45,7 @@ fn read(bytes: &[u8], options: &InputOptions, chunk_bytes: usize) -> Outcome {
     Ok((names, summary))
 }
 
-/// Reads `bytes` both ways.
+/// Reads `bytes` with large and with tiny chunks.
 pub(crate) fn check(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else { return };
     let formats = [EdgeFormat::Auto, EdgeFormat::Metis, EdgeFormat::Metis, EdgeFormat::Mcl];

@@ -1,9 +1,8 @@
-//! Any lines between plain delimiters are the edges and the bad lines that the plainest parser finds.
+//! Any lines with plain delimiters give the same edges and bad lines as a naive parser.
 //!
-//! The first byte chooses columns and delimiter; the rest is the text. Among the characters to begin a seed
-//! with, `0` takes tabs, `1` runs of spaces and `2` colons; `3` to `5` are the same with a weight in column
-//! 3, `6` to `8` with one in column 4. A first line that is an edge keeps what is only found out at
-//! the beginning of a file out of the way.
+//! The first byte selects columns and delimiter; the rest is the text. Of the characters that can begin a seed, `0`
+//! selects tabs, `1` runs of spaces and `2` colons; `3` to `5` are the same with a weight in column 3, `6` to `8` with
+//! one in column 4. A first line that is an edge keeps detection at the beginning of a file out of the way.
 
 use outcore::graph::Weight;
 use outcore::input::{
@@ -15,10 +14,10 @@ use std::sync::Arc;
 /// Source, target and the code of the weight.
 type Edge = (Vec<u8>, Vec<u8>, u32);
 
-/// Longer texts may have lines and names that are too long.
+/// Maximum length of the text; longer ones may have lines and names that are too long.
 const TEXT_BYTES_MAX: usize = 60_000;
 
-/// The edges, and how many lines are bad.
+/// Returns the edges and the number of bad lines, by a naive parser.
 fn naive(text: &[u8], delimiter: Delimiter, weight: Option<usize>) -> (Vec<Edge>, u64) {
     let (mut edges, mut bad) = (Vec::new(), 0);
     for line in text.split(|&byte| byte == b'\n') {
@@ -54,7 +53,7 @@ fn naive(text: &[u8], delimiter: Delimiter, weight: Option<usize>) -> (Vec<Edge>
 fn weight_code(field: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(field.trim_ascii()).ok()?;
     let value: f64 = text.parse().ok()?;
-    // What is above 0, but too small for a number, is the smallest one.
+    // A weight above 0 but too small for a number becomes the smallest number.
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let is_tiny = value == 0.0 && mantissa.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
     match value {

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run graph`. What must hold stands in `checks/graph.rs`.
+//! `cargo +nightly fuzz run graph`. The check is in `checks/graph.rs`.
 #![no_main]
 
 #[path = "../checks/graph.rs"]

@@ -1,5 +1,5 @@
-//! `cargo +nightly fuzz run input -- -detect_leaks=0`: the thread that reads a file may outlive its reader
-//! for a moment. What must hold stands in `checks/input.rs`.
+//! `cargo +nightly fuzz run input -- -detect_leaks=0`: the thread that reads a file may briefly outlive its reader. The
+//! check is in `checks/input.rs`.
 #![no_main]
 
 #[path = "../checks/input.rs"]

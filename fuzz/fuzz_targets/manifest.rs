@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run manifest`. What must hold stands in `checks/manifest.rs`.
+//! `cargo +nightly fuzz run manifest`. The check is in `checks/manifest.rs`.
 #![no_main]
 
 #[path = "../checks/manifest.rs"]

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run profile`. What must hold stands in `checks/profile.rs`.
+//! `cargo +nightly fuzz run profile`. The check is in `checks/profile.rs`.
 #![no_main]
 
 #[path = "../checks/profile.rs"]

@@ -1,6 +1,6 @@
-//! `cargo +nightly fuzz run table -- -detect_leaks=0`: the thread that reads a file may outlive its reader
-//! for a moment. What must hold stands in `checks/table.rs`. Panics of the libraries over damaged data are
-//! caught and become errors, so only those of the engine end the search.
+//! `cargo +nightly fuzz run table -- -detect_leaks=0`: the thread that reads a file may briefly outlive its reader. The
+//! check is in `checks/table.rs`. Panics of libraries on damaged data are caught and become errors, so only panics of
+//! the engine end the search.
 #![no_main]
 
 #[path = "../checks/table.rs"]

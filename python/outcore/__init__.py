@@ -1,4 +1,4 @@
-"""Communities in graphs larger than memory, on one machine, inside a memory limit.
+"""Find communities in graphs larger than memory, on one machine, within a memory limit.
 
 >>> import outcore
 >>> outcore.cluster("tests/graphs/karate.tsv", method="modularity", seed=1)

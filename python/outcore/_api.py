@@ -1,4 +1,4 @@
-"""The verbs: the same names, options and defaults as the command's."""
+"""Functions of the package, with the names, options and defaults of the command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Columns: TypeAlias = str | Sequence[str | int]
 EdgeFormat: TypeAlias = Literal["auto", "lines", "metis", "mcl"]
 Method: TypeAlias = Literal["map-equation", "modularity", "cpm", "label-propagation", "components"]
 
-#: Keywords of Python that are not options of the command.
+#: Parameters that are not passed on as options of the command.
 _OWN = ("edges", "graph", "communities", "output", "progress")
 
 
@@ -81,78 +81,141 @@ def cluster(
     restart: bool = False,
     progress: ProgressOption = "auto",
 ) -> Communities:
-    """Find communities in edges of any number, inside a memory limit.
+    """Find communities in a graph of any size, within a memory limit.
 
     Parameters
     ----------
     edges : path, paths, Graph, table, matrix, graph or iterable
-        Edge lists (text, also compressed, Parquet, Arrow; patterns such as ``"edges/*.parquet"``; addresses such as
-        ``"s3://bucket/edges/*.parquet"`` and ``"https://host/edges.tsv.gz"``, as text), a :class:`Graph`, whatever
-        has ``__arrow_c_stream__`` (pyarrow, polars, pandas, DuckDB), a square
-        `scipy.sparse` matrix, a networkx or igraph graph, or an iterable of tables or of
-        ``(source, target)`` or ``(source, target, weight)``. Streams are read once, and not held in memory.
+        Edge lists in files (text, also compressed, Parquet or Arrow; patterns such as ``"edges/*.parquet"``; addresses
+        such as ``"s3://bucket/edges/*.parquet"`` and ``"https://host/edges.tsv.gz"``, given as `str`), a
+        :class:`Graph`, any table with ``__arrow_c_stream__`` (pyarrow, polars, pandas, DuckDB), a square `scipy.sparse`
+        or numpy matrix, a networkx or igraph graph, or an iterable of tables or of ``(source, target)`` or
+        ``(source, target, weight)``. Streams are read once and not held in memory.
     output : path, optional
-        Where to write ``node<TAB>community``, or a table if the name ends as those of tables do, such as ``.parquet``.
-        Without it a directory beside the temporary files is used, which
-        is removed with the result.
-    method : str
-        How to find communities: by the fewest bits that describe a random walk, by modularity, by the constant
-        Potts model (which needs `resolution`), by the label with the most weight among the neighbors, or by paths.
+        Where to write lines of ``node<TAB>community``, or a table if the name has the ending of a table format,
+        such as ``.parquet``. By default the result lies in a directory next to the temporary files, which is removed
+        together with the returned object.
+    method : {"map-equation", "modularity", "cpm", "label-propagation", "components"}
+        Objective or algorithm: ``map-equation`` minimizes the bits that describe a random walk, ``modularity``
+        maximizes modularity, ``cpm`` is the constant Potts model and needs `resolution`, ``label-propagation`` takes
+        the label with the most weight among the neighbors, and ``components`` finds connected components.
     seed : int
-        Seed of every random choice; the same seed gives the same communities whatever the memory and the threads.
+        Seed of all random choices. The same seed gives the same communities, independent of memory and threads.
     resolution : float, optional
-        Larger values give smaller communities: modularity and cpm.
+        Resolution of modularity (1 by default), or of the constant Potts model: the minimum density of a community, in
+        units of the mean edge weight. Larger values give smaller communities.
     max_size : int, optional
-        Let no community have more nodes.
+        Maximum number of nodes in a community; not for components.
     seeding : {"star", "own"}, optional
-        First communities: a quarter of the nodes leads and others follow, or every node is alone, which is slower, and
-        better where nodes are groups already. Stars if not given; not for cpm and components.
-    cycles, max_sweeps, tolerance, converge
-        When to stop.
+        First communities: with ``star``, the default, a quarter of the nodes lead and the others follow; with ``own``
+        every node starts alone, which is slower, and better where nodes are groups already. Not for cpm and components.
+    cycles : int, optional
+        Maximum number of passes up the levels and back, 3 by default; not for label propagation.
+    max_sweeps : int, optional
+        Maximum number of sweeps: over the graph for label propagation (30 by default), on each level for other methods
+        (50 by default).
+    tolerance : float, optional
+        Stop label propagation when at most this share of the nodes changes in a sweep; 0.001 by default.
+    converge : bool
+        Continue label propagation until no node changes.
     format : {"auto", "lines", "metis", "mcl"}
-        How edges are written: an edge a line or row, as a METIS graph, or as a matrix of mcl. What is not told is
-        found: a matrix by how it begins, a METIS graph by a name that ends in ``.metis`` or ``.graph``.
+        Format of the edges: ``lines`` has one edge per line or row, ``metis`` is a METIS graph, ``mcl`` a matrix of
+        mcl. ``auto`` recognizes a matrix by how it begins, and a METIS graph by a name that ends in ``.metis`` or
+        ``.graph``.
     columns : sequence, optional
-        Source, target and, if there is one, weight: by name or number from 1. Else the first two, and the third
-        if it is a number; of a table those named `source`, `target` and `weight`.
-    delimiter, comment, header
-        How lines of text are split.
+        Columns of the source, the target and optionally the weight, by name or by number from 1. By default the first
+        two, and the third if it is a number; of a table those named `source`, `target` and `weight`.
+    delimiter : str, optional
+        Separator of columns in text: one character, ``"tab"``, or ``"spaces"`` for any run of spaces and tabs. Detected
+        by default.
+    comment : str, optional
+        Skip lines of text that start with this, ``#`` by default; an empty string skips none.
+    header : {"auto", "yes", "no"}
+        Whether the first line of text names the columns.
     on_bad_line : {"stop", "skip"}
-        What to do with a line or row that is no edge; `rejects` names a file for those that are skipped.
-    duplicates, self_loops, directed, ignore_weights, weight_transform, min_weight, max_weight, normalize, nodes
-        What becomes of edges and weights.
-    attenuation, attenuation_rule, label_cutoff, max_visits, initial, fixed, inflation, consensus, \
-consensus_share, like
-        Label propagation.
-    min_size, small, match, representatives
-        What is written of the result.
+        What to do with a line or row that is not an edge.
+    rejects : path, optional
+        File for skipped lines, with their places and reasons.
+    duplicates : {"sum", "max", "min", "first"}
+        Weight of an edge that is given more than once.
+    self_loops : {"keep", "drop"}
+        What to do with an edge from a node to itself.
+    directed : bool
+        Keep the direction of edges.
+    ignore_weights : bool
+        Give every edge the weight 1.
+    weight_transform : {"none", "log", "neglog10", "reciprocal"}
+        Transform each weight as it is read: ``log`` is ln(1 + w), for counts; ``neglog10`` is -log10(w), for E-values;
+        ``reciprocal`` is 1/w, for distances.
+    min_weight, max_weight : float, optional
+        Drop edges with a smaller or larger weight, after the transformation.
+    normalize : {"none", "self-score"}
+        Divide weights, after the thresholds: ``self-score`` by the smaller self score of the two nodes, which is the
+        weight of an edge from a node to itself. Use it with ``duplicates="max"``.
+    nodes : path, optional
+        File with a node at the beginning of each line, for nodes that may have no edge.
+    attenuation : float, optional
+        Share of its votes that a label loses with each hop from its origin, 0 to 1; 0 by default. This and the
+        following parameters up to `like` are for label propagation.
+    attenuation_rule : {"hops", "change"}, optional
+        Remaining share of a vote: ``hops``, the default, is 1 - D x hops; ``change`` is 1 - (p x hops)^D, where D is
+        the attenuation and p the share of nodes that changed in the previous sweep.
+    label_cutoff : float, optional
+        Take a label only if its votes have at least this total weight; 0 by default.
+    max_visits : int or "root-degree", optional
+        Maximum number of visits to a node; ``"root-degree"`` is the square root of the largest degree, but at least 5.
+        Unlimited by default.
+    initial : path, optional
+        File of ``node<TAB>community`` with first labels, such as an earlier result.
+    fixed : path, optional
+        File of ``node<TAB>community`` with labels that never change.
+    inflation : float, optional
+        Raise weights to this power first, above 0 and at most 16; 1 by default.
+    consensus : int, optional
+        Number of runs, with seeds from `seed` upward, whose agreement to find: the first result is continued with the
+        weight of each edge multiplied by the share of runs in which its ends are together.
+    consensus_share : float, optional
+        Leave out edges whose ends are together in a smaller share of the runs; 0.5 by default.
+    like : {"exolabel"}, optional
+        Start from the settings of another program; options given explicitly take precedence.
+    min_size : int
+        Number of nodes below which a community is too small; see `small`.
+    small : {"drop", "singletons"}
+        Leave out the nodes of communities that are too small, or make each a community of its own.
+    match : path, optional
+        Earlier result whose numbers to keep: a community takes the number of the one with which it shares most nodes,
+        and new ones get numbers above the largest.
+    representatives : path, optional
+        File for lines of ``community<TAB>node<TAB>size``: for each community the node with the most weight to others of
+        it.
     memory : str or int
-        The engine's memory, such as ``"4GiB"`` or ``"50%"`` of what is free, or bytes. What Python and a table in
-        memory take comes on top.
+        Memory limit of the engine, such as ``"4GiB"``, ``"50%"`` of the free memory, or a number of bytes. Memory of
+        Python itself and of tables held in it comes on top.
     threads : int, optional
-        Most threads; one per core if not given.
+        Maximum number of threads; one per core by default.
     work_dir : path, optional
-        Where temporary files are; beside the output if not given, or in the current directory.
+        Directory for temporary files; by default that of the output, or the current directory.
     profile : path, optional
-        What is known of the disk, from ``outcore lab tune``.
+        Profile of the disk from ``outcore lab tune``, or ``"none"`` for settings that are safe everywhere. By default
+        the one stored for this disk, if any.
     restart : bool
-        Begin anew where the same call was stopped. Else it goes on.
+        Ignore saved progress of the same call and start from scratch. Otherwise an interrupted call resumes.
     progress : bool, "auto" or callable
-        Show progress; "auto" does on terminals and in notebooks. A function is called with a :class:`Progress`.
+        Show progress; ``"auto"`` does so in terminals and notebooks. A function is called with a :class:`Progress`.
 
     Returns
     -------
     Communities
-        The result, on disk.
+        Result, stored on disk.
 
     Raises
     ------
     outcore.InputError
-        For input that is no edge list; it has ``.path``, ``.line``, ``.column`` and ``.hint``.
+        If the input is not an edge list; it has ``.path``, ``.line``, ``.column`` and ``.hint``.
     outcore.UsageError, outcore.MemoryTooSmallError, outcore.DiskFullError, outcore.FileError
         See `outcore.errors`.
     outcore.Interrupted
-        After Ctrl-C; the same call goes on from what was kept.
+        After Ctrl-C; the same call resumes from saved progress.
 
     Examples
     --------
@@ -191,13 +254,13 @@ def _cluster(
         report = Report(call(["cluster", f"--output={os.fspath(output)}"], source, options, progress))
     except BaseException:
         if owned is not None:
-            # Unless something was kept in it.
+            # Fails if progress was saved in it.
             with contextlib.suppress(OSError):
                 os.rmdir(owned)
         raise
     if owned is None:
         return Communities(output, report, source.nodes)
-    # The same call may be made again while this result is in use.
+    # The same call may be repeated while this result is in use.
     own = tempfile.mkdtemp(prefix=".outcore-", dir=os.path.dirname(owned))
     path = os.path.join(own, "communities.tsv")
     os.replace(output, path)
@@ -208,13 +271,13 @@ def _cluster(
 
 
 def _refuse_several(name: str, value: object) -> None:
-    """Raise the error for several values, of which the command makes a file each: here a call gives one result."""
+    """Raise an error for several values: the command writes a file for each, but a call returns one result."""
     if value is None or isinstance(value, Real):
         return
     raise _made(
         {
             "kind": "usage",
-            "message": f"`{name}` takes one number, not `{type(value).__name__}`: a call gives one result",
+            "message": f"`{name}` takes one number, not `{type(value).__name__}`: a call returns one result",
             "hint": "build the graph once and call for each value: "
             f"`[outcore.cluster(graph, {name}=value) for value in values]`",
         }
@@ -222,15 +285,15 @@ def _refuse_several(name: str, value: object) -> None:
 
 
 def _own_directory(source: Edges, options: Mapping[str, Any]) -> str:
-    """Name the directory of a result that nobody named: the same call finds what it left when it was stopped."""
+    """Return the directory of a result without `output`: the same call finds its saved progress there."""
     parent = os.fspath(options.get("work_dir") or os.curdir)
-    told = [arg for arg in arguments(options) if not arg.startswith(("--memory", "--threads", "--restart"))]
-    told += [_place(path) if path != "-" else f"{os.getpid()}-{id(source.table)}" for path in source.paths]
-    return os.path.join(parent, f".outcore-{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}")
+    identity = [arg for arg in arguments(options) if not arg.startswith(("--memory", "--threads", "--restart"))]
+    identity += [_place(path) if path != "-" else f"{os.getpid()}-{id(source.table)}" for path in source.paths]
+    return os.path.join(parent, f".outcore-{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}")
 
 
 def _place(path: str) -> str:
-    """Say where a path is from every directory; of an address what stays the same when it is signed anew."""
+    """Return a path that holds in every directory; of an address the part that stays when it is signed again."""
     address = re.match(r"(?i)(https?://)(?:[^/?#]*@)?([^?#]*)", path)
     if address:
         return address[1] + address[2]
@@ -238,7 +301,7 @@ def _place(path: str) -> str:
 
 
 def _without_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what says how edges are read, where it says nothing: a graph has been read."""
+    """Leave out options for reading edges that have their default: a graph has already been read."""
     defaults = {
         "format": "auto",
         "header": "auto",
@@ -278,28 +341,28 @@ def build(
     restart: bool = False,
     progress: ProgressOption = "auto",
 ) -> Graph:
-    """Convert edges into a graph on disk, to be clustered as often as you like.
+    """Convert edges into a graph on disk that can be clustered any number of times.
 
     Parameters
     ----------
-    edges
-        As for :func:`cluster`.
+    edges : path, paths, table, matrix, graph or iterable
+        See :func:`cluster`.
     output : path
-        Where to write the graph, a directory; it must not exist yet.
+        Directory of the graph; it must not exist yet.
     format, columns, delimiter, comment, header, on_bad_line, rejects, duplicates, self_loops, directed, \
 ignore_weights, weight_transform, min_weight, max_weight, normalize, nodes, memory, threads, work_dir, profile, \
 restart, progress
-        As for :func:`cluster`.
+        See :func:`cluster`.
 
     Returns
     -------
     Graph
-        The graph.
+        Graph on disk.
 
     Raises
     ------
     outcore.Error
-        As for :func:`cluster`.
+        See :func:`cluster`.
 
     Examples
     --------
@@ -341,15 +404,15 @@ def plan(
     Parameters
     ----------
     edges : path or paths
-        Edge lists in files or behind addresses; a few MiB of them are read.
+        Edge lists in files or at addresses, of which a few MiB are read.
     method, format, columns, delimiter, comment, header, on_bad_line, directed, ignore_weights, min_weight, nodes, \
 memory, threads, work_dir, profile
-        As for :func:`cluster`.
+        See :func:`cluster`.
 
     Returns
     -------
     Plan
-        With `time`, `peak_memory_bytes`, `disk_bytes`, `memory_bytes_min`, `stages` and more.
+        Estimate with `time`, `peak_memory_bytes`, `disk_bytes`, `memory_bytes_min`, `stages` and more.
 
     Examples
     --------
@@ -375,27 +438,27 @@ def score(
     profile: StrPath | None = None,
     progress: ProgressOption = "auto",
 ) -> Score:
-    """Rate communities by their graph, and compare them with others.
+    """Measure the quality of communities in their graph, and compare them with others.
 
     Parameters
     ----------
     graph : Graph or path
-        A graph made by :func:`build`.
+        Graph made by :func:`build`.
     communities : Communities or path
-        A result, or a file of ``node<TAB>community`` in any order.
+        Result, or file of ``node<TAB>community`` in any order.
     against : Communities or path, optional
-        Others to compare with, over the nodes that both name.
+        Communities to compare with, over the nodes that both name.
     resolution : float
-        Of modularity and of the constant Potts model.
+        Resolution of modularity and of the constant Potts model.
     unnamed : {"stop", "singletons"}
-        What to do about nodes that the communities do not name.
+        What to do with nodes of the graph that the communities do not name.
     comment, memory, threads, work_dir, profile, progress
-        As for :func:`cluster`.
+        See :func:`cluster`.
 
     Returns
     -------
     Score
-        Measures under `quality`, and under `against` if there is something to compare with.
+        Measures under `quality`, and of the comparison under `against`, if there is one.
     """
     options = {name: value for name, value in locals().items() if name not in _OWN}
     options["against"] = against.path if isinstance(against, Communities) else against

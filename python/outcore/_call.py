@@ -1,4 +1,4 @@
-"""Keywords to the arguments of the command, and a call of the engine."""
+"""Converts keywords to arguments of the command, and calls the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from outcore._sources import Edges
 
 
 def arguments(options: Mapping[str, Any]) -> list[str]:
-    """Write keywords as the command's options; those that are None or False are left out."""
+    """Return keywords as options of the command, without those that are None or False."""
     found = []
     for keyword, value in options.items():
         option = "--" + keyword.replace("_", "-")
@@ -27,7 +27,7 @@ def arguments(options: Mapping[str, Any]) -> list[str]:
 
 
 def text(value: object) -> str:
-    """Write a value as the command takes it."""
+    """Return a value as text for the command."""
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
     if isinstance(value, Sequence):
@@ -41,7 +41,7 @@ def call(
     options: Mapping[str, Any],
     progress: ProgressOption,
 ) -> dict[str, Any]:
-    """Run a command of the engine and give its report."""
+    """Run a command of the engine and return its report."""
     shown, listener = listen(progress)
     inputs = ["--", *edges.paths] if edges else []
     table = edges.table if edges else None

@@ -11,8 +11,8 @@ from outcore import _outcore
 
 def main() -> None:
     """Run the command with the arguments of the process."""
-    # The command has its own answer to Ctrl-C.
+    # The command handles Ctrl-C itself.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # Where it starts Python for Spark, the package is in this one.
+    # The command starts this Python for jobs on Spark: it has the package.
     os.environ.setdefault("OUTCORE_PYTHON", sys.executable)
     sys.exit(_outcore.run(["outcore", *sys.argv[1:]]))

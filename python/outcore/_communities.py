@@ -1,4 +1,4 @@
-"""Communities: a file on disk, text or a table, read when something of it is asked for."""
+"""Communities as a file on disk, text or a table, that is read on demand."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ __all__ = ["Communities"]
 
 
 class Communities:
-    """The communities of a graph's nodes, as a file of ``node<TAB>community`` or a table with these columns.
+    """Communities of the nodes of a graph, as a file of ``node<TAB>community`` or a table with these columns.
 
-    It maps nodes to communities: ``communities[node]``, ``node in communities``, and as many items as nodes, which
-    iteration gives as pairs, so that ``dict(communities)`` is a dictionary of them. Communities are numbers from 0,
-    the largest first. Nodes are whole numbers if all of them were where the edges came from (a matrix, a table, a graph
-    of another library, an iterable), else text: of files and graphs on disk they are text.
+    The object maps nodes to communities: ``communities[node]`` and ``node in communities`` work, its length is the
+    number of nodes with a community, and iteration yields pairs, so that ``dict(communities)`` is a dictionary.
+    Communities are numbers from 0, the largest community first. Nodes are integers if all nodes of the source were (a
+    matrix, a table, a graph of another library, an iterable), otherwise text. Nodes of files and of graphs on disk are
+    text.
 
-    It is a table for whatever reads Arrow: ``pyarrow.table(communities)``, ``polars.DataFrame(communities)``.
+    Anything that reads Arrow can read it as a table: ``pyarrow.table(communities)``, ``polars.DataFrame(communities)``.
 
-    Pairs and rows of tables are in the order of the file, that of the first appearance of nodes in the input;
-    `labels` alone is in that of the rows of a matrix or the nodes of a graph of another library.
+    Pairs and rows of tables have the order of the file, in which nodes first appear in the input. Only `labels` has the
+    order of the rows of a matrix, or of the nodes of a graph of another library.
 
     Attributes
     ----------
     path : str
-        The file. One that was not asked for by ``output`` is removed with this object.
+        Path of the file. Unless requested by ``output``, the file is removed together with this object.
     report : Report
-        What the job did.
+        Report of the job.
     """
 
     def __init__(self, path: StrPath, report: Report, nodes: Nodes | None = None) -> None:
@@ -51,13 +52,13 @@ class Communities:
 
     @property
     def node_count(self) -> int:
-        """Nodes of the graph."""
+        """Number of nodes of the graph."""
         count: int = self.report["graph"]["node_count"]
         return count
 
     @property
     def community_count(self) -> int:
-        """Communities."""
+        """Number of communities."""
         return int(self._found["community_count"])
 
     @property
@@ -66,40 +67,39 @@ class Communities:
         return found
 
     def __len__(self) -> int:
-        """Nodes with a community: all of the graph, but for those that `min_size` leaves out."""
+        """Return the number of nodes with a community: all of the graph but those that `min_size` leaves out."""
         presented = self._found.get("presented") or {"small": "singletons"}
         dropped = presented["small_node_count"] if presented["small"] == "drop" else 0
         return self.node_count - int(dropped)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the columns `node` and `community`, batch by batch."""
+        """Return a stream of batches with the columns `node` and `community`."""
         batches = _outcore.read_communities(self.path, self._nodes.kind)
         return batches.__arrow_c_stream__(requested_schema)
 
     def to_arrow(self) -> pa.Table:
-        """Give a pyarrow table with the columns `node` and `community`."""
+        """Return a pyarrow table with the columns `node` and `community`."""
         import pyarrow as pa
 
         return pa.table(self)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Give a pandas frame with the columns `node` and `community`."""
+        """Return a pandas data frame with the columns `node` and `community`."""
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """Give a polars frame with the columns `node` and `community`."""
+        """Return a polars data frame with the columns `node` and `community`."""
         import polars as pl
 
         return pl.DataFrame(self)
 
     @property
     def labels(self) -> npt.NDArray[np.int64]:
-        """The community of every node: 8 bytes a node.
+        """Community of every node, 8 bytes per node.
 
-        Those of a matrix are in the order of its rows, those of a networkx or igraph graph in the order of its nodes,
-        so that label number `i` is that of row or node number `i`; -1 where `min_size` has left it out. Those of other
-        sources are in the file's order.
+        For a matrix, label `i` is that of row `i`; for a networkx or igraph graph, that of its node number `i`. A label
+        is -1 where `min_size` left out the node. For other sources, labels have the order of the file.
         """
         import numpy as np
 
@@ -112,23 +112,23 @@ class Communities:
         return np.fromiter((found.get(str(name), -1) for name in rows), np.int64, len(rows))
 
     def _in_file(self) -> npt.NDArray[np.int64]:
-        """Give the community of every node in the file's order; numpy takes it without a copy."""
+        """Return the community of every node in the order of the file, without a copy."""
         import numpy as np
 
         return np.asarray(_outcore.read_labels(self.path))
 
     def _by_text(self) -> dict[str, int]:
-        """Give the communities of nodes that are known by what `str` makes of them."""
+        """Return the communities of nodes by the text of their names."""
         return {str(node): community for node, community in self}
 
     def sizes(self) -> npt.NDArray[np.int64]:
-        """Nodes of each community, by its number."""
+        """Return the number of nodes of each community, indexed by community."""
         import numpy as np
 
         return np.bincount(self._in_file())
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
-        """Go through the nodes with their communities, in the file's order."""
+        """Iterate over pairs of node and community, in the order of the file."""
         return self._pairs(None)
 
     def _pairs(self, community: int | None) -> Iterator[tuple[Any, int]]:
@@ -137,15 +137,15 @@ class Communities:
                 yield name if isinstance(name, int) else name.decode("utf-8", "surrogateescape"), number
 
     def __getitem__(self, node: object) -> int:
-        """Give the community of a node.
+        """Return the community of a node.
 
-        The first look-up goes through the file once, and makes an index of it: on disk beside the file, of 32 bytes a
-        node and its name, which is gone with this object. The ones after it read two pieces of that.
+        The first lookup reads the whole file and builds an index on disk next to it, of 32 bytes per node plus its
+        name, which is removed together with this object. Later lookups read two pieces of the index.
 
         Raises
         ------
         KeyError
-            If there is no such node.
+            If the node does not exist.
         """
         community = self._lookup.community(str(node).encode("utf-8", "surrogateescape"))
         if community is None:
@@ -153,34 +153,34 @@ class Communities:
         return community
 
     def __contains__(self, node: object) -> bool:
-        """Whether there is such a node; looks it up as ``communities[node]`` does."""
+        """Check whether the node exists, with a lookup as by ``communities[node]``."""
         return self._lookup.community(str(node).encode("utf-8", "surrogateescape")) is not None
 
     def members(self, community: int) -> list[Any]:
-        """Give the nodes of a community; goes through the file once."""
+        """Return the nodes of a community, in one pass over the file."""
         return [node for node, _ in self._pairs(community)]
 
     def write(self, path: StrPath) -> None:
-        """Copy the file to `path`, whole or not at all."""
+        """Copy the file to `path` atomically."""
         whole = os.path.abspath(path)
         with tempfile.TemporaryDirectory(prefix=".outcore-", dir=os.path.dirname(whole)) as own:
             shutil.copyfile(self.path, os.path.join(own, "part"))
             os.replace(os.path.join(own, "part"), whole)
 
     def to_networkx(self, graph: Any) -> list[set[Any]]:
-        """Give the communities of a networkx graph as sets of its nodes, the largest first.
+        """Return the communities of a networkx graph as sets of its nodes, the largest first.
 
-        What ``networkx.community`` takes and gives.
+        Functions of ``networkx.community`` use the same form.
         """
         nodes = {str(node): node for node in graph}
         groups: dict[int, set[Any]] = {}
         for node, community in self:
             groups.setdefault(community, set()).add(nodes[str(node)])
-        # Numbers that `match` keeps may have gaps.
+        # Numbers taken from an earlier result by `match` may have gaps.
         return [groups[community] for community in sorted(groups)]
 
     def to_igraph(self, graph: Any) -> Any:
-        """Give the communities of an igraph graph as its ``VertexClustering``."""
+        """Return the communities of an igraph graph as a ``VertexClustering``."""
         import igraph
 
         has_names = "name" in graph.vs.attributes()

@@ -1,4 +1,4 @@
-"""Communities as the labels of an estimator, for code that is written for scikit-learn."""
+"""An estimator with communities as labels, for code written for scikit-learn."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["Clusterer"]
 
 
 class Clusterer:
-    """Communities of a square matrix as `labels_`, one for each row.
+    """Estimator that finds communities of the rows of a square matrix.
 
     Parameters
     ----------
     **options
-        Those of :func:`outcore.cluster`.
+        Options of :func:`outcore.cluster`.
 
     Attributes
     ----------
     labels_ : numpy.ndarray
-        The community of every row, after :meth:`fit`.
+        Community of every row, set by :meth:`fit`.
     communities_ : Communities
-        The result, on disk.
+        Result on disk, set by :meth:`fit`.
 
     Examples
     --------
@@ -44,11 +44,11 @@ class Clusterer:
         self.options = options
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the options."""
+        """Return the options."""
         return dict(self.options)
 
     def set_params(self, **options: Any) -> Clusterer:
-        """Change options."""
+        """Set options."""
         self.options.update(options)
         return self
 
@@ -59,5 +59,5 @@ class Clusterer:
         return self
 
     def fit_predict(self, matrix: Any, y: object = None) -> npt.NDArray[np.int64]:
-        """Find communities and give the label of every row."""
+        """Find communities and return the label of every row."""
         return self.fit(matrix, y).labels_

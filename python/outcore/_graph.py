@@ -14,25 +14,25 @@ __all__ = ["Graph", "open_graph"]
 
 
 class _Degrees:
-    """Degrees as a table; each reading goes through the graph."""
+    """Degrees as a table; each read scans the graph."""
 
     def __init__(self, graph: _outcore.GraphFile) -> None:
         self._graph = graph
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the columns `node` and `degree`, block by block."""
+        """Return a stream with the columns `node` and `degree`, block by block."""
         return self._graph.degrees().__arrow_c_stream__(requested_schema)
 
 
 class _Subgraph:
-    """Edges among some nodes as a table; each reading goes through the graph."""
+    """Edges among some nodes as a table; each read scans the graph."""
 
     def __init__(self, graph: _outcore.GraphFile, names: set[bytes]) -> None:
         self._graph = graph
         self._names = names
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the columns `source`, `target` and `weight`."""
+        """Return a stream with the columns `source`, `target` and `weight`."""
         edges, missing = self._graph.subgraph(self._names)
         if edges is None:
             raise KeyError(os.fsdecode(missing or b""))
@@ -40,14 +40,14 @@ class _Subgraph:
 
 
 class Graph:
-    """A graph on disk, made by :func:`outcore.build`; nothing of it is in memory but its index.
+    """Graph on disk, made by :func:`outcore.build`. Only its index is held in memory.
 
     Attributes
     ----------
     path : str
-        The directory.
+        Directory of the graph.
     report : Report or None
-        What was done, if it was made by this object's call.
+        Report of :func:`outcore.build`, if that call returned this object.
     """
 
     def __init__(self, path: StrPath, report: Report | None = None) -> None:
@@ -60,17 +60,17 @@ class Graph:
 
     @property
     def node_count(self) -> int:
-        """Nodes."""
+        """Number of nodes."""
         return self._file.node_count
 
     @property
     def edge_count(self) -> int:
-        """Edges; of a directed graph its arcs."""
+        """Number of edges, or of arcs in a directed graph."""
         return self._file.edge_count
 
     @property
     def weight_total(self) -> float:
-        """The sum of all edges' weights."""
+        """Sum of the weights of all edges."""
         return self._file.weight_total
 
     @property
@@ -80,18 +80,18 @@ class Graph:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether not all weights are 1."""
+        """Whether any weight differs from 1."""
         return self._file.is_weighted
 
     def neighbors(self, node: object) -> dict[str, float]:
-        """Give the neighbors of a node with the weights of the edges to them.
+        """Return the neighbors of a node with the weights of the edges to them.
 
-        Reads the names up to that of the node, a block of the graph, and a block of names for each neighbor.
+        The call reads the names up to that of the node, one block of the graph, and one block of names per neighbor.
 
         Raises
         ------
         KeyError
-            If there is no such node.
+            If the node does not exist.
         """
         found = self._file.neighbors(os.fsencode(str(node)))
         if found is None:
@@ -99,21 +99,22 @@ class Graph:
         return {os.fsdecode(name): weight for name, weight in found}
 
     def subgraph(self, nodes: Iterable[object]) -> _Subgraph:
-        """Give the edges among some nodes as a table for Arrow, with the columns `source`, `target` and `weight`.
+        """Return the edges among some nodes as an Arrow table with the columns `source`, `target` and `weight`.
 
-        It is a source of edges itself: cluster it, build a graph of it, or make a pandas table of it. A node that has
-        no edge to another of them, or with directions from another, is a loop of weight 0. Reading it reads all names
-        of the graph, and the blocks that have such nodes; the names of the nodes asked for are held.
+        The table is itself a source of edges: it can be clustered, built into a graph, or converted to pandas. A node
+        without an edge to another of the nodes (in a directed graph: without an edge from another) appears as a loop of
+        weight 0. Each read of the table reads all names of the graph and the blocks that contain these nodes; the
+        requested names are held in memory.
 
         Parameters
         ----------
         nodes : iterable
-            Names, such as ``communities.members(3)``.
+            Names of nodes, such as ``communities.members(3)``.
 
         Raises
         ------
         KeyError
-            When it is read, if there is no such node.
+            When the table is read, if a node does not exist.
 
         Examples
         --------
@@ -127,16 +128,16 @@ class Graph:
         return _Subgraph(self._file, {os.fsencode(str(node)) for node in nodes})
 
     def degrees(self) -> _Degrees:
-        """Give the degree of every node as a table for Arrow, with the columns `node` and `degree`."""
+        """Return the degree of every node as an Arrow table with the columns `node` and `degree`."""
         return _Degrees(self._file)
 
     def verify(self) -> None:
-        """Read all of it and compare checksums.
+        """Read the whole graph and verify its checksums.
 
         Raises
         ------
         outcore.CorruptFileError
-            If something is damaged.
+            If a file is damaged.
         """
         self._file.verify()
 
@@ -155,11 +156,21 @@ class Graph:
 
 
 def open_graph(path: StrPath) -> Graph:
-    """Open a graph that `outcore.build` or the command has made.
+    """Open a graph that :func:`outcore.build` or the command has made.
+
+    Parameters
+    ----------
+    path : path
+        Directory of the graph.
+
+    Returns
+    -------
+    Graph
+        Graph on disk.
 
     Raises
     ------
     outcore.CorruptFileError
-        If it is no graph, or a damaged one.
+        If the directory is not a graph, or the graph is damaged.
     """
     return Graph(path)

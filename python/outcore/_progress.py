@@ -1,4 +1,4 @@
-"""How far a job is: drawn in a terminal by the command's own code, in a notebook here, or told to a function."""
+"""Progress of jobs: shown in terminals by the command itself, in notebooks by this module, or passed to a function."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ __all__ = ["Progress", "ProgressOption"]
 
 @dataclass(frozen=True)
 class Progress:
-    """What a job is at.
+    """Progress of a job at one moment.
 
     Attributes
     ----------
     stage : str
-        ``read``, ``merge``, ``cluster``, ``write`` or another stage of the report.
+        Current stage: ``read``, ``merge``, ``cluster``, ``write`` or another stage of the report.
     done, total : int or None
-        Work done in the stage, and all of it, where that is known: it may be corrected as the stage goes on.
+        Work done in the stage and total work of the stage, in `unit`. The total is None if unknown, and may be
+        corrected during the stage.
     unit : str
-        What is counted: ``bytes``, ``arcs``, ``nodes``.
+        Unit of the work: ``bytes``, ``arcs`` or ``nodes``.
     detail : str
-        One phrase such as ``sweep 3: 1,204 nodes changed``.
+        Short phrase such as ``sweep 3: 1,204 nodes changed``.
     is_done : bool
-        Whether the stage has ended; `detail` sums it up then.
+        Whether the stage has ended; `detail` then summarizes it.
     text : str
-        The same for people, as far as it is known: done and total, how much in a second, about how long it still takes.
+        Readable progress, as far as known: done and total work, rate, and estimated time left.
     """
 
     stage: str = ""
@@ -43,7 +44,7 @@ class Progress:
 
     @property
     def share(self) -> float | None:
-        """The part of the stage that is done, from 0 to 1, where that is known."""
+        """Completed share of the stage, from 0 to 1; None if unknown."""
         return min(1.0, self.done / self.total) if self.total else None
 
 
@@ -51,39 +52,39 @@ ProgressOption = bool | Literal["auto"] | Callable[[Progress], object]
 
 
 class Listener:
-    """Hears of a job; warns, and tells `tell` how far it is."""
+    """Receiver of the events of a job, which issues warnings and passes progress to `notify`."""
 
-    def __init__(self, tell: Callable[[Progress], object] | None, *, warn: bool) -> None:
-        self._tell = tell
+    def __init__(self, notify: Callable[[Progress], object] | None, *, warn: bool) -> None:
+        self._notify = notify
         self._warn = warn
         self._state = Progress()
 
     def __call__(self, event: str, text: str, done: int | None, total: int | None, unit: str) -> None:
-        """Hear of one event."""
+        """Handle one event."""
         if event == "warning":
             if self._warn:
                 warnings.warn(text, OutcoreWarning, stacklevel=5)
             return
         if self._state.is_done and event != "begin":
-            # Work between two stages.
+            # Ignore work between two stages.
             return
         if event == "begin":
             self._state = Progress(stage=text, total=total, unit=unit)
         elif event == "advance":
             self._state = replace(self._state, done=done or 0, text=text)
         elif event == "expect":
-            # What was told of the old total holds no more.
+            # The text refers to the old total.
             self._state = replace(self._state, total=total, text="")
         elif event == "detail":
             self._state = replace(self._state, detail=text)
         elif event == "end":
             self._state = replace(self._state, detail=text, is_done=True)
-        if self._tell:
-            self._tell(self._state)
+        if self._notify:
+            self._notify(self._state)
 
 
 def listen(progress: ProgressOption) -> tuple[list[str], Listener]:
-    """Give the arguments that say what the terminal shows, and who hears of the job."""
+    """Return the arguments that select what the terminal shows, and the listener of the job."""
     if callable(progress):
         return ["--quiet"], Listener(progress, warn=True)
     if progress == "auto" and _in_notebook():
@@ -104,7 +105,7 @@ def _in_notebook() -> bool:
 
 
 class _Notebook:
-    """One line that changes, below the cell."""
+    """Line below a notebook cell that is updated in place."""
 
     def __init__(self) -> None:
         self._display: Any = None

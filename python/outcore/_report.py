@@ -1,4 +1,4 @@
-"""What a job foretold, did and found, as mappings that also have attributes."""
+"""Predictions, reports and scores of jobs, as mappings whose keys are also attributes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Plan", "Report", "Score"]
 
 
 class _Record(Mapping[str, Any]):
-    """The fields of a JSON object as keys and as attributes."""
+    """Fields of a JSON object, as keys and as attributes."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self._fields = dict(fields)
@@ -32,14 +32,14 @@ class _Record(Mapping[str, Any]):
             value = self._fields[name]
         except KeyError:
             known = ", ".join(self._fields)
-            raise AttributeError(f"there is no `{name}`; there are {known}") from None
+            raise AttributeError(f"there is no field `{name}`; the fields are {known}") from None
         return _Record(value) if isinstance(value, dict) else value
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fields]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all fields as a dictionary of plain values."""
+        """Return all fields as a dictionary of plain values."""
         return dict(self._fields)
 
     def __repr__(self) -> str:
@@ -52,7 +52,7 @@ def _is_large(value: object) -> bool:
 
 
 def size(count: float | None) -> str:
-    """Write bytes in binary units."""
+    """Format a number of bytes in binary units."""
     if count is None:
         return ""
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -63,17 +63,17 @@ def size(count: float | None) -> str:
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """Write a table in HTML."""
+    """Return a table in HTML."""
     cells = "".join(f"<th>{escape(name)}</th>" for name in head)
     lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
     return f"<table><tr>{cells}</tr>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
 
 
 class Report(_Record):
-    """What a job did: stages, input, graph and communities, as ``--report`` of the command writes it."""
+    """Report of a job: stages, input, graph and communities, as written by ``--report`` of the command."""
 
     def _repr_html_(self) -> str:
-        head = ["stage", "time", "predicted", "reads", "writes", "what"]
+        head = ["stage", "time", "predicted", "reads", "writes", "summary"]
         rows = []
         for stage in self._fields.get("stages", []):
             predicted = stage.get("predicted_seconds")
@@ -91,14 +91,14 @@ class Report(_Record):
 
 
 class Plan(_Record):
-    """What a job will need, as ``outcore plan`` says.
+    """Estimate of what a job needs, as reported by ``outcore plan``.
 
-    Beside the fields of its JSON it has `time`.
+    In addition to the fields of the JSON it has the property `time`.
     """
 
     @property
     def time(self) -> timedelta:
-        """The time it will take."""
+        """Estimated time of the job."""
         return timedelta(seconds=self._fields["seconds"])
 
     def _repr_html_(self) -> str:
@@ -119,4 +119,4 @@ class Plan(_Record):
 
 
 class Score(_Record):
-    """Measures of communities, as ``outcore score`` says; those of the graph under `quality`."""
+    """Quality measures of communities, as reported by ``outcore score``; those in the graph are under `quality`."""

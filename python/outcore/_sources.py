@@ -1,10 +1,9 @@
-"""Whatever people keep edges in, as arguments of the command or as a stream of batches.
+"""Converts sources of edges to arguments of the command or to a stream of batches.
 
-Nothing is turned into another form as a whole: tables of Arrow are streamed without a copy, iterables, matrices and
-graphs of other libraries handed over in batches of `BATCH_EDGES` edges. A matrix is copied to see whether it is
-symmetric.
+No source is converted as a whole: Arrow tables are streamed without a copy, and iterables, matrices and graphs of other
+libraries are passed on in batches of `BATCH_EDGES` edges. A matrix is copied once, to check whether it is symmetric.
 
-The engine knows names as text alone; `Nodes` keeps what they were.
+The engine sees names only as text; `Nodes` records their original types.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ StrPath: TypeAlias = Union[str, "os.PathLike[str]"]
 
 @runtime_checkable
 class SupportsArrowStream(Protocol):
-    """A table: pyarrow, polars, pandas, DuckDB and others have this method."""
+    """Table that can be read as an Arrow stream, as those of pyarrow, polars, pandas and DuckDB."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the stream."""
+        """Return the stream."""
 
 
 EdgeSource: TypeAlias = StrPath | Sequence[StrPath] | SupportsArrowStream | Iterable[Any] | Any
@@ -40,15 +39,15 @@ EdgeSource: TypeAlias = StrPath | Sequence[StrPath] | SupportsArrowStream | Iter
 
 @dataclass
 class Nodes:
-    """What a source tells of its nodes beside their names.
+    """Type and order of the nodes of a source.
 
     Attributes
     ----------
     kind : str
-        The type of the names; ``text`` unless all are whole numbers. Of what is read batch by batch it is known at
+        Type of the names; ``text`` unless all are integers. If the source is read batch by batch, it is known only at
         the end.
     rows : sequence, optional
-        The nodes in the order of the source's rows, if it has an order other than that of its edges.
+        Nodes in the order of the rows of the source, if that differs from the order of its edges.
     """
 
     kind: Literal["text", "int64", "uint64"] = "text"
@@ -57,7 +56,7 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Edges:
-    """Edges, ready for the engine."""
+    """Source of edges in the form that the engine reads."""
 
     paths: list[str]
     table: object | None = None
@@ -66,7 +65,7 @@ class Edges:
 
 
 def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = None) -> Edges:
-    """Find out what `source` is; `columns` are those that the caller has chosen of a table."""
+    """Convert a source of edges; `columns` are those of a table that the caller has chosen."""
     edges: Any = source
     if isinstance(edges, (str, os.PathLike)):
         return Edges([os.fspath(edges)])
@@ -87,7 +86,7 @@ def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = Non
         try:
             table = _outcore.table_batches(edges)
         except ValueError as error:
-            # One column alone has this method, too.
+            # A single column has this method, too.
             if "Unable to interpret C data struct as a Schema" in str(error):
                 raise _unusable(edges) from error
             raise
@@ -100,24 +99,24 @@ def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = Non
 
 
 def _unusable(edges: object) -> BaseException:
-    """Give the error for something that holds no edges."""
+    """Return the error for an object that is not a source of edges."""
     return _made(
         {
             "kind": "usage",
-            "message": f"`{type(edges).__name__}` is nothing that edges are read from",
-            "hint": "give paths, a table with `__arrow_c_stream__` (pyarrow, polars, pandas), a square matrix of scipy "
+            "message": f"cannot read edges from `{type(edges).__name__}`",
+            "hint": "pass paths, a table with `__arrow_c_stream__` (pyarrow, polars, pandas), a square matrix of scipy "
             "or numpy, a networkx or igraph graph, or an iterable of (source, target) or (source, target, weight)",
         }
     )
 
 
 def _refused(message: str, hint: str) -> BaseException:
-    """Give the error for data that are no graph."""
+    """Return the error for data that is not a graph."""
     return _made({"kind": "bad-input", "message": message, "hint": hint})
 
 
 def _refuse_matrix(frame: Any) -> None:
-    """Refuse a data frame whose columns are called as its rows: a matrix, of which two columns are no edges."""
+    """Refuse a data frame whose columns have the names of its rows: it is a matrix, not a table of edges."""
     if getattr(frame, "ndim", 0) != 2 or frame.shape[0] != frame.shape[1] or frame.shape[0] < 2:
         return
     names = [str(name) for name in frame.columns]
@@ -125,15 +124,15 @@ def _refuse_matrix(frame: Any) -> None:
     if is_named and names == [str(name) for name in frame.index]:
         raise _refused(
             "the data frame is a matrix with the same names for rows and columns",
-            "give its values, `frame.to_numpy()`, whose nodes are numbers of rows; or its entries as a table, "
+            "pass its values, `frame.to_numpy()`, to name nodes by row number; or its entries as a table, "
             "`frame.stack().reset_index()`",
         )
 
 
 def _distinct(names: Any) -> Any:
-    """Give names of nodes, if there are any and no two of them are the same text."""
+    """Return names of nodes after checking that there are any and that no two are the same text."""
     if not len(names):
-        raise _refused("the graph has no nodes", "give a graph with edges")
+        raise _refused("the graph has no nodes", "pass a graph with edges")
     if not isinstance(names, range) and len({str(name) for name in names}) < len(names):
         raise _refused(
             "two nodes of the graph have the same name as text",
@@ -148,7 +147,7 @@ def _of_batches(batches: Iterable[object], nodes: Nodes) -> Edges:
 
 
 def _kind_of(table: _outcore.Batches, columns: str | Sequence[str | int] | None) -> Literal["text", "int64", "uint64"]:
-    """Say what the names in a table are, by the types of the columns that the engine will take."""
+    """Return the type of the names in a table, by the columns that the engine will choose."""
     types = dict(table.columns)
     names = list(types)
     if isinstance(columns, str):
@@ -183,7 +182,7 @@ def _of_iterable(edges: Iterable[Any], columns: str | Sequence[str | int] | None
 
 
 def _tuple_batches(edges: Iterator[Any], width: int, nodes: Nodes) -> Iterator[tuple[object, ...]]:
-    """Give rows of `width` fields in batches; tells `nodes` whether all names are whole numbers."""
+    """Yield rows of `width` fields in batches, and record in `nodes` whether all names are integers."""
     from array import array
 
     before = 0
@@ -201,10 +200,10 @@ def _tuple_batches(edges: Iterator[Any], width: int, nodes: Nodes) -> Iterator[t
 
 
 def _fault(batch: list[Any], width: int) -> tuple[int, dict[str, Any]] | None:
-    """Find the first row of a batch that is no edge of `width` fields, and say what is wrong with it."""
+    """Return the position of the first row that is not an edge of `width` fields, with the facts of the error."""
     for at, row in enumerate(batch):
         if not isinstance(row, (tuple, list)):
-            message = f"a row is a tuple, not `{type(row).__name__}`"
+            message = f"each row must be a tuple, not `{type(row).__name__}`"
             return at, {"kind": "bad-input", "column": 1, "message": message}
         if len(row) != width:
             return at, {
@@ -228,7 +227,7 @@ def _fault(batch: list[Any], width: int) -> tuple[int, dict[str, Any]] | None:
                     "kind": "bad-input",
                     "column": column + 1,
                     "message": "a name is `bytes`, but names are text or whole numbers",
-                    "hint": "turn it into text: `name.decode()`",
+                    "hint": "decode it: `name.decode()`",
                 }
         if width == 3 and type(row[2]) is not float:
             try:
@@ -241,14 +240,14 @@ def _fault(batch: list[Any], width: int) -> tuple[int, dict[str, Any]] | None:
 
 
 def _texts(names: Sequence[object], nodes: Nodes) -> list[str]:
-    """Write names as text."""
+    """Return names as text, and record in `nodes` whether all are integers."""
     if nodes.kind == "int64" and not _are_integers(names):
         nodes.kind = "text"
     return [str(name) for name in names]
 
 
 def _are_integers(names: Sequence[Any]) -> bool:
-    """Whether all names are whole numbers that 64 bits hold."""
+    """Return whether all names are integers of 64 bits."""
     for kind in set(map(type, names)):
         if kind is not int and not (kind.__module__ == "numpy" and issubclass(kind, Integral)):
             return False
@@ -256,15 +255,15 @@ def _are_integers(names: Sequence[Any]) -> bool:
 
 
 def _rows_of(matrix: Any) -> Any:
-    """Give a square matrix in the form that has its rows one after the other."""
+    """Return a square matrix in compressed sparse row format."""
     if getattr(matrix, "ndim", 0) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise _unusable(matrix)
     if matrix.shape[0] == 0:
-        raise _refused("the matrix has no rows", "give a matrix with a row for each node")
+        raise _refused("the matrix has no rows", "pass a matrix with a row for each node")
     if matrix.dtype.kind not in "biuf":
         raise _refused(
             f"the matrix holds `{matrix.dtype}`, but weights are numbers",
-            "give a table of pairs as an iterable of tuples: `map(tuple, matrix)`",
+            "pass a table of pairs as an iterable of tuples: `map(tuple, matrix)`",
         )
     if hasattr(matrix, "tocsr"):
         return matrix.tocsr()
@@ -272,15 +271,15 @@ def _rows_of(matrix: Any) -> Any:
     import scipy.sparse
 
     if np.ma.isMaskedArray(matrix):
-        # What is masked is no edge.
+        # Masked entries are not edges.
         matrix = matrix.filled(0)
     return scipy.sparse.csr_array(matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix)
 
 
 def _matrix_batches(rows: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Give the entries of a matrix; of a symmetric one those on and above the diagonal.
+    """Yield the entries of a matrix in batches; of a symmetric one those on and above the diagonal.
 
-    A row and column without entries gets a loop of weight 0, so that it is a node.
+    A node without entries in its row and column gets a loop of weight 0, so that it is not lost.
     """
     import numpy as np
 

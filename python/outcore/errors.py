@@ -1,7 +1,6 @@
-"""What can go wrong, as exceptions: where it is, what was found, and what to write instead.
+"""Exceptions with the place of an error, its cause, and a hint how to correct it.
 
-Every exception here is an :class:`Error` or, for an interruption, an :class:`Interrupted`; both have the same
-attributes.
+Every exception is an :class:`Error` or, for an interruption, an :class:`Interrupted`; both have the same attributes.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ __all__ = [
 ]
 
 
-#: Names of options, as the command takes them, and values to give them: one option mostly.
+#: Options of the command with their values, usually a single one.
 Options: TypeAlias = Sequence[tuple[str, str | None]]
-#: What a message says: words, and options among them.
+#: Message of words and options.
 Text: TypeAlias = str | Sequence[str | Options]
 
 
 def option(name: str, value: object = None) -> Options:
-    """Give an option for a message."""
+    """Return an option for use in a message."""
     return [(name.replace("_", "-"), None if value is None else str(value))]
 
 
 def as_keywords(text: Text) -> str:
-    """Write the options in a text as keywords: ``memory="2GiB"``."""
+    """Return a message with its options as keywords: ``memory="2GiB"``."""
 
     def keyword(name: str, value: str | None) -> str:
         name = name.replace("-", "_")
@@ -47,7 +46,7 @@ def as_keywords(text: Text) -> str:
 
 
 def as_arguments(text: Text) -> str:
-    """Write the options in a text as arguments of the command: ``--memory 2GiB``."""
+    """Return a message with its options as arguments of the command: ``--memory 2GiB``."""
 
     def argument(name: str, value: str | None) -> str:
         return f"--{name}" if value is None else f"--{name} {value}"
@@ -62,30 +61,30 @@ def _spelled(text: Text, spell: Callable[[Options], str]) -> str:
 
 
 class OutcoreWarning(UserWarning):
-    """Something to know of although the job goes on."""
+    """Issued for a problem that does not stop the job."""
 
 
 class _Facts:
-    """What the engine says of an error.
+    """Details of an error, as reported by the engine.
 
     Attributes
     ----------
     kind : str
-        Its stable name, as the command prints it: ``bad-weight``.
+        Stable name of the error, as printed by the command: ``bad-weight``.
     message : str
-        What is wrong, in one sentence.
+        Description of the error in one sentence.
     path : str or None
-        The file it is about, where there is a place in it.
+        File of the error, if it has a place in a file.
     line, column, byte : int or None
-        The place: line and character from 1, byte from 0; of a table the row and the column, and byte 0.
+        Place of the error: line and character from 1, byte from 0; in a table the row and the column, and byte 0.
     text : str or None
-        The line or row, cut short around the fault.
+        Line or row of the error, shortened around the fault.
     hint : str or None
-        What to write instead.
+        Correction to make.
     kept : str or None
-        What was kept for the next call.
+        Progress saved for the next call.
     notes : list of str
-        The facts behind it.
+        Further facts about the error.
     """
 
     kind: str = ""
@@ -98,7 +97,7 @@ class _Facts:
     hint: str | None = None
     kept: str | None = None
     notes: list[str]
-    #: As the engine gave them: options are spelled where they are shown.
+    #: Details as the engine reported them, with options not yet spelled for Python or the command.
     _facts: dict[str, Any]
 
     def _fill(self, facts: dict[str, Any]) -> None:
@@ -125,35 +124,35 @@ class _Facts:
 
 
 class Error(_Facts, Exception):
-    """The base of all errors of outcore."""
+    """Base class of all errors of outcore."""
 
 
 class UsageError(Error, ValueError):
-    """An option, or a combination of options, that cannot be used."""
+    """Raised if an option or a combination of options cannot be used."""
 
 
 class InputError(Error, ValueError):
-    """Input that is no edge list, or a line or row of it that is no edge."""
+    """Raised if the input is not an edge list, or if one of its lines or rows is not an edge."""
 
 
 class MemoryTooSmallError(Error, MemoryError):
-    """The memory limit is too small for the job; the hint has the number that is not."""
+    """Raised if the memory limit is too small for the job; the hint has a sufficient limit."""
 
 
 class DiskFullError(Error, OSError):
-    """The disk is full, or has not enough room for the job."""
+    """Raised if the disk is full or has too little space for the job."""
 
 
 class FileError(Error, OSError):
-    """The operating system refused to read or write."""
+    """Raised if the operating system refuses to read or write a file."""
 
 
 class CorruptFileError(Error):
-    """A file of outcore's own that is damaged, cut short, or of another kind."""
+    """Raised if a file of outcore is damaged, truncated or of the wrong kind."""
 
 
 class Interrupted(_Facts, KeyboardInterrupt):
-    """Ctrl-C ended the job. The same call goes on from what `kept` says."""
+    """Raised when Ctrl-C ends the job. The same call resumes from the progress described by `kept`."""
 
 
 _CLASSES: dict[str, type[Error]] = {
@@ -167,7 +166,7 @@ _CLASSES: dict[str, type[Error]] = {
 
 
 def _made(facts: dict[str, Any]) -> BaseException:
-    """The exception for what the engine says."""
+    """Return the exception for an error of the engine."""
     error: Error | Interrupted
     error = Interrupted() if facts["kind"] == "interrupted" else _CLASSES.get(facts["kind"], InputError)()
     error._fill(facts)

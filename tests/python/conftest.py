@@ -1,4 +1,4 @@
-"""What all tests share: graphs, a directory to be in, and Spark."""
+"""Fixtures of all tests: graphs, a directory per test, and Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Edge = tuple[str, str, float]
 
 @pytest.fixture(autouse=True)
 def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Be in a directory of one's own, in which nothing may be left over."""
+    """Run each test in an empty directory of its own."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -31,7 +31,7 @@ def karate() -> Path:
 
 
 def planted(nodes: int, edges: int, seed: int = 1) -> list[Edge]:
-    """Edges mostly inside groups of twenty nodes, whose names are numbers."""
+    """Return edges that are mostly inside groups of twenty nodes; names are numbers."""
     chance = random.Random(seed)
     found = []
     for _ in range(edges):
@@ -55,7 +55,7 @@ def write_text(edges: list[Edge], path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Spark in a JVM beside this process, with two threads; it listens on this machine alone."""
+    """Start Spark in a JVM next to this process, with two threads, listening on this machine only."""
     require_java()
     from pyspark.sql import SparkSession
 
@@ -65,7 +65,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
         "spark.local.dir": str(folder),
-        # The tests of the cluster go without.
+        # Tests of the cluster run without this setting.
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
@@ -85,6 +85,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def spark_cluster() -> Iterator[StandaloneCluster]:
-    """A cluster of two workers of one core, of this test's own: a test may kill its workers."""
+    """Start a cluster of two workers with one core for a single test, which may kill its workers."""
     with StandaloneCluster() as cluster:
         yield cluster

@@ -1,11 +1,11 @@
 """A cluster of Spark for tests: a master and workers on 127.0.0.1, each a process that a test can kill. Linux.
 
-A Python process has one Spark context at a time, and the fixture `spark` keeps one for all tests. What is to run on a
-cluster is therefore a script in a process of its own, started by `StandaloneCluster.driver`; it finds the cluster's
-address in `sys.argv[1]` and tells the test in lines on standard output what it is at.
+A Python process has one Spark context at a time, and the fixture `spark` holds one for all tests. A job for a cluster
+is therefore a script in a process of its own, started by `StandaloneCluster.driver`. It takes the address of the
+cluster from `sys.argv[1]`, and reports its progress to the test in lines on standard output.
 
-Master, workers and drivers each lead a session of the kernel, to which all that they start belongs, executors and
-their Python workers too. So they can be found and ended, and nothing else.
+Master, workers and drivers each lead a session of the kernel, which includes all processes that they start, also
+executors and their Python workers. These processes, and no others, can be found and ended.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from types import TracebackType
 START_SECONDS = 60
 END_SECONDS = 20
 POLL_SECONDS = 0.05
-LOG_KEPT_BYTES = 4000
-#: For many small jobs: what is run is not worth being compiled well.
+LOG_TAIL_BYTES = 4000
+#: Options for many small jobs, whose code is not worth optimizing.
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 MASTER_STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
@@ -36,7 +36,7 @@ WORKER_REGISTERED = re.compile(r"Successfully registered with master (\S+)")
 
 
 def require_java() -> None:
-    """An error that says what to install, where there is no Java."""
+    """Raise an error with the package to install if Java is missing."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin" if home else None)
     if java is None:
@@ -47,11 +47,11 @@ def require_java() -> None:
 
 
 def environment() -> dict[str, str]:
-    """What Spark's processes need: this Python and the Spark that it has, on this machine alone."""
+    """Return the environment of Spark's processes: this Python and its Spark, on this machine only."""
     import pyspark
 
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
-    return kept | {
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    return inherited | {
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
@@ -64,17 +64,17 @@ def environment() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Process:
-    """A process that leads a session, and where it writes."""
+    """Process that leads a session, and its log."""
 
     name: str
     process: subprocess.Popen[str]
     log: Path
 
     def log_tail(self) -> str:
-        return self.log.read_bytes()[-LOG_KEPT_BYTES:].decode(errors="replace")
+        return self.log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
 
     def wait_for(self, line: re.Pattern[str]) -> str:
-        """The first group of the first line in the log that matches."""
+        """Wait for a line in the log that matches, and return its first group."""
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end:
             if found := line.search(self.log.read_text(errors="replace")):
@@ -85,17 +85,17 @@ class Process:
         raise TimeoutError(f"{self.name} was not ready after {START_SECONDS} s:\n{self.log_tail()}")
 
     def members(self) -> list[int]:
-        """All living processes of the session."""
+        """Return all living processes of the session."""
         return session_members(self.process.pid)
 
     def kill(self) -> None:
-        """Kills the whole session, with what it starts meanwhile, and waits until nothing of it is left."""
+        """Kill all processes of the session, also those started meanwhile, and wait until they have ended."""
         end = time.monotonic() + END_SECONDS
         while members := self.members():
             for member in members:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(member, signal.SIGKILL)
-            # A child that nobody has waited for is still there.
+            # A child still exists until its parent has waited for it.
             self.process.poll()
             if time.monotonic() > end:
                 raise TimeoutError(f"{self.name}: processes {members} do not end")
@@ -106,12 +106,12 @@ class Process:
 
 
 def session_members(session: int) -> list[int]:
-    """The processes of a session that have not ended."""
+    """Return the processes of a session that have not ended."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                # The name, in parentheses, can hold anything; state, parent, group and session follow it.
+                # The name, in parentheses, may contain anything; state, parent, group and session follow it.
                 state, _, _, its_session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
                 if int(its_session) == session and state != "Z":
                     found.append(int(entry.name))
@@ -119,23 +119,24 @@ def session_members(session: int) -> list[int]:
 
 
 class StandaloneCluster:
-    """A master and workers, ready inside the `with` block and gone after it.
+    """Master and workers that run inside a `with` block.
 
     Parameters
     ----------
     workers
-        How many, each with one executor per driver.
+        Number of workers, each with one executor per driver.
     cores
-        Tasks that a worker runs at a time.
+        Number of tasks that a worker runs in parallel.
     memory
-        What a worker has for its executors, as Spark writes it. A driver's `spark.executor.memory` must fit.
+        Memory of a worker for its executors, in the notation of Spark. The `spark.executor.memory` of a driver must
+        fit.
 
     Attributes
     ----------
     url
-        The master's address: `spark://127.0.0.1:PORT`.
+        Address of the master: `spark://127.0.0.1:PORT`.
     folder
-        Where logs and the workers' files are, for as long as the cluster lives.
+        Folder of the logs and of the workers' files while the cluster runs.
     """
 
     def __init__(self, workers: int = 2, cores: int = 1, memory: str = "1g") -> None:
@@ -173,7 +174,7 @@ class StandaloneCluster:
             worker.wait_for(WORKER_REGISTERED)
 
     def _daemon(self, name: str, arguments: list[str]) -> Process:
-        # The script ends as the JVM that it starts.
+        # The script replaces itself by the JVM.
         argv = [str(Path(environment()["SPARK_HOME"]) / "bin" / "spark-class"), *arguments]
         return self._process(name, argv, output=None)
 
@@ -197,26 +198,26 @@ class StandaloneCluster:
         return started
 
     def driver(self, script: str, *arguments: object) -> Process:
-        """Starts Python on a script with the master's address and the arguments; standard output is a pipe.
+        """Start Python on a script with the master's address and the arguments; standard output is a pipe.
 
-        What it writes to standard error is in `log_tail()`. It is ended with the cluster, if it has not before.
+        Its standard error is in `log_tail()`. The process ends with the cluster at the latest.
         """
         name = f"driver {len(self._processes)}"
         argv = [sys.executable, "-u", "-c", script, self.url, *(str(argument) for argument in arguments)]
         return self._process(name, argv, output=subprocess.PIPE)
 
     def executors(self, index: int) -> int:
-        """How many executors a worker has, as processes."""
+        """Return the number of executor processes of a worker."""
         return sum(
             _command(member).count("CoarseGrainedExecutorBackend") > 0 for member in self._workers[index].members()
         )
 
     def kill_worker(self, index: int) -> None:
-        """Kills a worker, its executors and their Python workers at once, as if its machine were gone."""
+        """Kill a worker, its executors and their Python workers, as if its machine were lost."""
         self._workers[index].kill()
 
     def _stop(self) -> None:
-        # Drivers first, then workers, then the master: none complains about the loss of another.
+        # Drivers end first, then workers, then the master, so that none reports the loss of another.
         errors = []
         for process in reversed(self._processes):
             try:
@@ -237,7 +238,7 @@ def _command(process: int) -> str:
 
 
 def wait_until(condition: Callable[[], bool], what: str, seconds: float = START_SECONDS) -> None:
-    """Returns when the condition holds; an error says what was waited for."""
+    """Wait until the condition holds; raise an error with its description after `seconds`."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""Edges that somebody has got wrong: of each the communities are found that it means, or it is refused by name."""
+"""Catalogue of unusual and wrong edges: each gives the intended communities, or is refused with its reason."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from outcore import FileError, InputError, UsageError
 
 SOURCES, TARGETS, WEIGHTS = ["a", "b", "d"], ["b", "c", "e"], [1.0, 2.0, 1.0]
 PAIRS = list(zip(SOURCES, TARGETS, strict=True))
-# The communities of these, and of the same with numbers for names.
+# Communities of these edges, and of the same edges with numbers for names.
 FOUND = "a b c|d e"
 NUMBERED = "1 2 3|4 5"
-USAGE = "is nothing that edges are read from"
+USAGE = "cannot read edges from"
 
 
 def frame(**columns: Any) -> pd.DataFrame:
@@ -74,7 +74,7 @@ def as_parquet(edges: pa.Table) -> str:
     return "edges.parquet"
 
 
-# What is read, and the communities that it means.
+# Sources of edges that are read, with the expected communities.
 FINDS: dict[str, tuple[Callable[[], Any], str]] = {
     "data frame": (lambda: frame(weight=WEIGHTS), FOUND),
     "data frame with an index": (lambda: frame().set_index("source"), FOUND),
@@ -126,7 +126,7 @@ FINDS: dict[str, tuple[Callable[[], Any], str]] = {
     "Parquet": (lambda: as_parquet(table(weight=WEIGHTS)), FOUND),
 }
 
-# What is refused, with which exception, and a part of its message.
+# Sources of edges that are refused, with the exception and a part of its message.
 REFUSES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "data frame with a missing name": (lambda: frame(source=["a", None, "d"]), InputError, "source has no name"),
     "data frame with NaN for a name": (lambda: frame(source=["a", np.nan, "d"]), InputError, "source has no name"),
@@ -191,12 +191,12 @@ REFUSES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "rows of one name": (lambda: [("a",)], UsageError, USAGE),
     "rows of four fields": (lambda: [("a", "b", 1, 2)], UsageError, USAGE),
     "weight missing": (lambda: [("a", "b", 1), ("b", "c")], InputError, "the iterable:2:3: this row has 2 fields"),
-    "weight too many": (lambda: [("a", "b"), ("b", "c", 1)], InputError, "this row has 3 fields"),
+    "one weight too many": (lambda: [("a", "b"), ("b", "c", 1)], InputError, "this row has 3 fields"),
     "name missing": (lambda: [("a", None)], InputError, "the iterable:1:2: a name is missing"),
     "NaN for a name": (lambda: [("a", "b"), ("b", float("nan"))], InputError, "the iterable:2:2: a name is missing"),
     "NA of pandas for a name": (lambda: [("a", pd.NA)], InputError, "a name is missing"),
     "empty name": (lambda: [("a", "")], InputError, "target has no name"),
-    "line end in a name": (lambda: [("a", "b\nc")], InputError, "name has a line end in it"),
+    "line end in a name": (lambda: [("a", "b\nc")], InputError, "name contains a line end"),
     "bytes for names": (lambda: [(b"a", b"b")], InputError, "a name is `bytes`"),
     "name beyond 64 KiB": (lambda: [("a", "x" * 65_537)], InputError, "name is longer than 64 KiB"),
     "no weight": (lambda: [("a", "b", None)], InputError, "weight is not a number"),
@@ -205,10 +205,10 @@ REFUSES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "complex weight": (lambda: [("a", "b", 1j)], InputError, "weight is not a number"),
     "weight NaN": (lambda: [("a", "b", float("nan"))], InputError, "weight is NaN"),
     "weight infinite": (lambda: [("a", "b", float("inf"))], InputError, "weight is infinite"),
-    "weight beyond all": (lambda: [("a", "b", 10**400)], InputError, "weight is infinite"),
+    "weight beyond all floats": (lambda: [("a", "b", 10**400)], InputError, "weight is infinite"),
     "weight negative": (lambda: [("a", "b", -1)], InputError, "weight is negative"),
-    "row that is text": (lambda: [("a", "b"), "cd"], InputError, "a row is a tuple, not `str`"),
-    "row that is nothing": (lambda: [("a", "b"), None], InputError, "a row is a tuple, not `NoneType`"),
+    "row that is text": (lambda: [("a", "b"), "cd"], InputError, "each row must be a tuple, not `str`"),
+    "row that is nothing": (lambda: [("a", "b"), None], InputError, "each row must be a tuple, not `NoneType`"),
     "lines of text": (lambda: ["a b", "b c"], FileError, "cannot open `a b`"),
     "iterable that fails": (failing, LookupError, "no more rows"),
     "number": (lambda: 5, UsageError, USAGE),
@@ -258,7 +258,7 @@ REFUSES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "path with a zero": (lambda: "a\0b", FileError, "NUL"),
     "text in place of a path": (lambda: "a\tb\nb\tc\n", FileError, "cannot open"),
     "empty file": (lambda: written("edges.tsv", b""), InputError, "no edges"),
-    "page of HTML": (lambda: written("edges.csv", b"<html>\n<body>\n"), InputError, "is a page of HTML"),
+    "page of HTML": (lambda: written("edges.csv", b"<html>\n<body>\n"), InputError, "is an HTML page"),
     "matrix with names in a file": (lambda: written("edges.csv", b",a,b\na,0,1\nb,1,0\n"), InputError, "is a matrix"),
     "damaged gzip": (lambda: written("edges.gz", gzip.compress(b"a\tb\n")[:-3]), InputError, "is damaged"),
     "damaged Parquet": (lambda: written("edges.parquet", b"PAR1xxxxPAR1"), InputError, "edges.parquet"),
@@ -266,7 +266,7 @@ REFUSES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 def partition(communities: outcore.Communities) -> str:
-    """Communities in a text: names with a space between them, communities with a bar, all in their order."""
+    """Return communities as text: sorted names separated by spaces, sorted communities by bars."""
     groups: dict[int, list[str]] = {}
     for node, community in communities:
         groups.setdefault(community, []).append(str(node))
@@ -284,7 +284,7 @@ def test_edges_are_understood(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSES)
-def test_edges_are_refused_by_name(name: str) -> None:
+def test_unusable_edges_are_refused_with_their_reason(name: str) -> None:
     make, error, message = REFUSES[name]
     edges = make()
     before = sorted(Path().iterdir())
@@ -296,20 +296,20 @@ def test_edges_are_refused_by_name(name: str) -> None:
 
 OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "columns that are the same": ({"columns": ("source", "source")}, UsageError, "same column"),
-    "columns that are not there": ({"columns": ("x", "y")}, InputError, "has no column `x`"),
+    "missing columns": ({"columns": ("x", "y")}, InputError, "has no column `x`"),
     "one column": ({"columns": ("source",)}, UsageError, "an edge has 2 or 3"),
     "column 0": ({"columns": (0, 1)}, UsageError, "no column 0"),
-    "delimiter of a table": ({"delimiter": ","}, UsageError, "says how lines are split"),
-    "weights above all": ({"min_weight": 99}, InputError, "no edges are left"),
-    "weights between none": ({"min_weight": 5, "max_weight": 1}, UsageError, "is above"),
+    "delimiter of a table": ({"delimiter": ","}, UsageError, "has no effect on"),
+    "threshold above all weights": ({"min_weight": 99}, InputError, "no edges are left"),
+    "thresholds in the wrong order": ({"min_weight": 5, "max_weight": 1}, UsageError, "is above"),
     "output that is a directory": ({"output": "."}, FileError, "is a directory"),
-    "output that is to be a directory": ({"output": "communities/"}, FileError, "is a directory"),
-    "output in no directory": ({"output": "no/communities.tsv"}, FileError, "there is no directory"),
+    "output whose name is that of a directory": ({"output": "communities/"}, FileError, "is a directory"),
+    "output in a missing directory": ({"output": "no/communities.tsv"}, FileError, "there is no directory"),
 }
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_options_are_refused_by_name(name: str) -> None:
+def test_unusable_options_are_refused_with_their_reason(name: str) -> None:
     options, error, message = OPTIONS[name]
     with pytest.raises(error) as raised:
         clustered(table(weight=WEIGHTS), **options)

@@ -1,9 +1,9 @@
-"""Every block of the documentation runs, in the order of its page and with the output it shows; the site has no fault.
+"""Every block of the documentation runs, in the order of its page, and prints the output shown; the site has no errors.
 
-A fence says what it holds. `sh` must end well; after each `$` of `console` stands what is printed, where times and
-memory may differ; `python` is executed, and `pycon` compared. `[..]` in an output stands for anything in a line, a line
-`...` for any lines. Before a fence `<!-- fails: 3 -->` tells another exit status, and
-`<!-- not run: why -->` that it is not run.
+Each fence names its language. `sh` must succeed; `console` has the expected output after each `$` command, where times
+and memory may differ; `python` is executed, and `pycon` compared. In an output `[..]` matches anything in a line, and a
+line `...` any number of lines. Before a fence, `<!-- fails: 3 -->` gives another exit status, and
+`<!-- not run: why -->` excludes the block.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 RUN = {"sh", "console", "python", "pycon"}
 SHOWN = {"text", "json", "{toctree}", "{outcore-help}", "{eval-rst}"}
-#: Blocks that are not run; a new one must be counted here.
+#: Number of blocks that are not run; a new one must be counted here.
 NOT_RUN = 6
 
 
 class Block(NamedTuple):
-    """What stands in a fence."""
+    """Content of a fence."""
 
     line: int
     language: str
@@ -44,21 +44,23 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """Give the blocks of a page; a fence that says nothing of itself is an error."""
+    """Yield the blocks of a page; a fence without a known language is an error."""
     lines = page.read_text().splitlines()
     opened = None
     before = ""
     for number, line in enumerate(lines, 1):
         if opened is None and line.lstrip().startswith(("```", "~~~", ":::")):
             language = line.removeprefix("```").split(" ")[0]
-            assert language in RUN | SHOWN, f"{page}:{number}: `{line}` is no fence that is run or known to be shown"
+            assert language in RUN | SHOWN, f"{page}:{number}: `{line}` is not a known fence"
             opened = number, language
         elif opened is not None and line == "```":
             first, language = opened
             text = "".join(f"{part}\n" for part in lines[first : number - 1])
             status = re.fullmatch(r"<!-- fails: (\d+) -->", before)
             reason = re.fullmatch(r"<!-- not run: .+ -->", before)
-            assert status or reason or not before.startswith("<!--"), f"{page}:{first}: `{before}` is no known comment"
+            assert status or reason or not before.startswith("<!--"), (
+                f"{page}:{first}: `{before}` is not a known comment"
+            )
             is_run = language in RUN and reason is None
             yield Block(first, language, text, int(status[1]) if status else 0, is_run)
             opened, before = None, ""
@@ -77,22 +79,22 @@ class Runner:
     def run(self, page: Path, block: Block) -> None:
         place = f"{page.relative_to(ROOT)}:{block.line}"
         if block.language == "sh":
-            status, told = self.shell(block.text)
-            assert status == block.status, f"{place}: status {status}\n{told}"
+            status, output = self.shell(block.text)
+            assert status == block.status, f"{place}: status {status}\n{output}"
         elif block.language == "console":
             for command, expected in commands(block.text):
-                status, told = self.shell(command)
-                assert status == block.status, f"{place}: `{command}`: status {status}\n{told}"
-                assert is_as(expected, told), f"{place}: `{command}` prints\n{told}"
+                status, output = self.shell(command)
+                assert status == block.status, f"{place}: `{command}`: status {status}\n{output}"
+                assert matches(expected, output), f"{place}: `{command}` prints\n{output}"
         elif block.language == "python":
             exec(compile("\n" * block.line + block.text, str(page), "exec"), self.names)
         else:
             test = doctest.DocTestParser().get_doctest(block.text, self.names, place, str(page), block.line)
             assert test.examples, f"{place}: no example"
-            told_all: list[str] = []
-            doctest.DocTestRunner(checker=Checker(), verbose=False).run(test, out=told_all.append, clear_globs=False)
+            failures: list[str] = []
+            doctest.DocTestRunner(checker=Checker(), verbose=False).run(test, out=failures.append, clear_globs=False)
             self.names.update(test.globs)
-            assert not told_all, "".join(told_all)
+            assert not failures, "".join(failures)
 
     def shell(self, script: str) -> tuple[int, str]:
         done = subprocess.run(
@@ -108,7 +110,7 @@ class Runner:
 
 
 def commands(text: str) -> list[tuple[str, str]]:
-    """Give each command of a console with what it prints."""
+    """Return each command of a console with its expected output."""
     found: list[list[str]] = []
     for line in text.splitlines(keepends=True):
         if line.startswith("$ "):
@@ -120,27 +122,27 @@ def commands(text: str) -> list[tuple[str, str]]:
     return [(command, expected) for command, expected in found]
 
 
-def is_as(expected: str, told: str) -> bool:
-    """Whether an output is the one expected, but for times, memory and what is left open."""
-    return are_as(plain(expected).splitlines(), plain(told).splitlines())
+def matches(expected: str, output: str) -> bool:
+    """Return whether an output matches the expected one, up to times, memory and wildcards."""
+    return lines_match(plain(expected).splitlines(), plain(output).splitlines())
 
 
-def are_as(expected: list[str], told: list[str]) -> bool:
-    """Whether lines are those expected; a line `...` stands for any lines up to the first that follows it."""
+def lines_match(expected: list[str], output: list[str]) -> bool:
+    """Return whether lines match the expected ones; a line `...` matches any lines up to the next match."""
     at = 0
     for number, line in enumerate(expected):
         if line == "...":
             rest = expected[number + 1 :]
-            return not rest or any(are_as(rest, told[later:]) for later in range(at, len(told)))
+            return not rest or any(lines_match(rest, output[later:]) for later in range(at, len(output)))
         pattern = re.escape(line).replace(re.escape("[..]"), ".*")
-        if at == len(told) or re.fullmatch(pattern, told[at]) is None:
+        if at == len(output) or re.fullmatch(pattern, output[at]) is None:
             return False
         at += 1
-    return at == len(told)
+    return at == len(output)
 
 
 def plain(text: str) -> str:
-    """Leave out what is different each time."""
+    """Remove details that differ between runs."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     text = re.sub(r" +(?:\d+h )?(?:\d+m )?\d+(?:\.\d+)?s$", " [..]", text, flags=re.M)
     text = re.sub(r"^done in .*", "done in [..]", text, flags=re.M)
@@ -148,15 +150,15 @@ def plain(text: str) -> str:
 
 
 class Checker(doctest.OutputChecker):
-    """Compares as consoles are compared."""
+    """Compares output as for consoles."""
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
-        return is_as(want, got)
+        return matches(want, got)
 
 
 @pytest.fixture
 def runner(own_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
-    """A directory like the root of the repository, and the package's own command."""
+    """Return a runner in a directory like the root of the repository, with the command of the package."""
     (own_directory / "tests").symlink_to(ROOT / "tests")
     bin_directory = own_directory / ".bin"
     bin_directory.mkdir()
@@ -171,7 +173,7 @@ def runner(own_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 
 def similarities(directory: Path) -> None:
-    """Put `hits.m8.gz` and `genes.tsv` there: a real table where there is one, else one of the same form."""
+    """Write `hits.m8.gz` and `genes.tsv`: a real table if available, otherwise one of the same form."""
     real = Path(os.environ.get("OUTCORE_GRAPHS", "/nowhere")) / "orthobench.m8.gz"
     table = directory / "hits.m8.gz"
     if real.exists():
@@ -218,7 +220,7 @@ def test_few_blocks_are_not_run() -> None:
     assert len(left_out) == NOT_RUN, left_out
 
 
-def test_the_runner_sees_what_is_wrong(runner: Runner, tmp_path: Path) -> None:
+def test_the_runner_detects_wrong_blocks(runner: Runner, tmp_path: Path) -> None:
     page = ROOT / "docs/index.md"
     for language, text in [
         ("sh", "false | true\n"),
@@ -238,9 +240,9 @@ def test_the_runner_sees_what_is_wrong(runner: Runner, tmp_path: Path) -> None:
 
 
 def helped(runner: Runner, command: str = "") -> set[str]:
-    """Give all commands, as `outcore --help` lists them."""
-    _, told = runner.shell(f"outcore {command} --help")
-    listed = re.search(r"^(?:Commands|Models):\n((?: +.*\n)+)", told, flags=re.M)
+    """Return all commands that `outcore --help` lists."""
+    _, output = runner.shell(f"outcore {command} --help")
+    listed = re.search(r"^(?:Commands|Models):\n((?: +.*\n)+)", output, flags=re.M)
     names = re.findall(r"^  ([a-z][a-z-]*) ", listed[1], flags=re.M) if listed else []
     found = {command} if command else set()
     for name in names:
@@ -249,7 +251,7 @@ def helped(runner: Runner, command: str = "") -> set[str]:
     return found
 
 
-#: The experiment whose help is shown for all.
+#: Experiment whose help is shown for all experiments.
 EXPERIMENT = "lab random-read"
 
 
@@ -262,11 +264,13 @@ def test_the_reference_has_every_command(runner: Runner) -> None:
     def options(command: str) -> str:
         return str(runner.shell(f"outcore {command} --help")[1].split("Options:")[1])
 
-    assert {options(command) for command in known - shown} <= {options(EXPERIMENT)}, "one stands for all"
+    assert {options(command) for command in known - shown} <= {options(EXPERIMENT)}, (
+        "experiments must have the same options"
+    )
 
 
 def cells(page: str, column: int = 0) -> list[str]:
-    """Give what stands in backticks in a column of a page's tables."""
+    """Return the names in backticks in a column of the tables of a page."""
     rows = [line for line in (DOCS / page).read_text().splitlines() if line.startswith("| `")]
     return [name for row in rows for name in re.findall(r"`([^`]+)`", row.split(" | ")[column].strip("| "))]
 
@@ -288,9 +292,9 @@ def test_the_reference_has_every_name_of_the_package() -> None:
 
 
 def fields(value: object, name: str = "") -> set[str]:
-    """Give the names of all fields, such as `stages[].seconds`; `propagation` and `results` are not looked into."""
+    """Return the names of all fields, such as `stages[].seconds`, without those inside `propagation` and `results`."""
     if value is None and "." not in name:
-        # A part of the job that there was not.
+        # The job did not have this part.
         return set()
     if isinstance(value, dict) and not name.endswith("propagation"):
         parts = [fields(part, f"{name}.{key}" if name else key) for key, part in value.items()]
@@ -301,11 +305,11 @@ def fields(value: object, name: str = "") -> set[str]:
 
 
 def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runner) -> None:
-    status, told = runner.shell(
+    status, output = runner.shell(
         "cp tests/graphs/karate.tsv . && outcore build karate.tsv -o karate.graph -q\n"
         "outcore build tests/graphs/string-yeast-physical.txt.gz -o yeast.graph -q"
     )
-    assert status == 0, told
+    assert status == 0, output
     found: set[str] = set()
     for options in [
         "karate.tsv --method map-equation --levels tree",
@@ -314,16 +318,16 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
         "yeast.graph --method label-propagation --attenuation 0.1 --min-weight 500",
         "karate.tsv --on-bad-line skip --rejects bad.tsv",
     ]:
-        status, told = runner.shell(f"outcore cluster {options} -o c.tsv -q --report r.json")
-        assert status == 0, told
+        status, output = runner.shell(f"outcore cluster {options} -o c.tsv -q --report r.json")
+        assert status == 0, output
         found |= fields(json.loads(Path("r.json").read_text()))
     for command in [
         "plan karate.tsv --json --spark 2,2,8GiB",
         "score karate.graph tests/graphs/karate.truth.tsv --against tests/graphs/karate.truth.tsv --json -q",
     ]:
-        status, told = runner.shell(f"outcore {command}")
-        assert status == 0, told
-        found |= fields(json.loads(told))
+        status, output = runner.shell(f"outcore {command}")
+        assert status == 0, output
+        found |= fields(json.loads(output))
     assert set(cells("reference/fields.md")) == found
 
 

@@ -1,4 +1,4 @@
-"""Errors have a place and say what to write, in the words of Python."""
+"""Errors have a place and a hint, with options spelled for Python."""
 
 from __future__ import annotations
 
@@ -53,13 +53,15 @@ def test_a_bad_row_has_its_place() -> None:
         ({"output": "missing/c.tsv"}, outcore.FileError, "no directory"),
     ],
 )
-def test_options_that_cannot_be(options: dict[str, object], error: type[Exception], what: str, karate: Path) -> None:
+def test_impossible_options_are_errors(
+    options: dict[str, object], error: type[Exception], what: str, karate: Path
+) -> None:
     with pytest.raises(error) as raised:
         outcore.cluster(karate, **options)  # type: ignore[arg-type]
     assert what in str(raised.value)
 
 
-def test_files_that_are_none() -> None:
+def test_missing_files_and_empty_directories_are_errors() -> None:
     with pytest.raises(outcore.FileError) as raised:
         outcore.cluster("nothing.tsv")
     assert not list(Path().iterdir())
@@ -91,17 +93,17 @@ def test_damaged_files_are_errors() -> None:
                     assert path in str(error), (name, at)
 
 
-def test_hints_are_in_the_words_of_the_surface() -> None:
-    told = ("use ", option("memory", "2GiB"), ", ", option("on-bad-line", "skip"), " or ", option("restart"))
-    assert as_keywords(told) == 'use `memory="2GiB"`, `on_bad_line="skip"` or `restart`'
-    assert as_arguments(told) == "use `--memory 2GiB`, `--on-bad-line skip` or `--restart`"
+def test_hints_spell_options_for_python_or_the_command() -> None:
+    hint = ("use ", option("memory", "2GiB"), ", ", option("on-bad-line", "skip"), " or ", option("restart"))
+    assert as_keywords(hint) == 'use `memory="2GiB"`, `on_bad_line="skip"` or `restart`'
+    assert as_arguments(hint) == "use `--memory 2GiB`, `--on-bad-line skip` or `--restart`"
     assert as_keywords([option("min-weight", 0.5)]) == "`min_weight=0.5`"
     both = [*option("format", "lines"), *option("header", "yes")]
     assert as_keywords([both]) == '`format="lines", header="yes"`'
     assert as_arguments([both]) == "`--format lines --header yes`"
 
 
-def test_names_of_files_are_no_options() -> None:
+def test_file_names_are_not_taken_for_options() -> None:
     Path("`--memory 2GiB`").write_text("a\tb\tx\n")
     with pytest.raises(outcore.InputError, match="`--memory 2GiB`:1:5"):
         outcore.cluster("`--memory 2GiB`", columns="1,2,3", header="no")
@@ -119,7 +121,7 @@ except outcore.Interrupted as error:
 """
 
 
-def test_ctrl_c_leaves_what_the_next_call_goes_on_from() -> None:
+def test_the_call_after_ctrl_c_resumes() -> None:
     lines = (f"{i}\t{i * 7919 % 50_000}\t{i % 9 + 1}\n" for i in range(300_000))
     Path("edges.tsv").write_text("".join(lines))
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=True)
@@ -138,5 +140,5 @@ def test_the_command_comes_with_the_package(karate: Path) -> None:
     failed = subprocess.run([command, "cluster", "nothing", "-o", "-"], capture_output=True, text=True)
     assert failed.returncode == 1 and "nothing" in failed.stderr
     if os.name == "posix":
-        # Jobs in the background of a shell begin with it ignored.
+        # Background jobs of a shell start with SIGINT ignored.
         assert signal.getsignal(signal.SIGINT) is not signal.SIG_DFL

@@ -1,4 +1,4 @@
-"""What publishes this package calls what exists: workflows call targets of the Makefile, recipes name this version."""
+"""Workflows call existing targets of the Makefile, and recipes name this version."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ VERSION = re.search(r'^version = "(.+)"$', (ROOT / "Cargo.toml").read_text(), fl
 
 
 def targets() -> set[str]:
-    """Give the targets of the Makefile that anyone may call."""
+    """Return the public targets of the Makefile."""
     text = (ROOT / "Makefile").read_text()
     return {name for line in re.findall(r"^\.PHONY: (.+)$", text, flags=re.M) for name in line.split()}
 
 
 def steps(text: str) -> list[str]:
-    """Give the commands of a workflow; one of several lines starts with a bar."""
+    """Return the commands of a workflow; for one of several lines, the bar that starts it."""
     return re.findall(r"^\s*(?:- )?run:\s*(.*)$", text, flags=re.M)
 
 
@@ -32,7 +32,7 @@ def test_workflows_run_nothing_but_targets_of_the_makefile(workflow: Path) -> No
         assert step.startswith("make ") and set(step.split()[1:]) <= targets(), f"{workflow.name}: `{step}`"
 
 
-def test_other_steps_are_seen() -> None:
+def test_other_steps_are_detected() -> None:
     text = "steps:\n  - run: make test\n  - name: x\n    run: cargo test\n  - run: |\n      make dist\n"
     assert steps(text) == ["make test", "cargo test", "|"]
     assert len(WORKFLOWS) == 2
@@ -49,22 +49,22 @@ def test_recipes_have_this_version() -> None:
     assert f'version: "{VERSION[1]}"\n' in (ROOT / "packaging/conda/recipe.yaml").read_text()
 
 
-def test_scripts_are_bash_and_can_be_run() -> None:
+def test_scripts_are_bash_and_executable() -> None:
     for script in (ROOT / "packaging").glob("*.sh"):
         subprocess.run(["bash", "-n", script], check=True)
         assert script.name == "common.sh" or script.stat().st_mode & 0o111
 
 
 def compiled(package: str) -> set[str]:
-    """Give the crates that a package is compiled from, each with its version and features."""
+    """Return the crates that a package is compiled from, each with its version and features."""
     tree = ["cargo", "tree", "--locked", "--edges", "normal,build", "--prefix", "none", "--format", "{p} [{f}]"]
     done = subprocess.run([*tree, "--package", package], cwd=ROOT, capture_output=True, text=True, check=True)
     return {line.removesuffix(" (*)") for line in done.stdout.splitlines()}
 
 
-def test_the_module_is_built_from_what_was_compiled_for_the_command() -> None:
+def test_the_module_reuses_crates_compiled_for_the_command() -> None:
     beyond = compiled("outcore-py") - compiled("outcore-cli")
     assert {line.split()[0] for line in beyond} == {
         "outcore-parts", "outcore-py", "pyo3", "pyo3-build-config", "pyo3-ffi", "pyo3-macros", "pyo3-macros-backend",
         "target-lexicon",
-    }, "other features: see once_cell and syn in crates/outcore-cli/Cargo.toml"  # fmt: skip
+    }, "features differ: see once_cell and syn in crates/outcore-cli/Cargo.toml"  # fmt: skip

@@ -1,4 +1,4 @@
-"""Edges on servers: S3 as moto speaks it, and HTTPS with a certificate of one's own."""
+"""Edges on servers: S3 as implemented by moto, and HTTPS with a private certificate."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_parquet_on_s3(bucket: Any, edges: list[Edge], expected: bytes, options:
         assert communities(f"s3://{BUCKET}/edges.parquet", threads=threads, memory="128MiB") == expected
 
 
-def test_large_parquet_on_s3_is_read_side_by_side(bucket: Any) -> None:
+def test_large_parquet_on_s3_is_read_in_parallel(bucket: Any) -> None:
     many = [(f"node{k * 7919 % 9001:020}", f"node{k * 104729 % 9001:020}", k % 97 / 8) for k in range(1, 200_000)]
     body = parquet_of(many, row_group_size=30_000, compression="none", use_dictionary=False)
     assert len(body) > 8 << 20
@@ -110,7 +110,7 @@ def test_patterns_on_s3_are_sorted(bucket: Any, edges: list[Edge], expected: byt
         communities(f"s3://{BUCKET}/parts/*.csv")
 
 
-def test_what_is_not_there_is_told(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_objects_and_credentials_are_reported(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(outcore.FileError, match=r"there is no such object \(404") as raised:
         communities(f"s3://{BUCKET}/nothing.tsv")
     assert "AWS_REGION" in raised.value.hint
@@ -122,11 +122,11 @@ def test_what_is_not_there_is_told(bucket: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     with pytest.raises(outcore.FileError, match="no credentials were found"):
         communities(f"s3://{BUCKET}/nothing.tsv")
-    with pytest.raises(outcore.UsageError, match="is no file, nor an address"):
+    with pytest.raises(outcore.UsageError, match="is neither a file nor an address"):
         communities(Path("s3://bucket/edges.tsv"))
 
 
-def test_an_object_that_changes_between_two_calls_begins_anew(bucket: Any, edges: list[Edge]) -> None:
+def test_an_object_changed_between_two_calls_is_read_again(bucket: Any, edges: list[Edge]) -> None:
     place = f"s3://{BUCKET}/edges.tsv"
     bucket.put_object(Bucket=BUCKET, Key="edges.tsv", Body=text_of(edges))
     assert outcore.plan(place, memory="256MiB").input.edge_count == len(edges)
@@ -135,7 +135,9 @@ def test_an_object_that_changes_between_two_calls_begins_anew(bucket: Any, edges
     assert communities(place) != before
 
 
-def test_an_address_signed_for_a_while_is_read_and_not_told(bucket: Any, edges: list[Edge], expected: bytes) -> None:
+def test_a_signed_address_is_read_and_its_signature_not_reported(
+    bucket: Any, edges: list[Edge], expected: bytes
+) -> None:
     bucket.put_object(Bucket=BUCKET, Key="edges.tsv", Body=text_of(edges))
     signed = bucket.generate_presigned_url("get_object", {"Bucket": BUCKET, "Key": "edges.tsv"})
     assert "Signature" in signed
@@ -143,13 +145,13 @@ def test_an_address_signed_for_a_while_is_read_and_not_told(bucket: Any, edges: 
     assert Path("out.tsv").read_bytes() == expected
     assert found.report is not None
     assert "Signature" not in json.dumps(found.report, default=str)
-    # Signed anew it is the same call.
+    # With another signature it is the same call.
     again = signed.replace("Signature=", "Signature=x")
     assert outcore._api._place(again) == outcore._api._place(signed) == signed.split("?")[0]
 
 
 class Ranges(http.server.BaseHTTPRequestHandler):
-    """Sends ranges of one file."""
+    """Server of ranges of one file."""
 
     content = b""
     protocol_version = "HTTP/1.1"
@@ -164,12 +166,12 @@ class Ranges(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *told: object) -> None:
+    def log_message(self, *arguments: object) -> None:
         pass
 
 
 def own_certificate(directory: Path) -> tuple[Path, Path]:
-    """Make a certificate for 127.0.0.1 that nobody trusts."""
+    """Write a certificate for 127.0.0.1 that no authority has signed, and its key."""
     from datetime import datetime, timedelta, timezone
     from ipaddress import ip_address
 

@@ -1,4 +1,4 @@
-"""What a result gives, and that nothing is left over."""
+"""Results have the right content, and leave no files behind."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def test_a_result_is_a_table(karate: Path) -> None:
     assert "34" in communities._repr_html_()
 
 
-def test_a_file_that_nobody_named_goes_with_its_result(karate: Path, own_directory: Path) -> None:
+def test_an_unnamed_file_is_removed_with_its_result(karate: Path, own_directory: Path) -> None:
     communities = outcore.cluster(karate)
     assert Path(communities.path).exists()
-    communities.write("kept.tsv")
+    communities.write("copy.tsv")
     del communities
     gc.collect()
-    assert [path.name for path in own_directory.iterdir()] == ["kept.tsv"]
+    assert [path.name for path in own_directory.iterdir()] == ["copy.tsv"]
 
 
-def test_the_same_call_again_leaves_the_result_of_the_first(karate: Path, own_directory: Path) -> None:
+def test_repeating_a_call_preserves_the_first_result(karate: Path, own_directory: Path) -> None:
     first, second = outcore.cluster(karate), outcore.cluster(karate)
     expected = list(first)
     del first
     gc.collect()
     assert list(second) == expected
-    # As in a cell that is run again: the old result goes when the new one is there.
+    # As in a notebook cell that is run again: the old result is removed once the new one exists.
     second = outcore.cluster(karate)
     gc.collect()
     assert list(second) == expected
@@ -64,7 +64,7 @@ def test_the_same_call_again_leaves_the_result_of_the_first(karate: Path, own_di
     assert not list(own_directory.iterdir())
 
 
-def test_an_output_stays(karate: Path, own_directory: Path) -> None:
+def test_a_named_output_is_not_removed(karate: Path, own_directory: Path) -> None:
     communities = outcore.cluster(karate, output="communities.tsv")
     del communities
     gc.collect()
@@ -72,7 +72,7 @@ def test_an_output_stays(karate: Path, own_directory: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["c.parquet", "c.arrow"])
-def test_results_that_are_tables_are_read_as_text_is(name: str, karate: Path) -> None:
+def test_results_in_tables_read_like_text(name: str, karate: Path) -> None:
     expected = outcore.cluster(karate)
     found = outcore.cluster(karate, output=name)
     assert list(found) == list(expected)
@@ -80,7 +80,7 @@ def test_results_that_are_tables_are_read_as_text_is(name: str, karate: Path) ->
     assert found.labels.tolist() == expected.labels.tolist()
 
 
-def test_names_of_any_kind_come_back(own_directory: Path) -> None:
+def test_names_of_any_kind_are_returned_unchanged(own_directory: Path) -> None:
     names = ['"quoted"', "tab\tinside", "carriage\rreturn", "é", "x" * 300]
     communities = outcore.cluster([(name, names[0]) for name in names], method="components", self_loops="keep")
     assert sorted(communities.to_arrow().column("node").to_pylist()) == sorted(names)
@@ -93,7 +93,7 @@ def test_a_node_is_looked_up_in_an_index(own_directory: Path) -> None:
     expected = dict(communities)
     assert all(communities[name] == expected[name] for name in names[:1000])
     assert "70000" not in communities and "" not in communities
-    # The index has no name on disk; a file that was written anew gets a new one.
+    # The index has no name on disk; a file that is rewritten gets a new index.
     assert [path.name for path in own_directory.iterdir()] == ["c.tsv"]
     Path("c.tsv").write_text("a\t5\nb\t7\n")
     assert (communities["b"], "é" in communities) == (7, False)
@@ -104,7 +104,7 @@ def test_a_node_is_looked_up_in_an_index(own_directory: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["c.parquet", "c.arrow"])
-def test_results_that_are_tables_are_looked_up_as_text_is(name: str, karate: Path) -> None:
+def test_lookups_in_tables_equal_those_in_text(name: str, karate: Path) -> None:
     communities = outcore.cluster(karate, output=name)
     expected = outcore.cluster(karate)
     assert {node: communities[node] for node, _ in expected} == dict(expected)
@@ -121,7 +121,7 @@ def test_nodes_that_are_left_out_are_not_counted(own_directory: Path) -> None:
 
 @pytest.mark.parametrize("values", [[0.5, 1], (1.0,), np.array([0.5]), "0.5,1"])
 @pytest.mark.parametrize("option", ["resolution", "attenuation"])
-def test_several_results_of_a_call_are_refused_in_words(
+def test_several_values_of_an_option_are_refused(
     option: str, values: object, karate: Path, own_directory: Path
 ) -> None:
     with pytest.raises(outcore.UsageError, match=f"`{option}` takes one number") as raised:
@@ -130,7 +130,7 @@ def test_several_results_of_a_call_are_refused_in_words(
     assert not list(own_directory.iterdir())
 
 
-def test_a_graph_is_looked_into(edges: list[Edge], own_directory: Path) -> None:
+def test_properties_of_a_graph_are_right(edges: list[Edge], own_directory: Path) -> None:
     graph = outcore.build(write_text(edges, Path("edges.tsv")), "edges.graph")
     neighbors: dict[str, dict[str, float]] = {}
     for source, target, weight in edges:
@@ -157,27 +157,27 @@ def test_a_graph_is_looked_into(edges: list[Edge], own_directory: Path) -> None:
     assert repr(opened) == repr(graph)
 
 
-def test_a_plan_is_told_and_kept(karate: Path) -> None:
+def test_a_plan_has_its_fields(karate: Path) -> None:
     plan = outcore.plan(karate, memory="64MiB")
     assert plan.input.edge_count == 78
     assert plan.time.total_seconds() < 10
     assert "read" in plan._repr_html_()
     assert plan.memory_bytes_min <= 64 << 20
-    with pytest.raises(AttributeError, match="there is no `nothing`"):
+    with pytest.raises(AttributeError, match="there is no field `nothing`"):
         _ = plan.nothing
 
 
-def test_progress_is_told(edges: list[Edge]) -> None:
-    told: list[outcore.Progress] = []
-    communities = outcore.cluster(write_text(edges, Path("edges.tsv")), progress=told.append)
-    stages = [progress.stage for progress in told if progress.is_done]
+def test_progress_is_reported(edges: list[Edge]) -> None:
+    events: list[outcore.Progress] = []
+    communities = outcore.cluster(write_text(edges, Path("edges.tsv")), progress=events.append)
+    stages = [progress.stage for progress in events if progress.is_done]
     assert stages == [stage["stage"] for stage in communities.report["stages"]]
     assert "read" in communities.report._repr_html_()
-    clustering = [progress for progress in told if progress.stage == "cluster"]
+    clustering = [progress for progress in events if progress.stage == "cluster"]
     assert clustering[0].total and all(progress.done <= (progress.total or progress.done) for progress in clustering)
 
 
-def test_a_notebook_shows_what_a_terminal_does() -> None:
+def test_a_notebook_shows_the_progress_of_a_terminal() -> None:
     from outcore._progress import Listener, Progress, _Notebook
 
     shown: list[str] = []
@@ -231,7 +231,7 @@ def test_a_subgraph_is_the_edges_among_its_nodes(tmp_path: Path, directed: bool)
     assert {name for name, _ in communities} == wanted
 
 
-def test_a_plan_beside_a_cluster(karate: Path) -> None:
+def test_a_plan_is_compared_with_a_cluster(karate: Path) -> None:
     import outcore.spark
 
     local = outcore.plan(karate, method="label-propagation")

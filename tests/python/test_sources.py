@@ -1,4 +1,4 @@
-"""The same graph gives the same communities, whatever it comes from."""
+"""A graph gives the same communities from every kind of source."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ SOURCES: dict[str, Callable[[list[Edge]], Any]] = {
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_communities_do_not_depend_on_the_source(name: str, edges: list[Edge]) -> None:
+def test_communities_are_independent_of_the_source(name: str, edges: list[Edge]) -> None:
     expected = outcore.cluster(write_text(edges, Path("expected.tsv")))
     found = outcore.cluster(SOURCES[name](edges))
     assert Path(found.path).read_bytes() == Path(expected.path).read_bytes()
 
 
 def groups(communities: outcore.Communities) -> set[frozenset[str]]:
-    """Communities as sets: where a source has an order of its own, numbers may differ."""
+    """Return communities as sets, since numbers may differ if a source has an order of its own."""
     found: dict[int, set[str]] = {}
     for node, community in communities:
         found.setdefault(community, set()).add(str(node))
@@ -100,7 +100,7 @@ def groups(communities: outcore.Communities) -> set[frozenset[str]]:
 
 
 def simple(edges: list[Edge]) -> list[Edge]:
-    """Edges without repetitions, in the order of a matrix, so that nodes appear in the same order."""
+    """Return edges without repetitions in the order of a matrix, so that nodes appear in the same order."""
     found = {}
     for source, target, weight in edges:
         low, high = sorted((int(source), int(target)))
@@ -135,7 +135,7 @@ def test_matrix_market_is_a_graph(edges: list[Edge]) -> None:
     text = write_text(counted, Path("expected.tsv"))
     scipy.io.mmwrite("upper.mtx", matrix(edges, "coo", False).tocsr(), precision=17)
     assert clustered("upper.mtx") == clustered(text)
-    # It has the entries of the other half, so nodes are in another order.
+    # The file has the entries of the other half, so nodes are in another order.
     scipy.io.mmwrite("whole.mtx", matrix(edges, "coo", True), precision=17, symmetry="symmetric")
     assert "symmetric" in Path("whole.mtx").read_text().partition("\n")[0]
     found = outcore.cluster("whole.mtx", method="components")
@@ -157,7 +157,7 @@ def test_adjacency_lists_are_graphs(edges: list[Edge]) -> None:
         f"(mclheader\nmcltype matrix\ndimensions {count}x{count}\n)\n(mclmatrix\nbegin\n{columns})\n"
     )
     for path, first in (("g.metis", 1), ("g.mci", 0)):
-        # The same in lines: a node without neighbors is a loop of weight 0.
+        # The same graph in lines, where a node without neighbors is a loop of weight 0.
         text = [
             f"{node + first}\t{other + first}\t{weight!r}\n"
             for node, neighbors in enumerate(lists)
@@ -169,7 +169,7 @@ def test_adjacency_lists_are_graphs(edges: list[Edge]) -> None:
         assert clustered(path, format="mcl" if first == 0 else "metis") == expected
 
 
-def test_graphs_of_other_libraries_go_in_and_come_back(edges: list[Edge]) -> None:
+def test_graphs_of_other_libraries_are_read_and_returned(edges: list[Edge]) -> None:
     edges = simple(edges)
     expected = groups(outcore.cluster(write_text(edges, Path("expected.tsv")), method="components"))
     graph = networkx.Graph()
@@ -189,13 +189,13 @@ def test_graphs_of_other_libraries_go_in_and_come_back(edges: list[Edge]) -> Non
 
 
 def same_groups(labels: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays of labels part their rows in the same way."""
+    """Return whether two arrays of labels group their rows in the same way."""
     pairs = set(zip(labels.tolist(), np.asarray(expected).tolist(), strict=True))
     return len(pairs) == len(set(labels.tolist())) == len(set(np.asarray(expected).tolist()))
 
 
 def shuffled(edges: list[Edge]) -> list[tuple[int, int, float]]:
-    """Edges of some components among nodes whose order is not that of the edges."""
+    """Return edges within components, with nodes in an order other than that of the edges."""
     order = np.random.default_rng(4).permutation(2000).tolist()
     return [(order[int(a)], order[int(b)], w) for a, b, w in simple(edges) if int(a) // 200 == int(b) // 200]
 
@@ -250,7 +250,7 @@ def of_frame(kind: str) -> Callable[[list[Any]], Any]:
         (networkx.Graph, {}),
     ],
 )
-def test_whole_numbers_stay_whole_numbers(source: Callable[[Any], Any], options: dict[str, Any]) -> None:
+def test_integers_stay_integers(source: Callable[[Any], Any], options: dict[str, Any]) -> None:
     found = outcore.cluster(source([(1, 2), (2, 3), (8, 9)]), method="components", **options)
     assert sorted(dict(found).items()) == [(1, 0), (2, 0), (3, 0), (8, 1), (9, 1)]
     assert found.members(1) == [8, 9]
@@ -258,7 +258,7 @@ def test_whole_numbers_stay_whole_numbers(source: Callable[[Any], Any], options:
     assert str(found.to_arrow().schema.field("node").type) in ("int64", "uint64")
 
 
-def test_names_that_are_not_all_whole_numbers_are_text() -> None:
+def test_names_that_are_not_all_integers_are_text() -> None:
     late = [(at, at + 1) for at in range(70_000)] + [("a", 3)]
     for rows in (late, [(1, "a")], [(1, 2), (True, 2)], [(1, 1 << 63)], [(1.0, 2)]):
         found = outcore.cluster(rows, method="components")
@@ -282,7 +282,7 @@ def test_names_that_are_not_all_whole_numbers_are_text() -> None:
     ],
 )
 @pytest.mark.parametrize("before", [1, 70_000])
-def test_a_row_that_is_no_edge_has_its_place(
+def test_an_error_has_the_place_of_a_bad_row(
     row: Any, kind: str, column: int, before: int, own_directory: Path
 ) -> None:
     rows = [("b", "c", 2.0)] * before + [row] + [("b", "c", 2.0)]
@@ -308,13 +308,13 @@ def test_columns_of_frames_are_chosen_by_name(edges: list[Edge]) -> None:
     assert np.array_equal(found.labels, expected.labels)
 
 
-def test_what_holds_no_edges_is_refused() -> None:
+def test_objects_without_edges_are_refused() -> None:
     for nothing in (3, [], [1, 2], [("a",)], object(), iter([]), np.zeros((2, 3))):
-        with pytest.raises(outcore.UsageError, match="nothing that edges are read from"):
+        with pytest.raises(outcore.UsageError, match="cannot read edges from"):
             outcore.cluster(nothing)
 
 
-def test_an_exception_of_an_iterator_is_raised_as_it_is(edges: list[Edge]) -> None:
+def test_an_exception_of_an_iterator_is_raised_unchanged(edges: list[Edge]) -> None:
     def failing() -> Iterator[Edge]:
         yield from edges * 20
         raise LookupError("no more edges")

@@ -1,4 +1,4 @@
-"""On Spark: the communities of the engine, whatever the parts, the cluster and the faults."""
+"""On Spark: the communities of the engine, independent of parts, cluster and faults."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from conftest import GRAPHS, Edge, planted
 from pyspark.sql import DataFrame, SparkSession
 from spark_cluster import StandaloneCluster, environment, wait_until
 
-#: Small graphs with one label for most nodes are well known here.
+#: On small graphs most nodes often get one label, as expected.
 pytestmark = pytest.mark.filterwarnings("ignore::outcore.errors.OutcoreWarning")
 
-#: One more of a kind of which another is always run.
+#: Mark for a further case of a kind that is always tested.
 long = pytest.mark.long
 
 Rows = list[tuple[Any, ...]]
@@ -43,7 +43,7 @@ def text(name: str, columns: int = 2) -> Rows:
 
 
 def star_of_cliques() -> Rows:
-    """A hub that is tied to all, cliques, loops, and a node that is alone with its loop."""
+    """Return a hub with an edge to every clique, cliques, loops, and an isolated node with a loop."""
     rows: Rows = []
     for clique in range(300):
         members = [f"c{clique}-{member}" for member in range(7)]
@@ -87,13 +87,13 @@ def assert_same(found: outcore.spark.Clustered, expected: outcore.Communities) -
     assert table_of(found.communities) == list(
         zip(nodes["node"].to_pylist(), nodes["community"].to_pylist(), strict=True)
     )
-    mine, told = found.report["communities"], expected.report["communities"]
+    mine, reference = found.report["communities"], expected.report["communities"]
     for name in ("community_count", "singleton_count", "largest_size", "split_count", "converged"):
-        assert mine[name] == told[name], name
+        assert mine[name] == reference[name], name
     for name in ("modularity", "coverage"):
-        assert mine[name] == pytest.approx(told[name], abs=1e-12), name
-    if "sweeps" in told:
-        moved = [sweep["moved_count"] for sweep in told["sweeps"]]
+        assert mine[name] == pytest.approx(reference[name], abs=1e-12), name
+    if "sweeps" in reference:
+        moved = [sweep["moved_count"] for sweep in reference["sweeps"]]
         assert [sweep["moved_count"] for sweep in found.report["sweeps"]] == moved
 
 
@@ -111,14 +111,14 @@ def assert_same(found: outcore.spark.Clustered, expected: outcore.Communities) -
 def test_labels_are_those_of_the_engine(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str, parts: int
 ) -> None:
-    # So that also a small graph is written in the middle of a sweep.
+    # Even a small graph is then written in the middle of a sweep.
     monkeypatch.setattr("outcore.spark._sweeps._ROUNDS_UNWRITTEN", 5)
     rows = GENERATED[name]()
     options: dict[str, Any] = {"method": "label-propagation", "seed": parts}
     weight = "weight" if len(rows[0]) == 3 else None
     found = outcore.spark.cluster(frame_of(spark, rows), weight=weight, parts=parts, **options)
     assert_same(found, engine(rows, **options))
-    # A block has 256 nodes at least.
+    # A block has at least 256 nodes.
     graph = found.report["graph"]
     assert graph["part_count"] >= min(parts, 3)
 
@@ -138,7 +138,7 @@ def test_components_are_those_of_the_engine(spark: SparkSession, name: str) -> N
         pytest.param({"duplicates": "first", "max_sweeps": 2}, marks=long),
     ],
 )
-def test_options_mean_the_same(spark: SparkSession, options: dict[str, Any]) -> None:
+def test_options_have_the_same_effect(spark: SparkSession, options: dict[str, Any]) -> None:
     rows = planted(900, 12000, seed=3)
     rows += [(source, source, 1.5) for source, _, _ in rows[::100]]
     options |= {"method": "label-propagation", "seed": 7}
@@ -171,45 +171,45 @@ def test_the_engine_finishes_what_spark_begins(spark: SparkSession, name: str, m
     weight = "weight" if len(rows[0]) == 3 else None
     found = outcore.spark.cluster(frame_of(spark, rows), weight=weight, parts=3, method=method)
     expected = engine(rows, method=method)
-    mine, told = found.report["communities"], expected.report["communities"]
+    mine, reference = found.report["communities"], expected.report["communities"]
     of_nodes = dict(table_of(found.communities))
     assert [*of_nodes] == expected.to_arrow()["node"].to_pylist()
     sizes = [list(of_nodes.values()).count(number) for number in range(mine["community_count"])]
     assert sizes == sorted(sizes, reverse=True)
     assert sum(sizes) == len(of_nodes)
-    # What is told is what the communities of nodes are worth.
+    # The reported quality is that of the communities of nodes.
     Path("found.tsv").write_text("".join(f"{node}\t{number}\n" for node, number in of_nodes.items()))
     columns = dict(zip(("source", "target", "weight"), zip(*rows, strict=True), strict=False))
     graph = outcore.build(pa.table(columns), "whole.graph", progress=False)
     quality = outcore.score(graph, "found.tsv", progress=False)["quality"]
     assert quality["disconnected_count"] == 0
     assert mine["modularity"] == pytest.approx(quality["modularity"], abs=1e-6)
-    # How far it may be from the engine's, as the guide says.
+    # The quality may differ this much from that of the engine, as the guide says.
     if method == "modularity":
-        assert mine["modularity"] >= 0.97 * told["modularity"]
+        assert mine["modularity"] >= 0.97 * reference["modularity"]
     else:
         assert mine["code_length"] == pytest.approx(quality["code_length"], abs=1e-5)
-        assert mine["code_length"] <= 1.01 * told["code_length"]
+        assert mine["code_length"] <= 1.01 * reference["code_length"]
 
 
-def test_parts_and_failures_are_of_no_account_to_moves(spark: SparkSession) -> None:
+def test_moves_are_independent_of_parts_and_failures(spark: SparkSession) -> None:
     frame = frame_of(spark, planted(900, 6000, seed=4))
     whole = outcore.spark.cluster(frame, method="modularity", parts=1)
     stages = [sweep["stage"] for sweep in whole.report["sweeps"]]
     job = {"method": "modularity", "parts": 4, "work_dir": "work", "save_every": 0.0}
 
     def until(sweep: int) -> None:
-        """Stop when this sweep, the last of its stage, is done."""
+        """Stop after this sweep, the last of its stage."""
         done = 0
 
-        def tell(event: outcore.Progress) -> None:
+        def notify(event: outcore.Progress) -> None:
             nonlocal done
             done += event.detail.startswith("sweep")
             if event.is_done and done == sweep:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            outcore.spark.cluster(frame, **job, progress=tell)
+            outcore.spark.cluster(frame, **job, progress=notify)
 
     first = stages.count("groups")
     until(first)
@@ -221,14 +221,14 @@ def test_parts_and_failures_are_of_no_account_to_moves(spark: SparkSession) -> N
     assert table_of(found.communities) == table_of(whole.communities)
 
 
-def test_nodes_that_nothing_joins_are_alone(spark: SparkSession) -> None:
+def test_nodes_without_edges_are_alone(spark: SparkSession) -> None:
     rows = [("a", "a"), ("b", "b")]
     found = outcore.spark.cluster(frame_of(spark, rows), method="map-equation")
     assert table_of(found.communities) == [("a", 0), ("b", 1)]
     assert found.report["communities"]["code_length"] == 0.0
 
 
-def test_a_giant_of_groups_is_none_of_nodes(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_giant_community_of_groups_is_not_a_warning(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     find = outcore.cluster
 
     def cluster(*edges: Any, **options: Any) -> outcore.Communities:
@@ -236,12 +236,12 @@ def test_a_giant_of_groups_is_none_of_nodes(spark: SparkSession, monkeypatch: py
         return find(*edges, **options)
 
     monkeypatch.setattr(outcore, "cluster", cluster)
-    # A warning is an error here.
+    # Warnings are errors in this test.
     found = outcore.spark.cluster(frame_of(spark, text("football.tsv")), method="modularity")
     assert found.report["warnings"] == []
 
 
-def test_a_giant_is_warned_of(spark: SparkSession) -> None:
+def test_a_giant_community_is_a_warning(spark: SparkSession) -> None:
     rows = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "e")]
     with pytest.warns(outcore.OutcoreWarning, match="holds 60.0 % of the nodes, more than half; a larger `resolution`"):
         outcore.spark.cluster(frame_of(spark, rows), method="modularity")
@@ -310,12 +310,12 @@ def test_bad_edges_are_refused(spark: SparkSession, rows: Rows, options: dict[st
         ({"duplicates": "mean"}, "first"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(spark: SparkSession, options: dict[str, Any], says: str) -> None:
+def test_invalid_options_are_refused(spark: SparkSession, options: dict[str, Any], says: str) -> None:
     with pytest.raises(outcore.UsageError, match=says):
         outcore.spark.cluster(frame_of(spark, [("a", "b")]), **options)
 
 
-def test_what_is_no_table_is_refused() -> None:
+def test_objects_other_than_tables_are_refused() -> None:
     with pytest.raises(outcore.UsageError, match=r"outcore\.cluster"):
         outcore.spark.cluster([("a", "b")])  # type: ignore[arg-type]
 
@@ -328,10 +328,10 @@ def test_a_directory_belongs_to_one_job(spark: SparkSession) -> None:
     again = outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
     assert table_of(again.communities) == table_of(first.communities)
     assert again.report.to_dict() == first.report.to_dict()
-    with pytest.raises(outcore.UsageError, match="belongs to another job: seed differ"):
+    with pytest.raises(outcore.UsageError, match="belongs to another job, which differs in seed"):
         outcore.spark.cluster(frame, method="label-propagation", seed=1, work_dir="work")
-    anew = outcore.spark.cluster(frame, method="label-propagation", seed=1, work_dir="work", restart=True)
-    assert anew.report["communities"]["seed"] == 1
+    restarted = outcore.spark.cluster(frame, method="label-propagation", seed=1, work_dir="work", restart=True)
+    assert restarted.report["communities"]["seed"] == 1
     Path("taken").mkdir()
     Path("taken/thesis.txt").write_text("mine")
     for restart in (False, True):
@@ -341,36 +341,38 @@ def test_a_directory_belongs_to_one_job(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("lost", ["input", "report"])
-def test_a_table_alone_is_no_stage(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
-    """The driver is lost after a table was written, and before what is known of it was."""
+def test_a_table_without_its_facts_is_not_a_complete_stage(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    """The driver is lost after a table is written, but before its facts are."""
     from outcore.spark._work import Work
 
-    keep = Work.keep_facts
+    save = Work.save_facts
 
     def fail(work: Work, name: str, facts: Any) -> Any:
         if name == lost:
             raise RuntimeError("lost")
-        return keep(work, name, facts)
+        return save(work, name, facts)
 
     rows = text("karate.tsv")
     frame = frame_of(spark, rows)
     with monkeypatch.context() as patch:
-        patch.setattr(Work, "keep_facts", fail)
+        patch.setattr(Work, "save_facts", fail)
         with pytest.raises(RuntimeError, match="lost"):
             outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
     found = outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
     assert_same(found, engine(rows, method="label-propagation"))
 
 
-def test_progress_is_told(spark: SparkSession) -> None:
-    heard: list[outcore.Progress] = []
+def test_progress_is_reported(spark: SparkSession) -> None:
+    events: list[outcore.Progress] = []
     frame = frame_of(spark, text("karate.tsv"))
-    outcore.spark.cluster(frame, method="label-propagation", progress=heard.append)
-    assert {progress.stage for progress in heard} >= {"number", "sort", "cluster", "write"}
-    assert any("nodes changed" in progress.detail for progress in heard)
+    outcore.spark.cluster(frame, method="label-propagation", progress=events.append)
+    assert {progress.stage for progress in events} >= {"number", "sort", "cluster", "write"}
+    assert any("nodes changed" in progress.detail for progress in events)
 
 
-#: A job of its own process: master, edges, work directory; prints what it is at, then the result.
+#: Script of a job in its own process, from master, edges and work directory; prints progress, then the result.
 DRIVER = """
     import json, sys
     from pyspark.sql import SparkSession
@@ -417,13 +419,13 @@ def read_until(pipe: Any, pattern: str) -> str:
     raise AssertionError(f"nothing like {pattern} in: {''.join(lines)}")
 
 
-def test_a_worker_that_dies_changes_nothing(
+def test_a_lost_worker_does_not_change_the_result(
     spark_cluster: StandaloneCluster, driver: Path, edge_file: Path, edges: list[Edge], tmp_path: Path
 ) -> None:
     job = spark_cluster.driver(driver.read_text(), edge_file, tmp_path / "work", tmp_path / "out")
     out = job.process.stdout
     read_until(out, "^cluster sweep 2")
-    assert all(spark_cluster.executors(worker) for worker in range(2)), "both workers work"
+    assert all(spark_cluster.executors(worker) for worker in range(2)), "both workers are busy"
     spark_cluster.kill_worker(0)
     report = json.loads(read_until(out, "^{"))
     assert job.process.wait(60) == 0, job.log_tail()
@@ -432,7 +434,7 @@ def test_a_worker_that_dies_changes_nothing(
     assert_output(tmp_path / "out", edges)
 
 
-def test_a_driver_that_dies_goes_on(
+def test_a_restarted_driver_resumes(
     driver: Path, edge_file: Path, edges: list[Edge], tmp_path: Path, spark: SparkSession
 ) -> None:
     arguments = [edge_file, tmp_path / "work", tmp_path / "out"]

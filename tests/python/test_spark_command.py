@@ -1,4 +1,4 @@
-"""Edge lists that Spark reads, and the command on Spark: the engine's order, bytes and errors."""
+"""Edge lists read by Spark, and the command on Spark: order, bytes and errors are those of the engine."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ pytest.importorskip("pyspark")
 from outcore.spark import _files
 from outcore.spark._reading import Reading
 
-#: Rows as names and, if there is one, a weight.
+#: Rows of names and optionally a weight.
 Rows = list[tuple[str, ...]]
 
 
 @pytest.fixture
 def small_splits(spark: SparkSession) -> Iterator[SparkSession]:
-    """Splits so small that each file is in many, several of them in a task."""
+    """Use splits so small that each file has many, several of them in one task."""
     settings = {
         "spark.sql.files.maxPartitionBytes": "700",
         "spark.sql.files.openCostInBytes": "100",
@@ -58,12 +58,12 @@ def as_text(rows: Rows, delimiter: str = "\t", end: str = "\n") -> str:
 
 
 def here(*names: str | Path) -> list[str]:
-    """Names for Spark, which stays in the directory in which it was started."""
+    """Return absolute paths, since Spark stays in the directory in which it was started."""
     return [str(Path.cwd() / name) for name in names]
 
 
 def read(spark: SparkSession, *inputs: str | Path, **reading: object) -> Rows:
-    """What Spark reads, in the order of its places."""
+    """Return the rows that Spark reads, in the order of their places."""
     edges = _files.read(spark, here(*inputs), Reading(**reading))  # type: ignore[arg-type]
     names = ["source", "target", *(["weight"] if edges.is_weighted else [])]
     found = edges.frame.orderBy(_files.PLACE).select("problem", *names).collect()
@@ -79,7 +79,7 @@ def test_rows_come_in_the_order_of_the_files(small_splits: SparkSession) -> None
     folder = Path("in")
     folder.mkdir()
     parts = [some_rows(count, seed) for seed, count in enumerate((30, 400, 5, 90, 60, 200, 1500))]
-    (folder / "b 0[x].csv").write_text("# kept\n\nsource,target,weight\n" + as_text(parts[0], ","))
+    (folder / "b 0[x].csv").write_text("# note\n\nsource,target,weight\n" + as_text(parts[0], ","))
     (folder / "a1.tsv").write_text("% of KONECT\n" + as_text(parts[1], "\t", "\r\n"), newline="")
     (folder / "z2.txt").write_text(as_text(parts[2], "  "))
     with gzip.open(folder / "c3.gz", "wt") as packed:
@@ -209,14 +209,14 @@ def test_errors_are_those_of_the_engine(spark: SparkSession, text: str, reading:
         ("_edges.tsv", b"a\tb\n", "usage"),
     ],
 )
-def test_what_spark_does_not_read_is_an_error(spark: SparkSession, name: str, data: bytes, kind: str) -> None:
+def test_formats_that_spark_does_not_read_are_errors(spark: SparkSession, name: str, data: bytes, kind: str) -> None:
     Path(name).write_bytes(data)
     with pytest.raises(outcore.errors.Error) as error:
         _files.read(spark, here(name), Reading()).cluster(method="components", progress=False)
     assert error.value.kind == kind
 
 
-def test_inputs_that_cannot_be_are_errors(spark: SparkSession) -> None:
+def test_impossible_inputs_are_errors(spark: SparkSession) -> None:
     Path("a.tsv").write_text("a\tb\n")
     Path("b.tsv").write_text("a\tb\t1\n")
     for inputs, kind in (
@@ -249,7 +249,7 @@ def test_tables_of_the_catalog_are_read(spark: SparkSession) -> None:
 
 
 def run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """The command, as its package starts it."""
+    """Run the command as its package starts it."""
     call = "import outcore._command as command; command.main()"
     argv = [sys.executable, "-c", call, "cluster", *words]
     return subprocess.run(argv, capture_output=True, text=True, env={**environment(), **variables})
@@ -273,9 +273,9 @@ def test_the_command_writes_what_the_engine_writes(karate: Path) -> None:
     assert Path("found/_SUCCESS").exists()
 
 
-def test_wrong_use_is_told_before_spark_starts(karate: Path) -> None:
+def test_wrong_usage_is_reported_before_spark_starts(karate: Path) -> None:
     spark = [str(karate), "--engine", "spark", "-o", "found"]
-    for words, variables, said in (
+    for words, variables, message in (
         ([*spark, "--levels", "tree", "--threads", "2"], {}, "`--levels`, `--threads` are not available"),
         ([str(karate), "-o", "found", "--master", "yarn"], {}, "`--master` is for Spark"),
         ([*spark], {"OUTCORE_PYTHON": "no-such-python"}, "cannot start `no-such-python`"),
@@ -283,10 +283,10 @@ def test_wrong_use_is_told_before_spark_starts(karate: Path) -> None:
         ([*spark[:-1], "found.jsonl"], {}, "Spark writes a directory of files"),
         ([*spark[:-1], "found.feather"], {}, "Spark writes a directory of files"),
         ([*spark, "--columns", "1"], {}, "`--columns` names 1 columns"),
-        ([*spark, "--spark-conf", "memory"], {}, "`--spark-conf memory` is no setting"),
+        ([*spark, "--spark-conf", "memory"], {}, "`--spark-conf memory` is not a setting"),
         ([*spark, "--min-weight", "1", "--ignore-weights"], {}, "leave one of them out"),
     ):
         done = run(*words, **variables)
         assert done.returncode == 2, done.stderr
-        assert said in done.stderr
+        assert message in done.stderr
     assert os.listdir() == []

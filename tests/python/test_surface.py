@@ -1,4 +1,4 @@
-"""Python has the command's options, with their names, defaults and values; stubs and types are true."""
+"""Python has the options of the command, with their names, defaults and values; stubs and types are right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from outcore import _outcore
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Options of the command that Python has in another way: results are objects, progress is a keyword, Spark has a
+#: Options of the command that have another form in Python: results are objects, progress is a keyword, and Spark has a
 #: function of its own.
 ELSEWHERE = {
     "cluster": {
@@ -35,7 +35,7 @@ ELSEWHERE = {
     },
     "build": {"edges", "report", "quiet", "verbose", "progress", "color"},
     "plan": {
-        # `outcore.spark.plan` takes a plan.
+        # `outcore.spark.plan` is a function of its own.
         "spark",
         "inputs",
         "json",
@@ -51,7 +51,7 @@ ELSEWHERE = {
     },
     "score": {"graph", "communities", "json", "quiet", "verbose", "progress", "color"},
 }
-#: Keywords that are no options of the command.
+#: Keywords that are not options of the command.
 OWN = {"edges", "graph", "communities", "progress"}
 
 
@@ -70,7 +70,7 @@ def test_every_option_is_a_keyword(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["cluster", "build", "plan", "score"])
-def test_keywords_have_the_options_defaults_and_values(command: str) -> None:
+def test_keywords_have_the_defaults_and_values_of_options(command: str) -> None:
     function = getattr(outcore, command)
     hints = typing.get_type_hints(function)
     known = options(command)
@@ -91,7 +91,7 @@ def test_keywords_have_the_options_defaults_and_values(command: str) -> None:
             assert list(values) == option["values"], name
 
 
-def test_the_stub_is_that_of_the_module() -> None:
+def test_the_stub_matches_the_module() -> None:
     tree = ast.parse((ROOT / "python/outcore/_outcore.pyi").read_text())
     stub = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     real = {name: value for name, value in vars(_outcore).items() if not name.startswith("__")}
@@ -130,7 +130,7 @@ def test_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tried > 10
 
 
-def test_the_readme_is_true(monkeypatch: pytest.MonkeyPatch, own_directory: Path) -> None:
+def test_the_example_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, own_directory: Path) -> None:
     text = (ROOT / "README.md").read_text()
     example = text.split("```python\n")[1].split("```")[0]
     (own_directory / "tests").symlink_to(ROOT / "tests")

@@ -1,9 +1,9 @@
 //! The interface of the engine as a list of declarations, read from the sources: `crates/outcore/public-api.txt`.
 //!
-//! A change of what other crates may name is a change of that file, for a person to look at. The sources tell all
-//! that is asked here, with no compiler of one certain version: items that `pub` modules name, by themselves
-//! or by `pub use`, their public fields, methods and traits. Not listed is what `#[doc(hidden)]` keeps for the
-//! other crates of this workspace, and what only tests have.
+//! Any change to what other crates may use changes that file, so that a person reviews it. The list needs only the
+//! sources, not a compiler of a certain version: it has the items that `pub` modules define or re-export with
+//! `pub use`, and their public fields, methods and traits. It leaves out items with `#[doc(hidden)]`, which are for the
+//! other crates of this workspace, and items for tests only.
 
 use quote::ToTokens;
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use syn::{
     Visibility,
 };
 
-/// Where the list is.
+/// Path of the list.
 pub(crate) const LIST: &str = "crates/outcore/public-api.txt";
 
-/// The list that the sources make.
+/// Creates the list from the sources.
 pub(crate) fn list(root: &Path) -> Result<String, String> {
     let mut sources = Sources::default();
     let source = root.join("crates/outcore/src");
@@ -26,13 +26,13 @@ pub(crate) fn list(root: &Path) -> Result<String, String> {
     Ok(text.trim_start().to_owned())
 }
 
-/// Where the list and the sources differ: a line for each declaration that is gone or new.
+/// Returns the differences between list and sources: a line for each declaration that was removed or added.
 pub(crate) fn faults(root: &Path) -> Vec<String> {
     let old = std::fs::read_to_string(root.join(LIST)).unwrap_or_default();
     list(root).map_or_else(|error| vec![error], |new| differences(&old, &new))
 }
 
-/// Writes the list anew.
+/// Updates the list; returns errors.
 pub(crate) fn write(root: &Path) -> Vec<String> {
     let written = list(root).and_then(|text| {
         std::fs::write(root.join(LIST), text).map_err(|error| format!("{LIST}: {error}"))
@@ -42,23 +42,23 @@ pub(crate) fn write(root: &Path) -> Vec<String> {
 
 fn differences(old: &str, new: &str) -> Vec<String> {
     let has = |text: &str, line: &str| text.lines().any(|other| other == line);
-    let gone = old.lines().filter(|line| !has(new, line)).map(|line| format!("- {line}"));
-    let come = new.lines().filter(|line| !has(old, line)).map(|line| format!("+ {line}"));
-    let hint = (old != new).then(|| format!("{LIST} is another: `cargo xtask api --write`"));
-    gone.chain(come).chain(hint).collect()
+    let removed = old.lines().filter(|line| !has(new, line)).map(|line| format!("- {line}"));
+    let added = new.lines().filter(|line| !has(old, line)).map(|line| format!("+ {line}"));
+    let hint = (old != new).then(|| format!("{LIST} is out of date: `cargo xtask api --write`"));
+    removed.chain(added).chain(hint).collect()
 }
 
-/// Names from the root of the crate on.
+/// Path of names from the root of the crate.
 type Names = Vec<String>;
 
 #[derive(Default)]
 struct Module {
     items: Vec<Item>,
-    /// What a `use` brings in: its name here, the names it stands for, and whether it is public.
+    /// Imports: name in this module, path that it refers to, and whether it is public.
     uses: Vec<(String, Names, bool)>,
 }
 
-/// All modules by their names, and all blocks of methods by the type that they are of.
+/// All modules by their paths, and all `impl` blocks with the modules that contain them.
 #[derive(Default)]
 struct Sources {
     modules: BTreeMap<Names, Module>,
@@ -66,7 +66,7 @@ struct Sources {
 }
 
 impl Sources {
-    /// Reads the module in `file`, whose own modules lie in `directory`.
+    /// Reads the module in `file`, whose submodules are in `directory`.
     fn read(&mut self, file: &Path, directory: &Path, names: &[String]) -> Result<(), String> {
         let failed = |what: &dyn std::fmt::Display| format!("{}: {what}", file.display());
         let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
@@ -106,7 +106,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Where the names lead that stand in a module: to a module and an item there.
+    /// Resolves a path used in a module: returns the module and the name of the item.
     fn resolve(&self, module: &[String], path: &[String]) -> Option<(Names, String)> {
         let mut at = module.to_vec();
         for (index, name) in path.iter().enumerate() {
@@ -132,7 +132,7 @@ impl Sources {
         None
     }
 
-    /// Appends what the module shows, and the modules that it shows after it.
+    /// Appends the public items of a module, followed by its public modules.
     fn show(&self, names: &[String], title: &str, text: &mut String) -> Result<(), String> {
         let module = self.modules.get(names).ok_or_else(|| format!("no module {title}"))?;
         let mut shown = BTreeMap::new();
@@ -170,7 +170,7 @@ impl Sources {
         Ok(())
     }
 
-    /// The declaration of an item, and below it what is public inside and of its blocks of methods.
+    /// Returns the declaration of an item, followed by its public members and those of its `impl` blocks.
     fn declared(&self, home: &[String], item: &Item) -> Vec<String> {
         let name = name_of(item).unwrap_or_default();
         let mut methods = Vec::new();
@@ -193,7 +193,7 @@ impl Sources {
     }
 }
 
-/// Where a module is that stands in a file of its own.
+/// Returns the path of a module that has its own file.
 fn file_of(attributes: &[Attribute], directory: &Path, name: &str) -> PathBuf {
     let given = attributes.iter().find_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("path") => Some(printed(&pair.value)),
@@ -207,7 +207,7 @@ fn file_of(attributes: &[Attribute], directory: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Calls `each` with the name and the path of everything that a `use` names.
+/// Calls `each` with the name and the path of every import of a `use`.
 fn leaves(tree: &UseTree, path: &mut Names, each: &mut impl FnMut(String, Names)) {
     match tree {
         UseTree::Path(part) => {
@@ -230,7 +230,7 @@ fn leaves(tree: &UseTree, path: &mut Names, each: &mut impl FnMut(String, Names)
     }
 }
 
-/// Whether it is there with all features, and not in tests alone.
+/// Returns whether an item is compiled with all features, and not only in tests.
 fn is_built(attributes: &[Attribute]) -> bool {
     let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     conditions.map(printed).all(|text| !text.contains("(test)") && !text.contains("not(feature"))
@@ -253,7 +253,7 @@ fn name_of(item: &Item) -> Option<String> {
     })
 }
 
-/// Whether an item is public, and its attributes.
+/// Returns whether an item is public, and its attributes.
 fn open(item: &Item) -> (bool, &[Attribute]) {
     let (visibility, attributes) = match item {
         Item::Const(item) => (&item.vis, &item.attrs),
@@ -269,13 +269,12 @@ fn open(item: &Item) -> (bool, &[Attribute]) {
     (matches!(visibility, Visibility::Public(_)), attributes)
 }
 
-/// How an item is declared, in one line and without what is inside; with the attributes that whoever uses it has
-/// to know of.
+/// Returns the declaration of an item in one line, without its members, with the attributes that matter to its users.
 fn declaration(item: &Item) -> String {
-    let telling = ["derive", "non_exhaustive", "must_use", "repr"];
+    let relevant = ["derive", "non_exhaustive", "must_use", "repr"];
     let attributes = open(item).1.iter();
     let attributes =
-        attributes.filter(|given| telling.iter().any(|name| given.path().is_ident(name)));
+        attributes.filter(|given| relevant.iter().any(|name| given.path().is_ident(name)));
     let attributes: String = attributes.map(|attribute| printed(attribute) + " ").collect();
     let declared = match item {
         Item::Const(item) => format!("const {}: {}", item.ident, printed(&item.ty)),
@@ -295,7 +294,7 @@ fn declaration(item: &Item) -> String {
     format!("{attributes}pub {declared}")
 }
 
-/// Public fields, variants, and what a trait asks for, in their order.
+/// Returns public fields, variants, or required and provided items of a trait, in their order.
 fn inside(item: &Item) -> Vec<String> {
     match item {
         Item::Struct(item) => {
@@ -304,7 +303,7 @@ fn inside(item: &Item) -> Vec<String> {
                 item.fields.iter().filter(is_public).filter(|field| !is_hidden(&field.attrs));
             let mut lines: Vec<String> =
                 shown.map(|field| format!("pub {}", field_of(field))).collect();
-            // Who matches or makes one has to know.
+            // Private fields matter to code that matches or creates the type.
             lines.extend((lines.len() < item.fields.len()).then(|| "..".to_owned()));
             lines
         }
@@ -329,7 +328,7 @@ fn variant_of(variant: &Variant) -> String {
     }
 }
 
-/// What a trait asks for; an implementation may leave out what has a body.
+/// Returns the declaration of an item of a trait; an item with a body is optional for implementations.
 fn asked(item: &TraitItem) -> Option<String> {
     Some(match item {
         TraitItem::Const(item) => format!("const {}: {}", item.ident, printed(&item.ty)),
@@ -343,7 +342,7 @@ fn asked(item: &TraitItem) -> Option<String> {
     })
 }
 
-/// What is public of a block of methods; of a trait's, that the type has it.
+/// Returns the public items of an `impl` block; for a trait, only that the type implements it.
 fn members(block: &ItemImpl) -> Vec<String> {
     if let Some((name, _)) = &block.trait_ {
         let (generics, own) = (printed(&block.generics), printed(&block.self_ty));
@@ -365,7 +364,7 @@ fn members(block: &ItemImpl) -> Vec<String> {
     block.items.iter().filter_map(line).collect()
 }
 
-/// Tokens as people write them.
+/// Formats tokens as people write them.
 fn printed(tokens: &impl ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string().replace('\n', " ");
     let closer = [
@@ -423,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_can_name_is_listed_and_nothing_else() {
+    fn exactly_the_public_items_are_listed() {
         let text = shown(&[
             (
                 "lib.rs",
@@ -463,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_line_by_line() {
+    fn changes_are_reported_line_by_line() {
         assert_eq!(differences("a\nb\n", "a\nb\n"), [""; 0]);
         let reported = differences("a\nb\n", "a\nc\n");
         assert_eq!(reported[..2], ["- b", "+ c"]);

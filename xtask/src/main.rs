@@ -1,4 +1,4 @@
-//! Checks of this repository that no other tool makes: `cargo xtask tidy`, `cargo xtask api`.
+//! Checks of this repository that no other tool does: `cargo xtask tidy`, `cargo xtask api`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
 #![expect(clippy::disallowed_methods, reason = "the ban is for the engine")]
 

@@ -1,4 +1,4 @@
-//! What a command without features says where one would be needed: `make test-rust` runs it.
+//! Errors of a command built without features, where one would be needed: `make test-rust` runs these tests.
 
 use crate::surface::call;
 use outcore::progress::Silent;
@@ -10,7 +10,7 @@ fn run(args: &[&str]) -> Result<String, Error> {
     call(args.iter().map(Into::into), None, &Silent, Arc::default())
 }
 
-/// What `outcore ARGS` fails with; names what to build it with.
+/// Runs `outcore ARGS` and returns the error that it fails with, whose hint must name `feature`.
 fn refused(args: &[&str], feature: &str) -> Error {
     let error = run(args).unwrap_err();
     let hint = error.hint_text().unwrap_or_default();
@@ -19,7 +19,7 @@ fn refused(args: &[&str], feature: &str) -> Error {
 }
 
 #[test]
-fn what_was_left_out_is_named_by_the_error_that_would_need_it() {
+fn a_feature_that_was_left_out_is_named_by_the_error_that_needs_it() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).display().to_string();
     let files = outcore::io::Files::default();
@@ -30,7 +30,7 @@ fn what_was_left_out_is_named_by_the_error_that_would_need_it() {
     let edges = write("edges.tsv", b"a\tb\nb\tc\na\tc\n");
     let out = at("out.tsv");
 
-    // By its contents, whatever its name is.
+    // Tables are recognized by their contents, whatever their names are.
     for (name, bytes) in [
         ("edges.parquet", &b"PAR1 and so on PAR1"[..]),
         ("edges.bin", b"PAR1 and so on PAR1"),
@@ -45,7 +45,7 @@ fn what_was_left_out_is_named_by_the_error_that_would_need_it() {
         }
         refused(&["plan", &path], "tables");
     }
-    // Before any work.
+    // These are refused before any work.
     for name in ["out.parquet", "out.arrow", "out.feather"] {
         let error = refused(&["cluster", &edges, "-o", &at(name)], "tables");
         assert_eq!(error.kind(), ErrorKind::Usage);
@@ -73,7 +73,7 @@ fn what_was_left_out_is_named_by_the_error_that_would_need_it() {
 
     let left: Vec<_> = files.list(directory.path()).unwrap();
     assert_eq!(left.len(), 5, "nothing was written: {left:?}");
-    // Pages of jobs are not the laboratory's alone.
+    // Pages of jobs do not need the laboratory.
     run(&["cluster", &edges, "-o", &out, "--report", &at("report.html")]).unwrap();
     assert!(files.read(at("report.html").as_ref()).unwrap().starts_with(b"<!doctype html>"));
     run(&["cluster", &edges, "-o", &at("out.jsonl"), "--report", &at("report.json")]).unwrap();

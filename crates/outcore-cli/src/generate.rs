@@ -1,13 +1,13 @@
 //! `outcore generate`.
 
 use crate::args::{Generate, GenerateModel, threads};
-use crate::jobs::kept;
+use crate::jobs::note_interrupted;
 use outcore::Result;
 use outcore::generate as engine;
 use outcore::io::Files;
 use outcore::progress::Observer;
 
-/// Gives the bytes written.
+/// Generates a graph, and returns the number of bytes written.
 pub(crate) fn generate(
     files: &Files,
     arguments: &Generate,
@@ -39,6 +39,6 @@ pub(crate) fn generate(
         threads: threads(format.threads),
     };
     let made = engine::generate(files, &options, &format.output, truth, observer)
-        .map_err(|error| kept(error, &format.output))?;
+        .map_err(|error| note_interrupted(error, &format.output))?;
     Ok(made.write_bytes)
 }

@@ -11,21 +11,21 @@ use outcore::units::{format_bytes, format_count};
 use outcore::{Error, ErrorKind, Result};
 use std::path::Path;
 
-/// Inputs of a job that are listed; `--json` has all of them.
+/// Maximum number of inputs of a job that are listed; `--json` has all of them.
 const INPUTS_SHOWN: usize = 8;
 
-/// What `--json` prints of a work directory.
+/// Description of a work directory, as `--json` prints it.
 #[derive(serde::Serialize)]
 struct WorkDirectory<'a> {
     schema: u32,
     kind: &'static str,
     path: &'a Path,
-    /// Whether the job's process still runs.
+    /// Whether the job's process is still running.
     is_running: bool,
     manifest: &'a JobManifest,
 }
 
-/// What `--json` prints of a graph.
+/// Description of a graph, as `--json` prints it.
 #[derive(serde::Serialize)]
 struct Description<'a> {
     schema: u32,
@@ -45,7 +45,7 @@ struct Description<'a> {
     verified: bool,
 }
 
-/// What is described, as text or as JSON.
+/// Returns the description of a graph, a work directory or a profile, as text or as JSON.
 pub(crate) fn inspect(
     files: &Files,
     arguments: &Inspect,
@@ -63,7 +63,7 @@ pub(crate) fn inspect(
                 ErrorKind::Usage,
                 format!("`{}` is neither a graph nor a work directory", path.display()),
             )
-            .hint("`outcore build EDGES -o GRAPH` makes a graph of an edge list")),
+            .hint("`outcore build EDGES -o GRAPH` makes a graph from an edge list")),
         };
     }
     let graph = Graph::open(files, path)?;
@@ -114,7 +114,7 @@ fn work_table(path: &Path, manifest: &JobManifest, is_running: bool) -> String {
     row("job", manifest.job.name());
     match (is_running, process) {
         (true, _) => row("process", &format!("{process}, running")),
-        (false, 0) => row("process", "none; the same command goes on from here"),
+        (false, 0) => row("process", "none; the same command resumes from here"),
         (false, _) => {
             row("process", &format!("{process}, ended; the next job of this name cleans up"))
         }
@@ -140,7 +140,7 @@ fn input_and_size(input: &InputFile) -> String {
     }
 }
 
-/// Whether a file may be JSON.
+/// Whether a file begins with a brace, and so may be JSON.
 fn begins_with_a_brace(files: &Files, path: &Path) -> Result<bool> {
     let mut first = [0];
     Ok(files.open(path, Mode::Read)?.read_at(0, &mut first)? == 1 && first == *b"{")
@@ -173,7 +173,7 @@ fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<String> {
     }
     let derived = &profile.derived;
     if let Some(share) = &derived.scan_instead_share {
-        row("scan instead", &format!("from {:.1} % of the pages on", 100.0 * share.value));
+        row("scan instead", &format!("at {:.1} % of the pages or more", 100.0 * share.value));
     }
     let sizes =
         [("read gaps below", &derived.gap_bytes), ("merge reads", &derived.merge_read_bytes)];
@@ -185,14 +185,14 @@ fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<String> {
     Ok(text)
 }
 
-/// `1.00 MiB x 4, direct, 3.2 GiB/s (measured)`.
+/// Returns a text such as `1.00 MiB x 4, direct, 3.2 GiB/s (measured)`.
 fn transfer(found: &TransferProfile) -> String {
-    let way = if found.direct { "direct" } else { "buffered" };
+    let access = if found.direct { "direct" } else { "buffered" };
     let rate = found
         .bytes_per_second
         .map_or_else(String::new, |rate| format!(", {}/s", format_bytes(rate.value as u64)));
     let (block, depth) = (format_bytes(found.block_bytes as u64), found.depth);
-    format!("{block} x {depth}, {way}{rate} ({})", found.confidence.name())
+    format!("{block} x {depth}, {access}{rate} ({})", found.confidence.name())
 }
 
 fn table(graph: &Description<'_>) -> String {
@@ -217,7 +217,7 @@ fn table(graph: &Description<'_>) -> String {
     text
 }
 
-/// Weights are kept with seven digits; more would be noise.
+/// Formats a value with seven digits. Weights are stored with seven; more would be noise.
 pub(crate) fn seven_digits(value: f64) -> String {
     format!("{value:.6e}")
         .parse()

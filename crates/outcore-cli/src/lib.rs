@@ -1,8 +1,8 @@
 //! The `outcore` command as a function: arguments in, exit status out.
 //!
 //! Results go to a file or to standard output, everything else to standard error. This crate owns
-//! the terminal: it draws errors and progress, and turns signals into a stop. The engine does the
-//! work.
+//! the terminal: it draws errors and progress, and translates signals into a request to stop. The
+//! engine does the work.
 
 #[cfg(all(test, not(feature = "tables"), not(feature = "lab"), not(feature = "remote")))]
 mod absent_tests;
@@ -32,12 +32,12 @@ use screen::{Signals, Terminal, render};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs the command with `args`, the first of which is the program's name.
+/// Runs the command with `args`; the first is the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     status(args).into()
 }
 
-/// As [`run`], with the exit status as a number; `outcore --help` lists what each one means.
+/// Like [`run`], but returns the exit status as a number; `outcore --help` lists what each one means.
 pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
     let parsed = Cli::command().try_get_matches_from(args).and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut Cli::command()))?;
@@ -46,7 +46,7 @@ pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
     let (mut cli, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
-            // Nobody is left to tell if standard error is closed.
+            // There is nowhere to report it if standard error is closed.
             let _ = error.print();
             return error.exit_code() as u8;
         }
@@ -68,14 +68,14 @@ pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Ends the process with this error, as where a job cannot be asked to end in time.
-#[expect(clippy::exit, reason = "the job holds more memory than it may, and its threads go on")]
+/// Ends the process with this error, for a job that cannot be asked to stop in time.
+#[expect(clippy::exit, reason = "the job exceeds its memory limit, and its threads continue")]
 pub fn end(error: &Error) {
     screen::say_apart(&render::error(error));
     std::process::exit(exit_status(error.kind()).into());
 }
 
-/// Runs the command here, or hands it over to Spark; gives the exit status.
+/// Runs the command here, or hands it over to Spark; returns the exit status.
 fn execute(
     cli: &mut Cli,
     matches: &ArgMatches,
@@ -115,7 +115,7 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &Signals) -> Result
         Command::Score(arguments) => {
             signals.catch()?;
             let report = score::score(&files, arguments, terminal)?;
-            score::notify(&report, arguments, terminal)
+            score::show(&report, arguments, terminal)
         }
         Command::Inspect(arguments) => {
             signals.catch()?;
@@ -142,7 +142,7 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &Signals) -> Result
     }
 }
 
-/// The reader of our output went away: it has all it wants (`outcore ... -o - | head`).
+/// Whether the reader of the output closed it, because it has read enough (`outcore ... -o - | head`).
 fn is_broken_pipe(error: &Error) -> bool {
     std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<std::io::Error>())

@@ -1,4 +1,4 @@
-//! Manual pages, made from the help of the commands: `outcore man lab tune` is the page `outcore-lab-tune(1)`.
+//! Manual pages, generated from the help of the commands: `outcore man lab tune` prints `outcore-lab-tune(1)`.
 
 use crate::args::{Cli, Pages};
 use clap::{Command, CommandFactory};
@@ -8,10 +8,10 @@ use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
 use std::path::Path;
 
-/// The page to print; none if all pages were written.
+/// Returns the page to print; `None` if all pages were written to a directory.
 ///
 /// # Errors
-/// `Usage` for a command that there is not; `Io` for a directory that cannot be written to.
+/// `Usage` for an unknown command; `Io` for a directory that cannot be written to.
 pub(crate) fn pages(files: &Files, arguments: &Pages) -> Result<Option<Vec<u8>>> {
     let root = commands();
     let Some(directory) = &arguments.dir else {
@@ -26,14 +26,14 @@ pub(crate) fn pages(files: &Files, arguments: &Pages) -> Result<Option<Vec<u8>>>
     Ok(None)
 }
 
-/// The command with its full names in all subcommands.
+/// Returns the command, with full names in all subcommands.
 fn commands() -> Command {
     let mut root = Cli::command().disable_help_subcommand(true);
     root.build();
     root
 }
 
-/// A command and all below it.
+/// Returns a command and all its subcommands, recursively.
 fn all(command: &Command) -> Vec<&Command> {
     let below = command.get_subcommands().filter(|below| !below.is_hide_set());
     std::iter::once(command).chain(below.flat_map(all)).collect()
@@ -47,19 +47,19 @@ fn find<'a>(root: &'a Command, names: &[String]) -> Result<&'a Command> {
             let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
             let error = Error::new(ErrorKind::Usage, message);
             match known[..] {
-                [] => error.hint(format!("`{parent} --help` has what it takes")),
-                _ => error.hint(format!("it has {}", known.join(", "))),
+                [] => error.hint(format!("`{parent} --help` lists its arguments")),
+                _ => error.hint(format!("its commands are {}", known.join(", "))),
             }
         })
     })
 }
 
-/// The name of a page, such as `outcore-lab-tune`.
+/// Returns the name of a command's page, such as `outcore-lab-tune`.
 fn title(command: &Command) -> &str {
     command.get_display_name().unwrap_or_else(|| command.get_name())
 }
 
-/// The same as it is typed, such as `outcore lab tune`.
+/// Returns a command as it is typed, such as `outcore lab tune`.
 fn words(command: &Command) -> &str {
     command.get_bin_name().unwrap_or_else(|| command.get_name())
 }
@@ -81,8 +81,8 @@ fn page(command: &Command) -> Result<Vec<u8>> {
     Ok(page)
 }
 
-/// What the help ends with, line by line: a line that ends in a colon is the heading of those indented below
-/// it. Then the page of the command above.
+/// Returns the sections at the end of a page: first the end of the help, in which a line that ends in a colon is the
+/// heading of the indented lines below it, then a reference to the page of the parent command.
 fn last_sections(command: &Command) -> Roff {
     let mut roff = Roff::default();
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
@@ -101,7 +101,7 @@ fn last_sections(command: &Command) -> Roff {
             _ if is_open => {
                 roff.text([roman(line.strip_prefix("  ").unwrap_or(line))]);
             }
-            // Where to find more is said by the last section.
+            // The last section refers to more information.
             _ => {}
         }
     }
@@ -129,7 +129,7 @@ mod tests {
             let quoted = name.replace('-', "\\-");
             assert!(text.contains(&format!(".TH {name} 1")), "{name}: {text}");
             assert!(text.contains(".SH SYNOPSIS") && text.contains(&quoted), "{name}: {text}");
-            let about = command.get_about().expect("every command says what it does").to_string();
+            let about = command.get_about().expect("every command has a description").to_string();
             let first = about.split(' ').next().unwrap();
             assert!(text.contains(&format!("{quoted} \\- {first}")), "{name}: {text}");
             for option in command.get_arguments().filter_map(|option| option.get_long()) {
@@ -148,13 +148,13 @@ mod tests {
             title(find(&root, &words("generate planted")).unwrap()),
             "outcore-generate-planted"
         );
-        for (unknown, said) in [
+        for (unknown, message) in [
             ("clustr", "`outcore` has no command `clustr`"),
             ("generate clusters", "`outcore generate` has no command `clusters`"),
             ("cluster all", "`outcore cluster` has no command `all`"),
         ] {
             let error = find(&root, &words(unknown)).unwrap_err();
-            assert_eq!((error.kind(), error.message()), (ErrorKind::Usage, said));
+            assert_eq!((error.kind(), error.message()), (ErrorKind::Usage, message));
             assert!(error.hint_text().is_some());
         }
     }

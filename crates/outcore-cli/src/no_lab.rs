@@ -1,4 +1,4 @@
-//! Stands in for `lab` in a command without the feature `lab`: says what is missing.
+//! Replacement for `lab` in a command without the feature `lab`: returns an error that names the feature.
 
 use crate::args::lab::Lab;
 use crate::screen::Terminal;

@@ -1,4 +1,4 @@
-//! Addresses among the arguments: what is read from servers, and what cannot be written to them.
+//! Addresses among the arguments: admits those that are read, and refuses those that would be written.
 
 use crate::args::{Command, GenerateModel, Resources};
 use outcore::error::Text;
@@ -9,17 +9,17 @@ use outcore_remote::{is_address, is_squeezed, shown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The files of a command. Addresses among its arguments become the names by which objects are read, without
-/// secrets, and patterns of them what they stand for. `stop` ends waiting for a server, or the other end of a
-/// pipe.
+/// Returns the files of a command. Replaces addresses among its arguments with the names by which objects are
+/// read, without secrets, and expands patterns of addresses. `stop` ends waiting for a server, or for the other
+/// end of a pipe.
 ///
 /// # Errors
 /// `Usage` for an address where something is written, or that cannot be used; `Io` if a pattern matches
-/// nothing, or its server cannot be asked.
+/// nothing, or its server does not answer.
 pub(crate) fn files(command: &mut Command, stop: Stop) -> Result<Files> {
     for (what, path) in of_disk(command) {
         if is_address(path) {
-            let message = format_args!("{what} is `{}`, but that is a file's place", shown(path));
+            let message = format_args!("{what} is `{}`, but must be a local path", shown(path));
             return Err(Error::usage(message)
                 .hint("only edge lists, lists of nodes and communities are read from servers"));
         }
@@ -29,7 +29,7 @@ pub(crate) fn files(command: &mut Command, stop: Stop) -> Result<Files> {
     if let Some(path) =
         all().find(|path| is_squeezed(path) && Files::default().entry(path).is_err())
     {
-        let message = format!("`{}` is no file, nor an address", path.display());
+        let message = format!("`{}` is neither a file nor an address", path.display());
         return Err(Error::new(ErrorKind::Usage, message)
             .hint("an address has two slashes: give it as text, not as a `pathlib.Path`"));
     }
@@ -39,7 +39,7 @@ pub(crate) fn files(command: &mut Command, stop: Stop) -> Result<Files> {
     }
 }
 
-/// Makes the names by which objects are read of all addresses.
+/// Replaces all addresses with the names by which objects are read.
 #[cfg(feature = "remote")]
 fn admit(
     _first: &str,
@@ -63,7 +63,7 @@ fn admit(
         **path = match (admitted.pop(), admitted.len()) {
             (Some(name), 0) => name,
             (_, more) => {
-                let message = format!("`{}` stands for {} objects", shown(path), more + 1);
+                let message = format!("`{}` matches {} objects", shown(path), more + 1);
                 return Err(Error::new(ErrorKind::Usage, message).hint("name one of them"));
             }
         };
@@ -71,7 +71,7 @@ fn admit(
     Ok(Files::new(Arc::new(remote)))
 }
 
-/// Refuses addresses, for want of a client.
+/// Refuses addresses, because there is no client.
 #[cfg(not(feature = "remote"))]
 fn admit(
     first: &str,
@@ -80,12 +80,12 @@ fn admit(
     _stop: Stop,
 ) -> Result<Files> {
     let message =
-        format!("`{first}` is on a server, and this outcore was built without what reads from one");
+        format!("`{first}` is on a server, but this outcore was built without support for servers");
     Err(Error::new(ErrorKind::Usage, message)
         .hint("build it with `--features remote`, or copy the file here first"))
 }
 
-/// What the environment says of S3.
+/// Returns the settings for S3 in the environment.
 #[cfg(feature = "remote")]
 fn settings() -> impl Iterator<Item = (String, String)> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
@@ -94,7 +94,7 @@ fn settings() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(text).filter(|(name, _)| name.starts_with("AWS_"))
 }
 
-/// What a command reads: lists of any length, and single files.
+/// Returns the paths that a command reads: lists of any length, and single files.
 fn read(command: &mut Command) -> (Vec<&mut Vec<PathBuf>>, Vec<&mut PathBuf>) {
     match command {
         Command::Cluster(cluster) => {
@@ -115,7 +115,8 @@ fn read(command: &mut Command) -> (Vec<&mut Vec<PathBuf>>, Vec<&mut PathBuf>) {
     }
 }
 
-/// What a command writes, and what it reads that is no object, with the words for each.
+/// Returns the paths that must be local, each with its description: those that a command writes, and those that it
+/// reads but that cannot be objects.
 fn of_disk(command: &Command) -> Vec<(Text, &Path)> {
     let mut found: Vec<(Text, Option<&PathBuf>)> = Vec::new();
     let mut resources = None;
@@ -142,7 +143,9 @@ fn of_disk(command: &Command) -> Vec<(Text, &Path)> {
             found.push(("the graph".into(), Some(&score.graph)));
             resources = Some(&score.resources);
         }
-        Command::Inspect(inspect) => found.push(("what to inspect".into(), Some(&inspect.path))),
+        Command::Inspect(inspect) => {
+            found.push(("the path to inspect".into(), Some(&inspect.path)))
+        }
         Command::Generate(generate) => match &generate.model {
             GenerateModel::Planted(planted) => found.extend([
                 (OUTPUT.into(), Some(&planted.format.output)),

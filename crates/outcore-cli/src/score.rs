@@ -23,8 +23,8 @@ pub(crate) fn score(
     job::score(files, &options, observer)
 }
 
-/// Prints the score, and tells that the job is done.
-pub(crate) fn notify(report: &ScoreReport, arguments: &Score, terminal: &Terminal) -> Result<()> {
+/// Prints the score, then the last line of the job.
+pub(crate) fn show(report: &ScoreReport, arguments: &Score, terminal: &Terminal) -> Result<()> {
     let text = if arguments.json { json(report)? } else { table(report) };
     print_text(text, arguments.json)?;
     let peak = report.peak_memory_bytes.map(|peak| {
@@ -41,10 +41,10 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
     if files.entry(&graph.join("graph.json")).is_err() {
         let message = format!("`{}` is not a graph", graph.display());
         return Err(Error::new(ErrorKind::Usage, message)
-            .hint("`outcore build EDGES -o GRAPH` makes a graph of an edge list"));
+            .hint("`outcore build EDGES -o GRAPH` makes a graph from an edge list"));
     }
     if !(arguments.resolution >= 0.0 && arguments.resolution.is_finite()) {
-        return Err(Error::usage(format_args!("{RESOLUTION} is a number of at least 0")));
+        return Err(Error::usage(format_args!("{RESOLUTION} must be a number of at least 0")));
     }
     Ok(ScoreOptions {
         graph: graph.clone(),
@@ -78,7 +78,7 @@ fn table(report: &ScoreReport) -> String {
     let undirected = "for undirected graphs only".to_owned();
     let lengths = quality.code_length.zip(quality.code_length_undivided);
     let bits = |(length, undivided): (f64, f64)| {
-        format!("{length:.6} bits a step, {undivided:.6} in one community")
+        format!("{length:.6} bits per step, {undivided:.6} in one community")
     };
     row("code length", &lengths.map_or_else(|| undirected.clone(), bits));
     row("CPM", &format!("{} with resolution {}", seven_digits(quality.cpm), quality.resolution));
@@ -108,7 +108,7 @@ fn against(report: &AgainstReport) -> String {
     row("F1 of pairs", &format!("{:.6}, {parts}", agreement.pair_f1));
     if report.unknown_count > 0 {
         let names = format_counted(report.unknown_count, "name", "names");
-        row("unknown", &format!("{names} that the graph does not have"));
+        row("unknown", &format!("{names} that are not in the graph"));
     }
     text
 }

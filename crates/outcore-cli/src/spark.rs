@@ -1,7 +1,7 @@
 //! `cluster --engine spark`: the same job on Apache Spark.
 //!
-//! The Python package `outcore.spark` reads, clusters and writes there. This process hands over to it: its
-//! messages, its exit status and the signals it gets are those of the command.
+//! The Python package `outcore.spark` reads, clusters and writes there. This process hands over to it: the package
+//! prints the messages, receives the signals and sets the exit status.
 
 use crate::args::{Cli, Engine, EngineName};
 use clap::parser::ValueSource;
@@ -11,7 +11,7 @@ use outcore::{Error, ErrorKind, Result};
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Stdio};
 
-/// What `python -m outcore.spark` takes as well.
+/// Options that `python -m outcore.spark` accepts as well.
 const KNOWN: [&str; 26] = [
     "output",
     "report",
@@ -41,10 +41,10 @@ const KNOWN: [&str; 26] = [
     "help",
 ];
 
-/// The program of Python: `OUTCORE_PYTHON`, which the package sets to the Python that it is in.
+/// Environment variable with the path of Python; the package sets it to the Python in which it is installed.
 const PYTHON_VARIABLE: &str = "OUTCORE_PYTHON";
 
-/// Options of Spark mean nothing to the engine of this program; none is ignored in silence.
+/// Refuses options of Spark if another engine is selected; none is ignored silently.
 pub(crate) fn refuse_without(engine: &Engine) -> Result<()> {
     let given = [
         (engine.master.is_some(), MASTER),
@@ -60,42 +60,43 @@ pub(crate) fn refuse_without(engine: &Engine) -> Result<()> {
     }
 }
 
-/// Where there is no terminal, another call does it.
+/// Refuses Spark in calls from Python, which has its own function for it.
 pub(crate) fn refuse_elsewhere(engine: &Engine) -> Result<()> {
     match engine.engine {
         EngineName::Local => refuse_without(engine),
         EngineName::Spark => {
-            let message = format_args!("{} is for a terminal", ENGINE.of("spark"));
+            let message = format_args!("{} is for the command line", ENGINE.of("spark"));
             Err(Error::usage(message).hint("call `outcore.spark.cluster`"))
         }
     }
 }
 
-/// Hands over to Python; gives its exit status where a process cannot become another one.
+/// Hands over to Python; returns its exit status on systems where a process cannot replace itself.
 ///
 /// # Errors
-/// `Usage` for options that Spark does not know, and if Python or the package is missing.
+/// `Usage` for options that Spark does not support, and if Python or the package is missing.
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let arguments = arguments(matches)?;
     let python = std::env::var_os(PYTHON_VARIABLE).unwrap_or_else(|| "python3".into());
     find_package(&python)?;
     let mut command = Command::new(&python);
     command.args(["-m", "outcore.spark"]).args(arguments);
-    become_it(command).map_err(|error| no_python(&python, &error))
+    replace_process(command).map_err(|error| no_python(&python, &error))
 }
 
 #[cfg(unix)]
-fn become_it(mut command: Command) -> std::io::Result<u8> {
+fn replace_process(mut command: Command) -> std::io::Result<u8> {
     use std::os::unix::process::CommandExt;
     Err(command.exec())
 }
 
 #[cfg(not(unix))]
-fn become_it(mut command: Command) -> std::io::Result<u8> {
+fn replace_process(mut command: Command) -> std::io::Result<u8> {
     Ok(command.status()?.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// The options that were typed, as Python takes them; those that say no more than the default are left out.
+/// Returns the options given, as Python accepts them. An option that Python does not accept is left out if it has its
+/// default value.
 fn arguments(matches: &ArgMatches) -> Result<Vec<OsString>> {
     let mut cli = Cli::command();
     cli.build();
@@ -121,16 +122,15 @@ fn arguments(matches: &ArgMatches) -> Result<Vec<OsString>> {
     if !unknown.is_empty() {
         let are = if unknown.len() == 1 { "is" } else { "are" };
         let (unknown, spark) = (unknown.join(", "), ENGINE.of("spark"));
-        return Err(Error::usage(format_args!("{unknown} {are} not available with {spark}")).hint(
-            format_args!("leave this out, or let one machine do it: {}", ENGINE.of("local")),
-        ));
+        return Err(Error::usage(format_args!("{unknown} {are} not available with {spark}"))
+            .hint(format_args!("leave it out, or run on one machine: {}", ENGINE.of("local"))));
     }
     options.push("--".into());
     options.extend(matches.get_raw("inputs").into_iter().flatten().map(OsStr::to_os_string));
     Ok(options)
 }
 
-/// The values of an option: one for a list between commas, one for each time it was given.
+/// Returns the values of an option: one for each time it was given, lists joined by commas.
 fn typed(matches: &ArgMatches, arg: &Arg) -> Vec<OsString> {
     let values = matches.get_raw(arg.get_id().as_str()).into_iter().flatten();
     match arg.get_value_delimiter() {
@@ -148,7 +148,7 @@ fn option(name: &str, value: &OsStr) -> OsString {
     option
 }
 
-/// Says what to install, before Spark is started.
+/// Checks that the package is installed, before Spark is started.
 fn find_package(python: &OsStr) -> Result<()> {
     let found = Command::new(python)
         .args(["-c", "import outcore.spark"])
@@ -163,8 +163,8 @@ fn find_package(python: &OsStr) -> Result<()> {
     let error = Error::new(ErrorKind::Usage, message).hint(format!(
         "install it: `{python} -m pip install 'outcore[spark]'`; or name another Python in {PYTHON_VARIABLE}"
     ));
-    let said = String::from_utf8_lossy(&found.stderr);
-    Err(match said.lines().rev().find(|line| !line.trim().is_empty()) {
+    let output = String::from_utf8_lossy(&found.stderr);
+    Err(match output.lines().rev().find(|line| !line.trim().is_empty()) {
         Some(line) => error.note(line.trim()),
         None => error,
     })
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_is_passed_on() {
+    fn options_given_are_passed_on() {
         let typed = "a.tsv -o out --engine spark --columns 1,2,12 --restart --spark-conf a=1 -q \
             --spark-conf b=2 --normalize none s3a://x/*.gz";
         let expected = [
@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn options_that_spark_has_not_are_all_told() {
+    fn options_that_spark_lacks_are_all_named() {
         let message = passed("a.tsv -o out --engine spark --threads 2 --levels tree --seed 3");
         let expected = "`--levels`, `--threads` are not available with `--engine spark`";
         assert_eq!(message, Err(expected.into()));
     }
 
     #[test]
-    fn every_known_option_is_one_of_the_command() {
+    fn every_known_option_exists_in_the_command() {
         let mut cli = Cli::command();
         cli.build();
         let cluster = cli.find_subcommand("cluster").unwrap();

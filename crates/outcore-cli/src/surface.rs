@@ -1,7 +1,7 @@
-//! The commands for a surface that is no terminal: the arguments of the command line in, data out.
+//! The commands for callers other than the terminal: takes arguments of the command line, returns data.
 //!
-//! So options have one home, `args`, with their names, defaults and checks; what another language adds is how
-//! they are written there.
+//! The names, defaults and checks of options are thus defined only in `args`; another language only adds its own
+//! syntax for them.
 
 pub use crate::screen::Gauge;
 
@@ -18,13 +18,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs `outcore ARGS` and gives its report, plan, score or description as JSON. Edges that are `-` are those
-/// of `stream`, if there is one. What the terminal shows is what `--quiet` and `--progress` say; `listener`
-/// hears of everything, and may stop the job; `stop` does so while it waits for a server or a pipe,
-/// and there is nothing to hear.
+/// Runs `outcore ARGS` and returns its report, plan, score or description as JSON. The input `-` is `stream`, if
+/// there is one. `--quiet` and `--progress` control what the terminal shows; `listener` receives all events, and may
+/// stop the job; `stop` stops it while it waits for a server or a pipe, when there are no events.
 ///
 /// # Errors
-/// Those of the command; `Usage` for arguments that it would not take.
+/// Those of the command; `Usage` for arguments that the command does not accept.
 pub fn call(
     args: impl IntoIterator<Item = OsString>,
     stream: Option<TableStream>,
@@ -57,23 +56,23 @@ pub fn call(
         Command::Generate(arguments) => {
             generate::generate(&files, arguments, &both).map(|bytes| bytes.to_string())
         }
-        _ => Err(Error::new(ErrorKind::Usage, "this command is for a terminal")),
+        _ => Err(Error::new(ErrorKind::Usage, "this command is for the command line")),
     }
 }
 
-/// What options of `outcore build` say of how edge lists are written.
+/// Returns the format of edge lists as given by options of `outcore build`.
 ///
 /// # Errors
-/// `Usage` for options that it would not take.
+/// `Usage` for options that the command does not accept.
 pub fn input_options(args: impl IntoIterator<Item = OsString>) -> Result<InputOptions> {
     let program = ["outcore", "build", "-", "--output=-"].map(OsString::from);
     let cli =
         Cli::try_parse_from(program.into_iter().chain(args)).map_err(|error| usage(&error))?;
-    let Command::Build(build) = cli.command else { unreachable!("it is the one that is named") };
+    let Command::Build(build) = cli.command else { unreachable!("the command is `build`") };
     jobs::input::options(build.edges, &build.input)
 }
 
-/// What clap has to say, in one sentence and a hint.
+/// Converts an error of clap to one sentence and a hint.
 fn usage(error: &clap::Error) -> Error {
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -85,7 +84,7 @@ fn usage(error: &clap::Error) -> Error {
     }
 }
 
-/// The terminal, and whoever calls.
+/// Observer that passes events to the terminal and to the caller.
 struct Both<'a> {
     terminal: &'a Terminal,
     listener: &'a dyn Observer,
@@ -93,30 +92,30 @@ struct Both<'a> {
 
 impl Observer for Both<'_> {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
-        // Nothing stops the terminal here: signals are the caller's.
+        // The terminal never stops the job here: the caller handles signals.
         let _ = self.terminal.event(event.clone());
         self.listener.event(event)
     }
 }
 
-/// An option of a command, as `--help` has it.
+/// Option of a command, as in `--help`.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct OptionHelp {
-    /// Without the dashes, or of a value without an option.
+    /// Name without the dashes; for a positional argument its identifier.
     pub name: String,
-    /// The value that stands in its place, if it is given none.
+    /// Default value, if there is one.
     pub default: Option<String>,
-    /// The only values it takes, if they are few.
+    /// Possible values; empty if any value is accepted.
     pub values: Vec<String>,
     /// Whether it takes a value.
     pub takes_value: bool,
-    /// Whether it takes several, between commas.
+    /// Whether it takes several values, separated by commas.
     pub takes_list: bool,
-    /// What it is for.
+    /// Help text.
     pub help: String,
 }
 
-/// The options of a command, and of all commands, in the order of `--help`.
+/// Returns the options of a command, including the global ones, in the order of `--help`.
 pub fn options(command: &str) -> Vec<OptionHelp> {
     let mut cli = Cli::command();
     cli.build();

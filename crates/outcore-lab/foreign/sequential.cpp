@@ -1,4 +1,4 @@
-// Sums the blocks of a file with `std::ifstream`: one run, one line of what it cost.
+// Sums the blocks of a file with `std::ifstream`; makes one run and prints one line with its cost.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,4 @@
-! Reads `count` transfers of `size` bytes, unformatted: one run, one line of what it cost.
+! Reads `count` transfers of `size` bytes, unformatted; makes one run and prints one line with its cost.
 ! Arguments: sequential, stream or direct; path; size, a multiple of eight; count.
 program transfer
   use, intrinsic :: iso_c_binding
@@ -67,7 +67,7 @@ program transfer
 
 contains
 
-  ! A `timeval` at a place of the answer; its second half may have 32 bits only.
+  ! Seconds of the `timeval` at a place of the result; its second half may have only 32 bits.
   pure real(c_double) function seconds(usage, at)
     integer(c_int64_t), intent(in) :: usage(32)
     integer, intent(in) :: at

@@ -1,4 +1,4 @@
-// Writes lines with `std::ofstream`, its own buffer: one run, one line of what it cost.
+// Writes lines with `std::ofstream` and its own buffer; makes one run and prints one line with its cost.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

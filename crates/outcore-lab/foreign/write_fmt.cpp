@@ -1,4 +1,4 @@
-// Writes lines with {fmt}: one run, one line of what it cost. `version` says which {fmt} it is.
+// Writes lines with {fmt}; makes one run and prints one line with its cost. `version` prints the version of {fmt}.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +19,7 @@ static double now() {
 
 static double seconds(const timeval &time) { return time.tv_sec + time.tv_usec * 1e-6; }
 
-// The formats that `output_file` takes: it compiles them before {fmt} 8 only.
+// Formats for `output_file`, which accepts compiled formats only before {fmt} 8.
 #if FMT_VERSION < 80000
 #define FORMAT(text) FMT_COMPILE(text)
 #else
@@ -51,7 +51,7 @@ static bool put(int file, fmt::memory_buffer &buffer) {
     return true;
 }
 
-// The formats compiled, into a buffer of our own that is written whenever it is full.
+// Writes with compiled formats into a separate buffer, which is written whenever it is full.
 static bool compiled(const char *path, bool edges, size_t size, uint32_t lines) {
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (file < 0) return false;

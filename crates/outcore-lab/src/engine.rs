@@ -1,5 +1,5 @@
-//! The engine's own files as the laboratory measures them: with the time of syncs apart, and through
-//! the page cache where a row asks for it.
+//! The engine's own file access, instrumented for the laboratory: the time of syncs is measured separately, and
+//! files are opened through the page cache where a row asks for it.
 
 use outcore::io::{Disk, Entry, File, Files, Mode, Storage};
 use std::io;
@@ -8,16 +8,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// How the engine's files are opened.
+/// Way in which the engine's files are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// As the engine asks for.
+    /// In the mode that the engine requests.
     Own,
-    /// Never direct.
+    /// Through the page cache, never direct.
     PageCache,
 }
 
-/// The disk, and a clock that runs while files and directories are synced.
+/// Disk with a clock that runs while files and directories are synced.
 #[derive(Clone)]
 pub(crate) struct Watched {
     way: Way,
@@ -26,14 +26,14 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// A watched disk with its files.
+    /// Creates a watched disk and the file access through it.
     pub(crate) fn files(way: Way) -> (Self, Files) {
         let watched = Self { way, disk: Disk::default(), nanoseconds: Arc::default() };
         let files = Files::new(Arc::new(watched.clone()));
         (watched, files)
     }
 
-    /// Seconds spent on syncs so far.
+    /// Returns the seconds spent on syncs so far.
     pub(crate) fn sync_seconds(&self) -> f64 {
         self.nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9
     }

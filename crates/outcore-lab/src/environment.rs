@@ -1,7 +1,7 @@
-//! The machine, as far as it tells: what a reader must know to believe or repeat a figure.
+//! Facts about the machine that a reader needs to judge or reproduce a figure, as far as the system reports them.
 //!
-//! Of paths there is only the directory that was measured: mount options and sources that name
-//! others are left out.
+//! The only path reported is that of the measured directory: mount options and sources that name others are left
+//! out.
 
 use outcore::units::format_bytes;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Facts by name.
 pub type Facts = BTreeMap<String, String>;
 
-/// What does not change while the laboratory works.
+/// Returns the facts that do not change while the laboratory runs.
 pub fn machine(directory: &Path) -> Facts {
     let mut facts = Facts::new();
     let mut add = |name: &str, value: Option<String>| {
@@ -29,7 +29,7 @@ pub fn machine(directory: &Path) -> Facts {
     facts
 }
 
-/// How busy the machine is; `when` is `before` or `after`.
+/// Returns the load of the machine; `when` is `before` or `after`.
 pub fn load(when: &str) -> Facts {
     let mut facts = Facts::new();
     if let Some(text) = read("/proc/loadavg") {
@@ -49,7 +49,7 @@ pub fn load(when: &str) -> Facts {
     facts
 }
 
-/// The share of the last ten seconds in which some process waited.
+/// Parses the percentage of the last ten seconds in which some process waited.
 fn pressure(text: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     let average = line.split(' ').find_map(|field| field.strip_prefix("avg10="))?;
@@ -73,7 +73,7 @@ fn virtual_machine(hypervisor: bool, product: Option<&str>) -> Option<String> {
     match (hypervisor, product) {
         (true, Some(product)) => Some(format!("yes ({product})")),
         (true, None) => Some("yes".into()),
-        (false, Some(product)) => Some(format!("not known to be one ({product})")),
+        (false, Some(product)) => Some(format!("not detected ({product})")),
         (false, None) => None,
     }
 }
@@ -109,7 +109,7 @@ fn locked_limit() -> Option<String> {
     None
 }
 
-/// The smallest limit of the groups that this process is in, if there is one.
+/// Returns the smallest memory limit of the control groups of this process, if there is one.
 fn group_limit() -> Option<String> {
     let groups = read("/proc/self/cgroup")?;
     let limits = groups.lines().filter_map(|line| {
@@ -119,7 +119,7 @@ fn group_limit() -> Option<String> {
             "memory" => format!("/sys/fs/cgroup/memory{group}/memory.limit_in_bytes"),
             _ => return None,
         };
-        // The older interface says "none" as a number near the largest.
+        // The older interface expresses "none" as a number near the largest one.
         read(&file)?.parse().ok().filter(|&limit: &u64| limit < 1 << 60)
     });
     limits.min().map(format_bytes)
@@ -143,10 +143,10 @@ fn disk(directory: &Path, add: &mut impl FnMut(&str, Option<String>)) {
     add("I/O scheduler", of("queue/scheduler").and_then(|text| chosen_of(&text).or(Some(text))));
     add("write cache", of("queue/write_cache"));
     let rotational = of("queue/rotational");
-    add("rotational", rotational.map(|flag| format!("{flag} (as told; not to be trusted)")));
+    add("rotational", rotational.map(|flag| format!("{flag} (as reported; not reliable)")));
 }
 
-/// A line of `/proc/self/mountinfo`.
+/// Line of `/proc/self/mountinfo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mount {
     number: String,
@@ -155,7 +155,7 @@ struct Mount {
     options: String,
 }
 
-/// The mount that holds `path`: the longest mount point, the last one mounted there.
+/// Returns the mount that holds `path`: the longest mount point, and the last mount on it.
 fn mount_of(table: &str, path: &Path) -> Option<Mount> {
     let mut best: Option<(usize, Mount)> = None;
     for line in table.lines() {
@@ -178,24 +178,24 @@ fn mount_of(table: &str, path: &Path) -> Option<Mount> {
     best.map(|(_, mount)| mount)
 }
 
-/// The options of the mount and of the file system, each once, without those that hold a path.
+/// Returns the options of the mount and of the file system, each once, without those that contain a path.
 fn options(own: &str, whole: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
+    let mut found: Vec<&str> = Vec::new();
     for option in own.split(',').chain(whole.split(',')) {
-        if !option.contains('/') && !kept.contains(&option) {
-            kept.push(option);
+        if !option.contains('/') && !found.contains(&option) {
+            found.push(option);
         }
     }
-    kept.join(",")
+    found.join(",")
 }
 
-/// Spaces and the like are octal in the table.
+/// Decodes whitespace and backslashes, which are octal in the table.
 fn unescape(text: &str) -> String {
     let marks = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     marks.iter().fold(text.to_owned(), |text, (code, mark)| text.replace(code, mark))
 }
 
-/// The directory that describes the whole disk under the mount.
+/// Returns the directory in `/sys` that describes the whole disk of the mount.
 fn device_directory(mount: &Mount) -> Option<PathBuf> {
     let by_number = PathBuf::from("/sys/dev/block").join(&mount.number);
     let by_name = Path::new("/sys/class/block").join(mount.source.strip_prefix("/dev/")?);
@@ -204,13 +204,13 @@ fn device_directory(mount: &Mount) -> Option<PathBuf> {
     if is_part { found.parent().map(Path::to_path_buf) } else { Some(found) }
 }
 
-/// `madvise` of `always [madvise] never`.
+/// Returns the chosen value of a list, such as `madvise` of `always [madvise] never`.
 fn chosen_of(text: &str) -> Option<String> {
     let inner = text.split_once('[')?.1;
     Some(inner.split_once(']')?.0.to_owned())
 }
 
-/// The value behind `name` and a colon.
+/// Returns the value that follows `name` and a colon.
 fn field(table: &str, name: &str) -> Option<String> {
     table.lines().find_map(|line| {
         let (label, value) = line.split_once(':')?;
@@ -218,7 +218,7 @@ fn field(table: &str, name: &str) -> Option<String> {
     })
 }
 
-/// A small file of the system, trimmed; `None` if it cannot be read or is empty.
+/// Reads a small file of the system and trims it; `None` if it cannot be read or is empty.
 fn read(path: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let text = text.trim();
@@ -236,7 +236,7 @@ mod tests {
 42 27 8:2 / /mnt/data rw,noatime - btrfs /dev/sdb2 rw,ssd";
 
     #[test]
-    fn the_mount_is_the_longest_and_last_and_its_options_hold_no_path() {
+    fn the_mount_is_the_longest_and_last_and_its_options_contain_no_path() {
         let root = mount_of(TABLE, Path::new("/mnt/database")).unwrap();
         assert_eq!((root.kind.as_str(), root.options.as_str()), ("ext4", "rw,relatime,discard"));
         let spaced = mount_of(TABLE, Path::new("/mnt/a b/c")).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn small_files_of_the_system_are_understood() {
+    fn small_files_of_the_system_are_parsed() {
         assert_eq!(chosen_of("always [madvise] never").as_deref(), Some("madvise"));
         assert_eq!(chosen_of("none"), None);
         let text = "some avg10=1.25 avg60=0.00 avg300=0.00 total=1\nfull avg10=9 total=2";
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_tells_something() {
+    fn this_machine_reports_some_facts() {
         let facts = machine(Path::new("."));
         assert!(facts.contains_key("system") && facts.contains_key("processor"), "{facts:?}");
         assert_eq!(facts["directory"], ".");

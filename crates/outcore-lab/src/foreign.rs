@@ -1,9 +1,9 @@
 //! Methods in other languages: small programs in C++ and Fortran, compiled on request.
 //!
-//! A program does one run of one method: the method is its first argument. It prints one line of
-//! `name=value` pairs with what the run cost inside the program (elapsed seconds by the steady
-//! clock, processor seconds and faults by `getrusage`), what it did, and its checksum. Without
-//! arguments it does nothing. Nothing is compiled unless the user asks for it.
+//! A program does one run of one method, which its first argument names. It prints one line of `name=value` pairs:
+//! the cost of the run inside the program (elapsed seconds by the steady clock, processor seconds and faults by
+//! `getrusage`), what it did, and its checksum. Without arguments it does nothing. Nothing is compiled unless the
+//! user asks for it.
 
 use crate::meter::Outcome;
 use outcore::error::opt::COMPILE;
@@ -15,15 +15,15 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A program as its text.
+/// Source of a program.
 struct Source {
     name: &'static str,
     text: &'static str,
     language: &'static str,
     compiler: &'static str,
-    /// Behind the compiler's name; the source, `-o` and the program follow.
+    /// Arguments after the name of the compiler; the source, `-o` and the program follow.
     options: &'static [&'static str],
-    /// At the end.
+    /// Last arguments.
     libraries: &'static [&'static str],
 }
 
@@ -62,7 +62,7 @@ const SOURCES: &[Source] = &[
     },
 ];
 
-/// The programs of one workplace.
+/// Programs of one workplace.
 pub struct Foreign {
     directory: PathBuf,
     files: Files,
@@ -72,7 +72,7 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// Programs to be made in `directory`, if `compile` allows it.
+    /// Creates an empty set of programs, to be compiled in `directory` if `compile` allows it.
     pub fn new(files: &Files, directory: &Path, compile: bool) -> Self {
         Self {
             directory: directory.to_path_buf(),
@@ -83,8 +83,8 @@ impl Foreign {
         }
     }
 
-    /// The program made of a source such as `sequential.cpp`, compiled at the first call; the inner
-    /// `Err` is the reason why there is none.
+    /// Returns the program for a source such as `sequential.cpp`, compiled on the first call; the inner `Err` is the
+    /// reason why there is none.
     ///
     /// # Errors
     /// `Io`, `DiskFull` if the source cannot be written.
@@ -105,10 +105,13 @@ impl Foreign {
         Ok(made)
     }
 
-    /// The compilers used so far, a sentence each.
+    /// Returns one sentence for each compiler used so far.
     pub fn notes(&self) -> Vec<String> {
         let compilers = self.compilers.borrow();
-        compilers.iter().map(|(language, version)| format!("{language} by {version}.")).collect()
+        compilers
+            .iter()
+            .map(|(language, version)| format!("{language} compiled with {version}."))
+            .collect()
     }
 
     fn compiled(&self, source: &Source) -> Result<std::result::Result<PathBuf, String>> {
@@ -127,7 +130,7 @@ impl Foreign {
                 return Ok(Err(format!("{} cannot be started: {error}", source.compiler)));
             }
         }
-        // The disk may be mounted so that no program can be started from it.
+        // The disk may be mounted with `noexec`.
         match Command::new(&program).stdin(Stdio::null()).output() {
             Ok(_) => {
                 self.compilers.borrow_mut().insert(source.language, version);
@@ -138,32 +141,32 @@ impl Foreign {
     }
 }
 
-/// The first line of what the compiler says of itself; `None` if there is no such compiler.
+/// Returns the first line that the compiler prints about its version; `None` if there is no such compiler.
 fn version(compiler: &str) -> Option<String> {
     let output = Command::new(compiler).arg("--version").stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     output.status.success().then(|| text.lines().next().unwrap_or(compiler).trim().to_owned())
 }
 
-/// Why it was not compiled: the first line that tells of an error.
+/// Describes why a source was not compiled: quotes the first line that mentions an error.
 fn complaint(source: &Source, stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let line = text.lines().find(|line| line.contains("error")).unwrap_or_default();
     format!("{} does not compile {}: {}", source.compiler, source.name, line.trim())
 }
 
-/// Does one run of a method.
+/// Runs a method once.
 ///
 /// # Errors
-/// `Io` if the program cannot be started, fails, or says what is not understood.
+/// `Io` if the program cannot be started, fails, or prints something unexpected.
 pub fn run_program<A: AsRef<OsStr>>(program: &Path, arguments: &[A]) -> Result<Outcome> {
     let output = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
         .output()
         .map_err(|error| Error::io("start", program, error))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let outcome = output.status.success().then(|| outcome(&said)).flatten();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let outcome = output.status.success().then(|| outcome(&printed)).flatten();
     outcome.ok_or_else(|| {
         let complaint = String::from_utf8_lossy(&output.stderr);
         let first = complaint.lines().next().unwrap_or_default();
@@ -172,14 +175,14 @@ pub fn run_program<A: AsRef<OsStr>>(program: &Path, arguments: &[A]) -> Result<O
     })
 }
 
-/// What a program printed; `None` unless all that every run has is there.
+/// Parses the line that a program printed; `None` if a mandatory value is missing.
 fn outcome(line: &str) -> Option<Outcome> {
     let pairs: BTreeMap<&str, &str> =
         line.split_whitespace().filter_map(|pair| pair.split_once('=')).collect();
     let seconds = |name: &str| pairs.get(name)?.parse::<f64>().ok();
     let count = |name: &str| pairs.get(name)?.parse::<u64>().ok();
     Some(Outcome {
-        // Not every language has numbers without sign.
+        // Not every language has unsigned numbers.
         checksum: pairs.get("checksum")?.parse::<i128>().ok()? as u64,
         operations: count("operations")?,
         bytes: count("bytes")?,
@@ -197,10 +200,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_program_says_is_understood() {
-        let said =
+    fn the_output_of_a_program_is_parsed() {
+        let printed =
             "wall=.5 user=0.25 system=.125 minor=3 major=1 operations=2 bytes=16 checksum=-1";
-        let found = outcome(said).unwrap();
+        let found = outcome(printed).unwrap();
         assert_eq!(found.child_wall_seconds, Some(0.5));
         assert_eq!(found.child_seconds, Some((0.25, 0.125)));
         assert_eq!(found.child_faults, Some((3, 1)));
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_compiled_without_being_asked_for() {
+    fn nothing_is_compiled_without_a_request() {
         let directory = tempfile::tempdir().unwrap();
         let foreign = Foreign::new(&Files::default(), directory.path(), false);
         for source in SOURCES {
@@ -222,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_compiled_runs_and_what_fails_says_so() {
+    fn compiled_programs_run_and_failures_are_reported() {
         let directory = tempfile::tempdir().unwrap();
         let foreign = Foreign::new(&Files::default(), directory.path(), true);
         for source in SOURCES {

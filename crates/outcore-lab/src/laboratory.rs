@@ -1,4 +1,4 @@
-//! One call of the laboratory: experiments in turn, and what the machine was like.
+//! One call of the laboratory: runs experiments in turn and records the environment.
 
 use crate::environment;
 use crate::experiments::Listed;
@@ -9,14 +9,14 @@ use outcore::progress::{Event, Observer, notify};
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
-/// What to measure with.
+/// Options of a call of the laboratory.
 #[derive(Debug, Clone)]
 pub struct LabOptions {
-    /// Where: everything happens in one directory below it.
+    /// Directory to measure: all files are created in one directory below it.
     pub directory: PathBuf,
-    /// How much is measured.
+    /// Amount of measurement.
     pub effort: Effort,
-    /// For orders and data.
+    /// Seed of the order of runs and of the data.
     pub seed: u64,
     /// Whether rows in other languages are built with the compilers found.
     pub compile: bool,
@@ -25,15 +25,15 @@ pub struct LabOptions {
 /// Runs `experiments` in turn.
 ///
 /// # Errors
-/// `Usage` if the directory is none or another laboratory works in it; `Io`, `DiskTooSmall`,
-/// `DiskFull`; `Interrupted`. Nothing is left behind.
+/// `Usage` if the path is not a directory or another laboratory is running in it; `Io`, `DiskTooSmall`, `DiskFull`;
+/// `Interrupted`. No files are left behind.
 pub fn run(
     options: &LabOptions,
     experiments: &[Listed],
     observer: &dyn Observer,
 ) -> Result<LabReport> {
     check_directory(&options.directory)?;
-    measure(options, experiments, observer).map_err(advised)
+    measure(options, experiments, observer).map_err(with_disk_hint)
 }
 
 fn measure(
@@ -44,7 +44,7 @@ fn measure(
     let mut found = environment::machine(&options.directory);
     found.extend(environment::load("before"));
     let workplace = Workplace::create(&options.directory, options.effort, options.seed, observer)
-        .map_err(unplaced)?
+        .map_err(with_directory_hint)?
         .compile(options.compile);
     let mut done = Vec::with_capacity(experiments.len());
     for listed in experiments {
@@ -65,7 +65,7 @@ fn measure(
     })
 }
 
-/// A mistyped directory is not made.
+/// Checks that the directory exists, so that a mistyped one is not created.
 fn check_directory(directory: &Path) -> Result<()> {
     let kind = std::fs::metadata(directory).map_err(|e| Error::io("open", directory, e))?;
     if kind.is_dir() {
@@ -76,16 +76,16 @@ fn check_directory(directory: &Path) -> Result<()> {
         .hint(format_args!("{DIR} names a directory on the disk to measure")))
 }
 
-/// The options that help here are not those of a job.
-fn advised(error: Error) -> Error {
+/// Sets the hint of an error for a full disk: the options of the laboratory are not those of a job.
+fn with_disk_hint(error: Error) -> Error {
     match error.kind() {
         ErrorKind::DiskFull => error.hint(format_args!("use {DIR} on a larger disk, or {QUICK}")),
         _ => error,
     }
 }
 
-/// Why there is no place to work.
-fn unplaced(error: Error) -> Error {
+/// Sets the hint of an error in creating the work directory.
+fn with_directory_hint(error: Error) -> Error {
     match error.kind() {
         ErrorKind::Usage => error.hint(format_args!("wait for it to end, or use another {DIR}")),
         ErrorKind::Io => {

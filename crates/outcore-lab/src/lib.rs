@@ -1,18 +1,18 @@
-//! The laboratory: the experiments on file I/O that programmers quote, repeated on the user's own disk.
+//! The laboratory: well-known experiments on file I/O, repeated on the user's own disk.
 //!
 //! ```text
 //!  experiment --methods--> rounds --rows--> report --> table (terminal), page (HTML), compare
 //!                            |                 `-----> tune --> disk profile of the engine
 //!                          state, meter
 //! ```
-//! An experiment is a list of methods that do the same work. `rounds` runs them in random order,
-//! round by round, each from a file state that is proved (`state`), and measures what the operating
-//! system tells about each run (`meter`). What a row may say is decided by `statistics`. Beside the
-//! engine's `io`, this crate alone knows the operating system; `unsafe` code stands in `api` only.
+//! An experiment is a list of methods that do the same work. `rounds` runs them in random order, round by round,
+//! each from a verified file state (`state`), and records what the operating system reports about each run
+//! (`meter`). `statistics` decides what can be concluded from a row. Apart from the engine's `io`, only this crate
+//! depends on the operating system; `unsafe` code is confined to `api`.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "what is measured here are the doors to files themselves"
+    reason = "the interfaces to files themselves are measured here"
 )]
 
 pub mod api;

@@ -1,51 +1,51 @@
-//! What one run cost, as the operating system tells: time, faults, switches, bytes of the disk.
+//! Cost of one run as reported by the operating system: time, page faults, context switches, disk traffic.
 //!
-//! Cost: two calls of `getrusage` and two readings of `/proc/self/io` a run, outside of the timed
-//! part; inside of it nothing but the clock.
+//! Cost: two calls of `getrusage` and two reads of `/proc/self/io` per run, outside the timed part; inside it only
+//! the clock.
 
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// One run of one method.
+/// Measurements of one run of one method.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// The round, from 0.
+    /// Number of the round, from 0.
     pub round: u32,
     /// Elapsed time of the work, without [`Sample::sync_seconds`].
     pub wall_seconds: f64,
-    /// Time of the processor in the program.
+    /// Processor time in user mode.
     pub user_seconds: f64,
-    /// Time of the processor in the system.
+    /// Processor time in the kernel.
     pub system_seconds: f64,
-    /// Time to make what was written durable, where something was.
+    /// Time to make written data durable, if any was written.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sync_seconds: Option<f64>,
-    /// Pages that were in memory but not mapped.
+    /// Faults on pages that were in memory but not mapped.
     pub minor_faults: u64,
-    /// Pages that had to be read.
+    /// Faults on pages that had to be read.
     pub major_faults: u64,
-    /// Times the program waited.
+    /// Number of times the program waited.
     pub voluntary_switches: u64,
-    /// Times it was interrupted.
+    /// Number of times the program was interrupted.
     pub involuntary_switches: u64,
-    /// Bytes that the disk was asked for; `None` where the system does not tell.
+    /// Bytes read from the disk; `None` where the system does not report them.
     pub read_bytes: Option<u64>,
-    /// Bytes that the disk was given.
+    /// Bytes written to the disk; `None` where the system does not report them.
     pub write_bytes: Option<u64>,
-    /// Calls of the system that the method makes, counted by the method; `None` if it cannot know.
+    /// System calls of the method, counted by the method; `None` if it cannot count them.
     pub system_calls: Option<u64>,
-    /// Operations, such as reads of four bytes.
+    /// Number of operations, such as reads of four bytes.
     pub operations: u64,
-    /// Bytes that the program got or gave.
+    /// Bytes that the program read or wrote.
     pub bytes: u64,
-    /// A sum over what was read or written: equal for all methods of an experiment.
+    /// Sum over the data read or written: equal for all methods of an experiment.
     pub checksum: u64,
-    /// The single operations, where each was timed.
+    /// Times of single operations, where each was timed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub latencies: Option<Latencies>,
 }
 
-/// Times of single operations in nanoseconds.
+/// Summary of the times of single operations, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {
     /// Fastest.
@@ -61,7 +61,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Sums up single times in nanoseconds; sorts them. `None` if there are none.
+    /// Sorts and summarizes single times in nanoseconds; `None` if there are none.
     pub fn of(nanoseconds: &mut [u32]) -> Option<Self> {
         nanoseconds.sort_unstable();
         let (&min, &max) = (nanoseconds.first()?, nanoseconds.last()?);
@@ -81,7 +81,7 @@ impl Latencies {
     }
 }
 
-/// What a run did, as told by the method itself.
+/// Outcome of a run, as reported by the method itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     /// See [`Sample::checksum`].
@@ -92,15 +92,14 @@ pub struct Outcome {
     pub bytes: u64,
     /// See [`Sample::system_calls`].
     pub system_calls: Option<u64>,
-    /// See [`Sample::sync_seconds`]; this part of the run is taken out of the elapsed time.
+    /// See [`Sample::sync_seconds`]; subtracted from the elapsed time.
     pub sync_seconds: Option<f64>,
-    /// Processor time of other processes that did the work, as user and system seconds: a child's
-    /// is not this process's.
+    /// User and system seconds of a child process that did the work: they are not part of this process's times.
     pub child_seconds: Option<(f64, f64)>,
-    /// Elapsed time, sync included, as told by a child process, without its start, or by the method,
-    /// without what it does for the measurement alone.
+    /// Elapsed time, sync included, as reported by a child process (without its start) or by the method (without the
+    /// work that serves the measurement alone).
     pub child_wall_seconds: Option<f64>,
-    /// Minor and major faults of a child process, which count in place of this process's.
+    /// Minor and major faults of a child process, counted instead of those of this process.
     pub child_faults: Option<(u64, u64)>,
     /// See [`Sample::latencies`].
     pub latencies: Option<Latencies>,
@@ -121,7 +120,7 @@ struct Usage {
 /// Measures one run of `work`.
 ///
 /// # Errors
-/// Whatever `work` gives.
+/// Those of `work`.
 pub fn measure<E>(round: u32, work: impl FnOnce() -> Result<Outcome, E>) -> Result<Sample, E> {
     let before = Usage::now();
     let start = Instant::now();
@@ -168,7 +167,7 @@ impl Usage {
     }
 }
 
-/// Bytes this process has had read and written by the disk so far.
+/// Returns the bytes that this process has read from and written to the disk so far.
 pub fn disk_bytes() -> Option<(u64, u64)> {
     let table = std::fs::read_to_string("/proc/self/io").ok()?;
     let value =

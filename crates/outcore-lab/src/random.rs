@@ -1,11 +1,11 @@
-//! Random numbers that are the same everywhere.
+//! Random numbers that are reproducible on every platform.
 
-/// A source of numbers that is the same everywhere (splitmix64; Steele, Lea, Flood, 2014).
+/// Generator of reproducible random numbers (splitmix64; Steele, Lea, Flood, 2014).
 #[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
 impl Random {
-    /// The next number.
+    /// Returns the next number.
     pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -13,7 +13,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.word()) * u128::from(end)) >> 64) as u64
     }

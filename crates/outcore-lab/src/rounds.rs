@@ -1,7 +1,7 @@
-//! Runs the methods of an experiment round by round, in random order, each from a proved state.
+//! Runs the methods of an experiment round by round, in random order, each from a verified state.
 //!
-//! Interleaving spreads what the machine does besides over all methods alike. The first method, the
-//! baseline, runs twice a round: the second one's ratio to the first is what noise alone can do.
+//! Interleaving spreads disturbances of the machine evenly over all methods. The first method, the baseline, runs
+//! twice per round: the ratio of its second run to its first shows the effect of noise alone.
 
 use crate::meter::{Outcome, Sample, measure};
 use crate::random::Random;
@@ -15,28 +15,28 @@ use std::time::Instant;
 
 /// One way to do the work.
 pub struct Method<'a> {
-    /// As shown in the table, unique in its group.
+    /// Name in the table, unique in its group.
     pub name: String,
-    /// Which table of the experiment it belongs to, where there are several.
+    /// Table of the experiment that it belongs to, where there are several.
     pub group: String,
-    /// The state that a run begins in.
+    /// State that a run begins in.
     pub state: State,
-    /// The file that is brought into the state; none if the run makes its files.
+    /// File that is brought into the state; `None` if the run creates its files.
     pub file: Option<PathBuf>,
-    /// Work before each run that is not measured, such as removing what the last run made.
+    /// Unmeasured work before each run, such as removing the files of the previous run.
     pub prepare: Box<dyn FnMut() -> Result<()> + 'a>,
-    /// What proves that a run may begin, behind `prepare` and the state of the file; the inner `Err`
-    /// is the reason why it may not, and the method then has no row.
+    /// Check that a run may begin, made after `prepare` and after the file has its state; the inner `Err` is the
+    /// reason why it may not, and the method then has no row.
     pub prove: Box<dyn FnMut() -> Result<std::result::Result<(), String>> + 'a>,
-    /// The run. It must use what it reads: the checksum is compared with that of the others.
+    /// The run. It must use what it reads: its checksum is compared with that of the others.
     pub run: Box<dyn FnMut() -> Result<Outcome> + 'a>,
-    /// Work after each run that is not measured and gives its checksum, such as reading back what it
-    /// wrote; `None` leaves the run's own.
+    /// Unmeasured work after each run that returns its checksum, such as reading back what it wrote; `None` keeps
+    /// the checksum of the run itself.
     pub check: Box<dyn FnMut() -> Result<Option<u64>> + 'a>,
 }
 
 impl<'a> Method<'a> {
-    /// A method without preparation in the group "".
+    /// Creates a method without preparation in the group "".
     pub fn new(
         name: impl Into<String>,
         state: State,
@@ -55,14 +55,14 @@ impl<'a> Method<'a> {
         }
     }
 
-    /// Puts it into a group.
+    /// Assigns the method to a group.
     #[must_use]
     pub fn group(mut self, group: impl Into<String>) -> Self {
         self.group = group.into();
         self
     }
 
-    /// The name with the group, if it is in one.
+    /// Returns the name, followed by the group if it is in one.
     pub fn full_name(&self) -> String {
         match self.group.as_str() {
             "" => self.name.clone(),
@@ -70,14 +70,14 @@ impl<'a> Method<'a> {
         }
     }
 
-    /// What to do before each run.
+    /// Sets the unmeasured work before each run.
     #[must_use]
     pub fn prepare(mut self, prepare: impl FnMut() -> Result<()> + 'a) -> Self {
         self.prepare = Box::new(prepare);
         self
     }
 
-    /// What else must hold before each run.
+    /// Sets the check before each run.
     #[must_use]
     pub fn prove(
         mut self,
@@ -87,7 +87,7 @@ impl<'a> Method<'a> {
         self
     }
 
-    /// What gives the checksum after each run.
+    /// Sets the unmeasured work that returns the checksum after each run.
     #[must_use]
     pub fn check(mut self, mut check: impl FnMut() -> Result<u64> + 'a) -> Self {
         self.check = Box::new(move || check().map(Some));
@@ -95,15 +95,14 @@ impl<'a> Method<'a> {
     }
 }
 
-/// What was measured.
+/// Measurements of an experiment.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// A row for each method whose state was proved in every round; the baseline first, its
-    /// repetition last.
+    /// Row of each method whose state was verified in every round; the baseline first, its repetition last.
     pub rows: Vec<Row>,
-    /// The methods without a row, and why.
+    /// Methods without a row, with the reasons.
     pub missing: Vec<Missing>,
-    /// Time of a fixed piece of work before each round: how steady the machine was.
+    /// Time of a fixed piece of work before each round: it shows how steady the machine was.
     pub canary_seconds: Vec<f64>,
 }
 
@@ -169,7 +168,7 @@ pub fn run(
     Ok(measured)
 }
 
-/// Seconds for a fixed piece of work in cache and memory.
+/// Measures the seconds that a fixed piece of work in cache and memory takes.
 fn canary() -> f64 {
     let start = Instant::now();
     let mut block = vec![1u64; 1 << 17];

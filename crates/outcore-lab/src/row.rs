@@ -1,46 +1,46 @@
-//! Rows of an experiment: what the runs of a method say.
+//! Rows of an experiment: the samples of a method and their summary.
 
 use crate::meter::Sample;
 use crate::state::State;
 use crate::statistics::{Interval, interval, outliers};
 use serde::{Deserialize, Serialize};
 
-/// The name of the baseline's repetition.
+/// Name of the repetition of the baseline.
 pub const AGAIN: &str = "(the first row again)";
 
-/// A method's samples and what they say.
+/// Samples of a method and their summary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The method.
+    /// Name of the method.
     pub name: String,
-    /// The table it belongs to, where there are several.
+    /// Table that it belongs to, where there are several.
     pub group: String,
-    /// The state its runs began in.
+    /// State that its runs began in.
     pub state: State,
-    /// Where it stands in a line chart: the series and the number.
+    /// Position in a line chart: the series and the number.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub point: Option<(String, f64)>,
-    /// Every run, none left out.
+    /// All runs, none left out.
     pub samples: Vec<Sample>,
     /// Elapsed seconds: median and interval.
     pub wall_seconds: Option<Interval>,
-    /// Runs far from the others, by elapsed time; they count like all others.
+    /// Number of outliers by elapsed time; they count like all other runs.
     pub outliers: u32,
     /// Elapsed time over that of the baseline, round by round.
     pub ratio: Option<Interval>,
 }
 
-/// A method that has no row.
+/// Method that has no row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// The method.
+    /// Name of the method.
     pub name: String,
-    /// Why, such as `no Fortran compiler (gfortran) found`.
+    /// Reason, such as `no Fortran compiler (gfortran) found`.
     pub reason: String,
 }
 
 impl Row {
-    /// A row of samples.
+    /// Creates a row and summarizes its samples.
     pub fn new(name: String, group: String, state: State, samples: Vec<Sample>) -> Self {
         let walls: Vec<f64> = samples.iter().map(|sample| sample.wall_seconds).collect();
         let wall_seconds = (!walls.is_empty()).then(|| interval(&walls));
@@ -48,12 +48,12 @@ impl Row {
         Self { name, group, state, point: None, samples, wall_seconds, outliers, ratio: None }
     }
 
-    /// A figure of every run.
+    /// Returns a figure of every run.
     pub fn values(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
         self.samples.iter().map(figure).collect()
     }
 
-    /// Whether it differs from the baseline beyond doubt.
+    /// Whether the row differs significantly from the baseline.
     pub fn differs(&self) -> bool {
         self.ratio.is_some_and(|ratio| ratio.excludes(1.0))
     }

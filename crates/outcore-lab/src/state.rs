@@ -1,29 +1,29 @@
-//! The state of a file before it is read, brought about and proved: a figure without it means little.
+//! State of a file before it is read, established and verified: without a known state, a figure means little.
 
 use outcore::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::path::Path;
 
-/// Where the bytes of a file are when a run begins.
+/// Location of a file's bytes when a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// All in the page cache.
     Warm,
-    /// None in the page cache; the memory to hold them has been used before.
+    /// None in the page cache; the memory that will hold them has been used before.
     Cold,
-    /// None in the page cache, nor will any be: direct I/O.
+    /// None in the page cache, before or after the run: direct I/O.
     Direct,
-    /// None in the page cache, and memory that the host of a virtual machine has taken back: its
-    /// first touch is slow.
+    /// None in the page cache, and the memory has been reclaimed by the host of a virtual machine: the first touch
+    /// of a page is slow.
     Reclaimed,
-    /// The file is made by the run.
+    /// The run creates the file.
     New,
 }
 
 impl State {
-    /// The name as shown.
+    /// Returns the displayed name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Warm => "warm",
@@ -35,19 +35,19 @@ impl State {
     }
 }
 
-/// How often a file is read to have all of it in the page cache.
+/// Maximum number of reads to get all of a file into the page cache.
 const ATTEMPTS: usize = 4;
 
-/// Brings `path` into `state`, and proves it.
+/// Brings `path` into `state` and verifies it.
 ///
 /// # Errors
-/// `Io`; the inner `Err` is the reason why the state could not be reached or proved here.
+/// `Io`; the inner `Err` is the reason why the state could not be reached or verified here.
 pub fn bring(path: &Path, state: State) -> Result<std::result::Result<(), String>> {
     match state {
         State::New => Ok(Ok(())),
         State::Warm => {
             let mut cached = None;
-            // Systems take pages back now and then with memory to spare: seen for one read in 70.
+            // Systems occasionally evict pages even with free memory: seen for one read in 70.
             for _ in 0..ATTEMPTS {
                 warm(path)?;
                 cached = cached_share(path)?;
@@ -60,7 +60,7 @@ pub fn bring(path: &Path, state: State) -> Result<std::result::Result<(), String
         State::Cold | State::Direct | State::Reclaimed => {
             drop_cached(path)?;
             let mut cached = cached_share(path)?;
-            // Pages that are still being read ahead stay; a moment later they go too.
+            // Pages that are still being read ahead cannot be dropped; a moment later they can.
             for _ in 0..10 {
                 if cached.is_none_or(|share| share <= 0.0) {
                     break;
@@ -83,7 +83,7 @@ fn expect(
     match cached {
         Some(share) if holds(share) => Ok(()),
         Some(_) => Err(reason.into()),
-        None => Err("this system does not tell which pages are in memory".into()),
+        None => Err("this system does not report which pages are in memory".into()),
     }
 }
 
@@ -91,7 +91,7 @@ fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(|e| Error::io("open", path, e))
 }
 
-/// Reads the whole file once, so that the page cache has it.
+/// Reads the whole file once, so that the page cache holds it.
 fn warm(path: &Path) -> Result<()> {
     use std::io::Read;
     let mut file = open(path)?;
@@ -100,7 +100,7 @@ fn warm(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Has the file written back and its pages dropped; needs no privilege.
+/// Writes the file back and drops its pages from the page cache; needs no privilege.
 pub(crate) fn drop_cached(path: &Path) -> Result<()> {
     let file = open(path)?;
     file.sync_all().map_err(|e| Error::io("sync", path, e))?;
@@ -110,7 +110,7 @@ pub(crate) fn drop_cached(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The share of the file's pages that are in the page cache, if the system tells.
+/// Returns the share of the file's pages that are in the page cache; `None` if the system does not report it.
 ///
 /// # Errors
 /// `Io`.

@@ -1,15 +1,15 @@
-//! What samples allow to say: medians, intervals by bootstrap, and whether two rows differ.
+//! Statistics of samples: medians, bootstrap intervals, and whether two rows differ.
 //!
-//! Ratios are formed round by round (both runs saw the same machine), and their median has a 95 %
-//! interval by percentile bootstrap (Efron, Tibshirani, 1993). Cost: 1,000 resamples a row.
+//! Ratios are formed round by round (both runs saw the same machine), and their median has a 95 % interval by
+//! percentile bootstrap (Efron, Tibshirani, 1993). Cost: 1,000 resamples per row.
 
 use crate::random::Random;
 use serde::{Deserialize, Serialize};
 
-/// An estimate with its 95 % interval.
+/// Estimate with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The median.
+    /// Median.
     pub median: f64,
     /// Lower end.
     pub low: f64,
@@ -18,18 +18,18 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether the interval says more than nothing about `value`.
+    /// Whether `value` lies outside the interval.
     pub fn excludes(&self, value: f64) -> bool {
         self.low > value || self.high < value
     }
 }
 
-/// The median; NaN of nothing.
+/// Returns the median; NaN if `values` is empty.
 pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The value that a share of all lies below, interpolated; NaN of nothing.
+/// Returns the quantile below which `share` of the values lie, interpolated; NaN if `values` is empty.
 pub fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -39,7 +39,7 @@ pub fn quantile(values: &[f64], share: f64) -> f64 {
     below + (above - below) * at.fract()
 }
 
-/// The mean of the middle 90 %; NaN of nothing.
+/// Returns the mean of the middle 90 %; NaN if `values` is empty.
 pub fn trimmed_mean(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -48,7 +48,7 @@ pub fn trimmed_mean(values: &[f64]) -> f64 {
     middle.iter().sum::<f64>() / middle.len() as f64
 }
 
-/// The median with its interval; the same for the same values.
+/// Returns the median with its interval; deterministic for given values.
 pub fn interval(values: &[f64]) -> Interval {
     const RESAMPLES: usize = 1000;
     let mut random = Random(values.len() as u64);
@@ -66,14 +66,14 @@ pub fn interval(values: &[f64]) -> Interval {
     }
 }
 
-/// The median of `values[i] / baseline[i]` with its interval; `None` unless there are rounds in both.
+/// Returns the median of `values[i] / baseline[i]` with its interval; `None` if either side has no rounds.
 pub fn ratio(values: &[f64], baseline: &[f64]) -> Option<Interval> {
     let ratios: Vec<f64> = values.iter().zip(baseline).map(|(value, base)| value / base).collect();
     (!ratios.is_empty()).then(|| interval(&ratios))
 }
 
-/// The median of `values` over that of `baseline`, with its interval, where runs form no pairs;
-/// `None` if one side is empty.
+/// Returns the ratio of the median of `values` to that of `baseline` with its interval, for runs that do not form
+/// pairs; `None` if one side is empty.
 pub fn ratio_of_medians(values: &[f64], baseline: &[f64]) -> Option<Interval> {
     const RESAMPLES: usize = 2000;
     if values.is_empty() || baseline.is_empty() {
@@ -93,7 +93,8 @@ pub fn ratio_of_medians(values: &[f64], baseline: &[f64]) -> Option<Interval> {
     })
 }
 
-/// Values further from the quartiles than one and a half times their distance (Tukey, 1977).
+/// Counts the values that lie outside the quartiles by more than one and a half times the distance of the quartiles
+/// (Tukey, 1977).
 pub fn outliers(values: &[f64]) -> usize {
     let (low, high) = (quantile(values, 0.25), quantile(values, 0.75));
     let reach = 1.5 * (high - low);
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_hold_the_true_ratio_about_as_often_as_they_say() {
+    fn intervals_contain_the_true_ratio_about_as_often_as_promised() {
         let mut random = Random(7);
         let mut noisy = |level: f64| -> Vec<f64> {
             (0..15).map(|_| level * (1.0 + random.below(100) as f64 * 1e-3)).collect()

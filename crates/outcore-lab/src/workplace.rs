@@ -1,4 +1,4 @@
-//! Where the laboratory works: one directory below the one that the user names, removed at the end.
+//! Work directory of the laboratory, below the directory that the user names; removed at the end.
 
 use crate::foreign::Foreign;
 use crate::random::Random;
@@ -9,36 +9,36 @@ use outcore::units::format_bytes;
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
-/// How much is measured.
+/// Amount of measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effort {
     /// All experiments in less than 90 seconds.
     Quick,
-    /// Enough for intervals: some minutes.
+    /// Enough rounds for intervals: a few minutes.
     Default,
-    /// Files larger than caches, many rounds: some tens of minutes.
+    /// Files larger than the caches and many rounds: tens of minutes.
     Full,
 }
 
-/// The directory, and who is told what happens.
+/// Work directory, with the observer that is notified of progress.
 pub struct Workplace<'a> {
     scratch: Scratch,
     files: Files,
     foreign: Foreign,
-    /// How much is measured.
+    /// Amount of measurement.
     pub effort: Effort,
-    /// For orders and data.
+    /// Seed of the order of runs and of the data.
     pub seed: u64,
-    /// Told of progress; asked whether to go on.
+    /// Notified of progress; decides whether to continue.
     pub observer: &'a dyn Observer,
 }
 
 impl<'a> Workplace<'a> {
-    /// Makes the directory.
+    /// Creates the work directory.
     ///
     /// # Errors
-    /// `Io`; `Usage` if another laboratory works in `directory`.
+    /// `Io`; `Usage` if another laboratory is running in `directory`.
     pub fn create(
         directory: &Path,
         effort: Effort,
@@ -51,32 +51,32 @@ impl<'a> Workplace<'a> {
         Ok(Self { scratch, files, foreign, effort, seed, observer })
     }
 
-    /// Whether methods in other languages are compiled and measured; they are not unless asked for.
+    /// Sets whether methods in other languages are compiled and measured; by default they are not.
     #[must_use]
     pub fn compile(mut self, compile: bool) -> Self {
         self.foreign = Foreign::new(&self.files, self.scratch.path(), compile);
         self
     }
 
-    /// Programs in other languages.
+    /// Returns the programs in other languages.
     pub fn foreign(&self) -> &Foreign {
         &self.foreign
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in the work directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
-    /// The engine's files.
+    /// Returns the engine's file access.
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// Refuses to begin what would fill the disk.
+    /// Checks whether the disk has room for `bytes` and one eighth more.
     ///
     /// # Errors
-    /// `DiskTooSmall`.
+    /// `DiskTooSmall` if it does not.
     pub fn require(&self, bytes: u64) -> Result<()> {
         match self.files.free_bytes(self.scratch.path()) {
             Some(free) if free < bytes + bytes / 8 => Err(Error::new(
@@ -92,7 +92,7 @@ impl<'a> Workplace<'a> {
         }
     }
 
-    /// Writes `bytes` of data that cannot be compressed to a new file, synced and out of memory.
+    /// Writes `bytes` of incompressible data to a new file, synced and not in the page cache.
     ///
     /// # Errors
     /// `DiskTooSmall`, `DiskFull`, `Io`; `Interrupted`.
@@ -116,7 +116,7 @@ impl<'a> Workplace<'a> {
         Ok(path)
     }
 
-    /// Begins an experiment of so many runs.
+    /// Reports the begin of an experiment of `runs` runs.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -127,7 +127,7 @@ impl<'a> Workplace<'a> {
         )
     }
 
-    /// Tells what is done now.
+    /// Reports the current activity.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -135,7 +135,7 @@ impl<'a> Workplace<'a> {
         notify(self.observer, Event::Detail { text })
     }
 
-    /// Tells how many runs are done.
+    /// Reports how many runs are done.
     ///
     /// # Errors
     /// `Interrupted`.

@@ -1,12 +1,12 @@
-//! Pages that need nothing else: no script, no network, readable on a telephone and on paper.
+//! Self-contained pages: no script, no network, readable on a phone and on paper.
 //!
 //! ```text
 //!  figures --chart--> Drawing --.
 //!  cells   --------> Table ------+--html!--> Markup --document--> one file, the data as JSON inside
 //!  words   ---------------------'
 //! ```
-//! `maud` escapes whatever is not [`Markup`], so names can hold anything; nothing here or in the crates that make
-//! pages writes HTML as text, but for the style sheet and the JSON.
+//! `maud` escapes whatever is not [`Markup`], so names can contain anything; neither this crate nor those that make
+//! pages write HTML as text, except for the style sheet and the JSON.
 
 pub mod chart;
 mod table;
@@ -17,12 +17,12 @@ use maud::{Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Returns a page around `body`, with `json` inside that [`data`] finds by its `name`.
+/// Returns a page around `body` that contains `json`, which [`data`] finds by its `name`.
 pub fn document(title: &str, body: Markup, name: &str, json: &str) -> String {
-    // Control characters have no place in HTML. Those of JSON are escaped, or stand in its strings.
+    // Control characters are not allowed in HTML. Those of JSON are escaped.
     let printable = |text: &str| text.replace(char::is_control, " ");
     let body = PreEscaped(printable(&body.0));
-    // `<` would end the element or begin a comment; in JSON it stands in strings only.
+    // `<` would end the element or begin a comment; in JSON it occurs only in strings.
     let json = PreEscaped(json.replace('<', "\\u003c"));
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
@@ -50,7 +50,7 @@ pub fn document(title: &str, body: Markup, name: &str, json: &str) -> String {
     page.0
 }
 
-/// Finds the JSON of that `name` in a page.
+/// Finds the JSON with this `name` in a page.
 pub fn data<'a>(page: &'a str, name: &str) -> Option<&'a str> {
     let opening = format!("<script type=\"application/json\" id=\"{name}\">");
     let (_, after) = page.split_once(&opening)?;

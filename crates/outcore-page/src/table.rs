@@ -1,19 +1,19 @@
-//! Tables: of figures, and of names with what each is.
+//! Tables: of figures, and of names with values.
 
 use maud::{Markup, Render, html};
 
-/// A table whose first column is in words; the others are numbers.
+/// Table whose first column is text, and the others are numbers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Table<'a> {
-    /// Stands above it, if there is one.
+    /// Caption above the table; none if empty.
     pub caption: &'a str,
-    /// The headings of the columns.
+    /// Headings of the columns.
     pub headings: &'a [&'a str],
-    /// The cells of each row.
+    /// Cells of each row.
     pub rows: &'a [Vec<String>],
-    /// Columns that are in words, too.
+    /// Further columns that are text.
     pub words: &'a [usize],
-    /// The row of this name stands back.
+    /// Name of the row to show muted, if any.
     pub muted: Option<&'a str>,
 }
 
@@ -49,7 +49,7 @@ impl Render for Table<'_> {
     }
 }
 
-/// A table of names with what each is.
+/// Renders a table of names with values.
 pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Markup {
     html! {
         div.scroll {

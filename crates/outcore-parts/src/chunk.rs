@@ -1,10 +1,10 @@
-//! From sorted arcs to parts.
+//! Conversion of sorted arcs to parts.
 //!
-//! Arcs come sorted by source and target, in as many sorted pieces as somebody likes. [`Chunks`] combines repeated
-//! ones and packs them: a chunk is the arcs of consecutive nodes, of which the first and the last may go on in
-//! other chunks. From the degrees [`Cutter`] learns where the engine's blocks begin and lets parts begin at some of
-//! them; [`cut`] cuts chunks at parts, and [`PartWriter`] makes a part of its pieces. A hub's arcs are in many
-//! chunks, and in one part.
+//! Arcs arrive in any number of pieces, each sorted by source and target. [`Chunks`] combines repeated arcs and packs
+//! them: a chunk holds the arcs of consecutive nodes; the arcs of its first and last node may extend into other chunks.
+//! From the degrees, [`Cutter`] determines where the engine's blocks begin and lets parts begin at some of them;
+//! [`cut`] cuts chunks at the bounds of parts, and [`PartWriter`] writes a part from the resulting chunks. The arcs of
+//! a hub are in many chunks but in one part.
 
 use super::damaged;
 use super::words::{Words, put, put_bytes};
@@ -16,19 +16,19 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Arcs of a chunk.
+/// Number of arcs in a full chunk.
 const CHUNK_ARCS: usize = 1 << 16;
 
 /// Arcs of consecutive nodes.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Chunk {
     first_node: u32,
-    /// Arcs of each node, loops not counted.
+    /// Number of arcs of each node, loops not counted.
     degrees: Vec<u32>,
     targets: Vec<u32>,
     /// Codes of weights; empty if all are 1.
     codes: Vec<u32>,
-    /// Nodes and codes.
+    /// Pairs of a node with a loop and the code of its weight.
     loops: Vec<u32>,
 }
 
@@ -55,12 +55,12 @@ impl Chunk {
             && loops.len().is_multiple_of(2)
             && u64::from(first_node) + degrees.len() as u64 <= 1 << 32;
         if !fits {
-            return Err(damaged("arcs contradict each other"));
+            return Err(damaged("arcs are inconsistent"));
         }
         Ok(Self { first_node, degrees, targets, codes, loops })
     }
 
-    /// Nodes, arcs and loops of it.
+    /// Returns the part of the chunk that belongs to `nodes`.
     fn of_nodes(&self, nodes: Range<u32>) -> Self {
         let first = self.first_node;
         let local = |node: u32| (node.saturating_sub(first) as usize).min(self.degrees.len());
@@ -79,13 +79,13 @@ impl Chunk {
     }
 }
 
-/// Packs sorted arcs.
+/// Packer of sorted arcs into chunks.
 pub struct Chunks {
     duplicates: Duplicates,
     keeps_loops: bool,
-    /// Lighter arcs are left out.
+    /// Minimum code of a weight; lighter arcs are left out.
     least_code: u32,
-    /// The arc that equal ones may follow, and the sum of their weights.
+    /// Last arc, which equal ones may follow, and the sum of their weights.
     pending: Option<(ArcRecord, f64)>,
     chunk: Chunk,
     combined_count: u64,
@@ -93,8 +93,8 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// For arcs of which repeated ones are combined by a rule, those without weight or lighter than
-    /// `min_weight` left out.
+    /// Creates a packer that combines repeated arcs by a rule and leaves out arcs of weight 0 or lighter than
+    /// `min_weight`.
     pub fn new(duplicates: Duplicates, keeps_loops: bool, min_weight: f64) -> Self {
         Self {
             duplicates,
@@ -107,11 +107,11 @@ impl Chunks {
         }
     }
 
-    /// Adds arcs, each a source, a target and a weight, in ascending order of source and target, equal ones as
-    /// [`GraphWriter::push`] wants them. Gives the chunks that are full.
+    /// Adds arcs, each a source, a target and a weight, in ascending order of source and target, equal ones in the
+    /// order that [`GraphWriter::push`] requires. Returns the chunks that are full.
     ///
     /// # Errors
-    /// `CorruptFile` if arcs are out of order, or a weight is none.
+    /// `CorruptFile` if arcs are out of order, or a weight is negative or not finite.
     pub fn push(
         &mut self,
         arcs: impl IntoIterator<Item = (u32, u32, f64)>,
@@ -147,7 +147,7 @@ impl Chunks {
         Ok(full)
     }
 
-    /// Whether the node `next` is for another chunk: there are enough arcs, or the node is far away.
+    /// Whether the node `next` belongs to a new chunk: the chunk has enough arcs, or the node is far away.
     fn is_full(&self, next: u32) -> bool {
         let chunk = &self.chunk;
         let nodes = next.saturating_sub(chunk.first_node) as usize;
@@ -173,7 +173,7 @@ impl Chunks {
         }
     }
 
-    /// Gives the last chunk, the arcs that went into earlier ones, and the loops that were dropped.
+    /// Returns the last chunk, the number of arcs combined with earlier ones, and the number of dropped loops.
     pub fn finish(mut self) -> (Option<Vec<u8>>, u64, u64) {
         self.emit();
         let last = (!self.chunk.degrees.is_empty()).then(|| self.chunk.to_bytes());
@@ -181,22 +181,25 @@ impl Chunks {
     }
 }
 
-/// Finds where the engine's blocks begin, and lets parts begin at some of these places.
+/// Finder of the bounds of parts: determines where the engine's blocks begin and lets parts begin at some of them.
 pub struct Cutter {
     limits: BlockLimits,
     part_arcs: u64,
-    /// The node of which it knows some arcs, and how many.
+    /// Current node, whose degree may be incomplete.
     node: u32,
+    /// Number of arcs of the current node so far.
     degree: u64,
-    /// Nodes and arcs of the block so far, and of the part before it.
+    /// Number of nodes in the block so far.
     block_nodes: usize,
+    /// Number of arcs in the block so far.
     block_arcs: u64,
+    /// Number of nodes and arcs in the part before the block.
     arcs: u64,
     bounds: Vec<u32>,
 }
 
 impl Cutter {
-    /// For a graph of so many nodes and parts of about so many nodes and arcs together.
+    /// Creates a cutter for a graph of `node_count` nodes and parts of about `part_arcs` nodes and arcs together.
     pub fn new(node_count: u32, part_arcs: u64) -> Self {
         Self::with(BlockLimits::of(node_count.into()), part_arcs)
     }
@@ -206,11 +209,11 @@ impl Cutter {
         Self { limits, part_arcs, node, degree, block_nodes, block_arcs, arcs, bounds: vec![0] }
     }
 
-    /// Learns the degrees of consecutive nodes, of which the first may be the last of those before. Nodes that
-    /// are never told have no arcs.
+    /// Adds the degrees of consecutive nodes, the first of which may be the last one added before. Nodes that are
+    /// never added have no arcs.
     ///
     /// # Errors
-    /// `CorruptFile` if a node comes before those that are told already.
+    /// `CorruptFile` if a node comes before those already added.
     pub fn add(&mut self, first_node: u32, degrees: &[u32]) -> Result<()> {
         for (node, &degree) in (first_node..).zip(degrees) {
             if node < self.node {
@@ -222,7 +225,7 @@ impl Cutter {
         Ok(())
     }
 
-    /// Goes on to a node.
+    /// Closes all nodes before `node`.
     fn close_before(&mut self, node: u32) {
         while self.node < node {
             self.close();
@@ -230,7 +233,7 @@ impl Cutter {
         }
     }
 
-    /// Puts a node whose degree is known into a block.
+    /// Assigns the current node, whose degree is complete, to a block.
     fn close(&mut self) {
         let most_arcs = self.limits.block_arcs as u64;
         if self.block_nodes > 0 && self.block_arcs + self.degree > most_arcs {
@@ -252,10 +255,10 @@ impl Cutter {
         }
     }
 
-    /// The first nodes of all parts, and the number of nodes.
+    /// Returns the first nodes of all parts, followed by the number of nodes.
     ///
     /// # Errors
-    /// `CorruptFile` if there are more nodes.
+    /// `CorruptFile` if more nodes were added.
     pub fn finish(mut self, node_count: u32) -> Result<Vec<u32>> {
         if self.node >= node_count {
             return Err(damaged("there are more nodes than were counted"));
@@ -268,7 +271,7 @@ impl Cutter {
     }
 }
 
-/// Cuts a chunk at where parts begin: the parts that it has nodes of, with what they get.
+/// Cuts a chunk at the bounds of parts: returns each part that it has nodes of, with that part's piece of the chunk.
 ///
 /// # Errors
 /// `CorruptFile`.
@@ -283,7 +286,7 @@ pub fn cut(chunk: &[u8], bounds: &[u32]) -> Result<Vec<(u32, Vec<u8>)>> {
     Ok(cut.map(|(part, chunk)| (part, chunk.to_bytes())).collect())
 }
 
-/// Makes a part of its chunks.
+/// Writer of a part from its chunks.
 pub struct PartWriter {
     files: Files,
     writer: GraphWriter,
@@ -292,10 +295,10 @@ pub struct PartWriter {
 }
 
 impl PartWriter {
-    /// For these of the nodes of a graph.
+    /// Creates a writer of the part with the nodes `nodes`.
     ///
     /// # Errors
-    /// None of the disk: what is written stays in memory.
+    /// None of the disk: all files are in memory.
     pub fn new(nodes: Range<u32>, node_count: u32) -> Result<Self> {
         Self::with(nodes, node_count, BlockLimits::of(node_count.into()))
     }
@@ -305,7 +308,7 @@ impl PartWriter {
         let options = GraphOptions {
             node_count: node_count.into(),
             directed: false,
-            // Repeated ones are combined already.
+            // Repeated arcs are combined already.
             duplicates: Duplicates::First,
             keep_loops: true,
         };
@@ -319,7 +322,7 @@ impl PartWriter {
     /// Adds the next chunk.
     ///
     /// # Errors
-    /// `CorruptFile` if it is not one of these nodes, or comes before an earlier one.
+    /// `CorruptFile` if it has arcs of other nodes, or comes before an earlier chunk.
     pub fn push(&mut self, chunk: &[u8]) -> Result<()> {
         let chunk = Chunk::from_bytes(chunk)?;
         let mut records = Vec::with_capacity(chunk.targets.len() + chunk.loops.len() / 2);
@@ -342,17 +345,17 @@ impl PartWriter {
         for arc in &records {
             let key = (arc.source, arc.target);
             if !self.nodes.contains(&arc.source) || key < self.next {
-                return Err(damaged("arcs of a part are not its own, or not sorted"));
+                return Err(damaged("a part has arcs of other parts, or unsorted arcs"));
             }
             self.next = (arc.source, arc.target.saturating_add(1));
         }
         self.writer.push(&records)
     }
 
-    /// The part, for [`Part::open`](super::Part::open).
+    /// Returns the part, for [`Part::open`](super::Part::open).
     ///
     /// # Errors
-    /// As [`PartWriter::new`].
+    /// Like [`PartWriter::new`].
     pub fn finish(self) -> Result<Vec<u8>> {
         self.writer.finish()?;
         let mut out = Vec::new();
@@ -363,7 +366,7 @@ impl PartWriter {
     }
 }
 
-/// The first node of a chunk, and the degrees of its nodes, as far as it knows: what [`Cutter::add`] takes.
+/// Returns the first node of a chunk and the degrees of its nodes within the chunk, for [`Cutter::add`].
 ///
 /// # Errors
 /// `CorruptFile`.

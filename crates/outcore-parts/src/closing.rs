@@ -1,14 +1,14 @@
-//! After the sweeps: connected pieces of communities across parts, what they add up to, their final numbers, and
-//! the graph of communities.
+//! Steps after the sweeps: connected pieces of communities across parts, their sums, their final numbers, and the graph
+//! of communities.
 //!
 //! ```text
-//!  roots     every part joins its own nodes; tells parts after it the pieces of their neighbors
-//!  links     every part, of what it was told: which pieces of parts before it go on in its own
-//!  forest    somewhere, level by level: which piece belongs to which; links become a forest each time
-//!  settle    every part: the roots of its nodes in the end, and what they add up to
-//!  rename    every part: final numbers, which somebody else has given to the roots
-//!  announce  every part tells its neighbors the numbers of nodes
-//!  contract  every part: weights between communities
+//!  roots     every part joins its own nodes and sends to later parts the pieces of their neighbors
+//!  links     every part finds from these messages which pieces of earlier parts are connected to its own
+//!  forest    the caller, level by level: merges links between pieces to a forest
+//!  settle    every part computes the final roots of its nodes and their sums
+//!  rename    every part assigns the final numbers, which the caller has chosen for the roots
+//!  announce  every part sends the numbers of its nodes to the parts of their neighbors
+//!  contract  every part computes the weights between communities
 //! ```
 
 use super::words::{Words, put};
@@ -21,22 +21,22 @@ use outcore::cluster::store::by_node::KnownLabels;
 use outcore::graph::{ArcScratch, Block};
 use std::collections::{BTreeMap, HashMap};
 
-/// What the nodes of a part add up to: an entry for each root.
+/// Sums over the nodes of a part, one entry per root.
 #[derive(Debug, Default, PartialEq)]
 pub struct CommunitySums {
     /// Smallest nodes of communities, ascending.
     pub roots: Vec<u32>,
-    /// The labels that they had when they were propagated.
+    /// Labels of the communities during the sweeps.
     pub labels: Vec<u32>,
-    /// Nodes.
+    /// Numbers of nodes.
     pub counts: Vec<u32>,
-    /// Weight of the arcs of these nodes, loops counted twice.
+    /// Weights of the arcs of these nodes, loops counted twice.
     pub strengths: Vec<f64>,
-    /// The share of it that stays inside communities.
+    /// Portions of these weights inside the communities.
     pub insides: Vec<f64>,
 }
 
-/// What is known of a part's own nodes, and of those outside to which it has arcs: labels, or numbers.
+/// Labels or numbers of a part's own nodes and of the nodes outside to which it has arcs.
 pub struct Labeled {
     first: u32,
     own: Vec<u32>,
@@ -46,32 +46,32 @@ pub struct Labeled {
 }
 
 impl Labeled {
-    /// Of a part: for each own node; nodes outside, ascending, and for each of these.
+    /// Creates the labels of a part from those of its own nodes, the nodes outside (ascending), and their labels.
     ///
     /// # Errors
-    /// `CorruptFile` if these do not fit.
+    /// `CorruptFile` if the arrays do not fit the part.
     pub fn new(part: &Part, own: Vec<u32>, outside: Vec<u32>, around: Vec<u32>) -> Result<Self> {
         let fits = own.len() == part.nodes().len()
             && outside.len() == around.len()
             && outside.iter().all(|&node| node < part.node_count())
             && outside.is_sorted();
         if !fits {
-            return Err(damaged("labels are not those of its nodes"));
+            return Err(damaged("labels do not match its nodes"));
         }
         let places = Places::new(&outside, part.node_count())?;
         Ok(Self { first: part.nodes().start, own, outside, places, around })
     }
 
-    /// For each own node; nodes outside, ascending, and for each of these.
+    /// Returns the labels of the own nodes, the nodes outside (ascending), and their labels.
     pub fn into_arrays(self) -> [Vec<u32>; 3] {
         [self.own, self.outside, self.around]
     }
 
-    /// Of a part: for each own node, and what other parts have announced of theirs.
+    /// Creates the labels of a part from those of its own nodes and those that other parts have announced.
     ///
     /// # Errors
     /// `CorruptFile` if a neighbor is missing.
-    pub fn told(part: &Part, own: Vec<u32>, messages: Vec<Message>) -> Result<Self> {
+    pub fn gather(part: &Part, own: Vec<u32>, messages: Vec<Message>) -> Result<Self> {
         let (outside, around) = Pairs::gather(messages)?;
         let labels = Self::new(part, own, outside, around)?;
         if part.outside()?.into_iter().any(|node| !labels.places.contains(node)) {
@@ -80,11 +80,11 @@ impl Labeled {
         Ok(labels)
     }
 
-    /// Enters what other parts have announced of some of their nodes.
+    /// Updates the labels of nodes outside that other parts have announced.
     ///
     /// # Errors
-    /// `CorruptFile` if these are others.
-    pub fn hear(&mut self, messages: Vec<Message>) -> Result<()> {
+    /// `CorruptFile` if a message is about a node to which the part has no arc.
+    pub fn receive(&mut self, messages: Vec<Message>) -> Result<()> {
         let (nodes, labels) = Pairs::gather(messages)?;
         for (node, label) in nodes.into_iter().zip(labels) {
             if self.outside.binary_search(&node).is_err() {
@@ -95,12 +95,12 @@ impl Labeled {
         Ok(())
     }
 
-    /// The same of nodes outside, with other labels of the own nodes.
+    /// Replaces the labels of the own nodes.
     pub(super) fn with_own(self, own: Vec<u32>) -> Self {
         Self { own, ..self }
     }
 
-    /// All labels, ascending, each once.
+    /// Returns all distinct labels, ascending.
     pub(super) fn seen(&self) -> Vec<u32> {
         let mut seen: Vec<u32> = self.own.iter().chain(&self.around).copied().collect();
         seen.sort_unstable();
@@ -120,12 +120,12 @@ impl Labeled {
         &self.places
     }
 
-    /// The label of an own node.
+    /// Returns the label of an own node.
     pub(super) fn own_label(&self, node: u32) -> u32 {
         self.own[(node - self.first) as usize]
     }
 
-    /// The same label for all.
+    /// Creates labels that are the same for all nodes.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -147,7 +147,7 @@ impl KnownLabels for Labeled {
     }
 }
 
-/// Nodes and what is told of each.
+/// Nodes with one value each.
 #[derive(Default)]
 struct Pairs {
     nodes: Vec<u32>,
@@ -170,7 +170,7 @@ impl Pairs {
         Message { part, bytes }
     }
 
-    /// What is told by all messages, by node.
+    /// Returns the nodes of all messages with their values, ordered by node.
     fn gather(messages: Vec<Message>) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut pairs = Vec::new();
         for message in messages {
@@ -184,8 +184,8 @@ impl Pairs {
 }
 
 impl Part {
-    /// Joins neighbors of the same label: the smallest node of each of its nodes' pieces, as far as it lies in this
-    /// part; and for parts after it the pieces of their neighbors.
+    /// Joins neighbors of the same label within this part. Returns for each node the smallest node of its piece, and
+    /// the messages to later parts about the pieces of their neighbors.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -206,16 +206,16 @@ impl Part {
             },
         )?;
         let roots: Vec<u32> = pieces.into_roots().into_iter().map(|root| root + first).collect();
-        let messages = later.into_iter().map(|(part, told)| {
+        let messages = later.into_iter().map(|(part, nodes)| {
             let mut pairs = Pairs::default();
-            told.iter().for_each(|&(node, _)| pairs.push(node, roots[(node - first) as usize]));
+            nodes.iter().for_each(|&(node, _)| pairs.push(node, roots[(node - first) as usize]));
             pairs.to_message(part as u32)
         });
         let messages = messages.collect();
         Ok((roots, messages))
     }
 
-    /// Which pieces of parts before it hang together with its own: pairs of roots, as a forest.
+    /// Returns which pieces of earlier parts are connected to its own: pairs of roots, as a forest.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -227,10 +227,10 @@ impl Part {
     ) -> Result<Vec<[u32; 2]>> {
         let first = self.nodes().start;
         if roots.len() != self.nodes().len() {
-            return Err(damaged("roots are not those of its nodes"));
+            return Err(damaged("roots do not match its nodes"));
         }
-        let (told, pieces) = Pairs::gather(messages)?;
-        let places = Places::new(&told, self.node_count())?;
+        let (neighbors, pieces) = Pairs::gather(messages)?;
+        let places = Places::new(&neighbors, self.node_count())?;
         let mut links = Vec::new();
         self.for_owners(
             |_| true,
@@ -251,7 +251,7 @@ impl Part {
         Ok(forest(links))
     }
 
-    /// The roots of its nodes in the end, where `forest` tells of other roots of its pieces; and what they add up to.
+    /// Returns the final roots of its nodes, after replacing roots of pieces as given by `forest`, and their sums.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -262,7 +262,7 @@ impl Part {
         forest: &[[u32; 2]],
     ) -> Result<(Vec<u32>, CommunitySums)> {
         if roots.len() != self.nodes().len() {
-            return Err(damaged("roots are not those of its nodes"));
+            return Err(damaged("roots do not match its nodes"));
         }
         let above: HashMap<u32, u32> = forest.iter().map(|&[root, above]| (root, above)).collect();
         roots.iter_mut().for_each(|root| *root = above.get(root).copied().unwrap_or(*root));
@@ -306,7 +306,7 @@ impl Part {
         Ok(sums)
     }
 
-    /// The final numbers of its nodes: `named` are roots, ascending, with their `numbers`.
+    /// Returns the final numbers of its nodes: `named` are roots, ascending, with their `numbers`.
     ///
     /// # Errors
     /// `CorruptFile` if a root is not among them.
@@ -321,26 +321,26 @@ impl Part {
             .ok_or_else(|| damaged("a community has no number"))
     }
 
-    /// Tells parts that have arcs to its nodes the numbers of these, of those that it `tells`.
+    /// Returns messages with the numbers of the nodes that `wants` selects, to the parts that have arcs to them.
     ///
     /// # Errors
     /// `CorruptFile`.
-    pub fn announce(&self, numbers: &[u32], tells: impl Fn(u32) -> bool) -> Result<Vec<Message>> {
+    pub fn announce(&self, numbers: &[u32], wants: impl Fn(u32) -> bool) -> Result<Vec<Message>> {
         let first = self.nodes().start;
         if numbers.len() != self.nodes().len() {
-            return Err(damaged("numbers are not those of its nodes"));
+            return Err(damaged("numbers do not match its nodes"));
         }
-        let mut told: BTreeMap<usize, Pairs> = BTreeMap::new();
-        self.for_owners(tells, |node, part, _| {
+        let mut pairs: BTreeMap<usize, Pairs> = BTreeMap::new();
+        self.for_owners(wants, |node, part, _| {
             if part != self.index {
-                told.entry(part).or_default().push(node, numbers[(node - first) as usize]);
+                pairs.entry(part).or_default().push(node, numbers[(node - first) as usize]);
             }
         })?;
-        Ok(told.into_iter().map(|(part, pairs)| pairs.to_message(part as u32)).collect())
+        Ok(pairs.into_iter().map(|(part, pairs)| pairs.to_message(part as u32)).collect())
     }
 
-    /// Weights between the communities of its nodes, each edge counted at its later node: pairs of numbers,
-    /// ascending, the smaller first, and the weight of each. Of a community with itself it is the weight inside.
+    /// Returns the weights between communities, each edge counted at its later node: pairs of numbers, ascending, the
+    /// smaller first, with the weight of each. The weight of a community with itself is its weight inside.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -349,7 +349,7 @@ impl Part {
         numbers: Vec<u32>,
         messages: Vec<Message>,
     ) -> Result<Vec<([u32; 2], f64)>> {
-        let numbers = Labeled::told(self, numbers, messages)?;
+        let numbers = Labeled::gather(self, numbers, messages)?;
         let mut weights: HashMap<[u32; 2], f64> = HashMap::new();
         let mut arcs = ArcScratch::default();
         self.for_blocks(|_| true, |block| weigh(block, &numbers, &mut arcs, &mut weights))?;
@@ -359,7 +359,7 @@ impl Part {
     }
 }
 
-/// Adds the edges of a block's nodes to nodes before them.
+/// Adds the weights of the edges from a block's nodes to nodes before them, and of loops.
 fn weigh(
     block: &Block,
     numbers: &Labeled,
@@ -385,8 +385,8 @@ fn weigh(
     Ok(())
 }
 
-/// The smallest root that each root hangs together with, by links between roots: pairs of a root and a smaller one,
-/// ascending. Given the forests of several sets of links it is the forest of all.
+/// Returns the smallest root to which each root is connected by the links: pairs of a root and a smaller one,
+/// ascending. Applied to the forests of several sets of links, it returns the forest of all of them.
 pub fn forest(links: Vec<[u32; 2]>) -> Vec<[u32; 2]> {
     let mut nodes: Vec<u32> = links.iter().flatten().copied().collect();
     nodes.sort_unstable();

@@ -1,25 +1,26 @@
-//! A graph in parts that another system holds, one at a time, on many machines: the engine's own label
+//! Graph in parts that another system stores on many machines and processes one at a time: the engine's own label
 //! propagation, local moving, components and contraction, as functions of bytes that exchange messages.
 //!
 //! ```text
-//!  sorted arcs --chunks--> degrees --Cutter--> where parts begin: where blocks do
+//!  sorted arcs --chunks--> degrees --Cutter--> bounds of parts, at boundaries of blocks
 //!                    `---> parts: consecutive blocks each, with their arcs
-//!  each part: begin -> round, round, ...  (labels; until no part has to look again)      propagate
+//!  each part: begin -> round, round, ...  (labels; until no part has to sweep again)     propagate
 //!                   -> tally -> share -> shift, ...  (labels, by other methods)             moving
 //!                   -> roots -> links -> settle -> number  (connected pieces, sums)      closing
 //!                   -> contract  (edges between communities)
 //! ```
 //!
-//! Label propagation gives what the engine does. It takes blocks in their order, each seeing the moves of those before
-//! it. Parts are swept side by side instead, as if nothing before them moved, and once more where it did: parts tell each
-//! other what they have moved, and those to which that came from a part before them sweep again from the labels of
-//! before the sweep. When nobody has to look again, all have seen the moves of those before: the result is the one of
-//! the sequence, and reached in as many rounds as there are parts at most, since each round makes at least one more part
-//! right. (Discrete event simulation calls this optimistic: Jefferson, "Virtual Time", 1985.)
+//! Label propagation returns the engine's result. The engine sweeps blocks in order, and each block sees the moves of
+//! the blocks before it. Parts are instead swept in parallel, as if no part before them moved a node, and swept again
+//! where one did: parts send each other their moves, and a part that receives moves from a part before it sweeps again
+//! from the labels before the sweep. When no part has to sweep again, every part has seen the moves of the parts before
+//! it: the result is that of the sequential order, reached in at most as many rounds as there are parts, since each
+//! round makes at least one more part correct. (Discrete event simulation calls this optimistic: Jefferson, "Virtual
+//! Time", 1985.)
 //!
-//! Memory of a part: its arcs encoded (about 2 to 5 bytes each), 12 bytes for each of its nodes, 8 for each node outside to
-//! which it has an arc, what it is told, and 0.31 bytes for every node of the graph. Cost: as `sweep`, about 10 ns an
-//! arc looked at, for each round.
+//! Memory of a part: its encoded arcs (about 2 to 5 bytes each), 12 bytes per node of the part, 8 bytes per node
+//! outside to which it has an arc, the messages received, and 0.31 bytes per node of the graph. Cost per round: like
+//! `sweep`, about 10 ns per visited arc.
 
 mod chunk;
 mod closing;
@@ -27,7 +28,7 @@ mod moving;
 mod propagate;
 #[cfg(test)]
 mod tests;
-// The engine's own graphs and specification, which name its modules as those of their crate.
+// Test graphs and specification of the engine, which refer to its modules through their own crate.
 #[cfg(test)]
 #[path = "../../outcore/src/cluster/tests/edges.rs"]
 #[expect(dead_code, reason = "the tests of the engine use the rest")]
@@ -43,7 +44,7 @@ mod words;
 pub use chunk::{Chunks, Cutter, PartWriter, cut, degrees_of};
 pub use closing::{CommunitySums, Labeled, forest};
 pub use moving::{Aim, Shift, Shifted, Totals};
-pub use propagate::{Rounds, Told};
+pub use propagate::{RoundCounts, Rounds};
 pub use words::{Message, bytes_of, numbers_of};
 
 use outcore::cluster::base::bits::Bits;
@@ -57,17 +58,18 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use words::Words;
 
-/// A part of a graph: the arcs that leave consecutive nodes.
+/// Part of a graph: the arcs that leave consecutive nodes.
 pub struct Part {
     graph: Graph,
-    /// Where parts begin, and the number of nodes.
+    /// First nodes of all parts, followed by the number of nodes.
     bounds: Vec<u32>,
-    /// Which of them it is.
+    /// Index of the part among all parts.
     index: usize,
 }
 
 impl Part {
-    /// Opens what [`PartWriter`] has written. `bounds` are the first nodes of all parts, and the number of nodes.
+    /// Opens a part that [`PartWriter`] has written. `bounds` are the first nodes of all parts, followed by the number
+    /// of nodes.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -82,16 +84,16 @@ impl Part {
         let part = Self { graph, bounds, index };
         let entries = part.graph.blocks();
         let first = entries.first().map_or(0, |entry| entry.first_node);
-        let is_as_told = part.bounds.get(index) == Some(&first)
+        let fits = part.bounds.get(index) == Some(&first)
             && part.bounds.is_sorted()
             && part
                 .bounds
                 .get(index + 1)
                 .is_some_and(|&end| u64::from(end) == u64::from(first) + part.graph.node_count());
-        if is_as_told { Ok(part) } else { Err(damaged("a part is not where parts begin")) }
+        if fits { Ok(part) } else { Err(damaged("a part does not match the bounds of parts")) }
     }
 
-    /// Its arcs, loops not counted.
+    /// Returns the number of its arcs, loops not counted.
     pub fn arc_count(&self) -> u64 {
         self.graph.arc_count()
     }
@@ -104,12 +106,12 @@ impl Part {
         *self.bounds.last().expect("there is a part")
     }
 
-    /// The part that a node belongs to.
+    /// Returns the part that a node belongs to.
     fn owner(&self, node: u32) -> usize {
         self.bounds.partition_point(|&bound| bound <= node) - 1
     }
 
-    /// Calls `visit` with each of its blocks that `wants` says.
+    /// Calls `visit` with each of its blocks whose nodes `wants` selects.
     fn for_blocks(
         &self,
         wants: impl Fn(Range<usize>) -> bool,
@@ -126,8 +128,8 @@ impl Part {
         )
     }
 
-    /// Calls `visit` with each of its nodes that `wants` says, in order, and consecutive targets of the node's
-    /// arcs that all belong to one part: `visit(node, part, targets)`.
+    /// Calls `visit(node, part, targets)` with each of its nodes that `wants` selects, in order, and consecutive
+    /// targets of the node's arcs that all belong to one part.
     fn for_owners(
         &self,
         wants: impl Fn(u32) -> bool,
@@ -158,7 +160,7 @@ impl Part {
         )
     }
 
-    /// The nodes outside to which it has an arc, ascending.
+    /// Returns the nodes outside to which it has an arc, ascending.
     fn outside(&self) -> Result<Vec<u32>> {
         let found = Bits::new(self.node_count() as usize, false);
         self.for_owners(
@@ -175,7 +177,7 @@ impl Part {
     }
 }
 
-/// Places of nodes in a list that is sorted.
+/// Places of nodes in a sorted list.
 struct Places(Ranked);
 
 impl Places {
@@ -198,7 +200,7 @@ impl Places {
     }
 }
 
-/// Runs the work of one part, whose threads are those of other parts.
+/// Runs the work of one part on a single thread: the other threads of the machine work on other parts.
 ///
 /// # Errors
 /// Those of `work`.
@@ -206,7 +208,7 @@ pub fn on_one_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result
     static POOL: LazyLock<Option<rayon::ThreadPool>> =
         LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().ok());
     match &*POOL {
-        // Whoever is on it already has no thread to wait for.
+        // Work that is already on this thread must not wait for it.
         Some(pool) if pool.current_thread_index().is_none() => pool.install(work),
         _ => work(),
     }
@@ -215,6 +217,6 @@ pub fn on_one_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result
 fn damaged(what: &str) -> Error {
     Error::new(
         ErrorKind::CorruptFile,
-        format!("what a part of the graph was given is damaged: {what}"),
+        format!("the input of a part of the graph is damaged: {what}"),
     )
 }

@@ -1,22 +1,23 @@
 //! Local moving over parts, for modularity and the map equation.
 //!
-//! The sums of a community are spread over parts, so a sweep takes three rounds:
+//! The sums of a community are distributed over parts, so a sweep takes three rounds:
 //!
 //! ```text
-//!  tally  every part tells what its nodes add to the sums of their communities, and which communities they see:
-//!         those of a community go to its keeper, the part that has the node of the same number
-//!  share  every keeper tells those who see a community its sums
-//!  shift  every part moves its nodes, and tells their neighbors
+//!  tally  every part sends the contributions of its nodes to the sums of the communities that it sees; those of a
+//!         community go to its owner, the part that has the node of the same number
+//!  share  every owner sends the sums of a community to the parts that see it
+//!  shift  every part moves its nodes and sends the new labels to the parts of their neighbors
 //! ```
 //!
-//! The engine takes blocks one after the other, and every move counts at once. Here all blocks begin from the
-//! labels and sums of before the sweep, wherever they lie: so what is found depends on the graph and not on
-//! its parts, and nobody waits for others; but nodes of different blocks may move by what no longer holds, and
-//! the objective may fall. Inside of a block moves count at once. (Blocks side by side from the sums of before: Lu,
+//! The engine processes blocks one after the other, and every move takes effect immediately. Here all blocks start from
+//! the labels and sums before the sweep, whichever part they are in: the result depends on the graph and not on its
+//! parts, and no part waits for another; but nodes of different blocks may move on outdated sums, and the objective may
+//! get worse. Within a block, moves take effect immediately. (Blocks in parallel from the previous sums: Lu,
 //! Halappanavar and Kalyanaraman, "Parallel heuristics for scalable community detection", 2015.)
 //!
-//! Memory of a part, beside its arcs and labels: for each community that it sees 4 bytes, and twice its sums: 16 for
-//! modularity, 48 for the map equation; 16 for each of its nodes while it keeps sums. Cost: two scans of the arcs.
+//! Memory of a part in addition to its arcs and labels: per community that it sees, 4 bytes and twice its sums (16 for
+//! modularity, 48 for the map equation); 16 bytes per node of the part while it holds sums as an owner. Cost: two scans
+//! of the arcs.
 
 use super::propagate::Seen;
 use super::words::{Words, pairs_of_f64, put, put_bytes};
@@ -35,52 +36,52 @@ use outcore::cluster::objectives::modularity::{Density, Null};
 use outcore::cluster::store::by_node::NodeLabels;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Strength of a community, and weight of the arcs that leave it.
+/// Strength of a community and weight of the arcs that leave it.
 type Sums = [f64; 2];
 
-/// What the moves improve.
+/// Objective of the moves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Aim {
-    /// A short code.
+    /// Code length of the map equation.
     MapEquation,
-    /// Modularity, by this resolution.
+    /// Modularity with this resolution.
     Modularity(f64),
 }
 
-/// What the nodes of a part add up to, or of all parts.
+/// Totals over the nodes of a part, or of all parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Totals {
-    /// Their strength.
+    /// Strength of the nodes.
     pub strength: f64,
     /// Weight of the arcs that leave their communities.
     pub cut: f64,
-    /// Sum of strength x log2(strength) over nodes: what the code length asks for.
+    /// Sum of strength x log2(strength) over nodes, which the code length needs.
     pub logs: f64,
 }
 
-/// A sweep of a part.
+/// Parameters of a sweep of a part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
-    /// What for.
+    /// Objective of the sweep.
     pub aim: Aim,
-    /// Stands in for chance.
+    /// Seed of random choices.
     pub seed: u64,
-    /// Which sweep it is.
+    /// Number of the sweep.
     pub number: u32,
-    /// Strength of all communities together, and their cuts, as the parts have told.
+    /// Total strength and total cut of all communities, summed over the [`Totals`] of all parts.
     pub totals: [f64; 2],
 }
 
-/// What a sweep of a part did.
+/// Counters of a sweep of a part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shifted {
-    /// Nodes that have moved.
+    /// Number of nodes that have moved.
     pub moved: u64,
-    /// Arcs looked at.
+    /// Number of arcs visited.
     pub arcs: u64,
 }
 
-/// The labels that a block sees, as places in `seen`: those of its nodes as they move, others as they were.
+/// Labels that a block sees, as places in `seen`: current labels of its own nodes, previous labels of others.
 struct Moving<'a> {
     first: u32,
     moving: &'a [AtomicU32],
@@ -103,7 +104,8 @@ impl NodeLabels for Moving<'_> {
 }
 
 impl Part {
-    /// Tells keepers what this part's nodes add to communities, and which it sees; also gives the sums of all.
+    /// Returns the messages to the owners of communities, with the contributions of this part's nodes and the
+    /// communities that it sees, and the totals over its nodes.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -124,7 +126,7 @@ impl Part {
             false => self.node_sums::<u32>(labels, &mut add)?,
         }
         if seen.last().is_some_and(|&label| label >= self.node_count()) {
-            return Err(damaged("a label is none of a node"));
+            return Err(damaged("a label is not a node"));
         }
         let (mut messages, mut begin) = (Vec::new(), 0);
         while let Some(&label) = seen.get(begin) {
@@ -132,15 +134,15 @@ impl Part {
             let end = seen.partition_point(|&label| label < self.bounds[part + 1]);
             let mut bytes = Vec::new();
             put(&seen[begin..end], &mut bytes);
-            let told = sums[begin..end].as_flattened().iter();
-            put_bytes(&told.flat_map(|sum| sum.to_le_bytes()).collect::<Vec<_>>(), &mut bytes);
+            let added = sums[begin..end].as_flattened().iter();
+            put_bytes(&added.flat_map(|sum| sum.to_le_bytes()).collect::<Vec<_>>(), &mut bytes);
             messages.push(Message { part: part as u32, bytes });
             begin = end;
         }
         Ok((messages, all))
     }
 
-    /// Calls `add` with each node's strength and the weight of its arcs that leave its community.
+    /// Calls `add` with the strength of each node and the weight of its arcs that leave its community.
     fn node_sums<S: Sum>(&self, labels: &Labeled, mut add: impl FnMut(u32, Sums)) -> Result<()> {
         let scratch = PerThread::new(Closing::default);
         let mut found: Vec<NodeSums> = Vec::new();
@@ -157,7 +159,7 @@ impl Part {
         )
     }
 
-    /// Tells the sums of the communities that it keeps to those who have asked.
+    /// Sums the contributions to the communities that it owns; returns the replies to the parts that see them.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -168,25 +170,25 @@ impl Part {
         for Message { part, bytes } in messages {
             let mut from = Words(&bytes);
             let labels = from.next()?;
-            let told = pairs_of_f64(from.bytes()?)?;
-            if told.len() != labels.len() || !labels.iter().all(|label| nodes.contains(label)) {
+            let added = pairs_of_f64(from.bytes()?)?;
+            if added.len() != labels.len() || !labels.iter().all(|label| nodes.contains(label)) {
                 return Err(damaged("sums are of other communities"));
             }
-            for (label, [strength, cut]) in labels.iter().zip(told) {
+            for (label, [strength, cut]) in labels.iter().zip(added) {
                 let sums = &mut sums[(label - nodes.start) as usize];
                 *sums = [sums[0] + strength, sums[1] + cut];
             }
             asked.push((part, labels));
         }
         let reply = |(part, labels): (u32, Vec<u32>)| {
-            let told = labels.iter().flat_map(|label| sums[(label - nodes.start) as usize]);
-            Message { part, bytes: told.flat_map(f64::to_le_bytes).collect() }
+            let sums = labels.iter().flat_map(|label| sums[(label - nodes.start) as usize]);
+            Message { part, bytes: sums.flat_map(f64::to_le_bytes).collect() }
         };
         Ok(asked.into_iter().map(reply).collect())
     }
 
-    /// Moves its nodes, each to the community of a neighbor that is best for it: the new labels, and what neighbors
-    /// in other parts are told.
+    /// Moves each of its nodes to the best community among those of its neighbors; returns the new labels, the messages
+    /// to the parts of neighbors, and counters.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -226,7 +228,8 @@ impl Part {
         Ok((labels.with_own(own), messages, did))
     }
 
-    /// The labels of its nodes after a sweep. Communities are known by their places in `seen` meanwhile.
+    /// Returns the labels of its nodes after a sweep. During the sweep, communities are identified by their places in
+    /// `seen`.
     fn moved<S: Sum, O: Revert>(
         &self,
         shift: &Shift,
@@ -291,7 +294,7 @@ impl Part {
     }
 }
 
-/// What knows the sums of some communities, and of all together.
+/// Returns an objective that has the sums of some communities and of all together.
 fn objective<O: Revert>(rule: O::Rule, sums: &[Sums], totals: Sums) -> O {
     let mut objective = O::empty(rule, sums.len() + 1);
     let mut rest = totals;
@@ -299,7 +302,7 @@ fn objective<O: Revert>(rule: O::Rule, sums: &[Sums], totals: Sums) -> O {
         objective.add(label, 0, strength, cut);
         rest = [rest[0] - strength, rest[1] - cut];
     }
-    // All others are as one that nobody sees.
+    // All other communities are treated as one that no node sees.
     objective.add(sums.len() as u32, 0, rest[0].max(0.0), rest[1].max(0.0));
     objective.complete();
     objective

@@ -1,9 +1,9 @@
-//! Label propagation over parts; see `parts` for why its result is the engine's.
+//! Label propagation over parts; the crate documentation explains why its result is the engine's.
 //!
-//! A sweep of a part begins from the labels of before the sweep, and from what parts before it have told of their
-//! moves: the new labels of neighbors, and which of its nodes they have made active. What parts after it tell counts
-//! from the next sweep on. A part that is told something new of a part before it sweeps again; so it keeps its labels
-//! of before the sweep, what it was told, and a checksum of what it has sent.
+//! A sweep of a part starts from the labels before the sweep and from the moves received from parts before it: the new
+//! labels of neighbors, and the nodes of the part that these moves made active. Moves received from parts after it take
+//! effect in the next sweep. A part that receives new moves from a part before it sweeps again; it therefore saves its
+//! labels before the sweep, the messages received, and a checksum of each message sent.
 
 use super::words::{Words, put, put_bytes};
 use super::{Labeled, Message, Part, Places, damaged};
@@ -22,39 +22,43 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a part did in a round.
+/// Counters of a part in a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Told {
-    /// Nodes that have moved in the sweep.
+pub struct RoundCounts {
+    /// Number of nodes that have moved in the sweep.
     pub moved: u64,
-    /// Arcs looked at in this round.
+    /// Number of arcs visited in this round.
     pub arcs: u64,
-    /// Parts after it that were told something new: while there are any, another round follows.
+    /// Number of parts after it to which something new was sent: while there are any, another round follows.
     pub later: u64,
 }
 
-/// Labels of a part while they are propagated.
+/// State of a part during label propagation.
 #[derive(Debug, Default)]
 pub struct Rounds {
-    /// The sweep that `moved` is of; 0 are the first labels.
+    /// Sweep that `moved` belongs to; 0 for the first labels.
     sweep: u32,
-    /// Of the part's own nodes, before the sweep: their labels, and a bit each whether they are active.
+    /// Labels of the part's own nodes before the sweep.
     labels: Vec<u32>,
+    /// One bit per own node: whether it is active before the sweep.
     active: Vec<u32>,
-    /// Nodes outside, ascending, and their labels before the sweep.
+    /// Nodes outside, ascending.
     outside: Vec<u32>,
+    /// Labels of the nodes outside before the sweep.
     around: Vec<u32>,
-    /// Nodes that the sweep has moved, their new labels, and who is active after it.
+    /// Nodes that the sweep has moved.
     moved: Vec<u32>,
+    /// New labels of the moved nodes.
     moved_to: Vec<u32>,
+    /// One bit per own node: whether it is active after the sweep.
     active_after: Vec<u32>,
-    /// Of what was sent in this sweep: checksums by part.
+    /// Checksums of the messages sent in this sweep, by recipient.
     sent: BTreeMap<u32, u64>,
-    /// What was told in this sweep, by part.
+    /// Messages received in this sweep, by sender.
     inbox: BTreeMap<u32, Vec<u8>>,
 }
 
-/// Labels that a part tells another: of nodes, and who becomes active.
+/// Content of a message: new labels of nodes, and the recipient's nodes that become active.
 #[derive(Default)]
 struct Moves {
     nodes: Vec<u32>,
@@ -77,7 +81,7 @@ impl Moves {
     }
 }
 
-/// The labels that a part sees.
+/// Labels that a part sees.
 pub(super) struct Seen<'a> {
     pub(super) first: u32,
     pub(super) own: &'a [AtomicU32],
@@ -110,7 +114,7 @@ fn is_set(words: &[u32], at: usize) -> bool {
 }
 
 impl Rounds {
-    /// What is kept until the next round.
+    /// Returns the state to be saved until the next round.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put(&[self.sweep], &mut out);
@@ -135,7 +139,7 @@ impl Rounds {
         out
     }
 
-    /// What was kept of a part.
+    /// Reads the saved state of a part.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -175,7 +179,8 @@ impl Rounds {
         })
     }
 
-    /// First labels: stars around a quarter of the nodes. They count as the moves of a sweep 0.
+    /// Computes the first labels: stars around a quarter of the nodes. They count as the moves of a sweep 0. Returns
+    /// the state and the messages to other parts.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -203,8 +208,8 @@ impl Rounds {
         Ok((rounds, messages))
     }
 
-    /// One round of a sweep, with what other parts have sent since the last round. The first round of a sweep goes
-    /// on from what the sweep before has led to; the others only sweep again if they must.
+    /// Performs one round of a sweep, with the messages that other parts have sent since the last round. The first
+    /// round of a sweep starts from the result of the sweep before; later rounds sweep again only if necessary.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -214,38 +219,38 @@ impl Rounds {
         seed: u64,
         sweep: u32,
         messages: Vec<Message>,
-    ) -> Result<(Vec<Message>, Told)> {
-        let has_earlier = self.hear(messages).any(|from| (from as usize) < part.index);
+    ) -> Result<(Vec<Message>, RoundCounts)> {
+        let has_earlier = self.receive(messages).any(|from| (from as usize) < part.index);
         let is_first = sweep != self.sweep;
         if is_first {
             self.commit(part)?;
             self.sweep = sweep;
         }
-        let (mut messages, mut told) = (Vec::new(), Told::default());
+        let (mut messages, mut counts) = (Vec::new(), RoundCounts::default());
         if is_first || has_earlier {
             let (arcs, activated) = match part.graph.is_weighted() {
                 true => self.sweep::<f64>(part, seed)?,
                 false => self.sweep::<u32>(part, seed)?,
             };
-            told.arcs = arcs;
-            (messages, told.later) = self.send(part, &activated)?;
+            counts.arcs = arcs;
+            (messages, counts.later) = self.send(part, &activated)?;
         }
-        told.moved = self.moved.len() as u64;
-        Ok((messages, told))
+        counts.moved = self.moved.len() as u64;
+        Ok((messages, counts))
     }
 
-    /// The labels in the end.
+    /// Returns the final labels.
     ///
     /// # Errors
     /// `CorruptFile`.
     pub fn finish(mut self, part: &Part, messages: Vec<Message>) -> Result<Labeled> {
-        self.hear(messages).for_each(drop);
+        self.receive(messages).for_each(drop);
         self.commit(part)?;
         Labeled::new(part, self.labels, self.outside, self.around)
     }
 
-    /// Keeps what is told; gives by which parts.
-    fn hear(&mut self, messages: Vec<Message>) -> impl Iterator<Item = u32> {
+    /// Stores messages in the inbox; returns their senders.
+    fn receive(&mut self, messages: Vec<Message>) -> impl Iterator<Item = u32> {
         let mut from = Vec::with_capacity(messages.len());
         for Message { part, bytes } in messages {
             from.push(part);
@@ -254,7 +259,7 @@ impl Rounds {
         from.into_iter()
     }
 
-    /// Makes the moves of the sweep the labels before the next one.
+    /// Applies the moves of the sweep to the labels before the next one.
     fn commit(&mut self, part: &Part) -> Result<()> {
         let first = part.nodes().start;
         for (&node, &label) in self.moved.iter().zip(&self.moved_to) {
@@ -265,7 +270,7 @@ impl Rounds {
         let places = Places::new(&self.outside, part.node_count())?;
         for (from, bytes) in std::mem::take(&mut self.inbox) {
             let moves = Moves::from_bytes(&bytes)?;
-            tell(&moves, &places, &around, part)?;
+            apply(&moves, &places, &around, part)?;
             if from as usize > part.index {
                 let own = moves.active.iter().map(|&node| (node - first) as usize);
                 own.for_each(|at| self.active[at / 32] |= 1 << (at % 32));
@@ -276,8 +281,8 @@ impl Rounds {
         Ok(())
     }
 
-    /// Sweeps the part from the labels before the sweep, and what parts before it have told. Gives the arcs looked
-    /// at, and the nodes outside that became active.
+    /// Sweeps the part from the labels before the sweep and the moves received from parts before it. Returns the
+    /// number of arcs visited and the nodes outside that became active.
     fn sweep<S: Sum>(&mut self, part: &Part, seed: u64) -> Result<(u64, Vec<u32>)> {
         let own_nodes = part.nodes();
         let first = own_nodes.start;
@@ -288,7 +293,7 @@ impl Rounds {
         own_nodes.clone().filter(is_active).for_each(|node| _ = active.set(node as usize));
         for bytes in self.inbox.range(..part.index as u32).map(|(_, bytes)| bytes) {
             let moves = Moves::from_bytes(bytes)?;
-            tell(&moves, &places, &around, part)?;
+            apply(&moves, &places, &around, part)?;
             moves.active.iter().for_each(|&node| _ = active.set(node as usize));
         }
         let labels = Seen { first, own: &own, places: &places, around: &around };
@@ -322,7 +327,7 @@ impl Rounds {
         Ok((arcs, outside.filter(|&node| active.get(node as usize)).collect()))
     }
 
-    /// What each part is to be told anew, and how many of them come later.
+    /// Returns the messages that differ from those already sent in this sweep, and how many of them go to later parts.
     fn send(&mut self, part: &Part, activated: &[u32]) -> Result<(Vec<Message>, u64)> {
         let first = part.nodes().start;
         let mut moves: BTreeMap<u32, Moves> = BTreeMap::new();
@@ -349,7 +354,7 @@ impl Rounds {
         for &node in activated {
             moves.entry(part.owner(node) as u32).or_default().active.push(node);
         }
-        // Who was told something that no longer holds is told so.
+        // A part that received moves which no longer hold gets an empty message.
         self.sent.keys().for_each(|&to| _ = moves.entry(to).or_default());
         let (mut messages, mut later) = (Vec::new(), 0);
         for (to, moves) in moves {
@@ -364,8 +369,8 @@ impl Rounds {
     }
 }
 
-/// Enters labels that are told.
-fn tell(moves: &Moves, places: &Places, around: &[AtomicU32], part: &Part) -> Result<()> {
+/// Applies received labels to those of the nodes outside.
+fn apply(moves: &Moves, places: &Places, around: &[AtomicU32], part: &Part) -> Result<()> {
     let own = part.nodes();
     let count = part.node_count();
     let fits = moves.nodes.iter().all(|&node| node < count && places.contains(node))
@@ -380,7 +385,7 @@ fn tell(moves: &Moves, places: &Places, around: &[AtomicU32], part: &Part) -> Re
     Ok(())
 }
 
-/// The nodes whose first label is that of a leader.
+/// Returns the nodes whose first label is that of another node, a leader, with these labels.
 fn first_labels(
     part: &Part,
     seed: u64,
@@ -395,7 +400,7 @@ fn first_labels(
     all.filter(|&node| Stars::is_leader(lead, node)).for_each(|node| _ = leads.set(node as usize));
     let stars = Stars { leads: &leads, seed, least: 0.0 };
     let scratch = PerThread::new(ArcScratch::default);
-    // First labels depend on who leads alone: no label outside is looked at.
+    // First labels depend only on which nodes are leaders: no label outside is read.
     let places = Places::new(&[], part.node_count())?;
     let labels = Seen { first: nodes.start, own, places: &places, around: &[] };
     part.for_blocks(

@@ -1,4 +1,4 @@
-//! Parts that exchange messages give what the engine gives for the whole graph.
+//! Parts that exchange messages return the engine's result for the whole graph.
 
 use super::*;
 use crate::edges::{Edges, level, some_edges};
@@ -10,7 +10,7 @@ use outcore::progress::Silent;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A graph in parts, and the same as a whole.
+/// Graph in parts, and the same graph as a whole.
 struct Divided {
     parts: Vec<Part>,
     whole: Graph,
@@ -18,16 +18,16 @@ struct Divided {
 
 type Inboxes = Vec<Vec<Message>>;
 
-/// What closing gives.
+/// Result of [`Divided::close`].
 type Closed = (Vec<u32>, u64, f64, BTreeMap<[u32; 2], f64>);
 
-/// Works on the thread of all parts, so that they do not wait for it one by one.
+/// Runs `work` on the thread of all parts, so that they do not wait for it one by one.
 fn here<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     on_one_thread(|| Ok(work())).unwrap()
 }
 
 impl Divided {
-    /// Blocks of a few nodes, parts of some blocks, and chunks from sorted pieces of some arcs.
+    /// Creates parts of some blocks of a few nodes, from chunks of sorted pieces of `piece` arcs.
     fn new(edges: &Edges, part_arcs: u64, piece: usize) -> Self {
         here(|| Self::divide(edges, part_arcs, piece))
     }
@@ -41,7 +41,7 @@ impl Divided {
         let mut chunks = Vec::new();
         for piece in arcs.chunks(piece) {
             let mut packer = Chunks::new(Duplicates::Max, true, 0.0);
-            // Repeated ones are one.
+            // Every arc appears twice and must be combined.
             let twice = piece.iter().flat_map(|&arc| [arc; 2]);
             chunks.extend(packer.push(twice).unwrap());
             chunks.extend(packer.finish().0);
@@ -71,7 +71,7 @@ impl Divided {
         self.parts.iter().map(|_| Vec::new()).collect()
     }
 
-    /// Delivers what each part has sent.
+    /// Delivers the messages that each part has sent.
     fn deliver(&self, sent: Vec<Vec<Message>>) -> Inboxes {
         let mut inboxes = self.inboxes();
         for (from, messages) in sent.into_iter().enumerate() {
@@ -82,8 +82,8 @@ impl Divided {
         inboxes
     }
 
-    /// Sweeps until at most `enough` nodes move: the labels of each part and around it, the nodes moved in each
-    /// sweep, and the most rounds of a sweep.
+    /// Sweeps until at most `enough` nodes move; returns the labels of each part, the number of nodes moved in each
+    /// sweep, and the maximum number of rounds in a sweep.
     fn propagate(&self, seed: u64, enough: f64, most: u32) -> (Vec<Labeled>, Vec<u64>, usize) {
         here(|| self.propagate_here(seed, enough, most))
     }
@@ -99,14 +99,14 @@ impl Divided {
                 rounds += 1;
                 let (mut sent, mut moved, mut later) = (Vec::new(), 0, 0);
                 for ((part, state), inbox) in self.parts.iter().zip(&mut states).zip(inboxes) {
-                    // As it is kept between rounds.
+                    // Saved and read back, as between rounds.
                     let bytes = state.to_bytes();
                     *state = Rounds::from_bytes(&bytes, part).unwrap();
                     assert_eq!(state.to_bytes(), bytes);
-                    let (messages, told) = state.round(part, seed, sweep, inbox).unwrap();
+                    let (messages, counts) = state.round(part, seed, sweep, inbox).unwrap();
                     sent.push(messages);
-                    moved += told.moved;
-                    later += told.later;
+                    moved += counts.moved;
+                    later += counts.later;
                 }
                 inboxes = self.deliver(sent);
                 if later == 0 {
@@ -127,7 +127,8 @@ impl Divided {
         (labels.collect(), moves, most_rounds)
     }
 
-    /// Numbers by node, communities with several pieces, modularity, and the edges between communities.
+    /// Returns the numbers by node, the number of communities with several pieces, the modularity, and the edges
+    /// between communities.
     fn close(&self, labels: &[Labeled]) -> Closed {
         here(|| self.close_here(labels))
     }
@@ -211,7 +212,7 @@ fn engine(graph: &Graph, options: &ClusterOptions) -> Communities {
 }
 
 impl Divided {
-    /// Moves nodes from labels on, in so many sweeps: labels by node after each.
+    /// Moves nodes in `sweeps` sweeps, starting from the labels `own`; returns the labels by node after each sweep.
     fn shift(&self, aim: Aim, seed: u64, own: Vec<Vec<u32>>, sweeps: u32) -> Vec<Vec<u32>> {
         here(|| self.shift_here(aim, seed, own, sweeps))
     }
@@ -220,9 +221,9 @@ impl Divided {
         let parts = &self.parts;
         let sent = parts.iter().zip(&own).map(|(p, own)| p.announce(own, |_| true).unwrap());
         let inboxes = self.deliver(sent.collect());
-        let told = parts.iter().zip(own).zip(inboxes);
+        let inputs = parts.iter().zip(own).zip(inboxes);
         let mut labels: Vec<Labeled> =
-            told.map(|((part, own), inbox)| Labeled::told(part, own, inbox).unwrap()).collect();
+            inputs.map(|((part, own), inbox)| Labeled::gather(part, own, inbox).unwrap()).collect();
         let mut found = Vec::new();
         for number in 1..=sweeps {
             let tallied = parts.iter().zip(&labels).map(|(part, l)| part.tally(l).unwrap());
@@ -242,7 +243,7 @@ impl Divided {
                 shifted.push(labels);
             }
             for (labels, inbox) in shifted.iter_mut().zip(self.deliver(sent)) {
-                labels.hear(inbox).unwrap();
+                labels.receive(inbox).unwrap();
             }
             labels = shifted;
             let now: Vec<u32> = labels.iter().flat_map(|l| l.own()).copied().collect();
@@ -256,9 +257,9 @@ impl Divided {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Every block moves as if alone from the labels of before, by the specification; wherever parts begin.
+    /// Every block moves as if alone from the labels before the sweep, as specified, wherever parts begin.
     #[test]
-    fn blocks_move_side_by_side(
+    fn blocks_move_in_parallel(
         edges in some_edges(),
         seed in 0..1000u64,
         part_arcs in prop_oneof![Just(1u64), 10..60u64, 500..5000u64],
@@ -300,7 +301,7 @@ proptest! {
         }
     }
 
-    /// Bytes that are cut off are an error.
+    /// Truncated bytes are an error.
     #[test]
     fn damaged_sums_are_an_error(edges in some_edges(), at in any::<prop::sample::Index>()) {
         let edges = Edges { directed: false, ..edges };
@@ -315,15 +316,15 @@ proptest! {
         let shift = Shift { aim: Aim::MapEquation, seed: 1, number: 1, totals };
         for Message { part: to, bytes } in messages {
             let bytes = bytes[..at.index(bytes.len())].to_vec();
-            let keeper = &divided.parts[to as usize];
-            let cut_off = vec![Message { part: 0, bytes }];
-            prop_assert!(keeper.share(cut_off).is_err());
+            let owner = &divided.parts[to as usize];
+            let truncated = vec![Message { part: 0, bytes }];
+            prop_assert!(owner.share(truncated).is_err());
         }
         prop_assert!(part.shift(&shift, labels(), Vec::new()).is_err());
     }
 
     #[test]
-    fn parts_give_what_the_whole_gives(
+    fn parts_give_the_result_of_the_whole(
         edges in some_edges(),
         seed in 0..1000u64,
         part_arcs in prop_oneof![Just(1u64), 10..60u64, 500..5000u64],
@@ -376,7 +377,7 @@ proptest! {
         prop_assert_eq!(&numbers[..], expected.labels.in_memory().unwrap());
     }
 
-    /// Bytes that are cut off or changed are an error, or other numbers.
+    /// Truncated or changed bytes are an error.
     #[test]
     fn damage_is_an_error(edges in some_edges(), seed in any::<u64>(), at in any::<prop::sample::Index>()) {
         let edges = Edges { directed: false, ..edges };
@@ -389,8 +390,8 @@ proptest! {
         changed[at.index(bytes.len())] ^= 1 << (seed % 8);
         prop_assert!(Rounds::from_bytes(&changed, part).is_err());
         for Message { bytes, .. } in messages {
-            let cut_off = vec![Message { part: 1, bytes: bytes[..at.index(bytes.len())].to_vec() }];
-            prop_assert!(rounds_of(part, seed).round(part, seed, 1, cut_off).is_err());
+            let short = vec![Message { part: 1, bytes: bytes[..at.index(bytes.len())].to_vec() }];
+            prop_assert!(rounds_of(part, seed).round(part, seed, 1, short).is_err());
         }
     }
 }
@@ -399,7 +400,7 @@ fn rounds_of(part: &Part, seed: u64) -> Rounds {
     Rounds::begin(part, seed).unwrap().0
 }
 
-/// How many rounds a sweep takes in graphs with and without groups: far fewer than parts.
+/// A sweep takes far fewer rounds than there are parts, in a graph with groups.
 #[test]
 fn rounds_are_fewer_than_parts() {
     let groups = |nodes: u32| {

@@ -1,5 +1,4 @@
-//! Edges that Python makes batch by batch, as the engine asks for them: matrices, graphs of other libraries,
-//! generators.
+//! Edges that Python produces batch by batch on demand: matrices, graphs of other libraries, generators.
 
 use crate::tables::{Batches, stream_of};
 use arrow_array::{
@@ -11,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyIterator, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The batches of an iterator over tuples (sources, targets, weights or None), where names are lists of text or
-/// the bytes of 64-bit numbers and weights those of 64-bit floats; or over objects with `__arrow_c_stream__`.
+/// Returns the batches of an iterator over tuples (sources, targets, weights or None), where names are lists of text or
+/// the bytes of 64-bit integers, and weights the bytes of 64-bit floats; or over objects with `__arrow_c_stream__`.
 #[pyfunction]
 pub(crate) fn edge_batches(batches: &Bound<'_, PyAny>) -> PyResult<(Batches, Failure)> {
     let failure = Failure::default();
@@ -30,14 +29,14 @@ pub(crate) fn edge_batches(batches: &Bound<'_, PyAny>) -> PyResult<(Batches, Fai
     Ok((Batches::new(reader), failure))
 }
 
-/// What the iterator raised, for the engine sees its text alone.
+/// Exception raised by the iterator, because the engine only sees its text.
 #[pyclass(module = "outcore._outcore", frozen)]
 #[derive(Clone, Default)]
 pub(crate) struct Failure(Arc<Mutex<Option<PyErr>>>);
 
 #[pymethods]
 impl Failure {
-    /// Takes the exception, if there is one.
+    /// Returns and removes the exception, if there is one.
     fn take(&self) -> Option<PyErr> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -46,9 +45,9 @@ impl Failure {
 struct EdgeBatches {
     iterator: Py<PyIterator>,
     schema: SchemaRef,
-    /// Pulled to know the schema.
+    /// First batch, pulled to get the schema.
     first: Option<RecordBatch>,
-    /// What the iterator gave last, if that is a stream.
+    /// Stream that the iterator returned last, until it ends.
     stream: Option<Box<dyn RecordBatchReader + Send>>,
     failure: Failure,
 }
@@ -104,7 +103,7 @@ fn chunks(bytes: &[u8]) -> PyResult<impl Iterator<Item = [u8; 8]>> {
 
 fn wrong() -> PyErr {
     PyTypeError::new_err(
-        "a batch is (sources, targets, weights or None), or has `__arrow_c_stream__`",
+        "a batch must be (sources, targets, weights or None), or have `__arrow_c_stream__`",
     )
 }
 

@@ -1,11 +1,11 @@
-//! Errors of the engine as exceptions of `outcore.errors`, which knows what class a kind is.
+//! Errors of the engine as exceptions of `outcore.errors`, which maps kinds to classes.
 
 use outcore::Error;
 use outcore::error::{Opt, Part, Text};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The exception for an error.
+/// Returns the exception for an error.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, error).unwrap_or_else(|error| error)
 }
@@ -15,7 +15,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     Ok(PyErr::from_value(made))
 }
 
-/// What the error says, as plain values.
+/// Returns the contents of an error as plain values.
 pub(crate) fn facts<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     fields.set_item("kind", error.kind().name())?;
@@ -39,18 +39,18 @@ pub(crate) fn facts<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, 
     Ok(fields)
 }
 
-/// Words, or options as pairs of name and value: Python spells them.
+/// Part of a text: words, or options as pairs of name and value, which Python formats in its own syntax.
 #[derive(IntoPyObject)]
-enum PyPart {
+enum TextPart {
     Words(String),
     Options(Vec<(String, Option<String>)>),
 }
 
-fn parts(text: &Text) -> Vec<PyPart> {
+fn parts(text: &Text) -> Vec<TextPart> {
     let pair = |option: &Opt| (option.name.clone().into_owned(), option.value.clone());
     let part = |part: &Part| match part {
-        Part::Words(words) => PyPart::Words(words.clone()),
-        Part::Option(option) => PyPart::Options(option.all().map(pair).collect()),
+        Part::Words(words) => TextPart::Words(words.clone()),
+        Part::Option(option) => TextPart::Options(option.all().map(pair).collect()),
     };
     text.parts().iter().map(part).collect()
 }

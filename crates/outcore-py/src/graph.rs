@@ -1,4 +1,4 @@
-//! A graph on disk, as Python looks into it: block by block, name by name.
+//! Access to a graph on disk from Python, block by block and name by name.
 
 use crate::errors::detached;
 use crate::tables::Batches;
@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Names and weights.
+/// Names of neighbors, and weights of the edges to them.
 type Neighbors = Vec<(Vec<u8>, f64)>;
 
-/// Blocks read ahead of the one that is looked at.
+/// Number of blocks read ahead of the current one.
 const READ_AHEAD: usize = 2;
 
-/// A graph made by `outcore build`.
+/// Graph made by `outcore build`.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct GraphFile {
     graph: Arc<Graph>,
@@ -59,8 +59,8 @@ impl GraphFile {
         self.graph.is_weighted()
     }
 
-    /// The neighbors of a node and the weights of its edges. Reads the names up to that of the node, one
-    /// block of the graph, and a block of names for each neighbor.
+    /// Returns the neighbors of a node and the weights of its edges. Reads the names up to that of the node,
+    /// one block of the graph, and a block of names for each neighbor.
     fn neighbors(&self, py: Python<'_>, name: Vec<u8>) -> PyResult<Option<Neighbors>> {
         detached(py, || {
             let Some(node) = self.index_of(&name)? else { return Ok(None) };
@@ -87,9 +87,9 @@ impl GraphFile {
         })
     }
 
-    /// The edges among the nodes of these names as batches with the columns `source`, `target` and `weight`; a
-    /// node without any is a loop of weight 0. Or the name that no node has. Reads all names, and the blocks
-    /// of the graph that have such nodes; holds the names.
+    /// Returns the edges among the nodes with these names as batches with the columns `source`, `target` and
+    /// `weight`, in which a node without edges is a loop of weight 0; or a name that no node has. Reads all names,
+    /// and the blocks of the graph that contain such nodes; holds the given names in memory.
     fn subgraph(
         &self,
         py: Python<'_>,
@@ -104,13 +104,13 @@ impl GraphFile {
         })
     }
 
-    /// The degree of every node as batches with the columns `node` and `degree`.
+    /// Returns the degree of every node as batches with the columns `node` and `degree`.
     fn degrees(&self, py: Python<'_>) -> PyResult<Batches> {
         let reader = detached(py, || Degrees::open(&self.graph))?;
         Ok(Batches::new(reader))
     }
 
-    /// Reads all of it and compares checksums.
+    /// Reads the whole graph and compares its checksums.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
         detached(py, || self.graph.verify(&outcore::progress::Silent))
     }
@@ -130,11 +130,11 @@ impl GraphFile {
     }
 }
 
-/// Nodes with their names, in order.
+/// Nodes and their names, in order of nodes.
 type Nodes = BTreeMap<u32, String>;
 
 impl GraphFile {
-    /// The nodes of these names; or one that no node has.
+    /// Returns the nodes with these names; or a name that no node has.
     fn indexes_of(
         &self,
         mut wanted: HashSet<Vec<u8>>,
@@ -156,16 +156,16 @@ impl GraphFile {
 
 fn text_of(name: &[u8]) -> Result<&str> {
     std::str::from_utf8(name).map_err(|_| {
-        let message = format!("a name is no UTF-8: {}", name.escape_ascii());
+        let message = format!("a name is not UTF-8: {}", name.escape_ascii());
         Error::new(ErrorKind::BadInput, message)
     })
 }
 
-/// Edges among some nodes, block by block.
+/// Reader of the edges among some nodes, block by block.
 struct Subgraph {
     graph: Arc<Graph>,
     nodes: Nodes,
-    /// The next node.
+    /// First node that has not been read.
     next: u32,
     schema: SchemaRef,
 }
@@ -180,8 +180,8 @@ impl Subgraph {
         Self { graph, nodes, next: 0, schema: Arc::new(Schema::new(fields)) }
     }
 
-    /// The edges of the next block that has any of the nodes. Arcs of directed graphs are stored at the node
-    /// that they point to.
+    /// Returns the edges of the next block that contains any of the nodes. Arcs of directed graphs are stored at
+    /// the node that they point to.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let Some((&first, _)) = self.nodes.range(self.next..).next() else { return Ok(None) };
         let blocks = self.graph.blocks();
@@ -245,7 +245,7 @@ impl RecordBatchReader for Subgraph {
     }
 }
 
-/// Names and degrees, block by block.
+/// Reader of names and degrees, block by block.
 struct Degrees {
     blocks: BlockScan,
     names: NameScan,

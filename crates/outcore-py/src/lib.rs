@@ -1,6 +1,6 @@
-//! `outcore._outcore`: the command's functions for Python. Options are turned into the command's arguments in
-//! Python, so they have one home; here are calls without the interpreter's lock, tables on their way in and out,
-//! and errors on their way up. What users see is `python/outcore`.
+//! `outcore._outcore`: the command's functions for Python. Python converts options to the command's arguments, so that
+//! they are defined only once; this crate calls the engine without the interpreter's lock, passes tables in and out,
+//! and converts errors. Users see `python/outcore`.
 
 mod edges;
 mod errors;
@@ -18,18 +18,18 @@ use relay::Relay;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// What jobs allocate counts against their limits; what the interpreter and its other threads allocate does not.
+/// Counts what jobs allocate against their limits, but not what the interpreter and its other threads allocate.
 #[global_allocator]
 static METER: outcore::io::Meter = outcore::io::Meter;
 
-/// Runs the command in this process, with its output to the terminal; gives its exit status.
+/// Runs the command in this process, with its output to the terminal; returns its exit status.
 #[pyfunction]
 fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| outcore_cli::status(args))
 }
 
-/// Runs `outcore ARGS` and gives its report as JSON. Edges that are `-` come from `table`, which has
-/// `__arrow_c_stream__`. `listener` is called with (event, stage or text, done, total, unit).
+/// Runs `outcore ARGS` and returns its report as JSON. The input `-` is `table`, which has `__arrow_c_stream__`.
+/// `listener` is called with (event, stage or text, done, total, unit).
 #[pyfunction]
 #[pyo3(signature = (args, table=None, listener=None))]
 fn call(
@@ -47,21 +47,21 @@ fn call(
     Relay::drive(py, listener, stop, work)
 }
 
-/// The options of a command as JSON, as its `--help` has them.
+/// Returns the options of a command, as in its `--help`, as JSON.
 #[pyfunction]
 fn options(command: &str) -> PyResult<String> {
     serde_json::to_string(&outcore_cli::surface::options(command))
         .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
 }
 
-/// What names of tables that are written end in, each without its point.
+/// Returns the extensions of tables that can be written, without the dot.
 #[pyfunction]
 fn table_endings() -> Vec<&'static str> {
     outcore::output::table_endings().flatten().copied().collect()
 }
 
-/// Source, target and weight among columns of these names, from 0, and whether names say so: as the engine takes
-/// them. `numbers` says which columns hold numbers.
+/// Returns the columns of source, target and weight that the engine chooses among columns with these names, counted
+/// from 0, and whether it chose them by name. `numbers` tells which columns hold numbers.
 #[pyfunction]
 fn choose_columns(
     names: Vec<Vec<u8>>,
@@ -97,7 +97,7 @@ mod _outcore {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // The allocator would keep memory that ended threads have freed.
+        // Otherwise the allocator would retain memory freed by threads that have ended.
         outcore::io::share_freed_memory();
         outcore::input::silence_decoders();
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -1,4 +1,4 @@
-//! Lines that Spark reads, split and parsed by the engine.
+//! Lines read by Spark, split and parsed by the engine.
 
 use crate::errors::{self, detached};
 use crate::tables::Batches;
@@ -16,13 +16,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How the lines of one file are split.
+/// Format of the lines of one file.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct Lines(LineFormat);
 
 #[pymethods]
 impl Lines {
-    /// One that was written as JSON.
+    /// Reads a format from JSON.
     #[new]
     fn new(json: &str) -> PyResult<Self> {
         let wrong =
@@ -30,8 +30,8 @@ impl Lines {
         serde_json::from_str(json).map(Self).map_err(wrong)
     }
 
-    /// The format of a file that begins with these lines, which may be all of it; None if there is nothing in
-    /// them. `options` are those of the command.
+    /// Detects the format of a file that begins with these lines; `is_whole` if they are the whole file. Returns None
+    /// if they are empty. `options` are those of the command.
     #[staticmethod]
     fn find(
         py: Python<'_>,
@@ -46,7 +46,7 @@ impl Lines {
         })
     }
 
-    /// It as JSON.
+    /// Returns the format as JSON.
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.0)
             .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
@@ -57,8 +57,8 @@ impl Lines {
         self.0.is_weighted()
     }
 
-    /// The edges of whole lines (source, target, perhaps weight, line), the first of which is line number `line` of
-    /// the file and begins at its byte `byte`; and what is wrong with the first bad line.
+    /// Returns the edges of complete lines (source, target, weight if there is one, line) and the error of the first
+    /// bad line. The first line has number `line` in the file and begins at its byte `byte`.
     fn parse<'py>(
         &self,
         py: Python<'py>,

@@ -1,4 +1,4 @@
-//! The communities of single nodes, from an index of the result.
+//! Lookup of the communities of single nodes in an index of the result.
 
 use crate::relay::Relay;
 use outcore::Result;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A file of communities, with an index of it once somebody has looked something up.
+/// File of communities, with an index that the first lookup builds.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct Lookup {
     files: Files,
@@ -24,8 +24,8 @@ impl Lookup {
         Self { files: Files::default(), path, index: Mutex::default() }
     }
 
-    /// The community of the node of this name, if there is one. The first call builds the index, as does one
-    /// after the file was written anew.
+    /// Returns the community of the node with this name, if there is one. The first call builds the index, as does the
+    /// first after the file was rewritten.
     fn community(&self, py: Python<'_>, name: &[u8]) -> PyResult<Option<u64>> {
         let known = crate::errors::detached(py, || match &*self.index() {
             Some(index) if index.is_of(&self.files, &self.path) => index.community(name).map(Some),
@@ -43,7 +43,7 @@ impl Lookup {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Builds the index, unless another thread has done so meanwhile; gives the community of `name`.
+    /// Builds the index, unless another thread has done so in the meantime; returns the community of `name`.
     fn build(&self, name: &[u8], observer: &dyn Observer) -> Result<Option<u64>> {
         let mut index = self.index();
         let path: &Path = &self.path;

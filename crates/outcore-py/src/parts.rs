@@ -1,5 +1,5 @@
-//! Parts of a graph for `outcore.spark`: `outcore_parts` with bytes in and out. Numbers of 32 bits and weights
-//! of 64 are little-endian, without gaps.
+//! Parts of a graph for `outcore.spark`: `outcore_parts` with bytes as arguments and results. These are arrays of
+//! little-endian 32-bit integers and 64-bit weights.
 
 use crate::errors::detached;
 use outcore::graph::Duplicates;
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-/// Bytes on their way to Python.
+/// Bytes to return to Python.
 pub(crate) struct Bytes(Vec<u8>);
 
 impl<'py> IntoPyObject<'py> for Bytes {
@@ -28,9 +28,9 @@ impl<'py> IntoPyObject<'py> for Bytes {
 }
 
 type Messages = Vec<(u32, Bytes)>;
-/// Of own nodes; nodes outside; of these.
+/// Labels of the part's nodes; neighbors in other parts; labels of these.
 type Labels<T> = (T, T, T);
-/// Of communities: roots, labels, nodes, strengths, weights inside.
+/// Roots, labels, node counts, strengths and inside weights of communities.
 type Sums = (Bytes, Bytes, Bytes, Bytes, Bytes);
 
 fn words(numbers: &[u32]) -> Bytes {
@@ -53,7 +53,7 @@ fn sent(messages: Vec<Message>) -> Messages {
     messages.into_iter().map(|Message { part, bytes }| (part, Bytes(bytes))).collect()
 }
 
-fn told(messages: Vec<(u32, PyBackedBytes)>) -> Vec<Message> {
+fn received(messages: Vec<(u32, PyBackedBytes)>) -> Vec<Message> {
     let message = |(part, bytes): (u32, PyBackedBytes)| Message { part, bytes: bytes.to_vec() };
     messages.into_iter().map(message).collect()
 }
@@ -67,13 +67,15 @@ impl PyChunks {
     #[new]
     fn new(py: Python<'_>, duplicates: &str, keep_loops: bool, min_weight: f64) -> PyResult<Self> {
         detached(py, || {
-            let duplicates: Duplicates = serde_json::from_value(duplicates.into())
-                .map_err(|_| Error::new(ErrorKind::Usage, format!("no rule `{duplicates}`")))?;
+            let duplicates: Duplicates =
+                serde_json::from_value(duplicates.into()).map_err(|_| {
+                    Error::new(ErrorKind::Usage, format!("unknown rule `{duplicates}`"))
+                })?;
             Ok(Self(Some(Chunks::new(duplicates, keep_loops, min_weight))))
         })
     }
 
-    /// Sources, targets and weights (none: all are 1); gives chunks.
+    /// Adds arcs by their sources, targets and weights (None: all are 1); returns full chunks.
     #[pyo3(signature = (sources, targets, weights=None))]
     fn push(
         &mut self,
@@ -96,20 +98,20 @@ impl PyChunks {
         })
     }
 
-    /// The last chunk, the arcs that went into earlier ones, the loops that were dropped.
+    /// Returns the last chunk, and the numbers of arcs merged into earlier ones and of loops dropped.
     fn finish(&mut self) -> (Option<Bytes>, u64, u64) {
         let (last, combined, dropped) = self.0.take().map_or((None, 0, 0), Chunks::finish);
         (last.map(Bytes), combined, dropped)
     }
 }
 
-/// The first node of a chunk, and degrees.
+/// Returns the first node of a chunk, and the degrees of its nodes.
 #[pyfunction]
 pub(crate) fn chunk_degrees(py: Python<'_>, chunk: &[u8]) -> PyResult<(u32, Bytes)> {
     detached(py, || degrees_of(chunk).map(|(first, degrees)| (first, words(&degrees))))
 }
 
-/// Finds where parts begin.
+/// Computes where parts begin.
 #[pyclass(module = "outcore._outcore", name = "Cutter")]
 pub(crate) struct PyCutter {
     cutter: Option<Cutter>,
@@ -123,7 +125,7 @@ impl PyCutter {
         Self { cutter: Some(Cutter::new(node_count, part_arcs)), node_count }
     }
 
-    /// Degrees of consecutive nodes.
+    /// Adds the degrees of consecutive nodes.
     fn add(&mut self, py: Python<'_>, first_node: u32, degrees: &[u8]) -> PyResult<()> {
         let cutter = self.cutter.as_mut();
         detached(py, || {
@@ -132,7 +134,7 @@ impl PyCutter {
         })
     }
 
-    /// The first nodes of all parts, and the number of nodes.
+    /// Returns the first nodes of all parts, followed by the number of nodes.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Bytes> {
         let (cutter, count) = (self.cutter.take(), self.node_count);
         detached(py, || {
@@ -142,7 +144,7 @@ impl PyCutter {
     }
 }
 
-/// Cuts a chunk at where parts begin.
+/// Splits a chunk at the first nodes of parts.
 #[pyfunction]
 pub(crate) fn cut_chunk(py: Python<'_>, chunk: &[u8], bounds: &[u8]) -> PyResult<Messages> {
     detached(py, || {
@@ -151,7 +153,7 @@ pub(crate) fn cut_chunk(py: Python<'_>, chunk: &[u8], bounds: &[u8]) -> PyResult
     })
 }
 
-/// Makes a part of its chunks.
+/// Writes a part from its chunks.
 #[pyfunction]
 pub(crate) fn write_part(
     py: Python<'_>,
@@ -167,8 +169,9 @@ pub(crate) fn write_part(
     })
 }
 
-/// A machine beside a cluster of Spark, as JSON. Of the machine: rows, edges, nodes, passes; seconds; the least limit of
-/// memory, and the limit; room that the disk needs, and what is free. Of the cluster: workers, cores, memory.
+/// Compares this machine with a Spark cluster, and returns the plan as JSON. `here` has rows, edges, nodes and passes;
+/// seconds; the minimum memory limit and the given one; disk space needed and free. `cluster` has workers, cores and
+/// memory.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "it is called in one place, with a plan's fields")]
 pub(crate) fn spark_plan(
@@ -197,13 +200,13 @@ pub(crate) fn spark_plan(
     })
 }
 
-/// The forest of links between roots.
+/// Computes a forest of links between roots.
 #[pyfunction(name = "forest")]
 pub(crate) fn link_forest(py: Python<'_>, links: &[u8]) -> PyResult<Bytes> {
     detached(py, || on_one_thread(|| Ok(pairs(&forest(pairs_of(links)?)))))
 }
 
-/// A part of a graph.
+/// Part of a graph.
 #[pyclass(module = "outcore._outcore", name = "Part", frozen)]
 pub(crate) struct PyPart(Part);
 
@@ -233,7 +236,7 @@ impl PyPart {
         detached(py, || Ok(Self(Part::open(bytes, numbers_of(bounds)?, index)?)))
     }
 
-    /// First labels: what is kept, and messages.
+    /// Assigns the initial labels; returns the state of the rounds, and messages.
     fn begin(&self, py: Python<'_>, seed: u64) -> PyResult<(Bytes, Messages)> {
         self.run(py, |part| {
             let (rounds, messages) = Rounds::begin(part, seed)?;
@@ -241,7 +244,8 @@ impl PyPart {
         })
     }
 
-    /// A round of a sweep: what is kept, messages, and nodes moved, arcs looked at, parts after it told.
+    /// Runs a round of a sweep; returns the state of the rounds, messages, and the numbers of nodes moved, arcs visited
+    /// and later parts notified.
     fn round(
         &self,
         py: Python<'_>,
@@ -252,12 +256,12 @@ impl PyPart {
     ) -> PyResult<(Bytes, Messages, (u64, u64, u64))> {
         self.run(py, |part| {
             let mut rounds = Rounds::from_bytes(kept, part)?;
-            let (messages, did) = rounds.round(part, seed, sweep, told(messages))?;
+            let (messages, did) = rounds.round(part, seed, sweep, received(messages))?;
             Ok((Bytes(rounds.to_bytes()), sent(messages), (did.moved, did.arcs, did.later)))
         })
     }
 
-    /// Labels in the end.
+    /// Returns the final labels.
     fn finish(
         &self,
         py: Python<'_>,
@@ -265,12 +269,12 @@ impl PyPart {
         messages: Vec<(u32, PyBackedBytes)>,
     ) -> PyResult<Labels<Bytes>> {
         self.run(py, |part| {
-            Ok(arrays(Rounds::from_bytes(kept, part)?.finish(part, told(messages))?))
+            Ok(arrays(Rounds::from_bytes(kept, part)?.finish(part, received(messages))?))
         })
     }
 
-    /// Labels, and what was announced of neighbors since.
-    fn hear(
+    /// Returns labels, updated by announcements of neighbors.
+    fn receive(
         &self,
         py: Python<'_>,
         labels: Labels<&[u8]>,
@@ -278,22 +282,24 @@ impl PyPart {
     ) -> PyResult<Labels<Bytes>> {
         self.run(py, |_| {
             let mut labels = self.labeled(labels)?;
-            labels.hear(told(messages))?;
+            labels.receive(received(messages))?;
             Ok(arrays(labels))
         })
     }
 
-    /// Labels of its nodes, and of all neighbors as announced.
-    fn told(
+    /// Returns labels of the part's nodes, and of all neighbors as announced.
+    fn gather(
         &self,
         py: Python<'_>,
         own: &[u8],
         messages: Vec<(u32, PyBackedBytes)>,
     ) -> PyResult<Labels<Bytes>> {
-        self.run(py, |part| Ok(arrays(Labeled::told(part, numbers_of(own)?, told(messages))?)))
+        self.run(py, |part| {
+            Ok(arrays(Labeled::gather(part, numbers_of(own)?, received(messages))?))
+        })
     }
 
-    /// Messages to keepers of communities; strength, cut, and logarithms of all.
+    /// Returns messages to the parts that own communities, and total strength, cut and sum of logarithms.
     fn tally(
         &self,
         py: Python<'_>,
@@ -305,14 +311,14 @@ impl PyPart {
         })
     }
 
-    /// Replies of a keeper.
+    /// Returns the replies of a part that owns communities.
     fn share(&self, py: Python<'_>, messages: Vec<(u32, PyBackedBytes)>) -> PyResult<Messages> {
-        self.run(py, |part| Ok(sent(part.share(told(messages))?)))
+        self.run(py, |part| Ok(sent(part.share(received(messages))?)))
     }
 
-    /// A sweep of local moving, by modularity at a resolution or else by the map equation: the labels of its nodes,
-    /// messages, and nodes moved, arcs looked at.
-    #[expect(clippy::too_many_arguments, reason = "they are those of Python's function")]
+    /// Runs a sweep of local moving, by modularity at a resolution, or otherwise by the map equation; returns the
+    /// labels of the part's nodes, messages, and the numbers of nodes moved and arcs visited.
+    #[expect(clippy::too_many_arguments, reason = "these are the arguments of Python's function")]
     fn shift(
         &self,
         py: Python<'_>,
@@ -327,18 +333,18 @@ impl PyPart {
             let aim = resolution.map_or(Aim::MapEquation, Aim::Modularity);
             let shift = Shift { aim, seed, number: sweep, totals: totals.into() };
             let (labels, messages, did) =
-                part.shift(&shift, self.labeled(labels)?, told(messages))?;
+                part.shift(&shift, self.labeled(labels)?, received(messages))?;
             let [own, ..] = labels.into_arrays();
             Ok((words(&own), sent(messages), (did.moved, did.arcs)))
         })
     }
 
-    /// The same label for all.
+    /// Returns the same label for all nodes.
     fn alike(&self, py: Python<'_>) -> PyResult<Labels<Bytes>> {
         self.run(py, |part| Ok(arrays(Labeled::alike(part)?)))
     }
 
-    /// Roots of pieces, and messages.
+    /// Returns the roots of connected pieces, and messages.
     fn roots(&self, py: Python<'_>, labels: Labels<&[u8]>) -> PyResult<(Bytes, Messages)> {
         self.run(py, |part| {
             let (roots, messages) = part.roots(&self.labeled(labels)?)?;
@@ -346,7 +352,7 @@ impl PyPart {
         })
     }
 
-    /// Links between roots.
+    /// Returns links between roots.
     fn links(
         &self,
         py: Python<'_>,
@@ -356,11 +362,11 @@ impl PyPart {
     ) -> PyResult<Bytes> {
         self.run(py, |part| {
             let labels = self.labeled(labels)?;
-            Ok(pairs(&part.links(&labels, &numbers_of(roots)?, told(messages))?))
+            Ok(pairs(&part.links(&labels, &numbers_of(roots)?, received(messages))?))
         })
     }
 
-    /// Roots in the end; and of each: root, label, nodes, strength, weight inside.
+    /// Returns the final roots; and for each community root, label, node count, strength and inside weight.
     fn settle(
         &self,
         py: Python<'_>,
@@ -377,7 +383,7 @@ impl PyPart {
         })
     }
 
-    /// The final numbers of its nodes, by those of its roots, ascending.
+    /// Returns the final numbers of the part's nodes, given ascending roots and their numbers.
     fn rename(
         &self,
         py: Python<'_>,
@@ -391,12 +397,12 @@ impl PyPart {
         })
     }
 
-    /// Messages of numbers.
+    /// Returns messages that announce the numbers of nodes.
     fn announce(&self, py: Python<'_>, numbers: &[u8]) -> PyResult<Messages> {
         self.run(py, |part| Ok(sent(part.announce(&numbers_of(numbers)?, |_| true)?)))
     }
 
-    /// Edges between communities: smaller numbers, larger numbers, weights.
+    /// Returns edges between communities: smaller numbers, larger numbers, weights.
     fn contract(
         &self,
         py: Python<'_>,
@@ -404,7 +410,7 @@ impl PyPart {
         messages: Vec<(u32, PyBackedBytes)>,
     ) -> PyResult<(Bytes, Bytes, Bytes)> {
         self.run(py, |part| {
-            let edges = part.contract(numbers_of(numbers)?, told(messages))?;
+            let edges = part.contract(numbers_of(numbers)?, received(messages))?;
             let (pairs, weights): (Vec<[u32; 2]>, Vec<f64>) = edges.into_iter().unzip();
             let (small, large): (Vec<u32>, Vec<u32>) = pairs.iter().map(|&[a, b]| (a, b)).unzip();
             Ok((words(&small), words(&large), doubles(&weights)))

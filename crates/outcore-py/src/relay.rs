@@ -1,5 +1,5 @@
-//! A job on a thread of its own, while the caller's thread listens: Python handles signals and calls back on
-//! the thread that called, whatever threads the engine has.
+//! Runs a job on a separate thread, while the caller's thread receives its events: Python handles signals and calls
+//! the listener on the thread of the call, whatever threads the engine uses.
 
 use crate::errors;
 use outcore::progress::{Event, Observer};
@@ -12,20 +12,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a signal may wait for an answer.
+/// Maximum delay in handling a signal.
 const POLL: Duration = Duration::from_millis(50);
-/// Time between two messages of how far a stage is.
+/// Time between two messages about the progress of a stage.
 const ADVANCE_EVERY: Duration = Duration::from_millis(100);
-/// Messages that may wait. How far a stage is is left out if they do.
+/// Capacity of the queue of messages. If it is full, messages about progress are dropped.
 const WAITING: usize = 64;
 
-/// An event for the listener: what, of which stage or with what text, and how far.
+/// Event for the listener: kind, stage or text, work done, total work, unit.
 type Message = (&'static str, String, Option<u64>, Option<u64>, &'static str);
 
-/// The last event.
+/// Kind of the last event.
 const ENDED: &str = "ended";
 
-/// Tells that the job has ended, however that may have been.
+/// Sends the last event when dropped, however the job ends.
 struct Ended<'a>(&'a Relay);
 
 impl Drop for Ended<'_> {
@@ -34,21 +34,21 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// Hears what the engine tells and passes it on.
+/// Observer that forwards events to the listener.
 pub(crate) struct Relay {
     stop: Arc<AtomicBool>,
     sender: SyncSender<Message>,
-    /// The stage that runs, for the words that are shown of it.
+    /// Running stage, for the text that describes its progress.
     gauge: Mutex<Option<Gauge>>,
     advanced: Mutex<Instant>,
 }
 
 impl Relay {
-    /// Runs `work` with an observer; calls `listener` with what that hears. `stop` is set when one of them
-    /// wishes to stop.
+    /// Runs `work` with an observer, and calls `listener` with its events. Sets `stop` when the listener or a signal
+    /// stops the job.
     ///
     /// # Errors
-    /// The exception of the engine's error; that of the listener, or of a signal, if it stopped the job.
+    /// The exception for the engine's error; that of the listener or the signal if it stopped the job.
     pub(crate) fn drive<T: Send>(
         py: Python<'_>,
         listener: Option<Py<PyAny>>,
@@ -75,7 +75,7 @@ impl Relay {
         };
         match (done, stopped_by) {
             (Ok(done), None) => Ok(done),
-            // All was done by the time that somebody wished to stop.
+            // The job had completed by the time that it was asked to stop.
             (Ok(_), Some(raised)) => Err(raised),
             (Err(error), Some(raised)) if error.kind() == ErrorKind::Interrupted => {
                 let interrupted = errors::raised(py, &error);
@@ -89,7 +89,7 @@ impl Relay {
         }
     }
 
-    /// Calls back until the job has ended; gives the exception that stopped it.
+    /// Calls the listener until the job has ended; returns the exception that stopped the job, if any.
     fn listen(&self, receiver: &Receiver<Message>, listener: Option<&Py<PyAny>>) -> Option<PyErr> {
         let mut stopped_by = None;
         let mut check = |outcome: PyResult<()>| {
@@ -116,9 +116,9 @@ impl Relay {
 
     fn send(&self, message: Message) {
         match message.0 {
-            // Another one follows.
+            // Another message will follow.
             "advance" => drop(self.sender.try_send(message)),
-            // Nobody listens any more once the job has ended.
+            // There is no receiver after the job has ended.
             _ => drop(self.sender.send(message)),
         }
     }

@@ -1,4 +1,4 @@
-//! Tables on their way in and out, by the C stream interface of Arrow, which copies nothing
+//! Import and export of tables through the C stream interface of Arrow, without copying
 //! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
 
 use crate::errors::detached;
@@ -18,17 +18,17 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The stream of an object with `__arrow_c_stream__`, for the engine.
+/// Imports the stream of an object with `__arrow_c_stream__`, for the engine.
 pub(crate) fn import(table: &Bound<'_, PyAny>) -> PyResult<TableStream> {
     stream_of(table).map(TableStream::new)
 }
 
-/// The stream of an object with `__arrow_c_stream__`.
+/// Returns the stream of an object with `__arrow_c_stream__`.
 pub(crate) fn stream_of(table: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchReader + Send>> {
     let capsule = table.call_method0("__arrow_c_stream__")?;
     let capsule = capsule
         .cast_into::<PyCapsule>()
-        .map_err(|_| PyTypeError::new_err("`__arrow_c_stream__` gave no capsule"))?;
+        .map_err(|_| PyTypeError::new_err("`__arrow_c_stream__` returned no capsule"))?;
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
     let stream = pointer.cast::<FFI_ArrowArrayStream>().as_ptr();
     // SAFETY: a capsule of this name holds a stream of the C interface, by its specification; the reader
@@ -39,7 +39,7 @@ pub(crate) fn stream_of(table: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatc
     Ok(Box::new(reader))
 }
 
-/// Batches that are made as they are asked for; to be read once.
+/// Batches that are produced on demand, and can be read only once.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct Batches {
     schema: SchemaRef,
@@ -52,7 +52,7 @@ impl Batches {
     }
 }
 
-/// The batches of an object with `__arrow_c_stream__`.
+/// Returns the batches of an object with `__arrow_c_stream__`.
 #[pyfunction]
 pub(crate) fn table_batches(table: &Bound<'_, PyAny>) -> PyResult<Batches> {
     stream_of(table).map(Batches::new)
@@ -60,21 +60,21 @@ pub(crate) fn table_batches(table: &Bound<'_, PyAny>) -> PyResult<Batches> {
 
 #[pymethods]
 impl Batches {
-    /// Names and types of the columns.
+    /// Returns the names and types of the columns.
     #[getter]
     fn columns(&self) -> Vec<(String, String)> {
         let fields = self.schema.fields().iter();
         fields.map(|field| (field.name().clone(), field.data_type().to_string())).collect()
     }
 
-    /// The stream, as Arrow's C interface has it.
+    /// Exports the stream through Arrow's C interface.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // What is asked for is a wish, which a producer may leave unfulfilled.
+        // A producer may ignore the requested schema.
         let _ = requested_schema;
         let reader = self
             .reader
@@ -87,7 +87,7 @@ impl Batches {
     }
 }
 
-/// The communities in a file as batches with the columns `node` and `community`. Names are of the type `names`:
+/// Returns the communities in a file as batches with the columns `node` and `community`. `names` is the type of names:
 /// `text`, `int64` or `uint64`.
 #[pyfunction]
 pub(crate) fn read_communities(py: Python<'_>, path: PathBuf, names: &str) -> PyResult<Batches> {
@@ -95,7 +95,7 @@ pub(crate) fn read_communities(py: Python<'_>, path: PathBuf, names: &str) -> Py
     Ok(Batches::new(reader))
 }
 
-/// The communities in a file, in its order, as one array for numpy: 8 bytes a node.
+/// Returns the communities in a file, in its order, as one array for numpy: 8 bytes per node.
 #[pyfunction]
 pub(crate) fn read_labels(py: Python<'_>, path: PathBuf) -> PyResult<Numbers> {
     let numbers = detached(py, || {
@@ -110,7 +110,8 @@ pub(crate) fn read_labels(py: Python<'_>, path: PathBuf) -> PyResult<Numbers> {
     Ok(Numbers { numbers })
 }
 
-/// The communities of the nodes 0 to `count` in a file as one array for numpy; -1 for those that it does not name.
+/// Returns the communities of nodes 0 to `count`, exclusive, in a file as one array for numpy; -1 for nodes that are
+/// not in the file.
 #[pyfunction]
 pub(crate) fn read_rows(py: Python<'_>, path: PathBuf, count: usize) -> PyResult<Numbers> {
     let numbers = detached(py, || {
@@ -118,7 +119,7 @@ pub(crate) fn read_rows(py: Python<'_>, path: PathBuf, count: usize) -> PyResult
         let mut numbers = vec![-1; count];
         while let Some(chunk) = reader.next_chunk()? {
             for pair in chunk.names.chunks_exact(2) {
-                // A list of nodes may have named others.
+                // A list of nodes may have added other names.
                 let row = std::str::from_utf8(chunk.name(&pair[0]))
                     .ok()
                     .and_then(|name| name.parse().ok());
@@ -132,8 +133,8 @@ pub(crate) fn read_rows(py: Python<'_>, path: PathBuf, count: usize) -> PyResult
     Ok(Numbers { numbers })
 }
 
-/// The communities in a file, in its order, as an iterator over lists of (name, community), perhaps those of one
-/// `community` alone. Names are bytes if `names` is `text`, else numbers.
+/// Returns the communities in a file, in its order, as an iterator over lists of (name, community); only those of
+/// `community`, if given. Names are bytes if `names` is `text`, otherwise numbers.
 #[pyfunction]
 #[pyo3(signature = (path, names, community=None))]
 pub(crate) fn read_pairs(
@@ -146,18 +147,18 @@ pub(crate) fn read_pairs(
     Ok(Pairs { reader: Mutex::new(reader), community })
 }
 
-/// A name as Python has it.
+/// Name, as a Python object.
 #[derive(IntoPyObject)]
 enum Name {
     Text(Vec<u8>),
     Number(i128),
 }
 
-/// The same, chunk by chunk.
+/// Iterator over lists of (name, community), one per chunk.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct Pairs {
     reader: Mutex<Communities>,
-    /// The only community that is given, if it is one.
+    /// Community to select; `None` for all.
     community: Option<i64>,
 }
 
@@ -189,7 +190,7 @@ impl Pairs {
     }
 }
 
-/// Numbers that numpy takes as they lie in memory.
+/// Numbers that numpy uses in place.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct Numbers {
     numbers: Vec<i64>,
@@ -197,7 +198,7 @@ pub(crate) struct Numbers {
 
 #[pymethods]
 impl Numbers {
-    /// The array interface of numpy; what it describes lives as long as this object.
+    /// Returns the array interface of numpy; the memory that it describes lives as long as this object.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let interface = PyDict::new(py);
@@ -214,17 +215,17 @@ impl Numbers {
     }
 }
 
-/// Names as they are.
+/// Type of names that are not converted.
 const TEXT: &str = "text";
 
-/// Reads a file of communities, on threads of its own.
+/// Reader of a file of communities, on threads of its own.
 struct Communities {
     reader: EdgeReader,
     batch: Batch,
-    /// Chunks of the batch that were taken.
+    /// Number of chunks of the batch that were returned.
     taken: usize,
     schema: SchemaRef,
-    /// The type of names.
+    /// Type of names.
     node: DataType,
     path: PathBuf,
 }
@@ -293,7 +294,7 @@ impl Communities {
     fn text<'n>(&self, name: &'n [u8]) -> Result<&'n str> {
         std::str::from_utf8(name).map_err(|_| {
             let (path, name) = (self.path.display(), name.escape_ascii());
-            let message = format!("`{path}` has a name that is no UTF-8: {name}");
+            let message = format!("`{path}` has a name that is not UTF-8: {name}");
             Error::new(ErrorKind::BadInput, message)
                 .hint("read the file as bytes, or convert the input: `iconv -t UTF-8`")
         })
@@ -302,13 +303,14 @@ impl Communities {
     fn integer<T: FromStr>(&self, chunk: &ParsedChunk, name: &NameRef) -> Result<T> {
         let text = self.text(chunk.name(name))?;
         text.parse().map_err(|_| {
-            let message = format!("`{}` has a name that is no number: {text}", self.path.display());
+            let message =
+                format!("`{}` has a name that is not a number: {text}", self.path.display());
             Error::new(ErrorKind::BadInput, message)
         })
     }
 }
 
-/// A community's number; the reader has checked that it is one.
+/// Parses the number of a community; the reader has checked that it is a number.
 fn number(chunk: &ParsedChunk, name: &NameRef) -> i64 {
     chunk.name(name).iter().fold(0, |number, digit| 10 * number + i64::from(digit - b'0'))
 }

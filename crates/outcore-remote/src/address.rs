@@ -1,10 +1,10 @@
-//! Addresses of objects: which paths are some, and what of them may be told.
+//! Addresses of objects: which paths are addresses, and how to show them without secrets.
 
 use std::path::Path;
 
 const SCHEMES: [&str; 3] = ["s3://", "https://", "http://"];
 
-/// Whether a path is the address of an object rather than of a file.
+/// Returns whether a path is the address of an object rather than of a file.
 pub fn is_address(path: &Path) -> bool {
     let begin = path.as_os_str().as_encoded_bytes();
     SCHEMES.iter().any(|scheme| {
@@ -12,7 +12,7 @@ pub fn is_address(path: &Path) -> bool {
     })
 }
 
-/// A path as it may be told: an address without user, password and query.
+/// Returns a path as it may be shown: an address without user, password and query.
 pub fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     match text.split_once("://") {
@@ -26,7 +26,7 @@ pub fn shown(path: &Path) -> String {
     }
 }
 
-/// Whether a path is an address that has lost one of its two slashes, as in a `pathlib.Path` of Python.
+/// Returns whether a path is an address that has lost one of its two slashes, as in a `pathlib.Path` of Python.
 pub fn is_squeezed(path: &Path) -> bool {
     let begin = path.as_os_str().as_encoded_bytes();
     !is_address(path)
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_told_without_secrets() {
+    fn addresses_are_shown_without_secrets() {
         for (written, reported) in [
             ("https://u:p@host:1/a/b.tsv?X-Amz-Signature=abc#f", "https://host:1/a/b.tsv"),
             ("https://host?token=a/b@c", "https://host"),
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_no_addresses() {
+    fn files_are_not_addresses() {
         for path in
             ["-", "s3:/bucket/key", "edges.tsv", "./https://host", "s3", "", "https:/host/x"]
         {

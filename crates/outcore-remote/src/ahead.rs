@@ -1,9 +1,9 @@
-//! An open object: ranges of it on their way, several at a time, for whoever reads it.
+//! An open object, with requests for several ranges in flight ahead of its readers.
 //!
-//! A reader that goes front to back is a lane: requests are sent ahead of it, at most twice as far as it has
-//! come, up to what its share of [`HELD_BYTES`] allows. A place that nobody has come to in order costs one
-//! request of [`FIRST_BYTES`]. What is known beforehand ([`File::will_read`]), such as the columns of a group of
-//! Parquet, has a lane of its own from the start, which ends where the range does. Bytes behind a lane are gone.
+//! A sequential reader is a lane: requests are sent ahead of it, up to twice the distance that it has read, within
+//! its share of [`HELD_BYTES`]. A read at any other place costs one request of [`FIRST_BYTES`]. A range announced in
+//! advance ([`File::will_read`]), such as a column of a Parquet group, has a lane of its own from the start, which
+//! ends with the range. Bytes behind a lane are discarded.
 
 use crate::object::{Identity, Object};
 use crate::waiting::{POLL, Waiting, ended};
@@ -15,22 +15,22 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tokio::task::AbortHandle;
 
-/// The most memory of an open object: what is there and on its way, and buffers of connections.
+/// Maximum memory of an open object: bytes received and requested, and buffers of connections.
 pub const HELD_BYTES: u64 = AHEAD_BYTES + (4 << 20);
-/// Bytes of all lanes that are there or on their way.
+/// Maximum bytes received and requested of all lanes.
 const AHEAD_BYTES: u64 = 20 << 20;
-/// Of one request, at most.
+/// Maximum bytes of a request.
 const REQUEST_BYTES: u64 = 4 << 20;
-/// Of the first request at a place.
+/// Bytes of the first request at a place.
 const FIRST_BYTES: u64 = 256 << 10;
-/// Of one request, at least, where many lanes share the memory.
+/// Minimum bytes of a request where many lanes share the memory.
 const REQUEST_BYTES_MIN: u64 = 64 << 10;
-/// Requests of a lane on their way.
+/// Requests of a lane in flight.
 const DEPTH: u64 = 4;
-/// Places that nobody has told of, of which one or the other may be read on.
+/// Maximum number of lanes that were not announced; some of them may be sequential readers.
 const GUESSES: usize = 4;
 
-/// What becomes of a request: the bytes, or an error, which is told once.
+/// Answer to a request: the bytes, or an error, which is returned once.
 #[derive(Default)]
 struct Answer {
     bytes: Mutex<Option<std::result::Result<Vec<u8>, Option<Error>>>>,
@@ -44,7 +44,7 @@ impl Answer {
     }
 }
 
-/// Answers, whatever happens to the request.
+/// Sets the answer when dropped, so that there is one whatever happens to the request.
 struct Promise(Arc<Answer>);
 
 impl Drop for Promise {
@@ -53,7 +53,7 @@ impl Drop for Promise {
     }
 }
 
-/// A range that was asked for; given up when nobody has it any more.
+/// Requested range; the request is canceled when the last reference is dropped.
 struct Piece {
     range: Range<u64>,
     answer: Arc<Answer>,
@@ -66,27 +66,27 @@ impl Drop for Piece {
     }
 }
 
-/// A reader that goes front to back.
+/// Sequential reader.
 struct Lane {
     begin: u64,
     at: u64,
     end: u64,
-    /// One behind the other, the first of which has the byte `at`.
+    /// Consecutive pieces, the first of which contains the byte `at`.
     pieces: VecDeque<Arc<Piece>>,
-    /// Whether it is known that all up to `end` will be read.
-    is_reported: bool,
+    /// Whether the range was announced, so that all of it up to `end` will be read.
+    is_announced: bool,
     /// Whether its last bytes have been read.
     is_done: bool,
 }
 
 impl Lane {
-    fn new(range: Range<u64>, is_reported: bool) -> Self {
+    fn new(range: Range<u64>, is_announced: bool) -> Self {
         let Range { start, end } = range;
-        Self { begin: start, at: start, end, pieces: VecDeque::new(), is_reported, is_done: false }
+        Self { begin: start, at: start, end, pieces: VecDeque::new(), is_announced, is_done: false }
     }
 
-    /// Where what was asked for ends.
-    fn asked_to(&self) -> u64 {
+    /// Returns the end of the requested bytes.
+    fn requested_to(&self) -> u64 {
         self.pieces.back().map_or(self.at, |piece| piece.range.end)
     }
 
@@ -94,13 +94,13 @@ impl Lane {
         self.pieces.iter().map(|piece| piece.range.end - piece.range.start).sum()
     }
 
-    /// Whether a read at `offset` is one of this reader's.
+    /// Returns whether a read at `offset` belongs to this reader.
     fn has(&self, offset: u64) -> bool {
-        let is_near = self.is_reported || offset <= self.asked_to();
+        let is_near = self.is_announced || offset <= self.requested_to();
         (self.at..self.end).contains(&offset) && is_near
     }
 
-    /// Forgets what is before `offset`.
+    /// Moves to `offset`, and discards pieces before it.
     fn go_to(&mut self, offset: u64) {
         self.at = offset;
         while self.pieces.front().is_some_and(|piece| piece.range.end <= offset) {
@@ -109,12 +109,12 @@ impl Lane {
     }
 }
 
-/// An object that is read.
+/// Open object.
 pub(crate) struct RemoteFile {
     object: Arc<Object>,
     identity: Arc<Identity>,
     waiting: Arc<Waiting>,
-    /// The one that was used last is the last.
+    /// Lanes, the most recently used last.
     lanes: Mutex<Vec<Lane>>,
 }
 
@@ -125,7 +125,7 @@ impl RemoteFile {
     }
 
     /// Sends a request.
-    fn ask(&self, range: Range<u64>) -> Arc<Piece> {
+    fn request(&self, range: Range<u64>) -> Arc<Piece> {
         let answer = Arc::new(Answer::default());
         let promise = Promise(answer.clone());
         let (object, identity, wanted) =
@@ -136,7 +136,7 @@ impl RemoteFile {
         Arc::new(Piece { range, answer, task })
     }
 
-    /// The piece with the byte at `offset`; others behind it are on their way then.
+    /// Returns the piece with the byte at `offset`, after sending requests for pieces behind it.
     fn piece_at(&self, offset: u64, wanted: u64) -> Arc<Piece> {
         let mut lanes = locked(&self.lanes);
         let at = lanes.iter().rposition(|lane| lane.has(offset));
@@ -145,43 +145,43 @@ impl RemoteFile {
             None => Lane::new(offset..self.identity.bytes(), false),
         };
         lane.go_to(offset);
-        let guesses = lanes.iter().filter(|lane| !lane.is_reported).count();
-        if !lane.is_reported && guesses >= GUESSES {
-            let oldest = lanes.iter().position(|lane| !lane.is_reported);
+        let guesses = lanes.iter().filter(|lane| !lane.is_announced).count();
+        if !lane.is_announced && guesses >= GUESSES {
+            let oldest = lanes.iter().position(|lane| !lane.is_announced);
             oldest.map(|at| lanes.remove(at));
         }
-        // What nobody has told of is one lane for all: of its places, one is read.
-        let reported = lanes.iter().filter(|lane| lane.is_reported).count() as u64;
-        let share = AHEAD_BYTES / (reported + 1);
+        // All lanes that were not announced share the memory of one: only one of them is being read.
+        let announced = lanes.iter().filter(|lane| lane.is_announced).count() as u64;
+        let share = AHEAD_BYTES / (announced + 1);
         if lane.pieces.is_empty() {
             self.begin(&mut lane, wanted.clamp(FIRST_BYTES, REQUEST_BYTES).min(share));
         }
         let others: u64 = lanes.iter().map(Lane::held_bytes).sum();
-        self.ask_ahead(&mut lane, share.min(AHEAD_BYTES.saturating_sub(others)));
+        self.request_ahead(&mut lane, share.min(AHEAD_BYTES.saturating_sub(others)));
         let piece = lane.pieces[0].clone();
         lane.is_done = piece.range.end == lane.end && offset + wanted >= lane.end;
         lanes.push(lane);
         piece
     }
 
-    /// Sends the request for what a reader needs next.
+    /// Sends a request for the bytes that a reader needs next.
     fn begin(&self, lane: &mut Lane, bytes: u64) {
         let end = lane.end.min(lane.at + bytes.max(REQUEST_BYTES_MIN));
-        lane.pieces.push_back(self.ask(lane.at..end));
+        lane.pieces.push_back(self.request(lane.at..end));
     }
 
     /// Sends requests ahead of a reader, as far as `room` allows.
-    fn ask_ahead(&self, lane: &mut Lane, room: u64) {
-        let come = lane.at - lane.begin;
-        let ahead = if lane.is_reported { room } else { room.min(2 * come) };
+    fn request_ahead(&self, lane: &mut Lane, room: u64) {
+        let read = lane.at - lane.begin;
+        let ahead = if lane.is_announced { room } else { room.min(2 * read) };
         let request = (ahead / DEPTH).clamp(REQUEST_BYTES_MIN, REQUEST_BYTES);
-        while lane.asked_to() < lane.end && lane.held_bytes() + request <= ahead {
-            let start = lane.asked_to();
-            lane.pieces.push_back(self.ask(start..lane.end.min(start + request)));
+        while lane.requested_to() < lane.end && lane.held_bytes() + request <= ahead {
+            let start = lane.requested_to();
+            lane.pieces.push_back(self.request(start..lane.end.min(start + request)));
         }
     }
 
-    /// Waits for a piece, and copies what it has from `offset` on.
+    /// Waits for a piece, and copies its bytes from `offset` on.
     fn copy(&self, piece: &Piece, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         let mut answer = locked(&piece.answer.bytes);
         loop {
@@ -193,7 +193,7 @@ impl RemoteFile {
                     return Ok(count);
                 }
                 Some(Err(error)) => {
-                    // Who comes next asks anew; so does whoever has waited for the same.
+                    // The next reader sends a new request, as do others that waited for this one.
                     locked(&self.lanes).clear();
                     let again = || io::ErrorKind::Interrupted.into();
                     return Err(error.take().map_or_else(again, io::Error::other));
@@ -227,7 +227,7 @@ impl File for RemoteFile {
             return;
         }
         let mut lanes = locked(&self.lanes);
-        lanes.retain(|lane| !lane.is_reported || !lane.is_done);
+        lanes.retain(|lane| !lane.is_announced || !lane.is_done);
         let mut lane = Lane::new(range, true);
         self.begin(&mut lane, FIRST_BYTES.min(AHEAD_BYTES / (lanes.len() as u64 + 1)));
         lanes.push(lane);
@@ -287,7 +287,7 @@ mod tests {
         locked(&file.lanes).iter().map(Lane::held_bytes).sum()
     }
 
-    /// Reads all of a range.
+    /// Reads a whole range.
     fn read(file: &RemoteFile, range: Range<u64>) -> Vec<u8> {
         let mut bytes = vec![0; (range.end - range.start) as usize];
         let mut at = 0;
@@ -323,9 +323,9 @@ mod tests {
         assert_eq!(file.read_at(BYTES as u64, &mut [0]).unwrap(), 0);
     }
 
-    /// As columns of groups are read: a short look before each page, by several threads.
+    /// Columns of groups are read by several threads, with a short read before each page.
     #[test]
-    fn ranges_that_were_told_are_read_side_by_side() {
+    fn announced_ranges_are_read_concurrently() {
         static NEVER: AtomicBool = AtomicBool::new(false);
         let content = content();
         let file = open(&content, &NEVER);

@@ -1,4 +1,4 @@
-//! Clients of servers: settings, certificates, how patient they are.
+//! Clients of servers: settings, certificates, timeouts and retries.
 //!
 //! TLS is `rustls` with the system's certificates (`SSL_CERT_FILE` names others); proxies are those of
 //! `HTTPS_PROXY` and `NO_PROXY`, as for `curl`.
@@ -14,15 +14,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A server answers within this time, and never pauses for longer.
+/// Maximum time until a server responds, and between parts of its response.
 const SILENCE: Duration = Duration::from_secs(30);
-/// The same for the beginning of a connection.
+/// Maximum time to open a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How often a server may send us on.
+/// Maximum number of redirects.
 const REDIRECTS: usize = 10;
 
-/// A store, patient for the rest of an object and less so for the first look at it: who mistyped a name does
-/// not want to wait.
+/// Store with few retries for the first look at an object, because a mistyped name should fail quickly, and with
+/// many for reading it.
 #[derive(Clone)]
 pub(crate) struct Stores {
     pub(crate) look: Arc<dyn ObjectStore>,
@@ -50,20 +50,20 @@ impl Stores {
     }
 }
 
-/// Makes stores.
+/// Creates stores.
 pub(crate) struct Clients {
     web: reqwest::Client,
     settings: Vec<(AmazonS3ConfigKey, String)>,
-    /// Whether the machine may be asked who it is, if nothing else says who asks.
-    asks_machine: bool,
-    /// Of each bucket so far, so that connections are used again.
+    /// Whether credentials may be requested from the machine's metadata service, if there are no others.
+    uses_metadata: bool,
+    /// Stores of the buckets used so far, to reuse their connections.
     buckets: Mutex<BTreeMap<String, Stores>>,
 }
 
 impl Clients {
-    /// With settings of S3, named as environment variables are; those of other names mean nothing.
+    /// Creates clients with settings for S3, named like environment variables; other names are ignored.
     pub(crate) fn new(settings: Vec<(String, String)>) -> Result<Self> {
-        // That another one is there already is as good.
+        // If another provider is installed already, that one will do.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let web = web(HeaderMap::new()).map_err(|error| {
             let error = failure::innermost(&error);
@@ -73,15 +73,15 @@ impl Clients {
         let is_off = |(name, value): &(String, String)| {
             name == "AWS_EC2_METADATA_DISABLED" && value.eq_ignore_ascii_case("true")
         };
-        let asks_machine = !settings.iter().any(is_off);
+        let uses_metadata = !settings.iter().any(is_off);
         let settings = settings.into_iter().filter_map(|(name, value)| {
             let name = name.strip_prefix("AWS_").map(|_| name.to_ascii_lowercase())?;
             Some((name.parse().ok()?, value))
         });
-        Ok(Self { web, settings: settings.collect(), asks_machine, buckets: Mutex::default() })
+        Ok(Self { web, settings: settings.collect(), uses_metadata, buckets: Mutex::default() })
     }
 
-    /// A store that has one object, at its root.
+    /// Returns a store with one object, at its root.
     pub(crate) fn of_url(&self, name: &str, url: &reqwest::Url) -> Result<Stores> {
         // The library turns user and password into a header, which no message shows.
         let request = self.web.get(url.clone()).build().map_err(|error| unusable(name, &error))?;
@@ -97,7 +97,7 @@ impl Clients {
         .map_err(|error| unusable(name, &error))
     }
 
-    /// A store of the objects of a bucket.
+    /// Returns a store with the objects of a bucket.
     pub(crate) fn of_bucket(&self, bucket: &str) -> Result<Stores> {
         let mut known = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stores) = known.get(bucket) {
@@ -108,8 +108,8 @@ impl Clients {
         Ok(stores)
     }
 
-    /// Whether there are settings that credentials come from, or that there need be none.
-    fn says_who_asks(&self) -> bool {
+    /// Returns whether the settings provide credentials, or make them unnecessary.
+    fn has_credentials(&self) -> bool {
         self.settings.iter().any(|(key, value)| match key {
             AmazonS3ConfigKey::SkipSignature => value.eq_ignore_ascii_case("true"),
             AmazonS3ConfigKey::AccessKeyId
@@ -122,14 +122,14 @@ impl Clients {
     }
 
     fn new_bucket(&self, bucket: &str) -> Result<Stores> {
-        if !self.asks_machine && !self.says_who_asks() {
+        if !self.uses_metadata && !self.has_credentials() {
             return Err(failure::no_credentials(&format!("s3://{bucket}")));
         }
         let is_endpoint = |key: &AmazonS3ConfigKey| {
             matches!(key, AmazonS3ConfigKey::Endpoint | AmazonS3ConfigKey::S3Endpoint)
         };
         let mut endpoints = self.settings.iter().filter(|(key, _)| is_endpoint(key));
-        // Whoever names such an endpoint means it.
+        // An endpoint with `http://` is intended.
         let is_plain = endpoints.any(|(_, url)| url.starts_with("http://"));
         let options = ClientOptions::new()
             .with_timeout_disabled()
@@ -155,7 +155,7 @@ fn unusable(name: &str, error: &(dyn std::error::Error + 'static)) -> Error {
     Error::new(ErrorKind::Usage, message)
 }
 
-/// A client of web servers that sends these headers with every request.
+/// Creates a client of web servers that sends these headers with every request.
 fn web(headers: HeaderMap) -> reqwest::Result<reqwest::Client> {
     reqwest::Client::builder()
         .user_agent(concat!("outcore/", env!("CARGO_PKG_VERSION")))
@@ -163,7 +163,7 @@ fn web(headers: HeaderMap) -> reqwest::Result<reqwest::Client> {
         .connect_timeout(CONNECT)
         .read_timeout(SILENCE)
         .http1_only()
-        // It would tell the query to whoever we are sent on to.
+        // It would disclose the query to the target of a redirect.
         .referer(false)
         .redirect(Policy::custom(|attempt| {
             let is_secure = |url: &reqwest::Url| url.scheme() == "https";
@@ -172,14 +172,14 @@ fn web(headers: HeaderMap) -> reqwest::Result<reqwest::Client> {
                 return attempt.error("it leads from https:// to http://");
             }
             if attempt.previous().len() > REDIRECTS {
-                return attempt.error("it leads on and on");
+                return attempt.error("it leads to too many redirects");
             }
             attempt.follow()
         }))
         .build()
 }
 
-/// Gives its client, whatever is asked for.
+/// Connector that always returns its client.
 #[derive(Debug, Clone)]
 struct Connector(reqwest::Client);
 

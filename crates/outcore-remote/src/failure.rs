@@ -1,11 +1,11 @@
-//! What went wrong on a server or on the way to it, in words: the address as it may be told, what was found, and
-//! what to type. Nothing that a server says is passed on but a status and a code.
+//! Errors of servers and connections as messages: the address without secrets, the problem, and what to type. Of a
+//! server's response, only a status and a code are shown.
 
 use crate::object_address::S3_SETTINGS;
 use object_store::Error as StoreError;
 use outcore::{Error, ErrorKind};
 
-/// What to do where a server gives a file only as a whole.
+/// Returns the hint for a server that sends only whole files.
 fn whole(name: &str) -> String {
     let fetch = match name.starts_with("s3://") {
         true => format!("aws s3 cp '{name}' -"),
@@ -14,40 +14,40 @@ fn whole(name: &str) -> String {
     format!("download it first, or pipe it in: `{fetch} | outcore ... -`")
 }
 
-/// The error for an object that is another one than at the first look.
+/// Returns the error for an object that is not the same as at the first look.
 pub(crate) fn changed(name: &str, before: &str, now: &str) -> Error {
     Error::new(ErrorKind::InputChanged, format!("`{name}` has changed while it was read"))
         .note(format!("it was {before}, and is {now} now"))
         .hint("run the command again when nothing writes to it")
 }
 
-/// The error for a server that sends no ranges.
+/// Returns the error for a server that does not send ranges.
 pub(crate) fn no_ranges(name: &str) -> Error {
     let message = format!("cannot read `{name}`: its server does not send parts of a file");
     Error::new(ErrorKind::Io, message).hint(whole(name))
 }
 
-/// The error for an object of which a change would not be seen.
+/// Returns the error for an object whose changes could not be detected.
 pub(crate) fn no_identity(name: &str) -> Error {
-    let message =
-        format!("cannot read `{name}`: its server does not say which version of it this is");
+    let message = format!("cannot read `{name}`: its server does not identify its version");
     Error::new(ErrorKind::Io, message)
-        .note("neither `ETag` nor `Last-Modified` was in the answer, so a change would not be seen")
+        .note("the response has neither `ETag` nor `Last-Modified`, so a change could not be detected")
         .hint(whole(name))
 }
 
-/// The error for an answer of another length than was asked for.
+/// Returns the error for a response whose length is not the requested one.
 pub(crate) fn wrong_length(name: &str, expected: u64, found: u64) -> Error {
-    let message = format!("cannot read `{name}`: its server sends {found} bytes of {expected}");
+    let message =
+        format!("cannot read `{name}`: its server sent {found} bytes instead of {expected}");
     Error::new(ErrorKind::Io, message)
-        .hint("the same command tries again; if this repeats, download the file first")
+        .hint("run the command again; if the error repeats, download the file first")
 }
 
-/// What the library met, for an object or a pattern.
+/// Converts an error of the library, for an object or a pattern.
 pub(crate) fn of(name: &str, error: &StoreError) -> Error {
     let is_s3 = name.starts_with("s3://");
     let failed = |what: String| Error::new(ErrorKind::Io, format!("cannot read `{name}`: {what}"));
-    let again = "the same command tries again, and goes on from what was kept";
+    let again = "run the same command again: it resumes from saved progress";
     if is_of_credentials(error) {
         return no_credentials(name);
     }
@@ -75,21 +75,21 @@ pub(crate) fn of(name: &str, error: &StoreError) -> Error {
             failed(format!("access is denied{}", answer(status, error))).hint(hint)
         }
         (Some(status @ 300..=399), _) => {
-            failed(format!("the server leads elsewhere{}", answer(status, error)))
-                .hint("check the address; for S3, AWS_REGION has to be that of the bucket")
+            failed(format!("the server redirects elsewhere{}", answer(status, error)))
+                .hint("check the address; for S3, AWS_REGION must be the region of the bucket")
         }
         (Some(status @ (408 | 429 | 500..)), _) => {
-            failed(format!("the server cannot answer now{}", answer(status, error))).hint(again)
+            failed(format!("the server is unavailable{}", answer(status, error))).hint(again)
         }
-        (Some(416), _) => {
-            failed("it ends before its server says that it does".into()).hint(whole(name))
+        (Some(416), _) => failed("it is shorter than its server reported".into()).hint(whole(name)),
+        (Some(status), _) => {
+            failed(format!("the server refuses the request{}", answer(status, error)))
         }
-        (Some(status), _) => failed(format!("the server refuses{}", answer(status, error))),
         (None, _) => of_transport(name, failed, error, again),
     }
 }
 
-/// What went wrong before there was an answer, or inside of one.
+/// Converts an error that occurred before a response, or within one.
 fn of_transport(
     name: &str,
     failed: impl Fn(String) -> Error,
@@ -116,27 +116,26 @@ fn of_transport(
             .hint("check the address; SSL_CERT_FILE names a file of certificates to trust");
     }
     if has(&["lookup address", "dns error", "nodename nor servname", "Name or service"]) {
-        return failed(format!("its host is not known: {reason}")).hint("check the address");
+        return failed(format!("its host is unknown: {reason}")).hint("check the address");
     }
     if has(&["it leads"]) {
-        return failed(format!("its server leads elsewhere: {reason}")).hint("check the address");
+        return failed(format!("a redirect was not followed: {reason}")).hint("check the address");
     }
     failed(reason).hint(again.to_owned())
 }
 
-/// Whether a request for credentials failed, rather than one for the object: those go to addresses of the
-/// machine's own network.
+/// Returns whether a request for credentials failed rather than one for the object: those go to link-local addresses.
 fn is_of_credentials(error: &StoreError) -> bool {
     error.to_string().contains("://169.254.")
 }
 
-/// The error where nobody has said who asks.
+/// Returns the error for missing credentials.
 pub(crate) fn no_credentials(name: &str) -> Error {
     Error::new(ErrorKind::Io, format!("cannot read `{name}`: no credentials were found"))
         .hint(S3_SETTINGS)
 }
 
-/// The status of the answer, and its code if that is one of S3's.
+/// Formats the status of the response, and its code if it looks like one of S3's.
 fn answer(status: u16, error: &StoreError) -> String {
     let text = error.to_string();
     let code = text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>"));
@@ -147,7 +146,7 @@ fn answer(status: u16, error: &StoreError) -> String {
     }
 }
 
-/// The status of the answer, which the library tells in words alone.
+/// Returns the status of the response, which the library has only in its message.
 pub(crate) fn status(error: &StoreError) -> Option<u16> {
     const BEGIN: &str = "Server returned non-2xx status code: ";
     chain(error).find_map(|error| error.to_string().strip_prefix(BEGIN)?.get(..3)?.parse().ok())
@@ -159,7 +158,7 @@ fn chain<'a>(
     std::iter::successors(Some(error), |error| error.source())
 }
 
-/// The reason behind all others: those before it may tell the address.
+/// Returns the innermost reason of an error; the outer ones may contain the address.
 pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let text = chain(error).last().map(ToString::to_string).unwrap_or_default();
     let text = text.split(" (os error").next().unwrap_or_default();
@@ -178,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_says_is_told_by_status_and_code() {
+    fn errors_of_a_server_are_reported_by_status_and_code() {
         let name = "s3://bucket/key";
         let answer = "Server returned non-2xx status code: 403 Forbidden: <Error><Code>SignatureDoesNotMatch\
                       </Code><StringToSign>secret</StringToSign></Error>";
         assert!(reported(name, answer).ends_with("access is denied (403 SignatureDoesNotMatch)"));
         let code = "Server returned non-2xx status code: 500 Error: <Code>a secret</Code>";
-        assert!(reported(name, code).ends_with("the server cannot answer now (500)"));
+        assert!(reported(name, code).ends_with("the server is unavailable (500)"));
         let of_machine = "Error performing PUT http://169.254.169.254/latest/api/token: 403 secret";
         assert!(reported(name, of_machine).ends_with("no credentials were found"));
         let region = "Received redirect without LOCATION, this normally indicates ...";

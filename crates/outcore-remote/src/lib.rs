@@ -1,26 +1,26 @@
-//! Objects behind `s3://`, `https://` and `http://` as files of the engine, to be read and never written.
+//! Objects behind `s3://`, `https://` and `http://` as read-only files of the engine.
 //!
 //! ```text
-//!  engine --positioned reads--> Remote --path is a file's--> Disk
+//!  engine --positioned reads--> Remote --path of a file--> Disk
 //!                                 |
-//!                                 `--an object's--> ahead: ranges on their way, several at a time, in order
-//!                                                     `--> object --conditional GET of a range--> server
+//!                                 `--address of an object--> ahead: several requests for ranges in flight
+//!                                                              `--> object --conditional GET of a range--> server
 //! ```
-//! An object is known by length, tag (ETag) and time of the last change as they are when it is first looked at.
-//! Every later request carries these as a condition and every answer is compared with them, so bytes of two
-//! contents never meet: a change is an error. The look is a GET of the first byte, not a HEAD: it shows that the
-//! server sends ranges, and it is what a presigned address allows.
+//! An object is identified by its length, tag (ETag) and modification time at the first look. Every later request
+//! carries these as a condition, and every response is compared with them, so bytes of two versions are never mixed:
+//! a change is an error. The first look is a GET of the first byte, not a HEAD: it shows that the server sends ranges,
+//! and a presigned address allows it.
 //!
-//! **Secrets stay here.** `Remote::admit` takes an address as the user wrote it and gives the name by which
-//! the engine, its messages, reports and manifests know the object: without user, password and query. Only
-//! what was admitted is ever asked for; to everything else that looks like an address nothing is there.
+//! **Secrets stay in this crate.** `Remote::admit` takes an address as the user wrote it and returns the name that the
+//! engine uses for the object, in messages, reports and manifests too: without user, password and query. Only admitted
+//! objects are ever requested; for any other address there is no object.
 //!
-//! Memory: at most `HELD_BYTES` for an open object, which the engine counts. Cost: a copy of each byte; a
-//! request for up to 4 MiB, up to 5 MiB of them on their way for each place that is read. Failed requests are
-//! repeated with growing pauses by the library (`object_store`), for seconds at the first look and for three
-//! minutes later; while anybody waits, `stop` is asked 20 times a second.
+//! Memory: at most `HELD_BYTES` per open object, which the engine counts. Cost: a copy of each byte; requests of up to
+//! 4 MiB, up to 5 MiB of them in flight for each place that is read. The library (`object_store`) repeats failed
+//! requests with growing pauses, for seconds at the first look and for three minutes later; during any wait, `stop` is
+//! checked 20 times a second.
 //!
-//! Without the feature `client`, the crate only tells addresses from paths.
+//! Without the feature `client`, the crate only distinguishes addresses from paths.
 
 mod address;
 #[cfg(feature = "client")]

@@ -1,4 +1,4 @@
-//! One object: known by its first look, read in ranges on the condition that it is still the same.
+//! One object: identified by its first look, and read in ranges on the condition that it has not changed.
 
 use crate::client::Stores;
 use crate::failure;
@@ -11,12 +11,12 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often the rest of an answer is asked for that ended too early, if the library did not do so itself.
+/// Maximum number of requests for the rest of a response that ended too early, in addition to those of the library.
 const REPEATS: u32 = 5;
-/// The pause before that, which doubles.
+/// Pause before the first of these; it doubles each time.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What an object is known by.
+/// Identity of an object: length, tag and modification time.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity(ObjectMeta);
 
@@ -29,14 +29,14 @@ impl Identity {
         self.0.e_tag.as_deref()
     }
 
-    /// When it was last written, in milliseconds since 1970, to the second, as answers tell it; the library
-    /// says 0 if it is not told.
+    /// Returns when the object was last modified, in milliseconds since 1970, precise to the second like the header;
+    /// the library has 0 if the header is missing.
     pub(crate) fn modified_ms(&self) -> Option<u64> {
         let seconds = u64::try_from(self.0.last_modified.timestamp()).ok();
         seconds.filter(|&seconds| seconds > 0).map(|seconds| 1000 * seconds)
     }
 
-    /// Options of a request for a range of this very object. Only a strong tag can be a condition.
+    /// Returns the options of a request for a range of exactly this object. Only a strong tag can be a condition.
     fn options(&self, range: Range<u64>) -> GetOptions {
         let tag = self.tag().filter(|tag| !tag.starts_with("W/"));
         let is_timed = tag.is_none() && self.modified_ms().is_some();
@@ -53,7 +53,7 @@ impl Identity {
         format!("{} bytes{tag}", self.bytes())
     }
 
-    /// The error if `now` is another object, for servers that do not heed conditions.
+    /// Checks that `now` is the same object, for servers that do not heed conditions.
     fn check(&self, name: &str, now: &ObjectMeta) -> Result<()> {
         let now = Self(now.clone());
         let known = |of: &Self| (of.bytes(), of.tag().map(str::to_owned), of.modified_ms());
@@ -64,16 +64,16 @@ impl Identity {
     }
 }
 
-/// An object.
+/// Object on a server.
 pub(crate) struct Object {
-    /// As it is told.
+    /// Name without secrets, for messages.
     name: String,
-    /// As it was asked for.
+    /// Full address.
     full: String,
     store: Stores,
     key: Key,
     waiting: Arc<Waiting>,
-    /// What it is known by, or why that is not known, once it has been asked for.
+    /// Identity, or the error of the first look; `None` before it.
     identity: Mutex<Option<Result<Arc<Identity>>>>,
 }
 
@@ -88,8 +88,8 @@ impl Object {
         Self { name, full: full.to_owned(), store, key, waiting, identity: Mutex::default() }
     }
 
-    /// Takes what a list has told, so that it need not be asked for.
-    pub(crate) fn know(&self, listed: ObjectMeta) {
+    /// Sets the identity from a listing, so that no request is needed.
+    pub(crate) fn set_listed(&self, listed: ObjectMeta) {
         *self.identity() = Some(Ok(Arc::new(Identity(listed))));
     }
 
@@ -97,12 +97,12 @@ impl Object {
         self.identity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it is asked for by this address.
+    /// Returns whether this is the full address of the object.
     pub(crate) fn is_at(&self, full: &str) -> bool {
         self.full == full
     }
 
-    /// What it is known by, which is asked for once.
+    /// Returns the identity, which is requested once.
     pub(crate) fn look(&self) -> Result<Arc<Identity>> {
         let mut known = self.identity();
         if known.is_none() {
@@ -110,13 +110,13 @@ impl Object {
             let found = self.waiting.wait(async move { look(&*store, &key, &name).await })?;
             *known = Some(found.map(Arc::new));
         }
-        match known.as_ref().expect("it has been asked for") {
+        match known.as_ref().expect("it has been requested") {
             Ok(identity) => Ok(identity.clone()),
             Err(error) => Err(again(error)),
         }
     }
 
-    /// Fetches a range of the object as it is known.
+    /// Fetches a range of the object with this identity.
     pub(crate) async fn fetch(&self, identity: &Identity, range: Range<u64>) -> Result<Vec<u8>> {
         let expected = range.end - range.start;
         let mut bytes = Vec::with_capacity(expected as usize);
@@ -144,14 +144,14 @@ impl Object {
     }
 }
 
-/// An error once more.
+/// Returns a copy of an error.
 fn again(error: &Error) -> Error {
     let reported = Error::new(error.kind(), error.texts().message);
     let reported = error.notes().iter().fold(reported, |reported, note| reported.note(note));
     error.texts().hint.into_iter().fold(reported, Error::hint)
 }
 
-/// Appends what an answer brings, until it is more than was expected.
+/// Appends the bytes of a response, until they are more than expected.
 async fn take(answer: GetResult, bytes: &mut Vec<u8>, expected: u64) -> object_store::Result<()> {
     let mut stream = answer.into_stream();
     while let Some(part) = stream.next().await {
@@ -163,12 +163,12 @@ async fn take(answer: GetResult, bytes: &mut Vec<u8>, expected: u64) -> object_s
     Ok(())
 }
 
-/// Finds out what an object is known by, and that its server sends ranges.
+/// Requests the identity of an object, and checks that its server sends ranges.
 async fn look(store: &dyn ObjectStore, key: &Key, name: &str) -> Result<Identity> {
     let first = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
     let meta = match store.get_opts(key, first).await {
         Ok(answer) => answer.meta,
-        // Nothing has no first byte.
+        // An empty object has no first byte.
         Err(error) if failure::status(&error) == Some(416) => {
             let head = GetOptions { head: true, ..GetOptions::default() };
             let answer = store.get_opts(key, head).await;
@@ -187,14 +187,16 @@ async fn look(store: &dyn ObjectStore, key: &Key, name: &str) -> Result<Identity
     }
 }
 
-/// The error for a key that cannot be asked for.
+/// Returns the error for a key that cannot be requested.
 pub(crate) fn no_key(name: &str) -> Error {
-    let message =
-        format!("`{name}` is no address of an object: a part of its key is empty, `.` or `..`");
+    let message = format!(
+        "`{name}` is not the address of an object: a part of its key is empty, `.` or `..`"
+    );
     Error::new(ErrorKind::Usage, message)
 }
 
-/// The objects of a bucket whose keys match a pattern, sorted. As with files, `*` and `?` stand for no `/`, `**` does.
+/// Returns the objects of a bucket whose keys match a pattern, sorted. As with files, `*` and `?` do not match `/`, but
+/// `**` does.
 pub(crate) fn matching(
     store: &Arc<dyn ObjectStore>,
     bucket: &str,
@@ -206,7 +208,7 @@ pub(crate) fn matching(
         Error::new(ErrorKind::Usage, format!("`{name}` is not a pattern: {}", error.msg))
     })?;
     let first = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
-    // The library lists what is below a directory.
+    // The library lists the contents of a directory.
     let (directory, rest) = pattern.split_at(pattern[..first].rfind('/').map_or(0, |at| at + 1));
     let prefix = Key::parse(directory).map_err(|_| no_key(&name))?;
     let (store, is_flat) = (store.clone(), !rest.contains('/'));

@@ -1,35 +1,35 @@
-//! What an address asks for: a bucket and a key, or a URL.
+//! Parsed addresses of objects: a bucket and a key, or a URL.
 
 use crate::address::shown;
 use outcore::{Error, ErrorKind, Result};
 use std::path::Path;
 
-/// Whether a key stands for several.
+/// Returns whether a key is a pattern.
 pub(crate) fn is_pattern(key: &str) -> bool {
     key.contains(['*', '?', '['])
 }
 
-/// The address of an object.
+/// Address of an object.
 pub(crate) enum Address {
     S3 {
         bucket: String,
-        /// As it is, without any encoding; or a pattern.
+        /// Key without encoding; or a pattern.
         key: String,
     },
-    /// With user, password and query.
+    /// URL with user, password and query.
     Http(reqwest::Url),
 }
 
 impl Address {
-    /// Understands what the user wrote.
+    /// Parses an address as the user wrote it.
     pub(crate) fn parse(path: &Path) -> Result<Self> {
         let usage = |what: &str| {
             Error::new(
                 ErrorKind::Usage,
-                format!("`{}` is no address of an object: {what}", shown(path)),
+                format!("`{}` is not the address of an object: {what}", shown(path)),
             )
         };
-        let text = path.to_str().ok_or_else(|| usage("it is no Unicode"))?;
+        let text = path.to_str().ok_or_else(|| usage("it is not Unicode"))?;
         let (scheme, rest) = text.split_once("://").ok_or_else(|| usage("it has no scheme"))?;
         if !scheme.eq_ignore_ascii_case("s3") {
             let url = reqwest::Url::parse(text).map_err(|error| usage(&error.to_string()))?;
@@ -47,7 +47,7 @@ impl Address {
         }
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         if bucket.is_empty() || !bucket.chars().all(is_name) {
-            return Err(usage("it has no name of a bucket").hint("write `s3://BUCKET/KEY`"));
+            return Err(usage("it has no bucket name").hint("write `s3://BUCKET/KEY`"));
         }
         if key.is_empty() || key.ends_with('/') {
             return Err(usage("it names no object").hint(
@@ -58,9 +58,9 @@ impl Address {
     }
 }
 
-/// Where access to S3 comes from.
-pub(crate) const S3_SETTINGS: &str = "S3 is set up by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (with \
-    AWS_SESSION_TOKEN, if there is one), AWS_REGION, AWS_ENDPOINT_URL for other servers than Amazon's, and \
+/// Hint about the settings of S3.
+pub(crate) const S3_SETTINGS: &str = "S3 is configured by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (with \
+    AWS_SESSION_TOKEN, if there is one), AWS_REGION, AWS_ENDPOINT_URL for servers other than Amazon's, and \
     AWS_SKIP_SIGNATURE=true for public buckets; `aws configure export-credentials --format env` prints those \
     of a profile";
 
@@ -78,13 +78,13 @@ mod tests {
         };
         assert!(refused("s3://bucket").contains("names no object"));
         assert!(refused("s3://bucket/edges/").contains("names no object"));
-        assert!(refused("s3:///key").contains("no name of a bucket"));
+        assert!(refused("s3:///key").contains("no bucket name"));
         assert!(refused("s3://key:secret@bucket/x").contains("names a user"));
         assert!(
             refused("https://u:secret@host/*.tsv?secret")
                 .contains("`https://host/*.tsv` is a pattern")
         );
-        assert!(refused("https://").contains("`https://` is no address"));
+        assert!(refused("https://").contains("`https://` is not the address"));
         assert!(Address::parse(Path::new("https://host/a?b=*")).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! [`Remote`]: the files of the disk, and the objects that were admitted.
+//! [`Remote`]: storage of files on disk, and of admitted objects.
 
 use crate::address::{is_address, shown};
 use crate::ahead::{HELD_BYTES, RemoteFile};
@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The files of the disk, and the objects that were admitted.
+/// Storage of files on disk, and of admitted objects.
 pub struct Remote {
     disk: Disk,
     clients: Clients,
@@ -23,10 +23,11 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// With `settings` for S3, named as environment variables are (`AWS_REGION`); `stop` ends every wait.
+    /// Creates the storage with `settings` for S3, named like environment variables (`AWS_REGION`); `stop` ends every
+    /// wait.
     ///
     /// # Errors
-    /// `Io` if no threads can be started, or the system's certificates cannot be read.
+    /// `Io` if threads cannot be started, or the system's certificates cannot be read.
     pub fn new(settings: impl IntoIterator<Item = (String, String)>, stop: Stop) -> Result<Self> {
         Ok(Self {
             disk: Disk::stopped_by(stop.clone()),
@@ -36,12 +37,12 @@ impl Remote {
         })
     }
 
-    /// Takes an address as the user wrote it, and gives the names by which its object is read from now on;
-    /// several for a pattern (`s3://bucket/edges/*.parquet`), sorted. Looks at the object.
+    /// Admits an address as the user wrote it, and returns the name by which its object is read from now on; several
+    /// names for a pattern (`s3://bucket/edges/*.parquet`), sorted. Requests the identity of the object.
     ///
     /// # Errors
-    /// `Usage` for what is no address of an object, or a pattern that cannot be expanded; `Io` if nothing is
-    /// there, or its server cannot be read from.
+    /// `Usage` for anything but the address of an object, or for a pattern that cannot be expanded; `Io` if there is
+    /// no object, or it cannot be read.
     pub fn admit(&self, path: &Path) -> Result<Vec<PathBuf>> {
         match Address::parse(path)? {
             Address::Http(url) => {
@@ -58,7 +59,7 @@ impl Remote {
                     let place = Key::parse(key).map_err(|_| object::no_key(&name))?;
                     Ok::<_, Error>(self.insert(&name, &name, store.clone(), place))
                 };
-                // As with files: what is there by that name is no pattern.
+                // As with files, a name that exists is not a pattern.
                 let (name, whole) = object(&key)?;
                 match whole.look() {
                     Ok(_) => return Ok(vec![name]),
@@ -68,7 +69,7 @@ impl Remote {
                 let listed = object::matching(&store.look, &bucket, &key, &self.waiting)?;
                 let known = listed.into_iter().map(|listed| {
                     let (name, object) = object(listed.location.as_ref())?;
-                    object.know(listed);
+                    object.set_listed(listed);
                     Ok(name)
                 });
                 known.collect()
@@ -80,8 +81,8 @@ impl Remote {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps an object under its name, or, if another has that, with a number behind it. Fragments (`#2`) are
-    /// never sent, so that is no other object's address.
+    /// Stores an object under its name, with a number appended if another object has that name. Fragments (`#2`)
+    /// are never sent, so this cannot be the address of another object.
     fn insert(&self, name: &str, full: &str, store: Stores, key: Key) -> (PathBuf, Arc<Object>) {
         let mut table = self.table();
         let (mut path, mut number) = (PathBuf::from(name), 1);
@@ -106,9 +107,9 @@ impl Remote {
     }
 }
 
-/// The error for a change to what lies on a server.
+/// Returns the error for an attempt to modify an object.
 fn read_only(path: &Path) -> io::Error {
-    let message = format!("cannot write to `{}`: objects are only read", shown(path));
+    let message = format!("cannot write to `{}`: objects are read-only", shown(path));
     let error = Error::new(ErrorKind::Usage, message);
     io::Error::other(error.hint("write to a file, and copy it there"))
 }
@@ -226,7 +227,7 @@ impl Storage for Remote {
     }
 }
 
-/// Reads an object front to back.
+/// Sequential reader of an object.
 struct FromStart {
     file: RemoteFile,
     at: u64,

@@ -1,4 +1,4 @@
-//! Threads of their own for requests, and waiting for what they bring.
+//! Threads for requests, and waiting for their results.
 
 use outcore::io::Stop;
 use outcore::{Error, Result};
@@ -7,16 +7,16 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Threads that move bytes; more are of no use below some GB/s.
+/// Threads that transfer bytes; more do not help below several GB/s.
 const THREADS: usize = 2;
-/// Threads that ask for the numbers of hosts' names.
+/// Threads that resolve host names.
 const NAME_THREADS: usize = 4;
-/// How long a stop may wait for an answer.
+/// Maximum delay in handling a stop.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 
-/// The threads, and whether anybody still wants to wait.
+/// Threads for requests, and the flag that ends all waits.
 pub(crate) struct Waiting {
-    /// There until it is dropped.
+    /// Runtime; `None` only while it is dropped.
     runtime: Option<tokio::runtime::Runtime>,
     stop: Stop,
 }
@@ -34,10 +34,10 @@ impl Waiting {
     }
 
     fn runtime(&self) -> &tokio::runtime::Runtime {
-        self.runtime.as_ref().expect("it is there until it is dropped")
+        self.runtime.as_ref().expect("it exists until it is dropped")
     }
 
-    /// Lets `work` go on by itself, until it is done or what is given back is aborted.
+    /// Runs `work` in the background, until it is done or the returned handle aborts it.
     pub(crate) fn start(
         &self,
         work: impl Future<Output = ()> + Send + 'static,
@@ -45,7 +45,7 @@ impl Waiting {
         self.runtime().spawn(work).abort_handle()
     }
 
-    /// `Interrupted` if nobody wants to wait any more.
+    /// Returns `Interrupted` if waiting must stop.
     pub(crate) fn check(&self) -> Result<()> {
         if (self.stop)() { Err(Error::interrupted()) } else { Ok(()) }
     }
@@ -57,7 +57,7 @@ impl Waiting {
     ) -> Result<T> {
         let (sender, receiver): (_, Receiver<T>) = channel();
         let task = self.start(async move {
-            // Nobody may be waiting any more.
+            // The receiver may have stopped waiting.
             let _ = sender.send(work.await);
         });
         loop {
@@ -74,14 +74,14 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        // A name that is being looked up would be waited for otherwise.
+        // Otherwise the drop would wait for the lookup of a host name.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// The error for a request that was given up by nobody.
+/// Returns the error for a request that ended without a result, although nothing canceled it.
 pub(crate) fn ended() -> Error {
     Error::io("read", Path::new("the network"), std::io::ErrorKind::BrokenPipe.into())
 }

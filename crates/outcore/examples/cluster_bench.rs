@@ -1,8 +1,8 @@
 //! Times label propagation on a planted graph: `cluster_bench [NODES] [DEGREE] [MU] [weighted] [sorted]`.
 //!
-//! Communities have 50 nodes on average and `MU` of the edges leave them; nodes are shuffled unless
-//! `sorted`. Prints seconds by phase, arc visits, nanoseconds for each, and the NMI with the truth.
-#![expect(clippy::print_stdout, reason = "it reports")]
+//! Communities have 50 nodes, and the fraction `MU` of edges leaves them; nodes are shuffled unless `sorted`. Prints
+//! seconds per phase, arc visits, nanoseconds per visit, and the NMI with the ground truth.
+#![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
 use outcore::cluster::{ClusterMemory, ClusterOptions, Method, cluster};
 use outcore::graph::Weight;
@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-/// Prints the details with the time since the last.
+/// Observer that prints details with the time since the previous one.
 struct Clock(std::sync::Mutex<Instant>);
 
 impl Observer for Clock {
@@ -32,8 +32,7 @@ impl Observer for Clock {
     }
 }
 
-/// Processor seconds of this process, where Linux tells: unlike the wall clock, they mean something on
-/// a busy machine.
+/// Returns the processor seconds of this process, on Linux. Unlike wall time, they are meaningful on a busy machine.
 fn processor_seconds(files: &Files) -> f64 {
     let mut text = String::new();
     let stream = files.open_stream(Path::new("/proc/self/stat"));
@@ -53,7 +52,7 @@ fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Sorted arcs and the true communities.
+/// Returns sorted arcs and the true communities.
 fn planted(
     nodes: u64,
     degree: u64,
@@ -148,7 +147,7 @@ fn main() -> outcore::Result<()> {
         );
         println!(
             "  NMI {:.4}",
-            outcore::score::nmi(found.labels.in_memory().expect("there is plenty"), &truth)
+            outcore::score::nmi(found.labels.in_memory().expect("there is enough memory"), &truth)
         );
     }
     let start = Instant::now();

@@ -1,7 +1,7 @@
-//! Measures the graph: time an arc to write, to load and to decode, and bytes an arc.
+//! Measures the graph: time per arc to write, load and decode, and bytes per arc.
 //!
 //! `cargo run --release --example graph_bench -- [nodes] [arcs-per-node] [weights: one|digits|any]`
-#![expect(clippy::print_stdout, reason = "a measurement is for reading")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
 use outcore::Result;
 use outcore::graph::Weight;
@@ -48,7 +48,7 @@ fn random_arcs(node_count: u64, degree: u64, weights: &str) -> Vec<ArcRecord> {
     arcs
 }
 
-/// The least of what `measure` gives in `times` runs: other programs only add.
+/// Returns the minimum of `times` measurements, as other programs can only add time.
 fn best(times: usize, mut measure: impl FnMut() -> Result<f64>) -> Result<f64> {
     (0..times).try_fold(f64::INFINITY, |least, _| Ok(least.min(measure()?)))
 }

@@ -1,10 +1,9 @@
-//! Nanoseconds a line: `cargo run --release --example parse_bench [lines] [threads] [files]`.
+//! Measures nanoseconds per line: `cargo run --release --example parse_bench [lines] [threads] [files]`.
 //!
-//! With files, reads those, and the lines say only what to divide by. Without,
-//! generates edge lists of several layouts in files (in the page cache) and reads them through the
-//! whole interface, on as many threads as asked; the best of seven rounds counts. CPU time, on Linux,
-//! is of all threads: reading (copying out of the page cache) and parsing. The checksum keeps the work
-//! from being left out.
+//! If files are given, reads those, and the number of lines is only a divisor. Otherwise, generates edge lists of
+//! several layouts in files (in the page cache) and reads them through the public interface with the given number of
+//! threads. The best of seven rounds counts. CPU time, on Linux, is that of all threads: reading (copying from the page
+//! cache) and parsing. The checksum keeps the work from being optimized away.
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
 use outcore::input::{Batch, BatchMemory, EdgeReader, InputOptions};
@@ -106,7 +105,7 @@ const LAYOUTS: [(&str, Line); 9] = [
     }),
 ];
 
-/// User and system time of the process, to 10 ms; 0 where there is no `/proc`.
+/// Returns the user and system time of the process, to 10 ms; 0 if there is no `/proc`.
 fn cpu_seconds() -> f64 {
     let mut text = String::new();
     let Ok(mut stat) = Files::default().open_stream(Path::new("/proc/self/stat")) else {

@@ -1,5 +1,5 @@
-//! Sorts random 16-byte records inside a memory limit and checks the result: the job that
-//! `evals/sort` gives to other sorters too. Prints one line of JSON.
+//! Sorts random 16-byte records within a memory limit and checks the result, as `evals/sort` does with other sorters
+//! too. Prints one line of JSON.
 //!
 //! `sort_bench --records 100000000 --memory 512MiB --dir DIR [--threads 2] [--seed 1]`
 #![expect(clippy::print_stdout, reason = "a program")]
@@ -53,13 +53,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut count, mut last, mut sum_out) = (0u64, 0u64, 0u64);
     while let Some(block) = sorted.next_block()? {
         for pair in block {
-            assert!(pair.key >= last, "records leave in order");
+            assert!(pair.key >= last, "records are in order");
             last = pair.key;
             sum_out = sum_out.wrapping_add(pair.key ^ pair.value.rotate_left(32));
         }
         count += block.len() as u64;
     }
-    assert_eq!((count, sum_out), (records, sum_in), "what leaves is what came");
+    assert_eq!((count, sum_out), (records, sum_in), "no record is lost or changed");
     let seconds = start.elapsed().as_secs_f64();
     println!(
         "{{\"records\":{records},\"seconds\":{seconds:.3},\"run_formation_seconds\":{formed:.3},\"runs\":{},\"fan_in\":{},\"passes\":{},\"checksum\":\"{sum_out:016x}\"}}",

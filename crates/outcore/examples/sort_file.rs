@@ -1,11 +1,11 @@
-//! Sorts a file of records that is larger than the memory it may take: a log of visits, by user and time.
+//! Sorts a file of records that is larger than the memory limit: a log of visits, by user and time.
 //!
 //! ```text
 //! cargo run --release --example sort_file
 //! ```
-//! Any record of a few bytes can be sorted so. It says by which number ([`Record::key`]), and how a block
-//! of sorted records is written to a temporary file and read back ([`Record::encode`], [`Record::decode`]).
-//! Sorted neighbors are alike, so differences take little room.
+//! Any record of a few bytes can be sorted like this. Its type defines the sort key ([`Record::key`]), and how a block
+//! of sorted records is written to a temporary file and read back ([`Record::encode`], [`Record::decode`]). Adjacent
+//! records are similar once sorted, so their differences take little space.
 
 use outcore::Result;
 use outcore::io::{Files, Mode, Scratch, Writer};
@@ -13,7 +13,7 @@ use outcore::sort::{Record, SortSummary, Sorter, U96};
 use outcore::units::{format_bytes, format_counted};
 use std::path::Path;
 
-/// A line of the log: 16 bytes in the file.
+/// Entry of the log: 16 bytes in the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Visit {
     user: u64,
@@ -40,14 +40,14 @@ impl Visit {
 }
 
 impl Record for Visit {
-    /// 64 bits of the user, then 32 of the time.
+    /// 64 bits of the user, followed by 32 bits of the time.
     type Key = U96;
 
     fn key(&self) -> U96 {
         U96::new(self.user, self.second)
     }
 
-    /// Users as differences of one byte where that is enough, the rest as it is.
+    /// Writes users as differences, of one byte if that is enough, and the rest unchanged.
     fn encode(visits: &[Self], out: &mut Vec<u8>) {
         let mut last = 0;
         for visit in visits {
@@ -65,7 +65,7 @@ impl Record for Visit {
         }
     }
 
-    /// Nothing here may panic, whatever the bytes are: `None` becomes an error about the file.
+    /// Must not panic, whatever the bytes are: `None` becomes an error about the file.
     fn decode(mut bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
         let mut user = 0u64;
         for _ in 0..count {
@@ -87,11 +87,11 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*taken)
 }
 
-/// Sorts the visits in `input` into `output`, with at most `memory` bytes for the sort; temporary files lie
-/// beside the output.
+/// Sorts the visits in `input` into `output`, with at most `memory` bytes for the sort. Temporary files are next to the
+/// output.
 fn sort(files: &Files, input: &Path, output: &Path, memory: u64) -> Result<SortSummary> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    // If this process is killed, the next one finds the directory by its name and removes it.
+    // If this process is killed, the next one finds the directory by name and removes it.
     let parent = output.parent().unwrap_or(Path::new("."));
     let scratch = Scratch::create(files, parent, ".sort_file")?;
     let mut sorter = Sorter::new(files, scratch.path(), memory, threads)?;
@@ -100,7 +100,7 @@ fn sort(files: &Files, input: &Path, output: &Path, memory: u64) -> Result<SortS
     for begin in (0..log.bytes()?).step_by(bytes.len()) {
         let len = log.read_at(begin, &mut bytes)?;
         let (visits, _) = bytes[..len].as_chunks();
-        // Parsed to where it is sorted; `push` takes records that are there already.
+        // Parses directly into the sorter's memory; `push` takes records that exist already.
         for (slot, visit) in sorter.space(visits.len())?.iter_mut().zip(visits) {
             *slot = Visit::from_bytes(visit);
         }
@@ -117,7 +117,7 @@ fn sort(files: &Files, input: &Path, output: &Path, memory: u64) -> Result<SortS
     Ok(sorted.summary())
 }
 
-/// Sums up all numbers: whatever the order, no visit is lost.
+/// Returns a checksum that is independent of order, to check that no visit is lost.
 fn checksum(visits: &[[u8; VISIT_BYTES]]) -> u64 {
     let visits = visits.iter().map(Visit::from_bytes);
     visits.fold(0, |sum, visit| {
@@ -125,7 +125,7 @@ fn checksum(visits: &[[u8; VISIT_BYTES]]) -> u64 {
     })
 }
 
-/// Writes so many visits in no order; gives their sum.
+/// Writes `count` visits in random order. Returns their checksum.
 fn make(files: &Files, path: &Path, count: u64) -> Result<u64> {
     let mut writer = Writer::create(files, path, 1 << 20, 2)?;
     let (mut state, mut sum) = (1u64, 0u64);
@@ -141,7 +141,7 @@ fn make(files: &Files, path: &Path, count: u64) -> Result<u64> {
     Ok(sum)
 }
 
-/// Whether the visits in a file are in order; gives their sum.
+/// Returns whether the visits in a file are in order, and their checksum.
 fn check(files: &Files, path: &Path) -> Result<(bool, u64)> {
     let file = files.open(path, Mode::Read)?;
     let (mut bytes, mut last) = (vec![0; 1 << 20], U96::default());

@@ -1,28 +1,28 @@
-//! What a user allows a job: the limits, the least of them, and how far a job may pass them.
+//! Limits that a user sets for a job, their minimum, and the slack beyond them.
 //!
-//! How a stage divides its share of a limit is the stage's own: methods of [`Limits`] stand beside the costs of
-//! the modules that use them (`io::tuning`, `input::cost`, `graph::cost`, `cluster::cost`). `plan` adds up.
+//! Each stage divides its share of a limit itself: methods of [`Limits`] are next to the costs of the modules
+//! that use them (`io::tuning`, `input::cost`, `graph::cost`, `cluster::cost`). `plan` adds up.
 
 use crate::units::MIB;
 
-/// The least limit there is.
+/// Minimum memory limit.
 pub const MEMORY_MIN: u64 = 64 * MIB;
-/// How far a job may pass its limit: the program itself, stacks, and what allocators hold back.
+/// Slack by which a job may exceed its limit: the program itself, stacks, and memory that allocators retain.
 pub const SLACK_BYTES: u64 = 32 * MIB;
-/// What freed memory may still be resident at the end of a stage, beyond what it began with.
+/// Freed memory that may still be resident at the end of a stage, beyond the amount at its beginning.
 const ALLOCATOR_BYTES: u64 = 16 * MIB;
 
-/// What the user allows.
+/// Limits set by the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Limits {
-    /// Most memory.
+    /// Maximum memory.
     pub memory_bytes: u64,
-    /// Most threads.
+    /// Maximum number of threads.
     pub threads: usize,
 }
 
 impl Limits {
-    /// What may still be taken when `held_bytes` are resident.
+    /// Returns the memory that may still be allocated when `held_bytes` are resident.
     pub fn memory_left(&self, held_bytes: u64) -> u64 {
         self.memory_bytes.saturating_sub(held_bytes + ALLOCATOR_BYTES)
     }

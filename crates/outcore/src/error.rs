@@ -1,7 +1,7 @@
-//! What can go wrong, as data: a kind, a place in the input, the facts, and what to type instead.
+//! Errors as data: a kind, a place in the input, facts, and a hint on what to type instead.
 //!
-//! The engine never prints. [`Error`]'s `Display` is one line; the command draws the place and the
-//! hint, and other surfaces read the fields.
+//! The engine never prints. [`Error`]'s `Display` is one line; the command draws the place and the hint, and
+//! other front ends read the fields.
 //!
 //! ```
 //! use outcore::cluster::ClusterOptions;
@@ -10,7 +10,7 @@
 //! let error = ClusterOptions { tolerance: 2.0, ..ClusterOptions::default() }.check().unwrap_err();
 //! assert_eq!(error.kind(), ErrorKind::Usage);
 //! assert_eq!(error.to_string(), "`--tolerance` is a share from 0 to 1");
-//! // A surface that spells options otherwise puts the text together from its parts.
+//! // A front end with another spelling of options composes the text from its parts.
 //! let parts = error.texts().message.parts();
 //! let spelled = parts.iter().map(|part| match part {
 //!     Part::Words(words) => words.clone(),
@@ -27,10 +27,10 @@ pub use text::{Opt, Part, Text};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The engine's result.
+/// Result type of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What kind of thing went wrong. The names are stable: [`ErrorKind::name`] is documented.
+/// Kind of an error. The names are stable: [`ErrorKind::name`] is documented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -46,30 +46,30 @@ pub enum ErrorKind {
     BadQuote,
     /// Compressed input is damaged or ends too early.
     BadCompression,
-    /// The input holds no edges at all, or its columns cannot be found.
+    /// The input holds no edges, or its columns cannot be determined.
     BadInput,
-    /// An input has changed while it was read.
+    /// An input changed while it was being read.
     InputChanged,
-    /// An option, or a combination of options, that cannot be used.
+    /// An option or a combination of options is invalid.
     Usage,
     /// The memory limit is too small for the job.
     MemoryTooSmall,
-    /// The disk has not enough room for the job.
+    /// The disk does not have enough room for the job.
     DiskTooSmall,
     /// The disk became full.
     DiskFull,
-    /// A file of ours is damaged, cut short, or is another kind of file.
+    /// A file written by outcore is damaged or truncated, or is another kind of file.
     CorruptFile,
     /// The operating system refused to read or write.
     Io,
-    /// More nodes than an index can number.
+    /// There are more nodes than an index can number.
     TooManyNodes,
     /// The caller asked to stop.
     Interrupted,
 }
 
 impl ErrorKind {
-    /// The stable name, as the command prints it in `error[name]`.
+    /// Returns the stable name, as the command prints it in `error[name]`.
     pub fn name(self) -> &'static str {
         match self {
             Self::MissingColumn => "missing-column",
@@ -92,45 +92,45 @@ impl ErrorKind {
     }
 }
 
-/// Where in the input a line went wrong.
+/// Position of an error in the input.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Place {
-    /// The file, or `-` for standard input. Stored as it is shown.
+    /// File, or `-` for standard input. Stored as it is shown.
     #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     /// Line, from 1.
     pub line: u64,
-    /// Character in the line at which the fault begins, from 1.
+    /// Character in the line at which the error begins, from 1.
     pub column: u64,
-    /// Byte offset in the (decompressed) file at which the fault begins, from 0.
+    /// Byte offset in the (decompressed) file at which the error begins, from 0.
     pub byte: u64,
-    /// The line, shortened around the fault and with control characters escaped.
+    /// The line, shortened around the error and with control characters escaped.
     pub text: String,
-    /// First and last-plus-one byte of the fault in `text`.
+    /// Byte range of the error in `text`: first byte, and last byte plus one.
     pub span: (usize, usize),
-    /// What was expected there, for the mark under the line.
+    /// Expected content, for the marker under the line.
     pub expected: String,
 }
 
-/// A path that is no Unicode cannot be stored as it is.
+/// Serializes a path as it is shown: a path that is not Unicode cannot be stored exactly.
 fn shown<S: serde::Serializer>(path: &Path, to: S) -> std::result::Result<S::Ok, S::Error> {
     to.collect_str(&path.display())
 }
 
-/// An error: what is wrong, where, the facts behind it, and what to type.
+/// Error with its kind, place, facts and hint.
 #[derive(Debug)]
 pub struct Error(Box<Body>);
 
-/// What an error says, with the options in it as data.
+/// Texts of an error, with the options in them as data.
 #[derive(Debug, Clone, Copy)]
 pub struct Texts<'a> {
-    /// What is wrong.
+    /// The problem.
     pub message: &'a Text,
-    /// What was kept for the next run.
+    /// Saved work that the next run can use.
     pub kept: Option<&'a Text>,
-    /// The facts behind it.
+    /// Facts about it.
     pub notes: &'a [Text],
-    /// What to type.
+    /// Hint on what to type.
     pub hint: Option<&'a Text>,
 }
 
@@ -143,12 +143,12 @@ struct Body {
     notes: Vec<Text>,
     hint: Option<Text>,
     source: Option<std::io::Error>,
-    /// Whether it is in what an earlier run has left.
+    /// Whether the error is in data that an earlier run has left.
     is_of_earlier_run: bool,
 }
 
 impl Error {
-    /// An error of `kind`; `message` is lower case, without a final period.
+    /// Creates an error of `kind`; `message` is lower case, without a final period.
     pub fn new(kind: ErrorKind, message: impl Into<Text>) -> Self {
         Self(Box::new(Body {
             kind,
@@ -162,13 +162,13 @@ impl Error {
         }))
     }
 
-    /// An option, or a combination of options, that cannot be used.
+    /// Creates an error about an invalid option or combination of options.
     pub fn usage(message: impl Into<Text>) -> Self {
         Self::new(ErrorKind::Usage, message)
     }
 
-    /// A failed operation on a file: `action` is a verb such as `read`. A storage that knows more than the
-    /// operating system does gives an error of this type inside of `source`: that is the one to tell.
+    /// Creates the error of a failed operation on a file: `action` is a verb such as `read`. A storage that
+    /// knows more than the operating system puts an error of this type inside `source`: that one is returned.
     pub fn io(action: &str, path: &Path, source: std::io::Error) -> Self {
         let source = match source.downcast::<Self>() {
             Ok(reported) => return reported,
@@ -191,24 +191,24 @@ impl Error {
         error
     }
 
-    /// A file of ours that is not what it should be.
+    /// Creates the error of a damaged file of a graph.
     pub fn corrupt(path: &Path, message: impl fmt::Display) -> Self {
         let hint = "build the graph again; if this repeats, the disk or the memory may be failing";
         Self::corrupt_of(path, message, hint)
     }
 
-    /// As [`Error::corrupt`], for a file that is not part of a graph.
+    /// Like [`Error::corrupt`], for a file that is not part of a graph.
     pub(crate) fn corrupt_of(path: &Path, message: impl fmt::Display, hint: &str) -> Self {
         Self::new(ErrorKind::CorruptFile, format!("`{}` is damaged: {message}", path.display()))
             .hint(hint)
     }
 
-    /// The caller asked to stop.
+    /// Creates the error of a job that the caller asked to stop.
     pub fn interrupted() -> Self {
         Self::new(ErrorKind::Interrupted, "interrupted")
     }
 
-    /// Marks an error in what an earlier run has left, which a run from the beginning does not meet.
+    /// Marks an error in data of an earlier run, which a run from scratch does not encounter.
     pub(crate) fn of_earlier_run(mut self) -> Self {
         self.0.is_of_earlier_run = true;
         self
@@ -225,7 +225,7 @@ impl Error {
         self
     }
 
-    /// Says what was kept for the next run.
+    /// Sets the text about work saved for the next run.
     #[must_use]
     pub fn kept(mut self, kept: impl Into<Text>) -> Self {
         self.0.kept = Some(kept.into());
@@ -239,38 +239,38 @@ impl Error {
         self
     }
 
-    /// Says what to type.
+    /// Sets the hint on what to type.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Text>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// The kind.
+    /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
-    /// What is wrong, without the place.
+    /// Returns the message, without the place.
     pub fn message(&self) -> &str {
         &self.0.message
     }
-    /// Where in the input.
+    /// Returns the place in the input.
     pub fn place(&self) -> Option<&Place> {
         self.0.place.as_ref()
     }
-    /// What was kept for the next run, and what to do about it: told before all other facts.
+    /// Returns the text about work saved for the next run, and how to use it: shown before all other facts.
     pub fn kept_text(&self) -> Option<&str> {
         self.0.kept.as_deref()
     }
-    /// The facts behind it.
+    /// Returns the facts.
     pub fn notes(&self) -> &[Text] {
         &self.0.notes
     }
-    /// What to type.
+    /// Returns the hint on what to type.
     pub fn hint_text(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
-    /// All that it says, for a surface that spells options otherwise than the command.
+    /// Returns all texts, for a front end with another spelling of options than the command.
     pub fn texts(&self) -> Texts<'_> {
         let Body { message, kept, notes, hint, .. } = &*self.0;
         Texts { message, kept: kept.as_ref(), notes, hint: hint.as_ref() }
@@ -292,7 +292,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// The operating system's reason without Rust's ` (os error N)`.
+/// Returns the operating system's reason without Rust's ` (os error N)`.
 fn reason(source: &std::io::Error) -> String {
     let text = source.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

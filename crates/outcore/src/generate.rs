@@ -1,11 +1,11 @@
-//! Random edge lists of any size, streamed, with the truth: planted partitions and R-MAT.
+//! Generator of random edge lists of any size, streamed, with ground truth: planted partitions and R-MAT.
 //!
-//! Edge number `k` is a function of the seed and `k` alone (a counter-based generator), so threads
-//! make blocks of edges independently and the bytes are the same for any number of them. Nodes are
-//! positions `0..nodes`, grouped by community; a permutation of a few multiplications turns a
-//! position into a name, so that names tell nothing about communities and no table is needed.
+//! Edge number `k` depends only on the seed and `k` (a counter-based generator), so threads generate
+//! blocks of edges independently and the output is the same for any number of threads. Nodes are
+//! positions `0..nodes`, grouped by community. A permutation made of a few multiplications maps a
+//! position to a name, so names reveal nothing about communities and no table is needed.
 //!
-//! Memory: three buffers of about 1 MiB a thread, and 8 bytes a community.
+//! Memory: three buffers of about 1 MiB per thread, and 8 bytes per community.
 //!
 //! R-MAT is "R-MAT: A Recursive Model for Graph Mining" (Chakrabarti, Zhan, Faloutsos 2004) with
 //! the parameters of the Graph500 benchmark; power-law community sizes are as in the LFR benchmark
@@ -23,57 +23,57 @@ use crate::units::format_counted;
 use crossbeam_channel::bounded;
 use std::path::Path;
 
-/// Edges made at a time by one thread.
+/// Edges per block; a thread generates one block at a time.
 const BLOCK_EDGES: u64 = 1 << 15;
-/// Bytes of the longest line: two names of 15 bytes, a weight, tabs and the line end.
+/// Maximum length of a line in bytes: two names of 15 bytes, a weight, tabs and the line end.
 const LINE_BYTES: usize = 40;
 
-/// What to make.
+/// Options of the generator.
 #[derive(Debug, Clone)]
 pub struct GenerateOptions {
     /// The random graph.
     pub model: Model,
-    /// What names look like.
+    /// Form of node names.
     pub names: NameKind,
-    /// Whether edges have a third column, the weight.
+    /// Whether to write a weight as a third column.
     pub weights: bool,
-    /// Seed of every random choice.
+    /// Random seed.
     pub seed: u64,
-    /// Threads that make edges.
+    /// Number of threads.
     pub threads: usize,
 }
 
 /// A model of random graphs.
 #[derive(Debug, Clone)]
 pub enum Model {
-    /// Communities with power-law sizes and a share of edges between them.
+    /// Communities with power-law sizes and a given fraction of edges between them.
     Planted(Planted),
-    /// A recursive matrix with hubs, without known communities.
+    /// Recursive matrix, with hubs and without ground truth.
     Rmat(Rmat),
 }
 
-/// A planted partition. Every node is the source of an edge if there are as many edges as nodes.
-/// Sources and targets are uniform, so degrees are nearly equal; the same pair may be drawn twice.
+/// Planted partition. Every node is the source of an edge if there are at least as many edges as nodes. Sources and
+/// targets are uniform, so degrees are nearly equal. The same pair may be drawn twice.
 #[derive(Debug, Clone)]
 pub struct Planted {
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u64,
-    /// Edges.
+    /// Number of edges.
     pub edges: u64,
-    /// Share of edges whose target is any node instead of one of the source's community.
+    /// Fraction of edges whose target is drawn from all nodes instead of the source's community.
     pub mixing: f64,
-    /// Smallest community.
+    /// Minimum community size.
     pub community_min: u64,
-    /// Largest community.
+    /// Maximum community size.
     pub community_max: u64,
-    /// Communities of size `s` are as frequent as `s` to the power of minus this.
+    /// Exponent `e` of the size distribution: the frequency of size `s` is proportional to `s^-e`.
     pub community_exponent: f64,
     /// Order of the edges.
     pub order: EdgeOrder,
 }
 
 impl Planted {
-    /// `edges` among `nodes` with the defaults of the command.
+    /// Creates options for `edges` edges among `nodes` nodes, with the defaults of the command.
     pub fn new(nodes: u64, edges: u64) -> Self {
         Self {
             nodes,
@@ -87,51 +87,50 @@ impl Planted {
     }
 }
 
-/// The order of the edges of a planted partition.
+/// Order of the edges of a planted partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum EdgeOrder {
-    /// None: neighboring lines have nothing in common.
+    /// Random: adjacent lines are unrelated.
     Shuffled,
-    /// All edges of a source together, as in the output of a similarity search.
+    /// Grouped by source, as in the output of a similarity search.
     Grouped,
 }
 
-/// R-MAT: `2^scale` nodes, `edge_factor` times as many edges, with a, b, c = 0.57, 0.19, 0.19.
-/// Nodes without edges do not appear.
+/// R-MAT graph with `2^scale` nodes and `edge_factor` times as many edges; a, b, c = 0.57, 0.19, 0.19. Nodes without
+/// edges are not written.
 #[derive(Debug, Clone)]
 pub struct Rmat {
     /// Binary logarithm of the number of nodes.
     pub scale: u32,
-    /// Edges a node.
+    /// Edges per node.
     pub edge_factor: u64,
 }
 
-/// What names look like.
+/// Form of node names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum NameKind {
-    /// 12 to 15 bytes, like the accession numbers of sequences: `WP_0123456789.1`.
+    /// Strings of 12 to 15 bytes, like sequence accession numbers: `WP_0123456789.1`.
     String,
-    /// Numbers from 0.
+    /// Integers from 0.
     Integer,
 }
 
-/// What was made.
+/// Summary of a generated edge list.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Generated {
-    /// Nodes of the model; in R-MAT some of them have no edge.
+    /// Nodes of the model; with R-MAT some of them have no edges.
     pub node_count: u64,
-    /// Edges.
+    /// Number of edges.
     pub edge_count: u64,
-    /// Communities, if the model has any.
+    /// Number of communities, if the model has ground truth.
     pub community_count: Option<u64>,
     /// Length of the edge list in bytes.
     pub write_bytes: u64,
 }
 
-/// Writes an edge list to `output` and, for a planted partition, `name<TAB>community` of every node
-/// to `truth`.
+/// Writes an edge list to `output` and, for a planted partition, a line `name<TAB>community` for every node to `truth`.
 ///
 /// # Errors
 /// `Usage` for options out of range; `Io` or `DiskFull` with the path; `Interrupted`.
@@ -148,7 +147,7 @@ pub fn generate(
             .hint(format_args!("leave out {TRUTH}, or use `generate planted`")));
     }
     let mut sink = Sink::create(files, output)?;
-    // A wrong path of the truth fails before the edges are made.
+    // Fails on a bad truth path before any edges are generated.
     let truth_sink = truth.map(|path| Sink::create(files, path)).transpose()?;
     let total = Some(maker.edge_count);
     notify(observer, Event::Begin { stage: Stage::Generate, total, unit: "edges" })?;
@@ -176,7 +175,7 @@ pub fn generate(
     })
 }
 
-/// Fills blocks of `BLOCK_EDGES` of `total` things on `threads` threads and takes them in order.
+/// Fills blocks of `BLOCK_EDGES` of `total` items on `threads` threads and passes them to `take` in order.
 fn blocks_in_order(
     total: u64,
     threads: usize,
@@ -186,7 +185,7 @@ fn blocks_in_order(
     let block_count = total.div_ceil(BLOCK_EDGES);
     let threads = (threads.max(1) as u64).min(block_count.max(1));
     std::thread::scope(|scope| {
-        // Thread t makes the blocks t, t + threads, ...: the order needs no bookkeeping.
+        // Thread t fills the blocks t, t + threads, ..., so their order needs no bookkeeping.
         let mut lanes = Vec::new();
         for first in 0..threads {
             let (made, to_take) = bounded::<Vec<u8>>(1);
@@ -206,16 +205,16 @@ fn blocks_in_order(
         }
         for block in 0..block_count {
             let (to_take, give_back) = &lanes[(block % threads) as usize];
-            let text = to_take.recv().expect("a thread makes all its blocks");
+            let text = to_take.recv().expect("each thread sends all its blocks");
             take(&text, ((block + 1) * BLOCK_EDGES).min(total))?;
-            // The thread may have ended; then nobody needs the buffer.
+            // If the thread has ended, the buffer is no longer needed.
             let _ = give_back.try_send(text);
         }
         Ok(())
     })
 }
 
-/// The options made ready: everything that all edges share.
+/// Generator state shared by all edges, derived from the options.
 struct Maker {
     shape: GraphShape,
     node_count: u64,
@@ -238,7 +237,7 @@ impl Maker {
                 planted.check()?;
                 let shape = GraphShape::Planted {
                     communities: PlantedCommunities::draw(planted, seed),
-                    // A share of 2^64, so that the draw is one comparison.
+                    // Scaled to 2^64, so that a draw needs only one comparison.
                     mixing: (planted.mixing * 2f64.powi(64)) as u64,
                     order: planted.order,
                     sources: Permutation::new(planted.nodes, mix(seed + 1)),
@@ -331,7 +330,7 @@ impl Maker {
         }
     }
 
-    /// Appends the truth of block number `block` of the nodes.
+    /// Appends the ground truth of block number `block` of the nodes.
     fn truth(&self, block: u64, out: &mut Vec<u8>) {
         let communities = self.communities().expect("checked before the first block");
         let mut digits = itoa::Buffer::new();
@@ -376,12 +375,11 @@ struct PlantedEdge {
     is_inside: bool,
 }
 
-/// The communities of a planted partition: community `c` holds the positions
-/// `starts[c]..starts[c + 1]`.
+/// Communities of a planted partition: community `c` has the positions `starts[c]..starts[c + 1]`.
 struct PlantedCommunities {
     starts: Vec<u32>,
-    /// The community at the first position of each of as many equal ranges as there are
-    /// communities: a look-up starts there and moves on a few steps.
+    /// The positions are divided into as many equal ranges as there are communities. For each range, the community at
+    /// its first position, from which a lookup advances a few steps.
     guide: Vec<u32>,
     nodes: u64,
 }
@@ -399,7 +397,7 @@ impl PlantedCommunities {
             let size = (low + share * (high - low)).powf(1.0 / power) as u64;
             let size = size.clamp(planted.community_min, planted.community_max);
             let rest = nodes - filled;
-            // What would be too small for a community joins the last one.
+            // A remainder too small for a community joins the last one.
             let size = if rest < size + planted.community_min { rest } else { size };
             filled += size;
             starts.push(filled as u32);
@@ -438,7 +436,7 @@ impl PlantedCommunities {
         let (start, end) =
             (u64::from(self.starts[community]), u64::from(self.starts[community + 1]));
         let (low, high) = if draw.next() >= mixing { (start, end) } else { (0, self.nodes) };
-        // Any but the source: one fewer to draw from, and those from the source on move up.
+        // Any node but the source: one fewer to draw from; targets from the source on move up by one.
         let mut target = low + draw.below(high - low - 1);
         if target >= source {
             target += 1;
@@ -469,7 +467,7 @@ fn rmat_edge(scale: u32, draw: &mut Draw) -> PlantedEdge {
     }
 }
 
-/// Names of positions.
+/// Mapping of positions to names.
 struct Naming {
     names: NameKind,
     permutation: Permutation,
@@ -515,8 +513,8 @@ fn put_digits(mut number: u64, count: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&text[..count]);
 }
 
-/// A permutation of `0..size`: rounds of an odd multiplication and a shift, each of which can be
-/// undone, on the next power of two; what falls outside goes round again.
+/// Permutation of `0..size`: rounds of an odd multiplication and a shift, which are invertible, on the next power of
+/// two. Values outside `0..size` are permuted again until they fall inside.
 struct Permutation {
     size: u64,
     mask: u64,
@@ -545,7 +543,7 @@ impl Permutation {
     }
 }
 
-/// The random numbers of one edge: SplitMix64 (Steele, Lea, Flood 2014) started at its number.
+/// Random numbers for one edge: SplitMix64 (Steele, Lea, Flood 2014), seeded with the edge's number.
 struct Draw(u64);
 
 impl Draw {
@@ -560,13 +558,13 @@ impl Draw {
         finish(self.0)
     }
 
-    /// A number in `0..limit`; its bias is below `limit / 2^64`.
+    /// Returns a number in `0..limit`, with a bias below `limit / 2^64`.
     #[inline]
     fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// A number from 0 up to but without 1.
+    /// Returns a number in `[0, 1)`.
     fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -10,8 +10,8 @@
 //!
 //! # Quick start
 //!
-//! A [`job`] does all of it: it reads edge lists, builds the graph, finds communities and writes them, and what was
-//! stopped resumes when the same job runs again.
+//! A [`job`] runs the whole pipeline: it reads edge lists, builds the graph, finds communities and writes them. A job
+//! that was interrupted resumes when it is run again.
 //!
 //! ```
 //! use outcore::cluster::ClusterOptions;
@@ -28,7 +28,7 @@
 //!
 //! let input = InputOptions { paths: vec![edges], ..InputOptions::default() };
 //! let limits = Limits { memory_bytes: 128 << 20, threads: 2 };
-//! // Temporary files go to the directory named last.
+//! // The last argument is the directory for temporary files.
 //! let options = JobOptions::new(input, limits, directory.to_path_buf());
 //! let source = Source::Edges(Box::new(options));
 //! let output = directory.join("communities.tsv");
@@ -39,10 +39,10 @@
 //! # Ok::<(), outcore::Error>(())
 //! ```
 //!
-//! The parts of a job stand alone too: [`input`] parses edge lists, [`sort`] sorts any records larger than memory,
-//! [`graph`] is the graph on disk, [`cluster`] finds its communities, [`score`] rates them, and all of them move bytes
-//! through [`io`]. Errors are data: [`Error`]. To hold a process to its limit of memory, make [`io::Meter`] its
-//! allocator.
+//! The parts of a job can also be used on their own: [`input`] parses edge lists, [`sort`] sorts more records than fit
+//! in memory, [`graph`] is the graph on disk, [`cluster`] finds its communities, [`score`] rates them, and all of them
+//! do their I/O through [`io`]. Errors are data: [`Error`]. To keep a process within its memory limit, make
+//! [`io::Meter`] its allocator.
 //!
 //! # Order of modules
 //!
@@ -52,7 +52,7 @@
 
 #![cfg_attr(
     not(feature = "tables"),
-    expect(dead_code, reason = "what only tables need is left in place")
+    expect(dead_code, reason = "code used only by tables stays compiled")
 )]
 
 #[doc(hidden)]

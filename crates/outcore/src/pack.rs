@@ -1,24 +1,24 @@
-//! Integers in few bits: bit packing, variable-length integers, and weights as short integers.
+//! Compact integers: bit packing, variable-length integers, and weights as short integers.
 //!
-//! Packing costs about a nanosecond a value both ways. Readers of packed values may look at up to
-//! [`PADDING`] bytes behind them, so whoever stores packed bytes adds that many at the end.
+//! Packing and unpacking cost about a nanosecond per value. Readers of packed values may access up to
+//! [`PADDING`] bytes after them, so a buffer of packed bytes must end with that many additional bytes.
 //!
-//! Weights in text are mostly decimal numbers with few digits. As in "ALP: Adaptive Lossless
-//! floating-Point Compression" (Afroozeh, Kuffó, Boncz 2023), a block whose weights are all
-//! `integer / 10^e` stores the integers; 0.541 takes 10 bits. Other blocks store the codes.
+//! Weights in text are mostly decimal numbers with few digits. As in "ALP: Adaptive Lossless floating-Point
+//! Compression" (Afroozeh, Kuffó, Boncz 2023), a block whose weights are all `integer / 10^e` stores the
+//! integers; 0.541 takes 10 bits. Other blocks store the codes.
 
 use crate::weight::Weight;
 
 /// Bytes that must follow packed values in memory.
 pub(crate) const PADDING: usize = 8;
 
-/// Bits needed for `value`.
+/// Returns the number of bits needed for `value`.
 #[inline]
 pub(crate) fn bits_for(value: u32) -> u8 {
     (32 - value.leading_zeros()) as u8
 }
 
-/// Bytes of `count` values of `width` bits.
+/// Returns the number of bytes of `count` values of `width` bits.
 #[inline]
 pub(crate) fn packed_bytes(count: usize, width: u8) -> usize {
     (count * width as usize).div_ceil(8)
@@ -42,7 +42,7 @@ pub(crate) fn pack(values: &[u32], width: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&rest[..filled.div_ceil(8) as usize]);
 }
 
-/// Fills `values` from `bytes`, `width` bits each. `bytes` holds [`PADDING`] bytes more than needed.
+/// Fills `values` from `bytes`, `width` bits each. `bytes` holds [`PADDING`] more bytes than needed.
 #[inline]
 pub(crate) fn unpack(bytes: &[u8], width: u8, values: &mut [u32]) {
     let mask = ((1u64 << width) - 1) as u32;
@@ -55,7 +55,7 @@ pub(crate) fn unpack(bytes: &[u8], width: u8, values: &mut [u32]) {
     }
 }
 
-/// Appends `value` in seven bits a byte (LEB128).
+/// Appends `value` with seven bits per byte (LEB128).
 #[inline]
 pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
@@ -65,7 +65,7 @@ pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Reads a value of [`put_varint`] at `*at` and moves on; `None` if it does not end.
+/// Reads a value written by [`put_varint`] at `*at` and advances; `None` if it does not end.
 #[inline]
 pub(crate) fn get_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut value = 0u64;
@@ -80,28 +80,28 @@ pub(crate) fn get_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     None
 }
 
-/// How a block stores its weights.
+/// Encoding of the weights of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WeightScheme {
     /// All weights are 1: nothing is stored.
     One,
     /// `integer / 10^e`.
     Decimal(u8),
-    /// The weight's code.
+    /// Code of the weight.
     Code,
 }
 
 const POWERS: [f64; 10] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
-/// Decimal integers stay below this; larger ones save nothing over codes.
+/// Exclusive upper bound of decimal integers; larger ones save nothing over codes.
 const DECIMAL_LIMIT: f64 = 1_073_741_824.0;
 
 impl WeightScheme {
-    /// The scheme with the fewest bits that gives every code back exactly.
+    /// Chooses the scheme with the fewest bits that restores every code exactly.
     pub(crate) fn choose(codes: impl Iterator<Item = u32> + Clone) -> Self {
         if codes.clone().all(|code| code == Weight::ONE.code()) {
             return Self::One;
         }
-        // An exponent that fails does so within a few values; the right one is checked on all.
+        // A wrong exponent fails within a few values; the right one is checked on all.
         (0..POWERS.len() as u8)
             .map(Self::Decimal)
             .find(|scheme| codes.clone().all(|code| scheme.exact_integer(code).is_some()))
@@ -120,7 +120,7 @@ impl WeightScheme {
         (integer > 0 && self.code(integer) == code).then_some(integer)
     }
 
-    /// The integer that stands for `code`, which the scheme was chosen for.
+    /// Returns the integer for `code`, which must be among the codes that the scheme was chosen for.
     #[inline]
     pub(crate) fn integer(self, code: u32) -> u32 {
         match self {
@@ -133,7 +133,7 @@ impl WeightScheme {
         }
     }
 
-    /// The code that `integer` stands for.
+    /// Returns the code for `integer`.
     #[inline]
     pub(crate) fn code(self, integer: u32) -> u32 {
         match self {
@@ -146,7 +146,7 @@ impl WeightScheme {
         }
     }
 
-    /// The scheme as stored.
+    /// Returns the stored form of the scheme.
     pub(crate) fn to_byte(self) -> u8 {
         match self {
             Self::One => 254,
@@ -155,7 +155,7 @@ impl WeightScheme {
         }
     }
 
-    /// The scheme stored as `byte`, if there is one.
+    /// Returns the scheme stored as `byte`, if it is valid.
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             254 => Some(Self::One),
@@ -173,7 +173,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packed_values_come_back(values in prop::collection::vec(any::<u32>(), 0..300), width in 0u8..=32) {
+        fn packed_values_round_trip(values in prop::collection::vec(any::<u32>(), 0..300), width in 0u8..=32) {
             let mask = ((1u64 << width) - 1) as u32;
             let values: Vec<u32> = values.iter().map(|value| value & mask).collect();
             let mut bytes = Vec::new();
@@ -186,7 +186,7 @@ mod tests {
         }
 
         #[test]
-        fn varints_come_back(value in any::<u64>()) {
+        fn varints_round_trip(value in any::<u64>()) {
             let mut bytes = Vec::new();
             put_varint(value, &mut bytes);
             let mut at = 0;
@@ -195,7 +195,7 @@ mod tests {
         }
 
         #[test]
-        fn every_scheme_gives_the_codes_back(
+        fn every_scheme_restores_the_codes(
             values in prop::collection::vec(1u32..2_000_000, 1..50),
             exponent in 0i32..14,
         ) {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn decimals_are_found() {
+    fn decimal_weights_are_recognized() {
         let codes =
             |texts: &[f64]| texts.iter().map(|&v| Weight::new(v).code()).collect::<Vec<_>>();
         let scheme = |texts: &[f64]| WeightScheme::choose(codes(texts).into_iter());

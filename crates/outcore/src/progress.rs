@@ -1,11 +1,11 @@
-//! Progress and cancellation: the engine tells an [`Observer`] what it does and asks whether to go on.
+//! Progress and cancellation: the engine notifies an [`Observer`] of events and asks whether to continue.
 //!
 //! ```
 //! use outcore::progress::{Event, Observer};
 //! use std::ops::ControlFlow;
 //! use std::sync::atomic::{AtomicBool, Ordering};
 //!
-//! /// Prints what each stage has done, and stops the job once it is told to.
+//! /// Prints the summary of each stage, and stops the job on request.
 //! struct Lines {
 //!     stops: AtomicBool,
 //! }
@@ -32,40 +32,40 @@ use crate::error::{Error, Result};
 use crate::io::check_memory;
 use std::ops::ControlFlow;
 
-/// Nodes between two reports of progress where each takes little time.
+/// Number of nodes between two progress reports, where each node takes little time.
 pub(crate) const REPORT_NODES: u64 = 1 << 18;
 
-/// A step of a job.
+/// Stage of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Stage {
-    /// Text to numbered arcs in sorted runs.
+    /// Reads text and writes numbered arcs to sorted runs.
     Read,
-    /// Runs to the graph file.
+    /// Merges runs into the graph file.
     Merge,
-    /// Labels to communities.
+    /// Clusters the graph: labels to communities.
     Cluster,
-    /// A file of communities to labels of a graph's nodes.
+    /// Matches a file of communities to labels of a graph's nodes.
     Match,
-    /// Labels to measures.
+    /// Computes measures of labels.
     Score,
-    /// A node that stands for each community.
+    /// Determines a representative of each community.
     Represent,
-    /// The groups inside communities, level by level.
+    /// Determines the groups inside communities, level by level.
     Levels,
-    /// Communities to the output.
+    /// Writes the communities to the output.
     Write,
-    /// Checksums of a graph.
+    /// Verifies the checksums of a graph.
     Verify,
-    /// A generated edge list.
+    /// Generates an edge list.
     Generate,
-    /// An experiment of the laboratory.
+    /// Runs an experiment of the laboratory.
     Measure,
 }
 
 impl Stage {
-    /// The name as shown and as stored in reports.
+    /// Returns the name as shown and as stored in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -83,61 +83,62 @@ impl Stage {
     }
 }
 
-/// What an [`Observer`] is told.
+/// Event of a job, sent to an [`Observer`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A stage begins; `total` is the work in `unit`s, when it is known.
+    /// A stage begins; `total` is the work in `unit`s, if known.
     Begin {
-        /// Which stage.
+        /// Stage that begins.
         stage: Stage,
         /// Amount of work, if known.
         total: Option<u64>,
-        /// What is counted: `bytes`, `arcs`, `nodes`.
+        /// Unit of the count: `bytes`, `arcs`, `nodes`.
         unit: &'static str,
     },
     /// Work done in the running stage so far.
     Advance {
-        /// In the unit given at the stage's begin.
+        /// Work done, in the unit given at the beginning of the stage.
         done: u64,
     },
-    /// The work of the running stage has turned out to be another than was told, or nobody knows any more.
+    /// The amount of work of the running stage has turned out to differ from the announced one, or is no
+    /// longer known.
     Expect {
-        /// In the unit given at the stage's begin.
+        /// New total, in the unit given at the beginning of the stage.
         total: Option<u64>,
     },
-    /// What the stage is at now, such as `sweep 3: 1,204 nodes changed`.
+    /// Current activity of the stage, such as `sweep 3: 1,204 nodes changed`.
     Detail {
         /// One short phrase.
         text: &'a str,
     },
     /// The stage is done.
     End {
-        /// One phrase that sums the stage up.
+        /// One phrase that summarizes the stage.
         summary: &'a str,
     },
-    /// How the input was understood, or another fact that the user should see though nothing is wrong.
+    /// How the input was interpreted, or another fact that the user should see although nothing is wrong.
     Notice {
         /// One line.
         text: &'a str,
     },
-    /// Something the user should know although the job goes on.
+    /// Problem that the user should know about although the job continues.
     Warning {
         /// One sentence.
         text: &'a str,
     },
 }
 
-/// Hears of progress; returning [`ControlFlow::Break`] stops the job with
+/// Observer of progress; returning [`ControlFlow::Break`] stops the job with
 /// [`ErrorKind::Interrupted`](crate::ErrorKind::Interrupted).
 ///
 /// Called from one thread at a time, at least every few hundred milliseconds of work.
 pub trait Observer: Send + Sync {
-    /// Hears `event` and says whether to go on.
+    /// Receives `event` and returns whether to continue.
     fn event(&self, event: Event<'_>) -> ControlFlow<()>;
 }
 
-/// An observer that hears nothing and never stops.
+/// Observer that ignores all events and never stops a job.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 
@@ -150,7 +151,7 @@ impl Observer for Silent {
 /// Passes `event` on and turns a stop into an error.
 ///
 /// # Errors
-/// `Interrupted` if the observer asks to stop; `MemoryTooSmall` if the job holds more than its limit.
+/// `Interrupted` if the observer asks to stop; `MemoryTooSmall` if the job exceeds its memory limit.
 pub fn notify(observer: &dyn Observer, event: Event<'_>) -> Result<()> {
     check_memory()?;
     match observer.event(event) {

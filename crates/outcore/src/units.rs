@@ -1,4 +1,4 @@
-//! Sizes and durations, read and printed. Bytes are in binary units: `4GiB`.
+//! Parsing and formatting of sizes and durations. Bytes are in binary units: `4GiB`.
 //!
 //! ```
 //! use outcore::units::{GIB, format_bytes, parse_bytes};
@@ -17,11 +17,11 @@ pub const MIB: u64 = 1 << 20;
 /// One gibibyte.
 pub const GIB: u64 = 1 << 30;
 
-/// Reads a size: `512MiB`, `4GiB`, `4G`, `1000000`. Units are binary with or without the `i`
-/// (`4GB` is `4GiB`): a memory limit is never meant to be smaller than it reads.
+/// Parses a size: `512MiB`, `4GiB`, `4G`, `1000000`. Units are binary with or without the `i` (`4GB` is
+/// `4GiB`): a memory limit is never meant to be smaller than it reads.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] with what was found.
+/// [`ErrorKind::Usage`], quoting the text.
 pub fn parse_bytes(text: &str) -> Result<u64> {
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(trimmed.len());
@@ -47,7 +47,7 @@ fn bad_size(text: &str) -> Error {
         .hint("use a number with a unit, such as `512MiB` or `4GiB`")
 }
 
-/// Prints a size with three digits: `1.81 GiB`.
+/// Formats a size with three digits: `1.81 GiB`.
 pub fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut value = bytes as f64;
@@ -66,12 +66,12 @@ pub fn format_bytes(bytes: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// A size to type after a flag: rounded up to whole MiB, without a space.
+/// Formats a size as an option value: rounded up to whole MiB, without a space.
 pub fn size_to_type(bytes: u64) -> String {
     format!("{}MiB", bytes.div_ceil(MIB))
 }
 
-/// Prints a count with separators: `1,806,067,135`.
+/// Formats a count with separators: `1,806,067,135`.
 pub fn format_count(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -84,7 +84,7 @@ pub fn format_count(count: u64) -> String {
     out
 }
 
-/// Prints a count in three digits: `950`, `12.3 k`, `4.56 M`, `7.89 G`.
+/// Formats a count with three digits: `950`, `12.3 k`, `4.56 M`, `7.89 G`.
 pub fn format_short(count: f64) -> String {
     const UNITS: [&str; 5] = ["", " k", " M", " G", " T"];
     let (mut value, mut unit) = (count, 0);
@@ -100,12 +100,12 @@ pub fn format_short(count: f64) -> String {
     format!("{value:.digits$}{}", UNITS[unit])
 }
 
-/// Prints a count with what is counted: `1 edge`, `2,000 edges`.
+/// Formats a count with a noun: `1 edge`, `2,000 edges`.
 pub fn format_counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", format_count(count), if count == 1 { one } else { many })
 }
 
-/// Prints a duration: `0.42s`, `6.4s`, `1m 12s`, `2h 05m`.
+/// Formats a duration: `0.42s`, `6.4s`, `1m 12s`, `2h 05m`.
 pub fn format_seconds(seconds: f64) -> String {
     if seconds < 1.0 {
         return format!("{seconds:.2}s");
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_in_every_usual_form() {
+    fn sizes_are_parsed_in_every_common_form() {
         for (text, bytes) in [
             ("0", 0),
             ("4096", 4096),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_printed_as_people_read_them() {
+    fn numbers_are_formatted_for_people() {
         assert_eq!(format_bytes(1023), "1023 B");
         assert_eq!(format_bytes(31 * GIB + GIB / 2), "31.5 GiB");
         assert_eq!(format_bytes(u64::MAX), "16384 PiB");

@@ -1,22 +1,22 @@
 //! Weights in 32 bits: the exponent range of `f64` with 21 bits of mantissa.
 //!
-//! A [`Weight`] is the top of a positive `f64`: 11 bits of exponent and 21 of mantissa, rounded to
-//! nearest. So every positive weight keeps a relative precision of 2^-22 whatever its size (1e-300
-//! as well as 1e300), integers up to 2^22 are exact, and the order of codes is the order of weights.
+//! A [`Weight`] consists of the leading bits of a positive `f64` after its sign: 11 bits of exponent and 21 of
+//! mantissa, rounded to nearest. So every positive weight has a relative precision of 2^-22 at any magnitude
+//! (1e-300 as well as 1e300), integers up to 2^22 are exact, and the order of codes is the order of weights.
 
-/// A positive, finite weight.
+/// Positive, finite weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Weight(u32);
 
-/// Two sums of weights that differ by less than this share are equal: more than the rounding of the
-/// weights themselves can make between two sums.
+/// Relative difference below which two sums of weights count as equal: larger than the effect that rounding
+/// of the weights can have on two sums.
 pub const RELATIVE_TOLERANCE: f64 = 1.0 / (1u64 << 20) as f64;
 
 impl Weight {
-    /// Weight 1, which every edge has when the input gives none.
+    /// Weight 1, which every edge has if the input gives no weights.
     pub const ONE: Self = Self((1023u32) << 21);
 
-    /// Rounds a positive, finite number; numbers out of range become the nearest weight.
+    /// Rounds a positive, finite number to a weight; numbers out of range become the nearest weight.
     pub fn new(value: f64) -> Self {
         debug_assert!(value > 0.0 && value.is_finite(), "a weight is positive and finite: {value}");
         let code = (value.to_bits() + (1 << 30)) >> 31;
@@ -24,17 +24,17 @@ impl Weight {
         Self((code as u32).clamp(1, 0xFFDF_FFFF))
     }
 
-    /// The code, whose order is the order of weights.
+    /// Returns the code, whose order is the order of weights.
     pub const fn code(self) -> u32 {
         self.0
     }
 
-    /// The weight with a code made by [`Weight::code`].
+    /// Returns the weight with a code made by [`Weight::code`].
     pub const fn from_code(code: u32) -> Self {
         Self(code)
     }
 
-    /// The number.
+    /// Returns the number.
     #[inline]
     pub const fn value(self) -> f64 {
         f64::from_bits((self.0 as u64) << 31)
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_keep_their_relative_precision_at_every_size() {
+    fn relative_precision_is_independent_of_magnitude() {
         for exponent in -300..300 {
             for digit in [1.0, 1.234_567, 7.77, 9.999_999] {
                 let value = digit * 10f64.powi(exponent);

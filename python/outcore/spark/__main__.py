@@ -1,4 +1,4 @@
-"""`python -m outcore.spark`: what the command does for `outcore cluster --engine spark`.
+"""`python -m outcore.spark`: the program behind `outcore cluster --engine spark`.
 
 Options, messages and exit statuses are those of the command; see `outcore help cluster`.
 """
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from outcore.spark import Clustered
     from outcore.spark._reading import Reading
 
-#: What is neither of these failed: 1.
+#: Exit statuses by kind of error; 3 for any other kind.
 _STATUSES = {"usage": 2, "memory-too-small": 4, "disk-too-small": 4, "disk-full": 4, "io": 1}
 _INTERRUPTED, _TERMINATED = 130, 143
 _JAVA_HINT = "install OpenJDK 17 or newer (Debian: `apt install openjdk-17-jre-headless`), or set JAVA_HOME"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; gives its exit status."""
+    """Run the command and return its exit status."""
     options = _parser().parse_args(arguments)
     terminal = _Terminal(options)
-    # What PySpark has to say of versions of pandas.
+    # PySpark warns about versions of pandas.
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
-    # The terminal has them from the report.
+    # The terminal takes these warnings from the report.
     warnings.filterwarnings("ignore", category=OutcoreWarning)
     signal.signal(signal.SIGTERM, _terminate)
     try:
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         terminal.error(error)
         return _STATUSES.get(error.kind, 3)
     except KeyboardInterrupt:
-        kept = f"\n  = kept: what is complete in `{options.work_dir}`" if options.work_dir else ""
+        kept = f"\n  = kept: completed stages in `{options.work_dir}`" if options.work_dir else ""
         terminal.say(f"interrupted{kept}")
         return _INTERRUPTED
     except _Terminated:
@@ -59,12 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-#: Over a network socket the kernel waits 40 ms for more in each Python task: half of the time of a round.
+#: With a network socket the kernel waits 40 ms for more data in each Python task: half of the time of a round.
 _FASTER = {"spark.python.unix.domain.socket.enabled": "true"}
 
 
 class _Terminated(BaseException):
-    """SIGTERM came."""
+    """Raised when SIGTERM arrives."""
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
@@ -74,7 +74,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 def _run(options: argparse.Namespace, terminal: _Terminal) -> None:
     reading = _reading(options)
     if options.min_weight is not None and options.ignore_weights:
-        message = (option("min-weight"), " is about weights, but ", option("ignore-weights"), " leaves none")
+        message = (option("min-weight"), " needs weights, but ", option("ignore-weights"), " drops them")
         _refuse(message, "leave one of them out")
     _check_output(options)
     spark = _session(options)
@@ -93,7 +93,7 @@ def _run(options: argparse.Namespace, terminal: _Terminal) -> None:
         spark.stop()
 
 
-_MORE = (option("verbose"), " has all that Spark says")
+_MORE = ("add ", option("verbose"), " for the full message of Spark")
 
 
 def _first_line(error: Exception) -> str:
@@ -108,7 +108,7 @@ def _cluster(spark: SparkSession, options: argparse.Namespace, reading: Reading,
     _check_place(spark, options.output)
     edges = _files.read(spark, options.inputs, reading)
     if options.min_weight is not None and not edges.is_weighted:
-        message = ("the edges have no weights, but ", option("min-weight"), " is about weights")
+        message = ("the edges have no weights, but ", option("min-weight"), " needs them")
         raise _made({"kind": "bad-input", "message": message, "hint": "leave it out"})
     found = edges.cluster(
         method=options.method,
@@ -135,7 +135,7 @@ def _cluster(spark: SparkSession, options: argparse.Namespace, reading: Reading,
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m outcore.spark",
-        description="Find communities in edge lists on Apache Spark. `outcore help cluster` tells more of the options.",
+        description="Find communities in edge lists on Apache Spark. `outcore help cluster` describes the options.",
         allow_abbrev=False,
     )
     add = parser.add_argument
@@ -146,30 +146,30 @@ def _parser() -> argparse.ArgumentParser:
         required=True,
         metavar="DIRECTORY",
         help="where to write `node<TAB>community`: a directory "
-        "of files, for many machines write no single one; a table if the name ends in .parquet",
+        "of files, as many machines cannot write a single file; a table if the name ends in .parquet",
     )
-    add("--report", metavar="FILE", help="also write what was done, as JSON, on this machine; - for standard output")
+    add("--report", metavar="FILE", help="also write a report as JSON on this machine; - for standard output")
     add("--master", metavar="URL", help="the cluster, such as spark://host:7077, yarn or local[4]")
-    add("--spark-conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark")
-    add("--parts", type=int, metavar="N", help="about how many parts the graph is divided into")
-    add("-w", "--work-dir", metavar="DIR", help="where stages are kept: a directory that all workers reach")
-    add("--restart", action="store_true", help="begin anew where the same command was stopped")
-    add("-m", "--memory", default="50%", metavar="SIZE|PERCENT", help="memory on this machine")
+    add("--spark-conf", action="append", default=[], metavar="KEY=VALUE", help="setting of Spark; may be repeated")
+    add("--parts", type=int, metavar="N", help="approximate number of parts of the graph")
+    add("-w", "--work-dir", metavar="DIR", help="directory for completed stages, reachable by all workers")
+    add("--restart", action="store_true", help="ignore saved progress and start from scratch")
+    add("-m", "--memory", default="50%", metavar="SIZE|PERCENT", help="memory limit on this machine")
     add("--columns", metavar="SOURCE,TARGET[,WEIGHT]", help="columns by name or number from 1")
     add("--delimiter", metavar="TEXT", help="one character, `tab`, or `spaces`")
     add("--comment", default="#", metavar="TEXT", help="skip lines that start with this")
     add("--header", choices=("auto", "yes", "no"), default="auto", help="whether the first line names the columns")
     add("--ignore-weights", action="store_true", help="give every edge the weight 1")
     add("--duplicates", choices=("sum", "max", "min", "first"), default="sum", help="weight of a repeated edge")
-    add("--self-loops", choices=("keep", "drop"), default="drop", help="what becomes of loops")
-    add("--min-weight", type=float, metavar="W", help="drop edges of a smaller weight")
+    add("--self-loops", choices=("keep", "drop"), default="drop", help="what to do with self-loops")
+    add("--min-weight", type=float, metavar="W", help="drop edges with a smaller weight")
     add("--method", choices=engine_methods(), default="map-equation", help="how to find communities")
     add("--seed", type=int, default=0, metavar="N", help="seed of every random choice")
     add("--resolution", type=_single, metavar="X", help="larger values give smaller communities")
-    add("--max-sweeps", type=int, metavar="N", help="most sweeps")
-    add("--tolerance", type=float, metavar="SHARE", help="share of nodes that may still change")
+    add("--max-sweeps", type=int, metavar="N", help="maximum number of sweeps")
+    add("--tolerance", type=float, metavar="SHARE", help="share of nodes that may still change at the end")
     add("-q", "--quiet", action="store_true", help="print errors only")
-    add("-v", "--verbose", action="store_true", help="also print what each stage is at")
+    add("-v", "--verbose", action="store_true", help="also print details of each stage")
     add("--progress", choices=("auto", "always", "never"), default="auto", help="show progress")
     add("--color", choices=("auto", "always", "never"), default="auto", help="color messages")
     return parser
@@ -177,7 +177,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _single(text: str) -> float:
     if "," in text:
-        raise argparse.ArgumentTypeError("one number: a job on Spark has one result")
+        raise argparse.ArgumentTypeError("takes one number: a job on Spark has one result")
     return float(text)
 
 
@@ -195,22 +195,22 @@ def _reading(options: argparse.Namespace) -> Reading:
 
 
 def _check_output(options: argparse.Namespace) -> None:
-    """Refuse what Spark cannot write, before it is started."""
+    """Refuse an output that Spark cannot write, before Spark starts."""
     written = {"." + ending for ending in table_endings()} - {".parquet"}
     if options.output == "-" or options.output.endswith(tuple(written)):
         hint = "name a directory; `cat DIRECTORY/part-*` has the lines in order"
         _refuse(f"`{options.output}` cannot be written: Spark writes a directory of files", hint)
     if options.report and options.report.endswith(".html"):
-        _refuse("the report of a job on Spark is no page", "use a name that ends in .json")
+        _refuse("a job on Spark cannot write its report as a page", "use a name that ends in .json")
 
 
 def _check_place(spark: SparkSession, output: str) -> None:
-    """Replace nothing but an earlier result."""
+    """Refuse to replace anything but an earlier result."""
     java: Any = spark._jvm
     path = java.org.apache.hadoop.fs.Path(output)
     files = path.getFileSystem(spark._jsc.hadoopConfiguration())
     if files.exists(path) and not files.exists(java.org.apache.hadoop.fs.Path(path, "_SUCCESS")):
-        _refuse(f"`{output}` exists, and is no result of Spark", "name a directory that does not exist yet")
+        _refuse(f"`{output}` exists and is not a result of Spark", "name a directory that does not exist yet")
 
 
 def _session(options: argparse.Namespace) -> SparkSession:
@@ -226,7 +226,7 @@ def _session(options: argparse.Namespace) -> SparkSession:
         name, is_setting, value = text.partition("=")
         if not is_setting or not name:
             hint = ("write ", option("spark-conf", "spark.executor.memory=4g"))
-            _refuse((option("spark-conf", text), " is no setting"), hint)
+            _refuse((option("spark-conf", text), " is not a setting"), hint)
         settings[name] = value
     builder = SparkSession.builder
     for name, value in settings.items():
@@ -263,7 +263,7 @@ def _write_report(found: Clustered, path: str) -> None:
 
 
 class _Terminal:
-    """What the user sees, on standard error, as the command shows it."""
+    """Messages on standard error, in the form of the command."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._quiet = options.quiet
@@ -280,7 +280,7 @@ class _Terminal:
         print(text, file=sys.stderr, flush=True)
 
     def stage(self, progress: Progress) -> None:
-        """Hear of a stage."""
+        """Show progress of a stage."""
         if progress.is_done:
             if not self._quiet:
                 seconds = _seconds(time.monotonic() - self._stage_begun)
@@ -294,7 +294,7 @@ class _Terminal:
             self._stage_begun = time.monotonic()
 
     def done(self, found: Clustered) -> None:
-        """Sum up."""
+        """Print warnings and a summary."""
         if not self._quiet:
             from outcore.spark._cluster import warnings_of
 
@@ -306,7 +306,7 @@ class _Terminal:
             self.say(f"done in {seconds} · {nodes:,} nodes in {communities:,} communities")
 
     def error(self, error: Error) -> None:
-        """Draw what went wrong."""
+        """Print an error with its place and hints."""
         facts = error._facts
         title = f"error[{error.kind}]"
         lines = [f"{self._bold(title, 31)}: {as_arguments(facts['message'])}"]
@@ -315,9 +315,9 @@ class _Terminal:
             margin = " " * len(str(error.line))
             lines.append(f"{margin}--> {error.path}:{error.line}:{error.column}")
             lines += [f"{margin} |", f"{error.line} | {error.text}", f"{margin} |"]
-        told = [("note", note) for note in facts.get("notes", ())]
-        told += [("help", facts["hint"])] if facts.get("hint") else []
-        lines += [f"{margin} = {self._bold(name)}: {as_arguments(text)}" for name, text in told]
+        footer = [("note", note) for note in facts.get("notes", ())]
+        footer += [("help", facts["hint"])] if facts.get("hint") else []
+        lines += [f"{margin} = {self._bold(name)}: {as_arguments(text)}" for name, text in footer]
         self.say("\n".join(lines))
 
     def _bold(self, text: str, color: int | None = None) -> str:

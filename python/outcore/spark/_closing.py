@@ -1,8 +1,8 @@
 """From labels to numbered communities: connected pieces, sizes, modularity, and the graph of communities.
 
-Pieces are joined inside each part by the engine; how they go on in other parts is a forest of links between pieces,
-which is merged in a tree of tasks, the last of which holds 24 bytes for each piece that goes on in another part. All
-else is tables: one row for each community in each part.
+The engine joins pieces within each part. Their continuation in other parts is a forest of links between pieces, which
+is merged in a tree of tasks; the last task holds 24 bytes for each piece that continues in another part. Everything
+else is in tables with one row per community and part.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from outcore.spark._index import numbered, ordered, to_bytes, to_column
 from outcore.spark._sweeps import Labels, Messages, Parts, kept_labels, labels_of
 from outcore.spark._work import Work
 
-#: Forests that a task merges.
+#: Number of forests that a task merges.
 _MERGED = 8
 _SUMS = ("root", "label", "count", "strength", "inside")
 _SUM_TYPES = (pa.uint32(), pa.uint32(), pa.uint32(), pa.float64(), pa.float64())
@@ -34,7 +34,7 @@ _SUM_TYPES = (pa.uint32(), pa.uint32(), pa.uint32(), pa.float64(), pa.float64())
 def join_pieces(parts: Parts, labels: Callable[[_outcore.Part, dict[str, bytes], Messages], Labels]) -> None:
     """Find the connected pieces of labels.
 
-    Parts keep labels and ``roots``, and are sent the forest.
+    Afterwards each part keeps its labels and ``roots``, and the forest is on its way to it.
     """
 
     def roots(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
@@ -51,7 +51,7 @@ def join_pieces(parts: Parts, labels: Callable[[_outcore.Part, dict[str, bytes],
 
 
 def _merged(forests: RDD[bytes], bounds: bytes) -> RDD[tuple[int, bytes]]:
-    """Merge forests, some at a time, and share the last one out to the parts that have its pieces."""
+    """Merge forests in a tree of tasks, and distribute the last one to the parts that have its pieces."""
 
     def merge(found: Iterable[bytes]) -> Iterator[bytes]:
         yield _outcore.forest(b"".join(found))
@@ -71,9 +71,9 @@ def _merged(forests: RDD[bytes], bounds: bytes) -> RDD[tuple[int, bytes]]:
 
 
 def sums_of(work: Work, parts: Parts) -> DataFrame:
-    """Give what communities add up to in each part (part, root, label, count, strength, inside).
+    """Return the sums of communities in each part (part, root, label, count, strength, inside).
 
-    Parts keep the final ``roots``.
+    Afterwards each part keeps the final ``roots``.
     """
 
     def settle(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
@@ -91,7 +91,7 @@ def sums_of(work: Work, parts: Parts) -> DataFrame:
 def _unpack(
     batches: Iterator[pa.RecordBatch], names: tuple[str, ...], kinds: tuple[pa.DataType, ...]
 ) -> Iterator[pa.RecordBatch]:
-    """Turn rows of packed numbers into rows of numbers."""
+    """Convert rows of packed numbers to rows of numbers."""
     for batch in batches:
         for row in batch.to_pylist():
             columns = [to_column(row[name], kind) for name, kind in zip(names, kinds, strict=True)]
@@ -101,7 +101,10 @@ def _unpack(
 
 
 def count(work: Work, name: str, sums: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
-    """Number communities as the engine does, and rate them; gives (label, root, count, strength, inside, number)."""
+    """Number communities as the engine does, and measure their quality.
+
+    Returns a table (label, root, count, strength, inside, number) and the counts and measures of all communities.
+    """
     totals = [F.sum(name).alias(name) for name in ("count", "strength", "inside")]
     whole = sums.groupBy("root").agg(F.first("label").alias("label"), *totals)
     numbers, counts = numbered_by_size(work, name, whole)
@@ -114,7 +117,7 @@ def split_count(work: Work, name: str) -> int:
 
 
 def code_length(work: Work, name: str, strength_logs: float) -> float:
-    """Give the bits for a step of a random walk, by the map equation; see the engine's `map_equation`."""
+    """Return the bits per step of a random walk, by the map equation; see `map_equation` of the engine."""
     exits = F.col("strength") - F.col("inside")
     logs = [F.sum(_log(column)) for column in (exits, exits + F.col("strength"))]
     found = work.read(name).agg(F.sum("strength"), F.sum(exits), *logs).first()
@@ -124,7 +127,7 @@ def code_length(work: Work, name: str, strength_logs: float) -> float:
         return 0.0
 
     def share(logs: float, sum_: float) -> float:
-        """Give sum p log2(p) for shares p of all strength, from sum s log2(s)."""
+        """Return sum p log2(p) for shares p of the total strength, from sum s log2(s)."""
         return logs / total - sum_ / total * math.log2(total)
 
     index = cut / total * math.log2(cut / total) if cut > 0 else 0.0
@@ -132,7 +135,7 @@ def code_length(work: Work, name: str, strength_logs: float) -> float:
 
 
 def stream_of(table: DataFrame) -> pa.RecordBatchReader:
-    """Give the rows of a table in their order, a partition in memory at a time."""
+    """Return a reader of the rows of a table in order, with one partition in memory at a time."""
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -148,7 +151,7 @@ def _log(column: Column) -> Column:
 
 
 def numbered_by_size(work: Work, name: str, whole: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
-    """Number communities: the largest is 0, among equals the one with the smallest node (root) is first."""
+    """Number communities by size: the largest is 0, and among equals the one with the smallest node (root) is first."""
     tasks = work.spark.sparkContext.defaultParallelism
     table = work.write(name, ordered(whole, [F.desc("count"), F.asc("root")], tasks))
     numbers, community_count = numbered(table, "number")
@@ -172,7 +175,7 @@ def _quality(table: DataFrame) -> dict[str, Any]:
 
 
 def rename(parts: Parts, sums: DataFrame, numbers: DataFrame) -> None:
-    """Tell parts the numbers of their communities; they keep these, one for each node, and ``roots``."""
+    """Send parts the numbers of their communities; they keep one for each node, and ``roots``."""
     named = sums.select("part", "root").join(numbers.select("root", "number"), "root")
     packed = (
         named.repartition(parts.count, "part")
@@ -182,9 +185,9 @@ def rename(parts: Parts, sums: DataFrame, numbers: DataFrame) -> None:
     parts.send(packed.rdd.map(lambda row: (row["part"], bytes(row["root"]), bytes(row["number"]))).map(_joined))
 
     def step(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
-        told = [_halves(data) for _, data in sent]
-        told.sort(key=lambda halves: array.array("I", halves[0][:4])[0])
-        named, numbers = (b"".join(halves) for halves in zip(*told, strict=True))
+        pairs = [_halves(data) for _, data in sent]
+        pairs.sort(key=lambda halves: array.array("I", halves[0][:4])[0])
+        named, numbers = (b"".join(halves) for halves in zip(*pairs, strict=True))
         return {"roots": kept["roots"], "numbers": part.rename(kept["roots"], named, numbers)}, [], None
 
     parts.run(step)
@@ -199,7 +202,7 @@ def _halves(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn sorted rows into one row of packed numbers for each part in a batch."""
+    """Convert sorted rows to one row of packed numbers for each part in a batch."""
     for batch in batches:
         owners = batch.column(batch.schema.get_field_index("part")).to_pylist()
         roots = to_bytes(batch.column(batch.schema.get_field_index("root")), pa.uint32())
@@ -215,7 +218,7 @@ def _pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def nodes_of(work: Work, parts: Parts) -> DataFrame:
-    """Give the community of each node (id, community)."""
+    """Return the community of each node (id, community)."""
     packed = work.spark.createDataFrame(parts.packed(("numbers",)), "part int, numbers binary")
     bounds = parts.bounds
 
@@ -232,7 +235,7 @@ def nodes_of(work: Work, parts: Parts) -> DataFrame:
 
 
 def contracted(work: Work, parts: Parts) -> DataFrame:
-    """Give the graph of communities (source, target, weight): each pair once, the weight inside as a loop."""
+    """Return the graph of communities (source, target, weight): each pair once, the weight inside as a loop."""
 
     def announce(part: _outcore.Part, kept: dict[str, bytes], _: Messages) -> tuple[dict[str, bytes], Messages, Any]:
         return kept, part.announce(kept["numbers"]), None
@@ -248,7 +251,7 @@ def contracted(work: Work, parts: Parts) -> DataFrame:
     edges = packed.mapInArrow(
         partial(_unpack, names=names, kinds=kinds), "part int, source long, target long, weight double"
     )
-    # Sorted, so that rounding does not depend on which arrives first.
+    # Sort the weights, so that rounding is independent of their order of arrival.
     weights = F.array_sort(F.collect_list("weight"))
     total = F.aggregate(weights, F.lit(0.0), lambda sum_, weight: sum_ + weight)
     return edges.groupBy("source", "target").agg(total.alias("weight"))

@@ -1,4 +1,4 @@
-"""The verb: options, the stages in their order, and the result."""
+"""The function `cluster`: its options, the stages of a job in order, and the result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Clustered", "cluster"]
 
 Method: TypeAlias = Literal["map-equation", "modularity", "label-propagation", "components"]
-#: Methods that the engine finishes, and most sweeps before it does, as in the engine.
+#: Methods that the engine finishes, and the maximum number of sweeps before, as in the engine.
 _BY_ENGINE = ("map-equation", "modularity")
 _FIRST_SWEEPS = 5
 _CHOICES = {
@@ -32,12 +32,12 @@ _CHOICES = {
     "duplicates": ("sum", "max", "min", "first"),
     "self_loops": ("keep", "drop"),
 }
-#: Stages that nobody needs when the result is there; of those with numbers, what they are called.
+#: Stages that are removed once the result is complete, and names of those with numbers.
 _PASSING = ("names", "parts", "sums", "communities", "coarse", "group-sums", "groups", "merged", "engine.parquet")
 _PASSING_NUMBERED = ("sweeps", "moves", "last", "rounds")
 
 
-#: A name as the engine writes it: one that would break the line is quoted.
+#: Expression for a name as the engine writes it: a name that would break the line is quoted.
 _QUOTED = """
 CASE WHEN cast(node AS string) RLIKE '[\\t\\r]|^"' THEN concat('"', replace(node, '"', '""'), '"') ELSE node END
 """
@@ -45,31 +45,32 @@ CASE WHEN cast(node AS string) RLIKE '[\\t\\r]|^"' THEN concat('"', replace(node
 
 @dataclass(frozen=True)
 class Clustered:
-    """Communities found on Spark.
+    """Result of a job on Spark.
 
     Attributes
     ----------
     communities : pyspark.sql.DataFrame
-        A row for each node, in the order in which nodes first appear in the edges: ``node``, of the type that nodes
-        have in the edges, and ``community``, a number; 0 is the largest. Read from the work directory when it is used.
+        Table with one row per node, in the order in which nodes first appear in the edges: ``node``, of the type that
+        nodes have in the edges, and ``community``, a number from 0, the largest community first. The table is read from
+        the work directory when it is used.
     report : Report
-        What was done and found.
+        Report of the job.
     """
 
     communities: DataFrame
     report: Report
 
     def write(self, path: str, *, format: Literal["tsv", "parquet"] = "tsv", overwrite: bool = False) -> None:
-        """Write the communities as Spark writes: a directory of files whose order is that of their names.
+        """Write the communities as a directory of files, in the order of their names.
 
         Parameters
         ----------
         path : str
-            Where to, as Spark names it: ``hdfs://``, ``s3a://``, or a path that all workers have.
+            Path or address for Spark: ``hdfs://``, ``s3a://``, or a path that all workers have.
         format : {"tsv", "parquet"}
-            Lines of ``node<TAB>community``, as the engine writes them, or a table.
+            Format: lines of ``node<TAB>community``, as the engine writes them, or a table.
         overwrite : bool
-            Replace what is there.
+            Replace an existing directory.
         """
         place = _place(self.communities.sparkSession, path)
         writer = self.communities.write.mode("overwrite" if overwrite else "error")
@@ -109,60 +110,61 @@ def cluster(
     """Find communities in a table of edges on a Spark cluster.
 
     Label propagation and components give the communities of :func:`outcore.cluster` for the rows in the order of
-    ``edges.collect()``, whatever the cluster, its workers and the number of parts. The other methods divide the labor:
-    on Spark nodes move between communities, all parts side by side; the engine finds communities of these
-    communities in the memory of the driver's machine; and on Spark nodes move once more. These are not the communities
-    of the engine alone, where each move counts before the next one: the guide says how far they are from them, and
-    the report what they are worth.
+    ``edges.collect()``, independent of the cluster, its workers and the number of parts. For the other methods the work
+    is divided: nodes move between communities on Spark, in all parts in parallel; the engine finds communities of these
+    communities in the memory of the driver's machine; then nodes move on Spark once more. The result differs from that
+    of the engine alone, where each move takes effect before the next one: the guide compares the two, and the report
+    has the quality of the result.
 
     Parameters
     ----------
     edges : pyspark.sql.DataFrame
-        A row for each edge of an undirected graph. Each reading has to give the same rows in the same order, as it does
-        for files and tables.
+        Table with one row per edge of an undirected graph. Every read must give the same rows in the same order, as for
+        files and tables.
     source, target : str
-        Columns of the nodes: strings or integers.
+        Columns of the nodes, which are strings or integers.
     weight : str, optional
-        Column of the weights: numbers that are not negative. Without it each edge weighs 1.
+        Column of the weights, which are not negative. By default each edge has the weight 1.
     method : str
-        How to find communities; as for :func:`outcore.cluster`, which has more of them.
+        Method as for :func:`outcore.cluster`, which has further ones.
     seed : int
-        Seed of every random choice.
+        Seed of all random choices.
     resolution : float, optional
-        Larger values give smaller communities: modularity alone.
-    max_sweeps, tolerance
-        When to stop: after so many sweeps (30; 5 before the engine goes on), or, of label propagation, when at most
-        this share of the nodes changes (0.001).
+        Resolution of modularity, the only method that has one. Larger values give smaller communities.
+    max_sweeps : int, optional
+        Maximum number of sweeps: 30 by default, or 5 for the methods that the engine finishes.
+    tolerance : float, optional
+        Stop label propagation when at most this share of the nodes changes in a sweep; 0.001 by default.
     duplicates, self_loops, min_weight
-        What becomes of edges and weights, as for :func:`outcore.cluster`.
+        Treatment of edges and weights, as for :func:`outcore.cluster`.
     memory : str or int
-        The engine's memory on the driver's machine, for methods that it finishes.
+        Memory limit of the engine on the driver's machine, for methods that it finishes.
     work_dir : str, optional
-        Where stages are kept: a directory that the driver and all workers reach (``hdfs://``, ``s3a://``, a shared
-        path), of this job alone. The same call goes on from there after a failure. With a local master a temporary
-        one is used if none is named.
+        Directory for completed stages, used by this job alone and reachable by the driver and all workers
+        (``hdfs://``, ``s3a://``, a shared path). After a failure the same call resumes from there. With a local master
+        a temporary directory is used by default.
     parts : int, optional
-        About how many parts the graph is divided into: more let more tasks work at a time, and need more rounds. As
-        many as cores, or more if parts would have more than 8 million nodes and arcs.
+        Approximate number of parts of the graph: more parts allow more parallel tasks, and need more rounds. By default
+        one per core, or more if parts would have more than 8 million nodes and arcs.
     save_every : float
-        Seconds between two savings of the sweeps: what is lost at most if the driver is.
+        Seconds between two checkpoints of the sweeps; at most this much work is lost with the driver.
     restart : bool
-        Begin anew in a directory that has an earlier job.
+        Ignore saved progress in the work directory and start from scratch.
     progress : bool, "auto" or callable
-        As for :func:`outcore.cluster`.
+        See :func:`outcore.cluster`.
 
     Returns
     -------
     Clustered
-        The communities, as a table on Spark, and a report.
+        Communities as a table on Spark, and a report.
 
     Raises
     ------
     outcore.InputError
-        For columns that are missing or of the wrong type, nodes that are null or empty, weights that are null, negative
-        or not finite, and tables without rows.
+        If a column is missing or has the wrong type, a node is null or empty, a weight is null, negative or not finite,
+        or the table has no rows.
     outcore.UsageError
-        For options that cannot be used, a missing PySpark or Java, and a work directory of another job.
+        If an option cannot be used, PySpark or Java is missing, or the work directory belongs to another job.
     """
     spark = _session(edges)
     options = _options(
@@ -190,7 +192,7 @@ def cluster(
     directory, temporary = _directory(spark, work_dir)
     try:
         work = Work(spark, directory, job, restart=restart)
-        found = _Job(work, options, _teller(progress), memory).run(rows, columns.node_type(edges))
+        found = _Job(work, options, _notifier(progress), memory).run(rows, columns.node_type(edges))
     except BaseException:
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -203,27 +205,29 @@ def cluster(
 
 
 class _Job:
-    """One call: each stage is made once, and found again after a failure."""
+    """State of one call, whose completed stages are reused after a failure."""
 
-    def __init__(self, work: Any, options: dict[str, Any], tell: Callable[[str, str, bool], None], memory: Any) -> None:
+    def __init__(
+        self, work: Any, options: dict[str, Any], notify: Callable[[str, str, bool], None], memory: Any
+    ) -> None:
         self.work, self.options, self.memory = work, options, memory
-        self._tell = tell
+        self._notify = notify
         self._seconds: list[dict[str, Any]] = []
 
     def _stage(self, name: str, make: Callable[[], Any]) -> Any:
         begun = time.monotonic()
-        self._tell(name, "", False)
+        self._notify(name, "", False)
         made = make()
         self._seconds.append({"name": name, "seconds": time.monotonic() - begun})
-        self._tell(name, "", True)
+        self._notify(name, "", True)
         return made
 
     def run(self, rows: DataFrame, node_type: Any) -> Clustered:
         work = self.work
-        # The report is kept last.
+        # The report is saved last.
         if work.facts("report") is None:
             facts = self._find(rows, node_type)
-            work.keep_facts("report", {"stages": self._seconds, **facts})
+            work.save_facts("report", {"stages": self._seconds, **facts})
             work.remove(*_PASSING)
             for name in _PASSING_NUMBERED:
                 work.remove_all(f"{name}-")
@@ -252,7 +256,7 @@ class _Job:
         return self._report(parts, node_count, history, found)
 
     def _communities(self, parts: Any, node_count: int) -> tuple[dict[str, Any], DataFrame, dict[str, Any]]:
-        """Give the history of the sweeps, the community of each node, and what is known of all."""
+        """Return the history of the sweeps, the community of each node, and facts about all communities."""
         from outcore.spark import _closing, _sweeps
 
         work, options = self.work, self.options
@@ -272,14 +276,14 @@ class _Job:
         return history, _closing.nodes_of(work, parts), {"split_count": 0, **found, **further}
 
     def _sweep(self, parts: Any, sweeps: Any) -> dict[str, Any]:
-        def tell(text: str) -> None:
-            self._tell("cluster", text, False)
+        def notify(text: str) -> None:
+            self._notify("cluster", text, False)
 
-        found: dict[str, Any] = self._stage("cluster", lambda: sweeps.run(parts, tell))
+        found: dict[str, Any] = self._stage("cluster", lambda: sweeps.run(parts, notify))
         return found
 
     def _close(self, parts: Any, names: tuple[str, str], labels: Any) -> tuple[DataFrame, DataFrame, dict[str, Any]]:
-        """Number the connected pieces of labels: their sums in each part, their numbers, and what is known of all."""
+        """Number the connected pieces of labels; return their sums in each part, their numbers, and facts about all."""
         from outcore.spark import _closing
 
         self._stage("join", lambda: _closing.join_pieces(parts, labels))
@@ -300,7 +304,7 @@ class _Job:
             sums, numbers, found = self._close(parts, ("group-sums", "groups"), _sweeps.moved)
             merged = self._stage("engine", lambda: self._by_engine(parts, numbers))
             _closing.rename(parts, sums, merged)
-            before = work.keep_facts("moved", {"history": history, "group_count": found["community_count"]})
+            before = work.save_facts("moved", {"history": history, "group_count": found["community_count"]})
         history, polished = before["history"], self._sweep(parts, last)
         sweeps = [sweep | {"stage": "groups"} for sweep in history["sweeps"]]
         sweeps += [sweep | {"stage": "communities"} for sweep in polished["sweeps"]]
@@ -308,11 +312,11 @@ class _Job:
         resumed = history["resumed_sweep_count"] + polished["resumed_sweep_count"]
         if polished["resumed_sweep_count"]:
             resumed = len(history["sweeps"]) + polished["resumed_sweep_count"]
-        told = {"sweeps": sweeps, "converged": history["converged"], "resumed_sweep_count": resumed}
-        return told | {"strength_logs": logs[-1]}, {"group_count": before["group_count"]}
+        combined = {"sweeps": sweeps, "converged": history["converged"], "resumed_sweep_count": resumed}
+        return combined | {"strength_logs": logs[-1]}, {"group_count": before["group_count"]}
 
     def _by_engine(self, parts: Any, numbers: DataFrame) -> DataFrame:
-        """Let the engine find communities of communities (root, number)."""
+        """Let the engine find communities of communities; return (root, number)."""
         from pyspark.sql import functions as F  # noqa: N812
 
         import outcore
@@ -321,14 +325,14 @@ class _Job:
         work, options = self.work, self.options
         coarse = work.write("coarse", _closing.contracted(work, parts))
         if coarse.isEmpty():
-            # Nothing joins any two nodes.
+            # No edge joins two communities.
             return numbers.select("root", "number")
-        # Edges stream through this process, and communities lie in a file: the engine's memory is all that it takes.
+        # Edges are streamed and communities are in a file, so this process needs no memory beyond that of the engine.
         with (
             tempfile.TemporaryDirectory(prefix="outcore-engine-", dir=work.local_directory()) as directory,
             warnings.catch_warnings(),
         ):
-            # They would be about groups, not nodes.
+            # Warnings would be about groups, not nodes.
             warnings.simplefilter("ignore", OutcoreWarning)
             output = os.path.join(directory, "engine.parquet")
             outcore.cluster(
@@ -338,7 +342,7 @@ class _Job:
                 method=options["method"],
                 seed=options["seed"],
                 resolution=options["resolution"],
-                # Nodes are groups already, and may be as few as communities.
+                # Nodes are groups already; there may be no more of them than communities.
                 seeding="own",
                 self_loops="keep",
                 memory=self.memory,
@@ -346,7 +350,7 @@ class _Job:
             )
             table = work.take(output, "engine.parquet")
         table = table.selectExpr("cast(node AS long) AS number", "community AS g")
-        # Communities without edges are none of the engine's.
+        # The engine does not see communities without edges.
         columns = ("number", "root", "count", "coalesce(g, -1 - number) AS merged")
         whole = numbers.join(table, "number", "left").selectExpr(*columns)
         merged = whole.groupBy("merged").agg(F.min("root").alias("root"), F.sum("count").alias("count"))
@@ -381,7 +385,7 @@ class _Job:
 
 
 def warnings_of(method: str, largest_share: float) -> list[Text]:
-    """Say, as the engine does, that one community holds most nodes, which is rarely what was asked for."""
+    """Return the warning of the engine if one community holds more than half of the nodes."""
     if largest_share <= 0.5 or method == "components":
         return []
     advice: dict[str, tuple[str | Options, ...]] = {
@@ -393,16 +397,16 @@ def warnings_of(method: str, largest_share: float) -> list[Text]:
 
 
 def _session(edges: DataFrame) -> SparkSession:
-    """Give the session of a table; refuse what is none."""
+    """Return the session of a table of Spark, and refuse any other object."""
     try:
         from pyspark.sql import DataFrame
     except ImportError as error:
         raise _usage("PySpark is not installed", "pip install 'outcore[spark]'") from error
     if not isinstance(edges, DataFrame):
-        raise _usage(f"edges are a table of Spark, not {type(edges).__name__}", "use `outcore.cluster` for others")
+        raise _usage(f"edges must be a DataFrame of Spark, not {type(edges).__name__}", "use `outcore.cluster`")
     if not hasattr(edges, "_jdf"):
         raise _usage(
-            "this session is one of Spark Connect, which has no resilient datasets",
+            "the session is one of Spark Connect, which has no resilient distributed datasets",
             "use a session of the cluster itself: `SparkSession.builder.master(...)`",
         )
     return edges.sparkSession
@@ -422,7 +426,7 @@ def _check_workers(spark: SparkSession) -> None:
     if found != _version():
         raise _usage(
             f"the Python of the workers has outcore {found}, not {_version()}",
-            "install it on all machines, and name their Python: `PYSPARK_PYTHON`, or `spark.pyspark.python`",
+            "install it on all workers, and set `PYSPARK_PYTHON` or `spark.pyspark.python` to their Python",
         )
 
 
@@ -437,7 +441,7 @@ def _usage(message: Text, hint: Text) -> BaseException:
 
 
 def engine_methods() -> list[str]:
-    """Return the methods of the engine, of which some are not on Spark."""
+    """Return the methods of the engine, some of which are not available on Spark."""
     from outcore import _outcore
 
     options: list[dict[str, Any]] = json.loads(_outcore.options("cluster"))
@@ -445,33 +449,35 @@ def engine_methods() -> list[str]:
 
 
 def _options(**options: Any) -> dict[str, Any]:
-    """Check options, and fill in defaults."""
+    """Check options and fill in defaults."""
     method = options["method"]
     if method in engine_methods() and method not in _CHOICES["method"]:
         hint = "use `modularity`, or `outcore.cluster` on one machine"
-        raise _usage(f"`{method}` is not among the methods on Spark", hint)
+        raise _usage(f"`{method}` is not available on Spark", hint)
     for name, values in _CHOICES.items():
         if options[name] not in values:
-            raise _usage((option(name), f" is one of {', '.join(map(repr, values))}, not {options[name]!r}"), "")
+            raise _usage((option(name), f" must be one of {', '.join(map(repr, values))}, not {options[name]!r}"), "")
     if options["resolution"] is not None and method != "modularity":
-        raise _usage((option("resolution"), f" is for `modularity`, not for `{method}`"), "leave it out")
-    least = {"max_sweeps": 1, "parts": 1, "tolerance": 0, "min_weight": 0, "seed": 0}
-    for name, bound in least.items():
+        raise _usage((option("resolution"), f" has no effect with `{method}`, only with `modularity`"), "leave it out")
+    minima = {"max_sweeps": 1, "parts": 1, "tolerance": 0, "min_weight": 0, "seed": 0}
+    for name, bound in minima.items():
         if options[name] is not None and not options[name] >= bound:
-            raise _usage((option(name), f" is at least {bound}, not {options[name]}"), "")
+            raise _usage((option(name), f" must be at least {bound}, not {options[name]}"), "")
     if options["tolerance"] is not None and method != "label-propagation":
-        raise _usage((option("tolerance"), f" is for `label-propagation`, not for `{method}`"), "leave it out")
+        raise _usage(
+            (option("tolerance"), f" has no effect with `{method}`, only with `label-propagation`"), "leave it out"
+        )
     defaults = {"max_sweeps": _FIRST_SWEEPS if method in _BY_ENGINE else 30, "tolerance": 0.001}
     return options | {name: value for name, value in defaults.items() if options[name] is None}
 
 
 def _directory(spark: SparkSession, work_dir: str | os.PathLike[str] | None) -> tuple[str, str | None]:
-    """Give the work directory, and its path if it is temporary."""
+    """Return the work directory, and its path again if it is temporary."""
     if work_dir is not None:
         return _place(spark, os.fspath(work_dir)), None
     if not _is_here(spark):
         raise _usage(
-            "on a cluster stages are kept in a directory that all workers reach",
+            "a job on a cluster needs a work directory that all workers reach",
             ("name one: ", option("work-dir", "hdfs:///tmp/outcore"), ", or `s3a://bucket/outcore`, or a shared path"),
         )
     temporary = tempfile.mkdtemp(prefix="outcore-spark-")
@@ -479,17 +485,17 @@ def _directory(spark: SparkSession, work_dir: str | os.PathLike[str] | None) -> 
 
 
 def _place(spark: SparkSession, path: str) -> str:
-    """Name a place as Spark does; in this process's directory if Spark is on this machine."""
+    """Return a path for Spark, relative to the current directory of this process if Spark is on this machine."""
     return os.path.abspath(path) if "://" not in path and _is_here(spark) else path
 
 
 def _is_here(spark: SparkSession) -> bool:
-    """Say whether all of Spark is on this machine, in one process."""
+    """Return whether Spark runs in one process on this machine."""
     return (spark.sparkContext.master or "").startswith("local")
 
 
-def _teller(progress: ProgressOption) -> Callable[[str, str, bool], None]:
-    """Say who hears of stages: a function, the terminal, or nobody."""
+def _notifier(progress: ProgressOption) -> Callable[[str, str, bool], None]:
+    """Return a function that reports stages to a function, to the terminal, or to nobody."""
     if callable(progress):
         return lambda stage, text, done: (progress(Progress(stage=stage, detail=text, is_done=done)), None)[1]
     if progress is True or (progress == "auto" and sys.stderr is not None and sys.stderr.isatty()):

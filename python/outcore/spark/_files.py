@@ -1,9 +1,10 @@
-"""Edge lists that Spark reads, with their rows in the order in which the engine reads them.
+"""Reads edge lists with Spark, with the rows in the order in which the engine reads them.
 
-Spark reads files in splits, and sorts the splits by size. So all is gone through once to count the rows of each split;
-then each row is told its number among all rows, which numbers the nodes as the engine does and names bad lines. The
-engine finds from the first lines of a file how they are split, and parses them, split by split.
-Cost: one pass over the input, on all cores, and a row on the driver for each split.
+Spark reads files in splits and sorts the splits by size. A first pass therefore counts the rows of each split. Then
+each row gets its number among all rows, so that nodes are numbered as by the engine and bad lines can be located. The
+engine detects the layout from the first lines of a file, and parses the lines split by split.
+
+Cost: one pass over the input, on all cores, and one row per split on the driver.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from outcore.spark._cluster import Clustered, cluster
 from outcore.spark._index import PLACE
 from outcore.spark._reading import Reading, refuse_file
 
-#: The bits of a row's number within its task: see `monotonically_increasing_id`.
+#: Mask for the number of a row within its task: see `monotonically_increasing_id`.
 _WITHIN = (1 << 33) - 1
 _NAME_BYTES_MAX = 64 << 10
-#: Bytes from which the engine finds how the lines of a file are split, or four times as many as long as it does not.
+#: Bytes from which the engine detects the layout of a file; four times as many while they do not suffice.
 _HEAD_BYTES = 64 << 10
-#: Names of text that is packed in a way that Spark does not read.
+#: Endings of compressed text that Spark does not read.
 _PACKED = (".xz", ".lz4", ".zip", ".7z", ".Z")
 _TABLE = "table:"
 _SHOWN = 160
 _COLUMNS = option("columns", "SOURCE,TARGET[,WEIGHT]")
 _TABLES = ".parquet"
-#: The columns of edges: of which types, with what to say of others, and as what they are read.
+#: Columns of edges: name, accepted types, message about other types, and type in Spark.
 _PARTS: tuple[tuple[str, Any, str, str], ...] = (
     ("source", (T.StringType, T.IntegralType), "names are text or whole numbers", "string"),
     ("target", (T.StringType, T.IntegralType), "names are text or whole numbers", "string"),
@@ -50,30 +51,30 @@ _PARTS: tuple[tuple[str, Any, str, str], ...] = (
 
 @dataclass(frozen=True)
 class _Split:
-    """A part of a file that one task reads."""
+    """Part of a file that one task reads."""
 
     file: int
-    #: As Spark tells it with each row.
+    #: Path as Spark reports it with each row.
     path: str
     start: int
-    #: The number of its first row within its task.
+    #: Number of the first row within its task.
     first: int
     count: int
-    #: Of its lines.
+    #: Bytes of the lines.
     bytes: int
 
 
 @dataclass(frozen=True)
 class Edges:
-    """A table of edges (source, target, weight), and where its rows come from."""
+    """Table of edges (source, target, weight), and the files of its rows."""
 
     frame: DataFrame
     is_weighted: bool
-    #: By the number of the file.
+    #: Paths by the number of the file.
     paths: tuple[str, ...] = ()
 
     def cluster(self, **options: Any) -> Clustered:
-        """Find communities; the error for bad rows is about the earliest, as that of the engine."""
+        """Find communities. For bad rows, raise the error about the earliest one, as the engine does."""
         try:
             return cluster(self.frame, weight="weight" if self.is_weighted else None, **options)
         except InputError as error:
@@ -85,20 +86,20 @@ class Edges:
         row = self.frame.filter("problem IS NOT NULL").orderBy(PLACE).first()
         if row is None:
             return None
-        told = row["problem"]
-        return _made(json.loads(told)) if told.startswith("{") else _fault_of_table(row, self.paths[row["file"]])
+        problem = row["problem"]
+        return _made(json.loads(problem)) if problem.startswith("{") else _fault_of_table(row, self.paths[row["file"]])
 
 
 def read(spark: SparkSession, inputs: Sequence[str], reading: Reading) -> Edges:
-    """Read files, patterns of files, and directories in the order given, or one table of the catalog."""
+    """Read files, patterns and directories in the given order, or one table of the catalog."""
     tables = [name for name in inputs if name.startswith(_TABLE)]
     if tables:
         if len(inputs) > 1:
-            _refuse_use("a table of the catalog is the only input", "join others to it in a view")
+            _refuse_use("a table of the catalog must be the only input", "combine the inputs in a view")
         return _read_catalog(spark, tables[0].removeprefix(_TABLE), reading)
     paths = [path for given in inputs for path in _listed(spark, given)]
     _check_names(paths)
-    # Else the splits depend on how many workers there are just then.
+    # Otherwise the splits depend on the current number of workers.
     if spark.conf.get("spark.sql.files.minPartitionNum", None) is None:
         spark.conf.set("spark.sql.files.minPartitionNum", spark.sparkContext.defaultParallelism)
     numbers = {path: number for number, path in enumerate(paths)}
@@ -110,7 +111,7 @@ def read(spark: SparkSession, inputs: Sequence[str], reading: Reading) -> Edges:
     for frame in frames:
         _look_at(frame, reading, numbers, splits, layouts)
     if not any(_has_edges(paths[split.file], layouts[split.file]) for split in splits):
-        raise _made({"kind": "bad-input", "message": "there are no edges", "hint": "look at what is in the files"})
+        raise _made({"kind": "bad-input", "message": "there are no edges", "hint": "check what the files contain"})
     is_weighted = _common_weights(paths, layouts, frames)
     places = _places(splits, layouts)
     edges = [
@@ -119,14 +120,14 @@ def read(spark: SparkSession, inputs: Sequence[str], reading: Reading) -> Edges:
         else _of_table(_placed(spark, frame, places), is_weighted=is_weighted)
         for frame in frames
     ]
-    # The job of a work directory is told by the columns: these files, in this order, read so.
+    # The columns identify the job of a work directory: these files, in this order, with these options.
     mark = zlib.crc32(json.dumps([paths, list(vars(reading).items())]).encode())
     frame = edges[0] if len(edges) == 1 else edges[0].unionByName(edges[1], allowMissingColumns=True)
     return Edges(frame.withColumn(f"input_{mark:08x}", F.lit(0)), is_weighted, tuple(paths))
 
 
 def _has_edges(path: str, layout: str | None) -> bool:
-    """Whether a split with rows is of a table, or of a file of lines that are more than comments."""
+    """Return whether a split belongs to a table, or to a file with lines other than comments."""
     return layout is not None or path.endswith(_TABLES)
 
 
@@ -135,7 +136,7 @@ def _refuse_use(message: str, hint: str) -> None:
 
 
 def _listed(spark: SparkSession, given: str) -> list[str]:
-    """Give the files of a path or pattern by name, as Spark names them."""
+    """Return the files of a path or pattern, sorted by name, as Spark names them."""
     from py4j.protocol import Py4JJavaError
 
     java: Any = spark._jvm
@@ -154,7 +155,7 @@ def _listed(spark: SparkSession, given: str) -> list[str]:
 
 
 def _matching(system: Any, pattern: Any) -> list[Any]:
-    """Give what matches in the engine's order: directory by directory."""
+    """Return the matches of a pattern in the order of the engine: directory by directory."""
     return sorted(system.globStatus(pattern) or [], key=lambda status: str(status.getPath().toString()).split("/"))
 
 
@@ -166,17 +167,17 @@ def _files_of(system: Any, status: Any) -> list[str]:
     for entry in seen:
         if not entry.isFile():
             path = status.getPath().toString()
-            _refuse_use(f"`{path}` holds directories", f"use a pattern for the files in them: `{path}/*/*`")
+            _refuse_use(f"`{path}` contains directories", f"use a pattern for the files in them: `{path}/*/*`")
     return [_plain(entry.getPath().toUri().toString()) for entry in seen]
 
 
 def _plain(address: str) -> str:
-    """Write an address without a host in one way: Hadoop has `file:/a` and `file:///a`."""
+    """Return an address without a host in a unique form: Hadoop uses `file:/a` and `file:///a`."""
     return re.sub("^([^:/]+):///", r"\1:/", address)
 
 
 def _check_names(paths: list[str]) -> None:
-    """Refuse files of which Spark would read nothing, or something else, without a word."""
+    """Refuse files that Spark would silently ignore or misread."""
     if len(set(paths)) < len(paths):
         twice = next(path for at, path in enumerate(paths) if path in paths[:at])
         _refuse_use(f"`{twice}` is given twice", "name it once")
@@ -185,7 +186,7 @@ def _check_names(paths: list[str]) -> None:
         if name.startswith(("_", ".")):
             _refuse_use(f"`{path}` is hidden: Spark reads no file whose name begins with `{name[0]}`", "rename it")
         if path.endswith(_PACKED):
-            refuse_file(path, "is packed in a way that Spark does not read", "pack it with gzip, bzip2 or zstd")
+            refuse_file(path, "is compressed in a way that Spark does not read", "compress it with gzip, bzip2 or zstd")
 
 
 def _scan_lines(spark: SparkSession, paths: list[str]) -> DataFrame:
@@ -199,14 +200,14 @@ def _scan_tables(spark: SparkSession, paths: list[str], reading: Reading) -> Dat
 
 
 def _escaped(spark: SparkSession, paths: list[str]) -> list[str]:
-    """Give names that are no patterns to Spark."""
+    """Return paths that Spark does not take for patterns."""
     java: Any = spark._jvm
     names = [str(java.org.apache.hadoop.fs.Path(java.java.net.URI(path)).toString()) for path in paths]
     return [re.sub(r"([\\*?\[\]{}])", r"\\\1", name) for name in names]
 
 
 def _with_splits(frame: DataFrame, columns: list[Column]) -> DataFrame:
-    """Say where each row is: file, start of the split, number within the task."""
+    """Add the place of each row: file, start of the split, number within the task."""
     return frame.select(
         *columns,
         F.col("_metadata.file_path").alias("_path"),
@@ -241,13 +242,13 @@ def _look_at(
 
 
 def _line() -> Column:
-    """Give a line with its end, as the engine takes it."""
+    """Return the expression for a line with its line end, as the engine expects it."""
     return F.expr("concat(cast(value AS binary), x'0A')")
 
 
 @dataclass
 class _Head:
-    """The first lines of a file, and what the engine says of them."""
+    """First lines of a file, and the layout that the engine detects in them."""
 
     path: str
     options: list[str]
@@ -257,14 +258,14 @@ class _Head:
     is_done: bool = False
 
     def add(self, text: bytes) -> None:
-        """Take the next lines; look at them when they are enough."""
+        """Add the next lines, and detect the layout once there are enough."""
         self.text += text
         while not self.is_done and len(self.text) >= self.wanted:
             self._look(self.wanted, is_whole=False)
             self.wanted *= 4
 
     def end(self, *, is_whole: bool) -> None:
-        """Look at what there is."""
+        """Detect the layout from the lines so far."""
         if not self.is_done:
             self._look(len(self.text), is_whole=is_whole)
 
@@ -278,7 +279,7 @@ class _Head:
 
 
 def _count_splits(batches: Iterable[pa.RecordBatch], options: list[str] | None) -> Iterator[pa.RecordBatch]:
-    """Give a row for each split of a task; a layout that cannot be found is the facts of an error."""
+    """Yield a row for each split of a task; if no layout is detected, it has the facts of the error instead."""
     names = ["path", "start", "first", "count", "bytes", "layout"]
     split: dict[str, Any] = {}
     head: _Head | None = None
@@ -310,14 +311,14 @@ def _count_splits(batches: Iterable[pa.RecordBatch], options: list[str] | None) 
 
 
 def _text(lines: pa.Array, begin: int, end: int) -> bytes:
-    """Give some rows of a column of bytes as one text."""
+    """Return some rows of a column of bytes as one text."""
     _, bounds, data = lines.buffers()
     ends = pa.Array.from_buffers(pa.int32(), len(lines) + 1, [None, bounds], offset=lines.offset)
     return data[ends[begin].as_py() : ends[end].as_py()].to_pybytes() if data else b""
 
 
 def _runs(batch: pa.RecordBatch) -> list[tuple[int, int]]:
-    """Divide the rows of a batch by split: mostly they are all of one."""
+    """Divide the rows of a batch by split; usually all belong to one."""
     count = len(batch)
     keys = [batch.column(0), batch.column(1)]
     if count and all(key[0] == key[count - 1] for key in keys):
@@ -333,17 +334,17 @@ def _is_text(frame: DataFrame) -> bool:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a split stands."""
+    """Position of a split in its file and among all rows."""
 
     file: int
-    #: Rows of all splits before it.
+    #: Number of rows in all splits before this one.
     before: int
-    #: What leads from the number of a row in its task to its number among all rows.
+    #: Difference between the number of a row among all rows and its number in its task.
     shift: int
-    #: Its first line in its file, and the byte at which that begins.
+    #: Number of the first line in the file, and the byte at which it begins.
     line: int
     byte: int
-    #: How its lines are split; in a file without, no line is an edge.
+    #: Layout of the lines; None if no line of the file is an edge.
     layout: str | None
 
 
@@ -362,13 +363,13 @@ def _places(splits: list[_Split], layouts: list[str | None]) -> _Places:
 
 
 def _placed(spark: SparkSession, frame: DataFrame, places: _Places) -> DataFrame:
-    """Give each row of a table its place among all rows, and its number in its file."""
+    """Add to each row of a table its place among all rows, and its number in its file."""
     rows = [(*key, place.file, place.shift, place.before - place.line + 1) for key, place in places.items()]
     known = spark.createDataFrame(rows, "_path string, _start long, file int, _shift long, _before long")
     lost = F.raise_error(F.concat(F.lit(_CHANGED), "_path")).cast("long")
     placed = frame.join(F.broadcast(known), ["_path", "_start"], "left")
     placed = placed.withColumn(PLACE, F.col("_low") + F.coalesce("_shift", lost))
-    # Nothing here may let Spark see that rows without a split are of no use: it would drop them unseen.
+    # Spark must not be able to infer that rows without a split are unused: it would drop them silently.
     return placed.withColumn("line", F.col(PLACE) - F.coalesce("_before", F.lit(0)) + 1)
 
 
@@ -376,7 +377,7 @@ _CHANGED = "the input has changed while it was read: "
 
 
 def _of_lines(frame: DataFrame, places: _Places, *, is_weighted: bool) -> DataFrame:
-    """Let the engine parse lines; a row of a bad line has no source, and `problem` says why."""
+    """Let the engine parse lines. The row of a bad line has no source, and the error in `problem`."""
     weight = "weight double, " if is_weighted else ""
     schema = f"source string, target string, {weight}{PLACE} long, problem string"
     rows = frame.select("_path", "_start", _line().alias("text"))
@@ -413,7 +414,7 @@ def _parse(batches: Iterable[pa.RecordBatch], places: _Places, *, is_weighted: b
 
 
 def _of_table(frame: DataFrame, *, is_weighted: bool) -> DataFrame:
-    """Check the rows of a table; bad ones have no source, so that they cannot go unnoticed."""
+    """Check the rows of a table. Bad rows have no source, so that they cannot go unnoticed."""
     names = ["source", "target", *(["weight"] if is_weighted else [])]
     shown = F.concat_ws("\t", *(F.coalesce(F.col(name).cast("string"), F.lit("")) for name in names))
     problem = F.when(F.lit(False), "")
@@ -430,7 +431,7 @@ def _of_table(frame: DataFrame, *, is_weighted: bool) -> DataFrame:
 
 
 def _edge_columns(frame: DataFrame, reading: Reading, path: str) -> list[Column]:
-    """Choose the columns of a table as the engine does: source and target as text, and perhaps a weight."""
+    """Choose the columns of a table as the engine does: source and target as text, and optionally a weight."""
     kinds = {field.name: field.dataType for field in frame.schema.fields}
     names = list(kinds)
     chosen = [_named(column, names, path) for column in reading.columns or ()] or _usual(kinds)
@@ -459,13 +460,13 @@ def _named(column: str, names: list[str], path: str) -> str:
         return names[int(column) - 1]
     wanted = column if column.isdigit() else f"`{column}`"
     notes = [f"its columns are {', '.join(f'`{name}`' for name in names[:20])}"]
-    hint = ("use ", option("columns"), " with names of these, or their numbers from 1")
+    hint = ("use ", option("columns"), " with these names, or with numbers from 1")
     refuse_file(path, f"has no column {wanted}", hint, notes)
     raise AssertionError("refused")
 
 
 def _common_weights(paths: list[str], layouts: list[str | None], frames: list[DataFrame]) -> bool:
-    """Whether the files have weights; an error if only some do."""
+    """Return whether the files have weights; raise an error if only some do."""
     pairs = zip(paths, layouts, strict=True)
     known = {path: _outcore.Lines(layout).is_weighted for path, layout in pairs if layout}
     for frame in frames:
@@ -490,7 +491,7 @@ def _read_catalog(spark: SparkSession, name: str, reading: Reading) -> Edges:
 
 
 def _fault_of_table(row: Any, path: str) -> BaseException:
-    """Give the error for a bad row of a table, as the engine tells it."""
+    """Return the error for a bad row of a table, as the engine reports it."""
     problem, text = row["problem"], row["text"]
     role = problem.removeprefix("long-")
     hint: Text = "correct it, or leave it out"

@@ -1,9 +1,9 @@
-"""From a table of edges to numbered arcs in parts: joins and sorts of Spark, packing by the engine.
+"""Converts a table of edges to numbered arcs in parts: Spark joins and sorts, the engine packs.
 
-Nodes are numbered in the order in which they first appear in the rows, source before target, as the engine numbers
-them, by two sorts that are spread over the cluster. Arcs are sorted by source and target together, so that those of
-a hub are spread over many tasks until they are packed; skew in the joins that number them is left to Spark's adaptive
-execution.
+Nodes are numbered in the order in which they first appear in the rows, source before target, as by the engine, with two
+sorts that are distributed over the cluster. Arcs are sorted by source and target together, so that the arcs of a hub
+are distributed over many tasks until they are packed. Skew in the joins that number them is left to the adaptive
+execution of Spark.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from outcore import _outcore
 from outcore.errors import _made
 from outcore.spark._work import Work
 
-#: Nodes and arcs of a part, if not told: about 30 MiB encoded.
+#: Default number of nodes and arcs of a part: about 30 MiB encoded.
 PART_ARCS = 8 << 20
-#: Rows that a task sorts at a time.
+#: Number of rows that a task sorts.
 _ROWS = 4 << 20
-#: Bytes of a part in a row.
+#: Bytes of a part in one row.
 _PIECE_BYTES = 2 << 20
 #: Longer names are refused, as in the engine.
 _NAME_BYTES = 1 << 16
-#: Letters of a value that an error shows.
+#: Maximum length of a value in an error.
 _SHOWN = 60
-#: More nodes cannot be numbered.
+#: Maximum number of nodes.
 _NODES_MAX = 4_290_000_000
 
 
 @dataclass(frozen=True)
 class Input:
-    """The columns of the edges: names, and whether they have a weight."""
+    """Names of the columns of the edges, with or without a weight."""
 
     source: str
     target: str
     weight: str | None
 
     def rows(self, edges: DataFrame) -> DataFrame:
-        """Give source, target, weight, and a number that ascends with the rows."""
+        """Return source, target, weight, and a number that increases with the rows."""
         names = [self.source, self.target] + ([self.weight] if self.weight else [])
         types = dict(zip(edges.columns, edges.schema.fields, strict=True))
         for name in names:
@@ -68,17 +68,17 @@ class Input:
         )
 
     def node_type(self, edges: DataFrame) -> T.DataType:
-        """Give the type of nodes in the result: that of the columns if both have the same."""
+        """Return the type of nodes in the result: that of the two columns if they agree, otherwise text."""
         types = {edges.schema[self.source].dataType, edges.schema[self.target].dataType}
         return types.pop() if len(types) == 1 else T.StringType()
 
 
-#: A column that says where a row stands, if Spark does not read rows in the order of the input.
+#: Column with the place of a row, for input that Spark does not read in order.
 PLACE = "__outcore_place"
 
 
 def place_of(edges: DataFrame) -> Column:
-    """Give the place of a row: that in the table, as ``edges.collect()`` has it."""
+    """Return the expression for the place of a row, by default that in ``edges.collect()``."""
     return F.col(PLACE) if PLACE in edges.columns else F.monotonically_increasing_id()
 
 
@@ -98,11 +98,11 @@ def _listed(names: list[str]) -> str:
 _FAULTS: dict[str, tuple[str, Callable[[], Column], str]] = {
     "nulls": ("empty-name", lambda: F.col("source").isNull() | F.col("target").isNull(), "a node that is null"),
     "empty": ("empty-name", lambda: (F.col("source") == "") | (F.col("target") == ""), "a node without a name"),
-    # As in the engine: they are one line of the result.
+    # As in the engine: a name is one line of the result.
     "broken": (
         "bad-input",
         lambda: F.col("source").contains("\n") | F.col("target").contains("\n"),
-        "a node whose name has a line end in it",
+        "a node whose name contains a line end",
     ),
     "long": (
         "name-too-long",
@@ -120,11 +120,11 @@ _FAULTS: dict[str, tuple[str, Callable[[], Column], str]] = {
 
 
 def names_of(work: Work, rows: DataFrame) -> tuple[DataFrame, int]:
-    """Give all names with their numbers (name, id), and how many there are; refuse rows that are no edges.
+    """Return all names with their numbers (name, id) and the number of names; refuse rows that are not edges.
 
-    One scan of the rows, two shuffles of names.
+    This takes one scan of the rows and two shuffles of names.
     """
-    # Names count once their rows have been looked at: a job may have been lost between the two.
+    # Names are valid once their rows have been checked: a job may have been lost between the two.
     if work.facts("input") is None:
         seen = Observation()
         faults = [F.count_if(is_fault()).alias(name) for name, (_, is_fault, _) in _FAULTS.items()]
@@ -136,13 +136,14 @@ def names_of(work: Work, rows: DataFrame) -> tuple[DataFrame, int]:
         named = watched.select(F.explode(ends).alias("end")).select("end.*")
         first = named.groupBy("name").agg(F.min("place").alias("place"))
         work.write("names", ordered(first, [F.col("place")], tasks_for(work, rows)))
-        # Without rows there is nothing to see.
+        # Without rows there are no observations.
         found: dict[str, int] = dict.fromkeys(["rows", *_FAULTS], 0) if work.read("names").isEmpty() else seen.get
         _check(work, rows, found)
-        work.keep_facts("input", {"row_count": found["rows"]})
+        work.save_facts("input", {"row_count": found["rows"]})
     names, count = numbered(work.read("names"), "id")
     if count > _NODES_MAX:
-        _refuse("too-many-nodes", f"there are {count:,} nodes, and {_NODES_MAX:,} can be numbered", "leave some out")
+        message = f"there are {count:,} nodes, but at most {_NODES_MAX:,} can be numbered"
+        _refuse("too-many-nodes", message, "leave some out")
     return names.select("name", "id"), count
 
 
@@ -159,22 +160,22 @@ def _check(work: Work, rows: DataFrame, found: dict[str, int]) -> None:
         hint = "leave such rows out: `edges.dropna()`, or a filter"
         raise _made({"kind": kind, "message": f"{of_rows} {what}", "text": text, "hint": hint})
     if not found["rows"]:
-        _refuse("bad-input", "there are no edges", "look at what the table is read from")
+        _refuse("bad-input", "there are no edges", "check what the table is read from")
 
 
 def tasks_for(work: Work, rows: DataFrame) -> int:
-    """Say how many tasks sort what comes of these rows: as many as read them, and at least one for each core."""
+    """Return the number of tasks that sort data of these rows: as many as read them, and at least one per core."""
     return max(rows.rdd.getNumPartitions(), work.spark.sparkContext.defaultParallelism)
 
 
 def ordered(frame: DataFrame, keys: list[Column], tasks: int) -> DataFrame:
-    """Sort rows over the whole cluster, and say where each stands in its partition: see `numbered`."""
+    """Sort rows over the whole cluster, and add the place of each in its partition: see `numbered`."""
     spread = frame.repartitionByRange(tasks, *keys).sortWithinPartitions(*keys)
     return spread.withColumn("rank", F.monotonically_increasing_id())
 
 
 def numbered(frame: DataFrame, name: str) -> tuple[DataFrame, int]:
-    """Number the rows of what `ordered` has sorted, once it is written; also gives how many they are."""
+    """Number the rows of a written table that `ordered` has sorted; also return the number of rows."""
     partition, within = F.shiftright("rank", 33).alias("partition"), F.col("rank").bitwiseAND((1 << 33) - 1)
     counts = sorted((row["partition"], row["count"]) for row in frame.groupBy(partition).count().collect())
     offsets, total = [], 0
@@ -187,7 +188,7 @@ def numbered(frame: DataFrame, name: str) -> tuple[DataFrame, int]:
 
 
 def chunks_of(work: Work, rows: DataFrame, names: DataFrame, rules: dict[str, Any]) -> DataFrame:
-    """Number, symmetrise, sort and combine the arcs, and pack them (partition, place, first_node, degrees, chunk)."""
+    """Number, symmetrize, sort, combine and pack the arcs (partition, place, first_node, degrees, chunk)."""
 
     def make() -> DataFrame:
         first = names.select(F.col("name").alias("source"), F.col("id").alias("s"))
@@ -216,13 +217,13 @@ def _packing(rules: dict[str, Any]) -> Callable[[Iterator[pa.RecordBatch]], Iter
 
         def batch(chunks: list[bytes], combined: int = 0, dropped: int = 0) -> pa.RecordBatch:
             nonlocal place
-            told = [_outcore.chunk_degrees(chunk) for chunk in chunks]
+            facts = [_outcore.chunk_degrees(chunk) for chunk in chunks]
             count = len(chunks)
             columns = {
                 "partition": pa.array([partition] * count, pa.int32()),
                 "place": pa.array(range(place, place + count), pa.int32()),
-                "first_node": pa.array([first for first, _ in told], pa.int64()),
-                "degrees": pa.array([degrees for _, degrees in told], pa.binary()),
+                "first_node": pa.array([first for first, _ in facts], pa.int64()),
+                "degrees": pa.array([degrees for _, degrees in facts], pa.binary()),
                 "chunk": pa.array(chunks, pa.binary()),
                 "combined": pa.array([combined] * count, pa.int64()),
                 "dropped": pa.array([dropped] * count, pa.int64()),
@@ -249,7 +250,7 @@ def _task() -> int:
 
 
 def to_bytes(column: pa.Array, kind: pa.DataType) -> bytes:
-    """Give the values of a column without nulls, little-endian and without gaps."""
+    """Return the values of a column without nulls, little-endian and without gaps."""
     column = column.cast(kind)
     width = kind.bit_width // 8
     data = column.buffers()[1]
@@ -257,34 +258,37 @@ def to_bytes(column: pa.Array, kind: pa.DataType) -> bytes:
 
 
 def to_column(data: bytes, kind: pa.DataType) -> pa.Array:
-    """Give such bytes as a column."""
+    """Return bytes made by `to_bytes` as a column."""
     return pa.Array.from_buffers(kind, len(data) * 8 // kind.bit_width, [None, pa.py_buffer(data)])
 
 
 def bounds_of(work: Work, chunks: DataFrame, node_count: int, parts: int | None) -> bytes:
-    """Choose where parts begin: 32-bit numbers, the last one that of the nodes. The driver goes through all degrees."""
+    """Choose the first node of each part, and return them as 32-bit numbers followed by the number of nodes.
+
+    The driver reads all degrees.
+    """
     facts = work.facts("bounds")
     if facts is None:
         totals = chunks.agg(F.sum("combined"), F.sum("dropped")).first() or (0, 0)
         arcs = 2 * (work.facts("input") or {})["row_count"] - (totals[0] or 0) + node_count
-        most = arcs // parts if parts else min(PART_ARCS, arcs // work.spark.sparkContext.defaultParallelism)
-        cutter = _outcore.Cutter(node_count, max(1, most))
+        part_arcs = arcs // parts if parts else min(PART_ARCS, arcs // work.spark.sparkContext.defaultParallelism)
+        cutter = _outcore.Cutter(node_count, max(1, part_arcs))
         degrees = chunks.select("partition", "place", "first_node", "degrees").orderBy("partition", "place")
         for row in degrees.toLocalIterator(prefetchPartitions=True):
             cutter.add(row["first_node"], bytes(row["degrees"]))
         bounds = array.array("I", cutter.finish()).tolist()
         facts = {"bounds": bounds, "combined_count": totals[0] or 0, "dropped_loop_count": totals[1] or 0}
-        work.keep_facts("bounds", facts)
+        work.save_facts("bounds", facts)
     return known_bounds(work)
 
 
 def known_bounds(work: Work) -> bytes:
-    """Give where parts begin, once that is chosen."""
+    """Return the bounds that `bounds_of` has chosen."""
     return array.array("I", (work.facts("bounds") or {})["bounds"]).tobytes()
 
 
 def parts_of(work: Work, chunks: DataFrame, bounds: bytes) -> DataFrame:
-    """Bring the arcs of each part together, encoded as the engine has them (part, place, data)."""
+    """Collect the arcs of each part, encoded as in the engine (part, place, data)."""
 
     def make() -> DataFrame:
         pieces = chunks.select("partition", "place", "chunk").rdd
@@ -309,5 +313,5 @@ def parts_of(work: Work, chunks: DataFrame, bounds: bytes) -> DataFrame:
 
 
 def own(part: int) -> int:
-    """Say which partition a part is."""
+    """Return the partition of a part."""
     return part

@@ -1,6 +1,6 @@
-"""When to move to a cluster: what `outcore.plan` foretells for one machine, beside a model of Spark.
+"""When to move to a cluster: the prediction of `outcore.plan` for one machine, compared with a model of Spark.
 
-The model is the engine's, `outcore::plan::spark`; `outcore plan --spark` asks the same one.
+The model belongs to the engine, `outcore::plan::spark`; `outcore plan --spark` uses it too.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ __all__ = ["plan"]
 
 
 def plan(local: Plan, *, workers: int, cores: int, memory: str | int, free_disk: int | None = None) -> Report:
-    """Compare what one machine needs with a Spark cluster, by a model.
+    """Compare one machine with a Spark cluster, by a model.
 
     Parameters
     ----------
     local : Plan
-        What :func:`outcore.plan` foretells for the edges on this machine.
+        Prediction of :func:`outcore.plan` for the edges on this machine.
     workers, cores : int
-        Workers of the cluster, and the cores of each.
+        Number of workers of the cluster, and of cores per worker.
     memory : str or int
-        Memory of each worker, such as ``"16GiB"``, or bytes.
+        Memory per worker, such as ``"16GiB"``, or a number of bytes.
     free_disk : int, optional
-        Bytes that are free here for temporary files and the result, if that may be too little.
+        Bytes free on this machine for temporary files and the result, if they may be too few.
 
     Returns
     -------
     Report
-        ``local_seconds`` and ``spark_seconds``; ``task_bytes``, the memory that a task needs, and ``worker_bytes``,
-        that of a worker with a task on each core; ``moves``, whether the model says to move, and ``reasons``.
+        Fields ``local_seconds`` and ``spark_seconds``; ``task_bytes``, the memory of a task, and ``worker_bytes``, that
+        of a worker with a task on each core; ``moves``, whether the model recommends to move, and ``reasons``.
 
     Raises
     ------
     outcore.UsageError
-        For numbers that are not above 0.
+        If a number is not above 0.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def plan(local: Plan, *, workers: int, cores: int, memory: str | int, free_disk:
     >>> outcore.spark.plan(local, workers=4, cores=8, memory="32GiB").moves
     False
     """
-    # Of what does not fit a 64-bit number nothing can be said, as of what is 0.
+    # Numbers beyond 64 bits are refused like 0.
     if not all(0 < count < 1 << 64 for count in (workers, cores)):
         raise _made({"kind": "usage", "message": "a cluster has workers with cores and memory", "hint": "`workers=2`"})
     edges, limits = local["input"], local["limits"]

@@ -1,4 +1,4 @@
-"""What the user says about the lines of edge lists; the engine finds the rest, and parses them."""
+"""Options for reading lines of edge lists; the engine detects the rest and parses the lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from outcore.errors import Text, _made
 
 @dataclass(frozen=True)
 class Reading:
-    """Options of the command, by their names."""
+    """Options of the command for reading edge lists, by their names."""
 
     columns: tuple[str, ...] | None = None
     delimiter: str | None = None
@@ -22,15 +22,15 @@ class Reading:
     ignore_weights: bool = False
 
     def arguments(self) -> list[str]:
-        """Write them as arguments."""
+        """Return the options as arguments of the command."""
         return arguments(vars(self))
 
     def check(self) -> None:
-        """Refuse what the engine refuses."""
+        """Refuse options that the engine refuses."""
         _outcore.Lines.find("-", b"", True, self.arguments())
 
 
 def refuse_file(path: str, message: str, hint: Text | None = None, notes: Sequence[str] = ()) -> None:
     """Raise an error about a file."""
-    hint = hint or "convert it to lines or Parquet, or let one machine read it: `outcore cluster`"
+    hint = hint or "convert it to lines or Parquet, or read it on one machine: `outcore cluster`"
     raise _made({"kind": "bad-input", "message": f"`{path}` {message}", "hint": hint, "notes": list(notes)})

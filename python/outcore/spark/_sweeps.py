@@ -1,10 +1,10 @@
-"""Rounds over parts, and the sweeps of label propagation and of local moving, which are made of them.
+"""Rounds over parts, and the sweeps of label propagation and of local moving that consist of rounds.
 
-A round is a task for each part, which keeps bytes for the next round and sends bytes to other parts.
+A round runs one task per part, which keeps bytes for the next round and sends bytes to other parts.
 
-The arcs of a part stay where they are, serialised; what a task keeps stays with them; only messages go over the
-network. So a round is one job of two stages. Resilient datasets are used, not tables: they let what is kept stay in
-the partition of its part.
+The arcs of a part stay in place, serialized, together with the bytes that its task keeps; only messages travel over the
+network. A round is therefore one job of two stages. It uses resilient distributed datasets instead of tables, because
+they let the kept bytes stay in the partition of their part.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from outcore import _outcore
 from outcore.spark._index import own
 from outcore.spark._work import Work
 
-ARCS, KEPT, MESSAGE, TOLD = range(4)
-#: Part; kind, key, data.
+ARCS, KEPT, MESSAGE, REPORT = range(4)
+#: Part, and its kind, key and data.
 Item: TypeAlias = tuple[int, tuple[int, Any, Any]]
 Messages: TypeAlias = list[tuple[int, bytes]]
 Labels: TypeAlias = tuple[bytes, bytes, bytes]
-#: A step of one part: given what was kept and sent to it, it gives what it keeps, sends and tells the driver.
+#: Step of one part: takes the kept bytes and the messages for it, returns bytes to keep, messages, and a report.
 Step: TypeAlias = Callable[["_outcore.Part", dict[str, bytes], Messages], tuple[dict[str, bytes], Messages, Any]]
 
-#: Rounds that may follow each other before all is written, so that a lost worker does not cost more than these.
+#: Maximum number of rounds between two writes: a lost worker costs no more than these.
 _ROUNDS_UNWRITTEN = 24
-#: First sweeps of local moving end when at most this share of the nodes moves, as in the engine.
+#: The first sweeps of local moving end when at most this share of the nodes moves, as in the engine.
 MOVES_ENOUGH = 0.01
-#: Sweeps over the graph after the engine has found communities of communities, as in the engine.
+#: Number of sweeps over the graph after the engine has found communities of communities, as in the engine.
 _LAST_SWEEPS = 2
-#: Labels of a part's nodes; of nodes outside, which these are; and theirs.
+#: Labels of the nodes of a part, the known nodes outside of it, and the labels of those.
 _LABELS = ("own", "outside", "around")
 
 
@@ -54,13 +54,13 @@ def _each(bounds: bytes, step: Step, index: int, items: Iterable[Item]) -> Itera
             messages.append((key, data))
     part = _outcore.Part(b"".join(data for _, data in sorted(arcs)), bounds, index)
     del arcs
-    # The order in which messages arrive is of no account.
-    kept, sent, told = step(part, kept, sorted(messages))
+    # Messages are sorted, so that the result is independent of their order of arrival.
+    kept, sent, report = step(part, kept, sorted(messages))
     for name, data in kept.items():
         yield index, (KEPT, name, data)
     for to, data in sent:
         yield index, (MESSAGE, to, data)
-    yield index, (TOLD, sum(len(data) for _, data in sent), told)
+    yield index, (REPORT, sum(len(data) for _, data in sent), report)
 
 
 def _address(item: Item) -> Item:
@@ -74,23 +74,23 @@ def _is(kind: int, item: Item) -> bool:
 
 @dataclass
 class Parts:
-    """The parts of a graph on the workers, what they keep, and the messages under way."""
+    """Parts of a graph on the workers, the bytes that they keep, and the messages on their way."""
 
     work: Work
     arcs: RDD[Item]
     bounds: bytes
     kept: RDD[Item] | None = None
     messages: RDD[Item] | None = None
-    #: Bytes of messages so far.
+    #: Total bytes of messages.
     shuffle_bytes: int = 0
     _made: list[RDD[Item]] = field(default_factory=list)
-    #: Rounds since all was written, and how often that was.
+    #: Number of rounds since the last write, and number of writes.
     _unwritten: int = 0
     _written: int = 0
 
     @classmethod
     def of(cls, work: Work, bounds: bytes) -> Parts:
-        """Give the parts that have been made, without anything kept."""
+        """Return the parts of a job, without kept bytes."""
         table = work.read("parts")
         rows = table.rdd.map(lambda row: (row["part"], (ARCS, row["place"], bytes(row["data"]))))
         arcs = rows.partitionBy(len(bounds) // 4 - 1, own).persist(StorageLevel.MEMORY_AND_DISK)
@@ -98,11 +98,11 @@ class Parts:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of parts."""
         return len(self.bounds) // 4 - 1
 
     def run(self, step: Step) -> list[Any]:
-        """Run a step on every part; gives what each tells, in any order."""
+        """Run a step on every part, and return their reports in any order."""
         if self._unwritten >= _ROUNDS_UNWRITTEN:
             self._written += 1
             self.save(f"rounds-{self._written}")
@@ -114,26 +114,26 @@ class Parts:
                 inputs = inputs.union(more)
         each = partial(_each, self.bounds, step)
         done = inputs.mapPartitionsWithIndex(each, preservesPartitioning=True).persist(StorageLevel.MEMORY_AND_DISK)
-        told = done.filter(partial(_is, TOLD)).values().collect()
+        reports = done.filter(partial(_is, REPORT)).values().collect()
         self.kept = done.filter(partial(_is, KEPT))
         self.messages = done.filter(partial(_is, MESSAGE)).map(_address).partitionBy(self.count, own)
-        self.shuffle_bytes += sum(count for _, count, _ in told)
+        self.shuffle_bytes += sum(count for _, count, _ in reports)
         self._forget(done)
-        return [fact for _, _, fact in told]
+        return [report for _, _, report in reports]
 
     def _forget(self, newest: RDD[Item]) -> None:
-        """Let go of what the round before has made: its messages are in this round's shuffle."""
+        """Release the data of the round before the last: its messages are in the shuffle of the last one."""
         self._made.append(newest)
         while len(self._made) > 2:
             self._made.pop(0).unpersist()
 
     def kept_as(self, name: str) -> RDD[bytes]:
-        """Give what parts keep under a name."""
+        """Return the bytes that parts keep under a name."""
         assert self.kept is not None, "a round has been run"
         return self.kept.filter(lambda item: item[1][1] == name).map(lambda item: item[1][2])
 
     def packed(self, names: tuple[str, ...]) -> RDD[tuple[Any, ...]]:
-        """Give a row for each part: its number, and what it keeps under these names."""
+        """Return a row for each part: its number, and the bytes that it keeps under these names."""
         assert self.kept is not None, "a round has been run"
 
         def row(part: int, items: Iterable[Item]) -> Iterator[tuple[Any, ...]]:
@@ -143,11 +143,11 @@ class Parts:
         return self.kept.mapPartitionsWithIndex(row)
 
     def send(self, messages: RDD[tuple[int, bytes]]) -> None:
-        """Send messages to parts, instead of those under way."""
+        """Send messages to parts, in place of those on their way."""
         self.messages = messages.map(lambda item: (item[0], (MESSAGE, 0, item[1]))).partitionBy(self.count, own)
 
     def save(self, name: str) -> None:
-        """Write what is kept and under way, and go on from what is written: nothing before it is computed again."""
+        """Write kept bytes and messages, and continue from the written table, so that they are not computed again."""
         assert self.kept is not None, "a round has been run"
         assert self.messages is not None, "a round has been run"
         rows = self.kept.union(self.messages).map(_as_row)
@@ -156,14 +156,14 @@ class Parts:
         self.load(name)
 
     def load(self, name: str) -> None:
-        """Go on from what was saved."""
+        """Continue from a table that `save` has written."""
         items = self.work.read(name).rdd.map(_as_item).partitionBy(self.count, own)
         self.kept = items.filter(partial(_is, KEPT))
         self.messages = items.filter(partial(_is, MESSAGE))
         self._unwritten = 0
 
     def release(self) -> None:
-        """Let go of everything."""
+        """Release all data of the parts."""
         for made in [self.arcs, *self._made]:
             made.unpersist()
 
@@ -180,23 +180,23 @@ def _as_item(row: Any) -> Item:
 
 @dataclass(frozen=True)
 class Sweeps:
-    """Sweeps that follow each other: what comes before them, what one is, and when they end."""
+    """Sequence of sweeps: how it begins, what one sweep does, and when it ends."""
 
-    #: What they are saved as.
+    #: Name of the checkpoints.
     name: str
     begin: Callable[[Parts], None]
-    #: Makes the sweep of a number, and says what it did.
+    #: Runs the sweep of a number, and returns its facts.
     sweep: Callable[[Parts, int], dict[str, Any]]
-    most: int
-    #: They end when at most so many nodes move.
+    max_sweeps: int
+    #: The sequence ends when at most this many nodes move.
     enough: float
     save_seconds: float
 
-    def run(self, parts: Parts, tell: Callable[[str], None]) -> dict[str, Any]:
-        """Sweep, or go on from what was saved; gives the history."""
-        history = self._go_on(parts)
+    def run(self, parts: Parts, notify: Callable[[str], None]) -> dict[str, Any]:
+        """Run the sweeps, resuming from a checkpoint if there is one, and return their history."""
+        history = self._resume(parts)
         saved_at = time.monotonic()
-        while not history["converged"] and len(history["sweeps"]) < self.most:
+        while not history["converged"] and len(history["sweeps"]) < self.max_sweeps:
             number = len(history["sweeps"]) + 1
             begun, before = time.monotonic(), parts.shuffle_bytes
             swept = {"number": number, **self.sweep(parts, number)}
@@ -204,13 +204,13 @@ class Sweeps:
             history["sweeps"].append(swept)
             moved = swept["moved_count"]
             history["converged"] = moved == 0 or moved <= self.enough
-            tell(f"sweep {number}: {moved:,} nodes changed, {swept['rounds']} rounds")
+            notify(f"sweep {number}: {moved:,} nodes changed, {swept['rounds']} rounds")
             if time.monotonic() - saved_at >= self.save_seconds:
                 self._save(parts, number, history)
                 saved_at = time.monotonic()
         return history
 
-    def _go_on(self, parts: Parts) -> dict[str, Any]:
+    def _resume(self, parts: Parts) -> dict[str, Any]:
         number = parts.work.newest(self.name)
         history = None if number is None else parts.work.facts(f"{self.name}-{number}")
         if history is not None:
@@ -220,13 +220,13 @@ class Sweeps:
         return {"sweeps": [], "converged": False, "resumed_sweep_count": 0}
 
     def _save(self, parts: Parts, number: int, history: dict[str, Any]) -> None:
-        parts.work.keep_facts(f"{self.name}-{number}", history)
+        parts.work.save_facts(f"{self.name}-{number}", history)
         parts.save(f"{self.name}-{number}")
         parts.work.remove_all(self.name, but=number)
 
 
 def _first(parts: Parts, seed: int) -> None:
-    """Let parts keep ``rounds``: stars around a quarter of the nodes."""
+    """Begin with stars around a quarter of the nodes; parts keep ``rounds``."""
 
     def begin(part: _outcore.Part, _: dict[str, bytes], __: Messages) -> tuple[dict[str, bytes], Messages, Any]:
         rounds, sent = part.begin(seed)
@@ -236,25 +236,25 @@ def _first(parts: Parts, seed: int) -> None:
 
 
 def propagation(options: Mapping[str, Any], node_count: int) -> Sweeps:
-    """Label propagation. Parts keep ``rounds``."""
+    """Return the sweeps of label propagation; parts keep ``rounds``."""
     seed = options["seed"]
     return Sweeps(
         name="sweeps",
         begin=partial(_first, seed=seed),
         sweep=partial(_propagate, seed=seed),
-        most=options["max_sweeps"],
+        max_sweeps=options["max_sweeps"],
         enough=options["tolerance"] * node_count,
         save_seconds=options["save_seconds"],
     )
 
 
 def alike(part: _outcore.Part, _: dict[str, bytes], __: Messages) -> Labels:
-    """Give the labels of a part for which all nodes are together."""
+    """Return labels of a part by which all nodes are in one community."""
     return part.alike()
 
 
 def propagated(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> Labels:
-    """Give the labels of a part when label propagation has ended."""
+    """Return the labels of a part after label propagation."""
     return part.finish(kept["rounds"], sent)
 
 
@@ -262,20 +262,20 @@ def _propagate(parts: Parts, number: int, *, seed: int) -> dict[str, Any]:
     rounds = arcs = 0
 
     def step(part: _outcore.Part, kept: dict[str, bytes], messages: Messages) -> tuple[dict[str, bytes], Messages, Any]:
-        rounds, sent, told = part.round(kept["rounds"], seed, number, messages)
-        return {"rounds": rounds}, sent, told
+        rounds, sent, report = part.round(kept["rounds"], seed, number, messages)
+        return {"rounds": rounds}, sent, report
 
     while True:
         rounds += 1
-        told = parts.run(step)
-        arcs += sum(looked_at for _, looked_at, _ in told)
-        if not any(later for _, _, later in told):
+        reports = parts.run(step)
+        arcs += sum(visited for _, visited, _ in reports)
+        if not any(later for _, _, later in reports):
             break
-    return {"moved_count": sum(moved for moved, _, _ in told), "visited_arc_count": arcs, "rounds": rounds}
+    return {"moved_count": sum(moved for moved, _, _ in reports), "visited_arc_count": arcs, "rounds": rounds}
 
 
 def first_moves(options: Mapping[str, Any], node_count: int) -> Sweeps:
-    """Local moving from stars on. Parts keep labels."""
+    """Return the sweeps of local moving that start from stars; parts keep labels."""
 
     def begin(parts: Parts) -> None:
         _first(parts, options["seed"])
@@ -285,64 +285,66 @@ def first_moves(options: Mapping[str, Any], node_count: int) -> Sweeps:
 
 
 def last_moves(options: Mapping[str, Any]) -> Sweeps:
-    """Local moving from the ``numbers`` that parts keep. Parts keep labels."""
+    """Return the sweeps of local moving that start from the ``numbers`` of parts; parts keep labels."""
 
     def announce(part: _outcore.Part, kept: dict[str, bytes], _: Messages) -> tuple[dict[str, bytes], Messages, Any]:
         return kept, part.announce(kept["numbers"]), None
 
     def begin(parts: Parts) -> None:
         parts.run(announce)
-        _label(parts, lambda part, kept, sent: part.told(kept["numbers"], sent))
+        _label(parts, lambda part, kept, sent: part.gather(kept["numbers"], sent))
 
     return _moves("last", begin, options, _LAST_SWEEPS, 0)
 
 
 def moved(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> Labels:
-    """Give the labels of a part when local moving has ended."""
-    return part.hear(labels_of(kept), sent)
+    """Return the labels of a part after local moving."""
+    return part.receive(labels_of(kept), sent)
 
 
 def _label(parts: Parts, labels: Callable[[_outcore.Part, dict[str, bytes], Messages], Labels]) -> None:
-    """Let parts keep labels, and send nothing."""
+    """Compute labels, which parts keep; no messages are sent."""
     parts.run(lambda part, kept, sent: (kept_labels(labels(part, kept, sent)), [], None))
 
 
 def kept_labels(labels: Labels) -> dict[str, bytes]:
-    """Name labels of a part's nodes; of nodes outside, which these are; and theirs."""
+    """Return the labels of a part as bytes to keep."""
     return dict(zip(_LABELS, labels, strict=True))
 
 
 def labels_of(kept: dict[str, bytes]) -> Labels:
-    """Give labels that are kept."""
+    """Return the labels of a part from its kept bytes."""
     own, outside, around = (kept[name] for name in _LABELS)
     return own, outside, around
 
 
-def _moves(name: str, begin: Callable[[Parts], None], options: Mapping[str, Any], most: int, enough: float) -> Sweeps:
-    # Without a resolution the engine goes by the map equation.
+def _moves(
+    name: str, begin: Callable[[Parts], None], options: Mapping[str, Any], max_sweeps: int, enough: float
+) -> Sweeps:
+    # Without a resolution the engine uses the map equation.
     resolution = (options["resolution"] or 1.0) if options["method"] == "modularity" else None
     sweep = partial(_move, seed=options["seed"], resolution=resolution)
-    return Sweeps(name, begin, sweep, most, enough, options["save_seconds"])
+    return Sweeps(name, begin, sweep, max_sweeps, enough, options["save_seconds"])
 
 
 def _move(parts: Parts, number: int, *, seed: int, resolution: float | None) -> dict[str, Any]:
-    """Move every node once: three rounds, see the engine's `parts::moving`."""
+    """Run one sweep of local moving, in three rounds; see `moving` of `outcore-parts`."""
 
     def tally(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
-        labels = part.hear(labels_of(kept), sent)
+        labels = part.receive(labels_of(kept), sent)
         return kept_labels(labels), *part.tally(labels)
 
     def share(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
         return kept, part.share(sent), None
 
-    # These sums are exact, so that the order in which parts tell is of no account.
+    # These sums are exact, so that they are independent of the order of the reports.
     strength, cut, logs = (math.fsum(sums) for sums in zip(*parts.run(tally), strict=True))
     parts.run(share)
 
     def shift(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
-        own, messages, did = part.shift(labels_of(kept), resolution, seed, number, (strength, cut), sent)
-        return {**kept, "own": own}, messages, did
+        own, messages, report = part.shift(labels_of(kept), resolution, seed, number, (strength, cut), sent)
+        return {**kept, "own": own}, messages, report
 
-    told = parts.run(shift)
-    counts = {"moved_count": sum(moved for moved, _ in told), "visited_arc_count": sum(arcs for _, arcs in told)}
+    reports = parts.run(shift)
+    counts = {"moved_count": sum(moved for moved, _ in reports), "visited_arc_count": sum(arcs for _, arcs in reports)}
     return {**counts, "rounds": 3, "strength_logs": logs}

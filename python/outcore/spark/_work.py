@@ -1,7 +1,7 @@
-"""The directory of a job on Spark: what each stage has made, so that a job that was stopped goes on from there.
+"""Work directory of a job on Spark, with the output of each stage, from which an interrupted job resumes.
 
-A stage is a Parquet table or a small JSON file. A table counts once Spark has written its ``_SUCCESS``. The file
-``job.json`` says which job the directory belongs to.
+A stage is a Parquet table or a small JSON file. A table is complete once Spark has written its ``_SUCCESS``. The file
+``job.json`` identifies the job that the directory belongs to.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from outcore.errors import _made, option
 
-#: Of tables whose rows have megabytes: a group of rows is held as a whole by those who write and read it.
+#: Options of tables whose rows have megabytes: writers and readers hold a whole group of rows in memory.
 _PACKED = {
     "parquet.block.size": str(4 << 20),
     "parquet.block.size.row.check.min": "1",
@@ -24,7 +24,7 @@ _PACKED = {
 
 
 class Work:
-    """Stages in a directory that the driver and all workers reach."""
+    """Stages of a job, in a directory that the driver and all workers reach."""
 
     def __init__(self, spark: SparkSession, directory: str, job: Mapping[str, Any], *, restart: bool) -> None:
         self.spark = spark
@@ -41,7 +41,7 @@ class Work:
             raise _made(
                 {
                     "kind": "usage",
-                    "message": f"`{directory}` is not empty, and not of a job of outcore",
+                    "message": f"`{directory}` is not empty and has no job of outcore",
                     "hint": "name a directory that does not exist yet",
                 }
             )
@@ -50,15 +50,15 @@ class Work:
             raise _made(
                 {
                     "kind": "usage",
-                    "message": f"`{directory}` belongs to another job: {', '.join(changed)} differ",
-                    "hint": ("name another ", option("work-dir"), ", or begin anew with ", option("restart")),
+                    "message": f"`{directory}` belongs to another job, which differs in {', '.join(changed)}",
+                    "hint": ("name another ", option("work-dir"), ", or start over with ", option("restart")),
                 }
             )
         if found is None:
-            self.keep_facts("job", job)
+            self.save_facts("job", job)
 
     def path(self, name: str) -> str:
-        """Name the place of a stage."""
+        """Return the path of a stage."""
         return f"{self.directory}/{name}" if name else self.directory
 
     def _path(self, name: str) -> Any:
@@ -70,11 +70,11 @@ class Work:
         return sorted(entry.getPath().getName() for entry in self._files.listStatus(self._path("")))
 
     def has(self, name: str) -> bool:
-        """Say whether a table is complete."""
+        """Return whether a table is complete."""
         return bool(self._files.exists(self._path(f"{name}/_SUCCESS")))
 
     def write(self, name: str, frame: DataFrame) -> DataFrame:
-        """Write a table and give what is written: nothing behind it is computed again."""
+        """Write a table and return the written one, so that it is not computed again."""
         writer = frame.write.mode("overwrite")
         if any(kind == "binary" for _, kind in frame.dtypes):
             writer = writer.options(**_PACKED)
@@ -82,42 +82,42 @@ class Work:
         return self.read(name)
 
     def read(self, name: str) -> DataFrame:
-        """Give a table that is complete."""
+        """Return a complete table."""
         return self.spark.read.parquet(self.path(name))
 
     def take(self, path: str, name: str) -> DataFrame:
-        """Copy a Parquet file of this machine here, and give it as a table."""
+        """Copy a local Parquet file to the directory and return it as a table."""
         self._files.copyFromLocalFile(
             False, True, self._java.org.apache.hadoop.fs.Path(f"file://{path}"), self._path(name)
         )
         return self.read(name)
 
     def local_directory(self) -> str | None:
-        """Name the directory if it is one of this machine's."""
+        """Return the directory if it is local, otherwise None."""
         return self.directory if "://" not in self.directory and os.path.isdir(self.directory) else None
 
     def stage(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
-        """Give a table, made only if it is not there."""
+        """Return a table, which is computed unless it is complete."""
         return self.read(name) if self.has(name) else self.write(name, make())
 
     def newest(self, prefix: str) -> int | None:
-        """Give the largest number of the complete tables ``prefix-NUMBER``."""
+        """Return the largest number of the complete tables ``prefix-NUMBER``."""
         numbers = [name.removeprefix(f"{prefix}-") for name in self._names() if name.startswith(f"{prefix}-")]
         complete = [int(number) for number in numbers if number.isdigit() and self.has(f"{prefix}-{number}")]
         return max(complete, default=None)
 
     def remove(self, *names: str) -> None:
-        """Remove stages; those that are not there are fine."""
+        """Remove stages, if they exist."""
         for name in names:
             self._files.delete(self._path(name), True)
 
     def remove_all(self, prefix: str, *, but: int | None = None) -> None:
-        """Remove the stages ``prefix-NUMBER``, but those of one number."""
-        kept = f"{prefix}-{but}"
-        self.remove(*(name for name in self._names() if name.startswith(prefix) and name.split(".")[0] != kept))
+        """Remove the stages ``prefix-NUMBER`` except those of one number."""
+        spared = f"{prefix}-{but}"
+        self.remove(*(name for name in self._names() if name.startswith(prefix) and name.split(".")[0] != spared))
 
     def facts(self, name: str) -> dict[str, Any] | None:
-        """Give what was kept as JSON, if it was."""
+        """Return facts saved as JSON, or None."""
         path = self._path(f"{name}.json")
         if not self._files.exists(path):
             return None
@@ -129,8 +129,8 @@ class Work:
         facts: dict[str, Any] = json.loads(text)
         return facts
 
-    def keep_facts(self, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep facts as JSON, whole or not at all."""
+    def save_facts(self, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Save facts as JSON atomically, and return them."""
         begun, path = self._path(f"_{name}.begun"), self._path(f"{name}.json")
         stream = self._files.create(begun, True)
         try:

@@ -1,19 +1,19 @@
-//! Methods stand in their table alone.
+//! Checks that methods are named only in their table.
 
 use super::{is_test, read, without_tests};
 use std::path::Path;
 
-/// Where methods are listed, from the engine's sources.
+/// Path of the table of methods, from the engine's sources.
 const METHODS: &str = "cluster/methods/table.rs";
 
-/// The names of methods, as the engine and the command call them.
+/// Returns the names of methods, as in the sources of the engine and the command.
 pub(super) fn names(engine: &Path) -> Vec<String> {
     let text = read(&engine.join(METHODS));
     let rows = text.lines().filter_map(|line| line.trim().strip_prefix("method: Method::"));
     rows.map(|row| format!("Method::{}", row.trim_end_matches(','))).collect()
 }
 
-/// A method is known by its row: nobody else matches on it.
+/// Checks that no code outside of the table matches on a method.
 pub(super) fn check(
     shown: &str,
     inside: &Path,
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn methods_stand_in_their_table_alone() {
+    fn methods_are_named_only_in_their_table() {
         let checked = |file: &str, text: &str| {
             let mut found = Vec::new();
             check(file, Path::new(file), text, &["Method::Cpm".to_owned()], &mut found);

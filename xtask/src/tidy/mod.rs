@@ -1,19 +1,20 @@
-//! Order in the sources: modules (`order`), lengths, doors, promises to come back, links.
+//! Checks of the sources: order of modules (`order`), lengths, access to files, unfinished code, words, links.
 
 mod methods;
 mod order;
 mod rust;
+mod words;
 
 use order::{Crate, layers};
 use std::path::{Path, PathBuf};
 
-/// Lines a source file may have, its tests included.
+/// Maximum number of lines of a source file, including its tests.
 const FILE_LINES_MAX: usize = 700;
 
-/// Modules of the engine whose own modules have an order; the first is the engine.
+/// Modules of the engine whose submodules are ordered; the first is the engine itself.
 const ORDERED: [&str; 2] = ["", "cluster"];
 
-/// One line for each fault, with its place.
+/// Returns one line for each fault, with its place.
 pub(crate) fn faults(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let engine = root.join("crates/outcore/src");
@@ -34,16 +35,18 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
         }
         of_crate.folders(&mut found);
         of_crate.constants(&mut found);
+        of_crate.types(&mut found);
     }
     for path in files {
         let text = read(&path);
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        words::check(&shown, &text, &mut found);
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("rs") => {
                 lengths(&shown, &text, &mut found);
-                promises(&shown, &text, &mut found);
+                unfinished(&shown, &text, &mut found);
                 if let Ok(inside) = path.strip_prefix(&engine) {
-                    door(&shown, inside, &text, &mut found);
+                    file_access(&shown, inside, &text, &mut found);
                     options(&shown, inside, &text, &mut found);
                 }
                 if path.starts_with(&engine)
@@ -60,7 +63,7 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
     found
 }
 
-/// The sources of all crates.
+/// Returns the source directories of all crates.
 fn sources(root: &Path) -> Vec<PathBuf> {
     let crates = std::fs::read_dir(root.join("crates")).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = crates.map(|entry| entry.path().join("src")).collect();
@@ -73,7 +76,7 @@ pub(crate) fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// All files of the repository that are sources or prose.
+/// Returns all files of the repository that are Rust sources or prose.
 fn files(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut directories = vec![root.to_path_buf()];
@@ -84,7 +87,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
             if path.is_dir() {
                 let is_ours = !name.starts_with('.') && name != "target" && name != "demo";
                 directories.extend(is_ours.then(|| path.clone()));
-            } else if name.ends_with(".rs") || name.ends_with(".md") {
+            } else if [".rs", ".md", ".py", ".pyi"].iter().any(|end| name.ends_with(end)) {
                 found.push(path);
             }
         }
@@ -98,7 +101,7 @@ fn is_test(path: &Path) -> bool {
     stem == "oracle" || stem == "sim" || path.with_extension("").iter().any(|part| part == "tests")
 }
 
-/// Numbered lines up to the tests at the end of a file, without comments.
+/// Returns numbered lines up to the tests at the end of a file, without comments.
 pub(crate) fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .enumerate()
@@ -107,8 +110,8 @@ pub(crate) fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
-/// Only `io` opens files.
-fn door(shown: &str, inside: &Path, text: &str, found: &mut Vec<String>) {
+/// Checks that only `io` opens files.
+fn file_access(shown: &str, inside: &Path, text: &str, found: &mut Vec<String>) {
     if inside.starts_with("io") || is_test(inside) {
         return;
     }
@@ -119,7 +122,7 @@ fn door(shown: &str, inside: &Path, text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Messages of the engine have options as data, for surfaces that spell them otherwise.
+/// Checks that messages of the engine contain options as data, because Python formats them differently.
 fn options(shown: &str, inside: &Path, text: &str, found: &mut Vec<String>) {
     if is_test(inside) {
         return;
@@ -127,7 +130,7 @@ fn options(shown: &str, inside: &Path, text: &str, found: &mut Vec<String>) {
     let is_option = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
     for (number, line) in without_tests(text) {
         let mut named = line.match_indices("`--").map(|(at, mark)| &line[at + mark.len()..]);
-        // Those of Cargo are for whoever builds.
+        // Options of Cargo are for users who build from source.
         if named.any(|rest| is_option(rest) && !rest.starts_with("features ")) {
             found
                 .push(format!("{shown}:{number}: name the option by its constant of `error::opt`"));
@@ -138,18 +141,18 @@ fn options(shown: &str, inside: &Path, text: &str, found: &mut Vec<String>) {
 fn lengths(shown: &str, text: &str, found: &mut Vec<String>) {
     let lines = text.lines().count();
     if lines > FILE_LINES_MAX {
-        found.push(format!("{shown}: {lines} lines, at most {FILE_LINES_MAX}: is it one idea?"));
+        found.push(format!("{shown}: {lines} lines, at most {FILE_LINES_MAX}: split it"));
     }
 }
 
-/// What is left to do is said in words, and nothing is left that panics.
-fn promises(shown: &str, text: &str, found: &mut Vec<String>) {
+/// Checks that marks of work to do have a description, and that no code panics because it is unfinished.
+fn unfinished(shown: &str, text: &str, found: &mut Vec<String>) {
     let unwritten = [concat!("todo", "!("), concat!("unimplemented", "!(")];
     for (index, line) in text.lines().enumerate() {
         for mark in [concat!("TO", "DO"), concat!("FIX", "ME")] {
             let after = line.split_once(mark).map(|(_, after)| after);
             if after.is_some_and(|after| after.trim_start_matches([':', ' ']).len() < 10) {
-                found.push(format!("{shown}:{}: `{mark}` without saying what", index + 1));
+                found.push(format!("{shown}:{}: `{mark}` without a description", index + 1));
             }
         }
         if unwritten.iter().any(|mark| line.contains(mark)) {
@@ -158,13 +161,13 @@ fn promises(shown: &str, text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// How a page that is read elsewhere, as that of a package, names a file or a directory of this repository.
+/// Prefixes by which pages that are read elsewhere, such as those of packages, link to this repository.
 const HOSTED: [&str; 2] = [
     "https://github.com/outcore/outcore/blob/main/",
     "https://github.com/outcore/outcore/tree/main/",
 ];
 
-/// Links between pages lead somewhere, and out of the pages of packages they are whole addresses.
+/// Checks that the targets of links exist, and that links in pages of packages are full addresses.
 fn links(root: &Path, shown: &str, path: &Path, text: &str, found: &mut Vec<String>) {
     let is_packaged = path.file_name().is_some_and(|name| name == "README.md")
         && (path.parent() == Some(root) || path.starts_with(root.join("crates")));
@@ -180,13 +183,13 @@ fn links(root: &Path, shown: &str, path: &Path, text: &str, found: &mut Vec<Stri
                 found.push(format!("{shown}:{}: `{target}` does not exist", index + 1));
             }
             if is_file && is_packaged {
-                found.push(format!("{shown}:{}: `{target}` leads nowhere in a package", index + 1));
+                found.push(format!("{shown}:{}: `{target}` does not work in a package", index + 1));
             }
         }
     }
 }
 
-/// The version stands in `Cargo.toml`; the other places follow.
+/// Checks that other files have the version in `Cargo.toml`.
 fn versions(root: &Path, found: &mut Vec<String>) {
     let manifest = read(&root.join("Cargo.toml"));
     let version = manifest
@@ -210,15 +213,15 @@ mod tests {
     fn checked(file: &str, text: &str) -> Vec<String> {
         let mut found = Vec::new();
         let inside = Path::new(file);
-        door(file, inside, text, &mut found);
+        file_access(file, inside, text, &mut found);
         options(file, inside, text, &mut found);
-        promises(file, text, &mut found);
+        unfinished(file, text, &mut found);
         lengths(file, text, &mut found);
         found
     }
 
     #[test]
-    fn files_are_opened_by_io_alone() {
+    fn only_io_opens_files() {
         assert_eq!(checked("sort/mod.rs", "use std::fs::File;").len(), 1);
         assert_eq!(checked("io/disk.rs", "use std::fs::File;"), [""; 0]);
     }
@@ -236,13 +239,13 @@ mod tests {
     fn unwritten_parts_and_long_files_are_named() {
         assert_eq!(checked("job.rs", concat!("// TO", "DO")).len(), 1);
         assert_eq!(checked("job.rs", concat!("todo", "!()")).len(), 1);
-        let said = concat!("// TO", "DO: read Parquet as well");
-        assert_eq!(checked("job.rs", said), [""; 0]);
+        let described = concat!("// TO", "DO: read Parquet as well");
+        assert_eq!(checked("job.rs", described), [""; 0]);
         assert_eq!(checked("job.rs", &"\n".repeat(FILE_LINES_MAX + 1)).len(), 1);
     }
 
     #[test]
-    fn links_lead_somewhere_also_from_the_pages_of_packages() {
+    fn targets_of_links_exist_in_pages_of_packages_too() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let checked = |page: &str, link: &str| {
             let mut found = Vec::new();

@@ -1,19 +1,22 @@
-//! The order of modules: what imports from what, circles, the size of folders, constants that stand twice.
+//! The order of modules: imports, cycles, sizes of folders, duplicate constants.
 
 use super::rust::{Source, Use};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Files of a folder from which on they may not depend on each other in a circle.
+/// Maximum number of files of a folder whose files may depend on each other in a cycle.
 const FREE_FILES: usize = 8;
-/// Files of a folder at most.
+/// Maximum number of files of a folder.
 const FOLDER_FILES: usize = 16;
-/// Constants that each format has for itself.
+/// Constants that each file format may define.
 const OF_FORMATS: [&str; 3] = ["FORMAT", "MAGIC", "VERSION"];
 
-type Module = [String];
+/// Files that take the place of others where a feature is missing, and define the same types.
+const REPLACEMENTS: [&str; 2] = ["/absent.rs", "/no_lab.rs"];
 
-/// A file with what it says.
+type ModulePath = [String];
+
+/// Parsed source file.
 struct File {
     shown: String,
     folder: PathBuf,
@@ -21,16 +24,22 @@ struct File {
     source: Source,
 }
 
-/// A crate without its tests.
+impl File {
+    fn is_replacement(&self) -> bool {
+        REPLACEMENTS.iter().any(|name| self.shown.ends_with(name))
+    }
+}
+
+/// Crate without its tests.
 pub(super) struct Crate {
-    /// Where it is, from the root of the repository.
+    /// Path from the root of the repository.
     shown: String,
     files: Vec<File>,
     modules: BTreeSet<Vec<String>>,
 }
 
 impl Crate {
-    /// Of the sources in `root`, as paths from there and texts; `shown` is where `root` is.
+    /// Parses sources, given as paths from the root of the crate and texts; `shown` is the path of that root.
     pub(super) fn read(shown: &str, sources: &[(PathBuf, String)]) -> Self {
         let file = |(path, text): &(PathBuf, String)| File {
             shown: format!("{shown}/{}", path.display()),
@@ -49,7 +58,7 @@ impl Crate {
         Self { shown: shown.to_owned(), files, modules }
     }
 
-    /// The module or item of the crate that a file uses.
+    /// Returns the path of the module or item of the crate that a file uses, if it is in the crate.
     fn used(&self, file: &File, used: &Use) -> Option<Vec<String>> {
         let mut base = [&file.module[..], &used.inside].concat();
         let mut path = &used.path[..];
@@ -62,7 +71,7 @@ impl Crate {
                     path = &path[1..];
                 }
             }
-            // A name that is in scope: only modules of the file's own are sure to be ours.
+            // Of names in scope, only submodules of the file are sure to be in the crate.
             first => {
                 let child = [&base[..], &[first.to_owned()]].concat();
                 self.modules.contains(&child).then_some(())?;
@@ -72,15 +81,15 @@ impl Crate {
         Some(base)
     }
 
-    /// A module below `base` imports only from its own layer and those before it; inside of a base with a name,
-    /// it takes items from where they are.
+    /// Checks that a module below `base` imports only from its own layer and those before it, and, if `base` is not the
+    /// root, that it imports items from the modules that define them.
     pub(super) fn imports_upward(
         &self,
-        base: &Module,
+        base: &ModulePath,
         layers: &BTreeMap<String, usize>,
         found: &mut Vec<String>,
     ) {
-        let below = |path: &Module| path.strip_prefix(base)?.first().cloned();
+        let below = |path: &ModulePath| path.strip_prefix(base)?.first().cloned();
         for file in &self.files {
             let Some(module) = below(&file.module) else { continue };
             let Some(layer) = layers.get(&module) else { continue };
@@ -91,10 +100,10 @@ impl Crate {
                 let place = format!("{}:{}", file.shown, used.line);
                 match layers.get(&other) {
                     Some(above) if above > layer => {
-                        found.push(format!("{place}: `{module}` is left of `{other}`"));
+                        found.push(format!("{place}: `{module}` imports from `{other}`, a later layer"));
                     }
                     None if !base.is_empty() => found.push(format!(
-                        "{place}: `{other}` is no room; import items from where they are"
+                        "{place}: `{other}` is not a module; import items from where they are defined"
                     )),
                     _ => {}
                 }
@@ -102,7 +111,7 @@ impl Crate {
         }
     }
 
-    /// No folder has more files than can be seen at once, and in those that have many none form a circle.
+    /// Checks that no folder has too many files, and that the files of large folders do not form a cycle.
     pub(super) fn folders(&self, found: &mut Vec<String>) {
         let mut folders: BTreeMap<&Path, usize> = BTreeMap::new();
         for file in &self.files {
@@ -114,46 +123,49 @@ impl Crate {
                 false => format!("{}/{}", self.shown, folder.display()),
             };
             if count > FOLDER_FILES {
-                found.push(format!("{shown}: {count} files, at most {FOLDER_FILES}: which have a room of their own?"));
+                found.push(format!(
+                    "{shown}: {count} files, at most {FOLDER_FILES}: move some to a submodule"
+                ));
             }
             if count > FREE_FILES {
                 let module = module_of(&folder.join("mod.rs"));
-                let circles = self.circles(&module);
+                let cycles = self.cycles(&module);
                 found.extend(
-                    circles.iter().map(|circle| {
-                        format!("{shown}: a circle of files: {}", circle.join(" -> "))
-                    }),
+                    cycles
+                        .iter()
+                        .map(|cycle| format!("{shown}: a cycle of files: {}", cycle.join(" -> "))),
                 );
             }
         }
     }
 
-    /// The circles among the files and rooms of a module, each from a name back to it; `mod` is its own file.
-    fn circles(&self, module: &Module) -> Vec<Vec<String>> {
+    /// Returns the cycles among the files and submodules of a module, each from a name back to itself; `mod` is the
+    /// module's own file.
+    fn cycles(&self, module: &ModulePath) -> Vec<Vec<String>> {
         let edges = self.edges(module);
         let mut seen: BTreeSet<&str> = BTreeSet::new();
-        let mut circles = Vec::new();
+        let mut cycles = Vec::new();
         for from in edges.keys() {
-            let Some(circle) = way(&edges, from, from) else { continue };
-            // One of each knot is told.
+            let Some(cycle) = path(&edges, from, from) else { continue };
+            // One cycle of each strongly connected component is reported.
             if !seen.contains(from.as_str()) {
-                let knot = edges.keys().filter(|name| {
-                    way(&edges, from, name).is_some() && way(&edges, name, from).is_some()
+                let component = edges.keys().filter(|name| {
+                    path(&edges, from, name).is_some() && path(&edges, name, from).is_some()
                 });
-                seen.extend(knot.map(String::as_str));
-                circles.push(circle);
+                seen.extend(component.map(String::as_str));
+                cycles.push(cycle);
             }
         }
-        circles
+        cycles
     }
 
-    /// For each file and room of a module those that it uses.
-    fn edges(&self, module: &Module) -> BTreeMap<String, BTreeSet<String>> {
+    /// Returns, for each file and submodule of a module, those that it uses.
+    fn edges(&self, module: &ModulePath) -> BTreeMap<String, BTreeSet<String>> {
         let own = String::from("mod");
         let inside = || self.files.iter().filter(|file| file.module.starts_with(module));
-        let node = |path: &Module| path.get(module.len()).cloned();
+        let node = |path: &ModulePath| path.get(module.len()).cloned();
         let nodes: BTreeSet<String> = inside().filter_map(|file| node(&file.module)).collect();
-        // What the module's own file imports or exports is known to all by its name there.
+        // All files know the imports and exports of the module's own file by their names there.
         let mut names = BTreeMap::new();
         for file in inside().filter(|file| file.module == module) {
             for used in &file.source.uses {
@@ -186,7 +198,7 @@ impl Crate {
         edges
     }
 
-    /// A constant stands once: others that need it import it.
+    /// Checks that a constant is defined only once: others that need it import it.
     pub(super) fn constants(&self, found: &mut Vec<String>) {
         let mut first: BTreeMap<(&str, &str), (&File, usize)> = BTreeMap::new();
         for file in &self.files {
@@ -197,16 +209,36 @@ impl Crate {
                 }
                 if let Some((other, at)) = first.get(&(name, constant.value.as_str())) {
                     let place = format!("{}:{at}", other.shown);
-                    found.push(format!("{}:{line}: `{name}` stands in {place}, too", file.shown));
+                    found.push(format!(
+                        "{}:{line}: `{name}` is also defined in {place}",
+                        file.shown
+                    ));
                 } else {
                     first.insert((name, &constant.value), (file, line));
                 }
             }
         }
     }
+
+    /// Reports types with the name of another one. Files that replace others without a feature are skipped.
+    pub(super) fn types(&self, found: &mut Vec<String>) {
+        let mut first: BTreeMap<&str, &File> = BTreeMap::new();
+        for file in self.files.iter().filter(|file| !file.is_replacement()) {
+            for (line, name) in &file.source.types {
+                let other = *first.entry(name).or_insert(file);
+                if other.shown != file.shown {
+                    let shown = &file.shown;
+                    found.push(format!(
+                        "{shown}:{line}: `{name}` is also the name of a type in {}",
+                        other.shown
+                    ));
+                }
+            }
+        }
+    }
 }
 
-/// The module of a source file, by its path in the crate.
+/// Returns the module of a source file, given its path in the crate.
 fn module_of(path: &Path) -> Vec<String> {
     let path = path.with_extension("");
     let mut parts: Vec<String> =
@@ -217,20 +249,20 @@ fn module_of(path: &Path) -> Vec<String> {
     parts
 }
 
-/// The shortest way of at least one step, both ends included.
-fn way(edges: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> Option<Vec<String>> {
-    let mut ways = vec![vec![from.to_owned()]];
+/// Returns the shortest path of at least one step, both ends included.
+fn path(edges: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> Option<Vec<String>> {
+    let mut paths = vec![vec![from.to_owned()]];
     let mut seen = BTreeSet::new();
     let mut at = 0;
-    while let Some(way) = ways.get(at).cloned() {
+    while let Some(path) = paths.get(at).cloned() {
         at += 1;
-        for next in way.last().and_then(|last| edges.get(last)).into_iter().flatten() {
-            let longer = [&way[..], std::slice::from_ref(next)].concat();
+        for next in path.last().and_then(|last| edges.get(last)).into_iter().flatten() {
+            let longer = [&path[..], std::slice::from_ref(next)].concat();
             if next == to {
                 return Some(longer);
             }
             if seen.insert(next.clone()) {
-                ways.push(longer);
+                paths.push(longer);
             }
         }
     }
@@ -238,7 +270,7 @@ fn way(edges: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> Opti
 }
 
 /// Returns the layer of each module that a file declares, from the line of its header that lists them: groups from
-/// left to right. `shown` is where the file is.
+/// left to right. `shown` is the path of the file.
 pub(super) fn layers(shown: &str, text: &str, found: &mut Vec<String>) -> BTreeMap<String, usize> {
     let line = text.lines().find(|line| line.starts_with("//! `") && line.contains(" | "));
     let groups = line.unwrap_or_default().trim_start_matches("//!").trim();
@@ -288,9 +320,9 @@ mod tests {
     }
 
     #[test]
-    fn a_module_imports_only_from_its_left() {
+    fn a_module_does_not_import_from_later_layers() {
         assert_eq!(upward("sort/run.rs", "use crate::io::Files;\nuse crate::sort::X;"), [""; 0]);
-        let found = ["src/sort/run.rs:1: `sort` is left of `job`"];
+        let found = ["src/sort/run.rs:1: `sort` imports from `job`, a later layer"];
         assert_eq!(upward("sort/run.rs", "fn f() { crate::job::run() }"), found);
         assert_eq!(upward("sort/run.rs", "use crate::{io, job::run};"), found);
         assert_eq!(upward("sort/mod.rs", "use super::job;").len(), 1);
@@ -301,18 +333,18 @@ mod tests {
     }
 
     #[test]
-    fn a_room_imports_only_from_its_left_and_no_items_of_the_house() {
-        let rooms = layers("mod.rs", "//! `base | drive`.\n", &mut Vec::new());
+    fn a_submodule_imports_neither_from_later_layers_nor_items_of_its_parent() {
+        let ordered = layers("mod.rs", "//! `base | drive`.\n", &mut Vec::new());
         let checked = |file: &str, text: &str| {
             let mut found = Vec::new();
-            read(&[(file, text)]).imports_upward(&["m".to_owned()], &rooms, &mut found);
+            read(&[(file, text)]).imports_upward(&["m".to_owned()], &ordered, &mut found);
             found
         };
         let left = "use crate::m::base::bits::Bits;\nuse super::job::Job;\nuse crate::sort::X;";
         assert_eq!(checked("m/drive/run.rs", left), [""; 0]);
         for right in ["use crate::m::drive::run::a;", "use super::super::drive::run;"] {
             let found = checked("m/base/bits.rs", right);
-            assert_eq!(found, ["src/m/base/bits.rs:1: `base` is left of `drive`"]);
+            assert_eq!(found, ["src/m/base/bits.rs:1: `base` imports from `drive`, a later layer"]);
         }
         for item in ["Job", "{Job, Limits}", "{\n    Job,\n}"] {
             let text = format!("use crate::m::{item};");
@@ -320,7 +352,7 @@ mod tests {
         }
     }
 
-    /// Nine files, of which these are some.
+    /// Checks a folder of at least nine files, of which these are some.
     fn folder(sources: &[(&str, &str)]) -> Vec<String> {
         let empty = ["q", "r", "s", "t", "u", "v", "w"].map(|name| format!("m/{name}.rs"));
         let mut all: Vec<_> = empty.iter().map(|path| (path.as_str(), "")).collect();
@@ -331,30 +363,30 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_found_also_by_way_of_the_folder_itself() {
+    fn cycles_are_found_also_through_the_folder_itself() {
         let one = ("m/a.rs", "use super::b::B;");
-        let circle = |between: &str| [format!("src/m: a circle of files: {between}")];
+        let cycle = |between: &str| [format!("src/m: a cycle of files: {between}")];
         assert_eq!(folder(&[one, ("m/b.rs", "")]), [""; 0]);
-        assert_eq!(folder(&[one, ("m/b.rs", "use super::a::A;")]), circle("a -> b -> a"));
-        // A name that is exported is that of the file where it stands.
+        assert_eq!(folder(&[one, ("m/b.rs", "use super::a::A;")]), cycle("a -> b -> a"));
+        // An exported name refers to the file that defines it.
         let exports = ("m/mod.rs", "mod a;\nmod b;\npub use b::B;\npub(crate) use a::A as C;");
         let by_name = [exports, ("m/a.rs", "use super::B;"), ("m/b.rs", "use crate::m::C;")];
-        assert_eq!(folder(&by_name), circle("a -> b -> a"));
+        assert_eq!(folder(&by_name), cycle("a -> b -> a"));
         let calls = ("m/mod.rs", "mod a;\nfn f() { a::g() }");
-        assert_eq!(folder(&[calls, ("m/a.rs", "use super::f;")]), circle("a -> mod -> a"));
+        assert_eq!(folder(&[calls, ("m/a.rs", "use super::f;")]), cycle("a -> mod -> a"));
         assert_eq!(folder(&[exports, ("m/a.rs", "use super::B;"), ("m/b.rs", "")]), [""; 0]);
     }
 
     #[test]
-    fn rooms_count_as_one_and_tests_not_at_all() {
-        let room = [
+    fn a_submodule_counts_as_one_and_tests_do_not_count() {
+        let submodule = [
             ("m/a.rs", "use super::b::B;"),
             ("m/b/mod.rs", ""),
             ("m/b/c.rs", "use crate::m::a::A;"),
         ];
-        assert_eq!(folder(&room), [""; 0], "eight files are free");
-        let nine = [&room[..], &[("m/x.rs", "")]].concat();
-        assert_eq!(folder(&nine), ["src/m: a circle of files: a -> b -> a"]);
+        assert_eq!(folder(&submodule), [""; 0], "eight files may have cycles");
+        let nine = [&submodule[..], &[("m/x.rs", "")]].concat();
+        assert_eq!(folder(&nine), ["src/m: a cycle of files: a -> b -> a"]);
         let tested = [
             ("m/a.rs", "use super::b::B;"),
             ("m/b.rs", "#[cfg(test)]\nmod tests;"),
@@ -364,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_not_too_large() {
+    fn large_folders_are_reported() {
         let many: Vec<String> = (0..=FOLDER_FILES).map(|at| format!("m/f{at}.rs")).collect();
         let many: Vec<_> = many.iter().map(|path| (path.as_str(), "")).collect();
         let (mut found, mut fits) = (Vec::new(), Vec::new());
@@ -374,13 +406,31 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_stands_once() {
+    fn duplicate_names_of_types_are_reported() {
+        let types = |files: &[(&str, &str)]| {
+            let mut found = Vec::new();
+            read(files).types(&mut found);
+            found
+        };
+        let one =
+            ("a.rs", "pub(crate) struct A<T>(T);\n#[cfg(x)]\nstruct B;\n#[cfg(y)]\nenum B {}");
+        assert_eq!(
+            types(&[one, ("b.rs", "fn f() { struct A; }\nimpl T for C { type A = B; }")]),
+            [""; 0]
+        );
+        assert_eq!(types(&[one, ("table/absent.rs", "enum A {}")]), [""; 0]);
+        let twice = ["src/b.rs:2: `A` is also the name of a type in src/a.rs"];
+        assert_eq!(types(&[one, ("b.rs", "\ntype A = B;")]), twice);
+    }
+
+    #[test]
+    fn duplicate_constants_are_reported() {
         let mut found = Vec::new();
         let twice = [
             ("a.rs", "const A: u64 = 1 << 10;"),
             ("b.rs", "const A: usize = 1024;\nconst B: u8 = 1;"),
         ];
         read(&twice).constants(&mut found);
-        assert_eq!(found, ["src/b.rs:1: `A` stands in src/a.rs:1, too"]);
+        assert_eq!(found, ["src/b.rs:1: `A` is also defined in src/a.rs:1"]);
     }
 }

@@ -1,30 +1,32 @@
-//! Rust as far as order in it can be checked: the names that a file uses, the constants that it defines, and the
-//! modules that are for tests alone. Comments, texts and tests are left out.
+//! A simple parser of Rust for the checks of order: finds the names that a file uses, the constants that it defines,
+//! and the modules that are only for tests. It skips comments, string literals and tests.
 //!
-//! No parser of Rust from a library: its features would be those of the one that macros of all crates are built with, and
+//! No parser from a library is used: its features would be merged with those that macros of all crates need, and
 //! what the Python package shares with the command would be compiled twice.
 
-/// What a file says.
+/// Parsed file.
 #[derive(Debug, Default)]
 pub(super) struct Source {
-    /// The names that it uses.
+    /// Names that it uses.
     pub(super) uses: Vec<Use>,
-    /// The constants that it defines outside of types.
+    /// Constants that it defines outside of types.
     pub(super) constants: Vec<Constant>,
-    /// The modules that it declares for tests alone.
+    /// Structs, enums, traits and aliases that it defines outside functions, with their lines.
+    pub(super) types: Vec<(usize, String)>,
+    /// Modules that it declares only for tests.
     pub(super) tests: Vec<String>,
 }
 
-/// A path with more than one part, or one that is imported.
+/// Path with more than one part, or imported path.
 #[derive(Debug, PartialEq)]
 pub(super) struct Use {
     pub(super) line: usize,
-    /// The modules inside the file that it stands in, then the path.
+    /// Modules inside the file that contain it.
     pub(super) inside: Vec<String>,
     pub(super) path: Vec<String>,
-    /// The name that others know it by, if it is exported.
+    /// Name by which other modules know it, if it is exported.
     pub(super) exported: Option<String>,
-    /// The name that the file itself knows it by, if it is imported.
+    /// Name by which the file knows it, if it is imported.
     pub(super) imported: Option<String>,
 }
 
@@ -32,7 +34,7 @@ pub(super) struct Use {
 pub(super) struct Constant {
     pub(super) line: usize,
     pub(super) name: String,
-    /// Numbers in one form, so that `1 << 20` is `1_048_576`; all else as it is written.
+    /// Value as written, except that numbers are evaluated, so that `1 << 20` equals `1_048_576`.
     pub(super) value: String,
 }
 
@@ -45,7 +47,7 @@ struct Token<'a> {
 impl Source {
     pub(super) fn read(text: &str) -> Self {
         let (mut found, mut reader) = (Self::default(), Reader { tokens: tokens(text), at: 0 });
-        // For each open brace, the module that it opens, if it is one.
+        // For each open brace, the name of the module that it opens, if any.
         let mut open: Vec<Option<&str>> = Vec::new();
         while let Some(token) = reader.next() {
             let inside = || open.iter().flatten().map(|&name| name.to_owned()).collect();
@@ -73,6 +75,9 @@ impl Source {
                 }
                 "const" | "static" if open.iter().all(Option::is_some) && reader.peek(1) == ":" => {
                     found.constants.extend(reader.constant());
+                }
+                "struct" | "enum" | "trait" | "type" if open.iter().all(Option::is_some) => {
+                    found.types.push((token.line, reader.peek(0).to_owned()));
                 }
                 _ if is_word(token.text) && reader.peek(0) == "::" && !reader.is_after("::") => {
                     let path = reader.path(token.text);
@@ -103,12 +108,12 @@ impl<'a> Reader<'a> {
         self.tokens.get(self.at - 1).copied()
     }
 
-    /// The text that comes after so many others; nothing at the end.
+    /// Returns the text of the token `ahead` places after the next; empty at the end.
     fn peek(&self, ahead: usize) -> &'a str {
         self.tokens.get(self.at + ahead).map_or("", |token| token.text)
     }
 
-    /// Whether this stands before the token that was read last.
+    /// Returns whether `text` precedes the token that was read last.
     fn is_after(&self, text: &str) -> bool {
         self.at >= 2 && self.tokens[self.at - 2].text == text
     }
@@ -123,7 +128,7 @@ impl<'a> Reader<'a> {
             .is_some_and(|token| token.text == "pub")
     }
 
-    /// Whether the attribute that begins here is `cfg(test)`, alone or with more.
+    /// Returns whether the attribute that begins here is `cfg(test)`, possibly with other conditions.
     fn is_test_attribute(&self) -> bool {
         let texts = self.tokens[self.at..].iter().map(|token| token.text);
         let texts: Vec<&str> = texts.take_while(|&text| text != "]").collect();
@@ -131,7 +136,7 @@ impl<'a> Reader<'a> {
         texts.starts_with(&["[", "cfg", "("]) && has("test") && !has("not") && !has("any")
     }
 
-    /// Skips the rest of an attribute and the item behind it; returns its name if it is a module.
+    /// Skips the rest of an attribute and the item after it; returns the item's name if it is a module.
     fn skip_item(&mut self) -> Option<String> {
         let (mut depth, mut module) = (0_u32, None);
         while let Some(token) = self.next() {
@@ -148,7 +153,7 @@ impl<'a> Reader<'a> {
         module
     }
 
-    /// The paths of an import with their names, to its end.
+    /// Reads an import to its end; returns its paths with their names.
     fn tree(&mut self, before: &[String]) -> Vec<(Vec<String>, String)> {
         let (mut path, mut found) = (before.to_vec(), Vec::new());
         let mut name = None;
@@ -176,7 +181,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// A path in an expression or a type, whose first word has been read.
+    /// Reads a path in an expression or a type, whose first word has been read.
     fn path(&mut self, first: &str) -> Vec<String> {
         let mut path = vec![first.to_owned()];
         while self.peek(0) == "::" && is_word(self.peek(1)) {
@@ -186,7 +191,7 @@ impl<'a> Reader<'a> {
         path
     }
 
-    /// A constant whose value holds a number or a text.
+    /// Reads a constant; returns it if its value contains a number or a string.
     fn constant(&mut self) -> Option<Constant> {
         let Token { line, text: name } = self.next()?;
         let (mut depth, mut value, mut is_value) = (0_i32, Vec::new(), false);
@@ -226,7 +231,7 @@ fn unit(text: &str) -> Option<u128> {
     }
 }
 
-/// The value of whole numbers that are multiplied or shifted.
+/// Evaluates products and shifts of whole numbers.
 fn number(value: &[&str]) -> Option<u128> {
     let whole = |text: &str| {
         let digits: String = text.chars().filter(|&c| c != '_').collect();
@@ -246,7 +251,7 @@ fn number(value: &[&str]) -> Option<u128> {
     Some(result)
 }
 
-/// The words, numbers, texts and signs of Rust, without comments.
+/// Splits Rust code into words, numbers, strings and punctuation, without comments.
 fn tokens(text: &str) -> Vec<Token<'_>> {
     let (mut found, mut line, mut rest) = (Vec::new(), 1, text);
     while let Some(first) = rest.chars().next() {
@@ -262,7 +267,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     found
 }
 
-/// The length of the first token of `rest`, which begins with `first`.
+/// Returns the length of the first token of `rest`, which begins with `first`.
 fn token_bytes(rest: &str, first: char) -> usize {
     let until = |end: &str| rest.find(end).map_or(rest.len(), |at| at + end.len());
     let while_word = |from: usize| {
@@ -306,7 +311,7 @@ fn token_bytes(rest: &str, first: char) -> usize {
     }
 }
 
-/// The end of a text in quotes that begins before `from`.
+/// Returns the end of a quoted string that begins before `from`.
 fn quoted(rest: &str, from: usize) -> usize {
     let mut is_escaped = false;
     for (at, c) in rest[from..].char_indices() {
@@ -329,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_are_taken_apart() {
+    fn imports_are_split_into_paths() {
         let found =
             uses("use super::{a::B, c::{self, D as E}, f::*};\nuse crate::{\n    g, h::I,\n};");
         let expected =
@@ -341,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_found_and_texts_comments_and_tests_are_not() {
+    fn paths_are_found_except_in_strings_comments_and_tests() {
         let text = "fn f<'a>() { g::h('\"', \"i::j\", r#\"\"k::l\"#) } // m::n\n/* o::p */ mod q { r::s(); }\n\
                     #[cfg(test)]\nmod tests {\n use t::u;\n}\n#[cfg(test)]\nmod oracle;\nfn v() { w::x() }";
         let source = Source::read(text);
@@ -352,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_have_their_value_and_those_of_types_are_not_meant() {
+    fn constants_have_their_values_and_those_of_types_are_skipped() {
         let text = "const A: u64 = 1 << 20;\npub(crate) const B: [u8; 2] = *b\"a;\";\nstatic C: u64 = 4 * MIB;\n\
                     const D: u64 = A;\nimpl X { const E: u64 = 1; }\nmod m { const F: f64 = 1.5; }";
         let found = Source::read(text).constants;

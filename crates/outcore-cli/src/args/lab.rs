@@ -1,4 +1,4 @@
-//! The arguments of `outcore lab`. Its experiments are those of `outcore_lab::experiments::LIST`.
+//! Arguments of `outcore lab`. Its experiments are those of `outcore_lab::experiments::LIST`.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use outcore_lab::experiments::{LIST, Listed};
@@ -22,17 +22,18 @@ pub(crate) struct Lab {
 pub(crate) enum LabCommand {
     #[command(flatten)]
     One(One),
-    /// All experiments in turn, and what they mean together
+    /// Run all experiments in turn and summarize their findings
     All(LabRun),
-    /// Measure what the engine does, and keep it as the profile of the disk: jobs plan with it
+    /// Measure the engine's reads and writes, and store them as the profile of the disk that jobs plan
+    /// with
     Tune(LabTune),
-    /// Compare two reports: two disks, or before and after a change
+    /// Compare two reports: of two disks, or from before and after a change
     Compare(LabCompare),
-    /// Show reports again, or make one page of them
+    /// Show reports again, or combine them into one page
     Report(LabReports),
 }
 
-/// One experiment of the list: a subcommand for each of its lines.
+/// One experiment of the list; each is a subcommand.
 #[derive(Debug)]
 pub(crate) struct One {
     pub(crate) experiment: Listed,
@@ -72,22 +73,22 @@ impl FromArgMatches for One {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabRun {
-    /// Where to measure; everything happens in one directory below it, which is removed
+    /// Directory to measure in; all files go to one subdirectory, which is removed afterwards
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Small files and few rounds: all experiments in less than 90 seconds
+    /// Use small files and few rounds: all experiments take less than 90 seconds
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// Large files and many rounds: some tens of minutes
+    /// Use large files and many rounds: takes tens of minutes
     #[arg(long)]
     pub(crate) full: bool,
-    /// Seed of the data and of the order of the runs
+    /// Seed for the data and the order of the runs
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Also build the rows in C++ and Fortran, with the compilers found
+    /// Also build and measure the rows in C++ and Fortran, with the compilers found
     #[arg(long)]
     pub(crate) compile: bool,
-    /// Also write a report with every sample, as JSON
+    /// Also write a JSON report with every sample
     #[arg(short, long, value_name = "FILE.json")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -96,7 +97,7 @@ pub(crate) struct LabRun {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabShow {
-    /// Also write tables and charts as one page that needs nothing else
+    /// Also write tables and charts as one self-contained page
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
     /// Print JSON instead of tables
@@ -106,13 +107,13 @@ pub(crate) struct LabShow {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabTune {
-    /// Where to measure; everything happens in one directory below it, which is removed
+    /// Directory to measure in; all files go to one subdirectory, which is removed afterwards
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Small files and few rounds
+    /// Use small files and few rounds
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// Large files and many rounds
+    /// Use large files and many rounds
     #[arg(long)]
     pub(crate) full: bool,
     /// Where to write the profile [default: where jobs on this disk look for it]
@@ -125,10 +126,10 @@ pub(crate) struct LabTune {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabCompare {
-    /// The report that ratios are over
+    /// Baseline report: ratios are relative to it
     #[arg(value_name = "FIRST")]
     pub(crate) first: PathBuf,
-    /// The other one
+    /// Report to compare with the baseline
     #[arg(value_name = "SECOND")]
     pub(crate) second: PathBuf,
     /// Print JSON instead of tables
@@ -138,7 +139,7 @@ pub(crate) struct LabCompare {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabReports {
-    /// Reports, as JSON or as pages
+    /// Reports to show: JSON files or pages
     #[arg(required = true, value_name = "FILE")]
     pub(crate) reports: Vec<PathBuf>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The options of label propagation: their arguments, presets and meaning to the engine.
+//! Options of label propagation: arguments, presets and conversion to the engine's options.
 
 use super::values::names;
 use clap::{Args, ValueEnum};
@@ -15,41 +15,40 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Label propagation options")]
 pub(crate) struct Labels {
-    /// Let a label's votes lose this for each hop from where it began, 0 to 1 (Leung et al. 2009).
-    /// Several values give a result each from one pass over the graph: with `0,0.5` and `-o x.tsv`
-    /// they are `x.0.tsv` and `x.0.5.tsv` [default: 0]
+    /// Attenuation of a label's votes per hop from its origin, 0 to 1 (Leung et al. 2009). Several
+    /// values give one result each from one pass over the graph: `0,0.5` with `-o x.tsv` writes
+    /// `x.0.tsv` and `x.0.5.tsv` [default: 0]
     #[arg(long, value_name = "D[,D...]", value_delimiter = ',', num_args = 1)]
     pub(crate) attenuation: Option<Vec<f64>>,
-    /// What is left of a vote: `hops` is 1 - D x hops; `change` is 1 - (p x hops)^D, where p is the
-    /// share of the nodes that changed in the sweep before [default: hops]
+    /// Remaining weight of a vote: `hops` is 1 - D x hops; `change` is 1 - (p x hops)^D, where p is the
+    /// share of the nodes that changed in the previous sweep [default: hops]
     #[arg(long, value_parser = names::<AttenuationRule>(), value_name = "RULE")]
     pub(crate) attenuation_rule: Option<AttenuationRule>,
-    /// Take a label only if the weights of its votes sum to this or more [default: 0]
+    /// Adopt a label only if the weights of its votes sum to at least this [default: 0]
     #[arg(long, value_name = "W", allow_negative_numbers = true)]
     pub(crate) label_cutoff: Option<f64>,
-    /// Look at a node at most so often; `root-degree` is the square root of the largest degree, but at
-    /// least 5 [default: no limit]
+    /// Maximum number of visits to a node; `root-degree` is the square root of the largest degree, but
+    /// at least 5 [default: no limit]
     #[arg(long, value_name = "N|root-degree")]
     pub(crate) max_visits: Option<Visits>,
-    /// First labels of the nodes named in a file of `node<TAB>community`, such as an earlier result;
-    /// other nodes begin as ever, and may take the label of a neighbor that is named
+    /// Initial labels from a file of `node<TAB>community`, such as an earlier result; nodes that it
+    /// does not name begin as usual, and may take the label of a neighbor that it names
     #[arg(long, value_name = "FILE")]
     pub(crate) initial: Option<PathBuf>,
-    /// Labels that never change, of the nodes named in a file of `node<TAB>community`
+    /// Labels that never change, from a file of `node<TAB>community`
     #[arg(long, value_name = "FILE")]
     pub(crate) fixed: Option<PathBuf>,
-    /// Raise weights to this power first, above 0 and at most 16 [default: 1]
+    /// Raise weights to this power before clustering, above 0 and at most 16 [default: 1]
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub(crate) inflation: Option<f64>,
-    /// Find what runs with N seeds, from `--seed` upward, agree on: the first
-    /// result goes on with the weight of each edge times the share of runs in which its ends are
-    /// together
+    /// Find a consensus of N runs, with seeds from `--seed` upward: the first result continues with
+    /// each edge's weight multiplied by the share of runs in which its ends share a community
     #[arg(long, value_name = "N")]
     pub(crate) consensus: Option<u32>,
-    /// Leave out edges whose ends are together in a smaller share of the runs [default: 0.5]
+    /// Leave out edges whose ends share a community in a smaller share of the runs [default: 0.5]
     #[arg(long, value_name = "SHARE", requires = "consensus")]
     pub(crate) consensus_share: Option<f64>,
-    /// Begin from the settings of another program; options given beside this hold. `exolabel`:
+    /// Start from the settings of another program; other options given take precedence. `exolabel`:
     /// --attenuation 1 --attenuation-rule change --max-visits root-degree --seeding own --converge
     #[arg(long, value_enum, value_name = "PROGRAM")]
     pub(crate) like: Option<Like>,
@@ -62,12 +61,12 @@ pub(crate) enum Like {
 }
 
 impl Labels {
-    /// The files that are read.
+    /// Returns the paths of the files that are read.
     pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         self.initial.iter_mut().chain(&mut self.fixed)
     }
 
-    /// Refuses these options, for another method; none is ignored in silence.
+    /// Refuses these options, for another method; none is ignored silently.
     pub(crate) fn refuse(&self) -> Result<()> {
         let given = [
             (self.attenuation.is_some(), ATTENUATION),
@@ -84,18 +83,18 @@ impl Labels {
             None => Ok(()),
             Some((_, option)) => {
                 let methods = MethodOption::Propagation.methods();
-                Err(Error::usage(format_args!("{option} is an option of label propagation alone"))
+                Err(Error::usage(format_args!("{option} is only for label propagation"))
                     .hint(format_args!("leave it out, or use {}", METHOD.of(methods))))
             }
         }
     }
 
-    /// Whether sweeps go on until nothing changes unless a limit is given.
+    /// Whether sweeps continue until nothing changes, unless a limit is given.
     pub(crate) fn converges(&self) -> bool {
         self.like == Some(Like::ExoLabel)
     }
 
-    /// First labels, if none are asked for.
+    /// Returns the default of `--seeding`.
     pub(crate) fn seeding(&self) -> Seeding {
         if self.like == Some(Like::ExoLabel) { Seeding::Own } else { Seeding::Star }
     }

@@ -1,14 +1,14 @@
-//! `--memory`: a size, or a share of what is free now.
+//! `--memory`: a size, or a share of the memory that is free now.
 
 use outcore::units::parse_bytes;
 use std::fmt;
 use std::str::FromStr;
 
-/// What was typed.
+/// Memory limit as typed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Memory {
     Bytes(u64),
-    /// From 0 to 1.
+    /// Share of the free memory, from 0 to 1.
     Share(f64),
 }
 
@@ -36,11 +36,11 @@ impl FromStr for Memory {
                 Ok(percent) if percent > 0.0 && percent <= 100.0 => {
                     Ok(Self::Share(percent / 100.0))
                 }
-                _ => Err("a share is above 0% and at most 100%".into()),
+                _ => Err("a share must be above 0% and at most 100%".into()),
             };
         }
         match parse_bytes(text) {
-            Ok(0) => Err("a limit is above 0".into()),
+            Ok(0) => Err("a limit must be above 0".into()),
             Ok(bytes) => Ok(Self::Bytes(bytes)),
             Err(error) => {
                 let hint = error.hint_text().unwrap_or_default();
@@ -51,8 +51,8 @@ impl FromStr for Memory {
 }
 
 impl Memory {
-    /// The limit in bytes. A share is one of the memory that the machine, or the container this
-    /// runs in, has free.
+    /// Returns the limit in bytes. A share is relative to the free memory of the machine, or of the
+    /// container that this process runs in.
     pub(crate) fn bytes(self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -71,8 +71,8 @@ impl Memory {
     }
 }
 
-/// What the system call says where there is no `/proc`, as in a bare container: without the memory that
-/// caches could give back.
+/// Returns the free memory that the system call reports, for systems without `/proc` such as a bare container. Memory
+/// that caches could release is not included.
 #[cfg(target_os = "linux")]
 fn free_of_kernel() -> u64 {
     let reported = rustix::system::sysinfo();
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_kernel_says_what_is_free() {
+    fn the_kernel_reports_free_memory() {
         assert!(free_of_kernel() > 1 << 20);
     }
 }

@@ -1,4 +1,4 @@
-//! What is printed while a command runs, and how.
+//! Options of the messages that are printed while a command runs.
 
 use clap::{Args, ValueEnum};
 
@@ -8,13 +8,13 @@ pub(crate) struct Messages {
     /// Print errors only
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Also print what each stage is at
+    /// Also print the steps of each stage
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
-    /// Show progress: a bar on a terminal, a line now and then elsewhere; `auto` waits a second
+    /// Show progress: a bar on a terminal, an occasional line elsewhere; `auto` waits a second
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
     pub(crate) progress: Progress,
-    /// Color messages; `auto` follows NO_COLOR and CLICOLOR_FORCE
+    /// Color messages; `auto` respects NO_COLOR and CLICOLOR_FORCE
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub(crate) color: Color,
 }
@@ -34,7 +34,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// Holds for everything printed from now on.
+    /// Applies the choice to everything printed from now on.
     pub(crate) fn write_global(self) {
         match self {
             Self::Auto => anstream::ColorChoice::Auto,

@@ -1,4 +1,4 @@
-//! The methods as the command knows them: choices, help and refusals, all from the engine's table of methods.
+//! Options of methods: choices, help and refusals, all from the engine's table of methods.
 
 use super::values::names;
 use clap::builder::PossibleValue;
@@ -10,7 +10,7 @@ use outcore::error::opt::{
 use outcore::{Error, Result};
 use std::sync::LazyLock;
 
-/// A method, as it is typed.
+/// Method as typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct MethodName(pub(crate) EngineMethod);
 
@@ -30,11 +30,11 @@ impl ValueEnum for MethodName {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method options")]
 pub(crate) struct Method {
-    /// How to find communities
+    /// Method of clustering
     #[arg(long, value_enum, value_name = "METHOD", default_value_t)]
     pub(crate) method: MethodName,
-    /// Seed of every random choice; the same seed gives the same communities whatever the memory
-    /// and the threads
+    /// Seed for all random choices; the same seed gives the same communities regardless of memory and
+    /// threads
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     #[arg(long, help = resolution_help(), value_name = "X,..", value_delimiter = ',')]
@@ -43,11 +43,12 @@ pub(crate) struct Method {
     pub(crate) max_size: Option<u32>,
     #[arg(long, help = seeding_help(), value_parser = names::<Seeding>(), value_name = "HOW")]
     pub(crate) seeding: Option<Seeding>,
-    /// Most ways up the levels and back, for all methods but label-propagation [default: 3]
+    /// Maximum number of cycles up the levels and back, for all methods but label-propagation [default:
+    /// 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) cycles: Option<u8>,
-    /// Most sweeps: over the graph for label-propagation, of a level for the others [default: 30
-    /// and 50]
+    /// Maximum number of sweeps: over the graph for label-propagation, per level for the others
+    /// [default: 30 and 50]
     #[arg(long, value_name = "N")]
     pub(crate) max_sweeps: Option<u32>,
     /// label-propagation: stop when at most this share of the nodes changes in a sweep [default:
@@ -59,30 +60,30 @@ pub(crate) struct Method {
     pub(crate) converge: bool,
 }
 
-/// The help of `--resolution`.
+/// Returns the help of `--resolution`.
 pub(crate) fn resolution_help() -> String {
     let meanings: String = METHODS
         .iter()
         .filter_map(|spec| Some(format!("{}: {}. ", spec.name, spec.resolution.as_ref()?.help)))
         .collect();
     format!(
-        "Larger values give smaller communities. {meanings}Several, as 0.5,1,2, give a result each: \
-         `-o c.tsv` names c.0.5.tsv and so on"
+        "Larger values give smaller communities. {meanings}Several values, such as 0.5,1,2, give one result \
+         each: `-o c.tsv` writes c.0.5.tsv and so on"
     )
 }
 
-/// The help of `--max-size`.
+/// Returns the help of `--max-size`.
 pub(crate) fn max_size_help() -> String {
     let methods = MethodOption::MaxSize.methods();
-    format!("Let no community have more than N nodes, for {methods}")
+    format!("Maximum number of nodes in a community, for {methods}")
 }
 
-/// The help of `--seeding`.
+/// Returns the help of `--seeding`.
 pub(crate) fn seeding_help() -> String {
     let others = MethodOption::Seeding.others();
     format!(
-        "First communities: `star` lets a quarter of the nodes lead, each other one follows the neighbor \
-         among them that it is tied to most; with `own` every node begins alone, which is slower, and \
+        "Initial communities: with `star`, a quarter of the nodes lead, and each other node follows the one \
+         of them that it has the heaviest edge to; with `own`, every node begins alone, which is slower, but \
          better where nodes are groups already. Not for {others} [default: star]"
     )
 }
@@ -100,7 +101,7 @@ pub(crate) fn resolution(method: &Method) -> Result<Vec<f64>> {
     })
 }
 
-/// Refuses options that the method has no use for.
+/// Refuses options that have no effect with the method.
 ///
 /// # Errors
 /// `Usage`.
@@ -127,7 +128,8 @@ pub(crate) fn refuse_directed(method: EngineMethod) -> Result<()> {
     }
     let other = METHOD.of(MethodOption::Directed.example());
     Err(Error::usage(format_args!(
-        "{DIRECTED} is of no use to this method, which needs edges without direction"
+        "{DIRECTED} has no effect with {}, which needs undirected edges",
+        METHOD.of(method.name())
     ))
     .hint(format_args!("use {other}, or leave {DIRECTED} out")))
 }

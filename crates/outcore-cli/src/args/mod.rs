@@ -1,7 +1,7 @@
 //! Every command and option, with its help.
 //!
-//! Groups of options that several commands share come last in a command: the heading of a group
-//! would otherwise hold for the options after it as well.
+//! Groups of options that several commands share come last in a command: otherwise the heading of a
+//! group would also apply to the options after it.
 
 mod engine;
 #[cfg(feature = "lab")]
@@ -41,7 +41,7 @@ Examples:
 Exit status:
   0         done
   1         failed: a file cannot be read or written
-  2         wrong use of the command
+  2         wrong usage of the command
   3         bad input data
   4         not enough memory or disk
   130       interrupted by Ctrl-C; 129 by SIGHUP, 143 by SIGTERM
@@ -66,17 +66,17 @@ pub(crate) enum Command {
     Build(Build),
     /// Estimate the time, memory and disk a job needs, without running it
     Plan(Box<Plan>),
-    /// Rate communities by their graph, and compare them with others
+    /// Measure the quality of communities, and compare them with others
     Score(Score),
-    /// Describe a graph, and verify it; or the work directory of a job, or the profile of a disk
+    /// Describe and verify a graph, or describe the work directory of a job or the profile of a disk
     Inspect(Inspect),
-    /// Write a random graph, with its communities if it has any
+    /// Generate a random graph, with its communities if the model has any
     Generate(Generate),
     /// Measure ways to read and write files on your own disk
     Lab(lab::Lab),
     /// Print a shell completion script
     Completions {
-        /// The shell
+        /// Shell to complete commands in
         shell: Shell,
     },
     /// Print manual pages
@@ -100,11 +100,11 @@ pub(crate) struct Cluster {
     pub(crate) inputs: Vec<PathBuf>,
     #[arg(short, long, value_name = "FILE", help = output_help())]
     pub(crate) output: PathBuf,
-    /// Also write what was done, as JSON; as a page to look at if the name ends in .html
+    /// Also write a report, as JSON, or as an HTML page if the name ends in .html
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Begin anew where the same command was stopped; without it, the job goes on from what
-    /// was kept of it by then
+    /// Ignore saved progress and start from scratch; without this option, a job that was stopped
+    /// resumes from its last checkpoint
     #[arg(long)]
     pub(crate) restart: bool,
     #[command(flatten)]
@@ -121,14 +121,14 @@ pub(crate) struct Cluster {
     pub(crate) engine: Engine,
 }
 
-/// The help of `--output`, with the formats that there are.
+/// Returns the help of `--output`, with the formats available.
 fn output_help() -> String {
     let endings = outcore::output::table_endings().filter_map(|all| all.first());
     let mut endings: Vec<String> = endings.map(|ending| format!(".{ending}")).collect();
     let last = endings.pop().unwrap_or_default();
     format!(
-        "Where to write `node<TAB>community`; `-` for standard output. A name that ends in {} or {last} makes it \
-         a table",
+        "Where to write `node<TAB>community`; `-` for standard output. A name that ends in {} or {last} selects \
+         that format",
         endings.join(", ")
     )
 }
@@ -142,11 +142,11 @@ pub(crate) struct Build {
     /// Where to write the graph; it must not exist yet
     #[arg(short, long, value_name = "GRAPH")]
     pub(crate) output: PathBuf,
-    /// Also write what was done, as JSON; as a page to look at if the name ends in .html
+    /// Also write a report, as JSON, or as an HTML page if the name ends in .html
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Begin anew where the same command was stopped; without it, the job goes on from what
-    /// was kept of it by then
+    /// Ignore saved progress and start from scratch; without this option, a job that was stopped
+    /// resumes from its last checkpoint
     #[arg(long)]
     pub(crate) restart: bool,
     #[command(flatten)]
@@ -158,7 +158,7 @@ pub(crate) struct Build {
 #[derive(Debug, Args)]
 #[command(
     mut_arg("nodes", |arg| arg.value_name("FILE|N").help(
-        "Also the nodes of this file, as for `cluster`; with `--edges`, how many nodes there are"
+        "Also include the nodes of this file, as for `cluster`; with `--edges`, the number of nodes"
     )),
     mut_arg("min_size", |arg| arg.conflicts_with("build")),
     mut_arg("small", |arg| arg.conflicts_with("build")),
@@ -178,20 +178,19 @@ pub(crate) struct Plan {
     /// Edge lists (text, also compressed; Parquet and Arrow; globs; s3:// and https:// addresses)
     #[arg(required_unless_present = "edge_count", value_name = "EDGES")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Plan for so many different edges and `--nodes` instead of an input
+    /// Plan for this number of distinct edges, and `--nodes`, instead of an input
     #[arg(long = "edges", value_name = "N", value_parser = count)]
     pub(crate) edge_count: Option<u64>,
-    /// With `--edges`: mean length of a name [default: that of numbers from 0]
+    /// With `--edges`: mean length of a name in bytes [default: that of numbers from 0]
     #[arg(long, value_name = "X", requires = "edge_count")]
     pub(crate) name_bytes: Option<f64>,
     /// With `--edges`: edges have weights
     #[arg(long, requires = "edge_count")]
     pub(crate) weighted: bool,
-    /// Plan `outcore build`, without a clustering
+    /// Plan `outcore build`, without clustering
     #[arg(long, conflicts_with = "method")]
     pub(crate) build: bool,
-    /// Compare with a Spark cluster of so many workers, with so many cores and so much memory each, such as
-    /// 8,4,32GiB
+    /// Compare with a Spark cluster: number of workers, and cores and memory of each, such as 8,4,32GiB
     #[arg(long, value_name = "WORKERS,CORES,MEMORY", value_parser = spark_cluster, conflicts_with = "build")]
     pub(crate) spark: Option<plan::Cluster>,
     /// Print the plan as JSON
@@ -212,7 +211,7 @@ pub(crate) struct Plan {
 #[derive(Debug, Args)]
 #[command(
     mut_arg("work_dir", |arg| arg.help(
-        "Where to keep temporary files [default: the directory of the communities]"
+        "Directory for temporary files [default: the directory of the communities]"
     )),
     after_help = "\
 Examples:
@@ -224,13 +223,13 @@ pub(crate) struct Score {
     pub(crate) graph: PathBuf,
     /// Lines of `node<TAB>community`, in any order, also compressed; `-` for standard input
     pub(crate) communities: PathBuf,
-    /// Compare with these communities, over the nodes that both name
+    /// Also compare with these communities, over the nodes in both
     #[arg(long, value_name = "FILE")]
     pub(crate) against: Option<PathBuf>,
-    /// The resolution of modularity and of CPM; for CPM in units of the mean weight of an edge
+    /// Resolution of modularity and CPM; for CPM, in units of the mean weight of an edge
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub(crate) resolution: f64,
-    /// What to do about nodes that the communities do not name
+    /// What to do with nodes that are in no community
     #[arg(long, value_parser = names::<Unnamed>(), value_name = "ACTION", default_value = "stop")]
     pub(crate) unnamed: Unnamed,
     // Not a doc comment: rustdoc would take the default for a link.
@@ -249,11 +248,11 @@ pub(crate) struct Score {
 
 #[derive(Debug, Args)]
 pub(crate) struct Inspect {
-    /// A graph made by `outcore build`, or `.RESULT.outcore` in the work directory: what a job there
-    /// has done, running or left behind; or a profile made by `outcore lab tune`
+    /// A graph made by `outcore build`; a directory `.RESULT.outcore`, which has the state of a job that
+    /// runs or was stopped; or a profile made by `outcore lab tune`
     #[arg(value_name = "GRAPH|WORK-DIR|PROFILE")]
     pub(crate) path: PathBuf,
-    /// Read all of a graph and compare its checksums
+    /// Read the whole graph and compare its checksums
     #[arg(long)]
     pub(crate) verify: bool,
     /// Print the description as JSON
@@ -278,13 +277,13 @@ pub(crate) enum GenerateModel {
 
 #[derive(Debug, Args)]
 pub(crate) struct GeneratePlanted {
-    /// Nodes; each has an edge if there are as many edges as nodes
+    /// Number of nodes; each has an edge if there are at least as many edges as nodes
     #[arg(long, value_name = "N")]
     pub(crate) nodes: u64,
-    /// Edges; the same two nodes may meet more than once
+    /// Number of edges; the same edge may occur more than once
     #[arg(long, value_name = "N")]
     pub(crate) edges: u64,
-    /// Share of edges that lead to any node instead of one of the same community
+    /// Share of edges that lead to any node instead of to one in the same community
     #[arg(long, value_name = "SHARE", default_value_t = 0.2)]
     pub(crate) mixing: f64,
     /// Size of the smallest community
@@ -293,13 +292,13 @@ pub(crate) struct GeneratePlanted {
     /// Size of the largest community
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) community_max: u64,
-    /// Communities of size s are as frequent as s to the power of minus this
+    /// Exponent of community sizes: a size s occurs in proportion to s to the power of minus this
     #[arg(long, value_name = "X", default_value_t = 2.0)]
     pub(crate) community_exponent: f64,
-    /// Order of the edges: none, or all edges of a source together as in search results
+    /// Order of the edges: random, or all edges of a source together as in search results
     #[arg(long, value_parser = names::<EdgeOrder>(), default_value = "shuffled")]
     pub(crate) order: EdgeOrder,
-    /// Also write `node<TAB>community` of every node
+    /// Also write `node<TAB>community` for every node
     #[arg(long, value_name = "FILE")]
     pub(crate) truth: Option<PathBuf>,
     #[command(flatten)]
@@ -311,7 +310,7 @@ pub(crate) struct GenerateRmat {
     /// Binary logarithm of the number of nodes; some of them will have no edge
     #[arg(long, value_name = "N")]
     pub(crate) scale: u32,
-    /// Edges a node
+    /// Edges per node
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub(crate) edge_factor: u64,
     #[command(flatten)]
@@ -323,16 +322,16 @@ pub(crate) struct GenerateFormat {
     /// Where to write the edges; `-` for standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Names of nodes: like accession numbers of sequences, or numbers from 0
+    /// Names of nodes: similar to accession numbers of sequences, or numbers from 0
     #[arg(long, value_parser = names::<NameKind>(), default_value = "string")]
     pub(crate) names: NameKind,
-    /// Add a weight with three digits, larger inside communities
+    /// Add weights with three digits, larger inside communities
     #[arg(long)]
     pub(crate) weights: bool,
-    /// Seed of every random choice; the same seed gives the same bytes
+    /// Seed for all random choices; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Most threads to use [default: one per core]
+    /// Maximum number of threads [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
 }
@@ -343,10 +342,10 @@ Examples:
   outcore man lab tune | man -l -
   outcore man --dir ~/.local/share/man/man1")]
 pub(crate) struct Pages {
-    /// The command whose page to print, such as `lab tune`; without it, the page of `outcore`
+    /// Command whose page to print, such as `lab tune`; without it, the page of `outcore`
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
-    /// Write the pages of all commands to this directory instead, which is made if need be
+    /// Write the pages of all commands to this directory instead, which is created if it does not exist
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -366,8 +365,8 @@ pub(crate) struct Input {
     /// and, if there is one, 3]
     #[arg(long, value_name = "SOURCE,TARGET[,WEIGHT]", value_delimiter = ',', num_args = 1)]
     pub(crate) columns: Option<Vec<Column>>,
-    /// What separates columns: one character, `tab`, or `spaces` for any run of spaces and tabs
-    /// [default: detected]
+    /// Separator of columns: one character, `tab`, or `spaces` for any run of spaces and tabs [default:
+    /// detected]
     #[arg(long, value_name = "TEXT")]
     pub(crate) delimiter: Option<Delimiter>,
     // Not a doc comment: rustdoc would take the default for a link.
@@ -383,10 +382,10 @@ pub(crate) struct Input {
     /// What to do with a line that cannot be read
     #[arg(long, value_parser = names::<OnBadLine>(), value_name = "ACTION", default_value = "stop")]
     pub(crate) on_bad_line: OnBadLine,
-    /// Write each skipped line, with its place and reason, to this file
+    /// Write each skipped line, with its position and the reason, to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Weight of an edge that is given more than once
+    /// Weight of an edge that occurs more than once
     #[arg(long, value_parser = names::<Duplicates>(), value_name = "RULE", default_value = "sum")]
     pub(crate) duplicates: Duplicates,
     /// What to do with an edge from a node to itself
@@ -395,26 +394,26 @@ pub(crate) struct Input {
     /// Keep the direction of edges
     #[arg(long)]
     pub(crate) directed: bool,
-    /// Give every edge the weight 1
+    /// Give every edge weight 1
     #[arg(long)]
     pub(crate) ignore_weights: bool,
-    /// What each weight becomes as it is read: `log` is ln(1 + w), for counts; `neglog10` is
-    /// -log10(w), for E-values (at most 200, also for 0; none for 1 and more); `reciprocal` is 1/w,
+    /// Transformation of weights as they are read: `log` is ln(1 + w), for counts; `neglog10` is
+    /// -log10(w), for E-values (at most 200, also for 0; no edge for 1 and more); `reciprocal` is 1/w,
     /// for distances
     #[arg(long, value_parser = names::<WeightTransform>(), value_name = "HOW", default_value = "none")]
     pub(crate) weight_transform: WeightTransform,
-    /// Drop edges of a smaller weight, as transformed; also those of a graph
+    /// Drop edges with a smaller weight, after the transformation; also applies to a graph
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
     pub(crate) min_weight: Option<f64>,
-    /// Drop edges of a larger weight, as transformed
+    /// Drop edges with a larger weight, after the transformation
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
     pub(crate) max_weight: Option<f64>,
-    /// Divide weights, after the thresholds: `self-score` by the smaller self score of the two
+    /// Normalize weights, after the thresholds: `self-score` divides by the smaller self score of the two
     /// nodes, which is the weight of a node's self hit (`A A 723`); use it with `--duplicates max`
     #[arg(long, value_parser = names::<Normalize>(), value_name = "HOW", default_value = "none")]
     pub(crate) normalize: Normalize,
-    /// Also these nodes, even if no edge has them: a name at the beginning of each line, no header.
-    /// New ones follow the nodes of the edges
+    /// Also include the nodes of this file, even those without an edge: a name at the beginning of each
+    /// line, no header. New nodes follow those of the edges
     #[arg(long, value_name = "FILE")]
     pub(crate) nodes: Option<PathBuf>,
 }
@@ -428,31 +427,32 @@ pub(crate) enum SelfLoops {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Result options")]
 pub(crate) struct Present {
-    /// Communities of fewer nodes are too small; `--small` says what becomes of them
+    /// Minimum number of nodes in a community; `--small` selects what to do with smaller ones
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) min_size: u32,
-    /// What to do with nodes of communities that are too small: leave them out, or make each a
+    /// What to do with the nodes of communities smaller than `--min-size`: leave them out, or make each a
     /// community of its own
     #[arg(long, value_parser = names::<Small>(), value_name = "ACTION", default_value = "drop", requires = "min_size")]
     pub(crate) small: Small,
     /// Keep the numbers of an earlier result: a community takes the number of the one with which it
-    /// shares most nodes, new ones get numbers above the largest
+    /// shares most nodes, and new ones get numbers above the largest
     #[arg(long = "match", value_name = "FILE")]
     pub(crate) earlier: Option<PathBuf>,
-    /// Also write `community<TAB>node<TAB>size`: for each community the node with the most weight to
-    /// others of it
+    /// Also write `community<TAB>node<TAB>size` with the representative of each community: the node with
+    /// the most weight to others in it
     #[arg(long, value_name = "FILE")]
     pub(crate) representatives: Option<PathBuf>,
     /// Also write the groups inside communities, for methods with levels. `columns`:
-    /// `node<TAB>community<TAB>group...`, each column dividing the one before it; `tree`:
-    /// `node<TAB>3:0:5`, each number counted from 0 inside the one before it
+    /// `node<TAB>community<TAB>group...`, each column subdividing the previous one; `tree`:
+    /// `node<TAB>3:0:5`, each number counted from 0 within the previous one
     #[arg(long, value_parser = names::<LevelForm>(), value_name = "FORM")]
     pub(crate) levels: Option<LevelForm>,
-    /// What a row is: `node` and its community; `community`, all its nodes with tabs between them, as mcl
-    /// writes; `pair` of the node that stands for a community and each node of it, as MMseqs2 writes
+    /// Contents of a row: `node` is a node and its community; `community` all nodes of a community,
+    /// separated by tabs, as mcl writes; `pair` the representative of a community and one of its nodes, as
+    /// MMseqs2 writes
     #[arg(long, value_parser = names::<RowForm>(), value_name = "ROW", default_value = "node")]
     pub(crate) rows: RowForm,
-    /// Also write the weight of each node's edges inside its community, in a column of its own
+    /// Also write the weight of each node's edges inside its community, in an additional column
     #[arg(long)]
     pub(crate) member_weights: bool,
 }
@@ -460,22 +460,22 @@ pub(crate) struct Present {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Resource options")]
 pub(crate) struct Resources {
-    /// Most memory to use, such as 512MiB or 4GiB, or a share of what is free
+    /// Memory limit, such as 512MiB or 4GiB, or a share of the free memory
     #[arg(short, long, value_name = "SIZE|PERCENT", default_value_t)]
     pub(crate) memory: Memory,
-    /// Most threads to use [default: one per core]
+    /// Maximum number of threads [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// Where to keep temporary files [default: the directory of the output]
+    /// Directory for temporary files [default: the directory of the output]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) work_dir: Option<PathBuf>,
-    /// What is known of the disk, from `outcore lab tune`; `none` for settings that are safe
-    /// everywhere [default: the one stored for this disk, if any]
+    /// Disk profile made by `outcore lab tune`; `none` for settings that are safe everywhere [default: the
+    /// one stored for this disk, if any]
     #[arg(long, value_name = "FILE|none")]
     pub(crate) profile: Option<PathBuf>,
 }
 
-/// `--threads`, or one per core.
+/// Returns the value of `--threads`, or one per core.
 pub(crate) fn threads(given: Option<u16>) -> usize {
     given.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
@@ -492,7 +492,7 @@ mod tests {
 
     #[cfg(feature = "lab")]
     #[test]
-    fn options_in_messages_are_some_of_a_command() {
+    fn options_in_messages_exist() {
         fn names(command: &clap::Command, found: &mut Vec<String>) {
             found.extend(
                 command.get_arguments().filter_map(|arg| arg.get_long()).map(str::to_owned),

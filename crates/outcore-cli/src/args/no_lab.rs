@@ -1,4 +1,4 @@
-//! Stands in for `lab` in a command without the feature `lab`: takes any arguments.
+//! Replacement for `lab` in a command without the feature `lab`: takes any arguments.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! How values of options are written: numbers, counts, clusters.
+//! Parsers for values of options: numbers, counts, clusters of Spark.
 
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error, ValueEnum};
@@ -6,7 +6,8 @@ use outcore::plan::Cluster;
 use outcore::units::parse_bytes;
 use std::ffi::OsStr;
 
-/// The values of an enum of the engine by their names alone: what each of them means, the option's help says.
+/// Returns a parser for the values of an enum of the engine. Help lists their names only, since the option's help
+/// explains what they mean.
 pub(crate) fn names<E: ValueEnum + Clone + Send + Sync + 'static>() -> Names<E> {
     Names(EnumValueParser::new())
 }
@@ -27,14 +28,14 @@ impl<E: ValueEnum + Clone + Send + Sync + 'static> TypedValueParser for Names<E>
     }
 }
 
-/// The engine says which numbers are weights.
+/// Parses a number; the engine checks whether it is a weight.
 pub(crate) fn number(text: &str) -> Result<f64, &'static str> {
-    text.parse().map_err(|_| "it is not a number")
+    text.parse().map_err(|_| "not a number")
 }
 
-/// Workers, and the cores and memory of each.
+/// Parses the number of workers, and the cores and memory of each.
 pub(crate) fn spark_cluster(text: &str) -> Result<Cluster, String> {
-    const WRONG: &str = "it is workers, cores of each and memory of each, such as 8,4,32GiB";
+    const WRONG: &str = "expected workers, cores of each and memory of each, such as 8,4,32GiB";
     let parts: Vec<&str> = text.split(',').collect();
     let [workers, cores, memory] = parts[..] else { return Err(WRONG.into()) };
     let number = |text: &str| text.trim().parse().ok().filter(|&number| number > 0);
@@ -47,9 +48,9 @@ pub(crate) fn spark_cluster(text: &str) -> Result<Cluster, String> {
     }
 }
 
-/// A number of things, such as 2000000000, 2_000_000_000 or 2e9.
+/// Parses a count, such as 2000000000, 2_000_000_000 or 2e9.
 pub(crate) fn count(text: &str) -> Result<u64, &'static str> {
-    const WRONG: &str = "it is a whole number, such as 2000000000 or 2e9";
+    const WRONG: &str = "expected a whole number, such as 2000000000 or 2e9";
     let digits = text.replace('_', "");
     let Some((factor, zeros)) = digits.split_once(['e', 'E']) else {
         return digits.parse().map_err(|_| WRONG);
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_read_in_every_usual_form() {
+    fn counts_are_parsed_in_every_common_form() {
         for (text, number) in [
             ("0", 0),
             ("128_000_000_000", 128_000_000_000),

@@ -1,4 +1,4 @@
-//! Where the edges are and how they are written: arguments to the engine's options.
+//! Converts arguments about edge lists, their place and format, to the engine's options.
 
 use crate::args::{self, Input};
 use outcore::error::Opt;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions> {
     if input.rejects.is_some() && input.on_bad_line == OnBadLine::Stop {
-        return Err(Error::usage(format_args!("{REJECTS} is for lines that are skipped"))
+        return Err(Error::usage(format_args!("{REJECTS} is for skipped lines"))
             .hint(format_args!("add {}", ON_BAD_LINE.of("skip"))));
     }
     Ok(InputOptions {
@@ -37,10 +37,10 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
     })
 }
 
-/// Options that say how edges are read mean nothing for a graph; none is ignored in silence.
+/// Refuses options for reading edges where the input is a graph; none is ignored silently.
 pub(crate) fn refuse_for_graph(input: &Input, is_matched: bool, graph: &Path) -> Result<()> {
     let given = [
-        // An earlier result may hold comments.
+        // An earlier result can contain comments.
         (input.comment.is_some() && !is_matched, COMMENT),
         (input.directed, DIRECTED),
         (input.normalize != Normalize::None, NORMALIZE),
@@ -58,7 +58,7 @@ pub(crate) fn refuse_for_graph(input: &Input, is_matched: bool, graph: &Path) ->
     }
 }
 
-/// The first option that says how the lines of edge lists are read, or which edges count.
+/// Returns the first option given that controls how lines of edge lists are read, or which edges count.
 pub(crate) fn given_for_lines(input: &Input) -> Option<Opt> {
     let given = [
         (input.format != EdgeFormat::Auto, FORMAT),
@@ -78,12 +78,12 @@ pub(crate) fn given_for_lines(input: &Input) -> Option<Opt> {
     given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
 }
 
-/// The files that `paths` name: a path with `*`, `?` or `[` that is not itself a file is a pattern.
+/// Returns the files that `paths` name. A path with `*`, `?` or `[` that is not itself a file is a pattern.
 pub(crate) fn expand(files: &Files, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut expanded = Vec::new();
     for path in paths {
         let text = path.to_string_lossy();
-        // Patterns of addresses have been expanded.
+        // Patterns in addresses have already been expanded.
         let is_plain = is_address(path) || !text.contains(['*', '?', '[']);
         if is_plain || files.entry(path).is_ok() {
             expanded.push(path.clone());
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_that_the_shell_left_are_expanded() {
+    fn patterns_that_the_shell_did_not_expand_are_expanded() {
         let directory = tempfile::tempdir().unwrap();
         let files = Files::default();
         for name in ["b.tsv", "a.tsv", "a.txt", "[x].tsv"] {

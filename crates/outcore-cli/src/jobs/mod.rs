@@ -1,4 +1,4 @@
-//! `cluster`, `build` and `plan`: arguments to the engine's options, reports to text.
+//! `cluster`, `build` and `plan`: converts arguments to the engine's options, and reports to text.
 
 pub(crate) mod input;
 pub(crate) mod profile;
@@ -57,7 +57,7 @@ pub(crate) fn cluster(
     let args::Cluster { method, labels, input, .. } = arguments;
     let levels = arguments.present.levels.is_some();
     let options = ClusterOptions { levels, ..cluster_options(method, labels, input, is_graph)? };
-    // What is read and written again and again decides.
+    // The profile is that of the disk with the files that are read and written repeatedly.
     let work_dir = match &source {
         Source::Edges(options) => &options.work_dir,
         Source::Graph { path, .. } => path,
@@ -67,7 +67,7 @@ pub(crate) fn cluster(
     let present = present_options(&arguments.present, input);
     let output = &arguments.output;
     let report = job::cluster_and_present(files, &source, &options, &present, output, observer)
-        .map_err(|error| kept(error, output))?;
+        .map_err(|error| note_interrupted(error, output))?;
     write_report(files, &report, arguments.report.as_deref())?;
     Ok(report)
 }
@@ -86,7 +86,7 @@ pub(crate) fn build(
     let profile = arguments.resources.profile.as_deref();
     let files = &profile::tuned(files, profile, &options.work_dir, observer)?;
     let report = job::build(files, &options, &arguments.output, observer)
-        .map_err(|error| kept(error, &arguments.output))?;
+        .map_err(|error| note_interrupted(error, &arguments.output))?;
     write_report(files, &report, arguments.report.as_deref())?;
     Ok(report)
 }
@@ -118,7 +118,7 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
     }
 }
 
-/// The plan as the command prints it.
+/// Returns the plan as the command prints it.
 pub(crate) fn plan_text(files: &Files, arguments: &args::Plan, plan: &Plan) -> Result<String> {
     let work_dir = work_dir(files, &arguments.resources, Path::new("-"));
     let free = files.free_bytes(&work_dir);
@@ -134,7 +134,7 @@ pub(crate) fn plan_text(files: &Files, arguments: &args::Plan, plan: &Plan) -> R
     Ok(plan_table(plan, method, &work_dir, free) + &compared)
 }
 
-/// A plan, and what a cluster would make of it.
+/// Plan for this machine, and for a Spark cluster to compare with.
 #[derive(serde::Serialize)]
 struct Compared<'a> {
     #[serde(flatten)]
@@ -146,7 +146,7 @@ struct Compared<'a> {
 fn spark_text(spark: &SparkPlan) -> String {
     let verdict = if spark.moves { "move to Spark" } else { "stay on this machine" };
     let reasons = match &spark.reasons[..] {
-        [] => "a cluster is worth its trouble if it takes less than half as long".into(),
+        [] => "a cluster pays off if it takes less than half as long".into(),
         reasons => reasons.join("; "),
     };
     format!(
@@ -157,13 +157,12 @@ fn spark_text(spark: &SparkPlan) -> String {
     )
 }
 
-/// The size that a plan is asked for; nothing that it does not depend on is ignored in silence.
+/// Returns the size given for a plan, and refuses options that the plan does not depend on; none is ignored silently.
 fn given_size(arguments: &args::Plan, edge_count: u64) -> Result<GivenSize> {
     let usage = |message: Text, hint: &str| Error::usage(message).hint(hint);
     if let Some(path) = arguments.inputs.first() {
-        let message =
-            format_args!("{EDGES} stands for an input, but `{}` is given", path.display());
-        return Err(usage(message.into(), "leave one of the two out"));
+        let message = format_args!("{EDGES} replaces an input, but `{}` is given", path.display());
+        return Err(usage(message.into(), "leave out one of the two"));
     }
     let input = &arguments.input;
     if let Some(option) = input::given_for_lines(input) {
@@ -171,13 +170,13 @@ fn given_size(arguments: &args::Plan, edge_count: u64) -> Result<GivenSize> {
         return Err(usage(message.into(), "leave it out, or name the edge lists"));
     }
     let Some(nodes) = &input.nodes else {
-        return Err(Error::usage(format_args!("{EDGES} needs {NODES}: how many nodes there are"))
+        return Err(Error::usage(format_args!("{EDGES} needs {NODES}: the number of nodes"))
             .hint(format_args!("add {}", NODES.of("N"))));
     };
     let text = nodes.to_string_lossy();
     let node_count = count(&text).map_err(|what| {
-        let message = format_args!("{} is no number of nodes: {what}", NODES.of(&text));
-        usage(message.into(), "files of nodes are for edge lists")
+        let message = format_args!("{} is not a number of nodes: {what}", NODES.of(&text));
+        usage(message.into(), "a file of nodes needs edge lists")
     })?;
     let has_self_scores = input.normalize == Normalize::SelfScore;
     if has_self_scores && !arguments.weighted {
@@ -218,12 +217,12 @@ fn job_options(
 pub(crate) fn work_dir(files: &Files, resources: &Resources, output: &Path) -> PathBuf {
     match &resources.work_dir {
         Some(directory) => directory.clone(),
-        None => beside(files, output),
+        None => directory_of(files, output),
     }
 }
 
-/// The directory of `output`, or the current one if that is no file of a disk.
-fn beside(files: &Files, output: &Path) -> PathBuf {
+/// Returns the directory of `output`, or the current directory if `output` is not a file on a disk.
+fn directory_of(files: &Files, output: &Path) -> PathBuf {
     let is_stream = files.entry(output).is_ok() && !files.is_regular(output);
     match output.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) if !is_stream && !files.is_read_only(output) => parent.to_path_buf(),
@@ -262,7 +261,7 @@ fn cluster_options(
         seed: method.seed,
         max_sweeps: if converges { Some(u32::MAX) } else { method.max_sweeps },
         tolerance: if converges { 0.0 } else { method.tolerance.unwrap_or(options.tolerance) },
-        // Edges are dropped as they are read, before they are added up.
+        // Edges of edge lists are dropped as they are read, before weights are summed.
         min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
         levels: false,
         max_size: method.max_size,
@@ -289,7 +288,7 @@ fn present_options(present: &args::Present, input: &args::Input) -> PresentOptio
     }
 }
 
-/// Refuses, before the work, a report that cannot be written, or that would take the place of an input or the result.
+/// Refuses, before the work, a report that cannot be written, or that would overwrite an input or the result.
 fn check_report(
     files: &Files,
     report: Option<&Path>,
@@ -301,7 +300,7 @@ fn check_report(
     output::check(files, path)
 }
 
-/// Whether a report is asked for as a page to look at.
+/// Whether a report is requested as an HTML page.
 fn is_page(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("html"))
 }
@@ -315,7 +314,7 @@ fn write_report(files: &Files, report: &Report, path: Option<&Path>) -> Result<(
     }
 }
 
-/// The last line of a job.
+/// Prints the last line of a job.
 pub(crate) fn done(report: &Report, terminal: &Terminal) {
     let peak = report.peak_memory_bytes.map(|peak| {
         let limit = format_bytes(report.limits.memory_bytes);
@@ -324,18 +323,18 @@ pub(crate) fn done(report: &Report, terminal: &Terminal) {
     terminal.done(peak.as_slice());
 }
 
-/// Says of an interrupted job what is left of it.
-pub(crate) fn kept(error: Error, output: &Path) -> Error {
+/// Adds notes to the error of an interrupted job about the files that remain.
+pub(crate) fn note_interrupted(error: Error, output: &Path) -> Error {
     if error.kind() != ErrorKind::Interrupted {
         return error;
     }
     let output = (output != Path::new("-")).then(|| output.display());
     match (error.kept_text().is_some(), output) {
         (true, None) => error,
-        (true, Some(output)) => error.note(format!("`{output}` is as it was before")),
+        (true, Some(output)) => error.note(format!("`{output}` is unchanged")),
         (false, None) => error.note("temporary files are removed"),
         (false, Some(output)) => {
-            error.note(format!("temporary files are removed, and `{output}` is as it was before"))
+            error.note(format!("temporary files are removed, and `{output}` is unchanged"))
         }
     }
 }
@@ -351,7 +350,7 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
     let repeated = input.edge_count.saturating_sub(input.distinct_edge_count);
     if repeated > input.edge_count / 100 {
         let edges = format_counted(input.distinct_edge_count, "edge", "edges");
-        text += &format!("some are repeated: the graph has about {edges}\n");
+        text += &format!("some are duplicates: the graph has about {edges}\n");
     }
     text += "\n";
     text += &row(["stage", "passes", "reads", "writes", "memory", "disk", "time"]);
@@ -366,10 +365,10 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
             &format_seconds(stage.seconds),
         ]);
     }
-    if let (Some(least), Some(method)) = (plan.cluster_memory_bytes_min, method) {
-        let least = format_bytes(least);
+    if let (Some(bytes), Some(method)) = (plan.cluster_memory_bytes_min, method) {
+        let min = format_bytes(bytes);
         text += &format!(
-            "\nclustering by {method} needs {least} of memory; the rest keeps parts of the graph"
+            "\nclustering by {method} needs {min} of memory; the rest caches parts of the graph"
         );
     }
     text += &format!(
@@ -382,13 +381,13 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
     let free = free.map_or_else(String::new, |free| {
         format!("; {} are free in `{}`", format_bytes(free), work_dir.display())
     });
-    // Where there is room, more is kept for a job that is stopped.
-    let most = match plan.disk_bytes_most > plan.disk_bytes {
+    // If there is room, more is saved to resume a job from.
+    let max = match plan.disk_bytes_most > plan.disk_bytes {
         true => format!(" (up to {}, if free)", format_bytes(plan.disk_bytes_most)),
         false => String::new(),
     };
     text += &format!(
-        "\nneeds about {} in all, {} of disk{most}{free}, and {} or more\n",
+        "\nneeds about {} in all, {} of disk{max}{free}, and {} or more\n",
         format_seconds(plan.seconds),
         format_bytes(plan.disk_bytes),
         MEMORY.of(size_to_type(plan.memory_bytes_min)),
@@ -407,8 +406,8 @@ mod tests {
     use clap::Parser;
     use outcore::input::InputOptions;
 
-    /// Whoever says nothing gets the same of the engine and of the command. That Python has the command's
-    /// defaults is a test there (`test_surface.py`).
+    /// Without options, the engine and the command do the same. `test_surface.py` tests that Python has the
+    /// command's defaults.
     #[test]
     fn defaults_are_those_of_the_engine() {
         let typed = ["outcore", "cluster", "edges.tsv", "-o", "found.tsv"];

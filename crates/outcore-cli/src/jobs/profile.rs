@@ -1,12 +1,12 @@
-//! Where profiles of disks are kept, and which one a job takes.
+//! Profiles of disks: where they are stored, and which one a job uses.
 
 use outcore::Result;
 use outcore::io::{DiskProfile, Files, ValidIf};
 use outcore::progress::{Event, Observer, notify};
 use std::path::{Path, PathBuf};
 
-/// Where the profile of the disk of `directory` is stored for this user, if the disk and the user's
-/// directory are known.
+/// Returns the path at which the profile for the disk of `directory` is stored for this user, if the disk and
+/// the user's directory are known.
 pub(crate) fn stored_path(files: &Files, directory: &Path) -> Option<PathBuf> {
     let device = files.device(directory)?;
     let absolute =
@@ -20,8 +20,8 @@ pub(crate) fn stored_path(files: &Files, directory: &Path) -> Option<PathBuf> {
     Some(home.join("outcore").join("profiles").join(name))
 }
 
-/// `files` with the settings of the profile `given`, or of the one stored for the disk of
-/// `directory`. A stored one that is of no use is told of and left.
+/// Returns `files` with the settings of the profile `given`, or of the one stored for the disk of
+/// `directory`. A stored profile that is invalid causes a warning and is not used.
 ///
 /// # Errors
 /// `CorruptFile` or `Io` if the given one cannot be read.
@@ -52,10 +52,10 @@ pub(crate) fn tuned(
     Ok(files.clone())
 }
 
-/// The nearest directory that is there already.
+/// Returns the nearest directory that already exists.
 fn existing<'a>(files: &Files, directory: &'a Path) -> &'a Path {
-    let is_there = |path: &&Path| !path.as_os_str().is_empty() && files.entry(path).is_ok();
-    directory.ancestors().find(is_there).unwrap_or(Path::new("."))
+    let exists = |path: &&Path| !path.as_os_str().is_empty() && files.entry(path).is_ok();
+    directory.ancestors().find(exists).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
     use outcore::progress::Silent;
 
     #[test]
-    fn a_given_profile_must_be_one() {
+    fn a_given_profile_must_be_valid() {
         let directory = tempfile::tempdir().unwrap();
         let files = Files::default();
         let path = directory.path().join("profile.json");

@@ -1,4 +1,4 @@
-//! `outcore lab`: arguments to the laboratory, its reports to text, JSON and pages.
+//! `outcore lab`: converts arguments to options of the laboratory, and its reports to text, JSON and pages.
 
 mod text;
 
@@ -35,7 +35,7 @@ fn measure(files: &Files, list: &[Listed], run: &LabRun, terminal: &Terminal) ->
         seed: run.seed,
         compile: run.compile,
     };
-    let report = outcore_lab::run(&options, list, terminal).map_err(kept)?;
+    let report = outcore_lab::run(&options, list, terminal).map_err(note_interrupted)?;
     if let Some(path) = &run.output {
         write(files, path, &stored::json(&report)?)?;
     }
@@ -55,14 +55,15 @@ fn effort(quick: bool, full: bool) -> Effort {
 fn tune(files: &Files, arguments: &LabTune, terminal: &Terminal) -> Result<()> {
     let stored = || {
         profile::stored_path(files, &arguments.dir).ok_or_else(|| {
-            Error::new(ErrorKind::Usage, "this system does not tell which disk this is")
+            Error::new(ErrorKind::Usage, "this system does not report which disk this is")
                 .hint(format_args!("use `-o FILE.json`, and {} in jobs", PROFILE.of("FILE.json")))
         })
     };
     let path = arguments.output.clone().map_or_else(stored, Ok)?;
     let effort = effort(arguments.quick, arguments.full);
     let clock = WallClock::default();
-    let tuned = tune::tune(files, &arguments.dir, effort, &clock, terminal).map_err(kept)?;
+    let tuned =
+        tune::tune(files, &arguments.dir, effort, &clock, terminal).map_err(note_interrupted)?;
     tuned.profile.store(files, &path)?;
     terminal.done(&[format!("the profile is in `{}`", path.display())]);
     if arguments.json {
@@ -71,10 +72,10 @@ fn tune(files: &Files, arguments: &LabTune, terminal: &Terminal) -> Result<()> {
     text::print(&text::tuned(&tuned))
 }
 
-/// Says of an interrupted or failed call what is left of it.
-fn kept(error: Error) -> Error {
+/// Adds a note to the error of an interrupted call that its files are removed.
+fn note_interrupted(error: Error) -> Error {
     match error.kind() {
-        ErrorKind::Interrupted => error.note("everything that was made for measuring is removed"),
+        ErrorKind::Interrupted => error.note("all files made for measuring are removed"),
         _ => error,
     }
 }
@@ -85,7 +86,7 @@ fn compare(files: &Files, arguments: &LabCompare) -> Result<()> {
         match (reports.pop(), reports.is_empty()) {
             (Some(report), true) => Ok(report),
             _ => {
-                let message = format!("`{}` does not hold one report", path.display());
+                let message = format!("`{}` does not contain exactly one report", path.display());
                 Err(Error::new(ErrorKind::Usage, message)
                     .hint("compare the JSON files that `-o FILE.json` writes"))
             }

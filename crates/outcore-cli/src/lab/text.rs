@@ -1,4 +1,4 @@
-//! Reports as text: a heading for each experiment, its tables, and what they mean.
+//! Reports as text: a heading for each experiment, its tables, and its findings.
 
 use anstyle::Style;
 use outcore::error::opt::FULL;
@@ -14,10 +14,10 @@ use std::path::Path;
 const HEADING: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
-/// Columns of prose.
+/// Width of prose, in columns.
 const WIDTH: usize = 88;
 
-/// Prints text that may hold colors, as the user wants them.
+/// Prints text, with colors if the user wants them.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{}", text.trim_end())
@@ -25,7 +25,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
         .map_err(|e| Error::io("write", Path::new("-"), e))
 }
 
-/// All of a report.
+/// Returns the text of a report.
 pub(crate) fn report(report: &LabReport) -> String {
     let effort = match report.effort {
         Effort::Quick => ", quick",
@@ -86,7 +86,7 @@ fn noise(experiment: &Experiment) -> String {
     let mut text = wrap(&format!("noise: the first row against itself: {low}-{high}"), "  ");
     if experiment.is_noisy() {
         let advice = format!(
-            "the machine was unsteady: small differences mean nothing; stop other work, \
+            "the machine was noisy: small differences mean nothing; stop other work, \
              let {FULL} run more rounds, or repeat and use `outcore lab compare`"
         );
         text += &wrap(&advice, "  ");
@@ -94,14 +94,14 @@ fn noise(experiment: &Experiment) -> String {
     text
 }
 
-/// What differs between two reports.
+/// Returns the differences between two reports, as text.
 pub(crate) fn comparison(comparison: &Comparison) -> String {
     let mut text = String::new();
     if !comparison.differences.is_empty() {
-        let _ = writeln!(text, "{HEADING}not the same{HEADING:#}");
+        let _ = writeln!(text, "{HEADING}differences{HEADING:#}");
     }
     for each in &comparison.differences {
-        let of = |side: &Option<String>| side.clone().unwrap_or_else(|| "not known".into());
+        let of = |side: &Option<String>| side.clone().unwrap_or_else(|| "unknown".into());
         text += &wrap(&format!("{}: {} -> {}", each.name, of(&each.first), of(&each.second)), "  ");
     }
     for each in &comparison.experiments {
@@ -126,7 +126,7 @@ fn compared(compared: &Compared) -> String {
     }
     let cells = |row: &ComparedRow| {
         let (low, high) = (three(row.ratio.low), three(row.ratio.high));
-        let said = match row.differs {
+        let ratio = match row.differs {
             true => format!("{} ({low}-{high})", three(row.ratio.median)),
             false => format!("no significant difference ({low}-{high})"),
         };
@@ -136,7 +136,7 @@ fn compared(compared: &Compared) -> String {
         };
         let ms = |seconds: f64| three(seconds * 1e3);
         let state = row.state.name().to_owned();
-        vec![name, state, ms(row.first_seconds), ms(row.second_seconds), said]
+        vec![name, state, ms(row.first_seconds), ms(row.second_seconds), ratio]
     };
     text += &lines(&Table {
         group: String::new(),
@@ -153,7 +153,7 @@ fn compared(compared: &Compared) -> String {
     text
 }
 
-/// What tuning found.
+/// Returns the results of tuning, as text.
 pub(crate) fn tuned(tuned: &Tuned) -> String {
     let mut rows = tuned.rows.iter().cloned();
     let headings = rows.next().unwrap_or_default();
@@ -164,7 +164,7 @@ pub(crate) fn tuned(tuned: &Tuned) -> String {
     text
 }
 
-/// A table with figures to the right and names to the left.
+/// Formats a table with right-aligned figures and left-aligned names.
 fn lines(table: &Table) -> String {
     let all: Vec<&Vec<String>> = std::iter::once(&table.headings).chain(&table.rows).collect();
     let widths: Vec<usize> = (0..table.headings.len())
@@ -194,7 +194,7 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Text in lines that begin with `indent`; those after the first a little further right.
+/// Wraps text into lines that begin with `indent`; lines after the first are indented a little further.
 fn wrap(text: &str, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = indent.to_owned();
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_stand_to_the_right() {
+    fn figures_are_right_aligned() {
         let table = Table {
             group: String::new(),
             headings: ["method", "state", "wall ms"].map(String::from).to_vec(),

@@ -1,11 +1,11 @@
-//! What is said in words: title, summary, methods and options.
+//! Texts of the page: title, summary, methods and options.
 
 use outcore::cluster::PropagationOptions;
 use outcore::graph::GraphSummary;
 use outcore::job::{CommunitiesReport, JobKind, Report};
 use outcore::units::{format_bytes, format_count, format_counted, format_seconds};
 
-/// More names than these are not listed.
+/// Maximum number of names that are listed.
 const NAMES_MAX: usize = 3;
 
 pub(super) fn title(report: &Report) -> String {
@@ -13,7 +13,7 @@ pub(super) fn title(report: &Report) -> String {
     format!("{what} of {}", names(&report.inputs))
 }
 
-/// The first of some names.
+/// Joins the first of the names, and counts the others.
 pub(super) fn names(all: &[String]) -> String {
     let shown = all.iter().take(NAMES_MAX).cloned().map(name).collect::<Vec<_>>().join(", ");
     match all.len().saturating_sub(NAMES_MAX) {
@@ -26,7 +26,7 @@ fn name(path: String) -> String {
     if path == "-" { "standard input".into() } else { path }
 }
 
-/// The job in a few sentences.
+/// Summarizes the job in a few sentences.
 pub(super) fn summary(report: &Report) -> String {
     let mut text = String::new();
     let graph = report.graph.as_ref().map(size);
@@ -77,13 +77,13 @@ fn size(graph: &GraphSummary) -> String {
     }
 }
 
-/// What tells a result from the others of its job.
+/// Returns the option value that distinguishes a result from the others of its job.
 pub(super) fn parameter(found: &CommunitiesReport) -> String {
     let (name, value) = value(found);
     format!("{name} {value}")
 }
 
-/// The option that may have several values.
+/// Returns the name and value of the option that can have several values.
 fn value(found: &CommunitiesReport) -> (&'static str, f64) {
     let attenuation = found.propagation.iter().flat_map(|options| &options.attenuation);
     match found.resolution {
@@ -92,7 +92,7 @@ fn value(found: &CommunitiesReport) -> (&'static str, f64) {
     }
 }
 
-/// The options of a job's results that matter to them.
+/// Lists the options that affect the results of a job.
 pub(super) fn options(report: &Report, first: &CommunitiesReport) -> String {
     let (name, only) = value(first);
     let values: Vec<String> =
@@ -113,7 +113,7 @@ pub(super) fn options(report: &Report, first: &CommunitiesReport) -> String {
     all.join(", ")
 }
 
-/// Options of label propagation that are not as they are by default, but for the attenuation.
+/// Returns the options of label propagation that differ from their defaults, except for the attenuation.
 fn changed(options: &PropagationOptions) -> Vec<String> {
     let fields = |options: &PropagationOptions| serde_json::to_value(options).unwrap_or_default();
     let (given, usual) = (fields(options), fields(&PropagationOptions::default()));

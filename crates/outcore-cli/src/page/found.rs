@@ -1,4 +1,4 @@
-//! What was found: sizes, quality, and several results side by side.
+//! Sections about the communities found: sizes, quality, and a comparison of several results.
 
 use super::section::{Section, charts, percent, small, table};
 use super::{facts, graph};
@@ -9,14 +9,15 @@ use outcore::present::Small;
 use outcore::units::{format_count, format_counted};
 use outcore_page::chart::{self, Around, Axes, Bar, BarRow, Drawing, Point, Series};
 
-/// A result with what sets it apart from the others; that is nothing if there is only one.
+/// Result of a job.
 pub(super) struct Found<'a> {
+    /// Option value that distinguishes it from the other results; empty if there is only one.
     pub(super) name: String,
     pub(super) output: &'a str,
     pub(super) communities: &'a CommunitiesReport,
 }
 
-/// The results of a job.
+/// Returns the results of a job.
 pub(super) fn results(report: &Report) -> Vec<Found<'_>> {
     if report.results.is_empty() {
         let one = |communities| Found { name: String::new(), output: &report.output, communities };
@@ -31,8 +32,8 @@ pub(super) fn results(report: &Report) -> Vec<Found<'_>> {
     .collect()
 }
 
-/// All results in a table, and side by side in small charts.
-pub(super) fn side_by_side(all: &[Found<'_>]) -> Section {
+/// Compares all results in a table and in small charts.
+pub(super) fn comparison(all: &[Found<'_>]) -> Section {
     let short =
         format!("{} of the same graph", format_counted(all.len() as u64, "result", "results"));
     let rows: Vec<Vec<String>> = all.iter().map(row).collect();
@@ -55,9 +56,9 @@ pub(super) fn side_by_side(all: &[Found<'_>]) -> Section {
     let count = |value: f64| format_count(value as u64);
     let share = |value: f64| format!("{value:.3}");
     let charts = [
-        bars("Communities", "how many", count, |found| found.community_count as f64),
+        bars("Communities", "count", count, |found| found.community_count as f64),
         bars("Largest community", "nodes", count, |found| found.largest_size as f64),
-        // Modularity can be below 0, where bars do not reach.
+        // Modularity can be negative, but bars cannot.
         bars("Modularity", "modularity", share, |found| found.modularity.max(0.0)),
         bars("Coverage", "share of the weight inside", share, |found| found.coverage),
     ];
@@ -90,7 +91,7 @@ fn bar(name: &str, value: f64, text: fn(f64) -> String) -> BarRow {
     }
 }
 
-/// The sizes of communities: of one result in columns, of several in lines.
+/// Shows the sizes of communities: of one result as columns, of several as lines.
 pub(super) fn sizes(report: &Report, all: &[Found<'_>]) -> Section {
     let nodes = report.graph.as_ref().map_or(0, |graph| graph.node_count);
     let first = all[0].communities;
@@ -108,7 +109,7 @@ pub(super) fn sizes(report: &Report, all: &[Found<'_>]) -> Section {
         }
     };
     let body = html! {
-        p { "Communities by their size, as they were found; both axes are logarithmic." }
+        p { "Communities by size, as found; both axes are logarithmic." }
         @match all {
             [_] => { (sizes_of_one(first, nodes)) }
             _ => { (sizes_of_several(all)) }
@@ -181,7 +182,7 @@ fn presentation(presented: &PresentReport) -> String {
     let small = format_counted(presented.small_community_count, "community", "communities");
     let fate = match presented.small {
         Small::Drop => "left out",
-        Small::Singletons => "taken apart",
+        Small::Singletons => "split into single nodes",
     };
     let mut text = format!(
         "{written} in the output; {small} of fewer than {} nodes {fate}.",
@@ -215,15 +216,15 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
         }),
         ("communities", |found| format_count(found.community_count)),
         ("communities of one node", |found| format_count(found.singleton_count)),
-        ("cut, as not connected", |found| format_count(found.split_count)),
+        ("split, as not connected", |found| format_count(found.split_count)),
         ("sweeps", |found| format_count(found.sweep_count)),
-        ("readings of the edges", |found| format_count(found.scan_count)),
+        ("scans of the edges", |found| format_count(found.scan_count)),
         ("arcs visited by sweeps", |found| format_count(found.visited_arc_count)),
         ("levels above the graph", |found| format_count(found.level_count)),
         ("cycles over the levels", |found| format_count(found.cycle_count)),
         ("converged", |found| match found.method.takes(MethodOption::Tolerance) {
             true => (if found.converged { "yes" } else { "no" }).into(),
-            // The others end by rules of their own.
+            // The other methods have their own stopping rules.
             false => String::new(),
         }),
     ];
@@ -238,7 +239,7 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
     let rows: Vec<Vec<String>> = rows.collect();
     let body = html! {
         p {
-            "Modularity is that of resolution 1; coverage is the share of the weight inside communities."
+            "Modularity is for resolution 1; coverage is the share of the weight inside communities."
         }
         (table(&headings, &rows, &[]))
     };

@@ -1,4 +1,4 @@
-//! How degrees and weights are distributed.
+//! Sections about the graph: distributions of degrees and weights.
 
 use super::section::{Section, charts, percent};
 use maud::{Markup, html};
@@ -6,7 +6,7 @@ use outcore::graph::{Bin, GraphSummary};
 use outcore::units::{format_count, format_counted};
 use outcore_page::chart::{self, Around, Upright};
 
-/// More columns than these are joined.
+/// Maximum number of columns; more are merged.
 const COLUMNS_MAX: i32 = 40;
 
 pub(super) fn degrees(graph: &GraphSummary) -> Section {
@@ -14,7 +14,7 @@ pub(super) fn degrees(graph: &GraphSummary) -> Section {
     let most = format_count(graph.max_degree);
     let kind = if graph.is_directed { "edges that point to it" } else { "edges" };
     let short =
-        format!("a node has {} {kind} in the mean, and {most} at most", magnitude(round(mean)));
+        format!("a node has {} {kind} on average, and {most} at most", magnitude(round(mean)));
     let body = match graph.degrees.is_empty() {
         true => unknown(),
         false => drawn_degrees(graph),
@@ -24,7 +24,7 @@ pub(super) fn degrees(graph: &GraphSummary) -> Section {
 
 fn unknown() -> Markup {
     html! {
-        p.faint { "The graph was written before this was counted: build it again to see it here." }
+        p.faint { "This graph was built by a version that did not count this: rebuild it to see this section." }
     }
 }
 
@@ -36,7 +36,7 @@ fn drawn_degrees(graph: &GraphSummary) -> Markup {
     let alone = graph.degrees.iter().find(|bin| bin.at_least == 0).map_or(0, |bin| bin.count);
     html! {
         p {
-            "Nodes by how many " (what) ", loops not counted; a column reaches up to the next number."
+            "Nodes by how many " (what) ", not counting loops; a column extends to the next number."
         }
         @if alone > 0 { p { (format_counted(alone, "node is", "nodes are")) " without any." } }
         (charts(chart::columns("Degrees of the nodes", &columns, around)))
@@ -47,7 +47,7 @@ fn round(value: f64) -> f64 {
     if value < 100.0 { (value * 10.0).round() / 10.0 } else { value.round() }
 }
 
-/// Columns from the first bin to the last, those between without any too. Bins of 0 come first.
+/// Returns columns from the first bin to the last, including empty ones between them. A bin of 0 comes first.
 pub(super) fn columns(
     bins: &[Bin<u64>],
     whole: u64,
@@ -84,9 +84,9 @@ pub(super) fn weights(graph: &GraphSummary) -> Section {
     let edges = graph.edge_count;
     let mean = graph.weight_total / graph.arc_count.max(1) as f64;
     let short = match (graph.is_weighted, edges) {
-        (_, 0) => "there are no edges between nodes".into(),
+        (_, 0) => "no edge joins two nodes".into(),
         (false, _) => "every edge has weight 1".to_owned(),
-        (true, _) => format!("{} in the mean", magnitude(mean)),
+        (true, _) => format!("{} on average", magnitude(mean)),
     };
     let body = match (graph.is_weighted, edges) {
         (_, 0) => html! { p { "No edge joins two nodes." } },
@@ -98,22 +98,22 @@ pub(super) fn weights(graph: &GraphSummary) -> Section {
 }
 
 fn drawn_weights(graph: &GraphSummary) -> Markup {
-    // Both arcs of an edge without direction have its weight.
+    // Both arcs of an undirected edge have its weight.
     let ends = if graph.is_directed { 1 } else { 2 };
     let columns = weight_columns(&graph.weights, ends, graph.edge_count);
     let around = Around { x: "weight", y: "edges", logarithmic: false, legend: &[] };
     html! {
         p {
-            "Edges by weight as the graph has it, transformed and added up, loops not counted; a column \
-             reaches up to the next number."
+            "Edges by their weight in the graph, transformed and summed, not counting loops; a column \
+             extends to the next number."
         }
         (charts(chart::columns("Weights of the edges", &columns, around)))
     }
 }
 
-/// Columns of as many powers of two as it takes to have few of them.
+/// Returns at most about [`COLUMNS_MAX`] columns, each of which spans as many powers of two as that takes.
 fn weight_columns(bins: &[Bin<f64>], ends: u64, edges: u64) -> Vec<Upright> {
-    // What is below all powers stands with the least.
+    // Weights below all powers of two are counted with the smallest.
     let power =
         |bin: &Bin<f64>| if bin.at_least > 0.0 { bin.at_least.log2() as i32 } else { -1023 };
     let first = bins.iter().map(power).min().unwrap_or(0);
@@ -142,7 +142,7 @@ fn weight_columns(bins: &[Bin<f64>], ends: u64, edges: u64) -> Vec<Upright> {
         .collect()
 }
 
-/// A number in few digits, of any size.
+/// Formats a number of any magnitude with few digits.
 fn magnitude(value: f64) -> String {
     if value != 0.0 && !(1e-3..1e6).contains(&value.abs()) {
         return format!("{value:.0e}");

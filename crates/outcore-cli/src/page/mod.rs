@@ -1,4 +1,4 @@
-//! The report of a job as one page to look at.
+//! The report of a job as one HTML page.
 //!
 //! ```text
 //!  Report --sections--> tables, charts, words --outcore_page--> HTML without script, the JSON inside
@@ -18,10 +18,10 @@ use outcore::job::Report;
 use outcore_page::document;
 use section::Section;
 
-/// The name of the JSON inside.
+/// Name of the JSON inside the page.
 const DATA: &str = "outcore-report";
 
-/// The page of a job.
+/// Returns the page of a job.
 ///
 /// # Errors
 /// `Io` if the report cannot be written as JSON.
@@ -30,7 +30,7 @@ pub(crate) fn html(report: &Report) -> Result<String> {
     let mut sections = vec![work::stages(report)];
     sections.extend(work::input(report));
     if all.len() > 1 {
-        sections.push(found::side_by_side(&all));
+        sections.push(found::comparison(&all));
     }
     if !all.is_empty() {
         sections.push(sweeps::section(report, &all));
@@ -52,7 +52,7 @@ pub(crate) fn html(report: &Report) -> Result<String> {
     Ok(document(&facts::title(report), body, DATA, &json(report)?))
 }
 
-/// What the job came to, and where on the page that is told.
+/// Returns the head of the page: title, summary, warnings, and links to all sections.
 fn head(report: &Report, sections: &[Section]) -> Markup {
     html! {
         h1 { (facts::title(report)) }
@@ -60,8 +60,8 @@ fn head(report: &Report, sections: &[Section]) -> Markup {
         p.finding { (facts::summary(report)) }
         @if report.resumed {
             p.warning {
-                "This job went on from one that was stopped. Times, bytes and memory are those of this process \
-                 alone; counts are of the whole."
+                "This job resumed from one that was stopped. Times, bytes and memory are for this process only; \
+                 counts are for the whole job."
             }
         }
         @for warning in &report.warnings { p.warning { (warning) } }

@@ -1,36 +1,36 @@
-//! What sections of the page are made of.
+//! Building blocks of sections of the page.
 
 use maud::{Markup, html};
 use outcore_page::Table;
 use outcore_page::chart::Drawing;
 
-/// A part of the page.
+/// Section of the page.
 pub(super) struct Section {
-    /// What links lead to.
+    /// Anchor for links.
     pub(super) id: &'static str,
     pub(super) heading: &'static str,
-    /// What it tells, in a phrase.
+    /// Summary in a phrase.
     pub(super) short: String,
     pub(super) body: Markup,
 }
 
-/// A table of numbers, but for the columns of `words` beside the first; nothing without rows.
+/// Renders a table of numbers, in which the first column and those in `words` are text; nothing if there are no rows.
 pub(super) fn table(headings: &[&str], rows: &[Vec<String>], words: &[usize]) -> Markup {
     let table = Table { headings, rows, words, ..Table::default() };
     html! { @if !rows.is_empty() { (table) } }
 }
 
-/// Charts below each other.
+/// Renders charts below each other.
 pub(super) fn charts(drawings: impl IntoIterator<Item = Drawing>) -> Markup {
     html! { @for drawing in drawings { (drawing) } }
 }
 
-/// Small charts side by side.
+/// Renders small charts next to each other.
 pub(super) fn small(drawings: impl IntoIterator<Item = Drawing>) -> Markup {
     html! { div.small { (charts(drawings)) } }
 }
 
-/// A share in percent, with the digits that tell it from 0 and 1.
+/// Formats a share in percent, with enough digits to distinguish it from 0 and 1.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".into();

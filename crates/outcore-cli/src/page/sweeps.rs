@@ -1,4 +1,4 @@
-//! How the sweeps converged.
+//! Section about the convergence of sweeps.
 
 use super::found::Found;
 use super::section::{Section, charts, percent, small, table};
@@ -8,9 +8,9 @@ use outcore::job::{CommunitiesReport, Report};
 use outcore::units::{format_count, format_counted};
 use outcore_page::chart::{self, Around, Drawing, Upright};
 
-/// More sweeps than these are not drawn.
+/// Maximum number of sweeps that are drawn.
 const DRAWN_MAX: usize = 200;
-/// The style sheet has as many colors.
+/// Number of colors in the style sheet.
 const COLORS: u64 = 8;
 
 pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Section {
@@ -24,7 +24,7 @@ pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Section {
     };
     let body = match most {
         0 => html! {
-            p { "Components are found by going through the edges once: nothing converges." }
+            p { "Components take one pass over the edges: nothing converges." }
         },
         _ => body(report, all),
     };
@@ -37,31 +37,32 @@ fn body(report: &Report, all: &[Found<'_>]) -> Markup {
         p {
             "The share of the nodes that each sweep moved to another community, sweep by sweep. With several \
              levels, the nodes of a level are groups of the one below; refining sweeps move nodes among groups \
-             inside communities. A consensus sweeps in several runs, of which the last is over what the others \
-             agree on."
+             inside communities. A consensus has several runs of sweeps, the last of which uses the edges that \
+             the others agree on."
         }
-        @for text in all.iter().filter_map(untold) { p.warning { (text) } }
+        @for text in all.iter().filter_map(unlisted) { p.warning { (text) } }
         @if all.len() > 1 { (small(drawings)) } @else { (charts(drawings)) }
-        @if report.resumed { p.faint { "Sweeps of the run that was stopped are among them." } }
+        @if report.resumed { p.faint { "This includes the sweeps of the run that was stopped." } }
         @if let [found] = all { (table(&HEADINGS, &rows(&found.communities.sweeps), &[0])) }
     }
 }
 
-/// Says of how many sweeps nothing is known.
-fn untold(found: &Found<'_>) -> Option<String> {
+/// Returns a warning if there were more sweeps than were recorded.
+fn unlisted(found: &Found<'_>) -> Option<String> {
     let CommunitiesReport { sweeps, sweep_count, .. } = found.communities;
-    let untold = sweep_count.saturating_sub(sweeps.len() as u64);
+    let unlisted = sweep_count.saturating_sub(sweeps.len() as u64);
     let reported = format_counted(sweeps.len() as u64, "sweep is", "sweeps are");
-    let others = format_count(untold);
-    (untold > 0)
-        .then(|| format!("The first {reported} told; what the other {others} moved was not kept."))
+    let others = format_count(unlisted);
+    (unlisted > 0).then(|| {
+        format!("The first {reported} listed; moves of the other {others} were not recorded.")
+    })
 }
 
 fn drawing(found: &Found<'_>) -> Option<Drawing> {
     let all = &found.communities.sweeps;
     let has_runs = all.iter().any(|sweep| sweep.run > 0);
     let has_levels = all.iter().any(|sweep| sweep.level > 0 || sweep.refines);
-    // Colors tell what there are several of; runs have no levels.
+    // Colors distinguish runs, or levels otherwise; runs have no levels.
     let part = |sweep: &Sweep| if has_runs { sweep.run.into() } else { sweep.level };
     let drawn = (1..).zip(all.iter().take(DRAWN_MAX));
     let columns: Vec<Upright> =
@@ -115,7 +116,7 @@ fn column(number: usize, sweep: &Sweep, part: u64) -> Upright {
 const HEADINGS: [&str; 6] =
     ["sweeps", "level", "cycle", "nodes", "moved in the first", "moved in the last"];
 
-/// Sweeps of one kind that follow each other, in one row.
+/// Returns one row for each sequence of consecutive sweeps of one kind.
 fn rows(all: &[Sweep]) -> Vec<Vec<String>> {
     let kind = |sweep: &Sweep| (sweep.run, sweep.cycle, sweep.level, sweep.refines);
     let has_runs = all.iter().any(|sweep| sweep.run > 0);

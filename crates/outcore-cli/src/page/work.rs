@@ -1,4 +1,4 @@
-//! What was done: the stages beside what the plan foretold, the input, the job.
+//! Sections about the work: the stages with the predictions of the plan, the input, the job.
 
 use super::facts;
 use super::section::{Section, percent, small, table};
@@ -14,21 +14,15 @@ pub(crate) fn stages(report: &Report) -> Section {
     let (took, predicted) = (report.seconds, predicted_seconds(report));
     let short = match predicted {
         Some(seconds) => {
-            format!(
-                "{} in all, where {} were foretold",
-                format_seconds(took),
-                format_seconds(seconds)
-            )
+            format!("{} in total, {} predicted", format_seconds(took), format_seconds(seconds))
         }
-        None => format!("{} in all", format_seconds(took)),
+        None => format!("{} in total", format_seconds(took)),
     };
     let what = match predicted {
         Some(_) => {
-            "What each stage took; in grey what the plan foretold from a sample of the input, before the work."
+            "What each stage took; in gray, what the plan predicted from a sample of the input, before the work."
         }
-        None => {
-            "What each stage took. Nothing was foretold: plans are made of edge lists in files."
-        }
+        None => "What each stage took. Nothing was predicted: plans need edge lists in files.",
     };
     let columns: Vec<&Column> =
         COLUMNS.iter().filter(|(name, _)| predicted.is_some() || *name != PREDICTED).collect();
@@ -38,16 +32,16 @@ pub(crate) fn stages(report: &Report) -> Section {
     let body = html! {
         p { (what) }
         (table(&headings, &rows, &[headings.len() - 1]))
-        p.faint { "Peak memory is the most that the process had during the stage." }
+        p.faint { "Peak memory is the maximum that the process held during the stage." }
         (small(charts(report)))
     };
     Section { id: "stages", heading: "Stages", short, body }
 }
 
-/// A column of the table of stages.
+/// Column of the table of stages.
 type Column = (&'static str, fn(&StageReport) -> String);
 
-const PREDICTED: &str = "foretold";
+const PREDICTED: &str = "predicted";
 const COLUMNS: [Column; 10] = [
     ("stage", |stage| stage.stage.name().into()),
     ("time", |stage| format_seconds(stage.seconds)),
@@ -58,7 +52,7 @@ const COLUMNS: [Column; 10] = [
     (PREDICTED, |stage| if_known(stage.predicted_read_bytes)),
     ("written", |stage| format_bytes(stage.write_bytes)),
     (PREDICTED, |stage| if_known(stage.predicted_write_bytes)),
-    ("what", |stage| stage.summary.clone()),
+    ("summary", |stage| stage.summary.clone()),
 ];
 
 fn if_known(bytes: Option<u64>) -> String {
@@ -70,7 +64,7 @@ fn predicted_seconds(report: &Report) -> Option<f64> {
     all.reduce(|sum, seconds| sum + seconds)
 }
 
-/// Time, memory and bytes: what was, above what was foretold.
+/// Draws time, memory and bytes: measured values above predicted ones.
 fn charts(report: &Report) -> Vec<Drawing> {
     let mebibytes = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64 / MIB);
     let of_bytes = |value: f64| format_bytes((value * MIB) as u64);
@@ -98,12 +92,12 @@ fn charts(report: &Report) -> Vec<Drawing> {
     all.into_iter().flatten().collect()
 }
 
-/// A figure as it was, and as it was foretold.
+/// Returns the measured and the predicted value of a figure.
 type Figures<'a> = &'a dyn Fn(&StageReport) -> (Option<f64>, Option<f64>);
 
 fn row(
     stage: &StageReport,
-    (was, predicted): (Option<f64>, Option<f64>),
+    (measured, predicted): (Option<f64>, Option<f64>),
     text: &dyn Fn(f64) -> String,
 ) -> BarRow {
     let name = stage.stage.name();
@@ -111,12 +105,12 @@ fn row(
         let text = text(value);
         Bar { class, value, whisker: None, reported: format!("{name}, {how}: {text}"), text }
     };
-    let was = was.map(|value| bar("bar", "measured", value));
-    let predicted = predicted.map(|value| bar("bar first", "foretold", value));
-    BarRow { name: name.into(), bars: was.into_iter().chain(predicted).collect() }
+    let measured = measured.map(|value| bar("bar", "measured", value));
+    let predicted = predicted.map(|value| bar("bar first", "predicted", value));
+    BarRow { name: name.into(), bars: measured.into_iter().chain(predicted).collect() }
 }
 
-/// The lines of the input, and those that are no edge of the graph.
+/// Counts the lines of the input, and those that became no edge of the graph.
 pub(crate) fn input(report: &Report) -> Option<Section> {
     let input = report.input.as_ref()?;
     let short = match input.skipped_count {
@@ -134,21 +128,21 @@ pub(crate) fn input(report: &Report) -> Option<Section> {
     let nodes = named.map(|(name, count)| vec![name.into(), format_count(count)]);
     let body = html! {
         @if input.skipped_count > 0 { p.warning { (skipped(report, input)) } }
-        (table(&["lines", "how many", "of all"], &lines.collect::<Vec<_>>(), &[]))
-        (table(&["nodes", "how many"], &nodes.collect::<Vec<_>>(), &[]))
+        (table(&["lines", "count", "of all"], &lines.collect::<Vec<_>>(), &[]))
+        (table(&["nodes", "count"], &nodes.collect::<Vec<_>>(), &[]))
         @if !input.formats.is_empty() { p.faint { "Read as " (input.formats.join(" · ")) "." } }
     };
     Some(Section { id: "input", heading: "Input", short, body })
 }
 
-/// Says where lines that are bad can be looked at.
+/// Returns the number of bad lines, and where to find them.
 fn skipped(report: &Report, input: &InputReport) -> String {
-    let kept = match &report.rejects {
-        Some(path) => format!("They are kept in {path}, with the reason for each."),
-        None => "They are kept nowhere: --rejects FILE keeps them.".into(),
+    let saved = match &report.rejects {
+        Some(path) => format!("They are saved in {path}, with the reason for each."),
+        None => "They were not saved: --rejects FILE saves them.".into(),
     };
     let bad = format_counted(input.skipped_count, "line was", "lines were");
-    format!("{bad} bad and skipped. {kept}")
+    format!("{bad} bad and skipped. {saved}")
 }
 
 fn counts(report: &Report, input: &InputReport) -> Vec<(&'static str, u64)> {
@@ -158,9 +152,9 @@ fn counts(report: &Report, input: &InputReport) -> Vec<(&'static str, u64)> {
         ("with an edge", input.edge_count),
         ("bad, skipped", input.skipped_count),
         ("weight 0, left out", input.zero_weight_count),
-        ("lighter than wanted, left out", input.below_min_count),
-        ("heavier than wanted, left out", input.above_max_count),
-        ("scores of a node with itself", input.self_hit_count),
+        ("below the minimum weight, left out", input.below_min_count),
+        ("above the maximum weight, left out", input.above_max_count),
+        ("self scores", input.self_hit_count),
         ("loops dropped", if loops_kept { 0 } else { input.loop_count }),
     ]
 }
@@ -168,13 +162,13 @@ fn counts(report: &Report, input: &InputReport) -> Vec<(&'static str, u64)> {
 fn nodes(input: &InputReport) -> Vec<(&'static str, u64)> {
     vec![
         ("named in the list of nodes", input.listed_count),
-        ("named there alone", input.listed_only_count),
-        ("without a score with itself", input.no_self_hit_count),
-        ("whose names were numbered by way of the disk", input.names_on_disk_count),
+        ("named only there", input.listed_only_count),
+        ("without a self score", input.no_self_hit_count),
+        ("whose names were numbered on disk", input.names_on_disk_count),
     ]
 }
 
-/// What the job was given.
+/// Lists inputs, outputs, limits and options of the job.
 pub(crate) fn job(report: &Report) -> Section {
     let result = if report.job == JobKind::Build { "graph" } else { "communities" };
     let outputs: Vec<String> = match report.results.as_slice() {
@@ -189,12 +183,12 @@ pub(crate) fn job(report: &Report) -> Section {
     given.push(("read", format_bytes(report.read_bytes)));
     given.push(("written", format_bytes(report.write_bytes)));
     if let Some(graph) = &report.graph {
-        let directed = if graph.is_directed { "directed" } else { "without direction" };
+        let directed = if graph.is_directed { "directed" } else { "undirected" };
         let weighted = if graph.is_weighted { "weighted" } else { "all of weight 1" };
         given.push(("edges", format!("{directed}, {weighted}")));
         let word = serde_json::to_value(graph.duplicates).unwrap_or_default();
         let combined = format_counted(graph.combined_count, "arc", "arcs");
-        let repeated = format!("{}; {combined} went into another", word.as_str().unwrap_or("?"));
+        let repeated = format!("{}; {combined} merged into others", word.as_str().unwrap_or("?"));
         given.push(("repeated edges", repeated));
         given.push(("graph on disk", format_bytes(graph.bytes)));
     }

@@ -1,28 +1,29 @@
-//! How far a stage is, in the words of terminals and notebooks.
+//! Progress of a stage, as text for terminals and notebooks.
 
 use outcore::progress::{Event, Stage};
 use outcore::units::{format_bytes, format_short};
 use std::time::{Duration, Instant};
 
-/// A time that is left is told when the work has gone on for so long, and for such a share of the rest.
+/// Time for which work must have been measured before the remaining time is shown.
 const KNOWN_AFTER: Duration = Duration::from_secs(2);
+/// Share of the work that must have been measured before the remaining time is shown.
 const KNOWN_SHARE: f64 = 0.01;
 
-/// A stage that runs.
+/// Progress of the running stage.
 #[derive(Debug)]
 pub struct Gauge {
     pub(crate) stage: Stage,
     pub(crate) total: Option<u64>,
     unit: &'static str,
     pub(crate) began: Instant,
-    /// When the first work was done, and how much was by then: an earlier run may have done it.
+    /// Time of the first advance, and the work done by then, which may be that of an earlier run.
     first: Option<(Instant, u64)>,
     pub(crate) done: u64,
     pub(crate) detail: String,
 }
 
 impl Gauge {
-    /// Hears of an event: gives the stage that runs afterwards, of that which ran before.
+    /// Updates the running stage with an event.
     pub fn observe(running: &mut Option<Self>, event: &Event<'_>) {
         match (event, running) {
             (&Event::Begin { stage, total, unit }, running) => {
@@ -40,7 +41,7 @@ impl Gauge {
         }
     }
 
-    /// `12.3 GiB of 31.4 GiB, 450 MiB/s, about 45s left`, as far as it is known.
+    /// Returns a text such as `12.3 GiB of 31.4 GiB, 450 MiB/s, about 45s left`, without the parts that are unknown.
     pub fn text(&self) -> String {
         let is_bytes = self.unit == "bytes";
         let amount = |count: f64| {
@@ -66,21 +67,21 @@ impl Gauge {
         text
     }
 
-    /// The same, and what the stage is at.
+    /// Like [`Self::text`], followed by the current step of the stage.
     pub(crate) fn text_with_detail(&self) -> String {
         let comma = if self.detail.is_empty() { "" } else { ", " };
         format!("{}{comma}{}", self.text(), self.detail)
     }
 }
 
-/// The time that is left of `total` work, of which so much was done in so long, if that says anything.
+/// Returns the remaining time of `total` work, of which `done` took `passed`, if that is enough to estimate it.
 fn seconds_left(passed: Duration, done: u64, total: Option<u64>) -> Option<f64> {
     let (done, total) = (done as f64, total? as f64);
     let is_known = passed >= KNOWN_AFTER && done > 0.0 && done >= KNOWN_SHARE * total;
     is_known.then(|| (total - done).max(0.0) / done * passed.as_secs_f64())
 }
 
-/// A time as far as it can be known: `45s`, `3m`, `2h 10m`.
+/// Formats an estimated time, rounded to its likely precision: `45s`, `3m`, `2h 10m`.
 fn format_left(seconds: f64) -> String {
     if seconds < 55.0 {
         return format!("{}s", 5 * (seconds / 5.0).ceil().max(1.0) as u64);
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_is_told_as_far_as_it_is_known() {
+    fn remaining_time_is_shown_if_it_can_be_estimated() {
         let second = Duration::from_secs(1);
         assert_eq!(seconds_left(30 * second, 300, Some(400)), Some(10.0));
         assert_eq!(seconds_left(30 * second, 300, None), None);
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_told() {
+    fn unknown_values_are_not_shown() {
         let mut running = None;
         let mut observe = |event: Event<'_>| {
             Gauge::observe(&mut running, &event);

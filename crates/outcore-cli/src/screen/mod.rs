@@ -1,4 +1,4 @@
-//! The terminal: how far a job is, results, errors; and the signals that end a job.
+//! The terminal: progress, results and errors; and the signals that end a job.
 
 mod gauge;
 pub(crate) mod print;

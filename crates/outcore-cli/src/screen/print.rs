@@ -5,7 +5,7 @@ use outcore::{Error, ErrorKind, Result};
 use std::io::Write;
 use std::path::Path;
 
-/// Prints data.
+/// Prints bytes.
 pub(crate) fn print(bytes: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(bytes)
@@ -13,13 +13,13 @@ pub(crate) fn print(bytes: &[u8]) -> Result<()> {
         .map_err(|e| Error::io("write", Path::new("-"), e))
 }
 
-/// Prints a text that may be JSON, where strings are escaped already.
+/// Prints a text, with control characters escaped; JSON has escaped them already.
 pub(crate) fn print_text(text: String, is_json: bool) -> Result<()> {
     let text = if is_json { text } else { printable_lines(&text) };
     print(text.as_bytes())
 }
 
-/// A report as JSON.
+/// Formats a report as JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|e| Error::new(ErrorKind::Io, format!("cannot write JSON: {e}")))?;

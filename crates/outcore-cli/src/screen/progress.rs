@@ -1,5 +1,5 @@
-//! What the user sees while a job runs, all on standard error: a bar on a terminal, a line now and
-//! then elsewhere, one line for each finished stage, warnings and errors.
+//! Messages while a job runs, all on standard error: a bar on a terminal, an occasional line
+//! elsewhere, one line for each finished stage, warnings and errors.
 
 use super::gauge::Gauge;
 use super::render::{self, printable};
@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 
 /// Jobs shorter than this show no progress.
 const QUIET_START: Duration = Duration::from_secs(1);
-/// Time between two lines where there is no terminal.
+/// Time between two lines of progress where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// The same with `--progress always`.
+/// Like [`LINE_EVERY`], with `--progress always`.
 const LINE_EVERY_ALWAYS: Duration = Duration::from_secs(1);
 
-/// Listens to the engine and writes to the terminal; stops the job when a signal came.
+/// Observer that writes events to the terminal, and stops the job after a signal.
 pub(crate) struct Terminal {
     quiet: bool,
     verbose: bool,
@@ -56,7 +56,7 @@ impl Terminal {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The last line of a job.
+    /// Prints the last line of a job.
     pub(crate) fn done(&self, facts: &[String]) {
         if self.quiet {
             return;
@@ -66,13 +66,13 @@ impl Terminal {
         say(&format!("done in {time}{facts}"));
     }
 
-    /// What went wrong.
+    /// Prints an error.
     pub(crate) fn error(&self, error: &Error) {
         self.state().clear_bar();
         say(&render::error(error));
     }
 
-    /// Where the job was when it was told to stop, and what is left of it.
+    /// Prints what the job was doing when it was interrupted, and what remains of it.
     pub(crate) fn interrupted(&self, error: &Error) {
         let mut state = self.state();
         state.clear_bar();
@@ -121,7 +121,7 @@ impl Observer for Terminal {
                 self.show(&mut state);
             }
             Event::Expect { total } => {
-                // A bar becomes something that turns where the end is not known, and the other way round.
+                // A bar becomes a spinner if the total is no longer known, and vice versa.
                 if state.running.as_ref().is_some_and(|r| r.total.is_some() != total.is_some()) {
                     state.clear_bar();
                 }
@@ -202,12 +202,12 @@ fn doing(stage: Stage) -> &'static str {
     }
 }
 
-/// A line on standard error; nobody is left to tell if that is closed.
+/// Prints a line to standard error; there is nowhere to report it if that is closed.
 fn say(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
-/// Says it below a bar that may stand there.
+/// Prints a line below a bar that may be shown.
 pub(crate) fn say_apart(text: &str) {
     let below = if std::io::stderr().is_terminal() { "\n" } else { "" };
     say(&format!("{below}{text}"));

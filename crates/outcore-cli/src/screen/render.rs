@@ -1,12 +1,12 @@
-//! Errors as rustc draws them: the place, a mark under the fault, the facts, and what to type.
+//! Errors in the style of rustc: the place, a mark under the fault, notes, and what to type.
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Renderer, Snippet};
 use outcore::Error;
 use std::borrow::Cow;
 
-/// A text in which nothing steers a terminal: names of files and columns may hold any character. Controls, and marks
-/// that turn the direction of writing, are shown as escapes.
+/// Escapes whatever controls a terminal, because names of files and columns may contain any character: control
+/// characters, and marks that change the direction of writing.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     let steers = |letter: char| {
         let turns = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}');
@@ -31,18 +31,18 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same of several lines.
+/// Like [`printable`], for several lines.
 pub(crate) fn printable_lines(text: &str) -> String {
     text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }
 
-/// The error in several lines, colored, without a line end.
+/// Formats an error in several lines, with colors, without a final line end.
 pub(crate) fn error(error: &Error) -> String {
     let message = printable(error.message());
     let title = Level::ERROR.primary_title(&*message).id(error.kind().name());
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii);
     let Some(place) = error.place() else {
-        // Without a place there is no margin to hang the facts on.
+        // Without a place there is no margin to align the notes with.
         let mut text = renderer.render(&[Group::with_title(title)]);
         error.kept_text().iter().for_each(|kept| text += &fact("kept", kept));
         error.notes().iter().for_each(|note| text += &fact("note", note));
@@ -59,7 +59,7 @@ pub(crate) fn error(error: &Error) -> String {
     elements.extend(error.notes().iter().map(|note| Level::NOTE.message(printable(note)).into()));
     elements.extend(error.hint_text().map(|hint| Level::HELP.message(printable(hint)).into()));
     let text = renderer.render(&[title.elements(elements)]);
-    // The renderer would count the column in the text, which is cut short around the fault.
+    // The renderer would count the column within the text, which is only an excerpt around the fault.
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
     let margin = place.line.to_string().len();
     let blue = anstyle::AnsiColor::BrightBlue.on_default().bold();
@@ -68,7 +68,7 @@ pub(crate) fn error(error: &Error) -> String {
     format!("{first}\n{:margin$}{blue}-->{blue:#} {path}:{line}:{column}\n{rest}", "")
 }
 
-/// One line under an error without a place.
+/// Formats a line below an error without a place.
 pub(crate) fn fact(label: &str, text: &str) -> String {
     let bold = anstyle::Style::new().bold();
     format!("\n  = {bold}{label}{bold:#}: {}", printable(text))
@@ -112,7 +112,7 @@ error[bad-weight]: weight is not a number
     }
 
     #[test]
-    fn nothing_that_is_shown_steers_a_terminal() {
+    fn printed_text_cannot_control_a_terminal() {
         let place = Place {
             path: "\u{1b}[2Jedges\u{202e}.tsv\n".into(),
             line: 1,

@@ -1,6 +1,6 @@
-//! The command as its users meet it: help pages, errors and results as snapshots.
+//! The command as users see it: help pages, errors and results as snapshots.
 
-/// `TRYCMD=overwrite cargo test -p outcore-cli --test it cli::` writes the snapshots anew.
+/// `TRYCMD=overwrite cargo test -p outcore-cli --test it cli::` updates the snapshots.
 #[test]
 fn every_page_and_message_is_as_recorded() {
     trycmd::TestCases::new().case("tests/cmd/*.md");

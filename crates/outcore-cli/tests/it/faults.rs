@@ -1,7 +1,7 @@
-//! A disk that is full, too small for a file, or read-only: a clear error, nothing lost, and the same command
-//! does its work when the cause is gone.
+//! A disk that is full, too small for a file, or read-only: a clear error, no loss of data, and the same command
+//! succeeds after the cause is fixed.
 #![cfg(target_os = "linux")]
-#![expect(clippy::disallowed_methods, reason = "a look from outside")]
+#![expect(clippy::disallowed_methods, reason = "tests from outside")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
 use crate::common::{listed, outcore, run, stderr};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// A small disk, if this process may mount one.
+/// Small disk, if this process may mount one.
 struct Disk(TempDir);
 
 impl Disk {
@@ -44,7 +44,7 @@ impl Drop for Disk {
     }
 }
 
-/// Edges whose names take megabytes, and what the job makes of them.
+/// Edges whose names take megabytes, and the expected result.
 struct Inputs {
     directory: TempDir,
     edges: PathBuf,
@@ -67,7 +67,7 @@ impl Inputs {
         Self { directory, edges, expected }
     }
 
-    /// The edges come through a pipe, so that nobody can tell beforehand how much they are.
+    /// Clusters the edges from a pipe, so that their size is not known in advance.
     fn cluster(&self, output: &Path, prefix: &str) -> Output {
         let script = format!("{prefix} exec \"$0\" cluster - -o \"$1\" -q < \"$2\"");
         Command::new("sh")
@@ -80,12 +80,12 @@ impl Inputs {
 
     fn check(&self, done: &Output, output: &Path) {
         assert!(done.status.success(), "{}", stderr(done));
-        assert!(std::fs::read(output).unwrap() == self.expected, "another result");
+        assert!(std::fs::read(output).unwrap() == self.expected, "different result");
     }
 }
 
 #[test]
-fn a_disk_that_becomes_full_loses_nothing() {
+fn a_disk_that_fills_up_loses_no_data() {
     let Some(disk) = Disk::new("size=2m") else { return };
     let (inputs, output) = (Inputs::new(), disk.path().join("out.tsv"));
     std::fs::write(&output, "old").unwrap();
@@ -104,7 +104,7 @@ fn a_disk_that_becomes_full_loses_nothing() {
 }
 
 #[test]
-fn a_disk_that_is_known_to_be_too_small_is_refused_before_the_work() {
+fn a_disk_known_to_be_too_small_is_refused_before_the_work() {
     let Some(disk) = Disk::new("size=2m") else { return };
     let inputs = Inputs::new();
     let output = disk.path().join("out.tsv");

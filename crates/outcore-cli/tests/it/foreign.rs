@@ -1,7 +1,7 @@
-//! A directory full of files, links and directories of other people, under every name that the command ever
-//! uses: after any job, however it ends, they hold what they held.
+//! A directory full of files, links and directories of other users, under every name that the command ever
+//! uses: after any job, however it ends, they are unchanged.
 #![cfg(unix)]
-#![expect(clippy::disallowed_methods, reason = "a look from outside")]
+#![expect(clippy::disallowed_methods, reason = "tests from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::outcore;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Names beside results; those of results themselves are meant to be written.
+/// Names next to results; the results themselves are meant to be written.
 const NAMES: [&str; 24] = [
     "out.tsv.part",
     ".out.tsv.part",
@@ -69,7 +69,7 @@ impl Random {
     }
 }
 
-/// What a path was: where a link leads, what a file holds and which it is, or that it is a directory.
+/// State of a path: the target of a link, the inode and contents of a file, or a directory.
 #[derive(Debug, PartialEq)]
 enum Found {
     Link(PathBuf),
@@ -77,7 +77,7 @@ enum Found {
     Directory,
 }
 
-/// All below these paths.
+/// Returns the state of everything below these paths.
 fn found(paths: &[PathBuf]) -> BTreeMap<PathBuf, Found> {
     let mut all = BTreeMap::new();
     let mut left = paths.to_vec();
@@ -96,7 +96,7 @@ fn found(paths: &[PathBuf]) -> BTreeMap<PathBuf, Found> {
     all
 }
 
-/// Puts something of somebody else at `path`.
+/// Creates something of another user at `path`.
 fn put(path: &Path, victim: &Path, kind: u64) {
     match kind {
         0 => fs::write(path, "of the user").unwrap(),
@@ -114,7 +114,7 @@ fn put(path: &Path, victim: &Path, kind: u64) {
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone_however_a_job_ends() {
+fn foreign_files_are_left_alone_however_a_job_ends() {
     let edges: String = (0..40_000u64)
         .map(|edge| match edge % 5000 {
             4999 => "alone\n".into(),
@@ -160,5 +160,5 @@ fn what_is_not_ours_is_left_alone_however_a_job_ends() {
             assert!(before == after, "{what}: {before:?} became {after:?}");
         }
     }
-    assert!(done > 20 && failed > 20, "{done} jobs were done, {failed} were not");
+    assert!(done > 20 && failed > 20, "{done} jobs succeeded, {failed} failed");
 }

@@ -1,7 +1,6 @@
-//! Files that somebody has made to do harm: the command refuses them, or reads them inside its memory, and
-//! touches nothing else.
+//! Files made to do harm: the command refuses them, or reads them within its memory limit, and touches nothing else.
 #![cfg(target_os = "linux")]
-#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::{listed, outcore, run, stderr};
@@ -21,8 +20,8 @@ const EDGES: &str = "a\tb\t1\nb\tc\t2\n";
 const MIB: u64 = 1 << 20;
 /// The smallest limit.
 const LIMIT: [&str; 2] = ["-m", "96MiB"];
-/// The limit and what the program takes beside it; a build for tests is larger than a release.
-const MEMORY_MOST: u64 = (96 + 48) * MIB;
+/// Limit plus the memory of the program itself; a build for tests is larger than a release.
+const MEMORY_MAX: u64 = (96 + 48) * MIB;
 
 fn directory() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
@@ -30,7 +29,7 @@ fn directory() -> TempDir {
     directory
 }
 
-/// Runs it, and checks that it fails with this status and says this.
+/// Runs the command, and checks that it fails with this status and a message that contains `text`.
 fn refused(directory: &Path, args: &[&str], status: i32, text: &str) {
     let output = run(directory, args);
     let reported = stderr(&output);
@@ -39,7 +38,7 @@ fn refused(directory: &Path, args: &[&str], status: i32, text: &str) {
 }
 
 #[test]
-fn a_result_never_takes_the_place_of_an_input() {
+fn a_result_never_overwrites_an_input() {
     let directory = directory();
     let path = directory.path();
     symlink("edges.tsv", path.join("link.tsv")).unwrap();
@@ -69,7 +68,7 @@ fn a_result_never_takes_the_place_of_an_input() {
 }
 
 #[test]
-fn nothing_is_written_to_one_place_twice() {
+fn two_outputs_never_share_a_path() {
     let directory = directory();
     let path = directory.path();
     for args in [
@@ -84,7 +83,7 @@ fn nothing_is_written_to_one_place_twice() {
 }
 
 #[test]
-fn files_that_are_no_files_are_read_or_refused() {
+fn special_files_are_read_or_refused() {
     let directory = directory();
     let path = directory.path();
     let _socket = UnixListener::bind(path.join("socket")).unwrap();
@@ -116,7 +115,7 @@ fn files_that_are_no_files_are_read_or_refused() {
     assert_eq!(read("piped.tsv"), read("out.tsv"));
 }
 
-/// A zstd frame of blocks of 128 KiB, each of which is one byte again and again: 4 bytes in the file.
+/// Returns a zstd frame of blocks of 128 KiB, each of which is one repeated byte: 4 bytes in the file.
 fn repeated(byte: u8, blocks: u32) -> Vec<u8> {
     // Magic, no options, a window of 128 KiB.
     let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0x00, 7 << 3];
@@ -128,7 +127,7 @@ fn repeated(byte: u8, blocks: u32) -> Vec<u8> {
     frame
 }
 
-/// A zstd frame with this text in one block, as it is.
+/// Returns a zstd frame with this text in one block, uncompressed.
 fn stored(text: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0x00, 7 << 3];
     frame.extend(&((text.len() as u32) << 3 | 1).to_le_bytes()[..3]);
@@ -136,7 +135,7 @@ fn stored(text: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The most memory that the job of `report` has had.
+/// Returns the peak memory of the job of `report`.
 fn peak_bytes(report: &Path) -> u64 {
     let text = std::fs::read_to_string(report).unwrap();
     let rest = text.split("\"peak_memory_bytes\": ").nth(1).unwrap();
@@ -144,7 +143,7 @@ fn peak_bytes(report: &Path) -> u64 {
 }
 
 #[test]
-fn a_gigabyte_line_is_named_or_skipped_inside_the_memory() {
+fn a_gigabyte_line_is_named_or_skipped_within_the_memory_limit() {
     let directory = directory();
     let path = directory.path();
     let bomb = [stored(b"a\tb\t1\n"), repeated(b'x', 8 << 10), stored(b"\nb\tc\t2\n")].concat();
@@ -158,14 +157,14 @@ fn a_gigabyte_line_is_named_or_skipped_inside_the_memory() {
     let out = std::fs::read_to_string(path.join("out.tsv")).unwrap();
     assert_eq!(out, "a\t0\nb\t0\nc\t0\n");
     let peak = peak_bytes(&path.join("report.json"));
-    assert!(peak < MEMORY_MOST, "{peak} bytes");
-    // The reject tells of the line, and does not hold it.
+    assert!(peak < MEMORY_MAX, "{peak} bytes");
+    // The rejects describe the line, and do not contain it.
     let rejects = std::fs::metadata(path.join("rejects.tsv")).unwrap().len();
     assert!(rejects < 4 * MIB, "{rejects} bytes");
 }
 
 #[test]
-fn what_expands_a_thousandfold_is_read_inside_the_memory() {
+fn a_file_that_expands_a_thousandfold_is_read_within_the_memory_limit() {
     let directory = directory();
     let path = directory.path();
     // Names of nearly 64 KiB: few lines in many bytes, which pack well.
@@ -185,12 +184,12 @@ fn what_expands_a_thousandfold_is_read_inside_the_memory() {
     let done = run(path, &[&args[..], &LIMIT].concat());
     assert!(done.status.success(), "{}", stderr(&done));
     let peak = peak_bytes(&path.join("report.json"));
-    assert!(peak < MEMORY_MOST, "{peak} bytes");
+    assert!(peak < MEMORY_MAX, "{peak} bytes");
 }
 
-/// A table of a few kilobytes whose dictionary makes gigabytes of its rows, and one with a page of gigabytes.
+/// A table of a few kilobytes whose dictionary expands to gigabytes of rows, and one with a page of gigabytes.
 #[test]
-fn small_tables_of_long_names_are_planned_and_read_inside_the_memory() {
+fn small_tables_of_long_names_are_planned_and_read_within_the_memory_limit() {
     let directory = directory();
     let path = directory.path();
     let name = |row: u32| format!("{:02}{}", row % 16, "y".repeat(65_000));
@@ -219,11 +218,11 @@ fn small_tables_of_long_names_are_planned_and_read_inside_the_memory() {
             assert!(std::fs::metadata(path.join(file)).unwrap().len() < 2 * MIB);
             assert!(done.status.success(), "{}", stderr(&done));
             let peak = peak_bytes(&path.join("report.json"));
-            assert!(peak < MEMORY_MOST, "{peak} bytes");
+            assert!(peak < MEMORY_MAX, "{peak} bytes");
         } else {
             let reported = stderr(&done);
             assert_eq!(done.status.code(), Some(4), "{reported}");
-            assert!(reported.contains("to fetch and decompress it takes"), "{reported}");
+            assert!(reported.contains("fetching and decompressing it takes"), "{reported}");
         }
         let plan = run(path, &[&["plan", file], &LIMIT[..]].concat());
         assert_eq!(plan.status.code(), done.status.code(), "{}", stderr(&plan));
@@ -232,7 +231,7 @@ fn small_tables_of_long_names_are_planned_and_read_inside_the_memory() {
 
 /// Names of 64 KiB, half a gigabyte of them, to every form of result.
 #[test]
-fn long_names_are_written_inside_the_memory() {
+fn long_names_are_written_within_the_memory_limit() {
     let directory = directory();
     let path = directory.path();
     let mut text = String::new();
@@ -245,13 +244,13 @@ fn long_names_are_written_inside_the_memory() {
         let done = run(path, &[&args[..], &LIMIT].concat());
         assert!(done.status.success(), "{result}: {}", stderr(&done));
         let peak = peak_bytes(&path.join("report.json"));
-        assert!(peak < MEMORY_MOST, "{result}: {peak} bytes");
+        assert!(peak < MEMORY_MAX, "{result}: {peak} bytes");
     }
 }
 
-/// The number that the refusal of a star tells, of which nothing is read before, is enough and is kept.
+/// A star is refused before anything is read, with a limit that is sufficient and is not exceeded.
 #[test]
-fn a_star_is_refused_before_work_with_a_number_that_does() {
+fn a_star_is_refused_before_the_work_with_a_limit_that_suffices() {
     let directory = directory();
     let path = directory.path();
     let text: String = (0..1_500_000).map(|leaf| format!("hub\t{leaf}\n")).collect();
@@ -277,9 +276,9 @@ fn a_star_is_refused_before_work_with_a_number_that_does() {
     }
 }
 
-/// Where the shell gives few addresses, the job says so before it works, or is done.
+/// If the shell limits the address space, the job fails with an error before its work, or succeeds.
 #[test]
-fn few_addresses_are_an_error_and_no_panic() {
+fn little_address_space_is_an_error_and_no_panic() {
     let directory = directory();
     let path = directory.path();
     let mut ends = [0, 0];
@@ -302,7 +301,7 @@ fn few_addresses_are_an_error_and_no_panic() {
                 assert!(reported.contains("ulimit -v"), "{kib}: {reported}");
                 ends[1] += 1;
             }
-            // Too few even for the program itself.
+            // Too little even for the program itself.
             other => assert!(kib < 100_000, "{kib}: {other:?} {reported}"),
         }
     }
@@ -325,15 +324,15 @@ fn a_frame_that_asks_for_gigabytes_of_memory_is_refused() {
     }
 }
 
-/// Most resident memory so far of a process.
-fn resident_most(process: u32) -> u64 {
+/// Returns the peak resident memory of a process so far.
+fn peak_resident(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
 }
 
 #[test]
-fn a_stream_without_end_stays_inside_the_memory_and_can_be_stopped() {
+fn an_endless_stream_stays_within_the_memory_limit_and_can_be_stopped() {
     let directory = directory();
     let mut source =
         Command::new("yes").arg("some-name other-name").stdout(Stdio::piped()).spawn().unwrap();
@@ -344,28 +343,28 @@ fn a_stream_without_end_stays_inside_the_memory_and_can_be_stopped() {
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_secs(4));
-    let most = resident_most(job.id());
-    assert!(job.try_wait().unwrap().is_none(), "the job goes on as long as the stream");
+    let peak = peak_resident(job.id());
+    assert!(job.try_wait().unwrap().is_none(), "the job runs as long as the stream");
     let begin = Instant::now();
     let sent = Command::new("kill").args(["-INT", &job.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let status = job.wait().unwrap();
-    assert!(begin.elapsed() < Duration::from_secs(20), "it was heard late");
+    assert!(begin.elapsed() < Duration::from_secs(20), "it took effect late");
     source.kill().unwrap();
     source.wait().unwrap();
     let mut reported = String::new();
     job.stderr.take().unwrap().read_to_string(&mut reported).unwrap();
     assert_eq!(status.code(), Some(130), "{reported}");
-    assert!(most < MEMORY_MOST, "{most} bytes");
+    assert!(peak < MEMORY_MAX, "{peak} bytes");
     assert_eq!(listed(directory.path()), [directory.path().join("edges.tsv")]);
 }
 
-/// A manifest of a job whose process is dead.
+/// Manifest of a job whose process is dead.
 const LEFT: &str = "{\"format\":\"outcore work directory\",\"version\":1,\"process\":4294967295}";
 
-/// Somebody who may write in the directory has prepared the names that the job will use.
+/// An attacker who can write to the directory has prepared the names that the job will use.
 #[test]
-fn what_a_prepared_link_leads_to_is_neither_written_nor_removed() {
+fn the_target_of_a_prepared_link_is_neither_written_nor_removed() {
     let directory = directory();
     let (path, victim) = (directory.path(), tempfile::tempdir().unwrap());
     let precious = victim.path().join("precious");
@@ -373,8 +372,8 @@ fn what_a_prepared_link_leads_to_is_neither_written_nor_removed() {
     std::fs::write(victim.path().join("manifest.json"), LEFT).unwrap();
     let untouched = listed(victim.path());
     for (link, target, text) in [
-        (".out.tsv.outcore", victim.path(), "is a link, or of another user"),
-        (".out.tsv.outcore-part", victim.path(), "is a link, or of another user"),
+        (".out.tsv.outcore", victim.path(), "is a link or belongs to another user"),
+        (".out.tsv.outcore-part", victim.path(), "is a link or belongs to another user"),
     ] {
         symlink(target, path.join(link)).unwrap();
         let output = run(path, &["cluster", "edges.tsv", "-o", "out.tsv"]);
@@ -385,13 +384,13 @@ fn what_a_prepared_link_leads_to_is_neither_written_nor_removed() {
         assert!(path.join(link).is_symlink(), "{link}");
         std::fs::remove_file(path.join(link)).unwrap();
     }
-    // A work directory that is a link is what the user has typed.
+    // A work directory given by the user may be a link.
     std::fs::create_dir(victim.path().join("work")).unwrap();
     symlink(victim.path().join("work"), path.join("work")).unwrap();
     let done = run(path, &["cluster", "edges.tsv", "-o", "out.tsv", "--work-dir", "work"]);
     assert!(done.status.success(), "{}", stderr(&done));
     assert_eq!(listed(&victim.path().join("work")).len(), 0);
-    // A result that was a link becomes a file; what it led to stays.
+    // A result that was a link becomes a file; its target is unchanged.
     std::fs::remove_file(path.join("out.tsv")).unwrap();
     symlink(&precious, path.join("out.tsv")).unwrap();
     let done = run(path, &["cluster", "edges.tsv", "-o", "out.tsv"]);
@@ -400,7 +399,7 @@ fn what_a_prepared_link_leads_to_is_neither_written_nor_removed() {
     assert!(!path.join("out.tsv").is_symlink());
 }
 
-/// A graph is built in the job's own directory, never under a name that could be the user's.
+/// A graph is built in the job's own directory, never under a name that the user could have chosen.
 #[test]
 fn a_users_file_called_graph_part_is_left_alone() {
     for work in [&[][..], &["--work-dir", "work"]] {
@@ -423,7 +422,7 @@ fn a_users_file_called_graph_part_is_left_alone() {
 }
 
 #[test]
-fn a_directory_that_another_user_has_prepared_is_not_used() {
+fn a_directory_prepared_by_another_user_is_not_used() {
     let directory = directory();
     let path = directory.path();
     let prepared = path.join(".out.tsv.outcore");
@@ -432,7 +431,8 @@ fn a_directory_that_another_user_has_prepared_is_not_used() {
     if chown(&prepared, Some(65534), Some(65534)).is_err() {
         return eprintln!("skipped: only root can give a directory to another user");
     }
-    refused(path, &["cluster", "edges.tsv", "-o", "out.tsv"], 2, "is a link, or of another user");
+    let reason = "is a link or belongs to another user";
+    refused(path, &["cluster", "edges.tsv", "-o", "out.tsv"], 2, reason);
     assert_eq!(listed(&prepared), [prepared.join("manifest.json")]);
     chown(&prepared, Some(0), Some(0)).unwrap();
     let done = run(path, &["cluster", "edges.tsv", "-o", "out.tsv"]);
@@ -441,7 +441,7 @@ fn a_directory_that_another_user_has_prepared_is_not_used() {
 }
 
 #[test]
-fn what_is_understood_of_a_file_steers_no_terminal() {
+fn facts_about_a_file_cannot_control_a_terminal() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let name = "\u{1b}[2J\u{202e}e.csv";

@@ -1,4 +1,4 @@
-//! Tests of the command from outside, in one program.
+//! Tests of the command from outside, as one program.
 
 mod catalogue;
 mod cli;

@@ -1,6 +1,6 @@
-//! What the README promises about the command: no partial output, signals, pipes, its examples.
+//! Promises of the README about the command: no partial output, signals, pipes, its examples.
 #![cfg(unix)]
-#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::{listed, outcore, run, stderr};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Bad input of every kind, in a directory of its own.
+/// Creates a directory with bad input of every kind.
 fn bad_inputs() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/bad-input.in");
@@ -45,7 +45,7 @@ fn bad_input_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_failed_job_leaves_the_old_output_as_it_was() {
+fn a_failed_job_leaves_the_old_output_unchanged() {
     let directory = bad_inputs();
     std::fs::write(directory.path().join("out.tsv"), "old").unwrap();
     let output = run(directory.path(), &["cluster", "negative.tsv", "-o", "out.tsv"]);
@@ -63,7 +63,7 @@ fn names_that_are_too_long_are_named_without_flooding_the_terminal() {
     assert!(text.len() < 2000, "{}", text.len());
 }
 
-/// A job without end: edges of few nodes through a pipe.
+/// Endless job: edges of few nodes through a pipe.
 struct Endless {
     directory: TempDir,
     source: Child,
@@ -89,7 +89,7 @@ impl Endless {
         Self { directory, source, job }
     }
 
-    /// Sends `signal` after the first line of progress; gives the status and all messages.
+    /// Sends `signal` after the first line of progress; returns the exit status, all messages, and the files left.
     fn stop(mut self, signal: &str) -> (Option<i32>, String, Vec<PathBuf>) {
         let mut messages = BufReader::new(self.job.stderr.take().unwrap());
         let mut text = String::new();
@@ -103,9 +103,9 @@ impl Endless {
     }
 }
 
-/// The clustering asks for more than reading does: a level is sorted and written.
+/// Clustering needs more memory than reading: a level is sorted and written.
 #[test]
-fn the_memory_that_a_plan_names_is_enough_and_less_is_refused_with_it() {
+fn the_memory_that_a_plan_names_suffices_and_less_is_refused_with_it() {
     let directory = tempfile::tempdir().unwrap();
     let sizes = ["--nodes", "100000", "--edges", "1000000"];
     let generate = [&["generate", "planted"][..], &sizes[..], &["-o", "edges.tsv"]].concat();
@@ -114,22 +114,22 @@ fn the_memory_that_a_plan_names_is_enough_and_less_is_refused_with_it() {
         let options = [&["edges.tsv", "--threads", "2", "--method"][..], method].concat();
         let plan = run(directory.path(), &[&["plan", "--json"], &options[..]].concat());
         let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
-        let least = plan["memory_bytes_min"].as_u64().unwrap().div_ceil(1 << 20);
+        let min_mib = plan["memory_bytes_min"].as_u64().unwrap().div_ceil(1 << 20);
         let cluster = |mib: u64| {
             let memory = format!("{mib}MiB");
             let args = [&["cluster", "-o", "out.tsv", "--memory", &memory][..], &options].concat();
             let output = run(directory.path(), &args);
             (output.status.code(), stderr(&output))
         };
-        let (status, reported) = cluster(least);
+        let (status, reported) = cluster(min_mib);
         assert_eq!(status, Some(0), "{reported}");
         let (status, reported) = cluster(64);
         assert_eq!(status, Some(4), "{reported}");
-        assert!(reported.contains(&format!("`--memory {least}MiB`")), "{least}: {reported}");
+        assert!(reported.contains(&format!("`--memory {min_mib}MiB`")), "{min_mib}: {reported}");
     }
 }
 
-/// Millions of nodes: names and labels have no room in the least memory there is.
+/// With millions of nodes, names and labels do not fit in the smallest memory limit.
 #[test]
 fn little_memory_changes_no_community() {
     let directory = tempfile::tempdir().unwrap();
@@ -143,10 +143,11 @@ fn little_memory_changes_no_community() {
         (std::fs::read(directory.path().join(output)).unwrap(), reported)
     };
     let (expected, reported) = cluster("2GiB", "much.tsv");
-    assert!(!reported.contains("by way of the disk"), "{reported}");
+    assert!(!reported.contains("spilled to disk"), "{reported}");
+    assert!(!reported.contains("labels on disk"), "{reported}");
     let (found, reported) = cluster("64MiB", "little.tsv");
-    assert!(reported.contains("names by way of the disk"), "{reported}");
-    assert!(reported.contains("labels by way of the disk"), "{reported}");
+    assert!(reported.contains("names spilled to disk"), "{reported}");
+    assert!(reported.contains("labels on disk"), "{reported}");
     assert!(found == expected, "{reported}");
 }
 
@@ -162,16 +163,16 @@ fn the_first_signal_stops_the_job_and_cleans_up() {
             let (code, text, left) = Endless::start(command, output).stop(signal);
             assert_eq!(code, Some(status), "{text}");
             assert!(text.contains("interrupted while reading"), "{text}");
-            let kept = format!("temporary files are removed, and `{output}` is as it was before");
-            assert!(text.contains(&kept), "{text}");
+            let note = format!("temporary files are removed, and `{output}` is unchanged");
+            assert!(text.contains(&note), "{text}");
             assert_eq!(left, Vec::<PathBuf>::new(), "{command} {signal}");
         }
     }
 }
 
-/// A pipe into which nobody writes, or out of which nobody reads, keeps no job from being stopped.
+/// A pipe that is never written to or read from does not keep a job from being stopped.
 #[test]
-fn a_signal_is_heard_while_the_job_waits_for_a_pipe() {
+fn a_signal_stops_a_job_that_waits_for_a_pipe() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     assert!(Command::new("mkfifo").current_dir(path).arg("pipe").status().unwrap().success());
@@ -195,15 +196,15 @@ fn a_signal_is_heard_while_the_job_waits_for_a_pipe() {
         kill(signal, job.id());
         let done = job.wait_with_output().unwrap();
         assert_eq!(done.status.code(), Some(status), "{args:?}: {}", stderr(&done));
-        assert!(begin.elapsed() < Duration::from_secs(10), "{args:?}: it was heard late");
+        assert!(begin.elapsed() < Duration::from_secs(10), "{args:?}: it took effect late");
         assert_eq!(listed(path), ["edges.tsv", "pipe"].map(|name| path.join(name)), "{args:?}");
     }
     drop(silent);
 }
 
-/// Under `nohup` the terminal may go.
+/// Under `nohup` the terminal may be closed.
 #[test]
-fn who_ignores_sighup_goes_on() {
+fn a_job_that_ignores_sighup_continues() {
     let directory = tempfile::tempdir().unwrap();
     let command = "trap '' HUP; exec \"$0\" cluster - -o out.tsv -q";
     let mut job = Command::new("sh")
@@ -221,7 +222,7 @@ fn who_ignores_sighup_goes_on() {
 }
 
 #[test]
-fn what_a_killed_job_leaves_is_told_and_removed_by_the_next() {
+fn leftovers_of_a_killed_job_are_shown_by_inspect_and_removed_by_the_next() {
     let mut killed = Endless::start("cluster", "out.tsv");
     let path = killed.directory.path().to_path_buf();
     let mut messages = BufReader::new(killed.job.stderr.take().unwrap());
@@ -247,9 +248,9 @@ fn what_a_killed_job_leaves_is_told_and_removed_by_the_next() {
     assert_eq!(listed(&path), [path.join("edges.tsv"), path.join("out.tsv")]);
 }
 
-/// Killed again and again, each time a little later, and run to its end at last: as if nothing had been.
+/// A job that is killed repeatedly, each time a little later, and finally completes gives the same result.
 #[test]
-fn a_killed_job_goes_on_from_its_graph() {
+fn a_killed_job_resumes_from_its_graph() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let size = ["--nodes", "60000", "--edges", "600000", "--seed", "3", "-o", "edges.tsv"];
@@ -258,20 +259,20 @@ fn a_killed_job_goes_on_from_its_graph() {
         ["cluster", "edges.tsv", "-o", "killed.tsv", "--report", "r.json", "-t", "2"];
     let begin = Instant::now();
     assert!(run(path, &KILLED).status.success());
-    let whole = begin.elapsed();
+    let total = begin.elapsed();
     let expected = std::fs::read(path.join("killed.tsv")).unwrap();
     let left = path.join(".killed.tsv.outcore");
     let resumed = || {
         let done = run(path, &KILLED);
         assert!(done.status.success(), "{}", stderr(&done));
-        assert!(std::fs::read(path.join("killed.tsv")).unwrap() == expected, "another result");
+        assert!(std::fs::read(path.join("killed.tsv")).unwrap() == expected, "different result");
         assert!(!left.exists());
         std::fs::read_to_string(path.join("r.json")).unwrap().contains("\"resumed\": true")
     };
     let mut count = 0;
     for part in 1..12 {
         let mut job = outcore(path, &KILLED).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(whole * part / 12);
+        std::thread::sleep(total * part / 12);
         job.kill().unwrap();
         job.wait().unwrap();
         count += u32::from(part % 3 == 0 && resumed());
@@ -292,14 +293,15 @@ fn a_killed_job_goes_on_from_its_graph() {
             return;
         }
         *tries += 1;
-        assert!(*tries < 100, "the job is always over before it can be killed");
+        assert!(*tries < 100, "the job always ends before it can be killed");
     };
     leave_graph(&mut tries);
     assert!(resumed(), "{count} resumed before");
-    // Other options of the clustering go on from the same graph; other edges and `--restart` do not.
+    // A job with other options of the clustering resumes from the same graph; one with other edges or `--restart`
+    // does not.
     leave_graph(&mut tries);
     let other = run(path, &[&KILLED[..], &["--seed", "7"]].concat());
-    assert!(stderr(&other).contains("taken over"), "{}", stderr(&other));
+    assert!(stderr(&other).contains("of an earlier job"), "{}", stderr(&other));
     for (args, text) in
         [(vec!["--restart"], None), (vec!["--ignore-weights"], None), (vec![], Some("x\ty\n"))]
     {
@@ -313,7 +315,7 @@ fn a_killed_job_goes_on_from_its_graph() {
         let from_scratch = run(path, &[&KILLED[..], &args].concat());
         assert!(from_scratch.status.success(), "{}", stderr(&from_scratch));
         assert!(
-            !stderr(&from_scratch).contains("taken over"),
+            !stderr(&from_scratch).contains("of an earlier job"),
             "{args:?}: {}",
             stderr(&from_scratch)
         );
@@ -321,14 +323,14 @@ fn a_killed_job_goes_on_from_its_graph() {
     }
 }
 
-/// Edges of which the sort makes runs in 96 MiB.
+/// Generates enough edges that the sort writes runs with 96 MiB.
 fn many_edges(directory: &Path) {
     let size = ["--nodes", "20000", "--edges", "2500000", "--seed", "3", "-o", "edges.tsv"];
     assert!(run(directory, &[&["generate", "planted"], &size[..]].concat()).status.success());
 }
 
-/// Starts the command again and again until it is stopped by `signal` after its manifest or checkpoint says
-/// `words`; gives its messages.
+/// Starts the command repeatedly until `signal` stops it after its manifest or checkpoint contains `words`; returns
+/// its messages.
 fn stop_when(directory: &Path, args: &[&str], words: &str, signal: &str) -> String {
     let name = format!(".{}.outcore", args[3]);
     let work = directory.join(name);
@@ -336,15 +338,15 @@ fn stop_when(directory: &Path, args: &[&str], words: &str, signal: &str) -> Stri
         let bytes = std::fs::read(work.join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).contains(words)
     };
-    let says = || holds("manifest.json") || holds("checkpoint");
+    let has_words = || holds("manifest.json") || holds("checkpoint");
     for _ in 0..100 {
         let mut job = outcore(directory, args).stderr(Stdio::piped()).spawn().unwrap();
-        while job.try_wait().unwrap().is_none() && !says() {
+        while job.try_wait().unwrap().is_none() && !has_words() {
             std::thread::sleep(Duration::from_millis(1));
         }
         let _ = Command::new("kill").args([signal, &job.id().to_string()]).status();
         let ended = job.wait_with_output().unwrap();
-        if says() {
+        if has_words() {
             return stderr(&ended);
         }
         for result in listed(directory) {
@@ -354,17 +356,17 @@ fn stop_when(directory: &Path, args: &[&str], words: &str, signal: &str) -> Stri
             }
         }
     }
-    panic!("the job is always over before it can be stopped");
+    panic!("the job always ends before it can be stopped");
 }
 
-/// The files of a graph.
+/// Returns the files of a directory, with their contents.
 fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let paths = listed(directory).into_iter();
     paths.map(|path| (path.file_name().unwrap().into(), std::fs::read(path).unwrap())).collect()
 }
 
 #[test]
-fn a_job_that_was_stopped_says_what_it_kept_and_goes_on() {
+fn a_job_that_was_stopped_reports_its_saved_state_and_resumes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     many_edges(path);
@@ -374,30 +376,30 @@ fn a_job_that_was_stopped_says_what_it_kept_and_goes_on() {
     let expected = std::fs::read(path.join("out.tsv")).unwrap();
     std::fs::write(path.join("out.tsv"), "old").unwrap();
     for (words, what, reported) in [
-        ("\"state\":{\"runs\":{", "the runs", "the runs of a run that was stopped are taken over"),
-        ("\"merge\"", "the graph", "the graph of a run that was stopped is taken over"),
+        ("\"state\":{\"runs\":{", "the runs", "reused the runs of an earlier job"),
+        ("\"merge\"", "the graph", "reused the graph of an earlier job"),
     ] {
         let text = stop_when(path, &cluster, words, "-INT");
-        // It may have come as far as the next stage meanwhile.
+        // It may have reached the next stage in the meantime.
         let is_next = text.contains("kept: the graph of 1 file in `./.out.tsv.outcore` (");
         assert!(is_next || text.contains(&format!("kept: {what} of 1 file")), "{text}");
         assert!(text.starts_with("interrupted") || text.contains("\ninterrupted"), "{text}");
-        assert!(text.contains("note: `out.tsv` is as it was before"), "{text}");
+        assert!(text.contains("note: `out.tsv` is unchanged"), "{text}");
         assert_eq!(std::fs::read(path.join("out.tsv")).unwrap(), b"old");
         let shown = run(path, &["inspect", ".out.tsv.outcore"]);
         let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-        assert!(shown.contains("none; the same command goes on from here"), "{shown}");
+        assert!(shown.contains("none; the same command resumes from here"), "{shown}");
         let done = run(path, &cluster);
         assert!(done.status.success(), "{}", stderr(&done));
         assert!(is_next || stderr(&done).contains(reported), "{}", stderr(&done));
-        assert!(std::fs::read(path.join("out.tsv")).unwrap() == expected, "another result");
+        assert!(std::fs::read(path.join("out.tsv")).unwrap() == expected, "different result");
         assert!(!path.join(".out.tsv.outcore").exists());
         std::fs::write(path.join("out.tsv"), "old").unwrap();
     }
 }
 
 #[test]
-fn a_killed_build_goes_on_from_its_runs() {
+fn a_killed_build_resumes_from_its_runs() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     many_edges(path);
@@ -411,17 +413,17 @@ fn a_killed_build_goes_on_from_its_runs() {
         stop_when(path, &build, "\"state\":{\"runs\":{", "-KILL");
         let done = run(path, &build);
         assert!(done.status.success(), "{}", stderr(&done));
-        resumed += u32::from(stderr(&done).contains("taken over"));
-        assert!(contents(&graph) == expected, "another graph");
+        resumed += u32::from(stderr(&done).contains("of an earlier job"));
+        assert!(contents(&graph) == expected, "different graph");
         std::fs::remove_dir_all(&graph).unwrap();
         assert_eq!(listed(path), [path.join("edges.tsv")]);
     }
     assert!(resumed > 0);
-    // Runs that are there, but not wanted.
+    // The runs exist, but are not wanted.
     stop_when(path, &build, "\"state\":{\"runs\":{", "-KILL");
     let from_scratch = run(path, &[&build[..], &["--restart"]].concat());
     assert!(
-        from_scratch.status.success() && !stderr(&from_scratch).contains("taken over"),
+        from_scratch.status.success() && !stderr(&from_scratch).contains("of an earlier job"),
         "{}",
         stderr(&from_scratch)
     );
@@ -429,9 +431,9 @@ fn a_killed_build_goes_on_from_its_runs() {
     assert!(again.status.success(), "{}", stderr(&again));
 }
 
-/// Of jobs that start at the same time for one result, one has the directory at any time.
+/// Of several jobs that start at the same time for one result, only one has the directory at any time.
 #[test]
-fn one_of_many_has_the_work_directory() {
+fn only_one_of_many_jobs_has_the_work_directory() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let size = ["--nodes", "3000", "--edges", "30000", "--seed", "3", "-o", "edges.tsv"];
@@ -442,7 +444,7 @@ fn one_of_many_has_the_work_directory() {
     let mut refused = 0;
     for round in 0..8 {
         if round % 2 == 1 {
-            // A directory that a dead process has left.
+            // A directory left by a dead process.
             let left = path.join(".out.tsv.outcore");
             std::fs::create_dir(&left).unwrap();
             let manifest =
@@ -459,16 +461,16 @@ fn one_of_many_has_the_work_directory() {
             assert!(stderr(job).contains("is in use by"), "{}", stderr(job));
             refused += 1;
         }
-        assert!(std::fs::read(path.join("out.tsv")).unwrap() == expected, "another result");
+        assert!(std::fs::read(path.join("out.tsv")).unwrap() == expected, "different result");
         assert_eq!(listed(path), [path.join("edges.tsv"), path.join("out.tsv")]);
     }
     assert!(refused > 0, "never two at a time");
 }
 
 #[test]
-fn the_second_signal_ends_the_process_at_once() {
+fn the_second_signal_ends_the_process_immediately() {
     let directory = tempfile::tempdir().unwrap();
-    // Nothing ever comes through the pipe, so the job hears no signal by itself.
+    // Nothing is ever written to the pipe, so the job does not check for signals by itself.
     let mut job = outcore(directory.path(), &["cluster", "-", "-o", "out.tsv"])
         .stdin(Stdio::piped())
         .stderr(Stdio::null())
@@ -476,7 +478,7 @@ fn the_second_signal_ends_the_process_at_once() {
         .unwrap();
     let begin = Instant::now();
     let status = loop {
-        assert!(begin.elapsed() < Duration::from_secs(60), "the job goes on");
+        assert!(begin.elapsed() < Duration::from_secs(60), "the job is still running");
         std::thread::sleep(Duration::from_millis(100));
         match job.try_wait().unwrap() {
             Some(status) => break status,
@@ -484,12 +486,12 @@ fn the_second_signal_ends_the_process_at_once() {
         }
     };
     use std::os::unix::process::ExitStatusExt;
-    // The very first may come before the handlers are there.
+    // The first signal may arrive before the handlers are installed.
     assert!(status.code() == Some(143) || status.signal() == Some(15), "{status}");
 }
 
 #[test]
-fn a_reader_that_has_enough_is_no_error() {
+fn a_reader_that_closes_the_pipe_is_no_error() {
     let directory = tempfile::tempdir().unwrap();
     let size = ["generate", "planted", "--nodes", "1000", "--edges", "100000000000", "-o", "-"];
     let mut child = outcore(directory.path(), &size)
@@ -531,20 +533,20 @@ fn measuring_stops_and_cleans_up_too() {
     let mut text = String::new();
     let begin = Instant::now();
     let inside = directory.path().join(".lab.outcore");
-    // The first file is the mark of the owner; the second is made for measuring.
+    // The first file marks the owner; the second is for measuring.
     while !inside.is_dir() || listed(&inside).len() < 2 {
-        assert!(begin.elapsed() < Duration::from_secs(60), "nothing is made");
+        assert!(begin.elapsed() < Duration::from_secs(60), "no files are made");
         std::thread::sleep(Duration::from_millis(10));
     }
     kill("-INT", child.id());
     messages.read_to_string(&mut text).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{text}");
-    assert!(text.contains("interrupted") && text.contains("is removed"), "{text}");
+    assert!(text.contains("interrupted") && text.contains("are removed"), "{text}");
     assert_eq!(listed(directory.path()), Vec::<PathBuf>::new());
 }
 
 #[test]
-fn a_measured_report_is_shown_again_as_it_was() {
+fn a_saved_report_is_shown_again_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let files = ["-o", "report.json", "--html", "page.html"];
     let measured = outcore(directory.path(), &["lab", "random-read", "--quick", "-q"])
@@ -552,7 +554,7 @@ fn a_measured_report_is_shown_again_as_it_was() {
         .output()
         .unwrap();
     assert!(measured.status.success(), "{}", stderr(&measured));
-    assert_eq!(listed(directory.path()).len(), 2, "the two files alone");
+    assert_eq!(listed(directory.path()).len(), 2, "only the two files");
     for file in ["report.json", "page.html"] {
         let shown = run(directory.path(), &["lab", "report", file]);
         assert_eq!(shown.stdout, measured.stdout, "{file}");
@@ -612,7 +614,7 @@ fn completions_and_the_manual_page_are_printed() {
     assert!(String::from_utf8(page.stdout).unwrap().contains(".TH outcore"));
 }
 
-/// Runs each line of the README's section on use, one after the other, on small files.
+/// Runs each line of the README's section on use on small files.
 #[test]
 fn the_examples_of_the_readme_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -641,7 +643,7 @@ fn the_examples_of_the_readme_run() {
     let lines: Vec<&str> = block.lines().filter(|line| !line.is_empty()).collect();
     assert!(lines.len() >= 7, "{lines:?}");
     for line in lines {
-        // A test machine has less memory than the examples ask for, but never needs it.
+        // The test machine may have less memory than the examples ask for, but they do not need it.
         let output = Command::new("sh")
             .args(["-ec", line])
             .env("PATH", &path)
@@ -654,7 +656,7 @@ fn the_examples_of_the_readme_run() {
     assert_eq!(communities.lines().count(), 2000);
 }
 
-/// Lines of edges as a table with the columns that the README has.
+/// Converts lines of edges to a table with the columns in the README.
 fn parquet(edges: &str) -> Vec<u8> {
     let column = |at: usize| edges.lines().map(move |line| line.split('\t').nth(at).unwrap());
     let names = |at| Arc::new(StringArray::from_iter_values(column(at)));

@@ -1,6 +1,6 @@
-//! Edges on a web server: the same bytes as from a file, whatever the server does, or an error that says what.
+//! Edges on a web server: the same result as from a file, whatever the server does, or an error with the reason.
 #![cfg(target_os = "linux")]
-#![expect(clippy::disallowed_methods, reason = "a look from outside")]
+#![expect(clippy::disallowed_methods, reason = "tests from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod server;
@@ -13,7 +13,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A directory with edges as text, and their communities.
+/// Directory with edges as text, and their communities.
 struct Expected {
     directory: TempDir,
     text: Vec<u8>,
@@ -37,7 +37,7 @@ impl Expected {
         self.directory.path()
     }
 
-    /// The communities and the report of a clustering with these arguments, or what was told instead.
+    /// Clusters with these arguments; returns the communities and the report, or the exit status and the messages.
     fn of(&self, args: &[&str]) -> Result<(Vec<u8>, serde_json::Value), (Option<i32>, String)> {
         let _ = std::fs::remove_file(self.path().join("out.tsv"));
         let output = [
@@ -59,7 +59,7 @@ impl Expected {
         Ok((communities, serde_json::from_slice(&report).unwrap()))
     }
 
-    /// What is told of `url`, which cannot be read.
+    /// Returns the messages for `url`, which cannot be read.
     fn refused(&self, url: &str, status: i32) -> String {
         let (found, reported) = self.of(&[url]).unwrap_err();
         assert_eq!(found, Some(status), "{reported}");
@@ -69,7 +69,7 @@ impl Expected {
 }
 
 #[test]
-fn an_object_is_read_as_a_file_is() {
+fn an_object_is_read_like_a_file() {
     let expected = Expected::new("400000");
     let packed = zstd::encode_all(&expected.text[..], 1).unwrap();
     for content in [&expected.text, &packed] {
@@ -78,16 +78,16 @@ fn an_object_is_read_as_a_file_is() {
             let (found, _) = expected.of(&[&server.url("edges"), "-m", memory]).unwrap();
             assert!(found == expected.communities, "{memory}");
         }
-        let heard = server.heard();
-        assert!(heard.iter().all(|request| request.starts_with("GET ")));
-        // All but the first look are on the condition that nothing has changed.
-        let conditions = heard.iter().filter(|request| request.contains("if-match: \"first\""));
-        assert_eq!(conditions.count(), heard.len() - 2);
+        let received = server.received();
+        assert!(received.iter().all(|request| request.starts_with("GET ")));
+        // All requests but the first are on the condition that nothing has changed.
+        let conditions = received.iter().filter(|request| request.contains("if-match: \"first\""));
+        assert_eq!(conditions.count(), received.len() - 2);
     }
 }
 
 #[test]
-fn a_server_that_misbehaves_now_and_then_changes_nothing() {
+fn a_server_that_misbehaves_occasionally_does_not_change_the_result() {
     let expected = Expected::new("400000");
     for fault in [
         Fault::Drops,
@@ -105,21 +105,21 @@ fn a_server_that_misbehaves_now_and_then_changes_nothing() {
     let server = Server::start(&expected.text, Fault::Untagged);
     expected.of(&[&server.url("edges")]).unwrap();
     let condition = "if-unmodified-since: Wed, 21 Oct 2015 07:28:00 GMT";
-    assert!(server.heard().iter().skip(1).all(|request| request.contains(condition)));
+    assert!(server.received().iter().skip(1).all(|request| request.contains(condition)));
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_what_to_do() {
+fn objects_that_cannot_be_read_are_reported_with_a_hint() {
     let expected = Expected::new("400000");
     for (fault, status, reported) in [
         (Fault::Status(404), 1, "there is no such object (404)"),
         (Fault::Status(403), 1, "access is denied (403)"),
-        (Fault::Status(400), 1, "the server refuses (400)"),
-        (Fault::Busy, 1, "the server cannot answer now (503)"),
+        (Fault::Status(400), 1, "the server refuses the request (400)"),
+        (Fault::Busy, 1, "the server is unavailable (503)"),
         (Fault::IgnoresRanges, 1, "pipe it in: `curl -L 'http://127.0.0.1:"),
-        (Fault::Anonymous, 1, "does not say which version of it this is"),
-        (Fault::AlwaysShort, 1, "its server sends"),
-        (Fault::LongerThanItIs, 1, "it ends before its server says that it does"),
+        (Fault::Anonymous, 1, "its server does not identify its version"),
+        (Fault::AlwaysShort, 1, "its server sent"),
+        (Fault::LongerThanItIs, 1, "it is shorter than its server reported"),
         (Fault::Changes { heeds: true }, 3, "has changed while it was read"),
         (Fault::Changes { heeds: false }, 3, "and is"),
     ] {
@@ -132,7 +132,7 @@ fn what_cannot_be_read_is_told_with_what_to_do() {
         assert!(left.iter().all(|path| !path.ends_with("out.tsv")), "{left:?}");
     }
     let found = expected.refused("https://name.invalid/edges.tsv", 1);
-    assert!(found.contains("its host is not known"), "{found}");
+    assert!(found.contains("its host is unknown"), "{found}");
     let server = Server::start(&expected.text, Fault::None);
     let found = expected.refused(&server.url("edges").replace("http:", "https:"), 1);
     assert!(found.contains("no secure connection"), "{found}");
@@ -152,7 +152,7 @@ fn an_empty_object_is_an_empty_file() {
 }
 
 #[test]
-fn secrets_are_used_and_never_told() {
+fn secrets_are_used_and_never_shown() {
     let expected = Expected::new("400000");
     let server = Server::start(&expected.text, Fault::Private);
     let (host, address) = (format!("127.0.0.1:{}", server.port), server.url("edges"));
@@ -163,19 +163,19 @@ fn secrets_are_used_and_never_told() {
     assert!(found == expected.communities);
     assert!(!report.to_string().contains("secret"), "{report}");
     assert!(
-        server.heard().iter().skip(1).all(|request| request.contains("?X-Amz-Signature=secret"))
+        server.received().iter().skip(1).all(|request| request.contains("?X-Amz-Signature=secret"))
     );
     let server = Server::start(&expected.text, Fault::None);
     let two = [server.url("x?a=secret"), server.url("x?b=secret")];
     let both = run(expected.path(), &["cluster", &two[0], &two[1], "-o", "two.tsv"]);
     let reported = stderr(&both);
-    // Two objects, though they are called the same.
+    // These are two objects, although they are shown under the same name.
     assert!(reported.contains("800,000 edges") && !reported.contains("secret"), "{reported}");
 }
 
-/// A job that is killed goes on from what it made of an object that is still the same, and only then.
+/// A job that was killed resumes from its graph of an object only if the object is unchanged.
 #[test]
-fn an_object_is_known_again_by_the_next_job() {
+fn an_object_is_recognized_by_the_next_job() {
     let expected = Expected::new("1500000");
     let server = Server::start(&expected.text, Fault::None);
     let address = server.url("edges");
@@ -201,7 +201,7 @@ fn an_object_is_known_again_by_the_next_job() {
     let manifest = killed();
     assert!(!manifest.contains("secret"), "{manifest}");
     assert!(manifest.contains(&address) && manifest.contains("\\\"first\\\""), "{manifest}");
-    // Signed anew it is the same object.
+    // With a new signature it is the same object.
     let (found, report) = expected.of(&[&format!("{address}?signature=other")]).unwrap();
     assert!(found == expected.communities && report["resumed"] == true, "{report}");
     killed();
@@ -253,12 +253,12 @@ fn the_limit_holds_for_an_object_that_is_larger() {
     let server = Server::start(&expected.text, Fault::None);
     let (found, report) = expected.of(&[&server.url("edges"), "-m", "96MiB"]).unwrap();
     assert!(found == expected.communities);
-    // What the program takes beside the limit; a build for tests is larger than a release.
+    // The program itself takes memory on top of the limit; a build for tests is larger than a release.
     let peak = report["peak_memory_bytes"].as_u64().unwrap();
     assert!(peak <= limit + (48 << 20), "{peak}");
-    // Large requests, and each byte about once.
-    let heard = server.heard();
-    assert!(heard.len() < 100, "{}", heard.len());
+    // Requests are large, and read each byte about once.
+    let received = server.received();
+    assert!(received.len() < 100, "{}", received.len());
 }
 
 #[test]
@@ -270,8 +270,8 @@ fn a_signal_ends_a_job_that_waits_for_a_server() {
         .spawn()
         .unwrap();
     let begin = Instant::now();
-    while server.heard().len() < 4 {
-        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", server.heard());
+    while server.received().len() < 4 {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", server.received());
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(200));

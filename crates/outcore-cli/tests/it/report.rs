@@ -1,5 +1,5 @@
-//! The page of a job: whole, by itself, and what it says of hostile names.
-#![expect(clippy::disallowed_methods, reason = "a look from outside")]
+//! The page of a job: complete, self-contained, and safe with hostile names.
+#![expect(clippy::disallowed_methods, reason = "tests from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::{listed, run, stderr};
@@ -7,10 +7,10 @@ use std::fmt::Write;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Elements that have no end.
+/// Elements without an end tag.
 const VOID: [&str; 2] = ["meta", "link"];
 
-/// Groups of 8 nodes in a ring, with weights.
+/// Returns weighted edges of groups of 8 nodes in a ring.
 fn edges(groups: u32) -> String {
     let mut text = String::new();
     for group in 0..groups {
@@ -29,7 +29,7 @@ fn directory() -> TempDir {
     directory
 }
 
-/// Runs a job with `--report report.html`, and gives the page, which has passed [`check`].
+/// Runs a job with `--report report.html`, and returns the page after [`check`].
 fn page(directory: &Path, args: &[&str]) -> String {
     let output = run(directory, &[args, &["--report", "report.html", "-q"]].concat());
     assert!(output.status.success(), "{args:?}: {}", stderr(&output));
@@ -115,13 +115,13 @@ fn a_page_has_all_sections_and_the_json_of_the_report() {
         "<figcaption>Degrees of the nodes</figcaption>",
         "<figcaption>Weights of the edges</figcaption>",
         "code length in bits",
-        "read, foretold: ",
+        "read, predicted: ",
     ] {
         assert!(html.contains(words), "{words}");
     }
     assert_eq!(html.matches("<svg class=\"wide\"").count(), 9);
     assert_eq!(html.matches("<svg class=\"narrow\"").count(), 9);
-    // The same command without a page tells the same counts.
+    // The same command without a page reports the same counts.
     let args = ["cluster", "edges.tsv", "-o", "c.tsv", "--report", "report.JSON", "-q"];
     assert!(run(path, &args).status.success());
     let json = std::fs::read(path.join("report.JSON")).unwrap();
@@ -131,7 +131,7 @@ fn a_page_has_all_sections_and_the_json_of_the_report() {
     let inside: serde_json::Value = serde_json::from_str(inside).unwrap();
     assert_eq!(inside["communities"], json["communities"]);
     assert_eq!(inside["graph"], json["graph"]);
-    assert_eq!(json["graph"]["degrees"].as_array().unwrap().len(), 2, "7 to 9 edges a node");
+    assert_eq!(json["graph"]["degrees"].as_array().unwrap().len(), 2, "7 to 9 edges per node");
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn a_graph_that_is_built_and_clustered_has_its_pages() {
     let html = page(path, &["cluster", "e.graph", "-o", "c.tsv", "--method", "label-propagation"]);
     let without_input: Vec<&str> = ALL.into_iter().filter(|name| *name != "Input").collect();
     assert_eq!(headings(&html), without_input);
-    assert!(html.contains("Nothing was foretold") && html.contains("converged"));
-    assert!(!html.contains("foretold</th>"));
+    assert!(html.contains("Nothing was predicted") && html.contains("converged"));
+    assert!(!html.contains("predicted</th>"));
     let html = page(path, &["cluster", "e.graph", "-o", "c.tsv", "--method", "components"]);
     assert!(html.contains("nothing converges") && html.contains("found 1 community."));
     let consensus = ["--method", "label-propagation", "--consensus", "3"];
@@ -156,7 +156,7 @@ fn a_graph_that_is_built_and_clustered_has_its_pages() {
 }
 
 #[test]
-fn several_results_are_side_by_side() {
+fn several_results_are_compared() {
     let directory = directory();
     let path = directory.path();
     for args in [
@@ -172,7 +172,7 @@ fn several_results_are_side_by_side() {
             assert!(html.contains(&format!("<figcaption>Nodes that moved, {name} {value}<")));
         }
         assert!(html.contains(&format!("({name} {}, seed 0)", args[3].replace(',', ", "))));
-        assert_eq!(html.matches("<polyline").count(), 2 * 3, "a line each, wide and narrow");
+        assert_eq!(html.matches("<polyline").count(), 2 * 3, "one line each, wide and narrow");
     }
 }
 
@@ -185,7 +185,7 @@ fn small_and_odd_graphs_have_a_page() {
         ("one.tsv", "a a 2\n", &keep[..], "1 node, 0 edges and 1 loop"),
         ("loops.tsv", "a a\nb b\nc c\n", &keep, "3 nodes, 0 edges and 3 loops"),
         ("pair.tsv", "a b\n", &[], "2 nodes and 1 edge."),
-        ("far.tsv", "a b 1e-300\nb c 1e300\nc d 1\n", &[], "3e299 in the mean"),
+        ("far.tsv", "a b 1e-300\nb c 1e300\nc d 1\n", &[], "3e299 on average"),
         (
             "arcs.tsv",
             "a b\nc b\n",
@@ -201,20 +201,20 @@ fn small_and_odd_graphs_have_a_page() {
 }
 
 #[test]
-fn rejected_lines_are_told() {
+fn rejected_lines_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     std::fs::write(path.join("edges.tsv"), "a b 1\nb\nb c x\nc a 0\n").unwrap();
     let skip = ["cluster", "edges.tsv", "-o", "c.tsv", "--on-bad-line", "skip"];
     let html = page(path, &skip);
-    assert!(html.contains("2 lines were bad and skipped. They are kept nowhere"));
+    assert!(html.contains("2 lines were bad and skipped. They were not saved"));
     assert!(html.contains("2 of 4 lines bad and skipped"));
     assert!(html.contains("<td>weight 0, left out</td><td>1</td>"));
     let html = page(path, &[&skip[..], &["--rejects", "bad.tsv"]].concat());
-    assert!(html.contains("They are kept in bad.tsv, with the reason for each."));
+    assert!(html.contains("They are saved in bad.tsv, with the reason for each."));
 }
 
-/// Names that a page would run or fetch, were they not escaped.
+/// Names that would run or fetch something if they were not escaped.
 #[cfg(unix)]
 #[test]
 fn hostile_names_stay_names() {
@@ -232,9 +232,9 @@ fn hostile_names_stay_names() {
     assert!(html.contains("&lt;svg onload=alert(2)&gt;.tsv"));
 }
 
-/// A page that cannot be written is refused before the work, and one is written whole.
+/// A page that cannot be written is refused before the work, and a page is never written in part.
 #[test]
-fn a_page_is_an_output_as_any_other() {
+fn a_page_is_an_output_like_any_other() {
     let directory = directory();
     let path = directory.path();
     let args = ["cluster", "edges.tsv", "-o", "c.tsv", "--report", "no/such/report.html"];

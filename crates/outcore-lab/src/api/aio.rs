@@ -1,4 +1,4 @@
-//! Asynchronous reads as POSIX has them (`aio_read`).
+//! Asynchronous reads of POSIX (`aio_read`).
 #![expect(unsafe_code, reason = "the C library is given addresses to write to")]
 
 use outcore::{Error, Result};
@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-/// Reads of one file, one in each slot.
+/// Asynchronous reads of one file, one in each slot.
 pub struct Asynchronous {
     file: File,
     path: PathBuf,
@@ -24,7 +24,7 @@ struct Slot {
 }
 
 impl Asynchronous {
-    /// Opens `path` for reads of at most `bytes` in so many slots.
+    /// Opens `path` for reads of at most `bytes` in each of `slots` slots.
     ///
     /// # Errors
     /// `Io`.
@@ -34,19 +34,19 @@ impl Asynchronous {
         Ok(Self { file, path: path.to_owned(), slots })
     }
 
-    /// Begins to fill a slot from `offset` on.
+    /// Starts a read into a slot from `offset` on.
     ///
     /// # Errors
-    /// `Io`, such as `EAGAIN` if too many reads wait.
+    /// `Io`, such as `EAGAIN` if too many reads are pending.
     ///
     /// # Panics
-    /// If the slot waits already.
+    /// If a read into the slot is pending already.
     pub fn start(&mut self, slot: usize, offset: u64) -> Result<()> {
         let slot = &mut self.slots[slot];
         assert!(!slot.waiting, "one read in a slot");
-        // SAFETY: the slot does not wait, so its memory is ours. The file stays open, the buffer has
-        // `len` bytes, and neither it nor the control block is touched or freed before the read has
-        // ended: `waiting` says so, and `drop` waits.
+        // SAFETY: no read into the slot is pending, so its memory is ours. The file stays open, the buffer has `len`
+        // bytes, and neither it nor the control block is touched or freed before the read has ended: `waiting` is
+        // set until then, and `drop` waits.
         let failed = unsafe {
             let control = slot.control.as_mut();
             control.aio_fildes = self.file.as_raw_fd();
@@ -62,19 +62,19 @@ impl Asynchronous {
         Ok(())
     }
 
-    /// Waits for a slot that was started; gives its bytes, fewer only at the end of the file.
+    /// Waits for the read into a slot; returns its bytes, fewer than requested only at the end of the file.
     ///
     /// # Errors
     /// `Io`.
     ///
     /// # Panics
-    /// If the slot was not started.
+    /// If no read into the slot was started.
     pub fn wait(&mut self, slot: usize) -> Result<&[u8]> {
         let slot = &mut self.slots[slot];
         assert!(slot.waiting, "a read must have been started");
         let count = slot.wait().map_err(|e| Error::io("read", &self.path, e))?;
         // SAFETY: the read has ended, so the buffer is ours, and its `len` bytes were set to zero
-        // when it was made.
+        // when it was allocated.
         Ok(unsafe { std::slice::from_raw_parts(slot.buffer.as_ptr(), count.min(slot.len)) })
     }
 }
@@ -92,16 +92,15 @@ impl Slot {
         }
     }
 
-    /// Waits until the read has ended; gives the count of its bytes.
+    /// Waits until the read has ended; returns the number of bytes read.
     fn wait(&mut self) -> std::io::Result<usize> {
         let control = self.control.as_ptr().cast_const();
         let list = [control];
-        // SAFETY: the control block is that of a read that was started and whose result was not yet
-        // taken.
+        // SAFETY: the control block belongs to a read that was started and whose result has not been taken yet.
         let state = loop {
             match unsafe { libc::aio_error(control) } {
-                // SAFETY: the list has one control block, and there is no limit of time. If the
-                // call is interrupted, it is made again.
+                // SAFETY: the list has one control block, and there is no time limit. If the call is interrupted, it
+                // is repeated.
                 libc::EINPROGRESS => unsafe {
                     libc::aio_suspend(list.as_ptr(), 1, std::ptr::null());
                 },
@@ -141,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_is_there_and_may_be_dropped_while_reading() {
+    fn reads_return_the_bytes_of_the_file_and_may_be_dropped_while_pending() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         assert!(Asynchronous::open(&path, 1, 8).is_err());

@@ -1,8 +1,8 @@
 //! Files as memory (`mmap`).
 //!
-//! Hazard: if somebody shortens the file while it is mapped, or the disk fails, the next touch of a
-//! page ends the process (SIGBUS); if somebody writes it, memory changes under a shared reference. Map
-//! files only that this process made and nobody else touches, such as those of the laboratory.
+//! Hazard: if the file is truncated while it is mapped, or the disk fails, the next touch of a page ends the process
+//! (SIGBUS); if the file is written, memory changes under a shared reference. Map only files that this process created
+//! and nobody else touches, such as those of the laboratory.
 #![expect(unsafe_code, reason = "mmap has no safe interface")]
 
 use outcore::{Error, Result};
@@ -11,32 +11,32 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-/// Who sees what is stored.
+/// Visibility of stores to the mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
     /// Read only, `MAP_PRIVATE`.
     Private,
     /// Read only, `MAP_SHARED`.
     Shared,
-    /// Read and written, `MAP_SHARED`: what is stored reaches the file.
+    /// Readable and writable, `MAP_SHARED`: stores reach the file.
     SharedWrite,
 }
 
-/// What the kernel is told about the accesses to come (`madvise`).
+/// Advice to the kernel about future accesses (`madvise`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
-    /// Here and there: no reading ahead.
+    /// Random accesses: no read-ahead.
     Random,
-    /// Front to back.
+    /// Accesses from front to back.
     Sequential,
-    /// Soon: begin to read.
+    /// Accesses soon: begin to read.
     WillNeed,
-    /// All of it now, before going on (`MADV_POPULATE_READ`, Linux 5.14).
+    /// Read all of it now, before the call returns (`MADV_POPULATE_READ`, Linux 5.14).
     #[cfg(target_os = "linux")]
     PopulateRead,
 }
 
-/// A file as memory.
+/// Memory mapping of a file.
 pub struct Map {
     address: NonNull<u8>,
     len: usize,
@@ -45,8 +45,8 @@ pub struct Map {
 }
 
 impl Map {
-    /// Maps all of `path`; `populate` has the kernel read it and fill the page table at once
-    /// (`MAP_POPULATE`, on Linux). See the hazard above.
+    /// Maps all of `path`; with `populate` the kernel reads it and fills the page table immediately (`MAP_POPULATE`,
+    /// on Linux). See the hazard above.
     ///
     /// # Errors
     /// `Io`.
@@ -86,7 +86,7 @@ impl Map {
         Ok(map)
     }
 
-    /// Gives advice about all of it.
+    /// Gives the kernel advice about the whole mapping.
     ///
     /// # Errors
     /// `Io`, such as `EINVAL` where the kernel does not know the advice.
@@ -104,21 +104,21 @@ impl Map {
         if failed { Err(self.error("advise on")) } else { Ok(()) }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the mapping is `len` readable bytes and lives as long as `self`; that nobody
-        // writes or shortens the file meanwhile is what the module asks for.
+        // SAFETY: the mapping is `len` readable bytes and lives as long as `self`; the module requires that nobody
+        // writes or truncates the file meanwhile.
         unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.len) }
     }
 
-    /// The bytes, to change; `None` unless mapped [`Sharing::SharedWrite`].
+    /// Returns the bytes for writing; `None` unless mapped as [`Sharing::SharedWrite`].
     pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        // SAFETY: as above, and the mapping is writable and borrowed by nobody else.
+        // SAFETY: as above, and the mapping is writable and not borrowed elsewhere.
         self.writable
             .then(|| unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr(), self.len) })
     }
 
-    /// Makes what was stored durable (`msync`).
+    /// Makes all stores durable (`msync`).
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shows_the_file_and_stores_to_it() {
+    fn a_mapping_reads_the_file_and_stores_to_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         std::fs::write(&path, b"0123456789").unwrap();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_and_missing_files() {
+    fn empty_files_are_mapped_and_missing_ones_are_errors() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         assert!(Map::open(&path, Sharing::Private, false, &[]).is_err());

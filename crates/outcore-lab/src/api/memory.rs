@@ -1,13 +1,13 @@
-//! What a first touch of memory costs.
+//! Cost of the first touch of memory.
 #![expect(unsafe_code, reason = "memory that was never used has no safe interface")]
 
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-/// The page of memory and of direct I/O.
+/// Bytes of a page of memory and of direct I/O.
 pub(crate) const PAGE: usize = 4096;
 
-/// Memory of which every page has been touched, in small pages.
+/// Memory in small pages, all of which have been touched.
 pub struct Touched {
     address: NonNull<u8>,
     len: usize,
@@ -15,7 +15,7 @@ pub struct Touched {
 }
 
 impl Touched {
-    /// Gets `bytes` of memory from the system and touches each page; `None` if there is not so much.
+    /// Allocates `bytes` of memory from the system and touches each page; `None` if there is not enough memory.
     pub fn new(bytes: usize) -> Option<Self> {
         let len = bytes.next_multiple_of(PAGE).max(PAGE);
         // SAFETY: a new mapping at an address of the system's choice overlaps nothing.
@@ -28,7 +28,7 @@ impl Touched {
             return None;
         }
         let address: NonNull<u8> = NonNull::new(address.cast())?;
-        // Large pages would cost less, but the page cache is made of small ones.
+        // Large pages would cost less, but the page cache consists of small ones.
         #[cfg(target_os = "linux")]
         // SAFETY: the range is the mapping's own, and the advice does not change what it holds.
         unsafe {
@@ -42,15 +42,15 @@ impl Touched {
         Some(Self { address, len, took: start.elapsed() })
     }
 
-    /// Microseconds that the first touch of a page took.
-    pub fn microseconds_a_page(&self) -> f64 {
+    /// Returns the mean microseconds of the first touch of a page.
+    pub fn microseconds_per_page(&self) -> f64 {
         self.took.as_secs_f64() * 1e6 / (self.len / PAGE) as f64
     }
 }
 
 impl Drop for Touched {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made here, and its address was given to nobody.
+        // SAFETY: the mapping was made here, and its address was never handed out.
         unsafe { libc::munmap(self.address.as_ptr().cast(), self.len) };
     }
 }
@@ -60,8 +60,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn touching_takes_time_and_too_much_is_refused() {
-        assert!(Touched::new(1 << 20).unwrap().microseconds_a_page() > 0.0);
+    fn touching_takes_time_and_too_much_memory_is_refused() {
+        assert!(Touched::new(1 << 20).unwrap().microseconds_per_page() > 0.0);
         assert!(Touched::new(1 << 60).is_none());
     }
 }

@@ -1,5 +1,5 @@
-//! The interfaces that are measured, as the C library and the kernel have them. The only module with
-//! `unsafe` code: each call keeps to what its manual page asks for.
+//! The measured interfaces of the C library and the kernel. The only module with `unsafe` code: each call follows the
+//! requirements of its manual page.
 
 pub mod aio;
 pub(crate) mod cache;

@@ -1,7 +1,7 @@
-//! What the kernel knows about this process.
+//! Resource usage of this process.
 #![expect(unsafe_code, reason = "getrusage has no safe interface here")]
 
-/// Counters of `getrusage`, those of all threads.
+/// Counters of `getrusage` for all threads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ProcessUsage {
     pub(crate) user_seconds: f64,
@@ -12,7 +12,7 @@ pub(crate) struct ProcessUsage {
     pub(crate) involuntary_switches: u64,
 }
 
-/// The counters now; zeros where there is no `getrusage`.
+/// Returns the current counters; zeros where there is no `getrusage`.
 #[cfg(unix)]
 pub(crate) fn usage() -> ProcessUsage {
     // SAFETY: an all-zero `rusage` is a valid one, and the call fills it in and keeps no address.

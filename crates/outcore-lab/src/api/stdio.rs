@@ -7,36 +7,36 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-/// What a stream keeps between the program and the kernel.
+/// Buffer of a stream between the program and the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Buffering {
-    /// What the C library chooses.
+    /// Choice of the C library.
     Default,
-    /// Nothing (`_IONBF`).
+    /// No buffer (`_IONBF`).
     None,
-    /// So many bytes (`_IOFBF`), at least one. They are allocated here: glibc ignores the size when
-    /// it is left to allocate them itself.
+    /// Buffer of this many bytes (`_IOFBF`), at least one. It is allocated here: glibc ignores the size if it
+    /// allocates the buffer itself.
     Of(usize),
 }
 
-/// What an offset counts from.
+/// Origin of an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whence {
-    /// The start of the file (`SEEK_SET`).
+    /// Start of the file (`SEEK_SET`).
     Start,
-    /// Where the stream is (`SEEK_CUR`).
+    /// Current position of the stream (`SEEK_CUR`).
     Current,
-    /// The end of the file (`SEEK_END`).
+    /// End of the file (`SEEK_END`).
     End,
 }
 
-/// A stream (`FILE *`). Between a read and a write, either way, stands a [`Stream::seek`] or
-/// [`Stream::flush`]: the C library asks for it.
+/// Stream (`FILE *`). Between a read and a write, in either order, the C library requires a [`Stream::seek`] or
+/// [`Stream::flush`].
 pub struct Stream {
     file: NonNull<libc::FILE>,
     path: PathBuf,
-    /// Lent to the C library until the stream is closed; a vector, because moving one leaves the
-    /// pointers to its elements alone.
+    /// Lent to the C library until the stream is closed; a vector, because moving it does not invalidate pointers to
+    /// its elements.
     _buffer: Vec<u8>,
 }
 
@@ -58,7 +58,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// To be called before the first operation, and once.
+    /// Sets the buffer; to be called once, before the first operation.
     fn set(&mut self, buffering: Buffering) -> Result<()> {
         let (mode, bytes) = match buffering {
             Buffering::Default => return Ok(()),
@@ -70,8 +70,8 @@ impl Stream {
             Buffering::Of(_) => self._buffer.as_mut_ptr().cast(),
             _ => std::ptr::null_mut(),
         };
-        // SAFETY: the stream is open and unused. The buffer has `bytes` bytes, is touched by the C
-        // library alone, and outlives the stream: `drop` closes that first.
+        // SAFETY: the stream is open and unused. The buffer has `bytes` bytes, is touched only by the C library, and
+        // outlives the stream: `drop` closes the stream first.
         let failed = unsafe { libc::setvbuf(self.file.as_ptr(), address, mode, bytes) } != 0;
         if failed { Err(self.error("set the buffer of")) } else { Ok(()) }
     }
@@ -96,13 +96,13 @@ impl Stream {
         if failed { Err(self.error("seek in")) } else { Ok(()) }
     }
 
-    /// Reads into `into`; fewer bytes only at the end of the file.
+    /// Reads into `into`; returns the number of bytes, fewer than requested only at the end of the file.
     ///
     /// # Errors
     /// `Io`.
     #[inline]
     pub fn read(&mut self, into: &mut [u8]) -> Result<usize> {
-        // SAFETY: the stream is open, and `into` has room for as many bytes as are asked for.
+        // SAFETY: the stream is open, and `into` has room for the requested bytes.
         let count =
             unsafe { libc::fread(into.as_mut_ptr().cast(), 1, into.len(), self.file.as_ptr()) };
         // SAFETY: the stream is open.
@@ -115,7 +115,7 @@ impl Stream {
     /// Fills `into`.
     ///
     /// # Errors
-    /// `Io`, also when the file ends before.
+    /// `Io`, also if the file ends early.
     #[inline]
     pub fn read_exact(&mut self, into: &mut [u8]) -> Result<()> {
         if self.read(into)? == into.len() {
@@ -127,16 +127,16 @@ impl Stream {
     /// Writes all of `from`.
     ///
     /// # Errors
-    /// `Io`, `DiskFull`; with a buffer perhaps not before [`Stream::flush`] or [`Stream::close`].
+    /// `Io`, `DiskFull`; with a buffer possibly not before [`Stream::flush`] or [`Stream::close`].
     #[inline]
     pub fn write(&mut self, from: &[u8]) -> Result<()> {
-        // SAFETY: the stream is open, and `from` has as many bytes as are given.
+        // SAFETY: the stream is open, and `from` has the given number of bytes.
         let count =
             unsafe { libc::fwrite(from.as_ptr().cast(), 1, from.len(), self.file.as_ptr()) };
         if count < from.len() { Err(self.error("write")) } else { Ok(()) }
     }
 
-    /// Hands what is buffered to the kernel.
+    /// Hands the buffered bytes to the kernel.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -146,7 +146,7 @@ impl Stream {
         if failed { Err(self.error("write")) } else { Ok(()) }
     }
 
-    /// Makes what was flushed durable (`fsync`).
+    /// Makes flushed data durable (`fsync`).
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -156,7 +156,7 @@ impl Stream {
         if failed { Err(self.error("sync")) } else { Ok(()) }
     }
 
-    /// Closes the stream; dropping it does so too, but hides errors.
+    /// Closes the stream; dropping it closes it too, but hides errors.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_writes_and_seeks_with_every_buffer() {
+    fn a_stream_reads_writes_and_seeks_with_every_buffer() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         for buffering in [Buffering::Default, Buffering::None, Buffering::Of(1 << 16)] {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_failed() {
+    fn failures_are_reported() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("missing");
         assert!(Stream::open(&path, "rb", Buffering::Default).is_err());
@@ -217,7 +217,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_full_disk_is_noticed() {
+    fn a_full_disk_is_detected() {
         let mut stream = Stream::open(Path::new("/dev/full"), "wb", Buffering::Of(4096)).unwrap();
         stream.write(b"x").unwrap();
         assert!(stream.flush().is_err());

@@ -1,4 +1,4 @@
-//! Streams of the C library read without their lock (`fread_unlocked`), which glibc and musl have.
+//! Streams of the C library, read without locking (`fread_unlocked`, available in glibc and musl).
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "the C library's functions take raw pointers")]
 
@@ -17,7 +17,7 @@ unsafe extern "C" {
     ) -> libc::size_t;
 }
 
-/// A stream for reading that no other thread sees.
+/// Stream for reading that no other thread uses.
 pub struct Unlocked {
     file: NonNull<libc::FILE>,
     path: PathBuf,
@@ -26,7 +26,7 @@ pub struct Unlocked {
 }
 
 impl Unlocked {
-    /// Opens `path` with a buffer of so many bytes.
+    /// Opens `path` with a buffer of `buffer_bytes` bytes.
     ///
     /// # Errors
     /// `Io`.
@@ -40,8 +40,8 @@ impl Unlocked {
         let mut buffer = vec![0u8; buffer_bytes.max(1)];
         let (address, len) = (buffer.as_mut_ptr().cast(), buffer.len());
         let stream = Self { file, path: path.to_owned(), _buffer: buffer };
-        // SAFETY: the stream is open and unused; the buffer is touched by the C library alone and
-        // outlives the stream, which `drop` closes first.
+        // SAFETY: the stream is open and unused; the buffer is touched only by the C library and outlives the stream,
+        // which `drop` closes first.
         let failed = unsafe { libc::setvbuf(file.as_ptr(), address, libc::_IOFBF, len) } != 0;
         if failed { Err(fail(std::io::Error::last_os_error())) } else { Ok(stream) }
     }
@@ -49,11 +49,11 @@ impl Unlocked {
     /// Fills `into`.
     ///
     /// # Errors
-    /// `Io`, also when the file ends before.
+    /// `Io`, also if the file ends early.
     #[inline]
     pub fn read_exact(&mut self, into: &mut [u8]) -> Result<()> {
-        // SAFETY: the stream is open and used by this thread alone (`&mut`), and `into` has room for
-        // as many bytes as are asked for.
+        // SAFETY: the stream is open and used only by this thread (`&mut`), and `into` has room for the requested
+        // bytes.
         let count =
             unsafe { fread_unlocked(into.as_mut_ptr().cast(), 1, into.len(), self.file.as_ptr()) };
         if count == into.len() {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_to_the_end_and_says_so() {
+    fn reading_past_the_end_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         assert!(Unlocked::open(&path, 8).is_err());

@@ -1,4 +1,4 @@
-//! Many reads of one file at once (`io_uring`).
+//! Concurrent reads of one file (`io_uring`).
 #![cfg_attr(
     target_os = "linux",
     expect(unsafe_code, reason = "the kernel is given addresses to write to")
@@ -7,16 +7,16 @@
 use outcore::{Error, Result};
 use std::path::Path;
 
-/// How a ring is made.
+/// Options of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RingOptions {
-    /// Reads under way at once, at least one.
+    /// Number of concurrent reads, at least one.
     pub depth: u32,
-    /// The largest read; a multiple of 4,096 if `direct`.
+    /// Maximum bytes of a read; a multiple of 4,096 if `direct`.
     pub buffer_bytes: usize,
-    /// Past the page cache; all ranges then begin and end at multiples of 4,096.
+    /// Whether reads bypass the page cache; all ranges then begin and end at multiples of 4,096.
     pub direct: bool,
-    /// Whether the buffers are made known to the kernel beforehand.
+    /// Whether the buffers are registered with the kernel beforehand.
     pub registered: bool,
 }
 
@@ -35,7 +35,7 @@ mod linux {
     use std::os::unix::fs::OpenOptionsExt;
     use std::path::PathBuf;
 
-    /// A read under way.
+    /// Read in flight.
     #[derive(Debug, Clone, Copy, Default)]
     struct Flight {
         index: usize,
@@ -43,9 +43,9 @@ mod linux {
         len: u32,
     }
 
-    /// Reads of one file, several at once, in whatever order they complete.
+    /// Concurrent reads of one file, which complete in any order.
     pub struct Ring {
-        // Dropped before the buffers that it knows.
+        // Dropped before the buffers that it refers to.
         ring: IoUring,
         file: File,
         path: PathBuf,
@@ -55,12 +55,12 @@ mod linux {
         free: Vec<usize>,
         in_flight: usize,
         registered: bool,
-        /// The kernel takes orders only from the thread that made the ring.
+        /// The kernel accepts submissions only from the thread that created the ring.
         thread: PhantomData<*mut ()>,
     }
 
     impl Ring {
-        /// A ring over `path`; the inner `Err` says why there can be none here.
+        /// Creates a ring over `path`; the inner `Err` is the reason why there can be none here.
         ///
         /// # Errors
         /// `Io` if the file cannot be opened.
@@ -93,7 +93,7 @@ mod linux {
             };
             match ring.register() {
                 Ok(()) => Ok(Ok(ring)),
-                Err(e) => Ok(Err(format!("the kernel takes no buffers: {e}"))),
+                Err(e) => Ok(Err(format!("the kernel does not accept the buffers: {e}"))),
             }
         }
 
@@ -106,14 +106,14 @@ mod linux {
                 iov_len: buffer.capacity(),
             });
             let buffers: Vec<libc::iovec> = buffers.collect();
-            // SAFETY: the buffers are as long as is said, do not move, and are freed only after the
-            // ring, which is dropped first.
+            // SAFETY: the buffers have the given lengths, do not move, and are freed only after the ring, which is
+            // dropped first.
             unsafe { self.ring.submitter().register_buffers(&buffers) }
         }
 
-        /// Reads each range (offset, bytes), as many at once as the ring is deep, and hands `each`
-        /// the number of the range and its bytes as they arrive. A range is taken from `ranges` just
-        /// before its read is submitted. Only a range over the end of the file has fewer bytes.
+        /// Reads each range (offset, bytes), up to the depth of the ring concurrently, and passes to `each` the number
+        /// of the range and its bytes as they arrive. A range is taken from `ranges` just before its read is
+        /// submitted. Only a range that extends past the end of the file has fewer bytes.
         ///
         /// # Errors
         /// `Io`, also for a range larger than the buffers.
@@ -142,7 +142,7 @@ mod linux {
             Error::io("read", &self.path, e)
         }
 
-        /// Queues a read into the buffer of `slot`, which is the last of the free ones.
+        /// Queues a read into the buffer of `slot`, which is the last free one.
         fn push(&mut self, slot: usize, flight: Flight) -> io::Result<()> {
             let buffer = &mut self.buffers[slot];
             if flight.len as usize > buffer.capacity() {
@@ -157,8 +157,8 @@ mod linux {
             } else {
                 opcode::Read::new(fd, address, flight.len).offset(flight.offset).build()
             };
-            // SAFETY: the file stays open, and the buffer has room for `len` bytes and is neither
-            // touched nor freed until the read completes: `free` lacks it, and `drop` waits.
+            // SAFETY: the file stays open, and the buffer has room for `len` bytes and is neither touched nor freed
+            // until the read completes: it is not in `free`, and `drop` waits.
             let pushed = unsafe { self.ring.submission().push(&entry.user_data(slot as u64)) };
             pushed.map_err(|_| io::Error::from(io::ErrorKind::ResourceBusy))?;
             self.flights[slot] = flight;
@@ -167,7 +167,7 @@ mod linux {
             Ok(())
         }
 
-        /// Submits what is queued and waits for one completion.
+        /// Submits the queued reads and waits for one completion.
         fn wait(&mut self) -> io::Result<()> {
             loop {
                 match self.ring.submit_and_wait(1) {
@@ -177,7 +177,7 @@ mod linux {
             }
         }
 
-        /// The next completion: slot and result. Its buffer is ours again.
+        /// Returns the next completion: slot and result. Its buffer is ours again.
         fn next_done(&mut self) -> Option<(usize, i32)> {
             let done: cqueue::Entry = self.ring.completion().next()?;
             self.in_flight -= 1;
@@ -192,7 +192,7 @@ mod linux {
         ) -> io::Result<()> {
             let flight = self.flights[slot];
             if [-libc::EINTR, -libc::EAGAIN].contains(&result) {
-                // Just freed, the slot is the last one.
+                // The slot was just freed, so it is the last one.
                 return self.push(slot, flight);
             }
             let count =
@@ -218,7 +218,7 @@ mod linux {
         }
     }
 
-    /// With as little interruption as the kernel can do (6.1), or plain.
+    /// Creates a ring with as few interruptions as the kernel supports (6.1), or a plain one.
     fn build(depth: u32) -> io::Result<IoUring> {
         let lean = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(depth);
         match lean {
@@ -239,7 +239,7 @@ mod linux {
     mod tests {
         use super::*;
 
-        /// The file's bytes as read by ring, in order of the ranges; `None` where there is none.
+        /// Reads the file with a ring; returns its bytes in order of the ranges, or `None` where there is no ring.
         fn read(options: RingOptions, bytes: &[u8]) -> Option<Vec<u8>> {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("file");
@@ -283,7 +283,7 @@ mod linux {
         }
 
         #[test]
-        fn dropping_while_reads_are_under_way_is_safe() {
+        fn dropping_while_reads_are_in_flight_is_safe() {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("file");
             std::fs::write(&path, vec![1; 1 << 20]).unwrap();
@@ -300,18 +300,18 @@ mod linux {
     }
 }
 
-/// There is no `io_uring` here, so no value of this type.
+/// Ring without any value: there is no `io_uring` here.
 #[cfg(not(target_os = "linux"))]
 pub enum Ring {}
 
 #[cfg(not(target_os = "linux"))]
 impl Ring {
-    /// Says why there is none.
+    /// Returns the reason why there is no ring.
     ///
     /// # Errors
     /// None.
     pub fn new(_path: &Path, _options: RingOptions) -> Result<std::result::Result<Self, String>> {
-        Ok(Err("io_uring is part of Linux".into()))
+        Ok(Err("io_uring is available on Linux only".into()))
     }
 
     /// Cannot be called.

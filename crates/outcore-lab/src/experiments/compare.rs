@@ -1,15 +1,15 @@
-//! What is said of rows: which is fastest, by how much, and whether that is beyond doubt.
+//! Comparison of rows: which one is fastest, by how much, and whether the difference is significant.
 
 use crate::report::{Experiment, three};
 use crate::row::{AGAIN, Row};
 use crate::statistics::{Interval, ratio};
 
-/// The row of a method in a group.
+/// Returns the row of a method in a group.
 pub(crate) fn row<'a>(experiment: &'a Experiment, group: &str, name: &str) -> Option<&'a Row> {
     experiment.rows.iter().find(|row| row.group == group && row.name == name)
 }
 
-/// The row with the shortest elapsed time among those that `keep` keeps; never the repetition.
+/// Returns the row with the shortest elapsed time among those that `keep` selects; never the repetition.
 pub(crate) fn fastest<'a>(
     experiment: &'a Experiment,
     group: &str,
@@ -20,18 +20,18 @@ pub(crate) fn fastest<'a>(
     timed.min_by(|a, b| seconds(a).total_cmp(&seconds(b)))
 }
 
-/// The median elapsed time.
+/// Returns the median elapsed time.
 pub(crate) fn seconds(row: &Row) -> f64 {
     row.wall_seconds.map_or(f64::INFINITY, |wall| wall.median)
 }
 
-/// Elapsed time of `row` over that of `other`, round by round.
+/// Returns the ratio of the elapsed time of `row` to that of `other`, computed round by round.
 pub(crate) fn times(row: &Row, other: &Row) -> Option<Interval> {
     let walls = |row: &Row| row.values(|sample| sample.wall_seconds);
     ratio(&walls(row), &walls(other))
 }
 
-/// The rate of a row with its interval, as text: `3.12 GB/s (2.9-3.3)`.
+/// Formats the rate of a row with its interval: `3.12 GB/s (2.9-3.3)`.
 pub(crate) fn rate(row: &Row) -> String {
     let bytes = row.samples.first().map_or(0, |sample| sample.bytes) as f64 / 1e9;
     let Some(wall) = row.wall_seconds else { return String::new() };
@@ -39,9 +39,9 @@ pub(crate) fn rate(row: &Row) -> String {
     format!("{} GB/s ({}-{})", three(bytes / wall.median), three(low), three(high))
 }
 
-/// How `row` stands to `other`: `takes 2.1 times as long as`, `is 1.3 times as fast as`, or that
-/// there is no difference.
-pub(crate) fn stands(row: &Row, other: &Row) -> String {
+/// Describes `row` relative to `other`: `takes 2.1 times as long as`, `is 1.3 times as fast as` or
+/// `does not differ significantly from`.
+pub(crate) fn relation(row: &Row, other: &Row) -> String {
     match times(row, other) {
         Some(times) if times.low > 1.0 => {
             format!("takes {} times as long as", three(times.median))
@@ -49,6 +49,6 @@ pub(crate) fn stands(row: &Row, other: &Row) -> String {
         Some(times) if times.high < 1.0 => {
             format!("is {} times as fast as", three(1.0 / times.median))
         }
-        _ => "differs by nothing beyond noise from".into(),
+        _ => "does not differ significantly from".into(),
     }
 }

@@ -1,4 +1,4 @@
-//! The experiments, one a module: each gives its methods to [`crate::rounds`] and says what came out.
+//! The experiments, one per module: each passes its methods to [`crate::rounds`] and summarizes the result.
 
 mod compare;
 pub mod positions;
@@ -15,19 +15,19 @@ use crate::report::Experiment;
 use crate::workplace::Workplace;
 use outcore::Result;
 
-/// The unit of transfers.
+/// Unit of transfers.
 const MIB: usize = 1 << 20;
 
 type Run = fn(&Workplace<'_>) -> Result<Experiment>;
 
-/// An experiment that can be run by its name.
+/// Experiment that can be run by its name.
 #[derive(Debug, Clone, Copy)]
 pub struct Listed {
-    /// As on the command line and in reports.
+    /// Name on the command line and in reports.
     pub name: &'static str,
     /// One line of help.
     pub about: &'static str,
-    /// Runs it.
+    /// Function that runs it.
     pub run: Run,
 }
 
@@ -35,14 +35,14 @@ const fn listed(name: &'static str, about: &'static str, run: Run) -> Listed {
     Listed { name, about, run }
 }
 
-/// All experiments, in the order in which `all` runs them. A line here is a subcommand as well.
+/// All experiments, in the order in which `all` runs them. Each is also a subcommand.
 pub const LIST: &[Listed] = &[
-    listed("random-read", "Reads of single records, sorted or not, in many ways", random_read::run),
-    listed("random-update", "Updates of single records, sorted or not", random_update::run),
-    listed("sequential-read", "Reads from front to back: calls, streams, maps, threads", |lab| {
+    listed("random-read", "Random reads of records, sorted and unsorted", random_read::run),
+    listed("random-update", "Random updates of records, sorted and unsorted", random_update::run),
+    listed("sequential-read", "Sequential reads: calls, streams, mappings, threads", |lab| {
         sequential_read::run(lab, sequential_read::SequentialReadParameters::of(lab.effort))
     }),
-    listed("sequential-write", "Writes from front to back, until they are durable", |lab| {
+    listed("sequential-write", "Sequential writes until the data is durable", |lab| {
         sequential_write::run(lab, sequential_write::SequentialWriteParameters::of(lab.effort))
     }),
     listed("transfer-size", "Transfers of 8 B to 4 MiB through each interface", |lab| {
@@ -50,10 +50,10 @@ pub const LIST: &[Listed] = &[
     }),
     listed(
         "write-buffer",
-        "A million formatted lines, by interface and size of the buffer",
+        "Writing a million formatted lines, by interface and buffer size",
         |lab| write_buffer::run(lab, write_buffer::WriteBufferParameters::of(lab.effort)),
     ),
-    listed("sort", "Edges into the order of their sources: seeks, maps, merges", |lab| {
+    listed("sort", "Sorting edges by source: seeks, mappings, merges", |lab| {
         sort::run(lab, sort::SortParameters::of(lab.effort))
     }),
 ];

@@ -1,5 +1,5 @@
-//! What the experiments with random positions share: the positions themselves, the clock for single
-//! operations, and how rows are compared in words.
+//! Shared parts of the experiments with random positions: the positions, the clock for single operations, and the
+//! comparison of rows in words.
 
 use crate::api::memory;
 use crate::meter::{Latencies, Outcome, Sample};
@@ -20,27 +20,27 @@ use std::time::Instant;
 /// Bytes of a value at a position.
 pub(crate) const VALUE: usize = 4;
 
-/// The page of memory and of direct I/O, as positions are counted.
+/// Bytes of a page of memory and of direct I/O, in the type of positions.
 pub(crate) const PAGE: u64 = memory::PAGE as u64;
 
-/// How much is measured.
+/// Amount of measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PositionParameters {
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// Positions of the cold rows.
+    /// Number of positions of the cold rows.
     pub count: usize,
-    /// Positions of the warm rows, which take less time each.
+    /// Number of positions of the warm rows, which take less time each.
     pub warm_count: usize,
-    /// Runs of each method.
+    /// Number of runs of each method.
     pub rounds: u32,
-    /// What the cold rows together may take; if a probe tells that the disk is too slow for that,
-    /// there are fewer positions, for all rows.
+    /// Maximum seconds of all cold rows together; if a probe shows that the disk is too slow for that, there are
+    /// fewer positions, for all rows.
     pub seconds: f64,
 }
 
 impl PositionParameters {
-    /// Those of an effort.
+    /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
         let (bytes, count, warm_count, rounds, seconds) = match effort {
             Effort::Quick => (48 << 20, 300, 2_000, 5, 10.0),
@@ -55,15 +55,15 @@ impl PositionParameters {
 pub(crate) struct Positions {
     pub(crate) unsorted: Vec<u64>,
     pub(crate) sorted: Vec<u64>,
-    /// What sorting them takes.
+    /// Seconds that sorting them takes.
     pub(crate) sort_seconds: f64,
-    /// Whether there are fewer than asked for.
+    /// Whether there are fewer than requested.
     pub(crate) reduced: bool,
 }
 
 impl Positions {
-    /// Positions of the warm rows and of the cold ones, none in both, in the file at `path`, which has
-    /// the size that the parameters say; as many as so many `cold_rows` can afford.
+    /// Chooses the positions of the warm rows and of the cold rows, without overlap, in the file at `path`, which has
+    /// the size given by the parameters; as many as `cold_rows` rows can afford.
     ///
     /// # Errors
     /// `Io`.
@@ -91,7 +91,7 @@ impl Positions {
         Ok((Self::of(chosen, parameters.warm_count), Self::of(unsorted, parameters.count)))
     }
 
-    /// Of positions in random order; `wanted` is how many there should be.
+    /// Sorts positions that are in random order; `wanted` is the requested number.
     pub(crate) fn of(unsorted: Vec<u64>, wanted: usize) -> Self {
         let mut sorted = unsorted.clone();
         let start = Instant::now();
@@ -100,28 +100,28 @@ impl Positions {
         Self { reduced: unsorted.len() < wanted, unsorted, sorted, sort_seconds }
     }
 
-    /// Both orders, by name.
+    /// Returns both orders with their names.
     pub(crate) fn orders(&self) -> [(&'static str, &[u64]); 2] {
         [("unsorted", &self.unsorted), ("sorted", &self.sorted)]
     }
 
-    /// What a reader of the tables must know.
+    /// Returns notes for the reader of the tables.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
-            "Sorting {} positions itself takes {} ms, which is in no row named `sorted`.",
+            "Sorting the {} positions takes {} ms, which the rows named `sorted` do not include.",
             format_count(self.sorted.len() as u64),
             three(self.sort_seconds * 1e3)
         )];
         if self.reduced {
-            notes.push("The disk is slow: there are fewer positions than usual.".into());
+            notes.push("The disk is slow: fewer positions than usual were measured.".into());
         }
         notes
     }
 }
 
-/// Seconds of one cold read, the mean of some.
+/// Measures the mean seconds of one cold read.
 fn probe(path: &Path, bytes: u64, random: &mut Random) -> Result<f64> {
-    // Where the state cannot be had, the cold rows will be missing, and the probe does no harm.
+    // Where the state cannot be reached, the cold rows will be missing, and the probe does no harm.
     let _ = state::bring(path, State::Cold)?;
     let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
     let start = Instant::now();
@@ -135,7 +135,7 @@ fn probe(path: &Path, bytes: u64, random: &mut Random) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64() / f64::from(reads.max(1)))
 }
 
-/// Rounded down to two digits that count.
+/// Rounds down to two significant digits.
 fn two_digits(value: f64) -> usize {
     let value = value.clamp(0.0, 1e15) as usize;
     let mut unit = 1;
@@ -145,7 +145,7 @@ fn two_digits(value: f64) -> usize {
     value / unit * unit
 }
 
-/// The clock of one run: one reading for each operation.
+/// Clock of one run: one reading per operation.
 pub(crate) struct OperationClock {
     start: Instant,
     last: Instant,
@@ -154,7 +154,7 @@ pub(crate) struct OperationClock {
 }
 
 impl OperationClock {
-    /// Starts, with room for so many operations.
+    /// Starts the clock, with room for `operations` operations.
     pub(crate) fn start(operations: usize) -> Self {
         let mut nanoseconds = vec![0; operations];
         nanoseconds.clear();
@@ -162,12 +162,12 @@ impl OperationClock {
         Self { start: now, last: now, nanoseconds, sync_seconds: None }
     }
 
-    /// The first operation begins.
+    /// Marks the beginning of the first operation.
     pub(crate) fn begin(&mut self) {
         self.last = Instant::now();
     }
 
-    /// An operation is done, and the next one begins.
+    /// Records the end of an operation and the beginning of the next one.
     #[inline]
     pub(crate) fn lap(&mut self) {
         let now = Instant::now();
@@ -175,13 +175,13 @@ impl OperationClock {
         self.last = now;
     }
 
-    /// An operation that began at `begin` is done.
+    /// Records an operation from `begin` to `end`.
     #[inline]
     pub(crate) fn push(&mut self, begin: Instant, end: Instant) {
         self.nanoseconds.push((end - begin).as_nanos().min(u128::from(u32::MAX)) as u32);
     }
 
-    /// Times `work`, which makes durable what was written.
+    /// Times `work`, which makes the written data durable.
     ///
     /// # Errors
     /// Those of `work`.
@@ -192,7 +192,7 @@ impl OperationClock {
         Ok(())
     }
 
-    /// Stops; the summing up is no part of the run.
+    /// Stops the clock and returns the outcome; summarizing is not part of the measured time.
     pub(crate) fn outcome(mut self, checksum: u64, operations: usize) -> Outcome {
         let elapsed = self.start.elapsed().as_secs_f64();
         Outcome {
@@ -207,18 +207,18 @@ impl OperationClock {
     }
 }
 
-/// The value at the start of `bytes`.
+/// Returns the value at the start of `bytes`.
 #[inline]
 pub(crate) fn value(bytes: &[u8]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
-/// Elapsed seconds, sync included.
+/// Returns the elapsed seconds, sync included.
 pub(crate) fn total(sample: &Sample) -> f64 {
     sample.wall_seconds + sample.sync_seconds.unwrap_or(0.0)
 }
 
-/// The rows of a group, without the repetition of the first.
+/// Returns the rows of a group, without the repetition of the first one.
 pub(crate) fn rows<'a>(
     experiment: &'a Experiment,
     group: &'a str,
@@ -226,8 +226,8 @@ pub(crate) fn rows<'a>(
     experiment.rows.iter().filter(move |row| row.group == group && row.name != AGAIN)
 }
 
-/// The time of the rows of a group that begin with `family` and have `word` in their name over that
-/// of the same rows with `other` in its place: the median over all such pairs of rows and all rounds.
+/// Returns the ratio of the times of those rows of a group whose names begin with `family` and contain `word` to the
+/// times of the same rows with `other` in its place: the median over all such pairs of rows and all rounds.
 pub(crate) fn factor(
     experiment: &Experiment,
     group: &str,
@@ -251,7 +251,7 @@ pub(crate) fn factor(
     ratio(&with, &without)
 }
 
-/// A comparison in words: `subject` and `object` are plural. Empty if there is nothing to compare.
+/// Describes a comparison in words: `subject` and `object` are plural. Empty if there is nothing to compare.
 pub(crate) fn compared(subject: &str, object: &str, factor: Option<Interval>) -> String {
     let Some(Interval { median, low, high }) = factor else { return String::new() };
     let range = format!("({}-{} of the time)", three(low), three(high));
@@ -272,24 +272,28 @@ pub(crate) fn compared(subject: &str, object: &str, factor: Option<Interval>) ->
     }
 }
 
-/// Sentences of a group from comparisons; empty ones are left out.
+/// Joins the comparisons of a group to a sentence; empty ones are left out.
 pub(crate) fn sentence(group: &str, comparisons: &[String]) -> String {
-    let said: Vec<&str> =
+    let texts: Vec<&str> =
         comparisons.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-    if said.is_empty() { String::new() } else { format!("In state {group}, {}. ", said.join("; ")) }
+    if texts.is_empty() {
+        String::new()
+    } else {
+        format!("In state {group}, {}. ", texts.join("; "))
+    }
 }
 
-/// The row of a group that took least time, sync included, and that time in seconds.
+/// Returns the row with the shortest time, sync included, and that time in seconds.
 pub(crate) fn fastest<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<(&'a Row, f64)> {
     rows.map(|row| (row, seconds(row))).min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The median time of a row in seconds, sync included.
+/// Returns the median time of a row in seconds, sync included.
 pub(crate) fn seconds(row: &Row) -> f64 {
     crate::statistics::median(&row.values(total))
 }
 
-/// Names the fastest row of a group among those that are faster than the first one beyond doubt.
+/// Names the fastest row of a group among those that are significantly faster than the first one.
 pub(crate) fn fastest_in_words(experiment: &Experiment, group: &str) -> String {
     let Some(first) = rows(experiment, group).next() else { return String::new() };
     let gain = |row: &Row| ratio(&row.values(total), &first.values(total));
@@ -297,7 +301,7 @@ pub(crate) fn fastest_in_words(experiment: &Experiment, group: &str) -> String {
         rows(experiment, group).filter(|row| gain(row).is_some_and(|gain| gain.high < 1.0));
     match fastest(faster).and_then(|(row, best)| Some((row, best, gain(row)?))) {
         Some((row, best, gain)) => format!(
-            "fastest is `{}`: {} ms, {}x as fast as the first row ({}-{})",
+            "`{}` is the fastest row: {} ms, {}x as fast as the first one ({}-{})",
             row.name,
             three(best * 1e3),
             three(1.0 / gain.median),
@@ -308,10 +312,10 @@ pub(crate) fn fastest_in_words(experiment: &Experiment, group: &str) -> String {
     }
 }
 
-/// What is said of a machine that was too unsteady.
+/// Returns a warning if the machine was too unsteady.
 pub(crate) fn doubt(experiment: &Experiment) -> &'static str {
     if experiment.is_noisy() {
-        "The machine was unsteady meanwhile: small differences mean nothing. "
+        "The machine was unsteady during the measurement: small differences mean nothing. "
     } else {
         ""
     }

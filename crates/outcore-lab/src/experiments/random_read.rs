@@ -1,7 +1,7 @@
-//! Random reads of four bytes: does sorting the positions pay, does a buffer, does the way to seek?
+//! Random reads of four bytes: do sorted positions, buffers or the kind of seek pay off?
 //!
-//! The original: A. Lakshman, "fseek" (2024), 100,000 positions in 4.29 GB, times by `clock()`, which
-//! counts microseconds of the processor; here every row has a proved state and elapsed times.
+//! Source: A. Lakshman, "fseek" (2024), 100,000 positions in 4.29 GB, timed by `clock()`, which counts microseconds
+//! of processor time; here every row has a verified state and elapsed times.
 
 use super::positions::{
     OperationClock, PAGE, PositionParameters, Positions, VALUE, compared, doubt, factor, fastest,
@@ -28,7 +28,7 @@ use std::time::Instant;
 
 const SCAN_BLOCK: usize = 1 << 20;
 const DEPTHS: [u32; 3] = [1, 16, 64];
-/// Rows in state cold or direct, for the probe.
+/// Number of rows in state cold or direct, for the probe.
 const COLD_ROWS: usize = 30;
 
 /// Runs the experiment with the parameters of the workplace's effort.
@@ -66,7 +66,7 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
         Column::ReadBytes,
         Column::Ratio,
     ];
-    let question = "Random reads of four bytes: what do sorting, buffers and the way to seek do?";
+    let question = "Random reads of four bytes: do sorting, buffering or the kind of seek matter?";
     let mut experiment = Experiment::new("random-read", question, columns, measured)
         .parameter("file", format_bytes(parameters.bytes))
         .parameter("reads, cold", format_count(cold.sorted.len() as u64))
@@ -74,12 +74,12 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
         .parameter("rounds", parameters.rounds);
     experiment.chart = Some(Chart::Bars { column: Column::Wall, logarithmic: true });
     experiment.notes = cold.notes();
-    experiment.notes.push("Single times of io_uring count from submission to arrival.".into());
+    experiment.notes.push("Times of single io_uring reads run from submission to arrival.".into());
     experiment.finding = finding(&experiment, parameters.bytes, cold.sorted.len());
     Ok(experiment)
 }
 
-/// The sixteen rows of the original, by the C library.
+/// Returns the sixteen methods of the source, which use the C library.
 fn stream_methods<'a>(path: &'a Path, positions: &'a Positions, state: State) -> Vec<Method<'a>> {
     let mut methods = Vec::new();
     for (order, positions) in positions.orders() {
@@ -99,7 +99,7 @@ fn stream_methods<'a>(path: &'a Path, positions: &'a Positions, state: State) ->
     methods
 }
 
-/// Positioned reads, mapped files, and all of the file.
+/// Returns the methods with positioned reads, mapped files and scans of the whole file.
 fn other_methods<'a>(path: &'a Path, positions: &'a Positions, state: State) -> Vec<Method<'a>> {
     let file = || Some(path.to_owned());
     let mut methods = Vec::new();
@@ -118,7 +118,7 @@ fn other_methods<'a>(path: &'a Path, positions: &'a Positions, state: State) -> 
     methods.into_iter().map(|method| method.group(state.name())).collect()
 }
 
-/// Reads past the page cache, if this system and file system have them: they stand with the cold rows.
+/// Adds direct reads to the cold rows if this system and file system support them.
 fn add_direct_methods<'a>(
     path: &'a Path,
     positions: &'a Positions,
@@ -151,7 +151,7 @@ fn add_direct_methods<'a>(
     Ok(())
 }
 
-/// Adds methods to the cold ones, or says of each why it cannot be had.
+/// Adds methods to the cold ones, or lists each as missing with the reason.
 fn add<'a>(
     added: Vec<Method<'a>>,
     reason: Option<String>,
@@ -232,7 +232,7 @@ fn by_map(path: &Path, positions: &[u64], advice: &[Advice]) -> Result<Outcome> 
     Ok(clock.outcome(checksum, positions.len()))
 }
 
-/// Reads all and picks what is asked for.
+/// Reads the whole file and picks the requested values.
 fn by_scan(path: &Path, sorted: &[u64]) -> Result<Outcome> {
     let clock = OperationClock::start(0);
     let mut file = open(path)?;
@@ -258,7 +258,7 @@ fn by_scan(path: &Path, sorted: &[u64]) -> Result<Outcome> {
     Ok(clock.outcome(checksum, next))
 }
 
-/// Opens `path` past the page cache; the inner `Err` says why that is not possible.
+/// Opens `path` for direct reads; the inner `Err` is the reason why that is not possible.
 fn open_direct(path: &Path) -> Result<std::result::Result<File, String>> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -276,7 +276,7 @@ fn open_direct(path: &Path) -> Result<std::result::Result<File, String>> {
     }
 }
 
-/// Why there is no direct reading of pages here, if there is none.
+/// Returns the reason why pages cannot be read directly here; `None` if they can.
 fn probe_direct(path: &Path) -> Result<Option<String>> {
     let file = match open_direct(path)? {
         Ok(file) => file,
@@ -352,8 +352,8 @@ fn finding(experiment: &Experiment, bytes: u64, count: usize) -> String {
                 compared("sorted reads", "unsorted ones", factor(("sorted", "unsorted"))),
                 compared("unbuffered reads", "buffered ones", factor(("unbuffered", "buffered"))),
                 compared(
-                    "seeks by SEEK_CUR",
-                    "seeks by SEEK_SET",
+                    "seeks with SEEK_CUR",
+                    "seeks with SEEK_SET",
                     factor(("SEEK_CUR", "SEEK_SET")),
                 ),
                 compared("files opened `rb+`", "files opened `rb`", factor(("rb+", "rb"))),
@@ -365,7 +365,7 @@ fn finding(experiment: &Experiment, bytes: u64, count: usize) -> String {
     text.trim_end().to_owned()
 }
 
-/// From what share of pages on a scan is faster, if time grows with the number of reads.
+/// Describes from which share of the pages on a scan is faster, if time grows linearly with the number of reads.
 fn scan_or_seek(experiment: &Experiment, bytes: u64, count: usize) -> String {
     let cold = || rows(experiment, "cold");
     let scans = cold().filter(|row| row.name.starts_with("scan"));
@@ -375,15 +375,15 @@ fn scan_or_seek(experiment: &Experiment, bytes: u64, count: usize) -> String {
         let (row, time) = fastest(cold().filter(|row| row.name.starts_with(prefix)))?;
         let share = scan / (time / count as f64) / pages * 100.0;
         Some(match share {
-            share if share >= 100.0 => format!("`{}` is faster at any number", row.name),
-            share => format!("beyond {} % of the pages than `{}`", three(share), row.name),
+            share if share >= 100.0 => format!("never faster than `{}`", row.name),
+            share => format!("faster than `{}` beyond {} % of the pages", row.name, three(share)),
         })
     };
     let shares: Vec<String> =
         ["fread", "pread,", "io_uring"].into_iter().filter_map(share).collect();
     let baseline = cold().next().map_or(f64::NAN, seconds) / count as f64;
     format!(
-        "Reading the whole file takes as long as {} reads of the first row; it is faster {}.",
+        "Reading the whole file takes as long as {} reads of the first row; it is {}.",
         three(scan / baseline),
         shares.join(", ")
     )
@@ -394,7 +394,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_had_is_named() {
+    fn unavailable_methods_are_listed_as_missing() {
         let method = || vec![Method::new("ring", State::Direct, None, || Ok(Outcome::default()))];
         let (mut methods, mut missing) = (Vec::new(), Vec::new());
         add(method(), Some("not here".into()), &mut methods, &mut missing);

@@ -1,12 +1,12 @@
-//! Random updates of four bytes (read, add one, write): does sorting the positions pay, does a
-//! buffer, does the way to seek, does doing many at once?
+//! Random updates of four bytes (read, add one, write): do sorted positions, buffers, the kind of seek or batches
+//! pay off?
 //!
-//! The original: A. Lakshman, "fseek" (2024), times by `clock()` and without making the updates
-//! durable; here every row ends with a sync, in a column of its own.
+//! Source: A. Lakshman, "fseek" (2024), timed by `clock()` and without making the updates durable; here every row ends
+//! with a sync, reported in its own column.
 //!
-//! All runs work on one file, warm and cold ones at positions of their own. The checksum of a run is the sum over the values read, less what the
-//! runs before have added, so it is the same for all as long as no update was lost; what each run
-//! wrote is also read back and compared before the next.
+//! All runs update one file; warm and cold runs use separate positions. The checksum of a run is the sum of the values
+//! read minus the increments of earlier runs, so it is the same for all runs as long as no update is lost. The values
+//! written by each run are also read back and compared before the next run.
 
 use super::positions::{
     OperationClock, PAGE, PositionParameters, Positions, VALUE, compared, doubt, factor,
@@ -25,10 +25,10 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Rows in state cold, for the probe; an update takes about two reads.
+/// Number of rows in state cold, for the probe; an update takes about two reads.
 const COLD_ROWS: usize = 36;
 
-/// How a stream gets to the place of the read, and back to it for the write.
+/// Seeks of a stream to the place of the read, and back to it for the write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seeks {
     /// `SEEK_SET`, `SEEK_SET`.
@@ -39,14 +39,14 @@ enum Seeks {
     Cur,
 }
 
-/// The file, and what must stand in it at the positions of one state.
+/// File with the values expected at the positions of one state.
 struct Target {
     path: PathBuf,
     bytes: u64,
     positions: Positions,
-    /// The values at the sorted positions before the first run.
+    /// Values at the sorted positions before the first run.
     originals: Vec<u32>,
-    /// Runs so far: each adds one to each value.
+    /// Number of runs so far: each adds one to each value.
     runs: Cell<u32>,
 }
 
@@ -89,7 +89,7 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
         Column::WriteBytes,
         Column::Ratio,
     ];
-    let question = "Random updates of four bytes: what do sorting, buffers, seeks and batches do?";
+    let question = "Random updates of four bytes: do sorting, buffering, seeks or batches matter?";
     let mut experiment = Experiment::new("random-update", question, columns, measured)
         .parameter("file", format_bytes(parameters.bytes))
         .parameter("updates, cold", format_count(cold.positions.sorted.len() as u64))
@@ -98,7 +98,7 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
     experiment.chart = Some(Chart::Bars { column: Column::Total, logarithmic: true });
     experiment.notes = cold.positions.notes();
     experiment.notes.push(
-        "The finding compares times with the sync at the end; the last column is without it."
+        "The finding compares times that include the final sync; the last column excludes it."
             .into(),
     );
     experiment.finding = finding(&experiment);
@@ -112,7 +112,7 @@ impl Target {
         Ok(target)
     }
 
-    /// The values at the sorted positions now.
+    /// Reads the current values at the sorted positions.
     fn values(&self) -> Result<Vec<u32>> {
         let file = File::open(&self.path).map_err(|e| Error::io("open", &self.path, e))?;
         let read = |&position: &u64| {
@@ -123,7 +123,7 @@ impl Target {
         values.map_err(|e| Error::io("read", &self.path, e))
     }
 
-    /// Checks that every run so far has added one everywhere, and once.
+    /// Checks that every run so far has added one to each value exactly once.
     fn verify(&self) -> Result<()> {
         let runs = self.runs.get();
         let holds = |(now, original): (u32, &u32)| now == original.wrapping_add(runs);
@@ -133,7 +133,7 @@ impl Target {
         Err(Error::corrupt(&self.path, "an update did not reach the file"))
     }
 
-    /// A method that updates the file by `run`, which gives the sum over [`Target::update`].
+    /// Creates a method that updates the file with `run`, which returns the sum over [`Target::update`].
     fn method<'a>(
         &'a self,
         name: String,
@@ -153,7 +153,7 @@ impl Target {
             .prepare(|| self.verify())
     }
 
-    /// Adds one to the value at the start of `bytes`; what it was at the very first.
+    /// Adds one to the value at the start of `bytes`; returns its value before the first run.
     #[inline]
     fn update(&self, bytes: &mut [u8]) -> u64 {
         let before = value(bytes);
@@ -179,7 +179,7 @@ impl Target {
     }
 }
 
-/// The twelve rows of the original, by the C library.
+/// Returns the twelve methods of the source, which use the C library.
 fn stream_methods(target: &Target, state: State) -> Vec<Method<'_>> {
     let mut methods = Vec::new();
     for (order, positions) in target.positions.orders() {
@@ -200,7 +200,7 @@ fn stream_methods(target: &Target, state: State) -> Vec<Method<'_>> {
     methods
 }
 
-/// Positioned reads and writes, a mapped file, and blocks.
+/// Returns the methods with positioned reads and writes, a mapped file, and blocks.
 fn other_methods(target: &Target, state: State) -> Vec<Method<'_>> {
     let mut methods = Vec::new();
     for (order, positions) in target.positions.orders() {
@@ -280,8 +280,8 @@ fn by_map(target: &Target, positions: &[u64], clock: &mut OperationClock) -> Res
     Ok(checksum)
 }
 
-/// Reads each block that has positions in it, updates all of them, and writes it back. That the
-/// positions are sorted first is part of it.
+/// Reads each block that contains positions, updates all of them, and writes it back. Sorting the positions is part of
+/// the measured work.
 fn by_blocks(target: &Target, block_bytes: u64, clock: &mut OperationClock) -> Result<u64> {
     let mut positions = target.positions.unsorted.clone();
     positions.sort_unstable();
@@ -311,11 +311,15 @@ fn finding(experiment: &Experiment) -> String {
                 compared("sorted updates", "unsorted ones", factor(("sorted", "unsorted"))),
                 compared("unbuffered updates", "buffered ones", factor(("unbuffered", "buffered"))),
                 compared(
-                    "seeks by SEEK_CUR",
-                    "seeks by SEEK_SET",
+                    "seeks with SEEK_CUR",
+                    "seeks with SEEK_SET",
                     factor(("SEEK_CUR", "SEEK_SET")),
                 ),
-                compared("seeks by both", "seeks by SEEK_SET", factor(("SEEK_BOTH", "SEEK_SET"))),
+                compared(
+                    "seeks with both",
+                    "seeks with SEEK_SET",
+                    factor(("SEEK_BOTH", "SEEK_SET")),
+                ),
                 fastest_in_words(experiment, group),
             ],
         );
@@ -328,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_ways_give_one_sum_and_a_lost_update_is_noticed() {
+    fn all_methods_return_one_sum_and_a_lost_update_is_detected() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let bytes: Vec<u8> = (0..20_000u32).map(|number| (number * 31 % 255) as u8).collect();

@@ -1,6 +1,6 @@
-//! Sequential writing of a new file: through the page cache, past it, and by the engine's writer.
+//! Sequential writing of a new file: through the page cache, past it, and with the engine's writer.
 //!
-//! The data are the same pages for all methods; what counts is the time until they are durable.
+//! All methods write the same pages; the measure is the time until they are durable.
 
 use super::MIB;
 use super::written::{failed, remove, sum_of_pages, sync};
@@ -20,20 +20,20 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-/// Bytes of the data that are written again and again: more than a transfer, less than a cache.
+/// Bytes of the data that are written repeatedly: more than a transfer, less than a cache.
 const PATTERN_BYTES: usize = 4 << 20;
 
-/// How much is written how often.
+/// Amount of measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct SequentialWriteParameters {
-    /// Bytes of the file, rounded up to 4 MiB.
+    /// Size of the file in bytes, rounded up to a multiple of 4 MiB.
     pub bytes: u64,
-    /// Runs of each method.
+    /// Number of runs of each method.
     pub rounds: u32,
 }
 
 impl SequentialWriteParameters {
-    /// The usual ones.
+    /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
         match effort {
             Effort::Quick => Self { bytes: 128 << 20, rounds: 7 },
@@ -43,14 +43,14 @@ impl SequentialWriteParameters {
     }
 }
 
-/// A way to write by the system's own calls.
+/// Way to write with system calls.
 #[derive(Debug, Clone, Copy)]
 struct Plain {
     direct: bool,
     /// Bytes of a transfer.
     transfer: usize,
     preallocate: bool,
-    /// Whether pages leave the page cache once they are written.
+    /// Whether pages leave the page cache as soon as they are written.
     uncached: bool,
 }
 
@@ -83,7 +83,7 @@ impl Plain {
         options.open(path)
     }
 
-    /// Writes the pattern until the file has `bytes` bytes.
+    /// Writes the pattern repeatedly until the file has `bytes` bytes.
     fn write(self, path: &Path, bytes: u64, pattern: &[u8]) -> io::Result<()> {
         let file = self.open(path)?;
         #[cfg(target_os = "linux")]
@@ -102,7 +102,7 @@ impl Plain {
     #[cfg(target_os = "linux")]
     fn transfer(self, file: &File, offset: u64, bytes: &[u8]) -> io::Result<usize> {
         use rustix::io::ReadWriteFlags;
-        /// Not in the headers of older systems.
+        /// Flag that the headers of older systems lack.
         const RWF_DONTCACHE: u32 = 0x80;
         let flags = if self.uncached { RWF_DONTCACHE } else { 0 };
         let flags = ReadWriteFlags::from_bits_retain(flags);
@@ -114,7 +114,7 @@ impl Plain {
         std::os::unix::fs::FileExt::write_at(file, bytes, offset)
     }
 
-    /// Why this cannot be done here.
+    /// Returns the reason why this cannot be done here; `None` if it can.
     fn reason(self, path: &Path, pattern: &[u8]) -> Option<String> {
         if cfg!(not(target_os = "linux")) && (self.direct || self.preallocate || self.uncached) {
             return Some("this system has no such call".into());
@@ -124,7 +124,7 @@ impl Plain {
     }
 }
 
-/// The engine's writer with so many buffers of a size beside the one being filled.
+/// Writes with the engine's writer; `depth` is the number of buffers besides the one being filled.
 fn engine(
     path: &Path,
     bytes: u64,
@@ -156,10 +156,10 @@ fn plain(path: &Path, bytes: u64, pattern: &[u8], how: Plain) -> Result<Outcome>
     })
 }
 
-/// A run of a method.
+/// Run of a method.
 type WriteRun<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
 
-/// The engine's rows: the name, the bytes of a buffer, and the buffers beside the one being filled.
+/// Rows of the engine: the name, the bytes of a buffer, and the number of buffers besides the one being filled.
 const ENGINE: [(&str, usize, usize); 4] = [
     ("outcore writer, 1 MiB x 2", MIB, 2),
     ("outcore writer, 1 MiB x 4", MIB, 4),
@@ -209,20 +209,20 @@ pub fn run(workplace: &Workplace<'_>, parameters: SequentialWriteParameters) -> 
         Column::DurableRate,
         Column::Ratio,
     ];
-    let question = "Which way of writing a large file makes it durable soonest?";
+    let question = "Which way of writing a large file makes it durable fastest?";
     let mut experiment = Experiment::new("sequential-write", question, columns, measured)
         .compared_by(total)
         .parameter("file", format_bytes(bytes))
         .parameter("rounds", parameters.rounds);
     experiment.chart = Some(Chart::Bars { column: Column::DurableRate, logarithmic: false });
     experiment.finding = finding(&experiment);
-    experiment.notes.push("ratios are those of elapsed time with sync".into());
+    experiment.notes.push("ratios compare elapsed times that include the sync".into());
     experiment.notes.push(
-        "the outcore writer's buffers are new in each run: what the first touch of their pages costs weighs on a small file, not on a large one"
+        "the outcore writer allocates new buffers in each run: the cost of first touching their pages matters for a small file, not for a large one"
             .into(),
     );
     experiment.notes.push(
-        "the outcore writer copies into its own buffers, writes them on a thread of its own, and renames and syncs the directory at the end"
+        "the outcore writer copies into its own buffers, writes them on its own thread, and finally renames the file and syncs the directory"
             .into(),
     );
     Ok(experiment)
@@ -249,11 +249,11 @@ fn finding(experiment: &Experiment) -> String {
             let times = best.ratio.map_or(1.0, |ratio| 1.0 / ratio.median);
             format!("{} is fastest, {}x as fast as {}", best.name, three(times), first.name)
         }
-        (Some(first), _) => format!("no significant difference to {}", first.name),
+        (Some(first), _) => format!("no significant difference from {}", first.name),
         (None, _) => String::new(),
     };
     format!(
-        "{against} ({} MB/s durable); the outcore writer reaches {:.0} % of it.",
+        "{against} ({} MB/s durable); the outcore writer reaches {:.0} % of that rate.",
         three(rate),
         own / rate * 100.0
     )

@@ -1,7 +1,7 @@
-//! Formatted lines by the size of the buffer: the C library, C++, {fmt}, Rust and the engine.
+//! Formatted lines by buffer size: the C library, C++, {fmt}, Rust and the engine.
 //!
-//! The original: V. Zverovich, "Optimal file buffer size?" (2020): a million lines `test data` by
-//! `fprintf` and by {fmt}'s `output_file` with buffers of 1 KiB to 1 MiB, without sync.
+//! Source: V. Zverovich, "Optimal file buffer size?" (2020): a million lines `test data` written with `fprintf` and
+//! with {fmt}'s `output_file` and buffers of 1 KiB to 1 MiB, without sync.
 
 use super::written::{Sum, failed, remove, sum_of, sync};
 use crate::api::print::Printer;
@@ -21,19 +21,19 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How much is written how often.
+/// Amount of measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteBufferParameters {
-    /// Lines of a file.
+    /// Number of lines in a file.
     pub lines: u32,
-    /// Lines of the method without a buffer.
+    /// Number of lines of the method without a buffer.
     pub unbuffered_lines: u32,
-    /// Runs of each method.
+    /// Number of runs of each method.
     pub rounds: u32,
 }
 
 impl WriteBufferParameters {
-    /// The usual ones.
+    /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
         let (lines, rounds) = match effort {
             Effort::Quick => (1_000_000, 3),
@@ -44,7 +44,7 @@ impl WriteBufferParameters {
     }
 }
 
-/// What the lines are.
+/// Content of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BufferKind {
     Text,
@@ -69,16 +69,16 @@ impl BufferKind {
     }
 }
 
-/// The edge in a line, the same in the programs of other languages.
+/// Returns the edge in a line, the same as in the programs in other languages.
 #[inline]
 fn edge(line: u32) -> (u32, u32, f64) {
     let weight = f64::from(line.wrapping_mul(40_503) % 100_000) / 1000.0;
     (line / 20, line.wrapping_mul(2_654_435_761) >> 12, weight)
 }
 
-/// All lines by the formatting of the standard library.
+/// Writes all lines with the formatting of the standard library.
 fn write_lines(kind: BufferKind, lines: u32, mut out: impl Write) -> io::Result<()> {
-    // Not known when the program is compiled, as little as the numbers are.
+    // Hidden from the compiler, as the numbers are.
     let text = std::hint::black_box(TEXT);
     for line in 0..lines {
         match kind {
@@ -92,11 +92,11 @@ fn write_lines(kind: BufferKind, lines: u32, mut out: impl Write) -> io::Result<
     out.flush()
 }
 
-/// A way to write the lines.
+/// Way to write the lines.
 #[derive(Debug, Clone)]
 enum How {
     Fprintf,
-    /// A program, its first argument if it has one, and the size of its buffer.
+    /// Program, its first argument if it has one, and the size of its buffer.
     Program(PathBuf, Option<&'static str>, Option<usize>),
     Writeln(usize),
     WriteAll(usize),
@@ -105,7 +105,7 @@ enum How {
 }
 
 impl How {
-    /// Writes the lines and closes the file, in this process and without the engine.
+    /// Writes the lines and closes the file; for methods in this process other than the engine.
     fn write(&self, path: &Path, kind: BufferKind, lines: u32) -> io::Result<()> {
         match *self {
             Self::Fprintf => fprintf(path, kind, lines),
@@ -126,7 +126,7 @@ impl How {
         }
     }
 
-    /// A run of it, with its sync.
+    /// Runs the method once, with its sync.
     fn run(&self, path: &Path, kind: BufferKind, lines: u32) -> Result<Outcome> {
         let mut outcome = match self {
             Self::Program(program, first, size) => {
@@ -151,7 +151,7 @@ impl How {
     }
 }
 
-/// Each line in a call of its own.
+/// File to which each line is written with its own system call.
 struct OneByOne(File);
 
 impl Write for OneByOne {
@@ -180,7 +180,7 @@ fn fprintf(path: &Path, kind: BufferKind, lines: u32) -> io::Result<()> {
     printer.close()
 }
 
-/// The engine's writer of lines, the name and the directory's sync included.
+/// Writes with the engine's line writer; the time includes the rename and the sync of the directory.
 fn outcore(path: &Path, kind: BufferKind, lines: u32, way: Way) -> Result<Outcome> {
     let (watched, files) = Watched::files(way);
     let mut writer = LineWriter::create(&files, path)?;
@@ -200,7 +200,7 @@ fn outcore(path: &Path, kind: BufferKind, lines: u32, way: Way) -> Result<Outcom
     Ok(Outcome { operations: u64::from(lines), bytes, sync_seconds, ..Outcome::default() })
 }
 
-/// A row to be: its name without the group, how it is written, and where it stands in the chart.
+/// Planned row: its name without the group, its method, and its position in the chart.
 struct Plan {
     name: String,
     how: How,
@@ -216,7 +216,7 @@ fn sizes(workplace: &Workplace<'_>) -> Vec<usize> {
     (10..=20).step_by(step).map(|power| 1 << power).collect()
 }
 
-/// The plans of a kind; what cannot run here goes to `missing`.
+/// Plans the rows of a kind; methods that cannot run here are added to `missing`.
 fn plans(
     workplace: &Workplace<'_>,
     kind: BufferKind,
@@ -256,7 +256,7 @@ fn plans(
         by_size("write_all to BufWriter", &How::WriteAll);
     }
     for (name, how) in [
-        ("one write a line", How::Unbuffered),
+        ("one write per line", How::Unbuffered),
         (CACHED, How::Outcore(Way::PageCache)),
         (DIRECT, How::Outcore(Way::Own)),
     ] {
@@ -269,7 +269,7 @@ fn size_name(size: usize) -> String {
     if size < 1 << 20 { format!("{} KiB", size >> 10) } else { format!("{} MiB", size >> 20) }
 }
 
-/// The sum of the right file.
+/// Returns the sum of the correct file.
 fn expected(kind: BufferKind, lines: u32) -> u64 {
     struct Summing<'a>(&'a mut Sum);
     impl Write for Summing<'_> {
@@ -341,15 +341,16 @@ fn experiment(measured: rounds::Measured) -> Experiment {
         Column::Rate,
         Column::Ratio,
     ];
-    let question = "How large should the buffer of formatted output be, and who formats fastest?";
+    let question =
+        "How large should a buffer for formatted output be, and which interface formats fastest?";
     let mut experiment = Experiment::new("write-buffer", question, columns, measured)
         .compared_by(|sample| sample.wall_seconds / sample.operations as f64);
-    let x = "bytes of the buffer".into();
+    let x = "buffer size in bytes".into();
     experiment.chart = Some(Chart::Lines { x, column: Column::PerOperation });
     experiment
 }
 
-/// Seconds of a line until it is durable.
+/// Returns the seconds per line until the file is durable.
 fn durable(sample: &Sample) -> f64 {
     (sample.wall_seconds + sample.sync_seconds.unwrap_or(0.0)) / sample.operations as f64
 }
@@ -363,7 +364,7 @@ fn finding(experiment: &Experiment) -> String {
     sentences.join(" ")
 }
 
-/// How the engine's rows stand against the fastest of the others, with and without sync.
+/// Compares the engine's rows with the fastest of the others, with and without sync.
 fn sentence(kind: BufferKind, rows: &[&Row]) -> Option<String> {
     let (own, others): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.name == CACHED || row.name == DIRECT);
@@ -381,11 +382,11 @@ fn sentence(kind: BufferKind, rows: &[&Row]) -> Option<String> {
         } else {
             "not significantly different from".into()
         };
-        Some(format!("{relation} the fastest other way ({})", best.name))
+        Some(format!("{relation} the fastest alternative ({})", best.name))
     };
     let alone = |sample: &Sample| sample.wall_seconds / sample.operations as f64;
     Some(format!(
-        "In {}, outcore's writer is {} through the page cache, and until the file is durable {}.",
+        "For {}, outcore's writer is {} through the page cache, and {} until the file is durable.",
         kind.group(),
         against(CACHED, &alone)?,
         against(DIRECT, &durable)?
@@ -394,16 +395,16 @@ fn sentence(kind: BufferKind, rows: &[&Row]) -> Option<String> {
 
 fn notes(workplace: &Workplace<'_>) -> Result<Vec<String>> {
     let mut notes = vec![
-        "the file is new in each run and closed inside the timing; its sync has a column of its own".to_owned(),
-        "one write a line has fewer lines than the other rows; ratios are those of the time of a line, without sync".into(),
-        "outcore's own row writes past the page cache, so that its elapsed time holds the disk's; the row through the page cache is the same writer with files like those of the others".into(),
-        "{fmt}'s output_file takes no compiled formats from version 8 on; the rows with compiled formats fill a buffer of their own".into(),
+        "each run creates a new file and closes it within the timed part; its sync has its own column".to_owned(),
+        "`one write per line` writes fewer lines than the other rows; ratios compare the time per line, without sync".into(),
+        "the row `outcore` bypasses the page cache, so its elapsed time includes that of the disk; the row through the page cache is the same writer with files opened like those of the other rows".into(),
+        "{fmt}'s output_file accepts no compiled formats from version 8 on; the rows with compiled formats fill their own buffer".into(),
         "{fmt}'s output_file ignores short writes, at least up to version 12.2.1: on a full disk it loses data and closes without an error".into(),
     ];
     if let Ok(program) = workplace.foreign().program("write_fmt.cpp")?
-        && let Ok(said) = Command::new(&program).arg("version").output()
+        && let Ok(printed) = Command::new(&program).arg("version").output()
     {
-        notes.push(format!("{{fmt}} {}", String::from_utf8_lossy(&said.stdout).trim()));
+        notes.push(format!("{{fmt}} {}", String::from_utf8_lossy(&printed.stdout).trim()));
     }
     notes.extend(workplace.foreign().notes());
     Ok(notes)

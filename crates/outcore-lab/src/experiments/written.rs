@@ -1,4 +1,4 @@
-//! What experiments that write have in common: removing, syncing and reading back the file.
+//! Shared parts of the experiments that write: removing, syncing and reading back the file.
 
 use crate::random::Random;
 use outcore::{Error, Result};
@@ -7,12 +7,12 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::Instant;
 
-/// Turns a failure into an error with the path.
+/// Returns a function that turns a failure into an error with the path.
 pub(super) fn failed(verb: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
     move |error| Error::io(verb, path, error)
 }
 
-/// Removes a file if it is there.
+/// Removes a file if it exists.
 pub(super) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
@@ -20,7 +20,7 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Makes the file durable; gives the seconds it took.
+/// Makes the file durable; returns the seconds that it took.
 pub(super) fn sync(path: &Path) -> Result<f64> {
     let start = Instant::now();
     let file = File::options().write(true).open(path).map_err(failed("open", path))?;
@@ -28,7 +28,7 @@ pub(super) fn sync(path: &Path) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// A sum over bytes that does not depend on how they are cut into pieces.
+/// Sum over bytes that is independent of how they are cut into pieces.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sum {
     sum: u64,
@@ -66,7 +66,7 @@ impl Sum {
         self.sum = (self.sum ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
     }
 
-    /// The sum.
+    /// Returns the sum.
     pub(super) fn value(&self) -> u64 {
         let mut last = self.clone();
         last.mix(self.word ^ u64::from(self.at) << 56);
@@ -74,7 +74,7 @@ impl Sum {
     }
 }
 
-/// The sum of a whole file.
+/// Returns the sum of a whole file.
 pub(super) fn sum_of(path: &Path) -> Result<u64> {
     let mut file = File::open(path).map_err(failed("open", path))?;
     let mut block = vec![0; 1 << 20];
@@ -88,7 +88,7 @@ pub(super) fn sum_of(path: &Path) -> Result<u64> {
     }
 }
 
-/// The sum of a file's length and some of its pages, the same ones for the same length.
+/// Returns the sum of a file's length and some of its pages; the choice of pages depends only on the length.
 pub(super) fn sum_of_pages(path: &Path) -> Result<u64> {
     use std::os::unix::fs::FileExt;
     const PAGES: usize = 64;

@@ -1,4 +1,4 @@
-//! The charts of an experiment.
+//! Charts of an experiment.
 
 use super::column::{Column, three};
 use super::experiment::{Chart, Experiment};
@@ -8,11 +8,11 @@ use outcore_page::chart::{
     Axes, Bar, BarRow, Drawing, Point, Range, Series, Span, bars, extent, lines, size_text, spans,
 };
 
-/// More quantiles than these would make a page of their own.
+/// Maximum number of rows in a chart of quantiles: more would fill a page of their own.
 const SPANS_MAX: usize = 40;
 
-/// The charts of an experiment, one a group of rows; without a chart of its own it gets bars of the
-/// elapsed time. Rows whose single operations were timed get one more, of their quantiles.
+/// Returns the charts of an experiment, one per group of rows; bars of the elapsed time if the experiment specifies no
+/// chart. Rows whose single operations were timed get another chart with their quantiles.
 pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     for (group, rows) in groups(experiment) {
@@ -47,13 +47,13 @@ fn groups(experiment: &Experiment) -> Vec<(&str, Vec<&Row>)> {
     groups
 }
 
-/// Elapsed time, on a logarithmic axis if it takes one to see the short ones.
+/// Returns bars of the elapsed time, on a logarithmic axis if short times would otherwise be invisible.
 fn own_bars(rows: &[&Row]) -> Chart {
     let (low, high) = extent(rows.iter().filter_map(|row| Column::Wall.value(row)));
     Chart::Bars { column: Column::Wall, logarithmic: high > 30.0 * low }
 }
 
-/// Names with their state, where the states of a chart are not all the same.
+/// Returns the names of the rows, with their states if these differ within the chart.
 fn names<'r>(rows: impl Iterator<Item = &'r Row> + Clone) -> Vec<String> {
     let mut states = rows.clone().map(|row| row.state);
     let first = states.next();
@@ -65,7 +65,7 @@ fn names<'r>(rows: impl Iterator<Item = &'r Row> + Clone) -> Vec<String> {
     .collect()
 }
 
-/// Bars of `column` with their 95 % intervals.
+/// Draws bars of `column` with their 95 % intervals.
 fn intervals(title: &str, rows: &[&Row], column: Column, logarithmic: bool) -> Option<Drawing> {
     let drawn: Vec<(&Row, Interval)> =
         rows.iter().filter_map(|row| Some((*row, finite(column.interval(row)?)?))).collect();
@@ -92,7 +92,7 @@ fn finite(interval: Interval) -> Option<Interval> {
     ends.iter().all(|end| end.is_finite()).then_some(interval)
 }
 
-/// Fastest, median, 99th percentile and slowest operation of each row.
+/// Draws the fastest, median, 99th percentile and slowest operation of each row.
 fn quantiles(title: &str, rows: &[&Row]) -> Option<Drawing> {
     const SHOWN: [Column; 4] =
         [Column::OperationMin, Column::OperationMedian, Column::OperationP99, Column::OperationMax];
@@ -120,7 +120,7 @@ fn quantiles(title: &str, rows: &[&Row]) -> Option<Drawing> {
     spans(title, &rows.collect::<Vec<_>>(), words)
 }
 
-/// Lines of `column` over the numbers in the rows; rows without one are level.
+/// Draws lines of `column` over the numbers in the rows; rows without a number become horizontal lines.
 fn over_sizes(title: &str, rows: &[&Row], x: &str, column: Column) -> Option<Drawing> {
     let (mut series, mut levels): (Vec<Series>, _) = (Vec::new(), Vec::new());
     for row in rows.iter().filter(|row| row.name != AGAIN) {

@@ -1,4 +1,4 @@
-//! Figures of rows: which there are, in which unit, rounded to what is known.
+//! Columns of tables: the figures of rows, their units and their rounding.
 
 use crate::meter::{Latencies, Sample};
 use crate::row::Row;
@@ -6,7 +6,7 @@ use crate::statistics::{Interval, interval, median};
 use outcore::units::{format_bytes, format_count};
 use serde::{Deserialize, Serialize};
 
-/// A figure of a row.
+/// Figure of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Column {
@@ -24,13 +24,13 @@ pub enum Column {
     PerOperation,
     /// Elapsed milliseconds of a run.
     Wall,
-    /// Milliseconds to make it durable.
+    /// Milliseconds to make the data durable.
     Sync,
     /// Elapsed milliseconds, sync included.
     Total,
-    /// Milliseconds of the processor in the program.
+    /// Processor milliseconds in user mode.
     User,
-    /// Milliseconds of the processor in the system.
+    /// Processor milliseconds in the kernel.
     System,
     /// Bytes over elapsed time, in MB/s.
     Rate,
@@ -40,22 +40,22 @@ pub enum Column {
     ProcessorRate,
     /// Page faults, minor and major.
     Faults,
-    /// Calls of the system.
+    /// System calls.
     SystemCalls,
-    /// Bytes the disk was asked for.
+    /// Bytes read from the disk.
     ReadBytes,
-    /// Bytes the disk was given.
+    /// Bytes written to the disk.
     WriteBytes,
-    /// Bytes the program got or gave.
+    /// Bytes that the program read or wrote.
     Bytes,
-    /// Elapsed time over that of the first row, with its interval; `=` if there is no difference.
+    /// Elapsed time over that of the first row, with its interval; `=` if no difference was shown.
     Ratio,
-    /// The first row's elapsed time over this one's.
+    /// Elapsed time of the first row over that of this row.
     Speedup,
 }
 
 impl Column {
-    /// The heading.
+    /// Returns the heading.
     pub fn heading(self) -> &'static str {
         match self {
             Self::OperationMin => "min µs",
@@ -82,12 +82,12 @@ impl Column {
         }
     }
 
-    /// The median figure of a row; `None` if it has none.
+    /// Returns the median figure of a row; `None` if it has none.
     pub fn value(self, row: &Row) -> Option<f64> {
         self.values(row).map(|values| median(&values))
     }
 
-    /// The figure with its 95 % interval; `None` if it has none.
+    /// Returns the figure of a row with its 95 % interval; `None` if it has none.
     pub fn interval(self, row: &Row) -> Option<Interval> {
         match self {
             Self::Ratio => row.ratio,
@@ -100,7 +100,7 @@ impl Column {
         }
     }
 
-    /// The figure of every run; `None` if it has none.
+    /// Returns the figure of every run; `None` if the row has none.
     fn values(self, row: &Row) -> Option<Vec<f64>> {
         let of = |figure: &dyn Fn(&Sample) -> Option<f64>| {
             let values: Option<Vec<f64>> = row.samples.iter().map(figure).collect();
@@ -140,7 +140,7 @@ impl Column {
         }
     }
 
-    /// The figure as text; empty if there is none.
+    /// Returns the figure as text; empty if there is none.
     pub fn text(self, row: &Row) -> String {
         let Some(value) = self.value(row) else { return String::new() };
         match self {
@@ -159,7 +159,7 @@ impl Column {
     }
 }
 
-/// Three digits that count: `0.123`, `1.23`, `12.3`, `123`, `1,234`.
+/// Formats a number with about three significant digits: `0.123`, `1.23`, `12.3`, `123`, `1,234`.
 pub fn three(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "-".into(),

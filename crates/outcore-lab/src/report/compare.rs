@@ -1,7 +1,7 @@
-//! Two reports side by side: which rows became faster or slower beyond doubt.
+//! Comparison of two reports: which rows became significantly faster or slower.
 //!
-//! The runs of two reports have no rounds in common, so the ratio is that of the medians, with an
-//! interval from resampling both sides by themselves.
+//! The runs of two reports have no rounds in common, so the ratio is that of the medians, with an interval from
+//! resampling each side independently.
 
 use super::experiment::{Experiment, LabReport};
 use crate::row::{AGAIN, Row};
@@ -10,63 +10,63 @@ use crate::statistics::{Interval, median, ratio_of_medians};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What differs between two reports.
+/// Differences between two reports.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The version of this structure as JSON.
+    /// Version of this structure as JSON.
     pub schema: u32,
-    /// Facts about machine and call that are not the same.
+    /// Facts about machine and call that differ.
     pub differences: Vec<Difference>,
-    /// The experiments of both.
+    /// Experiments in both reports.
     pub experiments: Vec<Compared>,
-    /// Experiments of the first report only.
+    /// Experiments in the first report only.
     pub only_first: Vec<String>,
-    /// Experiments of the second report only.
+    /// Experiments in the second report only.
     pub only_second: Vec<String>,
 }
 
-/// A fact that is not the same.
+/// Fact that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Of what.
+    /// Name of the fact.
     pub name: String,
-    /// In the first report, if it has it.
+    /// Value in the first report, if it has one.
     pub first: Option<String>,
-    /// In the second report, if it has it.
+    /// Value in the second report, if it has one.
     pub second: Option<String>,
 }
 
-/// An experiment of both reports.
+/// Experiment in both reports.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// Its name.
+    /// Name of the experiment.
     pub name: String,
-    /// Why its times cannot be compared, if that is so.
+    /// Reason why its times cannot be compared, if there is one.
     pub refused: Option<String>,
-    /// The rows of both.
+    /// Rows in both reports.
     pub rows: Vec<ComparedRow>,
-    /// Rows of the first only, as `name (state)`.
+    /// Rows in the first report only, as `name (state)`.
     pub only_first: Vec<String>,
-    /// Rows of the second only.
+    /// Rows in the second report only.
     pub only_second: Vec<String>,
 }
 
-/// A row of both.
+/// Row in both reports.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedRow {
-    /// The method.
+    /// Name of the method.
     pub name: String,
-    /// Its table.
+    /// Table of the row.
     pub group: String,
-    /// The state its runs began in.
+    /// State that its runs began in.
     pub state: State,
-    /// Median elapsed seconds of the first.
+    /// Median elapsed seconds in the first report.
     pub first_seconds: f64,
-    /// Median elapsed seconds of the second.
+    /// Median elapsed seconds in the second report.
     pub second_seconds: f64,
-    /// Second over first.
+    /// Ratio of the second to the first.
     pub ratio: Interval,
-    /// Whether they differ beyond doubt.
+    /// Whether they differ significantly.
     pub differs: bool,
 }
 
@@ -90,7 +90,7 @@ pub fn compare(first: &LabReport, second: &LabReport) -> Comparison {
     }
 }
 
-/// Facts that change from call to call on the same machine are no difference.
+/// Whether a fact changes from call to call on the same machine; such facts are no difference.
 fn is_passing(name: &str) -> bool {
     ["load average", "pressure", "disk space free", "memory available"]
         .iter()
@@ -129,7 +129,7 @@ fn experiment(first: &Experiment, second: &Experiment) -> Compared {
     compared
 }
 
-/// Other sizes or counts are other work.
+/// Returns why two experiments cannot be compared: with different sizes or counts they do different work.
 fn refusal(first: &Experiment, second: &Experiment) -> Option<String> {
     let names: BTreeSet<&String> =
         first.parameters.keys().chain(second.parameters.keys()).collect();

@@ -1,4 +1,4 @@
-//! What the laboratory found, as data.
+//! Results of the laboratory as data.
 
 use super::column::Column;
 use crate::meter::Sample;
@@ -9,100 +9,100 @@ use crate::workplace::Effort;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The version of the JSON file.
+/// Version of the JSON file.
 pub const SCHEMA: u32 = 1;
 
-/// All experiments of one call.
+/// Report of one call: all its experiments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LabReport {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// The version of outcore.
+    /// Version of outcore.
     pub version: String,
-    /// How much was measured.
+    /// Amount of measurement.
     pub effort: Effort,
-    /// The seed of orders and data.
+    /// Seed of the order of runs and of the data.
     pub seed: u64,
-    /// The machine: what was found, by name, in the order of the page.
+    /// Facts about the machine, by name, in the order of the page.
     pub environment: BTreeMap<String, String>,
-    /// The experiments in the order in which they ran.
+    /// Experiments in the order in which they ran.
     pub experiments: Vec<Experiment>,
 }
 
-/// One experiment.
+/// Result of one experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// As on the command line.
+    /// Name on the command line.
     pub name: String,
-    /// What is asked, as a sentence.
+    /// Question that it answers, as a sentence.
     pub question: String,
     /// Sizes and counts, by name.
     pub parameters: BTreeMap<String, String>,
-    /// The columns of its table, in order, behind name and state.
+    /// Columns of its table, in order, after name and state.
     pub columns: Vec<Column>,
-    /// The rows; the first one is the baseline of all ratios within its group.
+    /// Rows; the first one is the baseline of all ratios within its group.
     pub rows: Vec<Row>,
-    /// Methods without a row, and why.
+    /// Methods without a row, with the reasons.
     pub missing: Vec<Missing>,
-    /// What to do, in a plain sentence or two.
+    /// Answer in a few plain sentences.
     pub finding: String,
-    /// What else a reader must know.
+    /// Further notes for the reader.
     pub notes: Vec<String>,
     /// Time of a fixed piece of work before each round.
     pub canary_seconds: Vec<f64>,
-    /// How its chart is drawn, if it has one.
+    /// Specification of its chart, if it has one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub chart: Option<Chart>,
 }
 
-/// A chart of an experiment.
+/// Chart of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Chart {
-    /// A bar a row, of this column, with its interval.
+    /// One bar of a column per row, with its interval.
     Bars {
-        /// What is drawn.
+        /// Column that is drawn.
         column: Column,
         /// Whether the axis is logarithmic.
         logarithmic: bool,
     },
-    /// A line for each `series` of rows over a number in the rows, both given by [`Row::point`].
+    /// One line per series of rows over a number in the rows, both given by [`Row::point`].
     Lines {
-        /// What the number is, such as `transfer size in bytes`.
+        /// Meaning of the number, such as `transfer size in bytes`.
         x: String,
-        /// What is drawn.
+        /// Column that is drawn.
         column: Column,
     },
 }
 
 impl Experiment {
-    /// An experiment of what was measured. Rows whose checksum is not that of the first row of their
-    /// group have no place in a table: they are taken out and named.
+    /// Creates the result of an experiment from its measurements. Rows whose checksum differs from that of the first
+    /// row of their group are removed from the table and listed as missing.
     pub fn new(name: &str, question: &str, columns: Vec<Column>, measured: Measured) -> Self {
         let Measured { rows, mut missing, canary_seconds } = measured;
-        let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
+        let mut accepted: Vec<Row> = Vec::with_capacity(rows.len());
         for mut row in rows {
-            let baseline = kept.iter().find(|first| first.group == row.group);
+            let baseline = accepted.iter().find(|first| first.group == row.group);
             if let Some(baseline) = baseline {
                 let sums = |row: &Row| row.samples.iter().map(|s| s.checksum).collect::<Vec<_>>();
                 if sums(baseline).first() != sums(&row).first()
                     || sums(&row).windows(2).any(|pair| pair[0] != pair[1])
                 {
-                    let reason = "it gave another checksum than the first row".into();
+                    let reason = "its checksum differs from that of the first row".into();
                     missing.push(Missing { name: row.name, reason });
                     continue;
                 }
                 let walls = |row: &Row| row.values(|sample| sample.wall_seconds);
                 row.ratio = ratio(&walls(&row), &walls(baseline));
             }
-            kept.push(row);
+            accepted.push(row);
         }
         Self {
             name: name.into(),
             question: question.into(),
             parameters: BTreeMap::new(),
             columns,
-            rows: kept,
+            rows: accepted,
             missing,
             finding: String::new(),
             notes: Vec::new(),
@@ -111,8 +111,8 @@ impl Experiment {
         }
     }
 
-    /// Forms the ratios of `cost` instead of elapsed time, for rows that do more work than others or
-    /// whose sync counts.
+    /// Computes the ratios from `cost` instead of elapsed time, for rows that do different amounts of work or whose
+    /// sync counts.
     #[must_use]
     pub fn compared_by(mut self, cost: impl Fn(&Sample) -> f64) -> Self {
         let costs: Vec<(String, Vec<f64>)> =
@@ -125,19 +125,19 @@ impl Experiment {
         self
     }
 
-    /// Adds a size or count.
+    /// Adds a parameter, such as a size or a count.
     #[must_use]
     pub fn parameter(mut self, name: &str, value: impl ToString) -> Self {
         self.parameters.insert(name.into(), value.to_string());
         self
     }
 
-    /// The row of a method.
+    /// Returns the row of a method.
     pub fn row(&self, name: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    /// The ratio of the baseline to itself: what noise alone does.
+    /// Returns the ratio of the baseline to itself: the effect of noise alone.
     pub fn noise(&self) -> Option<Interval> {
         self.row(AGAIN)?.ratio
     }

@@ -1,4 +1,4 @@
-//! Reports: what the laboratory found, and how it is shown.
+//! Reports: results of the laboratory and their presentation.
 //!
 //! ```text
 //!  Experiment --Column--> table --> the terminal

@@ -1,4 +1,4 @@
-//! Reports as one page that needs nothing else. It carries the JSON of its reports, so that it can be read again.
+//! Reports as one self-contained page, which embeds the JSON of its reports so that it can be read back.
 
 use super::charts::charts;
 use super::column::three;
@@ -9,24 +9,24 @@ use crate::workplace::Effort;
 use maud::{Markup, html};
 use outcore_page::{document, facts};
 
-/// The name of the JSON.
+/// Name of the embedded JSON.
 const DATA: &str = "outcore-lab";
 
 const METHOD: [&str; 2] = [
     "Every row was measured in several rounds; in each round all methods of an experiment ran once, in random \
-     order, each from a file state that was proved before it (warm: all of the file in the page cache; cold: none \
-     of it). Figures are medians over the rounds, with 95 % intervals by bootstrap; ratios are formed round by \
+     order, each from a file state that was verified before it (warm: all of the file in the page cache; cold: none \
+     of it). Figures are medians over the rounds, with 95 % intervals by bootstrap; ratios are computed round by \
      round. ",
-    " says that the interval of a ratio holds 1: no difference was shown. All methods of a table gave the same \
-     checksum. The first row ran twice a round: its ratio to itself is what noise alone does.",
+    " means that the interval of a ratio contains 1: no difference was shown. All methods of a table returned the \
+     same checksum. The first row ran twice per round: its ratio to itself shows the effect of noise alone.",
 ];
 
-/// The JSON in a page.
+/// Returns the JSON in a page.
 pub(super) fn data(page: &str) -> Option<&str> {
     outcore_page::data(page, DATA)
 }
 
-/// All reports as one page.
+/// Renders all reports as one page.
 pub fn html(reports: &[LabReport]) -> String {
     let body = html! {
         @for (number, each) in reports.iter().enumerate() { (report(number, each)) }
@@ -65,7 +65,7 @@ fn report(number: usize, report: &LabReport) -> Markup {
     }
 }
 
-/// What was found, with links to how.
+/// Renders the findings, with links to their experiments.
 fn contents(number: usize, experiments: &[Experiment]) -> Markup {
     html! {
         nav.short {
@@ -83,7 +83,7 @@ fn contents(number: usize, experiments: &[Experiment]) -> Markup {
     }
 }
 
-/// What links lead to.
+/// Returns the anchor of an experiment.
 fn id(number: usize, experiment: &Experiment) -> String {
     format!("r{number}-{}", experiment.name)
 }
@@ -106,7 +106,7 @@ fn experiment(number: usize, experiment: &Experiment) -> Markup {
 
 fn table(Table { group, headings, rows }: &Table) -> Markup {
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
-    // Beside the name, the state is in words.
+    // Besides the name, the state is text.
     let (headings, words) = (headings.as_slice(), [1].as_slice());
     let table = outcore_page::Table { caption: group, headings, rows, words, muted: Some(AGAIN) };
     html! { (table) }
@@ -127,7 +127,7 @@ fn remarks(experiment: &Experiment) -> Markup {
         @if !(experiment.missing.is_empty() && experiment.notes.is_empty()) {
             ul {
                 @for missing in &experiment.missing {
-                    li { "No row " em { (missing.name) } ": " (missing.reason) }
+                    li { "No row for " em { (missing.name) } ": " (missing.reason) }
                 }
                 @for note in &experiment.notes { li { (note) } }
             }

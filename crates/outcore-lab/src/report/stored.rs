@@ -1,4 +1,4 @@
-//! Reports as files: JSON, or the page that carries the same JSON.
+//! Reports as files: JSON, or a page that embeds the same JSON.
 
 use super::experiment::{LabReport, SCHEMA};
 use super::page;
@@ -6,7 +6,7 @@ use outcore::error::opt::HTML;
 use outcore::{Error, ErrorKind, Result};
 use std::path::Path;
 
-/// The report as JSON, with every sample.
+/// Returns the report as JSON, with every sample.
 ///
 /// # Errors
 /// `Io` if a figure is not a number that JSON can hold.
@@ -16,14 +16,14 @@ pub fn json(report: &LabReport) -> Result<String> {
         .map_err(|e| Error::new(ErrorKind::Io, format!("cannot write JSON: {e}")))
 }
 
-/// The reports in the bytes of a file: one in JSON, one or more in a page.
+/// Reads the reports from the bytes of a file: one in JSON, one or more in a page.
 ///
 /// # Errors
-/// `CorruptFile` with `path` if it is neither, or of a later version.
+/// `CorruptFile` with `path` if the file is neither, or of another version.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<LabReport>> {
     let damaged = |what: String| {
         Error::corrupt(path, what).hint(format_args!(
-            "a report is what `outcore lab all -o FILE.json` or {} writes",
+            "write a report with `outcore lab all -o FILE.json` or {}",
             HTML.of("FILE.html")
         ))
     };
@@ -45,7 +45,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<LabReport>> {
                     .map_err(|e| damaged(format!("it is not a report: {e}"))),
                 Some(schema) => Err(Error::corrupt(
                     path,
-                    format!("it is a report of version {schema}, known is {SCHEMA}"),
+                    format!("it is a report of version {schema}, only {SCHEMA} is supported"),
                 )
                 .hint("use the version of outcore that wrote it, or measure again")),
                 None => Err(damaged("it is not a report of the laboratory".into())),

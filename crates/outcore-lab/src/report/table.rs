@@ -4,18 +4,18 @@ use super::column::Column;
 use super::experiment::Experiment;
 use crate::row::Row;
 
-/// A table as text: headings, and a line of cells a row.
+/// Table as text: headings, and one line of cells per row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// The group it shows; empty if there is one only.
+    /// Group that it shows; empty if there is only one.
     pub group: String,
-    /// Headings, the first of which is that of the method.
+    /// Headings; the first one is that of the method.
     pub headings: Vec<String>,
     /// Cells of each row.
     pub rows: Vec<Vec<String>>,
 }
 
-/// The tables of an experiment, one a group, in order. Columns without any figure are left out.
+/// Returns the tables of an experiment, one per group, in order. Columns without any figure are left out.
 pub fn tables(experiment: &Experiment) -> Vec<Table> {
     let mut groups: Vec<&str> = Vec::new();
     for row in &experiment.rows {

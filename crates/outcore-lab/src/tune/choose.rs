@@ -1,14 +1,14 @@
-//! Which of the measured settings to take, and how sure that is.
+//! Choice of a setting from the measured ones, with its confidence.
 
 use crate::statistics::{interval, median, ratio};
 use outcore::io::{Confidence, Figure};
 
-/// As good as the best means at least this share of its lower bound.
+/// A setting is as good as the best if it reaches at least this share of the best lower bound.
 const AS_GOOD: f64 = 0.95;
-/// The same setting measured twice differs by no more than this, or there is too much noise.
+/// Maximum relative difference between two measurements of one setting; beyond it there is too much noise.
 const NOISE: f64 = 0.1;
 
-/// How a run moves bytes.
+/// Setting of a run: block size, depth and whether it is direct.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Setting {
     pub(super) block: usize,
@@ -16,17 +16,17 @@ pub(super) struct Setting {
     pub(super) direct: bool,
 }
 
-/// Settings, the first of which is the default, and their rates: one a round.
+/// Settings, the first of which is the default, and their rates: one per round.
 pub(super) struct Options {
     pub(super) settings: Vec<Setting>,
     pub(super) samples: Vec<Vec<f64>>,
-    /// The rates of the first setting, measured again.
+    /// Rates of the first setting, measured again.
     pub(super) again: Vec<f64>,
-    /// A setting is only taken instead of the default if it is better by this factor.
+    /// Factor by which a setting must be better than the default to replace it.
     pub(super) gain: f64,
 }
 
-/// A setting, and whether it can be trusted.
+/// Chosen setting, and whether it can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) at: usize,
@@ -34,8 +34,8 @@ pub(super) struct Choice {
 }
 
 impl Options {
-    /// The setting to take: the best one if both halves of the rounds say the same and the default
-    /// equals itself; else the default.
+    /// Chooses a setting: the best one if both halves of the rounds agree and the default is as fast in both of its
+    /// measurements; otherwise the default.
     pub(super) fn choose(&self) -> Choice {
         let rounds = self.again.len();
         let choice = self.best(|_| true);
@@ -49,8 +49,8 @@ impl Options {
         }
     }
 
-    /// The setting with the fewest bytes on their way that is as good as the best, judged by some
-    /// rounds; the default if that is not clearly worse.
+    /// Returns the setting with the fewest bytes in flight that is as good as the best in the wanted rounds; the
+    /// default if that is not clearly worse.
     fn best(&self, wanted: impl Fn(usize) -> bool) -> usize {
         let chosen = |samples: &Vec<f64>| -> Vec<f64> {
             let rounds = samples.iter().enumerate();
@@ -70,8 +70,8 @@ impl Options {
     }
 }
 
-/// The line through the times of single requests over their sizes: time before the first byte, and
-/// rate from then on.
+/// Fits a line to the times of single requests by size: returns the time before the first byte and the rate after
+/// it.
 pub(super) fn fit(options: &Options) -> (Option<Figure>, Option<Figure>) {
     let single: Vec<usize> =
         (0..options.settings.len()).filter(|&at| options.settings[at].depth == 1).collect();
@@ -97,8 +97,8 @@ pub(super) fn fit(options: &Options) -> (Option<Figure>, Option<Figure>) {
     (Some(figure(latencies)), Some(figure(rates)))
 }
 
-/// Least squares of relative errors: small and large requests count alike. `None` if larger requests
-/// take less time.
+/// Fits a line by least squares of relative errors, so that small and large requests count alike. `None` if larger
+/// requests take less time.
 fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     // seconds = latency + bytes * slope; divided by seconds: 1 = latency * u + slope * v.
     let (mut uu, mut uv, mut vv, mut u1, mut v1) = (0.0, 0.0, 0.0, 0.0, 0.0);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_that_is_as_good_as_the_best_is_taken() {
+    fn the_smallest_setting_as_good_as_the_best_is_chosen() {
         let rates =
             [(512, 1, 1.0), (1024, 1, 1.5), (2048, 2, 1.96), (8192, 1, 1.98), (8192, 8, 2.0)];
         let choice = options(&rates, 0.01).choose();
@@ -144,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn the_default_stays_where_nothing_is_gained() {
+    fn the_default_is_retained_where_nothing_is_gained() {
         let rates = [(512, 1, 1.0), (64, 1, 0.99), (1024, 4, 1.04)];
         let choice = options(&rates, 0.01).choose();
         assert_eq!(choice, Choice { at: 0, confidence: Confidence::Measured });
     }
 
     #[test]
-    fn noise_is_told_or_the_choice_is_the_same_again() {
+    fn noise_is_reported_or_the_choice_is_reproduced() {
         let rates =
             [(512, 1, 1.0), (1024, 1, 1.5), (2048, 1, 1.7), (4096, 1, 1.78), (8192, 1, 1.8)];
         for noise in [0.02, 0.1, 0.4, 0.8] {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_found_again() {
+    fn a_line_is_recovered() {
         let points: Vec<_> = [65_536.0, 1e6, 8e6].map(|bytes| (bytes, 8e-3 + bytes / 1.5e8)).into();
         let (latency, rate) = line(&points).unwrap();
         assert!((latency / 8e-3 - 1.0).abs() < 1e-9 && (rate / 1.5e8 - 1.0).abs() < 1e-9);

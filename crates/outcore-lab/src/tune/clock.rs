@@ -1,14 +1,14 @@
-//! The time, as tuning asks for it.
+//! Clocks for tuning.
 
 use std::time::Instant;
 
-/// Tells the time: the machine's, or that of a simulated storage.
+/// Source of time: the machine's clock or that of a simulated storage.
 pub trait Clock: Sync {
-    /// Seconds since some moment.
+    /// Returns the seconds since an arbitrary moment.
     fn seconds(&self) -> f64;
 }
 
-/// The machine's clock.
+/// Clock of the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct WallClock(Instant);
 

@@ -1,16 +1,16 @@
-//! What follows from rates and times: rules for scans, gaps, merges, and the table that is printed.
+//! Settings derived from rates and times (scans, gaps, merges), and the table that is printed.
 
 use outcore::io::{Confidence, DerivedSettings, DiskProfile, Figure, TransferProfile, Tuning};
 use outcore::units::format_bytes;
 
 const PAGE: f64 = 4096.0;
 const GIB: f64 = (1u64 << 30) as f64;
-/// Reads of a merge: no larger, since every run has such a buffer.
+/// Bounds of the reads of a merge: no larger, since every run has such a buffer.
 const MERGE_BYTES: std::ops::RangeInclusive<f64> = 262_144.0..=4_194_304.0;
-/// Buffers of lines: smaller ones cost calls, larger ones leave the caches.
+/// Bounds of line buffers: smaller ones cost calls, larger ones do not fit into the caches.
 const LINE_BYTES: std::ops::RangeInclusive<f64> = 65_536.0..=1_048_576.0;
 
-/// The product of two figures; `power` is that of the second one.
+/// Multiplies `one` by `two` to the power of `power`.
 fn times(one: &Figure, two: &Figure, power: i32) -> Figure {
     let ends = [one.low, one.high].map(|one| [two.low, two.high].map(|two| one * two.powi(power)));
     let fold = |f: fn(f64, f64) -> f64| ends.as_flattened().iter().copied().fold(f64::NAN, f);
@@ -29,12 +29,12 @@ fn map(figure: &Figure, f: impl Fn(f64) -> f64) -> Figure {
     Figure { value: f(value), low: one.min(two), high: one.max(two), confidence }
 }
 
-/// The settings that follow from what `profile` holds.
+/// Derives settings from the measurements in `profile`.
 pub(super) fn settings(profile: &DiskProfile) -> DerivedSettings {
     let (Some(rate), Some(random)) = (&profile.read.bytes_per_second, &profile.random_read) else {
         return DerivedSettings::default();
     };
-    // Bytes that could be read in order while one page is read elsewhere.
+    // Bytes that could be read sequentially in the time of one random page read.
     let gap = times(rate, &random.seconds_at_depth, 1);
     let merge = merge_read(&times(rate, &random.seconds_at_depth_1, 1));
     let line = profile.write.block_bytes as f64;
@@ -50,8 +50,9 @@ pub(super) fn settings(profile: &DiskProfile) -> DerivedSettings {
     }
 }
 
-/// Reads of a merge that seeks cost a tenth of: nine times what could be read in order during one.
-/// The default stays unless it is wrong by more than a factor of two beyond doubt.
+/// Returns the size of a merge's reads for which seeks take a tenth of the time: nine times the bytes that could be
+/// read sequentially during one seek. The default is retained unless it is significantly wrong by more than a factor
+/// of two.
 fn merge_read(seek: &Figure) -> Figure {
     let (least, most) = (*MERGE_BYTES.start(), *MERGE_BYTES.end());
     let wanted = map(seek, |bytes| (9.0 * bytes).clamp(least, most));
@@ -63,7 +64,7 @@ fn merge_read(seek: &Figure) -> Figure {
     Figure { value: value.min(most), ..wanted }
 }
 
-/// The table: a setting, its value, its interval, how sure it is.
+/// Returns the table: each setting with its value, its interval and its confidence.
 pub(super) fn rows(profile: &DiskProfile) -> Vec<Vec<String>> {
     let mut rows =
         vec![["setting", "value", "95 % interval", "confidence"].map(String::from).into()];
@@ -94,7 +95,7 @@ pub(super) fn rows(profile: &DiskProfile) -> Vec<Vec<String>> {
     let sizes = [
         ("read gaps below", &derived.gap_bytes),
         ("merge reads", &derived.merge_read_bytes),
-        ("buffer of lines", &derived.line_buffer_bytes),
+        ("line buffer", &derived.line_buffer_bytes),
     ];
     for (name, figure) in sizes {
         if let Some(figure) = figure {

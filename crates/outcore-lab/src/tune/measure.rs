@@ -1,4 +1,4 @@
-//! Runs of one setting each: so many requests of a size, from so many threads, through `io`.
+//! Runs of one setting each: a number of requests of one size, from a number of threads, through `io`.
 
 use super::choose::{Options, Setting};
 use super::clock::Clock;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a run does.
+/// Kind of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MeasureKind {
     /// Reads in order.
@@ -22,15 +22,15 @@ pub(super) enum MeasureKind {
     Write,
 }
 
-/// How much is measured.
+/// Amount of measurement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Amount {
     pub(super) rounds: usize,
-    /// Of one run, about.
+    /// Approximate duration of one run.
     pub(super) seconds: f64,
-    /// Of the file that is read.
+    /// Size of the file that is read.
     pub(super) read_bytes: u64,
-    /// Of a file that is written in one run.
+    /// Size of a file that is written in one run.
     pub(super) write_bytes: u64,
 }
 
@@ -50,7 +50,7 @@ impl Amount {
     }
 }
 
-/// The files, and who is told what happens.
+/// Files to measure, with the clock and the observer.
 pub(super) struct Bench<'a> {
     files: Files,
     scratch: Scratch,
@@ -62,19 +62,20 @@ pub(super) struct Bench<'a> {
     runs: AtomicU64,
 }
 
-/// The requests of a run.
+/// Requests of a run.
 struct TuneRun {
     kind: MeasureKind,
     block: u64,
     count: u64,
-    /// Blocks in the file, and the first one.
+    /// Number of blocks in the file.
     blocks: u64,
+    /// First block of the run.
     first: u64,
     next: AtomicU64,
 }
 
 impl TuneRun {
-    /// One thread's part: requests until all are done.
+    /// Makes requests on one thread until all requests of the run are done.
     fn work(&self, file: &StoredFile, buffer: &mut AlignedBuffer) -> Result<()> {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -96,7 +97,7 @@ impl TuneRun {
 }
 
 impl<'a> Bench<'a> {
-    /// Makes the file that is read.
+    /// Creates the file that is read.
     pub(super) fn new(
         files: &Files,
         directory: &Path,
@@ -123,18 +124,18 @@ impl<'a> Bench<'a> {
         Ok(Self { files, scratch, read_path, is_direct, amount, clock, observer, runs })
     }
 
-    /// Whether the file system moves bytes past the page cache.
+    /// Whether the file system supports direct I/O.
     pub(super) fn is_direct(&self) -> bool {
         self.is_direct
     }
 
-    /// Runs so far.
+    /// Returns the number of runs so far.
     pub(super) fn runs(&self) -> u64 {
         self.runs.load(Ordering::Relaxed)
     }
 
-    /// Adds rounds to `options`: every setting once a round, the first one twice, in random order. A
-    /// round before them, which does not count, tells how much a run may do.
+    /// Adds rounds to `options`: every setting once per round, the first one twice, in random order. A preceding
+    /// round, which does not count, determines the number of requests in a run.
     pub(super) fn rounds(
         &self,
         kind: MeasureKind,
@@ -152,7 +153,7 @@ impl<'a> Bench<'a> {
         for _ in 0..self.amount.rounds {
             random.shuffle(&mut order);
             for &slot in &order {
-                // The last slot is the first setting again: what differs there is noise.
+                // The last slot repeats the first setting: the difference is noise.
                 let at = if slot == settings.len() { 0 } else { slot };
                 let rate = self.run(kind, settings[at], counts[at], random)?;
                 let samples = options.samples.get_mut(slot).unwrap_or(&mut options.again);
@@ -162,7 +163,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Requests of a run of the usual length, at this rate.
+    /// Returns the number of requests of a run of the usual duration at this rate.
     fn count(&self, kind: MeasureKind, setting: Setting, rate: f64) -> u64 {
         let bytes = if kind == MeasureKind::Write {
             self.amount.write_bytes as f64
@@ -172,9 +173,8 @@ impl<'a> Bench<'a> {
         ((bytes / setting.block as f64) as u64).max(2 * setting.depth as u64)
     }
 
-    /// Whether one setting is more than 5 % faster than the other, beyond doubt. A buffered read is
-    /// only one of the disk if nobody has read these bytes before, so each round reads others; and
-    /// what is written must be durable.
+    /// Whether `setting` is significantly faster than `than` by more than 5 %. A buffered read reaches the disk only
+    /// if these bytes have not been read before, so each round reads different ones; written data must be durable.
     pub(super) fn is_clearly_better(
         &self,
         kind: MeasureKind,
@@ -192,14 +192,14 @@ impl<'a> Bench<'a> {
                 let count = (part / setting.block as u64).max(1);
                 self.part(kind, setting, count, round * count)
             };
-            // Direct first: what is read buffered stays in memory.
+            // Direct first: data from buffered reads stays in memory.
             let direct = rate(than)?;
             ratios.push(rate(setting)? / direct);
         }
         Ok(crate::statistics::interval(&ratios).low > 1.05)
     }
 
-    /// One run: bytes a second.
+    /// Makes one run; returns its bytes per second.
     fn run(
         &self,
         kind: MeasureKind,
@@ -233,7 +233,7 @@ impl<'a> Bench<'a> {
         Ok((count * block) as f64 / seconds)
     }
 
-    /// Seconds that the threads, one a handle, take for all requests.
+    /// Measures the seconds that the threads, one per handle, take for all requests.
     fn timed(
         &self,
         run: &TuneRun,
@@ -247,7 +247,7 @@ impl<'a> Bench<'a> {
                 .map(|(file, buffer)| {
                     let barrier = &barrier;
                     scope.spawn(move || {
-                        // Memory is touched before the time counts.
+                        // Memory is touched before the timing begins.
                         buffer.bytes_mut().fill(0x5A);
                         barrier.wait();
                         barrier.wait();
@@ -255,7 +255,7 @@ impl<'a> Bench<'a> {
                     })
                 })
                 .collect();
-            // All are ready; none begins before the clock has been read.
+            // All threads are ready; none begins before the clock has been read.
             barrier.wait();
             let start = self.clock.seconds();
             barrier.wait();

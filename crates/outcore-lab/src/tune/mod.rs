@@ -1,12 +1,12 @@
-//! Measures a disk through the engine's own `io`, and writes down what follows as a disk profile.
+//! Measures a disk through the engine's own `io` and derives a disk profile.
 //!
 //! ```text
 //!  measure: rounds of runs, block by depth, in random order --> samples
 //!  choose:  the smallest block and depth as good as the best, if the halves of the rounds agree
-//!  derive:  what follows for scans, gaps and merges         --> profile, table
+//!  derive:  settings of scans, gaps and merges              --> profile, table
 //! ```
-//! The settings change only where that gains more than 5 % beyond doubt, so that two measurements say
-//! the same, or that the machine was too noisy. Through `io` alone: it runs on a simulated disk too.
+//! A setting changes only where that gains significantly more than 5 %, so that two measurements agree or report that
+//! the machine was too noisy. All access goes through `io`, so tuning also runs on a simulated disk.
 
 mod choose;
 mod clock;
@@ -28,31 +28,31 @@ use outcore::{Error, ErrorKind, Result, units::format_bytes};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What tuning found.
+/// Result of tuning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuned {
-    /// The profile, to be stored with [`DiskProfile::store`].
+    /// Profile, to be stored with [`DiskProfile::store`].
     pub profile: DiskProfile,
-    /// What to print: headings first, then a line of cells for each setting.
+    /// Table to print: headings first, then a line of cells for each setting.
     pub rows: Vec<Vec<String>>,
-    /// What a reader must know, such as that the machine was too noisy.
+    /// Notes for the reader, such as that the machine was too noisy.
     pub notes: Vec<String>,
 }
 
 /// Sizes of requests.
 const BLOCKS: [usize; 8] =
     [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20];
-/// Requests at the same time.
+/// Numbers of concurrent requests.
 const DEPTHS: [usize; 4] = [1, 2, 4, 8];
-/// Most bytes on their way: more do not fit into the caches of processors.
+/// Maximum number of bytes in flight: more do not fit into the caches of processors.
 const IN_FLIGHT_BYTES: usize = 16 << 20;
-/// Random reads at the same time.
+/// Numbers of concurrent random reads.
 const RANDOM_DEPTHS: [usize; 4] = [1, 4, 16, 64];
 
 /// Measures the disk of `directory`.
 ///
 /// # Errors
-/// `DiskTooSmall`, `DiskFull`, `Io`; `Interrupted`. No file is left.
+/// `DiskTooSmall`, `DiskFull`, `Io`; `Interrupted`. No file is left behind.
 pub fn tune(
     files: &Files,
     directory: &Path,
@@ -72,7 +72,7 @@ pub fn tune(
     profile.valid_if = ValidIf::now(files, directory);
     if !bench.is_direct() {
         notes.push(
-            "the file system has no direct I/O: memory would be measured, not the disk; nothing is set"
+            "the file system has no direct I/O: memory would be measured instead of the disk; the defaults stay"
                 .into(),
         );
         return Ok(Tuned { rows: derive::rows(&profile), profile, notes });
@@ -85,7 +85,7 @@ pub fn tune(
     for (found, name) in [(&profile.read, "reads"), (&profile.write, "writes")] {
         if found.confidence == Confidence::Low {
             notes.push(format!(
-                "the machine was too noisy to choose a setting for {name}: it stays as it is by default"
+                "the machine was too noisy to choose a setting for {name}: the default stays"
             ));
         }
     }
@@ -105,7 +105,7 @@ fn require(files: &Files, directory: &Path, bytes: u64) -> Result<()> {
     }
 }
 
-/// Large transfers one way.
+/// Measures large transfers in one direction.
 fn transfer(
     bench: &Bench<'_>,
     kind: MeasureKind,
@@ -126,7 +126,7 @@ fn transfer(
     bench.rounds(kind, &mut options, random)?;
     let mut choice = options.choose();
     if choice.confidence == Confidence::Low {
-        // As many rounds again, before saying that there is too much noise.
+        // The same number of rounds again, before reporting too much noise.
         bench.rounds(kind, &mut options, random)?;
         choice = options.choose();
     }
@@ -146,7 +146,7 @@ fn transfer(
     })
 }
 
-/// Small reads at random places.
+/// Measures small reads at random places.
 fn random_read(bench: &Bench<'_>, random: &mut Random) -> Result<RandomReadProfile> {
     let setting = |depth| Setting { block: 4096, depth, direct: true };
     let settings = RANDOM_DEPTHS.map(setting).to_vec();
@@ -167,8 +167,8 @@ fn figure(values: &[f64], confidence: Confidence) -> Figure {
     Figure { value: median, low, high, confidence }
 }
 
-/// The day, in the calendar of the world (from days to date as H. Hinnant, "chrono-compatible
-/// low-level date algorithms", 2013).
+/// Returns today's date in UTC (from days to date as H. Hinnant, "chrono-compatible low-level date algorithms",
+/// 2013).
 fn date() -> Option<String> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
     let days = seconds / 86_400 + 719_468;

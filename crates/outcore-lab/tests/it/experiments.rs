@@ -1,6 +1,6 @@
-//! Every experiment runs, from proved states, and its methods agree on what they read or wrote.
-#![expect(clippy::disallowed_methods, reason = "tests look at what is left on the disk")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! Every experiment runs from verified states, and its methods agree on the data they read or wrote.
+#![expect(clippy::disallowed_methods, reason = "tests inspect the files left on the disk")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use outcore::progress::Silent;
 use outcore_lab::experiments::positions::PositionParameters;
@@ -16,12 +16,12 @@ const TINY: PositionParameters = PositionParameters {
     seconds: 60.0,
 };
 
-/// Operations in each row of a group.
+/// Returns the number of operations in each row of a group.
 fn operations(group: &str) -> u64 {
     if group == "warm" { 70 } else { 50 }
 }
 
-/// Runs an experiment in a directory of its own, and checks that nothing is left in it.
+/// Runs an experiment in a new directory and checks that no files are left in it.
 fn run(experiment: impl Fn(&Workplace<'_>) -> outcore::Result<Experiment>) -> Experiment {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
@@ -37,7 +37,7 @@ fn run(experiment: impl Fn(&Workplace<'_>) -> outcore::Result<Experiment>) -> Ex
     experiment
 }
 
-/// Each of `names` has a row in the group, or it is said why not.
+/// Asserts that each of `names` has a row in the group or is listed as missing.
 fn assert_complete(experiment: &Experiment, group: &str, names: &[String]) {
     for name in names {
         let full = format!("{name} ({group})");
@@ -50,7 +50,7 @@ fn assert_complete(experiment: &Experiment, group: &str, names: &[String]) {
     }
 }
 
-/// Every choice of one word from each list, in order.
+/// Returns every combination of one word from each list, in order.
 fn product(lists: &[&[&str]]) -> Vec<String> {
     lists.iter().fold(vec![String::new()], |names, words| {
         let with = |name: &String, word: &&str| match name.as_str() {
@@ -105,7 +105,7 @@ fn random_update() {
 }
 
 #[test]
-fn a_slow_disk_is_asked_for_less() {
+fn a_slow_disk_gets_fewer_positions() {
     let slow = PositionParameters { seconds: 0.0, ..TINY };
     let experiment = run(|workplace| experiments::random_read::run_with(workplace, &slow));
     assert_eq!(experiment.parameters["reads, cold"], "32");
@@ -124,7 +124,7 @@ fn sequential_read() {
     let parameters = SequentialReadParameters { blocks: 2000, rounds: 2, probe_bytes: 1 << 20 };
     let experiment = run(&workplace, parameters).unwrap();
     let both = [
-        "read, two calls a block",
+        "read, two calls per block",
         "fread",
         "fread, 4 KiB buffer",
         "fread, 32 MiB buffer",
@@ -160,7 +160,7 @@ fn sequential_read() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
 }
 
-/// There is such a row, or a reason why not. Compilers that do not compile are no reason.
+/// Asserts that the row exists or is listed as missing. A failed compilation is not accepted as a reason.
 fn has(experiment: &Experiment, name: &str, group: &str, missing_as: &str) {
     let row = experiment.rows.iter().any(|row| row.name == name && row.group == group);
     let reason = experiment.missing.iter().any(|missing| {
@@ -169,7 +169,7 @@ fn has(experiment: &Experiment, name: &str, group: &str, missing_as: &str) {
     assert!(row || reason, "{name}, {group}: {:?}", experiment.missing);
 }
 
-/// No row had another checksum than the others.
+/// Asserts that no row was removed because of its checksum.
 fn agrees(experiment: &Experiment) {
     for missing in &experiment.missing {
         assert!(!missing.reason.contains("checksum"), "{missing:?}");
@@ -221,7 +221,7 @@ fn transfer_size() {
 }
 
 #[test]
-fn programs_that_were_not_asked_for_are_missing() {
+fn programs_that_were_not_requested_are_missing() {
     use experiments::transfer_size::{TransferSizeParameters, run};
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();

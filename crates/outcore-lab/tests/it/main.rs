@@ -1,4 +1,4 @@
-//! Tests of the laboratory from outside, in one program.
+//! Integration tests of the laboratory, in one program.
 
 mod experiments;
 mod reports;

@@ -1,4 +1,4 @@
-//! Reports as files, pages and comparisons: what is written can be read, and names can hold anything.
+//! Reports as files, pages and comparisons: written reports can be read back, and names may contain anything.
 
 use outcore::io::Files;
 use outcore::progress::Silent;
@@ -13,7 +13,7 @@ use std::path::Path;
 
 const NASTY: &str = "<script>alert(1)</script> & \"quoted\" ]]> <!--";
 
-/// Runs of about so many seconds.
+/// Returns a row with runs of about `seconds` seconds.
 fn row(name: &str, group: &str, seconds: f64, random: &mut Random) -> Row {
     let samples = (0..9).map(|round| {
         let wall_seconds = seconds * (1.0 + random.below(50) as f64 * 1e-3);
@@ -41,7 +41,7 @@ fn experiment(name: &str, rows: Vec<Row>) -> Experiment {
     made
 }
 
-/// A report with a chart of every kind.
+/// Returns a report with a chart of every kind.
 fn report(factor: f64) -> LabReport {
     let random = &mut Random(factor.to_bits());
     let mut bars = Vec::new();
@@ -79,7 +79,7 @@ fn report(factor: f64) -> LabReport {
 }
 
 #[test]
-fn json_and_page_give_the_same_report_back() {
+fn json_and_page_return_the_same_report() {
     let one = report(1.0);
     let json = stored::json(&one).unwrap();
     assert_eq!(
@@ -97,9 +97,9 @@ fn json_and_page_give_the_same_report_back() {
 }
 
 #[test]
-fn a_page_needs_nothing_and_runs_nothing() {
+fn a_page_is_self_contained_and_runs_no_scripts() {
     let html = page::html(&[report(1.0)]);
-    assert_eq!(html.matches("<script").count(), 1, "the data, which is not run");
+    assert_eq!(html.matches("<script").count(), 1, "the data, which is not executed");
     assert!(!html.contains("alert(1)</script>") && !html.contains("<!--"));
     for door in ["http://", "https://", "@import", "url(", "src=", "onload", "onclick"] {
         assert!(!html.contains(door), "{door}");
@@ -112,7 +112,7 @@ fn a_page_needs_nothing_and_runs_nothing() {
 }
 
 #[test]
-fn charts_stand_what_measuring_may_give() {
+fn charts_tolerate_any_measurement() {
     let random = &mut Random(1);
     let mut zero = row("nothing", "", 0.0, random);
     zero.point = Some(("nothing".into(), 0.0));
@@ -132,7 +132,7 @@ fn charts_stand_what_measuring_may_give() {
 }
 
 #[test]
-fn damaged_reports_are_named() {
+fn damaged_reports_are_errors_with_their_path() {
     let json = stored::json(&report(1.0)).unwrap();
     let html = page::html(&[report(1.0)]);
     let later = json.replacen("\"schema\": 1", "\"schema\": 2", 1);
@@ -156,7 +156,7 @@ fn damaged_reports_are_named() {
 }
 
 #[test]
-fn comparisons_tell_noise_from_change() {
+fn comparisons_distinguish_noise_from_change() {
     let (first, again, slower) = (report(1.0), report(1.0 + 1e-9), report(1.5));
     let same = compare(&first, &again);
     let rows = || same.experiments.iter().flat_map(|each| &each.rows);
@@ -171,7 +171,7 @@ fn comparisons_tell_noise_from_change() {
 }
 
 #[test]
-fn comparisons_name_what_cannot_be_compared() {
+fn comparisons_list_rows_and_experiments_that_cannot_be_compared() {
     let (first, mut second) = (report(1.0), report(1.0));
     second.experiments[0].rows[0].name = "another".into();
     second.experiments[1].parameters.insert("file".into(), "2 GiB".into());
@@ -191,7 +191,7 @@ fn comparisons_name_what_cannot_be_compared() {
 }
 
 #[test]
-fn a_disk_that_is_too_small_is_refused_before_it_is_full() {
+fn a_disk_that_is_too_small_is_refused_before_writing() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
     let error = workplace.make_file("huge", 1 << 60).unwrap_err();

@@ -1,4 +1,4 @@
-//! On a simulated disk whose speed is known, tuning finds that speed and the best settings.
+//! Tuning of a simulated disk of known speed finds that speed and the best settings.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use outcore::io::sim::{Curve, Sim, Speed};
@@ -9,11 +9,11 @@ use outcore_lab::{Effort, Random};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// The time of a simulated disk; each interval is off by up to `noise`.
+/// Clock of a simulated disk; each interval is off by a relative error of up to `noise`.
 struct Virtual {
     sim: Sim,
     noise: f64,
-    /// What the disk told last, what was told here, and the next error.
+    /// Last time of the disk, last time reported here, and the source of errors.
     last: Mutex<(f64, f64, Random)>,
 }
 
@@ -57,14 +57,14 @@ fn fast() -> Speed {
     Speed { read: curve(|_| 1.2e9, 3e9), write: curve(|_| 0.9e9, 2e9) }
 }
 
-/// Requests of 256 KiB are far better than all others.
+/// Returns a speed at which reads of 256 KiB and writes of 4 MiB are far faster than all others.
 fn strange() -> Speed {
     let read = curve(50e-6, |bytes| if bytes == 256 << 10 { 2e9 } else { 4e8 }, 1, 2e9);
     let write = curve(50e-6, |bytes| if bytes == 4 << 20 { 2e9 } else { 4e8 }, 1, 2e9);
     Speed { read, write }
 }
 
-/// The settings by the rule itself: the fewest bytes on their way within 5 % of the best.
+/// Returns the settings according to the rule: the fewest bytes in flight within 5 % of the best.
 fn expected(curve: &Curve, default: usize) -> (usize, usize) {
     let rate = |block: usize, depth| block as f64 / curve.seconds(block, depth);
     let blocks = (0..8).map(|shift| (64 << 10) << shift);
@@ -114,29 +114,29 @@ fn check_all(speed: Speed, noise: f64, is_line: bool) {
 }
 
 #[test]
-fn a_hard_disk_is_found_again() {
+fn the_speed_of_a_hard_disk_is_recovered() {
     check_all(hard_disk(), 0.0, true);
     check_all(hard_disk(), 0.01, true);
 }
 
 #[test]
-fn a_solid_state_disk_is_found_again() {
+fn the_speed_of_a_solid_state_disk_is_recovered() {
     check_all(solid_state(), 0.0, true);
 }
 
 #[test]
-fn a_disk_that_needs_many_requests_is_found_again() {
+fn the_speed_of_a_disk_that_needs_many_requests_is_recovered() {
     check_all(fast(), 0.0, true);
 }
 
 #[test]
-fn a_strange_disk_is_found_again() {
+fn the_best_settings_of_a_strange_disk_are_found() {
     check_all(strange(), 0.0, false);
 }
 
-/// Two measurements in a row say the same, or that the machine is too noisy.
+/// Two consecutive measurements agree or report that the machine is too noisy.
 #[test]
-fn what_is_said_with_confidence_is_said_again() {
+fn confident_results_are_reproducible() {
     let settings = |profile: &DiskProfile| {
         [&profile.read, &profile.write]
             .map(|found| (found.confidence, found.block_bytes, found.depth))

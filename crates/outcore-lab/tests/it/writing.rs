@@ -1,12 +1,12 @@
-//! The experiments that write: all rows are there, from new files, and give the same bytes.
-#![expect(clippy::disallowed_methods, reason = "tests look at what is left on the disk")]
+//! The experiments that write: no row is missing, each writes new files, and all write the same bytes.
+#![expect(clippy::disallowed_methods, reason = "tests inspect the files left on the disk")]
 
 use outcore::progress::Silent;
 use outcore_lab::report::tables;
 use outcore_lab::{Effort, Workplace, experiments};
 
-/// What holds for every experiment: rows in full tables, nothing wrong, and of the methods that
-/// cannot run here those that `may_miss` names.
+/// Asserts what holds for every experiment: complete tables, no wrong checksum, and no missing methods except those
+/// that `may_miss` names.
 fn check(experiment: &outcore_lab::report::Experiment, may_miss: &[&str]) {
     assert!(!experiment.rows.is_empty() && !experiment.finding.is_empty());
     for missing in &experiment.missing {
@@ -21,10 +21,10 @@ fn check(experiment: &outcore_lab::report::Experiment, may_miss: &[&str]) {
 fn with_workplace(compile: bool, work: impl FnOnce(&Workplace<'_>)) {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent);
-    let workplace = workplace.expect("nobody else works there").compile(compile);
+    let workplace = workplace.expect("no other laboratory runs there").compile(compile);
     work(&workplace);
     drop(workplace);
-    let left = std::fs::read_dir(directory.path()).expect("it is still there").count();
+    let left = std::fs::read_dir(directory.path()).expect("the directory still exists").count();
     assert_eq!(left, 0, "nothing is left behind");
 }
 

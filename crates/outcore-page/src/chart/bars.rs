@@ -1,40 +1,41 @@
-//! Bars for each row.
+//! Bar charts, with several bars per row.
 
 use super::frame::{Frame, MORE};
 use super::scale::{Scale, extent};
 use super::svg::{At, Drawing, Layout, line, svg, text, upright_grid};
 use maud::{Markup, html};
 
-/// How thick a bar is, and one of several in a row.
+/// Thickness of a single bar in a row.
 const THICK: f64 = 15.0;
+/// Thickness of each of several bars in a row.
 const THIN: f64 = 10.0;
 
-/// A row of bars below each other.
+/// Row of bars below each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BarRow {
-    /// What stands before them.
+    /// Name in front of the bars.
     pub name: String,
-    /// From the top down.
+    /// Bars from the top down.
     pub bars: Vec<Bar>,
 }
 
-/// A bar.
+/// Bar.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// Its class in the style sheet.
+    /// Class in the style sheet.
     pub class: &'static str,
-    /// Where it ends.
+    /// Value at which it ends.
     pub value: f64,
-    /// Its interval, if it has one.
+    /// Interval, if it has one.
     pub whisker: Option<(f64, f64)>,
-    /// What stands behind it.
+    /// Text behind the bar.
     pub text: String,
-    /// What is told of it where the pointer rests.
+    /// Tooltip.
     pub reported: String,
 }
 
 impl Bar {
-    /// The least and the largest value that is drawn.
+    /// Returns the smallest and the largest value that is drawn.
     fn ends(&self) -> (f64, f64) {
         self.whisker.unwrap_or((self.value, self.value))
     }

@@ -1,39 +1,40 @@
-//! Upright columns side by side, as of a distribution or of one sweep after the other.
+//! Column charts, such as of a distribution or of consecutive sweeps.
 
 use super::scale::{Scale, extent};
 use super::svg::{At, Drawing, Layout, level_grid, line, svg, text};
 use maud::{Markup, html};
 
-/// A column.
+/// Column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Upright {
-    /// Its class in the style sheet.
+    /// Class in the style sheet.
     pub class: String,
-    /// How high it is; nothing is drawn for 0.
+    /// Height; nothing is drawn for 0.
     pub value: f64,
-    /// What stands below its left edge, where there is room.
+    /// Label below its left edge, if there is room.
     pub label: String,
-    /// What is told of it where the pointer rests.
+    /// Tooltip.
     pub reported: String,
 }
 
-/// What stands around columns.
+/// Axes and legend of a column chart.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
-    /// Below the chart.
+    /// Label below the chart.
     pub x: &'a str,
-    /// Above it.
+    /// Label above the chart.
     pub y: &'a str,
-    /// Whether the upright axis is logarithmic in any case; else only if it takes that to see the low ones.
+    /// Whether the vertical axis is always logarithmic; otherwise only if low columns would be invisible without it.
     pub logarithmic: bool,
-    /// Classes and what they mean.
+    /// Classes and their meanings.
     pub legend: &'a [(String, String)],
 }
 
-/// Pixels of a letter below the axis, and between two labels.
+/// Pixels of a letter below the axis.
 const LETTER: f64 = 6.4;
+/// Pixels between two labels.
 const GAP: f64 = 9.0;
-/// Columns are not wider.
+/// Maximum width of a column.
 const WIDEST: f64 = 64.0;
 
 /// Draws `columns`; `None` if none has a height.
@@ -83,7 +84,7 @@ fn column(each: &Upright, (x, y): (f64, f64), (width, bottom): (f64, f64)) -> Ma
     }
 }
 
-/// The labels below the columns, as many as there is room for.
+/// Draws as many of the labels below the columns as there is room for.
 fn labels<'c>(places: impl Iterator<Item = (f64, &'c Upright)>, right: f64, bottom: f64) -> Markup {
     let mut free = f64::NEG_INFINITY;
     let has_room = |(x, each): &(f64, &Upright)| {
@@ -102,7 +103,7 @@ fn labels<'c>(places: impl Iterator<Item = (f64, &'c Upright)>, right: f64, bott
     }
 }
 
-/// An entry of a legend, with its place from the left and its row.
+/// Entry of a legend, with its horizontal position and its row.
 struct Entry<'a> {
     class: &'a str,
     name: &'a str,
@@ -120,7 +121,7 @@ impl Entry<'_> {
     }
 }
 
-/// Where the entries of a legend stand, and how many rows there are.
+/// Returns the entries of a legend with their positions, and the number of rows.
 fn legend(entries: &[(String, String)], left: f64, right: f64) -> (Vec<Entry<'_>>, u32) {
     let (mut places, mut x, mut row) = (Vec::new(), left, 0);
     for (class, name) in entries {

@@ -1,9 +1,9 @@
-//! Where rows with their names and the axis below them are.
+//! Layout of rows with names, and of the axis below them.
 
 use super::svg::{Layout, cut, text};
 use maud::Markup;
 
-/// Rows are so much higher for each bar beyond the first.
+/// Additional height of a row for each bar after the first.
 pub(super) const MORE: f64 = 12.0;
 
 pub(super) struct Frame {
@@ -26,20 +26,20 @@ impl Frame {
         Self { layout, left, right: layout.width() - right, step, above, top }
     }
 
-    /// The same for rows of so many bars, with room for what stands behind them.
+    /// Changes the layout to rows of `count` bars, with room for the texts behind them.
     pub(super) fn of_bars<'t>(self, count: usize, texts: impl Iterator<Item = &'t str>) -> Self {
         let right = self.right.min(self.layout.width() - 8.0 - 6.4 * longest(texts));
         let step = self.step + MORE * count.saturating_sub(1) as f64;
         Self { right, step, ..self }
     }
 
-    /// The same with room for a figure above each bar.
+    /// Changes the layout to have room for a figure above each bar.
     pub(super) fn roomy(self) -> Self {
         let (step, above) = self.layout.pick([(32.0, 20.0), (52.0, 39.0)]);
         Self { step, above, ..self }
     }
 
-    /// The middle of a row's bar.
+    /// Returns the middle of a row's first bar.
     pub(super) fn middle(&self, number: usize) -> f64 {
         self.top + self.step * number as f64 + self.above
     }

@@ -1,64 +1,64 @@
-//! Lines over sizes: one a series, with the intervals as a ribbon; what has no size is level.
+//! Line charts over sizes: one line per series, with intervals as a ribbon; values without a size are horizontal lines.
 
 use super::scale::{Scale, extent, short, size_text};
 use super::svg::{At, Drawing, Layout, cut, level_grid, line, svg, text};
 use maud::{Markup, html};
 
-/// Lines have as many colors; further ones take turns.
+/// Number of colors of lines; further lines reuse them.
 const COLORS: usize = 8;
 
-/// A line.
+/// Line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// What stands at its end.
+    /// Name at the end of the line.
     pub name: String,
-    /// From left to right.
+    /// Points from left to right.
     pub points: Vec<Point>,
 }
 
-/// A place on a line.
+/// Point on a line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// How far to the right, above 0.
+    /// Horizontal position, above 0.
     pub x: f64,
-    /// How high, as what is known of it.
+    /// Vertical position, with its interval.
     pub at: Range,
-    /// What is told of it where the pointer rests.
+    /// Tooltip.
     pub reported: String,
 }
 
-/// What is known of a value.
+/// Value with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
-    /// Where the ribbon begins.
+    /// Lower end of the ribbon.
     pub low: f64,
-    /// Where the line is.
+    /// Position of the line.
     pub middle: f64,
-    /// Where the ribbon ends.
+    /// Upper end of the ribbon.
     pub high: f64,
 }
 
 impl From<f64> for Range {
-    /// A value that is known exactly.
+    /// Creates a value that is known exactly.
     fn from(value: f64) -> Self {
         Self { low: value, middle: value, high: value }
     }
 }
 
-/// What the axes of lines are.
+/// Axes of a line chart.
 #[derive(Debug, Clone, Copy)]
 pub struct Axes<'a> {
-    /// Below the chart.
+    /// Label below the chart.
     pub x: &'a str,
-    /// Whether those are bytes.
+    /// Whether horizontal positions are bytes.
     pub x_is_bytes: bool,
-    /// Above it.
+    /// Label above the chart.
     pub y: &'a str,
-    /// Whether the upright axis is logarithmic in any case; else only if it takes that to see the low points.
+    /// Whether the vertical axis is always logarithmic; otherwise only if low points would be invisible without it.
     pub logarithmic: bool,
 }
 
-/// Draws `series`, and levels with their names; `None` if there is no point.
+/// Draws `series`, and horizontal lines with their names; `None` if there is no point.
 pub fn lines(
     title: &str,
     series: &[Series],
@@ -132,7 +132,7 @@ impl Plot {
         svg(title, self.layout, self.bottom + 42.0 + legend, &inside)
     }
 
-    /// Upright lines at the sizes that there are, as many as there is room for.
+    /// Draws vertical lines at sizes of points, as many as there is room for.
     fn sizes(&self, series: &[Series], are_bytes: bool) -> Markup {
         let mut sizes: Vec<f64> =
             series.iter().flat_map(|each| each.points.iter().map(|point| point.x)).collect();
@@ -186,7 +186,7 @@ impl Plot {
         }
     }
 
-    /// Names below each other, on a narrow page.
+    /// Draws names below each other, for a narrow page.
     fn names_below(&self, series: &[Series]) -> Markup {
         let place = |number: usize| self.bottom + 54.0 + 18.0 * number as f64;
         html! {
@@ -201,13 +201,13 @@ impl Plot {
         }
     }
 
-    /// Names at the ends of the lines, moved apart.
+    /// Draws names at the ends of the lines, moved apart.
     fn names_at_ends(&self, series: &[Series]) -> Markup {
         let end =
             |each: &Series| each.points.last().map_or(0.0, |point| self.y.at(point.at.middle));
         let mut order: Vec<usize> = (0..series.len()).collect();
         order.sort_by(|a, b| end(&series[*a]).total_cmp(&end(&series[*b])));
-        // From the top down each name keeps its distance; what that pushes out is pushed back up.
+        // From the top down, each name keeps its distance; names pushed below the bottom are then pushed back up.
         let mut places: Vec<f64> = Vec::new();
         for &number in &order {
             let above = places.last().map_or(self.top, |last| last + 14.0);

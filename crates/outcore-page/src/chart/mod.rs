@@ -1,6 +1,6 @@
 //! Charts as SVG: bars, lines, columns, spans of quantiles.
 //!
-//! Each is drawn twice, for a wide and for a narrow page, so that text keeps its size. Colors are
+//! Each is drawn twice, for a wide and a narrow page, so that text keeps its size. Colors are
 //! classes of the style sheet.
 
 mod bars;

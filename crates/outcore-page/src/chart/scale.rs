@@ -1,8 +1,8 @@
-//! From values to places on the page.
+//! Scales that map values to positions on the page.
 
 use outcore::units::format_count;
 
-/// An axis.
+/// Axis.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
     low: f64,
@@ -13,13 +13,13 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// An axis from 0 to a little more than `high`.
+    /// Creates an axis from 0 to a little more than `high`.
     pub(super) fn linear(high: f64, from: f64, to: f64) -> Self {
         let high = if high > 0.0 { high * 1.06 } else { 1.0 };
         Self { low: 0.0, high, logarithmic: false, from, to }
     }
 
-    /// An axis of factors that holds `low` and `high`, both above 0.
+    /// Creates a logarithmic axis that contains `low` and `high`, both above 0.
     pub(super) fn logarithmic(low: f64, high: f64, from: f64, to: f64) -> Self {
         let low = if low > 0.0 { low / 1.15 } else { 1e-3 };
         Self { low, high: (high * 1.15).max(low * 2.0), logarithmic: true, from, to }
@@ -34,7 +34,7 @@ impl Scale {
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// Round values on the axis: about five.
+    /// Returns about five round values on the axis.
     pub(super) fn ticks(&self) -> Vec<f64> {
         if self.logarithmic { self.factor_ticks() } else { self.even_ticks() }
     }
@@ -65,7 +65,7 @@ impl Scale {
     }
 }
 
-/// A round value as text: `0`, `0.5`, `20`, `1,000`, `2M`.
+/// Formats a round value: `0`, `0.5`, `20`, `1,000`, `2M`.
 pub(super) fn short(value: f64) -> String {
     match value {
         value if value >= 1e9 => format!("{}G", trim(value / 1e9)),
@@ -75,7 +75,7 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// A size in bytes as text: `512`, `64K`, `1M`.
+/// Formats a size in bytes: `512`, `64K`, `1M`.
 pub fn size_text(size: f64) -> String {
     let marks = [(1u64 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
     for (unit, mark) in marks {
@@ -87,14 +87,14 @@ pub fn size_text(size: f64) -> String {
     short(size)
 }
 
-/// The least and the largest value; the least is the larger if there is none.
+/// Returns the smallest and the largest value; the smallest is the larger of the two if there are no values.
 pub fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let none = (f64::INFINITY, f64::NEG_INFINITY);
     values.fold(none, |(low, high), value| (low.min(value), high.max(value)))
 }
 
 fn trim(value: f64) -> String {
-    // Ticks have one digit that counts; the rest is what adding them up leaves.
+    // Ticks have few significant digits; the rest are rounding errors of their sums.
     let text = format!("{value:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

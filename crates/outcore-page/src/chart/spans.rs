@@ -1,20 +1,20 @@
-//! A span of quantiles for each row, on an axis of factors.
+//! Charts with a span of quantiles per row, on a logarithmic axis.
 
 use super::frame::Frame;
 use super::scale::{Scale, extent};
 use super::svg::{At, Drawing, Layout, line, svg, text, upright_grid};
 use maud::{Markup, html};
 
-/// A row of quantiles.
+/// Row of quantiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
-    /// What stands before it.
+    /// Name in front of the row.
     pub name: String,
-    /// The least value, the median, a high quantile and the largest value.
+    /// Smallest value, median, a high quantile and largest value.
     pub at: [f64; 4],
-    /// What stands above the median.
+    /// Text above the median.
     pub text: String,
-    /// What is told of it where the pointer rests.
+    /// Tooltip.
     pub reported: String,
 }
 
@@ -43,14 +43,14 @@ fn draw(title: &str, rows: &[Span], words: [&str; 2], layout: Layout) -> Markup 
 }
 
 fn span(scale: &Scale, y: f64, row: &Span) -> Markup {
-    let [least, median, high, largest] = row.at.map(|value| scale.at(value));
+    let [smallest, median, high, largest] = row.at.map(|value| scale.at(value));
     html! {
         g {
             title { (row.reported) }
-            (line("span", (least, y), (largest, y)))
+            (line("span", (smallest, y), (largest, y)))
             rect.bar x=(At(median)) y=(At(y - 4.5)) width=(At((high - median).max(1.0))) height="9" {}
             @for (x, class, radius) in
-                [(least, "dot-end", 3), (median, "dot", 5), (largest, "dot-end", 3)]
+                [(smallest, "dot-end", 3), (median, "dot", 5), (largest, "dot-end", 3)]
             {
                 circle class=(class) cx=(At(x)) cy=(At(y)) r=(radius) {}
             }

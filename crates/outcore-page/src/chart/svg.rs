@@ -1,22 +1,22 @@
-//! What all charts are drawn with.
+//! Drawing functions that all charts use.
 
 use super::scale::{Scale, short};
 use maud::{Markup, Render, html};
 use std::fmt::{self, Display};
 
-/// A chart with its title, for both kinds of pages.
+/// Chart with its title, for wide and narrow pages.
 #[derive(Debug, Clone)]
 pub struct Drawing {
-    /// What it shows.
+    /// Title of the chart.
     pub title: String,
-    /// SVG for a page of a desk.
+    /// SVG for a wide page.
     pub wide: Markup,
-    /// SVG for a page of a telephone.
+    /// SVG for a narrow page, such as on a phone.
     pub narrow: Markup,
 }
 
 impl Drawing {
-    /// Draws both; `None` if there is nothing to draw.
+    /// Draws both versions; `None` if there is nothing to draw.
     pub(super) fn new(title: &str, draw: impl Fn(Layout) -> Option<Markup>) -> Option<Self> {
         let (wide, narrow) = (draw(Layout::Wide)?, draw(Layout::Narrow)?);
         Some(Self { title: title.to_owned(), wide, narrow })
@@ -29,7 +29,7 @@ impl Render for Drawing {
     }
 }
 
-/// Width and layout.
+/// Layout of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     Wide,
@@ -44,7 +44,7 @@ impl Layout {
         }
     }
 
-    /// What such a page shows of a pair.
+    /// Returns the element of the pair for this layout.
     pub(super) fn pick<T>(self, [wide, narrow]: [T; 2]) -> T {
         match self {
             Self::Wide => wide,
@@ -53,7 +53,7 @@ impl Layout {
     }
 }
 
-/// A coordinate, to a tenth of a pixel.
+/// Coordinate, formatted to a tenth of a pixel.
 pub(super) struct At(pub(super) f64);
 
 impl Display for At {
@@ -62,7 +62,7 @@ impl Display for At {
     }
 }
 
-/// A drawing of this height around what is `inside`.
+/// Creates a drawing of this height around `inside`.
 pub(super) fn svg(title: &str, layout: Layout, height: f64, inside: &Markup) -> Markup {
     let size = format!("0 0 {} {height:.0}", layout.width());
     html! {
@@ -81,7 +81,7 @@ pub(super) fn line(class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> M
     html! { line class=(class) x1=(At(x1)) y1=(At(y1)) x2=(At(x2)) y2=(At(y2)) {} }
 }
 
-/// Upright lines with their values below, from `top` to `bottom`.
+/// Draws vertical grid lines from `top` to `bottom`, with their values below.
 pub(super) fn upright_grid(scale: &Scale, top: f64, bottom: f64) -> Markup {
     html! {
         @for (x, tick) in scale.ticks().into_iter().map(|tick| (scale.at(tick), tick)) {
@@ -91,7 +91,7 @@ pub(super) fn upright_grid(scale: &Scale, top: f64, bottom: f64) -> Markup {
     }
 }
 
-/// Level lines with their values before them, from `left` to `right`.
+/// Draws horizontal grid lines from `left` to `right`, with their values in front.
 pub(super) fn level_grid(scale: &Scale, left: f64, right: f64) -> Markup {
     html! {
         @for (y, tick) in scale.ticks().into_iter().map(|tick| (scale.at(tick), tick)) {
@@ -101,10 +101,10 @@ pub(super) fn level_grid(scale: &Scale, left: f64, right: f64) -> Markup {
     }
 }
 
-/// At most `most` characters.
-pub(super) fn cut(words: &str, most: usize) -> String {
-    if words.chars().count() <= most {
+/// Truncates a text to at most `max` characters.
+pub(super) fn cut(words: &str, max: usize) -> String {
+    if words.chars().count() <= max {
         return words.to_owned();
     }
-    words.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    words.chars().take(max.saturating_sub(1)).chain(['…']).collect()
 }

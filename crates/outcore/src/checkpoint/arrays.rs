@@ -1,10 +1,10 @@
-//! Arrays of numbers in a file with a checksum at its end: what a checkpoint holds beside its state.
+//! Arrays of numbers in a file with a checksum at its end: the data of a checkpoint other than its state.
 //!
 //! ```text
 //!  file:  (count u64 | numbers, little-endian)... | checksum u64 (xxh3-64) of all before
 //! ```
-//! Memory: a buffer, and in a [`StateWriter`] another on its way to the disk. Writing meets `Io` and `DiskFull`,
-//! reading `Io` and `CorruptFile`.
+//! Memory: one buffer, and in a [`StateWriter`] a second one being written. Writing fails with `Io` and
+//! `DiskFull`, reading with `Io` and `CorruptFile`.
 
 use crate::error::{Error, Result};
 use crate::io::{Files, Grows, Mode, SMALL_BUFFER_BYTES, StoredFile, Writer};
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Bytes that are turned into numbers at once.
+/// Bytes converted to numbers at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 const CHECKSUM_BYTES: u64 = 8;
 
-/// A number of an array.
+/// Number that arrays can hold.
 pub(crate) trait Number: Copy {
     const BYTES: usize;
     fn put(self, into: &mut Vec<u8>);
@@ -40,33 +40,35 @@ macro_rules! numbers {
 }
 numbers!(u8 u16 u32 u64 u128 f64);
 
-/// Writes arrays to a file in a directory of ours, which is absent or complete.
+/// Writer of arrays to a file in a work directory, which is absent or complete.
 pub struct StateWriter {
     writer: Writer,
     hash: Xxh3,
     chunk: Vec<u8>,
-    /// The files that a checkpoint needs beside the arrays.
+    /// Files that a checkpoint needs in addition to the arrays.
     pub(super) needs: Vec<(PathBuf, Option<Grows>, u64)>,
 }
 
 impl StateWriter {
-    /// Starts a file.
+    /// Creates a file.
     pub(crate) fn create(files: &Files, path: &Path) -> Result<Self> {
         let writer = Writer::create_own(files, path, SMALL_BUFFER_BYTES, 1)?;
         Ok(Self { writer, hash: Xxh3::new(), chunk: Vec::new(), needs: Vec::new() })
     }
 
-    /// Names a file of at least so many bytes, which is written no more; or a directory.
+    /// Adds a directory, or a file of at least so many bytes that is no longer written, to the needs of the
+    /// checkpoint.
     pub(crate) fn need(&mut self, path: &Path, bytes: u64) {
         self.needs.push((path.to_path_buf(), None, bytes));
     }
 
-    /// Names a file that grows behind its first bytes, which its writer has made durable.
+    /// Adds a file that grows after its first `bytes`, which its writer has made durable, to the needs of the
+    /// checkpoint.
     pub(crate) fn need_growing(&mut self, path: &Path, grows: Grows, bytes: u64) {
         self.needs.push((path.to_path_buf(), Some(grows), bytes));
     }
 
-    /// Appends bytes that are no array.
+    /// Appends bytes that are not an array.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.hash.update(bytes);
         self.writer.write(bytes)
@@ -102,41 +104,41 @@ impl StateWriter {
         Ok(())
     }
 
-    /// Appends labels, or others that threads share.
+    /// Appends labels, or other numbers that threads share.
     pub(crate) fn labels(&mut self, labels: &[AtomicU32]) -> Result<()> {
         self.array(labels.iter().map(|label| label.load(Relaxed)))
     }
 
-    /// Ends the file.
+    /// Finishes the file.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.writer.write(&self.hash.digest().to_le_bytes())?;
         self.writer.finish().map(drop)
     }
 }
 
-/// Reads arrays in the order in which they were written; none is known to be good before the end.
+/// Reader of arrays in the order in which they were written; their checksum is verified only at the end.
 pub struct StateReader {
     file: StoredFile,
     buffer: Vec<u8>,
-    /// Where the next bytes are in the buffer, and where the buffer ends in the file.
+    /// Position of the next bytes in the buffer, and of the buffer's end in the file.
     at: usize,
     end: u64,
-    /// Length of the file, and of what comes behind the arrays.
+    /// Length of the file, and of the data after the arrays.
     bytes: u64,
     tail: u64,
     hash: Xxh3,
 }
 
 impl StateReader {
-    /// Opens a file that was written.
+    /// Opens a file.
     pub(crate) fn open(files: &Files, path: &Path) -> Result<Self> {
         let file = files.open(path, Mode::Read)?;
         let (bytes, hash) = (file.bytes()?, Xxh3::new());
         Ok(Self { file, buffer: Vec::new(), at: 0, end: 0, bytes, tail: CHECKSUM_BYTES, hash })
     }
 
-    /// Opens one that is seen to be whole, which begins with `magic` and ends with a text and its length; gives
-    /// the text, too.
+    /// Opens a file after verifying its checksum; it begins with `magic` and ends with a text and the length
+    /// of that text. Returns the text, too.
     pub(super) fn open_whole(
         files: &Files,
         path: &Path,
@@ -163,7 +165,8 @@ impl StateReader {
         }
     }
 
-    /// The numbers of the next array in parts, each with the place of its first; gives how many there are.
+    /// Passes the numbers of the next array to the function in parts, each with the position of its first
+    /// number; returns their count.
     pub(crate) fn parts<T: Number>(
         &mut self,
         each: impl FnMut(u64, &[T]) -> Result<()>,
@@ -173,7 +176,7 @@ impl StateReader {
         Ok(count)
     }
 
-    /// The count of the next array.
+    /// Reads the count of the next array.
     fn count<T: Number>(&mut self) -> Result<u64> {
         let mut count = [0; 8];
         self.take(&mut count)?;
@@ -201,7 +204,7 @@ impl StateReader {
         Ok(())
     }
 
-    /// Fills a list with the next array, each number made into what is wanted.
+    /// Fills a list from the next array, setting each element with `set`.
     pub(crate) fn fill<T: Number, U>(
         &mut self,
         list: &mut [U],
@@ -215,7 +218,7 @@ impl StateReader {
         if count == list.len() as u64 { Ok(()) } else { Err(self.damaged()) }
     }
 
-    /// The next array.
+    /// Reads the next array.
     pub(crate) fn numbers<T: Number>(&mut self) -> Result<Vec<T>> {
         let count = self.count::<T>()?;
         let mut all = Vec::with_capacity(count as usize);
@@ -226,28 +229,28 @@ impl StateReader {
         Ok(all)
     }
 
-    /// An array of so many numbers.
+    /// Reads an array of exactly `N` numbers.
     pub(crate) fn few<T: Number + Default, const N: usize>(&mut self) -> Result<[T; N]> {
         let mut few = [T::default(); N];
         self.fill(&mut few, |place, number| *place = number)?;
         Ok(few)
     }
 
-    /// Fills labels.
+    /// Reads labels.
     pub(crate) fn labels(&mut self, labels: &mut [AtomicU32]) -> Result<()> {
         self.fill(labels, |place, label| *place.get_mut() = label)
     }
 
-    /// The error for arrays that contradict each other.
+    /// Returns the error for inconsistent arrays.
     pub(crate) fn damaged(&self) -> Error {
-        self.error("its numbers contradict each other")
+        self.error("its numbers are inconsistent")
     }
 
     pub(super) fn error(&self, message: &str) -> Error {
         Error::corrupt(self.file.path(), message)
     }
 
-    /// Ends reading.
+    /// Finishes reading, and verifies the checksum.
     pub(crate) fn finish(self) -> Result<()> {
         if self.left() == 0 { self.read_rest() } else { Err(self.damaged()) }
     }
@@ -265,7 +268,7 @@ impl StateReader {
         if is_right { Ok(()) } else { Err(self.error("its checksum is wrong")) }
     }
 
-    /// Bytes of arrays that are not read yet.
+    /// Returns the bytes of arrays that have not been read yet.
     fn left(&self) -> u64 {
         let unread = (self.buffer.len() - self.at) as u64 + (self.bytes - self.end);
         unread.saturating_sub(self.tail)

@@ -1,26 +1,28 @@
-//! Resuming: how a stage saves what it has done, so that another process can resume it.
+//! Checkpoints: saving the work of a stage so that another process can resume it.
 //!
 //! ```text
-//!  save      every part: files made durable, arrays, state --> DIRECTORY/checkpoint, renamed into place when it is durable
-//!                                                               `--> files that only the one before has needed are removed
-//!  resume    DIRECTORY/checkpoint: whole? of the same input and options? are its files there? --> every part is made again
-//!                                    `--no--> the reason is told, and the job starts from scratch
+//!  save      every part: files made durable, arrays, state --> DIRECTORY/checkpoint, renamed into place
+//!                                                               `--> files that only the last one needed are removed
+//!  resume    DIRECTORY/checkpoint: complete? same input and options? its files exist? --> every part is restored
+//!                                    `--no--> the reason is reported, and the job starts from scratch
 //!
 //!  checkpoint:  magic | arrays (`arrays`) | head, JSON | its length u64 | checksum u64
 //! ```
-//! - **A checkpoint is one file, absent or complete**; the next one takes its place. Its head says what it is of
-//!   ([`Identity`]), and holds the state of every part; long lists of numbers are arrays.
-//! - **Parts** ([`Checkpoint`]) are what has memory or files: the index of names, the sort, self scores. Large files are not
-//!   copied. They only grow behind what a checkpoint needs of them, or are written once; each part names its own.
-//! - **Nothing stands in a checkpoint before it is durable.** Writers sync what grows; [`Journal::save`] syncs the
-//!   other files that are new, and the directories that they are in.
-//! - **Nothing that a checkpoint needs is removed.** Who has used a file up [discards](Files::discard) it, and the journal
-//!   removes it when the next checkpoint has taken the place of the one that needs it, or was
-//!   [withdrawn](Journal::withdraw): that is made durable before a file goes.
-//! - **A checkpoint that is damaged, of something else, or without its files is not used.**
+//! - **A checkpoint is one file, absent or complete**; the next one replaces it. Its head identifies the run
+//!   that it belongs to ([`Identity`]), and holds the state of every part; long lists of numbers are arrays.
+//! - **Parts** ([`Checkpoint`]) are components that hold memory or files: the index of names, the sort, self
+//!   scores. Large files are not copied. They only grow after the bytes that a checkpoint needs, or are
+//!   written once; each part registers its own.
+//! - **A checkpoint refers only to durable data.** Writers sync growing files; [`Journal::save`] syncs other
+//!   new files, and their directories.
+//! - **Files that a checkpoint needs are not removed.** A stage that no longer needs a file
+//!   [discards](Files::discard) it, and the journal removes it when the next checkpoint has replaced the one
+//!   that needs it, or when that was [withdrawn](Journal::withdraw): the replacement or withdrawal is made
+//!   durable before a file is removed.
+//! - **A checkpoint that is damaged, belongs to another run, or lacks files is not used.**
 //!
-//! A job on edges has a journal in its work directory (`job::resume`: a place in the input, runs, or the graph), and
-//! so has its clustering in `sweeps` below that (`cluster::saves`: labels after a sweep).
+//! A job on edges has a journal in its work directory (`job::resume`: a position in the input, runs, or the
+//! graph), and its clustering has one in `sweeps` below that (`cluster::saves`: labels after a sweep).
 
 mod arrays;
 mod pace;
@@ -40,31 +42,32 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The name of the file in the journal's directory.
+/// Name of the file in the journal's directory.
 pub(crate) const CHECKPOINT: &str = "checkpoint";
 const MAGIC: [u8; 8] = *b"OUTCHECK";
 
-/// A part of a stage that is saved in a checkpoint.
+/// Part of a stage that is saved in a checkpoint.
 pub(crate) trait Checkpoint: Sized {
-    /// Counts, and the lengths and checksums of files.
+    /// State of the part: counts, and the lengths and checksums of files.
     type State: Serialize + DeserializeOwned;
-    /// What it works with, and where.
+    /// Context that the part is restored in, such as its files and directory.
     type Place<'a>;
 
-    /// Makes durable what grows, names its files and writes its arrays; returns the rest.
+    /// Makes growing files durable, registers the files and writes the arrays of the part; returns the rest
+    /// of its state.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
     fn save(&mut self, to: &mut StateWriter) -> Result<Self::State>;
 
-    /// Makes it again from its state, arrays and files.
+    /// Restores the part from its state, arrays and files.
     ///
     /// # Errors
-    /// `CorruptFile` if they are not what was saved; `Io`.
+    /// `CorruptFile` if they differ from those saved; `Io`.
     fn resume(state: &Self::State, from: &mut StateReader, place: Self::Place<'_>) -> Result<Self>;
 }
 
-/// A part that a job may be without.
+/// Part that a job may lack.
 impl<C: Checkpoint> Checkpoint for Option<C> {
     type State = Option<C::State>;
     type Place<'a> = C::Place<'a>;
@@ -78,9 +81,9 @@ impl<C: Checkpoint> Checkpoint for Option<C> {
     }
 }
 
-/// What a checkpoint is of: who is of the same can resume from it.
+/// Identity of the run that a checkpoint belongs to: a run with the same identity can resume from it.
 pub(crate) trait Identity: Serialize + DeserializeOwned {
-    /// Why `now` cannot resume from a checkpoint of this, if it cannot.
+    /// Returns the reason why `now` cannot resume from a checkpoint of this run, if it cannot.
     fn difference(&self, now: &Self) -> Option<String>;
 }
 
@@ -91,12 +94,12 @@ impl Identity for () {
     }
 }
 
-/// A file or directory that a checkpoint needs, below one of the journal's directories.
+/// File or directory that a checkpoint needs, below one of the journal's directories.
 #[derive(Debug, Serialize, Deserialize)]
 struct Need {
     below: usize,
     name: String,
-    /// How it grows behind its first `bytes`, if it does; it may be finished since.
+    /// Location of a file that grows after its first `bytes`; it may have been finished since.
     grows: Option<Grows>,
     bytes: u64,
 }
@@ -108,22 +111,22 @@ struct CheckpointHead<I, S> {
     state: S,
 }
 
-/// Saves checkpoints in a directory of the job's own, and opens the last one of an earlier process.
+/// Journal that saves checkpoints in a work directory, and opens the last one of an earlier process.
 pub(crate) struct Journal<I> {
     files: Files,
     path: PathBuf,
-    /// Where all that it needs is: its own directory first.
+    /// Directories of all needed files: the journal's own first.
     directories: Vec<PathBuf>,
-    /// Nothing if nobody could know again what it is of, such as a pipe: then nothing is saved.
+    /// Identity of the run; `None` if it cannot be recognized later, as with a pipe: then nothing is saved.
     of: Option<I>,
     pace: Pace,
-    /// What the checkpoint needs.
+    /// Files that the checkpoint needs.
     held: Vec<PathBuf>,
 }
 
 impl<I: Identity> Journal<I> {
-    /// A journal in the first of these directories, for files in any of them, or that are one of them; with at
-    /// least so much time between one checkpoint and the next that is due.
+    /// Creates a journal in the first of these directories, for files that are in any of them or that are one
+    /// of them; `pause` is the minimum time between checkpoints.
     pub(crate) fn new(
         files: &Files,
         directories: Vec<PathBuf>,
@@ -134,16 +137,16 @@ impl<I: Identity> Journal<I> {
         Self { files: files.clone(), path, directories, of, pace, held: Vec::new() }
     }
 
-    /// Whether there is a checkpoint, of whatever it may be.
+    /// Whether a checkpoint exists, of any run.
     pub(crate) fn is_there(&self) -> bool {
         self.files.is_regular(&self.path)
     }
 
-    /// Opens the checkpoint of an earlier process, if there is one that can be used: its state, and the arrays.
-    /// Why it cannot be used is told, behind `notice`.
+    /// Opens the checkpoint of an earlier process, if there is a usable one: its state, and the arrays.
+    /// Otherwise reports the reason, preceded by `notice`.
     ///
     /// # Errors
-    /// `Io`; that of the observer.
+    /// `Io`; errors of the observer.
     pub(crate) fn open<S: DeserializeOwned>(
         &mut self,
         observer: &dyn Observer,
@@ -172,7 +175,7 @@ impl<I: Identity> Journal<I> {
         }
         let not_of = |reason: &str| Error::new(ErrorKind::CorruptFile, reason);
         let (head, arrays) = StateReader::open_whole(&self.files, &self.path, MAGIC)?;
-        let unknown = |_| arrays.error("its head is of another version");
+        let unknown = |_| arrays.error("its head was written by another version");
         let Always { of } = serde_json::from_slice::<Always<I>>(&head).map_err(unknown)?;
         match &self.of {
             None => return Err(not_of("the input cannot be read again to compare it")),
@@ -184,35 +187,35 @@ impl<I: Identity> Journal<I> {
         Ok((state, arrays, needs))
     }
 
-    /// The error if a file is not there.
+    /// Fails if a file does not exist or is too short.
     fn check(&self, need: &Need) -> Result<()> {
         let names = self.names(need);
         match names.iter().find_map(|path| self.files.entry(path).ok()) {
-            None => Err(Error::corrupt(&names[0], "it is not there any more")),
+            None => Err(Error::corrupt(&names[0], "it no longer exists")),
             Some(entry) if entry.bytes < need.bytes => {
-                Err(Error::corrupt(&entry.path, "it is cut short"))
+                Err(Error::corrupt(&entry.path, "it is truncated"))
             }
             Some(_) => Ok(()),
         }
     }
 
-    /// The names that a file may have.
+    /// Returns the paths that a file may have.
     fn names(&self, need: &Need) -> Vec<PathBuf> {
         let below = self.directories.get(need.below).unwrap_or(&self.directories[0]);
         let path = if need.name.is_empty() { below.clone() } else { below.join(&need.name) };
         need.grows.map(|grows| grows.path(&path)).into_iter().chain([path]).collect()
     }
 
-    /// Whether it is time to save.
+    /// Whether a checkpoint is due.
     pub(crate) fn is_due(&self) -> bool {
         self.of.is_some() && self.pace.is_due()
     }
 
-    /// Saves a checkpoint: the state that `parts` gives, and what they write and need. Gives the state; nothing if
-    /// nobody could resume from it.
+    /// Saves a checkpoint: the state that `parts` returns, and the arrays and files that it adds. Returns the
+    /// state; `None` if no process could resume from it.
     ///
     /// # Errors
-    /// `Io`, `DiskFull`: the checkpoint before is still there.
+    /// `Io`, `DiskFull`: the previous checkpoint is still in place.
     pub(crate) fn save<S: Serialize>(
         &mut self,
         parts: impl FnOnce(&mut StateWriter) -> Result<S>,
@@ -241,12 +244,13 @@ impl<I: Identity> Journal<I> {
         let text = serde_json::to_vec(&head).expect("numbers and text are JSON");
         to.put(&text)?;
         to.put(&(text.len() as u64).to_le_bytes())?;
-        // The names of files beside it become durable with its own.
+        // The names of other files in this directory become durable together with its own.
         to.finish()?;
         Ok(head)
     }
 
-    /// Where a file is, for whoever may have the same directories elsewhere.
+    /// Returns the location of a file relative to the journal's directories, which may lie elsewhere in
+    /// another process.
     fn located(&self, (path, grows, bytes): (PathBuf, Option<Grows>, u64)) -> Need {
         let mut names = self.directories.iter().enumerate().filter_map(|(below, directory)| {
             Some((below, path.strip_prefix(directory).ok()?.to_str()?.to_owned()))
@@ -255,38 +259,39 @@ impl<I: Identity> Journal<I> {
         Need { below, name, grows, bytes }
     }
 
-    /// Makes new files durable, and their names. Directories are so since they were made, and writers see to what
-    /// grows.
+    /// Makes new files and their names durable. Directories are durable since their creation, and writers
+    /// sync growing files.
     fn sync(&self, needs: &[Need]) -> Result<()> {
         let files = &self.files;
         let written = needs.iter().filter(|need| need.grows.is_none());
         let mut new: Vec<PathBuf> = written.flat_map(|need| self.names(need)).collect();
         new.retain(|path| !files.is_held(path) && files.is_regular(path));
-        // The disk takes many at a time.
+        // The disk handles many requests concurrently.
         new.par_iter().try_for_each(|path| files.sync(path))?;
         let mut directories: BTreeMap<_, _> =
             new.iter().map(|path| (path.parent(), path)).collect();
         directories.remove(&self.path.parent());
-        // To the name that it has: so the directory is synced.
+        // Renamed to its own name, which syncs the directory.
         directories.values().try_for_each(|path| files.publish(path, path))
     }
 
-    /// Lets nobody resume from here any more; then what was discarded is removed.
+    /// Withdraws the checkpoint, so that no process resumes from it; then removes the files that were
+    /// discarded.
     ///
     /// # Errors
     /// `Io`.
     pub(crate) fn withdraw(&mut self) -> Result<()> {
         if self.files.entry(&self.path).is_ok() {
-            // Renamed, for that is durable, and has room on a full disk.
-            let gone = Grows::Apart.path(&self.path);
-            self.files.publish(&self.path, &gone)?;
-            self.files.discard(&gone);
+            // Removed by renaming, which is durable, and possible on a full disk.
+            let withdrawn = Grows::Apart.path(&self.path);
+            self.files.publish(&self.path, &withdrawn)?;
+            self.files.discard(&withdrawn);
         }
         self.hold(&[]);
         Ok(())
     }
 
-    /// Whether it is the checkpoint, or a file that this needs.
+    /// Whether `path` is the checkpoint or a file that it needs.
     pub(crate) fn needs(&self, path: &Path) -> bool {
         path == self.path || self.held.iter().any(|held| held == path)
     }
@@ -304,10 +309,10 @@ impl<I> Drop for Journal<I> {
     }
 }
 
-/// Tells that what an earlier process has done is not used, and why.
+/// Reports that the work of an earlier process is not used, and why.
 ///
 /// # Errors
-/// That of the observer.
+/// Errors of the observer.
 pub(crate) fn report_from_scratch(
     observer: &dyn Observer,
     notice: &str,

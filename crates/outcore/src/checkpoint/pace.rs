@@ -1,11 +1,11 @@
-//! [`Pace`]: how often a long stage saves a checkpoint.
+//! [`Pace`]: frequency of checkpoints in a long stage.
 
 use std::time::{Duration, Instant};
 
-/// Saving takes less than one part of so many of the time.
+/// Saving takes less than one part in this many of the running time.
 const SHARE: u32 = 20;
 
-/// Tells when it is time to save again.
+/// Timer that decides when a checkpoint is due.
 pub(super) struct Pace {
     least: Duration,
     pause: Duration,
@@ -13,20 +13,20 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// With at least so much time between one checkpoint and the next.
+    /// Creates a timer with this minimum time between checkpoints.
     pub(super) fn new(least: Duration) -> Self {
         Self { least, pause: least, last: Instant::now() }
     }
 
-    /// Whether it is time.
+    /// Whether a checkpoint is due.
     pub(super) fn is_due(&self) -> bool {
         self.last.elapsed() >= self.pause
     }
 
-    /// Learns that one was saved, from `begin` until now.
+    /// Records that a checkpoint was saved, from `begin` until now.
     pub(super) fn saved(&mut self, begin: Instant) {
         self.last = Instant::now();
-        // Tests save all the time.
+        // Tests save at every opportunity.
         let share = if self.least.is_zero() { 0 } else { SHARE };
         self.pause = self.least.max(share * begin.elapsed());
     }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_long_is_saved_less_often() {
+    fn slow_saves_become_less_frequent() {
         let minute = Duration::from_secs(60);
         let mut pace = Pace::new(minute);
         assert!(!pace.is_due() && Pace::new(Duration::ZERO).is_due());

@@ -1,4 +1,4 @@
-//! What a journal promises, on the simulated storage.
+//! Guarantees of a journal, on the simulated storage.
 
 use super::*;
 use crate::io::Storage;
@@ -14,7 +14,7 @@ fn journal(sim: &Sim) -> Journal<()> {
     Journal::new(&files, vec![DIRECTORY.into()], Some(()), Duration::ZERO)
 }
 
-/// Saves a number, some of an array, and the need of a file.
+/// Saves a number, an array, and the need of a file.
 fn save(journal: &mut Journal<()>, state: u64, need: &Path) {
     let saved = journal.save(|to| {
         to.need(need, 3);
@@ -24,7 +24,7 @@ fn save(journal: &mut Journal<()>, state: u64, need: &Path) {
     assert_eq!(saved.unwrap(), Some(state));
 }
 
-/// What another process finds.
+/// Returns the state that another process finds.
 fn found(sim: &Sim, observer: &dyn Observer) -> Option<(u64, Vec<u128>)> {
     let (state, mut from) = journal(sim).open(observer, "from scratch").unwrap()?;
     let numbers = from.numbers().unwrap();
@@ -33,7 +33,7 @@ fn found(sim: &Sim, observer: &dyn Observer) -> Option<(u64, Vec<u128>)> {
 }
 
 #[test]
-fn what_a_checkpoint_needs_stays_until_the_next_is_there() {
+fn files_of_a_checkpoint_remain_until_the_next_is_saved() {
     let sim = Sim::new();
     let [one, two] = ["one", "two"].map(|name| Path::new(DIRECTORY).join(name));
     sim.put(&one, b"one");
@@ -52,7 +52,7 @@ fn what_a_checkpoint_needs_stays_until_the_next_is_there() {
     journal.withdraw().unwrap();
     sim.crash(1);
     assert!(found(&sim, &Silent).is_none() && !journal.is_there());
-    // Another process may need what is left.
+    // Another process may need the remaining file.
     sim.put(&two, b"two");
     save(&mut journal, 3, &two);
     files.discard(&two);
@@ -72,7 +72,7 @@ impl Observer for ReportedWarnings {
 }
 
 #[test]
-fn what_is_damaged_is_not_used_and_told() {
+fn a_damaged_checkpoint_is_reported_and_not_used() {
     let sim = Sim::new();
     let path = Path::new(DIRECTORY).join(CHECKPOINT);
     let needed = Path::new(DIRECTORY).join("needed");
@@ -96,9 +96,9 @@ fn what_is_damaged_is_not_used_and_told() {
     }
     sim.put(&path, &whole);
     sim.put(&needed, b"12");
-    reported("it is cut short");
+    reported("it is truncated");
     sim.remove(&needed).unwrap();
-    reported("it is not there any more");
+    reported("it no longer exists");
     sim.put(&needed, b"1234");
     assert_eq!(found(&sim, &Silent), Some((5, (0..5).collect())));
 }

@@ -1,15 +1,15 @@
-//! Communities of a graph on disk, with O(nodes) bytes in memory and the arcs streamed.
+//! Communities of a graph on disk: O(nodes) bytes of memory, arcs streamed from the disk.
 //!
 //! ```text
 //!  graph --seeding--> labels --sweep, sweep, ...--> labels --connect--> pieces --number--> communities
-//!            1 scan          5 to 20 scans of what is active     1 scan, shared with the modularity
+//!            1 scan          5 to 20 scans of active blocks       1 scan, shared with the modularity
 //! ```
 //!
-//! The result is a function of the graph, the options and the seed: never of threads, of memory or
-//! of what is cached. Memory is [`ClusterMemory`]; time is about 10 ns an arc and core for each time
-//! that an arc is looked at, 3 to 8 times in all.
+//! The result depends only on the graph, the options and the seed, never on threads, memory or caching.
+//! Memory: [`ClusterMemory`]. Time: about 10 ns per arc and core each time an arc is visited, 3 to 8
+//! times in all.
 //!
-//! The rooms, of which each imports only from those to its left:
+//! Each module imports only from those to its left:
 //! `base | store | kernel | objectives | methods | finish | drive`.
 //!
 //! ```

@@ -1,4 +1,5 @@
-//! The options that messages name, each once, as the command takes it. The command's tests hold them to its arguments.
+//! Options that messages mention, each defined once, spelled as in the command. Tests of the command check
+//! them against its arguments.
 
 use super::Opt;
 
@@ -8,7 +9,7 @@ macro_rules! options {
             #[doc = concat!("`--", $name, "`")]
             pub const $constant: Opt = Opt::new($name);
         )*
-        /// All of them.
+        /// All options.
         pub const ALL: &[Opt] = &[$($constant),*];
     };
 }

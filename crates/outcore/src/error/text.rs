@@ -1,56 +1,56 @@
-//! What an error says, with the options in it as data: the command writes `--work-dir /tmp`, Python
+//! Texts of errors, with the options in them as data: the command writes `--work-dir /tmp`, Python
 //! `work_dir="/tmp"`.
 //!
-//! A text is written as any other, by `format_args!` with an [`Opt`] among its arguments. Shown as it is, it has the
-//! command's spelling; a surface that spells options otherwise goes through the [parts](Text::parts).
+//! A text is written with `format_args!`, with [`Opt`]s among the arguments. Displayed directly, it has the
+//! spelling of the command; a front end with another spelling uses the [parts](Text::parts).
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 use std::ops::Deref;
 
-/// An option, and perhaps the value to give it.
+/// Option, possibly with a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Opt {
-    /// As the command takes it, without the dashes: `work-dir`.
+    /// Name in the command, without the dashes: `work-dir`.
     pub name: Cow<'static, str>,
-    /// What to give it.
+    /// Value to give it.
     pub value: Option<String>,
-    /// An option to give with it.
+    /// Another option to give with it.
     pub with: Option<Box<Self>>,
 }
 
 impl Opt {
-    /// The option of this name.
+    /// Creates the option of this name.
     pub const fn new(name: &'static str) -> Self {
         Self { name: Cow::Borrowed(name), value: None, with: None }
     }
 
-    /// The option with this value.
+    /// Returns the option with this value.
     #[must_use]
     pub fn of(self, value: impl fmt::Display) -> Self {
         Self { value: Some(value.to_string()), ..self }
     }
 
-    /// Both options together.
+    /// Returns both options together.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self { with: Some(Box::new(other)), ..self }
     }
 
-    /// This option, and those to give with it.
+    /// Iterates over this option and those to give with it.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |option| option.with.as_deref())
     }
 }
 
-/// Begins an option. A text that is put together knows it by its address, so nothing that a user has named, whatever its
-/// letters, is taken for an option.
+/// Beginning of an option. It is recognized by its address when a text is composed, so that nothing that a
+/// user has named is mistaken for an option, whatever its letters.
 static OPENING: &str = "`--";
 const VALUE: &str = " ";
 const WITH: &str = " --";
 const CLOSING: &str = "`";
 
-/// As the command writes it: `` `--format lines --header yes` ``.
+/// Writes options in the spelling of the command: `` `--format lines --header yes` ``.
 impl fmt::Display for Opt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut opening = OPENING;
@@ -67,15 +67,15 @@ impl fmt::Display for Opt {
     }
 }
 
-/// Words, and options among them.
+/// Text of words and options.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Text {
     parts: Vec<Part>,
-    /// All of it in the command's spelling.
+    /// The complete text in the spelling of the command.
     shown: String,
 }
 
-/// A part of a text.
+/// Part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     /// Words.
@@ -85,7 +85,7 @@ pub enum Part {
 }
 
 impl Text {
-    /// The parts, in order.
+    /// Returns the parts, in order.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
@@ -124,31 +124,31 @@ impl From<Opt> for Text {
 impl From<fmt::Arguments<'_>> for Text {
     fn from(arguments: fmt::Arguments<'_>) -> Self {
         let mut writer = TextWriter::default();
-        writer.write_fmt(arguments).expect("only what is written could fail, and it is in memory");
+        writer.write_fmt(arguments).expect("writing to memory does not fail");
         writer.text
     }
 }
 
-/// Puts a text together from what is written.
+/// Writer that splits formatted output into parts.
 #[derive(Default)]
 struct TextWriter {
     text: Text,
     state: ComposeState,
 }
 
-/// What is written next.
+/// Next expected piece of output.
 #[derive(Default, Clone, Copy)]
 enum ComposeState {
     #[default]
     Words,
     Name,
     Value,
-    /// What an option goes on with, or its end.
+    /// Continuation of an option, or its end.
     More,
 }
 
 impl TextWriter {
-    /// The option that is written.
+    /// Returns the option being written.
     fn option(&mut self) -> Option<&mut Opt> {
         let Some(Part::Option(first)) = self.text.parts.last_mut() else { return None };
         let mut last = first;
@@ -195,7 +195,7 @@ impl Write for TextWriter {
 
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not `shown`: a text that this one becomes a part of has the options, too.
+        // Not `shown`: a text that includes this one then has the options, too.
         self.parts.iter().try_for_each(|part| match part {
             Part::Words(words) => f.write_str(words),
             Part::Option(option) => option.fmt(f),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_its_options_as_parts() {
+    fn options_are_parts_of_a_text() {
         let both = FORMAT.of("lines").with(HEADER.of("yes"));
         let text = Text::from(format_args!("use {both}, {} or {RESTART}", MEMORY.of("4GiB")));
         assert_eq!(text, "use `--format lines --header yes`, `--memory 4GiB` or `--restart`");
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_user_has_named_is_no_option() {
+    fn user_text_is_never_an_option() {
         let name = String::from("`--memory 4GiB`");
         for text in
             [Text::from(&name), format_args!("{name}").into(), format_args!("{}", "`--").into()]

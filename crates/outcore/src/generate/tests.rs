@@ -49,7 +49,7 @@ fn every_node_has_an_edge_and_a_community() {
 }
 
 #[test]
-fn mixing_and_sizes_are_as_asked() {
+fn mixing_and_sizes_match_the_options() {
     let (edges, truth, generated) = made(&planted(50_000, 200_000));
     let inside = edges.iter().filter(|edge| truth[&edge[0]] == truth[&edge[1]]).count();
     assert!((inside as f64 / 200_000.0 - 0.8).abs() < 0.01, "{inside}");
@@ -68,7 +68,7 @@ fn mixing_and_sizes_are_as_asked() {
 }
 
 #[test]
-fn the_seed_alone_decides() {
+fn output_depends_only_on_the_seed() {
     let (edges, truth, _) = made(&planted(3_000, 70_000));
     let mut other = planted(3_000, 70_000);
     other.threads = 1;
@@ -112,7 +112,7 @@ fn permutations_permute() {
 }
 
 #[test]
-fn options_out_of_range_are_named() {
+fn errors_name_options_out_of_range() {
     let refused = |change: fn(&mut Planted)| {
         let mut model = Planted::new(100, 100);
         change(&mut model);

@@ -1,10 +1,10 @@
-//! Arcs as sortable records, and how runs store them: 4 to 5 bytes an arc.
+//! Arcs as sortable records, and their encoding in runs: 4 to 5 bytes per arc.
 //!
 //! ```text
 //!  block:  weight scheme | group ...                       one group: 128 arcs
 //!  group:  first source (varint, from the last one) | width | source steps, packed
-//!          least target | width | targets above it, packed
-//!          least weight | width | weights above it, packed
+//!          smallest target | width | targets above it, packed
+//!          smallest weight | width | weights above it, packed
 //! ```
 
 use super::codec::GROUP;
@@ -13,15 +13,15 @@ use crate::pack::{
 };
 use crate::sort::{Record, U96};
 
-/// One arc on its way into the graph.
+/// Arc to be sorted into the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct ArcRecord {
-    /// Index of the node it leaves.
+    /// Index of the source node.
     pub source: u32,
-    /// Index of the node it reaches.
+    /// Index of the target node.
     pub target: u32,
-    /// Its weight's [code](crate::weight::Weight::code).
+    /// [Code](crate::weight::Weight::code) of the weight.
     pub weight: u32,
 }
 
@@ -32,8 +32,8 @@ impl ArcRecord {
     }
 }
 
-/// Ordered by source, target and weight: repeated arcs meet in the order of their weights, so their
-/// sum does not depend on where runs end.
+/// Ordered by source, target and weight: repeated arcs are adjacent in the order of their weights, so their
+/// sum is independent of the boundaries of runs.
 impl Record for ArcRecord {
     type Key = U96;
 
@@ -51,7 +51,7 @@ impl Record for ArcRecord {
     }
 }
 
-/// Ordered by source and target alone: repeated arcs stay in the order of the input.
+/// Arc ordered by source and target alone: repeated arcs stay in the order of the input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct InputOrder(pub ArcRecord);
@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_of_arcs_come_back(arcs in arcs()) {
+        fn blocks_of_arcs_round_trip(arcs in arcs()) {
             let mut bytes = Vec::new();
             <ArcRecord as Record>::encode(&arcs, &mut bytes);
             let mut back = Vec::new();

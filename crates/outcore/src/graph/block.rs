@@ -1,4 +1,4 @@
-//! One block in memory: encoded, with a table of where each node begins.
+//! One block in memory: encoded, with a table of the position of each node.
 //!
 //! ```text
 //!  plain block:
@@ -16,9 +16,9 @@
 //!     scheme byte, then arcs              `------------------- directory ---------------------------'
 //! ```
 //!
-//! `scheme` is a [`WeightScheme`]; `largest` is its largest integer, so that decoding small ones can
-//! be a look-up. See `codec` for lists and arcs. Memory: the encoded bytes plus 8 bytes a node; loading
-//! costs about 2 ns a node, decoding about 2 ns an arc of the nodes asked for.
+//! `scheme` is a [`WeightScheme`]; `largest` is its largest integer, so that small ones can be decoded with a
+//! look-up table. See `codec` for lists and arcs. Memory: the encoded bytes plus 8 bytes per node; loading
+//! costs about 2 ns per node, decoding about 2 ns per arc of the requested nodes.
 
 use super::codec::{Codes, Cursor};
 use super::index::{BlockEntry, get_u64};
@@ -30,15 +30,15 @@ use crate::weight::Weight;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Most arcs that one segment hands over.
+/// Maximum number of arcs per segment.
 pub(crate) const SEGMENT_ARCS: usize = 65_536;
-/// Bytes of a hub's directory before its segments, and of one of these.
+/// Bytes of a hub's directory before its segments, and bytes per segment.
 const HUB_HEADER_BYTES: usize = 8;
 const HUB_SEGMENT_BYTES: usize = 12;
-/// Segments of a hub that are read ahead.
+/// Number of a hub's segments that are read ahead.
 const HUB_DEPTH: usize = 2;
 
-/// Memory to decode arcs into; one for each thread, used again and again. It grows to 512 KiB.
+/// Memory to decode arcs into; one per thread, reused for every node. It grows to 512 KiB.
 #[derive(Debug, Default)]
 pub struct ArcScratch {
     targets: Vec<u32>,
@@ -61,20 +61,20 @@ impl ArcScratch {
     }
 }
 
-/// What blocks need of their graph.
+/// Data of the graph that its blocks share.
 pub(super) struct BlockContext {
     pub(super) file: Arc<StoredFile>,
     pub(super) entries: Vec<BlockEntry>,
-    /// Targets are below this.
+    /// Upper bound of the targets, exclusive.
     pub(super) node_count: u64,
     pub(super) segment_arcs: usize,
     pub(super) block_arcs: u64,
-    /// How arcs are seen, if not as they are.
+    /// View that transforms arcs; `None` to leave them unchanged.
     pub(super) view: Option<View>,
 }
 
 impl BlockContext {
-    /// The same file, seen in another way.
+    /// Returns the context of the same file with another view.
     pub(super) fn with_view(&self, view: Option<View>) -> Self {
         Self { file: self.file.clone(), entries: self.entries.clone(), view, ..*self }
     }
@@ -83,7 +83,7 @@ impl BlockContext {
         entry.arc_count > self.block_arcs
     }
 
-    /// Where the bytes lie that [`Block::load`] takes.
+    /// Returns the offset and length of the bytes that [`Block::load`] takes.
     pub(super) fn range(&self, index: usize) -> Result<(u64, usize)> {
         let Some(entry) = self.entries.get(index) else {
             return Err(self.corrupt_block(index, "there is no such block"));
@@ -124,7 +124,7 @@ enum BlockBody {
 
 struct PlainBlock {
     bytes: Vec<u8>,
-    /// Where the arcs of each node begin in `bytes`, and where the last ones end.
+    /// Positions in `bytes` where the arcs of each node begin, and where the last ones end.
     offsets: Vec<u32>,
     degrees: Vec<u32>,
     codes: Codes,
@@ -138,7 +138,7 @@ struct Segment {
 }
 
 impl Block {
-    /// Takes a plain block's bytes or a hub block's directory.
+    /// Loads the bytes of a plain block, or the directory of a hub block.
     pub(super) fn load(shared: &Arc<BlockContext>, index: usize, bytes: &[u8]) -> Result<Self> {
         if xxh3_64(bytes) != shared.entries[index].checksum {
             return Err(shared.corrupt_block(index, "its checksum is wrong"));
@@ -146,7 +146,7 @@ impl Block {
         Self::load_unchecked(shared, index, bytes)
     }
 
-    /// Like [`Block::load`], but without a look at the checksum.
+    /// Like [`Block::load`], but without verifying the checksum.
     pub(super) fn load_unchecked(
         shared: &Arc<BlockContext>,
         index: usize,
@@ -156,42 +156,42 @@ impl Block {
         let parts =
             if shared.is_hub(&entry) { load_hub(&entry, bytes) } else { load_plain(&entry, bytes) };
         let Some((is_weighted, loops, body)) = parts else {
-            return Err(shared.corrupt_block(index, "its contents contradict each other"));
+            return Err(shared.corrupt_block(index, "its contents are inconsistent"));
         };
         Ok(Self { shared: shared.clone(), index, entry, is_weighted, loops, body })
     }
 
-    /// Its number.
+    /// Returns its number.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// Its first node.
+    /// Returns its first node.
     pub fn first_node(&self) -> u32 {
         self.entry.first_node
     }
 
-    /// How many nodes it has.
+    /// Returns its number of nodes.
     pub fn node_count(&self) -> usize {
         self.entry.node_count as usize
     }
 
-    /// How many arcs it has, loops not counted.
+    /// Returns its number of arcs, loops not counted.
     pub fn arc_count(&self) -> u64 {
         self.entry.arc_count
     }
 
-    /// Whether any arc's weight is not 1: whether segments come with weight codes.
+    /// Whether any arc has a weight other than 1, so that segments come with weight codes.
     pub fn is_weighted(&self) -> bool {
         self.is_weighted
     }
 
-    /// Loops as local node and weight code, ascending.
+    /// Returns the loops as local node and weight code, ascending.
     pub(super) fn loops(&self) -> &[(u32, u32)] {
         &self.loops
     }
 
-    /// Memory it takes.
+    /// Returns the memory of the block.
     pub fn memory_bytes(&self) -> usize {
         let body = match &self.body {
             BlockBody::Plain(plain) => {
@@ -203,10 +203,10 @@ impl Block {
         size_of::<Self>() + self.loops.capacity() * 8 + body
     }
 
-    /// Neighbors of the node `first_node() + local`, itself not counted.
+    /// Returns the number of neighbors of the node `first_node() + local`, not counting the node itself.
     ///
     /// # Panics
-    /// If `local` is not below `node_count()`; so do the other questions about a node.
+    /// Panics if `local` is not below `node_count()`, like the other methods about a node.
     #[inline]
     pub fn degree(&self, local: usize) -> u64 {
         match &self.body {
@@ -215,7 +215,7 @@ impl Block {
         }
     }
 
-    /// Weight of the node's loop; 0 if it has none.
+    /// Returns the weight of the node's loop; 0 if it has none.
     #[inline]
     pub fn self_loop(&self, local: usize) -> f64 {
         if self.loops.is_empty() {
@@ -230,10 +230,10 @@ impl Block {
         }
     }
 
-    /// Hands the node's arcs to `f` in ascending target order, in segments of at most
-    /// [`SEGMENT_ARCS`]: targets, and weight codes ([`Weight::code`]). There are no weight codes if
-    /// all of the block's weights are 1. A node without arcs gives no segment; all segments but the
-    /// last are full, unless a [`View`] leaves arcs out.
+    /// Passes the node's arcs to `f` in ascending target order, in segments of at most [`SEGMENT_ARCS`]:
+    /// targets, and weight codes ([`Weight::code`]). There are no weight codes if all weights of the block
+    /// are 1. A node without arcs has no segments; all segments but the last are full, unless a [`View`]
+    /// omits arcs.
     ///
     /// # Errors
     /// `CorruptFile`; `Io` in a hub block, whose arcs are read from the file each time.
@@ -250,7 +250,7 @@ impl Block {
         }
     }
 
-    /// What is generic here is compiled for every loop of the engine, so decoding is not.
+    /// Generic code is compiled for every loop of the engine, so decoding is kept out of it.
     #[inline]
     fn plain_segments(
         &self,
@@ -271,7 +271,7 @@ impl Block {
         if cursor.is_at_end() { Ok(()) } else { Err(self.corrupt()) }
     }
 
-    /// Decodes the next `count` arcs of a node; gives how many arcs and weights there are of them to see.
+    /// Decodes the next `count` arcs of a node; returns the number of visible arcs and of their weights.
     fn plain_segment(
         &self,
         plain: &PlainBlock,
@@ -353,7 +353,7 @@ impl Block {
 
     #[cold]
     fn corrupt(&self) -> Error {
-        self.shared.corrupt_block(self.index, "its contents contradict each other")
+        self.shared.corrupt_block(self.index, "its contents are inconsistent")
     }
 }
 

@@ -1,4 +1,4 @@
-//! The arcs of one node, and lists of small numbers, in few bits.
+//! Compact encoding of the arcs of one node, and of lists of small numbers.
 //!
 //! ```text
 //!  arcs of a node, or a segment of them (at most SEGMENT_ARCS):
@@ -20,17 +20,17 @@
 //!  list: groups of at most 128 values:  | width byte | packed values |
 //! ```
 //!
-//! Cost: decoding about 2 ns an arc, encoding about 4. Gaps of 20 random targets among 5 million
-//! nodes take 20 bits each, three-digit weights 10. After "The WebGraph Framework I" (Boldi, Vigna
-//! 2004) for gaps, and "Decoding billions of integers per second through vectorization" (Lemire,
-//! Boytsov 2015) for packing in groups with a common width: no branch for each value.
+//! Cost: decoding about 2 ns per arc, encoding about 4. Gaps of 20 random targets among 5 million nodes take
+//! 20 bits each, three-digit weights 10. The gap encoding follows "The WebGraph Framework I" (Boldi, Vigna
+//! 2004), the packing in groups of a common width "Decoding billions of integers per second through
+//! vectorization" (Lemire, Boytsov 2015): no branch per value.
 
 use crate::pack::{
     PADDING, WeightScheme, bits_for, get_varint, pack, packed_bytes, put_varint, unpack,
 };
 use crate::weight::Weight;
 
-/// Values that share a width.
+/// Number of values that share a width.
 pub(super) const GROUP: usize = 128;
 
 /// Appends a list.
@@ -50,19 +50,19 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The range `at..end` of `bytes`, or `None` if that and the padding do not lie inside.
+    /// Creates a cursor over `at..end` of `bytes`; `None` if that range and the padding do not lie inside.
     #[inline]
     pub(super) fn new(bytes: &'a [u8], at: usize, end: usize) -> Option<Self> {
         (at <= end && end.checked_add(PADDING)? <= bytes.len()).then_some(Self { bytes, at, end })
     }
 
-    /// Where it stands.
+    /// Returns the current position.
     #[inline]
     pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    /// Whether all is decoded.
+    /// Whether everything is decoded.
     #[inline]
     pub(super) fn is_at_end(&self) -> bool {
         self.at == self.end
@@ -87,7 +87,7 @@ impl<'a> Cursor<'a> {
         Some(u32::from_le_bytes(bytes.try_into().expect("four bytes")))
     }
 
-    /// A width and values of that width.
+    /// Reads a width and values of that width.
     #[inline]
     fn packed(&mut self, values: &mut [u32]) -> Option<()> {
         let width = self.byte()?;
@@ -122,7 +122,7 @@ impl<'a> Cursor<'a> {
         let zigzag = self.varint()?;
         let difference = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
         let mut target = i64::from(node).checked_add(difference)? as u64;
-        // Targets ascend: if the last is a node, all are. 2^49 more cannot wrap around.
+        // Targets ascend: if the last is a valid node, all are. Adding at most 2^49 cannot wrap around.
         if target >= node_count {
             return None;
         }
@@ -164,7 +164,7 @@ impl<'a> Cursor<'a> {
             }
         } else if let Some(table) = &codes.table {
             for slot in group {
-                // Whatever a damaged file says, the index is inside.
+                // The index is in bounds even for a damaged file.
                 *slot = table[slot.wrapping_add(base) as usize % TABLE_LEN];
             }
         } else {
@@ -176,10 +176,10 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Integers below this are looked up in blocks with more arcs than this.
+/// Limit of the table: smaller integers are looked up, in blocks with more arcs than this.
 const TABLE_LEN: usize = 4096;
 
-/// Fills `values` as [`unpack`] does, but two with each load while both fit into it.
+/// Fills `values` like [`unpack`], but reads two values per load if both fit.
 #[inline]
 fn unpack_pairs(bytes: &[u8], width: u8, values: &mut [u32]) {
     // A pair begins at one of the first 8 bits of 64.
@@ -203,14 +203,14 @@ fn unpack_pairs(bytes: &[u8], width: u8, values: &mut [u32]) {
     }
 }
 
-/// From integers to weight codes.
+/// Conversion from integers to weight codes.
 pub(super) struct Codes {
     scheme: WeightScheme,
     table: Option<Box<[u32; TABLE_LEN]>>,
 }
 
 impl Codes {
-    /// For `uses` weights with integers up to `largest`.
+    /// Prepares the decoding of `uses` weights with integers up to `largest`.
     pub(super) fn new(scheme: WeightScheme, largest: u64, uses: u64) -> Self {
         let is_scaled = matches!(scheme, WeightScheme::Decimal(_));
         let pays = largest < TABLE_LEN as u64 && uses > TABLE_LEN as u64;
@@ -229,7 +229,7 @@ impl Codes {
     }
 }
 
-/// From weight codes to integers.
+/// Conversion from weight codes to integers.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
     scheme: WeightScheme,
@@ -237,7 +237,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// The scheme for `codes`: the fewest decimals that most of a sample fit.
+    /// Chooses the scheme for `codes`: the fewest decimals that suit most of a sample.
     pub(super) fn choose(codes: &[u32]) -> Self {
         const SAMPLE: usize = 256;
         if codes.iter().all(|&code| code == Weight::ONE.code()) {
@@ -257,7 +257,7 @@ impl Scale {
 
     #[inline]
     fn integer(self, code: u32) -> u32 {
-        // Whether it is the right one, the way back tells.
+        // Whether the result is exact is checked by converting back.
         (Weight::from_code(code).value() * self.power + 0.5) as u32
     }
 
@@ -268,10 +268,10 @@ impl Scale {
     }
 }
 
-/// Integers stay below this; larger ones save nothing over codes.
+/// Exclusive upper bound of integers; larger ones save nothing over codes.
 const INTEGER_LIMIT: u32 = 1 << 30;
 
-/// Appends nodes' arcs; remembers the largest integer.
+/// Encoder of nodes' arcs; records the largest integer.
 pub(super) struct ArcEncoder {
     scale: Scale,
     pub(super) largest: u32,
@@ -282,7 +282,7 @@ impl ArcEncoder {
         Self { scale, largest: 0 }
     }
 
-    /// Appends the arcs of `node`: ascending `targets`, not empty, and their weights' codes.
+    /// Appends the arcs of `node`: ascending `targets`, not empty, and the codes of their weights.
     pub(super) fn put(&mut self, node: u32, targets: &[u32], codes: &[u32], out: &mut Vec<u8>) {
         let difference = i64::from(targets[0]) - i64::from(node);
         put_varint(((difference << 1) ^ (difference >> 63)) as u64, out);

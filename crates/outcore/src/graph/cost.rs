@@ -1,4 +1,4 @@
-//! How large a graph will be, and what it takes to sort its arcs and write it.
+//! Predicted size of a graph, and the cost of sorting its arcs and writing it.
 
 use super::codec::GROUP;
 use super::{ArcRecord, BLOCK_ARCS, block_nodes};
@@ -8,25 +8,25 @@ use crate::io::{Tuning, WRITER_BYTES};
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::MIB;
 
-/// Memory of an arc on its way through the sort.
+/// Memory of an arc in the sort.
 pub const ARC_BYTES: u64 = size_of::<ArcRecord>() as u64;
-/// Memory of the graph writer: one block of arcs being filled, two on their way to the disk.
+/// Memory of the graph writer: one block of arcs being filled, two in flight to the disk.
 pub const GRAPH_WRITER_BYTES: u64 = 40 * MIB;
 
-/// Nanoseconds of one core to merge the arcs of an edge into the graph, and what a node adds.
+/// Nanoseconds of one core to merge the arcs of an edge into the graph, and the additional time per node.
 const MERGE_EDGE: f64 = 95.0;
 const MERGE_NODE: f64 = 70.0;
 
-/// How large a graph is.
+/// Size of a graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphSize {
-    /// Nodes.
+    /// Number of nodes.
     pub node_count: u64,
-    /// Arcs.
+    /// Number of arcs.
     pub arc_count: u64,
     /// Bytes of its blocks.
     pub bytes: u64,
-    /// Arcs of a node that is known to have many; 0 if none is.
+    /// Number of arcs of a node that is known to have many; 0 if there is none.
     pub hub_arcs: u64,
     /// Whether arcs have weights.
     pub is_weighted: bool,
@@ -35,17 +35,18 @@ pub struct GraphSize {
 }
 
 impl GraphSize {
-    /// The graph that an input will become.
+    /// Predicts the graph of an input.
     pub fn of(input: &InputSize) -> Self {
         let arc_count = arcs_of(input, input.distinct_edge_count.min(input.edge_count));
         let (nodes, arcs) = (input.node_count.max(1) as f64, arc_count as f64);
         let degree = (arcs / nodes).max(1.0);
-        // Of the gaps of a group the largest decides about all: of exponential ones, by their mean.
+        // The largest gap determines the width of its group; here the expected maximum of exponential gaps,
+        // relative to their mean.
         let largest = degree.min(GROUP as f64).ln() + 0.58;
         let gap_bits = (nodes / (degree + 1.0)).max(1.0).log2() + largest.log2() + 2.1;
         let others = 1.0 - 1.0 / degree;
         let groups = (degree / GROUP as f64).max(1.0);
-        // Nodes that are met together have indexes side by side.
+        // Nodes that occur together have neighboring indexes.
         let first = 1.0 + (nodes.log2() + 1.0) / 7.0 * (1.0 - 0.5 / degree);
         let lists = 0.1 * ((degree + 1.0).log2() + (3.0 * degree).log2()) + 0.75;
         let mut arc_bytes = others * gap_bits.max(1.5) / 8.0;
@@ -59,14 +60,14 @@ impl GraphSize {
             node_count: input.node_count,
             arc_count,
             bytes: (arcs * arc_bytes + with_arcs * node_bytes) as u64 + input.node_count / 2,
-            // A node has every other one beside it at most once.
+            // A node has every other one as a neighbor at most once.
             hub_arcs: input.hub_edge_count.min(input.node_count),
             is_weighted: input.is_weighted,
             is_directed: input.is_directed,
         }
     }
 
-    /// The smallest graph that the sample of an input leaves open.
+    /// Returns the smallest graph that is consistent with the sample of an input.
     pub(crate) fn at_least(input: &InputSize) -> Self {
         let (graph, nodes) = (Self::of(input), input.node_count_at_least);
         let hub_arcs = (graph.hub_arcs / 5 * 4).min(nodes);
@@ -76,7 +77,8 @@ impl GraphSize {
         Self { node_count: nodes, arc_count, hub_arcs, ..graph }
     }
 
-    /// The graph with a fifth more nodes than expected and no edge repeated, unless the numbers are certain.
+    /// Returns the graph with a fifth more nodes than expected and no repeated edges, unless the numbers are
+    /// certain.
     pub(crate) fn at_most(input: &InputSize) -> Self {
         let likely = input.node_count;
         let more = if input.node_count_at_least < likely { likely / 5 } else { 0 };
@@ -86,7 +88,7 @@ impl GraphSize {
         Self::of(&InputSize { distinct_edge_count: edges, node_count, ..*input })
     }
 
-    /// Memory of the writer: blocks being filled and encoded, and its file.
+    /// Returns the memory of the writer: blocks being filled and encoded, and its file.
     pub(crate) fn writer_bytes(&self) -> u64 {
         let Self { node_count, arc_count, bytes, .. } = *self;
         let nodes = block_nodes(node_count).min(node_count.max(1));
@@ -97,12 +99,12 @@ impl GraphSize {
 }
 
 impl InputSize {
-    /// Records of arcs that go into the sort.
+    /// Returns the number of arc records in the sort.
     pub(crate) fn record_count(&self) -> u64 {
         arcs_of(self, self.edge_count)
     }
 
-    /// Bytes of so many runs: steps of sources, targets in full, weights, in groups.
+    /// Returns the bytes of `run_count` runs: source steps, full targets, and weights, in groups.
     pub(crate) fn run_bytes(&self, run_count: u64) -> u64 {
         let (nodes, records) = (self.node_count.max(2), self.record_count() as f64);
         let of_run = (records / run_count.max(1) as f64).max(1.0);
@@ -112,12 +114,13 @@ impl InputSize {
         (records * ((source_bits + target_bits + weight_bits) / 8.0 + 0.07)) as u64
     }
 
-    /// Bytes of the file of names.
+    /// Returns the bytes of the file of names.
     pub(crate) fn names_bytes(&self) -> u64 {
         (self.node_count as f64 * (self.name_bytes + 1.1)) as u64
     }
 
-    /// Time of one core to merge all arcs into the graph, each of which is written so many times on the way.
+    /// Returns the time of one core to merge all arcs into the graph; each arc is written `written` times on
+    /// the way.
     pub(crate) fn merge_nanoseconds(&self, written: f64) -> f64 {
         let edges = self.edge_count as f64 * MERGE_EDGE;
         edges * written.max(1.0) + self.node_count as f64 * MERGE_NODE
@@ -128,8 +131,8 @@ fn arcs_of(input: &InputSize, edges: u64) -> u64 {
     if input.is_directed { edges } else { edges.saturating_mul(2) }
 }
 
-/// Bits by which sums of repeated edges make the weights of a node longer: a sum of fractions may
-/// not be what is written in so few digits, and then all weights of its group are stored in full.
+/// Returns the bits by which sums of repeated edges lengthen the weights of a node: a sum of fractions may
+/// not be representable in so few digits, and then all weights of its group are stored in full.
 fn sum_bits(input: &InputSize, degree: f64) -> f64 {
     let edges = input.edge_count.max(1) as f64;
     let repeated = 1.0 - input.distinct_edge_count.min(input.edge_count) as f64 / edges;
@@ -139,12 +142,13 @@ fn sum_bits(input: &InputSize, degree: f64) -> f64 {
 }
 
 impl Limits {
-    /// What the sort may take while runs are merged into the graph, which is written with `tuning`.
+    /// Returns the memory of the sort while runs are merged into the graph, which is written with `tuning`.
     pub fn merge_bytes(&self, tuning: &Tuning) -> u64 {
         self.memory_bytes - GRAPH_WRITER_BYTES - tuning.write.excess_bytes()
     }
 
-    /// The same beside `held_bytes` of what the read stage leaves; `None` if that is too little.
+    /// Like [`Limits::merge_bytes`], with `held_bytes` still held by the read stage; `None` if too little
+    /// remains.
     pub fn merge_bytes_beside(&self, held_bytes: u64, tuning: &Tuning) -> Option<u64> {
         self.merge_bytes(tuning).checked_sub(held_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)
     }

@@ -1,4 +1,4 @@
-//! Encodes raw blocks, on a thread of its own; see `block` for the layout.
+//! Encoding of raw blocks, on a thread of its own; see `block` for the layout.
 
 use super::BlockLimits;
 use super::codec::{ArcEncoder, Scale, put_list};
@@ -9,10 +9,10 @@ use crate::pack::{WeightScheme, put_varint};
 use crate::weight::Weight;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// Arcs of consecutive nodes as they come.
+/// Arcs of consecutive nodes, not yet encoded.
 #[derive(Default)]
 pub(super) struct RawBlock {
-    /// Of all complete nodes.
+    /// Degrees of all complete nodes.
     pub(super) degrees: Vec<u32>,
     pub(super) targets: Vec<u32>,
     /// Weight codes.
@@ -30,19 +30,19 @@ impl RawBlock {
     }
 }
 
-/// What the writer hands over.
+/// Work for the encoder thread.
 pub(super) enum EncodeWork {
     /// Complete nodes.
     Block(RawBlock),
-    /// Arcs of a hub: whole segments, except at its end.
+    /// Arcs of a hub: complete segments, except at its end.
     Hub { raw: RawBlock, is_last: bool },
-    /// That was all.
+    /// The end of the work.
     Finish,
 }
 
 /// Sums over all blocks.
 pub(super) struct BlockTotals {
-    /// The node that comes before all others.
+    /// First node of the graph or of this part of it.
     pub(super) first_node: u64,
     pub(super) node_count: u64,
     pub(super) arc_count: u64,
@@ -61,7 +61,7 @@ impl BlockTotals {
     }
 }
 
-/// A hub whose segments are being written.
+/// Hub whose segments are being written.
 #[derive(Default)]
 struct Hub {
     arc_count: u64,
@@ -100,12 +100,12 @@ impl BlockEncoder {
             hub: None,
             lengths: Vec::new(),
             head: Vec::new(),
-            // The most a block can take: memory is used only as it is filled.
+            // Maximum size of a block: memory is touched only as it is filled.
             body: Vec::with_capacity(9 * limits.block_arcs + 16 * limits.block_nodes),
         }
     }
 
-    /// Writes a plain block and gives the raw one back.
+    /// Writes a plain block and returns the raw one for reuse.
     pub(super) fn block(&mut self, raw: RawBlock) -> Result<RawBlock> {
         self.count(&raw, raw.degrees.len() as u64);
         let scale = Scale::choose(&raw.weights);
@@ -142,7 +142,7 @@ impl BlockEncoder {
         Ok(raw)
     }
 
-    /// Writes segments of a hub and gives the raw block back.
+    /// Writes segments of a hub and returns the raw block for reuse.
     pub(super) fn hub(&mut self, raw: RawBlock, is_last: bool) -> Result<RawBlock> {
         self.count(&raw, u64::from(is_last));
         let node = self.next_node().wrapping_sub(is_last.into());
@@ -175,7 +175,7 @@ impl BlockEncoder {
         Ok(raw)
     }
 
-    /// The node behind those counted so far; 0 behind the last that there can be.
+    /// Returns the node after those counted so far; 0 after the last possible one.
     fn next_node(&self) -> u32 {
         (self.totals.first_node + self.totals.node_count) as u32
     }
@@ -199,7 +199,7 @@ impl BlockEncoder {
         }
     }
 
-    /// Completes the file.
+    /// Finishes the file.
     pub(super) fn finish(mut self) -> Result<BlockTotals> {
         self.totals.sealed = self.file.finish()?;
         Ok(self.totals)

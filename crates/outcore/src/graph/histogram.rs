@@ -1,21 +1,21 @@
-//! How degrees and weights are distributed: counted by powers of two, while a graph is written.
+//! Histograms of degrees and weights: counted by powers of two, while a graph is written.
 //!
-//! Memory: 17 KiB, whatever the graph. Cost: an addition a node, and one an arc if weights differ.
+//! Memory: 17 KiB, independent of the graph. Cost: one addition per node, and one per arc if weights differ.
 
 use crate::weight::Weight;
 use std::collections::BTreeMap;
 
-/// How many have a value of at least so much, and less than twice that; what is below all other bins, as zeros
-/// are, is in one at 0.
+/// Number of values from `at_least` up to, but not including, twice that; values below all other bins, such
+/// as zeros, are in a bin at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Bin<T> {
-    /// The least value: 0 or a power of two.
+    /// Lower bound of the values: 0 or a power of two.
     pub at_least: T,
-    /// How many there are.
+    /// Number of values.
     pub count: u64,
 }
 
-/// The bins of `(value, count)` in ascending order of values, which have some count each.
+/// Returns the bins of `(value, count)` pairs in ascending order of values.
 pub fn bins(values: impl Iterator<Item = (u64, u64)>) -> Vec<Bin<u64>> {
     let mut bins: Vec<Bin<u64>> = Vec::new();
     for (value, count) in values {
@@ -28,25 +28,25 @@ pub fn bins(values: impl Iterator<Item = (u64, u64)>) -> Vec<Bin<u64>> {
     bins
 }
 
-/// The largest power of two that is not above `value`; 0 for 0.
+/// Returns the largest power of two that is not above `value`; 0 for 0.
 fn least_of(value: u64) -> u64 {
     value.checked_ilog2().map_or(0, |power| 1 << power)
 }
 
-/// Counts degrees and weights.
+/// Counts of degrees and weights.
 #[derive(Clone)]
 pub(super) struct Histograms {
-    /// By the bits of the degree.
+    /// Counts by the bit length of the degree.
     degrees: [u64; u64::BITS as usize + 1],
-    /// By the exponent, as it stands in the code.
+    /// Counts by the exponent, as encoded in the weight code.
     weights: Box<[u64; 1 << EXPONENT_BITS]>,
 }
 
 const EXPONENT_BITS: u32 = 11;
-/// What the exponent of 1 is in a code.
+/// Encoded exponent of 1.
 const EXPONENT_ONE: i32 = exponent(Weight::ONE.code()) as i32;
 
-/// The exponent of a weight's code, as it stands there.
+/// Returns the encoded exponent of a weight code.
 const fn exponent(code: u32) -> usize {
     (code >> (u32::BITS - EXPONENT_BITS)) as usize
 }
@@ -67,32 +67,32 @@ impl Histograms {
         self.weights[exponent(code)] += 1;
     }
 
-    /// Adds so many arcs of weight 1.
+    /// Adds `count` arcs of weight 1.
     pub(super) fn add_ones(&mut self, count: u64) {
         self.weights[exponent(Weight::ONE.code())] += count;
     }
 
-    /// Nodes by the least degree of their bin.
+    /// Returns the node counts by the lower bound of their degree bin.
     pub(super) fn degrees(&self) -> BTreeMap<u64, u64> {
         let least = |bits: usize| if bits == 0 { 0 } else { 1 << (bits - 1) };
         let counted = (0..).zip(&self.degrees).filter(|(_, count)| **count > 0);
         counted.map(|(bits, &count)| (least(bits), count)).collect()
     }
 
-    /// Arcs by the power of two that their weight is at least.
+    /// Returns the arc counts by the largest power of two that is not above their weight.
     pub(super) fn weights(&self) -> BTreeMap<i32, u64> {
         let counted = (0..).zip(&*self.weights).filter(|(_, count)| **count > 0);
         counted.map(|(exponent, &count)| (exponent - EXPONENT_ONE, count)).collect()
     }
 }
 
-/// Degrees as they are told.
+/// Returns the degrees in the form in which they are reported.
 pub(super) fn degree_bins(degrees: &BTreeMap<u64, u64>) -> Vec<Bin<u64>> {
     degrees.iter().map(|(&at_least, &count)| Bin { at_least, count }).collect()
 }
 
-/// Weights as they are told. Those below the least power of an `f64` that keeps its digits are in the bin
-/// at 0.
+/// Returns the weights in the form in which they are reported. Weights below the smallest normal `f64` are in
+/// the bin at 0.
 pub(super) fn weight_bins(weights: &BTreeMap<i32, u64>) -> Vec<Bin<f64>> {
     let least = |power: i32| if power > -EXPONENT_ONE { 2f64.powi(power) } else { 0.0 };
     weights.iter().map(|(&power, &count)| Bin { at_least: least(power), count }).collect()
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bins_hold_what_is_at_least_their_bound_and_less_than_twice_that() {
+    fn bins_hold_values_from_their_bound_to_twice_that() {
         let sizes = [(0, 2), (1, 5), (2, 1), (3, 1), (4, 9), (1023, 1), (1024, 3), (u64::MAX, 1)];
         let found: Vec<_> = bins(sizes.into_iter()).iter().map(|b| (b.at_least, b.count)).collect();
         let expected = [(0, 2), (1, 5), (2, 2), (4, 9), (512, 1), (1024, 3), (1 << 63, 1)];

@@ -1,4 +1,4 @@
-//! A file of blocks with an index at its end: the frame of `arcs` and of `names`.
+//! A file of blocks with an index at its end: the container format of `arcs` and of `names`.
 //!
 //! ```text
 //!    0        8      12     16                      index_offset
@@ -10,8 +10,8 @@
 //!    trailer:  block_count u64 | index_offset u64 | checksum u64 | magic
 //! ```
 //!
-//! The trailer's checksum (xxh3-64) covers header, entries and the trailer's two numbers; an
-//! entry's covers its block. All numbers are little-endian. Memory: 40 bytes a block.
+//! The trailer's checksum (xxh3-64) covers header, entries and the trailer's two numbers; an entry's checksum
+//! covers its block. All numbers are little-endian. Memory: 40 bytes per block.
 
 use crate::error::{Error, ErrorKind, Result};
 pub(super) use crate::io::Sealed;
@@ -24,21 +24,21 @@ pub(super) const VERSION: u32 = 1;
 pub(super) const HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 40;
 const TRAILER_BYTES: usize = 32;
-/// Buffers on their way to the disk, where it takes one at a time.
+/// Write buffers in flight, where the disk takes one request at a time.
 const WRITE_BUFFERS: usize = 2;
 
-/// Where a block lies and what it holds.
+/// Position and contents of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockEntry {
-    /// The first node.
+    /// First node.
     pub first_node: u32,
-    /// How many consecutive nodes.
+    /// Number of consecutive nodes.
     pub node_count: u32,
-    /// Arcs of these nodes, loops not counted.
+    /// Number of arcs of these nodes, loops not counted.
     pub arc_count: u64,
-    /// Where the block begins in the file.
+    /// Offset of the block in the file.
     pub offset: u64,
-    /// Its length in the file.
+    /// Length of the block in the file.
     pub bytes: u64,
     /// xxh3-64 of its bytes; of a hub block, of its directory.
     pub checksum: u64,
@@ -66,7 +66,7 @@ impl BlockEntry {
     }
 }
 
-/// The number at `at`, which lies inside `bytes`.
+/// Returns the number at `at`, which lies inside `bytes`.
 pub(super) fn get_u64(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
@@ -86,7 +86,7 @@ fn index_checksum(magic: [u8; 8], entries: &[u8], numbers: &[u8]) -> u64 {
     hash.digest()
 }
 
-/// Writes such a file.
+/// Writer of a file with an index.
 pub(super) struct IndexedWriter {
     writer: Writer,
     path: PathBuf,
@@ -104,7 +104,7 @@ impl IndexedWriter {
         Ok(Self::new(writer, path, magic))
     }
 
-    /// Resumes a file behind its first `bytes`. The blocks in them are still to be told:
+    /// Resumes a file after its first `bytes`. Their blocks remain to be added with
     /// [`IndexedWriter::add_block`].
     pub(crate) fn resume(files: &Files, path: &Path, magic: [u8; 8], bytes: u64) -> Result<Self> {
         let writer = Writer::resume(files, path, Grows::Apart, bytes, Self::buffers(files))?;
@@ -121,28 +121,28 @@ impl IndexedWriter {
         Self { writer, path, magic, entries, next_node: 0, block_offset: HEADER_BYTES as u64 }
     }
 
-    /// The same, for blocks whose first node is not 0.
+    /// Returns the writer with another first node.
     pub(super) fn begun_at(self, first_node: u64) -> Self {
         Self { next_node: first_node, ..self }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes what was written durable; `begun` is of a block that is not ended.
+    /// Makes all written data durable; `begun` are the bytes of an unfinished block.
     pub(crate) fn checkpoint(&mut self, begun: &[u8]) -> Result<Sealed> {
         let bytes = self.writer.checkpoint()?.bytes;
         Ok(Sealed { bytes, checksum: self.checksum_so_far(begun) })
     }
 
-    /// Of all blocks, by their checksums, and of one that is not ended.
+    /// Returns the checksum of all blocks, by their checksums, and of an unfinished one.
     pub(super) fn checksum_so_far(&self, begun: &[u8]) -> u64 {
         index_checksum(self.magic, &self.entries, begun)
     }
 
-    /// Appends to the block that is being written.
+    /// Appends to the current block.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.writer.write(bytes)
     }
@@ -152,7 +152,7 @@ impl IndexedWriter {
         self.add_block(self.writer.position() - self.block_offset, nodes, arcs, checksum)
     }
 
-    /// Enters a block of `bytes` behind those so far.
+    /// Adds a block of `bytes` after the existing ones.
     pub(super) fn add_block(
         &mut self,
         bytes: u64,
@@ -169,7 +169,7 @@ impl IndexedWriter {
         Ok(())
     }
 
-    /// Writes index and trailer and completes the file.
+    /// Writes index and trailer, and finishes the file.
     pub(super) fn finish(mut self) -> Result<Sealed> {
         let mut trailer = Vec::with_capacity(TRAILER_BYTES);
         trailer.extend(((self.entries.len() / ENTRY_BYTES) as u64).to_le_bytes());
@@ -188,7 +188,7 @@ pub(super) fn too_many_nodes(path: &Path) -> Error {
         .note("a graph has at most 4,294,967,296 nodes")
 }
 
-/// Reads and checks the index.
+/// Reads and verifies the index.
 pub(super) fn read_index(file: &StoredFile, magic: [u8; 8]) -> Result<(Vec<BlockEntry>, Sealed)> {
     let corrupt = |message: &str| Err(Error::corrupt(file.path(), message));
     let file_bytes = file.bytes()?;
@@ -200,7 +200,7 @@ pub(super) fn read_index(file: &StoredFile, magic: [u8; 8]) -> Result<(Vec<Block
         return corrupt("it is another kind of file");
     }
     if found != header(magic) {
-        return corrupt("it is of another version");
+        return corrupt("it was written by another version");
     }
     let trailer_offset = file_bytes - TRAILER_BYTES as u64;
     let trailer = file.read_range(trailer_offset, TRAILER_BYTES)?;
@@ -221,7 +221,7 @@ pub(super) fn read_index(file: &StoredFile, magic: [u8; 8]) -> Result<(Vec<Block
     }
     let entries: Vec<_> = bytes.chunks_exact(ENTRY_BYTES).map(BlockEntry::get).collect();
     if !are_contiguous(&entries, index_offset) {
-        return corrupt("its blocks do not follow each other");
+        return corrupt("its blocks are not contiguous");
     }
     Ok((entries, Sealed { bytes: file_bytes, checksum }))
 }
@@ -234,7 +234,7 @@ fn are_contiguous(entries: &[BlockEntry], index_offset: u64) -> bool {
             return false;
         }
         node += u64::from(entry.node_count);
-        // No sum of checked parts of one file can overflow before it is beyond the file's end.
+        // No sum of checked parts of one file can overflow before it exceeds the file's length.
         match offset.checked_add(entry.bytes) {
             Some(end) if end <= index_offset => offset = end,
             _ => return false,

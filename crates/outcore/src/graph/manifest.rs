@@ -1,4 +1,4 @@
-//! `graph.json`: counts and options of a graph, for people and programs, and what seals its `arcs`.
+//! `graph.json`: counts and options of a graph, for people and programs, and the seal of its `arcs`.
 
 use super::BlockLimits;
 use super::encoder::BlockTotals;
@@ -13,26 +13,27 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 const FORMAT: &str = "outcore-graph";
-/// More than any manifest takes.
+/// Upper bound for the size of any manifest.
 const BYTES_MAX: u64 = 256 << 10;
 
-/// What becomes of arcs with the same source and target.
+/// How to merge duplicate arcs, which have the same source and target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Duplicates {
-    /// One arc with the sum of their weights.
+    /// Keep one arc with the sum of their weights.
     Sum,
-    /// The heaviest.
+    /// Keep the heaviest.
     Max,
-    /// The lightest.
+    /// Keep the lightest.
     Min,
-    /// The one that came first.
+    /// Keep the one that came first.
     First,
 }
 
 impl Duplicates {
-    /// The weight of arcs so far, whose weights add up to `sum`, and one more; all as codes.
+    /// Returns the combined weight of the arcs so far, whose weights add up to `sum`, and one more; all as
+    /// codes.
     #[doc(hidden)]
     pub fn combine(self, so_far: u32, sum: &mut f64, code: u32) -> u32 {
         match self {
@@ -48,63 +49,64 @@ impl Duplicates {
     }
 }
 
-/// What kind of graph to write.
+/// Options of a graph to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GraphOptions {
-    /// Nodes, at most 2^32; indexes are below this.
+    /// Number of nodes, at most 2^32; indexes are below this.
     pub node_count: u64,
     /// Whether arcs are written for one direction only.
     pub directed: bool,
-    /// What becomes of arcs with the same source and target.
+    /// How to merge arcs with the same source and target.
     pub duplicates: Duplicates,
-    /// Whether arcs from a node to itself are kept, apart from the others, or dropped.
+    /// Whether loops are stored, separately from the other arcs, or dropped.
     pub keep_loops: bool,
 }
 
-/// What [`GraphWriter::finish`](super::GraphWriter::finish) wrote, or [`Graph::summary`](super::Graph::summary) found.
+/// Summary of a written or opened graph, from [`GraphWriter::finish`](super::GraphWriter::finish) or
+/// [`Graph::summary`](super::Graph::summary).
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct GraphSummary {
-    /// Nodes.
+    /// Number of nodes.
     pub node_count: u64,
-    /// Arcs, loops not counted.
+    /// Number of arcs, loops not counted.
     pub arc_count: u64,
-    /// Edges between different nodes: half of the arcs if undirected.
+    /// Number of edges between different nodes: half of the arcs if undirected.
     pub edge_count: u64,
-    /// Nodes with a loop.
+    /// Number of nodes with a loop.
     pub loop_count: u64,
-    /// Nodes whose loop was dropped.
+    /// Number of nodes whose loop was dropped.
     pub dropped_loop_count: u64,
-    /// Records that went into an earlier one with the same source and target.
+    /// Number of records merged into an earlier one with the same source and target.
     pub combined_count: u64,
     /// Sum of the arcs' weights in their order, loops not counted.
     pub weight_total: f64,
-    /// The most arcs of a node, loops not counted.
+    /// Maximum number of arcs of a node, loops not counted.
     pub max_degree: u64,
     /// Whether an arc may lack its opposite.
     pub is_directed: bool,
     /// Whether any weight is not 1.
     pub is_weighted: bool,
-    /// What became of arcs with the same source and target.
+    /// How arcs with the same source and target were merged.
     pub duplicates: Duplicates,
-    /// Whether loops were kept.
+    /// Whether loops were stored.
     pub loops_kept: bool,
-    /// Nodes by degree: the arcs that stand at them, loops not counted. Jobs put directed edges to the node
-    /// that they point to. Empty for a graph that was written before this was counted.
+    /// Nodes by degree, the number of arcs stored at the node, loops not counted. Jobs store directed edges
+    /// at the node that they point to. Empty for a graph written by a version that did not count this.
     pub degrees: Vec<Bin<u64>>,
-    /// Arcs by weight, loops not counted. Empty as `degrees` is.
+    /// Arcs by weight, loops not counted. Empty in the same case as `degrees`.
     pub weights: Vec<Bin<f64>>,
     /// Bytes of `arcs` and `graph.json`.
     pub bytes: u64,
 }
 
-/// What every version has.
+/// Fields that every version has.
 #[derive(Deserialize)]
 struct ManifestHead {
     format: String,
     version: u32,
 }
 
-/// The contents; `checksum` is the xxh3-64 of the compact JSON with an empty `checksum`.
+/// Contents of `graph.json`; `checksum` is the xxh3-64 of the compact JSON with an empty `checksum`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GraphManifest {
@@ -127,13 +129,13 @@ pub(super) struct GraphManifest {
     pub(super) segment_arcs: u64,
     arcs_bytes: u64,
     arcs_checksum: String,
-    /// Of a part of a larger graph: its first node there, and the nodes of that graph.
+    /// For a part of a larger graph: its first node in that graph, and the node count of that graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) part_of: Option<(u64, u64)>,
-    /// Nodes by the least degree of their bin. Older graphs have none of these counts.
+    /// Nodes by the lower bound of their degree bin. Older graphs have none of these counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) degrees: BTreeMap<u64, u64>,
-    /// Arcs by the power of two that their weight is at least.
+    /// Arcs by the largest power of two that is not above their weight.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) weight_powers: BTreeMap<i32, u64>,
     pub(super) checksum: String,
@@ -211,7 +213,7 @@ impl GraphManifest {
         }
     }
 
-    /// Reads and checks it; gives its length too.
+    /// Reads and verifies the manifest; returns its length, too.
     pub(super) fn read(files: &Files, path: &Path) -> Result<(Self, u64)> {
         let corrupt = |message: &str| Error::corrupt(path, message);
         if files.entry(path)?.bytes > BYTES_MAX {
@@ -219,12 +221,12 @@ impl GraphManifest {
         }
         let bytes = files.read(path)?;
         let head: ManifestHead = serde_json::from_slice(&bytes)
-            .map_err(|_| corrupt("it is another kind of file, or cut short"))?;
+            .map_err(|_| corrupt("it is another kind of file, or truncated"))?;
         if head.format != FORMAT {
             return Err(corrupt("it is another kind of file"));
         }
         if head.version != VERSION {
-            return Err(corrupt("it is of another version"));
+            return Err(corrupt("it was written by another version"));
         }
         let manifest: Self =
             serde_json::from_slice(&bytes).map_err(|_| corrupt("its fields are changed"))?;
@@ -234,7 +236,7 @@ impl GraphManifest {
         Ok((manifest, bytes.len() as u64))
     }
 
-    /// Whether an `arcs` file is the one it was written with.
+    /// Whether an `arcs` file is the one that the manifest was written with.
     pub(super) fn seals(&self, sealed: Sealed) -> bool {
         self.arcs_bytes == sealed.bytes && self.arcs_checksum == format!("{:016x}", sealed.checksum)
     }

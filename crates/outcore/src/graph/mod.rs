@@ -9,15 +9,15 @@
 //!  ArcRecord --writer--> raw blocks --encoder--> arcs --reader--> Block --for_each_segment--> targets, weights
 //! ```
 //!
-//! Blocks are fixed by the graph alone, never by memory or threads, because the clustering's result
-//! depends on them: consecutive nodes; a block ends when it has `clamp(n / 64, 256, 65536)` nodes or
-//! the next node would bring it above 2^20 arcs. A node with more arcs than that is alone in a hub
-//! block, which is never in memory as a whole: its arcs are streamed in segments of
-//! [`SEGMENT_ARCS`]. Loops are stored apart and count neither as arcs nor for the limit.
+//! Blocks are determined by the graph alone, never by memory or threads, because the clustering's result
+//! depends on them. They hold consecutive nodes; a block ends when it has `clamp(n / 64, 256, 65536)` nodes,
+//! or before the node that would bring it above 2^20 arcs. A node with more arcs than that is alone in a hub
+//! block, which is never in memory as a whole: its arcs are streamed in segments of [`SEGMENT_ARCS`]. Loops
+//! are stored separately and count neither as arcs nor toward the limit.
 //!
-//! Memory: a writer takes [`GraphWriter::MEMORY_BYTES`], an open graph 40 bytes a block, a block
-//! about 4.5 bytes an arc and 8 a node. Disk: 4.1 bytes an arc for 20 random targets a node among 5 million
-//! nodes with three-digit weights; less if neighbors are near.
+//! Memory: a writer takes [`GraphWriter::MEMORY_BYTES`], an open graph 40 bytes per block, a block about 4.5
+//! bytes per arc and 8 per node. Disk: 4.1 bytes per arc for 20 random targets per node among 5 million nodes
+//! with three-digit weights; less if neighbors have similar indexes.
 //!
 //! ```
 //! use outcore::graph::{ArcRecord, ArcScratch, Duplicates, Graph, GraphOptions, GraphWriter, Weight};
@@ -89,12 +89,12 @@ use std::path::{Path, PathBuf};
 
 const ARCS_MAGIC: [u8; 8] = *b"OUTCarcs";
 const NAMES_MAGIC: [u8; 8] = *b"OUTCname";
-/// Most nodes of a block.
+/// Maximum number of nodes in a block.
 pub(crate) const BLOCK_NODES: u64 = 1 << 16;
-/// Most arcs of a block that is not a hub's.
+/// Maximum number of arcs in a block that is not a hub block.
 pub(crate) const BLOCK_ARCS: u64 = 1 << 20;
 
-/// Most nodes of a block of a graph of so many.
+/// Returns the maximum number of nodes in a block of a graph with `node_count` nodes.
 pub(crate) fn block_nodes(node_count: u64) -> u64 {
     node_count.div_ceil(64).clamp(256, BLOCK_NODES)
 }
@@ -111,7 +111,7 @@ fn names_path(directory: &Path) -> PathBuf {
     directory.join("names")
 }
 
-/// What fixes the blocks.
+/// Limits that determine the blocks.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct BlockLimits {

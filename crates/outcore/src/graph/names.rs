@@ -1,4 +1,4 @@
-//! The names of a graph's nodes in index order.
+//! Names of a graph's nodes in index order.
 //!
 //! ```text
 //!  block (about 256 KiB; `index` describes the file around it), for each name:
@@ -8,9 +8,9 @@
 //!    +----------------------------+---------------+--------+
 //! ```
 //!
-//! Front coding (Witten, Moffat, Bell, "Managing Gigabytes", 1999, 4.1) without sorting: accessions
-//! and addresses come in groups with common beginnings. Memory: two blocks and 40 bytes for each
-//! block; reading and writing cost about 10 ns a name. Names hold any bytes.
+//! Front coding (Witten, Moffat, Bell, "Managing Gigabytes", 1999, 4.1) without sorting: accessions and
+//! addresses come in groups with common beginnings. Memory: two blocks and 40 bytes per block; reading and
+//! writing cost about 10 ns per name. Names may contain any bytes.
 
 use super::index::{BlockEntry, HEADER_BYTES, IndexedWriter, read_index};
 use super::{NAMES_MAGIC, names_path};
@@ -22,37 +22,37 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A block ends when it has this many bytes.
+/// Size from which a block ends.
 const BLOCK_BYTES: usize = 256 << 10;
-/// Blocks read ahead.
+/// Number of blocks read ahead.
 const DEPTH: usize = 4;
 
-/// What [`NamesWriter::finish`] wrote.
+/// Summary of a written file of names.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct NamesSummary {
-    /// Names.
+    /// Number of names.
     pub name_count: u64,
-    /// Length of all names together.
+    /// Total length of all names.
     pub name_bytes: u64,
     /// Length of the file.
     pub bytes: u64,
-    /// Of its index, which has those of its blocks.
+    /// Checksum of its index, which includes the checksums of its blocks.
     pub checksum: u64,
 }
 
 impl NamesSummary {
-    /// What the file is known by.
+    /// Returns length and checksum of the file.
     pub(crate) fn sealed(&self) -> Sealed {
         Sealed { bytes: self.bytes, checksum: self.checksum }
     }
 }
 
-/// Writes the names of a graph's nodes; if dropped before [`NamesWriter::finish`], nothing remains but what
-/// a checkpoint needs.
+/// Writer of the names of a graph's nodes; if dropped before [`NamesWriter::finish`], nothing remains except
+/// what a checkpoint needs.
 pub struct NamesWriter {
     file: IndexedWriter,
     block: Vec<u8>,
-    /// Bytes of it that are in the file.
+    /// Bytes of the block that are in the file.
     written: usize,
     block_count: u32,
     previous: Vec<u8>,
@@ -60,7 +60,8 @@ pub struct NamesWriter {
     summary: NamesSummary,
 }
 
-/// Its state is what the file is known by so far. Each name that is in it is handed to the function.
+/// The state is length and checksum of the file so far. On resume, each existing name is passed to the
+/// function.
 impl Checkpoint for NamesWriter {
     type State = Sealed;
     type Place<'a> = (&'a Files, &'a Path, &'a mut dyn FnMut(&[u8]) -> Result<()>);
@@ -81,7 +82,7 @@ impl Checkpoint for NamesWriter {
 }
 
 impl NamesWriter {
-    /// Starts the names of the graph in `directory`, which is made if it is not there.
+    /// Starts the names of the graph in `directory`, which is created if it does not exist.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -108,17 +109,17 @@ impl NamesWriter {
         }
     }
 
-    /// Where the names of `directory` are now that a writer may not have finished.
+    /// Returns the current path of the names of `directory`, finished or not.
     pub(crate) fn path_now(files: &Files, directory: &Path) -> PathBuf {
         Grows::Apart.path_now(files, &names_path(directory))
     }
 
-    /// Names the file of `directory`, finished or not, in a checkpoint.
+    /// Adds the file of `directory`, finished or not, to the needs of a checkpoint.
     pub(crate) fn need(to: &mut StateWriter, directory: &Path, saved: Sealed) {
         to.need_growing(&names_path(directory), Grows::Apart, saved.bytes);
     }
 
-    /// As [`Writer::checkpoint`](crate::io::Writer::checkpoint).
+    /// Like [`Writer::checkpoint`](crate::io::Writer::checkpoint).
     pub(super) fn checkpoint(&mut self) -> Result<Sealed> {
         self.write_block()?;
         self.file.checkpoint(&self.block)
@@ -149,7 +150,7 @@ impl NamesWriter {
             bytes.drain(..begin);
             at = 0;
             let more = saved.bytes.saturating_sub(offset).min(BLOCK_BYTES as u64) as usize;
-            // No name is as long as what is there.
+            // No name is as long as the remaining bytes.
             if more == 0 || bytes.len() > BLOCK_BYTES {
                 break;
             }
@@ -176,7 +177,7 @@ impl NamesWriter {
         self.count_name()
     }
 
-    /// Counts the name that was appended to the block, and ends that if it is long enough.
+    /// Counts the name that was appended to the block, and ends the block if it is long enough.
     fn count_name(&mut self) -> Result<()> {
         self.block_count += 1;
         self.summary.name_count += 1;
@@ -184,7 +185,7 @@ impl NamesWriter {
         if self.block.len() >= self.block_bytes { self.end_block() } else { Ok(()) }
     }
 
-    /// Writes what of the block is not in the file.
+    /// Writes the part of the block that is not in the file yet.
     fn write_block(&mut self) -> Result<()> {
         self.file.write(&self.block[self.written..])?;
         self.written = self.block.len();
@@ -202,7 +203,7 @@ impl NamesWriter {
         Ok(())
     }
 
-    /// Completes the file.
+    /// Finishes the file.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -215,7 +216,7 @@ impl NamesWriter {
     }
 }
 
-/// Names are a small part of what is written meanwhile: memory for large buffers is better spent there.
+/// Reduces the write buffers: names are a small part of the concurrent output, which needs the memory more.
 fn of_small_buffers(files: &Files) -> Files {
     let mut tuning = files.tuning();
     let small = Tuning::default().write;
@@ -224,7 +225,7 @@ fn of_small_buffers(files: &Files) -> Files {
     files.with_tuning(tuning)
 }
 
-/// The names of a graph, open.
+/// Reader for the node names of a graph.
 pub struct Names {
     file: Arc<StoredFile>,
     entries: Arc<Vec<BlockEntry>>,
@@ -247,23 +248,23 @@ impl Names {
         Ok(Self { file: Arc::new(file), entries: Arc::new(entries), count, sealed })
     }
 
-    /// How many there are.
+    /// Returns the number of names.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// What the file is known by.
+    /// Returns length and checksum of the file.
     pub(crate) fn sealed(&self) -> Sealed {
         self.sealed
     }
 
-    /// One name: one read.
+    /// Returns one name, with a single read.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`.
     ///
     /// # Panics
-    /// If `index` is not below [`Names::count`].
+    /// Panics if `index` is not below [`Names::count`].
     pub fn name(&self, index: u32) -> Result<Vec<u8>> {
         assert!(u64::from(index) < self.count, "name {index} of {}", self.count);
         let block = self.entries.partition_point(|entry| entry.first_node <= index) - 1;
@@ -292,7 +293,7 @@ impl Names {
     }
 }
 
-/// Names in index order, read ahead.
+/// Scan of names in index order, read ahead.
 pub struct NameScan {
     ahead: ReadAhead,
     file: Arc<StoredFile>,
@@ -302,7 +303,7 @@ pub struct NameScan {
 }
 
 impl NameScan {
-    /// The next name, or `None` after the last.
+    /// Returns the next name, or `None` after the last.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`.
@@ -323,10 +324,10 @@ impl NameScan {
 }
 
 fn corrupt(file: &StoredFile, block: usize) -> Error {
-    Error::corrupt(file.path(), format!("block {block}: its contents contradict each other"))
+    Error::corrupt(file.path(), format!("block {block}: its contents are inconsistent"))
 }
 
-/// A block being decoded.
+/// Block being decoded.
 #[derive(Default)]
 struct BlockOfNames {
     bytes: Vec<u8>,
@@ -366,8 +367,8 @@ impl BlockOfNames {
     }
 }
 
-/// Decodes the name at `at` into `name`, which is the one before; `None`, and nothing decoded, if it is not
-/// all there.
+/// Decodes the name at `at` into `name`, which holds the previous one; `None`, with nothing decoded, if it is
+/// incomplete.
 fn next_name(bytes: &[u8], at: &mut usize, name: &mut Vec<u8>) -> Option<()> {
     let mut next = *at;
     let shared = get_varint(bytes, &mut next)?;

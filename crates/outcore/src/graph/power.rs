@@ -1,8 +1,8 @@
-//! Powers of weights, the same on every machine, for many weights and one exponent.
+//! Powers of weights, identical on every machine, for many weights and one exponent.
 //!
-//! A weight is `2^e * m`. Powers of all `2^e` and of 2,048 values of `m` are in tables, made with the
-//! crate `libm`, which uses exact operations alone; between two of the latter four terms of the binomial
-//! series are exact to 2^-30. Memory 48 KiB; 3 to 4 ns a weight.
+//! A weight is `2^e * m`. Powers of all `2^e` and of 2,048 values of `m` are in tables, computed with the
+//! crate `libm`, which uses only exactly rounded operations; between two table entries for `m`, four terms of
+//! the binomial series are exact to 2^-30. Memory 48 KiB; 3 to 4 ns per weight.
 
 use crate::weight::Weight;
 
@@ -11,20 +11,20 @@ const TABLE_BITS: u32 = 11;
 const MANTISSA_BITS: u32 = 21;
 const REST_BITS: u32 = MANTISSA_BITS - TABLE_BITS;
 
-/// All weights to one power.
+/// Tables for raising weights to one power.
 #[derive(Debug)]
 pub(super) struct Power {
     exponent: f64,
-    /// By the exponent of the weight.
+    /// Powers by the exponent of the weight.
     scales: Vec<f64>,
-    /// By the top of the mantissa: its power and its inverse.
+    /// Powers and inverses by the top bits of the mantissa.
     mantissas: Vec<(f64, f64)>,
-    /// Of the binomial series, from the second.
+    /// Coefficients of the binomial series, from the second term.
     terms: [f64; 3],
 }
 
 impl Power {
-    /// For an exponent above 0 and at most 16.
+    /// Creates the tables for an exponent above 0 and at most 16.
     pub(super) fn new(exponent: f64) -> Self {
         let p = exponent;
         let scale = |e: u32| libm::pow(2.0, p * (f64::from(e) - 1023.0));
@@ -40,7 +40,7 @@ impl Power {
         }
     }
 
-    /// The code of the power of the weight with this code: the nearest weight if it is out of range.
+    /// Returns the code of the power of the weight with this code: the nearest weight if it is out of range.
     #[inline]
     pub(super) fn code(&self, code: u32) -> u32 {
         let exponent = code >> MANTISSA_BITS;

@@ -1,7 +1,7 @@
-//! Opens a graph and reads its blocks, one by one or ahead of the caller.
+//! Access to an open graph: blocks one by one, or read ahead of the caller.
 //!
-//! A scan has two threads: one reads ranges ([`ReadAhead`]), one checks them and makes blocks of
-//! them. Memory of a scan: `depth` blocks ready, `depth` ranges read, and what the caller holds.
+//! A scan has two threads: one reads ranges ([`ReadAhead`]), one verifies them and turns them into blocks.
+//! Memory of a scan: `depth` blocks ready, `depth` ranges read, and the blocks that the caller holds.
 
 use super::block::{Block, BlockContext, SEGMENT_ARCS};
 use super::index::{BlockEntry, read_index};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// An open graph.
+/// Open graph.
 pub struct Graph {
     files: Files,
     directory: PathBuf,
@@ -36,8 +36,8 @@ impl Graph {
         Self::open_with(files, directory, Mode::Read)
     }
 
-    /// Opens the graph in `directory` so that arcs are read in `mode`: through the page cache for a
-    /// graph that fits into it, past it for a larger one.
+    /// Opens the graph in `directory` so that arcs are read in `mode`: through the page cache for a graph
+    /// that fits into it, bypassing it for a larger one.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`.
@@ -60,7 +60,7 @@ impl Graph {
             && (1..=SEGMENT_ARCS as u64).contains(&manifest.segment_arcs)
             && entries.iter().all(|entry| u64::from(entry.node_count) <= BLOCK_NODES);
         if !fits {
-            return Err(Error::corrupt(file.path(), "its index contradicts `graph.json`"));
+            return Err(Error::corrupt(file.path(), "its index disagrees with `graph.json`"));
         }
         let shared = Arc::new(BlockContext {
             file: Arc::new(file),
@@ -89,49 +89,49 @@ impl Graph {
         Self { files, directory, shared, manifest: self.manifest.clone(), ..*self }
     }
 
-    /// This graph as `view` shows it.
+    /// Returns this graph seen through `view`.
     #[must_use]
     pub(crate) fn seen_as(&self, view: &View) -> Self {
         let view = (!view.is_plain()).then(|| view.clone());
         self.with_shared(Arc::new(self.shared().with_view(view)))
     }
 
-    /// The files that it is one of.
+    /// Returns the storage that the graph is read from.
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// What tells it from all others: a checksum of its counts and options, and of what seals its arcs.
+    /// Returns the checksum that identifies the graph: it covers counts, options, and the seal of the arcs.
     pub(crate) fn checksum(&self) -> &str {
         &self.manifest.checksum
     }
 
-    /// Where it lies.
+    /// Returns the directory of the graph.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// What its writer told of it; a view changes nothing of that.
+    /// Returns the summary of its writer; a view does not change it.
     pub fn summary(&self) -> GraphSummary {
         self.manifest.summary(self.arc_bytes)
     }
 
-    /// Nodes.
+    /// Returns the number of nodes.
     pub fn node_count(&self) -> u64 {
         self.manifest.node_count
     }
 
-    /// Arcs, loops not counted: two for an edge if undirected.
+    /// Returns the number of arcs, loops not counted: two per edge if undirected.
     pub fn arc_count(&self) -> u64 {
         self.manifest.arc_count
     }
 
-    /// Edges between different nodes.
+    /// Returns the number of edges between different nodes.
     pub fn edge_count(&self) -> u64 {
         self.manifest.edge_count
     }
 
-    /// Nodes with a loop.
+    /// Returns the number of nodes with a loop.
     pub fn loop_count(&self) -> u64 {
         self.manifest.loop_count
     }
@@ -141,27 +141,27 @@ impl Graph {
         self.manifest.directed
     }
 
-    /// Whether any weight, of arc or loop, is not 1.
+    /// Whether any weight, of an arc or a loop, is not 1.
     pub fn is_weighted(&self) -> bool {
         self.manifest.weighted || self.shared.view.as_ref().is_some_and(View::weighs)
     }
 
-    /// Sum of the arcs' weights in their order, loops not counted.
+    /// Returns the sum of the arcs' weights in their order, loops not counted.
     pub fn weight_total(&self) -> f64 {
         self.manifest.weight_total
     }
 
-    /// The most arcs of a node, loops not counted.
+    /// Returns the maximum number of arcs of a node, loops not counted.
     pub fn max_degree(&self) -> u64 {
         self.manifest.max_degree
     }
 
-    /// Bytes of all files of the graph.
+    /// Returns the bytes of all files of the graph.
     pub fn bytes_on_disk(&self) -> u64 {
         self.bytes_on_disk
     }
 
-    /// All blocks in node order.
+    /// Returns all blocks in node order.
     pub fn blocks(&self) -> &[BlockEntry] {
         &self.shared.entries
     }
@@ -196,7 +196,7 @@ impl Graph {
             let (failed, failures) = bounded(1);
             let of_ranges = shared.clone();
             let ranges = wanted.map_while(move |index| {
-                // Nobody listens any more when the scan is given up.
+                // The receiver is gone when the scan has been dropped.
                 match of_ranges.range(index) {
                     Ok(range) => order.send(index).is_ok().then_some(range),
                     Err(error) => failed.send(error).map_or(None, |()| None),
@@ -245,20 +245,20 @@ impl Graph {
         Ok(self.open_names()?.scan())
     }
 
-    /// Whether there are names: a graph can do without.
+    /// Whether the graph has names, which are optional.
     pub fn has_names(&self) -> bool {
         self.files.is_regular(&names_path(&self.directory))
     }
 }
 
-/// Blocks, read ahead on threads.
+/// Scan of blocks, read ahead on threads.
 pub struct BlockScan {
     blocks: Option<Receiver<Result<Arc<Block>>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl BlockScan {
-    /// The next block, or `None` after the last.
+    /// Returns the next block, or `None` after the last.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`.

@@ -1,4 +1,4 @@
-//! The promises of the graph, each against a model or against damage.
+//! Guarantees of the graph, each tested against a model or against damage.
 
 use super::*;
 use crate::error::{Error, ErrorKind, Result};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 const LIMITS: BlockLimits = BlockLimits { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };
 const PATH: &str = "graph";
 
-/// What a graph holds: arcs and loops with their codes, names.
+/// Contents of a graph: arcs and loops with their codes, and names.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct GraphContent {
     arcs: Vec<(u32, u32, u32)>,
@@ -56,7 +56,7 @@ fn write_names(files: &Files, names: &[Vec<u8>], block_bytes: usize) -> Result<N
     writer.finish()
 }
 
-/// Whether the bins of degrees and weights are those of `arcs`, counted one by one.
+/// Whether the bins of degrees and weights match `arcs`, counted one by one.
 fn is_distributed(summary: &GraphSummary, arcs: &[(u32, u32, u32)]) -> bool {
     let degree = |node: u32| arcs.iter().filter(|arc| arc.0 == node).count() as u64;
     let degrees: Vec<u64> = (0..summary.node_count as u32).map(degree).collect();
@@ -82,7 +82,7 @@ fn is_distributed(summary: &GraphSummary, arcs: &[(u32, u32, u32)]) -> bool {
         })
 }
 
-/// Reads and verifies everything, and checks what blocks say of themselves.
+/// Reads and verifies everything, and checks the properties of the blocks.
 fn read(files: &Files) -> Result<GraphContent> {
     let graph = Graph::open(files, Path::new(PATH))?;
     let mut content = GraphContent::default();
@@ -127,7 +127,7 @@ fn read(files: &Files) -> Result<GraphContent> {
     Ok(content)
 }
 
-/// Combines sorted records as the writer has to.
+/// Combines sorted records in the way that the writer must.
 fn model(records: &[ArcRecord], duplicates: Duplicates) -> GraphContent {
     let mut groups = BTreeMap::<(u32, u32), Vec<u32>>::new();
     for record in records {
@@ -151,7 +151,7 @@ fn model(records: &[ArcRecord], duplicates: Duplicates) -> GraphContent {
     content
 }
 
-/// Adds opposite arcs if undirected and sorts as the sorter does.
+/// Adds opposite arcs if undirected, and sorts like the sorter.
 fn records(edges: &[(u32, u32, f64)], options: &GraphOptions) -> Vec<ArcRecord> {
     let mut arcs = Vec::new();
     for &(source, target, weight) in edges {
@@ -208,7 +208,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn what_is_written_is_read((options, edges) in any_graph(), slice in 1usize..50, short: bool) {
+    fn a_written_graph_is_read_back((options, edges) in any_graph(), slice in 1usize..50, short: bool) {
         let arcs = records(&edges, &options);
         let (sim, files) = sim();
         sim.set_short_transfers(short);
@@ -232,7 +232,7 @@ proptest! {
     }
 
     #[test]
-    fn slices_and_transfers_leave_no_trace((options, edges) in any_graph(), slice in 1usize..50) {
+    fn slices_and_transfers_do_not_change_the_file((options, edges) in any_graph(), slice in 1usize..50) {
         let arcs = records(&edges, &options);
         let (one, files) = sim();
         write(&files, &options, LIMITS, &arcs, usize::MAX).unwrap();
@@ -245,7 +245,7 @@ proptest! {
     }
 
     #[test]
-    fn blocks_are_those_of_the_rule((options, edges) in any_graph()) {
+    fn blocks_follow_the_limits((options, edges) in any_graph()) {
         let arcs = records(&edges, &options);
         let (_, files) = sim();
         write(&files, &options, LIMITS, &arcs, 7).unwrap();
@@ -273,7 +273,7 @@ proptest! {
     }
 
     #[test]
-    fn names_come_back(names in any_names(), block_bytes in 1usize..2000) {
+    fn names_round_trip(names in any_names(), block_bytes in 1usize..2000) {
         let (_, files) = sim();
         let summary = write_names(&files, &names, block_bytes).unwrap();
         prop_assert_eq!(summary.name_count, names.len() as u64);
@@ -292,7 +292,7 @@ proptest! {
 
 /// Groups of 128 arcs, look-up tables, and weights that do not fit their block's scheme.
 #[test]
-fn a_dense_graph_with_a_few_odd_weights_comes_back() {
+fn a_dense_graph_with_a_few_odd_weights_round_trips() {
     let limits = BlockLimits { block_nodes: 77, block_arcs: 16_384, segment_arcs: 512 };
     for odd_share in [0, 1, 50, 1000] {
         for digits in [1, 10, 1000, 100_000] {
@@ -336,7 +336,7 @@ fn odd_weights_cost_only_their_groups() {
         write(&files, &options, BlockLimits::of(2000), &arcs, 1000).unwrap().bytes
     };
     let (none, few) = (size(0), size(5));
-    // Gaps of 7 bits, weights of 10, and less than four bits for the rest.
+    // Gaps of 7 bits, weights of 10, and less than four bits for everything else.
     assert!(none < 40_000 * 21 / 8, "{none} bytes");
     assert!(few < none * 5 / 4, "{few} and {none} bytes");
 }
@@ -364,7 +364,7 @@ fn loops_are_dropped_if_not_wanted() {
 }
 
 #[test]
-fn more_nodes_than_indexes_are_refused() {
+fn too_many_nodes_are_refused() {
     let (_, files) = sim();
     let options = options((1 << 32) + 1, true, Duplicates::Sum);
     let error = GraphWriter::create(&files, Path::new(PATH), &options).err().unwrap();
@@ -373,7 +373,7 @@ fn more_nodes_than_indexes_are_refused() {
 
 #[test]
 #[should_panic(expected = "arc (0, 1) comes after (0, 2)")]
-fn arcs_out_of_order_are_a_bug() {
+fn arcs_out_of_order_panic() {
     let (_, files) = sim();
     let arcs = [record(0, 2, 1.0), record(0, 1, 1.0)];
     let _ = write(&files, &options(3, true, Duplicates::Sum), LIMITS, &arcs, 9);
@@ -393,9 +393,9 @@ fn a_missing_opposite_arc_is_found() {
     }
 }
 
-/// The true limits, with a hub, past the page cache, on a real disk.
+/// Uses the real limits, with a hub, bypassing the page cache, on a real disk.
 #[test]
-fn a_hub_beyond_the_true_limit_is_streamed() {
+fn a_hub_beyond_the_real_limit_is_streamed() {
     let directory = tempfile::tempdir().unwrap();
     let files = Files::default();
     let leaf_count = (1 << 20) + 70_000u32;
@@ -438,7 +438,7 @@ fn a_hub_beyond_the_true_limit_is_streamed() {
 }
 
 #[test]
-fn a_scan_gives_the_wanted_blocks_in_their_order() {
+fn a_scan_returns_the_wanted_blocks_in_order() {
     let (_, files) = small_graph();
     let graph = Graph::open(&files, Path::new(PATH)).unwrap();
     let last = graph.blocks().len() - 1;
@@ -449,14 +449,14 @@ fn a_scan_gives_the_wanted_blocks_in_their_order() {
     }
     assert!(scan.next().unwrap().is_none());
     assert!(scan.next().unwrap().is_none());
-    // A scan that nobody finishes ends all the same.
+    // An unfinished scan ends, too.
     drop(graph.scan((0..1000).map(move |number| number % last), 3));
     let mut beyond = graph.scan([0, last + 1], 3);
     assert!(beyond.next().is_ok());
     assert_eq!(beyond.next().err().unwrap().kind(), ErrorKind::CorruptFile);
 }
 
-/// Hubs, loops, empty nodes, weights of two kinds and names, in few bytes.
+/// A graph of hubs, loops, empty nodes, weights of two kinds and names, in few bytes.
 fn small_graph() -> (Sim, Files) {
     let (sim, files) = sim();
     let options = options(12, false, Duplicates::Sum);
@@ -476,7 +476,7 @@ fn assert_same_or_corrupt(result: Result<GraphContent>, expected: &GraphContent,
 }
 
 #[test]
-fn damage_is_found() {
+fn damage_is_detected() {
     let (sim, files) = small_graph();
     let expected = read(&files).unwrap();
     assert_eq!(expected.names.len(), 12);
@@ -500,7 +500,7 @@ fn damage_is_found() {
         assert_same_or_corrupt(read(&files), &expected, "longer");
         sim.put(&path, &bytes);
     }
-    // Files in each other's place, and the arcs of another graph.
+    // Files swapped with each other, and the arcs of another graph.
     let paths = sim.paths();
     for (one, other) in [(0, 1), (0, 2), (1, 2)] {
         let (a, b) = (sim.get(&paths[one]).unwrap(), sim.get(&paths[other]).unwrap());
@@ -511,9 +511,9 @@ fn damage_is_found() {
     }
 }
 
-/// Bytes whose checksums are right but that no writer made: anything but a panic.
+/// Bytes with correct checksums that no writer has produced must not cause a panic.
 #[test]
-fn contents_that_no_writer_made_are_survived() {
+fn invalid_contents_with_correct_checksums_do_not_panic() {
     let (sim, files) = small_graph();
     let path = arcs_path(Path::new(PATH));
     let bytes = sim.get(&path).unwrap();
@@ -545,7 +545,7 @@ fn hub_directory(entry: &BlockEntry) -> usize {
 }
 
 #[test]
-fn every_fault_is_an_error_and_leaves_no_whole_file() {
+fn every_fault_is_an_error_and_leaves_no_complete_file() {
     let build = |files: &Files| -> Result<()> {
         let options = options(9, true, Duplicates::Sum);
         let arcs: Vec<_> = (1..9).map(|node| record(0, node, 1.0)).collect();
@@ -576,7 +576,7 @@ fn every_fault_is_an_error_and_leaves_no_whole_file() {
 }
 
 #[test]
-fn a_writer_that_is_dropped_leaves_nothing() {
+fn a_dropped_writer_leaves_nothing() {
     let (sim, files) = sim();
     let options = options(9, true, Duplicates::Sum);
     let mut writer = GraphWriter::create(&files, Path::new(PATH), &options).unwrap();
@@ -597,9 +597,9 @@ fn an_error_names_the_file() {
     assert_eq!(error.message(), "`graph/arcs` is damaged: block 0: a segment's checksum is wrong");
 }
 
-/// Saved after any number of names, resumed after others were written behind them, or all.
+/// Saved after any number of names, and resumed after more, or all, of the names were written.
 #[test]
-fn names_that_are_resumed_end_as_the_same_file() {
+fn resumed_names_produce_the_same_file() {
     let names: Vec<Vec<u8>> =
         (0..400).map(|i| format!("n{}", i * i % 977 * 1001).into_bytes()).collect();
     let whole = sim();

@@ -1,4 +1,4 @@
-//! Checks a graph whole: checksums, orders, ranges, counts, and that undirected arcs come in pairs.
+//! Full verification of a graph: checksums, orders, ranges, counts, and the pairing of undirected arcs.
 
 use super::arcs_path;
 use super::block::{ArcScratch, Block};
@@ -9,10 +9,10 @@ use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::format_counted;
 use crate::weight::Weight;
 
-/// Blocks read ahead.
+/// Number of blocks read ahead.
 const DEPTH: usize = 2;
 
-/// Sums over all arcs, to compare with what `graph.json` says.
+/// Sums over all arcs, to compare with `graph.json`.
 #[derive(Default)]
 struct ArcSums {
     arc_count: u64,
@@ -21,14 +21,15 @@ struct ArcSums {
     weight_total: f64,
     is_weighted: bool,
     histograms: Histograms,
-    /// Sum over arcs up minus sum over arcs down of a hash of the edge: 0 if all come in pairs.
+    /// Sum of a hash of the edge over ascending arcs, minus the sum over descending ones: 0 if all come in
+    /// pairs.
     balance: u64,
 }
 
 impl Graph {
-    /// Reads everything and checks all checksums, orders and counts; in an undirected graph also
-    /// that every arc has its opposite with the same weight (by a 64-bit sum of hashes). Names are
-    /// checked if there are any.
+    /// Reads everything and verifies all checksums, orders and counts; in an undirected graph also that every
+    /// arc has its opposite with the same weight (by a 64-bit sum of hashes). Names are verified if the graph
+    /// has them.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`, `Interrupted`.
@@ -67,7 +68,7 @@ impl Graph {
         Error::corrupt(&arcs_path(self.directory()), message)
     }
 
-    /// Whether degrees and weights are those that `graph.json` counts, if it does.
+    /// Whether degrees and weights match the counts in `graph.json`, if it has them.
     fn is_distributed_as(&self, found: &Histograms) -> bool {
         let counted = self.manifest();
         let has_none = counted.degrees.is_empty() && counted.weight_powers.is_empty();
@@ -84,7 +85,7 @@ impl Graph {
             && sums.is_weighted == self.is_weighted()
             && self.is_distributed_as(&sums.histograms);
         if !is_same {
-            return Err(self.corrupt("its arcs contradict the counts in `graph.json`"));
+            return Err(self.corrupt("its arcs disagree with the counts in `graph.json`"));
         }
         if !self.is_directed() && (sums.balance != 0 || !sums.arc_count.is_multiple_of(2)) {
             return Err(self.corrupt("an arc lacks its opposite"));
@@ -136,14 +137,14 @@ fn is_weight(code: u32) -> bool {
     code > 0 && Weight::from_code(code).value().is_finite()
 }
 
-/// Opposite arcs with the same weight have opposite values.
+/// Returns a hash whose values for opposite arcs of the same weight are opposite.
 fn signed_hash(source: u32, target: u32, code: u32) -> u64 {
     let (low, high) = (source.min(target), source.max(target));
     let mixed = mix(mix(u64::from(low) << 32 | u64::from(high)) ^ u64::from(code));
     if source < target { mixed } else { mixed.wrapping_neg() }
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+/// Finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

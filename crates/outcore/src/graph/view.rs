@@ -1,15 +1,15 @@
-//! A graph as a method wants to see it, without another file: light arcs left out, weights raised to a
-//! power, arcs weighed by how many labelings agree on them.
+//! Views of a graph for a clustering method, without another file: light arcs omitted, weights raised to a
+//! power, arcs weighted by the number of labelings that agree on them.
 //!
-//! A [`View`] changes arcs as they are decoded, so everything that reads the graph sees the same one:
-//! blocks, degrees and counts remain those of the file and are bounds of what is seen. An arc costs a
-//! comparison for the least weight, about 4 ns for the power, and a label for each labeling.
+//! A [`View`] changes arcs as they are decoded, so every reader of the graph sees the same ones. Blocks,
+//! degrees and counts remain those of the file and are upper bounds for the view. Per arc, the minimum weight
+//! costs a comparison, the power about 4 ns, and each labeling the lookup of a label.
 
 use super::power::Power;
 use crate::weight::Weight;
 use std::sync::Arc;
 
-/// What to see of a graph; without changes all of it.
+/// Transformation of a graph; by default none.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
     least_code: u32,
@@ -17,59 +17,59 @@ pub(crate) struct View {
     agreement: Option<Arc<Labelings>>,
 }
 
-/// Labelings of the nodes, 4 bytes a node each.
+/// Labelings of the nodes, 4 bytes per node each.
 #[derive(Debug)]
 struct Labelings {
     labelings: Vec<Vec<u32>>,
-    /// An arc is seen if its ends have the same label in at least so many of them.
+    /// Minimum number of labelings in which the ends of a visible arc have the same label.
     least: u16,
 }
 
-/// Arcs looked at together in all labelings.
+/// Number of arcs compared together in all labelings.
 const BATCH_ARCS: usize = 256;
 
 impl View {
-    /// Leaves out what is lighter than `weight`: arcs and loops.
+    /// Omits arcs and loops that are lighter than `weight`.
     #[must_use]
     pub(crate) fn with_least_weight(mut self, weight: f64) -> Self {
         self.least_code = if weight > 0.0 { Weight::new(weight).code() } else { 0 };
         self
     }
 
-    /// Raises the weights that are left to a power, above 0 and at most [`POWER_MAX`](Self::POWER_MAX).
+    /// Raises the remaining weights to a power, above 0 and at most [`POWER_MAX`](Self::POWER_MAX).
     #[must_use]
     pub(crate) fn with_power(mut self, exponent: f64) -> Self {
         self.power = (exponent != 1.0).then(|| Arc::new(Power::new(exponent)));
         self
     }
 
-    /// Leaves out arcs whose ends have the same label in fewer than the share `least` of the
-    /// labelings, and multiplies the weight of the others by their share. Loops stay as they are.
+    /// Omits arcs whose ends have the same label in less than the share `least` of the labelings, and
+    /// multiplies the weights of the others by their share. Loops are unchanged.
     ///
     /// # Panics
-    /// If there is none, or more than 65,535.
+    /// Panics if there are no labelings, or more than 65,535.
     #[must_use]
     pub(crate) fn agreeing(mut self, labelings: Vec<Vec<u32>>, least: f64) -> Self {
-        assert!((1..=usize::from(u16::MAX)).contains(&labelings.len()), "some labelings");
+        assert!((1..=usize::from(u16::MAX)).contains(&labelings.len()), "wrong count");
         let least = (least * labelings.len() as f64).ceil().max(1.0) as u16;
         self.agreement = Some(Arc::new(Labelings { labelings, least }));
         self
     }
 
-    /// The largest exponent.
+    /// Maximum exponent.
     pub(crate) const POWER_MAX: f64 = 16.0;
 
-    /// Whether it shows everything as it is.
+    /// Whether the view changes nothing.
     pub(crate) fn is_plain(&self) -> bool {
         self.least_code == 0 && self.power.is_none() && self.agreement.is_none()
     }
 
-    /// Whether it weighs arcs that have no weight in the file.
+    /// Whether the view gives weights to arcs that have none in the file.
     pub(crate) fn weighs(&self) -> bool {
         self.agreement.is_some()
     }
 
-    /// What is seen of a loop, or of an arc if there are no labelings: 0 if it is left out.
+    /// Returns the weight of a loop, or of an arc if there are no labelings; 0 if it is omitted.
     pub(crate) fn weight_of(&self, code: u32) -> f64 {
         match &self.power {
             _ if code < self.least_code => 0.0,
@@ -78,8 +78,8 @@ impl View {
         }
     }
 
-    /// Changes the first `count` arcs of a node, which are weighted or all have weight 1; gives how
-    /// many targets and how many weights remain.
+    /// Transforms the first `count` arcs of a node, which are weighted or all have weight 1; returns the
+    /// number of remaining targets and weights.
     pub(crate) fn apply(
         &self,
         node: u32,
@@ -111,7 +111,7 @@ impl View {
     }
 }
 
-/// Moves arcs that are heavy enough to the front; gives their number.
+/// Moves arcs that are heavy enough to the front; returns their number.
 fn keep_heavy(least: u32, targets: &mut [u32], codes: &mut [u32]) -> usize {
     let mut kept = 0;
     for at in 0..targets.len() {
@@ -122,7 +122,7 @@ fn keep_heavy(least: u32, targets: &mut [u32], codes: &mut [u32]) -> usize {
 }
 
 impl Labelings {
-    /// Moves arcs that enough labelings agree on to the front, with new weights; gives their number.
+    /// Moves arcs that enough labelings agree on to the front, with new weights; returns their number.
     fn weigh(&self, node: u32, targets: &mut [u32], codes: &mut [u32]) -> usize {
         let unit = 1.0 / self.labelings.len() as f64;
         let (mut kept, mut start) = (0, 0);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn arcs_are_seen_as_the_view_says() {
+    fn a_view_transforms_arcs() {
         let (targets, weights) = ([1, 2, 3, 4], [0.5, 2.0, 0.25, 3.0]);
         let heavy = View::default().with_least_weight(0.5);
         assert_eq!(seen(&heavy, 0, &targets, &weights), [(1, 0.5), (2, 2.0), (4, 3.0)]);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_are_seen_too() {
+    fn a_view_transforms_loops() {
         let view = View::default().with_least_weight(0.5).with_power(2.0);
         assert_eq!(view.weight_of(Weight::new(0.25).code()), 0.0);
         assert_eq!(view.weight_of(Weight::new(3.0).code()), 9.0);

@@ -1,4 +1,4 @@
-//! Writes the arcs of a graph: merged records in, encoded blocks out.
+//! Writer of the arcs of a graph: merged records in, encoded blocks out.
 //!
 //! ```text
 //!  push --combine--> raw block being filled --channel--> encoder thread --io::Writer--> arcs
@@ -6,9 +6,9 @@
 //!                             `------ empty raw block -------'
 //! ```
 //!
-//! The caller's thread compares neighbors, adds weights and copies: about 4 ns a record. The encoder
-//! takes about 5 ns an arc. Memory: [`GraphWriter::MEMORY_BYTES`], whatever the degrees: a node that
-//! outgrows a block is handed over as it comes, and becomes a hub block.
+//! The caller's thread compares adjacent records, adds weights and copies: about 4 ns per record. The encoder
+//! takes about 5 ns per arc. Memory: [`GraphWriter::MEMORY_BYTES`], whatever the degrees: a node that
+//! outgrows a block is handed over in parts and becomes a hub block.
 
 use super::arc::ArcRecord;
 use super::encoder::{BlockEncoder, BlockTotals, EncodeWork, RawBlock};
@@ -23,20 +23,20 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-/// Writes the arcs of a graph; if dropped before [`GraphWriter::finish`], nothing remains.
+/// Writer of the arcs of a graph; if dropped before [`GraphWriter::finish`], nothing remains.
 pub struct GraphWriter {
     files: Files,
     directory: PathBuf,
     options: GraphOptions,
     limits: BlockLimits,
-    /// The nodes whose arcs come: all, or some of a larger graph.
+    /// Nodes whose arcs are written: all, or some of a larger graph.
     nodes: Range<u64>,
-    /// The record that equal ones may follow, and the sum of their weights.
+    /// Last record, which equal ones may follow, and the sum of their weights.
     pending: Option<ArcRecord>,
     pending_sum: f64,
     raw: RawBlock,
-    /// The node whose arcs come, where they begin in `raw`, and whether it is a hub, some of whose
-    /// arcs are handed over already.
+    /// Current node, the beginning of its arcs in `raw`, and whether it is a hub, some of whose arcs have
+    /// been handed over already.
     node: u64,
     node_start: usize,
     is_hub: bool,
@@ -48,11 +48,11 @@ pub struct GraphWriter {
 }
 
 impl GraphWriter {
-    /// Memory the writer takes at most, the index aside (40 bytes a block): two raw blocks, one
+    /// Maximum memory of the writer, not counting the index (40 bytes per block): two raw blocks, one
     /// encoded, and the buffers of the file.
     pub const MEMORY_BYTES: usize = 32 << 20;
 
-    /// Starts a graph in `directory`, which is made if it is not there.
+    /// Starts a graph in `directory`, which is created if it does not exist.
     ///
     /// # Errors
     /// `TooManyNodes`, `Io`, `DiskFull`.
@@ -60,11 +60,11 @@ impl GraphWriter {
         Self::create_with(files, directory, options, BlockLimits::of(options.node_count))
     }
 
-    /// As [`GraphWriter::create`], with blocks of a few nodes and arcs: a graph of a few hundred bytes
-    /// then has every kind of block.
+    /// Like [`GraphWriter::create`], with blocks of a few nodes and arcs, so that a graph of a few hundred
+    /// bytes has every kind of block.
     ///
     /// # Errors
-    /// As [`GraphWriter::create`].
+    /// Like [`GraphWriter::create`].
     #[cfg(feature = "sim")]
     pub fn create_tiny(files: &Files, directory: &Path, options: &GraphOptions) -> Result<Self> {
         Self::create_with(files, directory, options, BlockLimits::TINY)
@@ -79,11 +79,11 @@ impl GraphWriter {
         Self::create_part(files, directory, options, 0..options.node_count, limits)
     }
 
-    /// As [`GraphWriter::create`], of the arcs that leave `nodes` alone. These must begin and end where
-    /// blocks of the whole graph do: then the blocks are the same.
+    /// Like [`GraphWriter::create`], for only those arcs that leave `nodes`. This range must begin and end at
+    /// block boundaries of the complete graph: then the blocks are identical.
     ///
     /// # Errors
-    /// As [`GraphWriter::create`].
+    /// Like [`GraphWriter::create`].
     #[doc(hidden)]
     pub fn create_part(
         files: &Files,
@@ -111,7 +111,7 @@ impl GraphWriter {
                     EncodeWork::Finish => return encoder.finish(),
                 };
                 raw.clear();
-                // The writer may be gone already; then nobody needs it.
+                // The writer may have been dropped already; then the block is not needed.
                 let _ = give_back.send(raw);
             }
             Err(Error::interrupted())
@@ -136,15 +136,15 @@ impl GraphWriter {
         })
     }
 
-    /// Appends arcs in ascending order of (source, target), equal pairs adjacent: ascending by
-    /// weight for [`Sum`](super::Duplicates::Sum), in order of appearance for [`First`](super::Duplicates::First). Of an
-    /// undirected edge both arcs come; of a loop one.
+    /// Appends arcs in ascending order of (source, target), equal pairs adjacent: ascending by weight for
+    /// [`Sum`](super::Duplicates::Sum), in order of appearance for [`First`](super::Duplicates::First).
+    /// Expects both arcs of an undirected edge, and one of a loop.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
     ///
     /// # Panics
-    /// If arcs are out of order or an index is not below the node count.
+    /// Panics if arcs are out of order or an index is not below the node count.
     pub fn push(&mut self, arcs: &[ArcRecord]) -> Result<()> {
         for &arc in arcs {
             let Some(pending) = self.pending else {
@@ -189,7 +189,7 @@ impl GraphWriter {
         self.pending = Some(pending);
     }
 
-    /// Adds an arc that no record changes any more.
+    /// Adds an arc that no later record changes.
     #[inline]
     fn emit(&mut self, arc: ArcRecord) -> Result<()> {
         let is_usual = u64::from(arc.source) == self.node
@@ -238,8 +238,8 @@ impl GraphWriter {
         Ok(())
     }
 
-    /// The raw block is full, but the node goes on: closes the block before the node, or, if there
-    /// is no node before it, makes it a hub.
+    /// Makes room when the raw block is full in the middle of a node: ends the block before the node, or, if
+    /// it is the first node, makes it a hub.
     #[cold]
     fn make_room(&mut self) -> Result<()> {
         if self.raw.degrees.is_empty() {
@@ -278,7 +278,7 @@ impl GraphWriter {
         if sent { Ok(()) } else { Err(self.failure()) }
     }
 
-    /// The error that ended the encoder.
+    /// Returns the error that ended the encoder.
     fn failure(&mut self) -> Error {
         self.to_encoder = None;
         match self.encoder.take().map(JoinHandle::join) {
@@ -290,7 +290,7 @@ impl GraphWriter {
         }
     }
 
-    /// Completes `arcs`, then writes `graph.json`.
+    /// Finishes `arcs`, then writes `graph.json`.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -329,7 +329,7 @@ impl Drop for GraphWriter {
     fn drop(&mut self) {
         self.to_encoder = None;
         if let Some(encoder) = self.encoder.take() {
-            // Not finished: an error or a stop is already on its way to the caller.
+            // Not finished: the caller already has an error or a stop.
             let _ = encoder.join();
         }
     }

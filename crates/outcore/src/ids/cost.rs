@@ -1,40 +1,40 @@
-//! What it takes to number the names of an input: memory while they have room, disk beyond that.
+//! Cost of numbering the names of an input: memory while they fit, disk beyond that.
 
 use super::spill::BUFFER_BYTES;
 use crate::budget::Limits;
 use crate::input::{InputSize, SHORT_NAME_BYTES};
 use crate::sort::SORT_BYTES_MIN;
 
-/// Bytes a name takes in the index: 20 a slot at 75 to 85 % load.
+/// Bytes per name in the index: 20 per slot at 75 to 85 % load.
 const INDEX_BYTES_A_NODE: f64 = 26.5;
 
 /// Nanoseconds of one core to insert a new name.
 const NEW_NAME: f64 = 380.0;
-/// For names that go to disk: of every end of an edge, of one that is not known, of a new one.
+/// Nanoseconds for names that go to disk: for every end of an edge, for an unknown one, for a new one.
 const SPILLED_END: f64 = 30.0;
 const SPILLED_UNKNOWN: f64 = 250.0;
 const SPILLED_NEW: f64 = 130.0;
 
-/// What the names of an input take, those that have no room in memory included; see `spill`.
+/// Cost of the names of an input, including those that do not fit in memory; see `spill`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct NamesCost {
     /// Memory of the index.
     pub(crate) index_bytes: u64,
-    /// Memory of edges on their way back from disk; 0 if all names have room.
+    /// Memory of edges when they are read back from disk; 0 if all names fit.
     pub(crate) spilled_bytes: u64,
-    /// Bytes read from the disk.
+    /// Bytes read from disk.
     pub(crate) read_bytes: f64,
-    /// Bytes written.
+    /// Bytes written to disk.
     pub(crate) write_bytes: f64,
-    /// Room on the disk.
+    /// Disk space.
     pub(crate) disk_bytes: f64,
     /// Time of one core.
     pub(crate) nanoseconds: f64,
 }
 
 impl NamesCost {
-    /// Nodes are expected to be met as if edges were drawn at random. Beside a name in the index so many bytes are
-    /// taken for its node.
+    /// Estimates the cost. Nodes are expected to occur as if edges were drawn at random. Each name in the index comes
+    /// with `bytes_beside` bytes for its node.
     pub(crate) fn of(input: &InputSize, limits: &Limits, bytes_beside: f64) -> Self {
         let (nodes, ends) = (input.node_count as f64, 2.0 * input.edge_count as f64);
         let room = limits.read_bytes().saturating_sub(SORT_BYTES_MIN) as f64;
@@ -47,7 +47,7 @@ impl NamesCost {
         let after = ends - before;
         let unknown = after * (1.0 - known / nodes);
         let new = nodes - known;
-        // Longer names go with their text.
+        // Longer names include their text.
         let is_long = input.name_bytes > SHORT_NAME_BYTES as f64;
         let name = 16.0 + if is_long { 4.0 + input.name_bytes } else { 0.0 };
         let (refs, weights) = (4.0 * after, 2.0 * after);

@@ -1,13 +1,12 @@
-//! Numbers node names: name to index, index by order of first appearance.
+//! Numbers node names: maps names to indexes, in order of first appearance.
 //!
-//! In memory a name is its 128-bit fingerprint and its index: 20 bytes a slot, whatever the length
-//! of the name; the names themselves go to disk in index order. Names of at most 15 bytes are their
-//! own fingerprint, so they cannot collide. Longer ones are told apart by 120 bits of XXH3-128: for
-//! two billion such names the chance of any collision is below 10^-17, far below that of the memory
-//! or the disk returning a wrong bit unnoticed.
+//! In memory, a name is its 128-bit fingerprint and its index: 20 bytes per slot, regardless of the length of the name.
+//! The names themselves go to disk in index order. Names of at most 15 bytes are their own fingerprint, so they cannot
+//! collide. Longer ones are distinguished by 120 bits of XXH3-128: for two billion such names, the probability of any
+//! collision is below 10^-17, far below that of an undetected bit error in memory or on disk.
 //!
-//! A batch of parsed text is resolved in four steps, so that the order of first appearance does not
-//! depend on threads and no lock is needed:
+//! A batch of parsed text is resolved in four steps, so that the order of first appearance is independent of threads
+//! and no lock is needed:
 //!
 //! ```text
 //!   1  look up      every chunk in parallel, table read only      -> indexes, misses
@@ -15,12 +14,12 @@
 //!   3  number       the new names of all shards by place of first appearance
 //!   4  fill in      every chunk's misses, every shard's slots, in parallel
 //! ```
-//! Look-ups go in groups whose slots are prefetched together. Linear probing with tables that grow
-//! by an eighth at 85 % load, in place: 23.5 to 26.5 bytes a name.
+//! Lookups go in groups whose slots are prefetched together. Tables use linear probing and grow in place by an eighth
+//! at 85 % load: 23.5 to 26.5 bytes per name.
 //!
-//! As long as all names are decimal numbers that fill their range (at most `SPARSE` times as many
-//! numbers as names), the number itself is the place: 4 bytes a number, one access. The first name
-//! that does not fit moves everything to fingerprints, once; indexes do not change.
+//! While all names are decimal numbers that fill their range (at most `SPARSE` times as many numbers as names), the
+//! number itself is the place: 4 bytes per number, one access. The first name that does not fit moves everything to
+//! fingerprints, once; indexes do not change.
 
 mod cost;
 mod queue;
@@ -39,18 +38,18 @@ use crate::io::{prefetch, reserve_large_pages};
 use rayon::prelude::*;
 use std::hash::BuildHasher;
 
-/// Look-ups in flight at once.
+/// Number of lookups in flight.
 const GROUP: usize = 32;
-/// Marks a name that step 1 did not find.
+/// Mark of a name that step 1 did not find.
 const MISS: u32 = u32::MAX;
-/// Numbers are places while the largest is below this many times the count of names...
+/// Numbers are places while the largest is below this multiple of the number of names...
 const SPARSE: u64 = 6;
 /// ...or below this.
 const NUMBERS_MIN: u64 = 1 << 20;
-/// A job with more nodes is refused; the indexes above it are for the names of one batch.
+/// Maximum number of nodes of a job; indexes above it are for the names of one batch.
 pub(crate) const NODES_MAX: u64 = 4_290_000_000;
 
-/// Fingerprint (two words each half) and index. A fingerprint is never all zero.
+/// Fingerprint (two words per half) and index. A fingerprint is never all zeros.
 type Slot = [u32; 5];
 const EMPTY: Slot = [0; 5];
 
@@ -71,20 +70,20 @@ fn is_empty(slot: &Slot) -> bool {
     slot[3] | slot[2] == 0
 }
 
-/// Where a name's hash sends it: a shard, and a place in it as a fraction of 2^64.
+/// Destination of a name's hash: a shard, and a place in it as a fraction of 2^64.
 #[derive(Clone, Copy)]
 struct Spot {
     shard: usize,
     place: u64,
 }
 
-/// Sends names to shards and places.
+/// Assigns names to shards and places.
 struct Hasher {
-    /// Secret multipliers, so that no input can be made to fall into one place.
+    /// Secret multipliers, so that no input can be constructed whose names share one place.
     low: u64,
     high: u64,
     shards: u64,
-    /// Whether names are numbers, and numbers are places.
+    /// Whether all names are numbers, which are then used as places.
     numbers: bool,
 }
 
@@ -95,7 +94,7 @@ impl Hasher {
         Self { low, high, shards: shards as u64, numbers: true }
     }
 
-    /// For a name that fits the kind of table there is.
+    /// Returns the spot of a name that fits the current kind of table.
     fn spot(&self, fingerprint: Fingerprint) -> Spot {
         if self.numbers {
             self.number_spot(number(fingerprint).expect("all names so far are numbers"))
@@ -128,7 +127,7 @@ impl Hasher {
     }
 }
 
-/// The number that a name is, written without leading zeros in at most 15 digits.
+/// Returns the number that a name represents, written without leading zeros in at most 15 digits.
 #[inline]
 pub(crate) fn number(fingerprint: Fingerprint) -> Option<u64> {
     let len = (fingerprint.high >> 56) as usize;
@@ -148,30 +147,30 @@ pub(crate) fn number(fingerprint: Fingerprint) -> Option<u64> {
     Some(value)
 }
 
-/// The name that a number is written as.
+/// Returns the fingerprint of a number's digits.
 fn fingerprint_of_number(number: u64) -> Fingerprint {
     Fingerprint::of(number.to_string().as_bytes())
 }
 
-/// An open-addressing table with linear probing. Its slots stand in the order of their places, so
-/// it can grow where it is, by one pass from end to end: memory never holds two tables.
+/// Open-addressing table with linear probing. Its slots are in the order of their places, so it can grow in place in
+/// one pass from end to end: memory never holds two tables.
 #[derive(Default)]
 struct Table {
-    /// The homes, then [`OVERFLOW`] more for the last cluster; there is no wrapping around.
+    /// The homes, then [`OVERFLOW`] more for the last run of used slots, as probing does not wrap around.
     slots: Vec<Slot>,
     homes: usize,
     used: usize,
 }
 
-/// Slots behind the last home.
+/// Number of slots after the last home.
 const OVERFLOW: usize = 128;
 /// A table grows when more than this share of its homes is used...
 const LOAD_MAX: (usize, usize) = (17, 20);
-/// ...by an eighth, or to this at first.
+/// ...by an eighth, or initially to this.
 const HOMES_MIN: usize = 1 << 10;
 
 impl Table {
-    /// Without names, with room for so many.
+    /// Creates a table without names, with room for `names` names.
     fn with_room(names: usize) -> Self {
         let homes = (names + 1) * LOAD_MAX.1 / LOAD_MAX.0 + 1;
         let mut slots = reserve_large_pages(homes + OVERFLOW);
@@ -179,7 +178,7 @@ impl Table {
         Self { slots, homes, used: 0 }
     }
 
-    /// Whether so many homes are too few for so many names.
+    /// Returns whether `homes` homes are too few for `names` names.
     #[inline]
     fn is_full(homes: usize, names: usize) -> bool {
         names * LOAD_MAX.1 > homes * LOAD_MAX.0
@@ -194,15 +193,15 @@ impl Table {
         ((u128::from(place) * self.homes as u128) >> 64) as usize
     }
 
-    /// Asks the memory for what a look-up will need.
+    /// Prefetches the slots that a lookup will need.
     #[inline]
     fn prefetch(&self, home: usize) {
         prefetch(&self.slots, home);
-        // Half of the names stand in the cache line behind it.
+        // Half of the names are in the next cache line.
         prefetch(&self.slots, home + 3);
     }
 
-    /// The index of `wanted`, which becomes `wanted`'s own if it is not there yet.
+    /// Returns the index of `wanted`, after inserting it with its own index if it does not exist.
     fn find_or_insert(&mut self, wanted: Slot, place: u64, hasher: &Hasher) -> u32 {
         if Self::is_full(self.homes, self.used + 1) {
             self.grow(hasher);
@@ -223,7 +222,7 @@ impl Table {
         }
     }
 
-    /// Puts `wanted` before the first slot of a later place; the slots up to the `empty` one move.
+    /// Inserts `wanted` before the first slot of a later place; the slots up to the `empty` one move.
     fn insert(&mut self, wanted: Slot, place: u64, empty: usize, hasher: &Hasher) {
         let mut at = empty;
         while at > 0 && !is_empty(&self.slots[at - 1]) && hasher.place(&self.slots[at - 1]) > place
@@ -235,7 +234,7 @@ impl Table {
         self.used += 1;
     }
 
-    /// Position of a slot that is there.
+    /// Returns the position of an existing slot.
     fn position(&self, wanted: &Slot, place: u64) -> usize {
         let mut at = self.home(place);
         while !holds(&self.slots[at], wanted) {
@@ -244,7 +243,7 @@ impl Table {
         at
     }
 
-    /// Grows in place: all slots move to the end, then each to its new home or behind the last one.
+    /// Grows in place: all slots move to the end, then each to its new home or after the previous one.
     fn grow(&mut self, hasher: &Hasher) {
         loop {
             let old_len = self.slots.len();
@@ -263,7 +262,7 @@ impl Table {
             let mut free = 0;
             for at in end..len {
                 let slot = std::mem::replace(&mut self.slots[at], EMPTY);
-                // The slots not yet moved stand behind `at`, so the new position is never behind it.
+                // The slots not yet moved are after `at`, so the new position is never after it.
                 free = self.home(hasher.place(&slot)).max(free).min(at);
                 self.slots[free] = slot;
                 free += 1;
@@ -280,36 +279,36 @@ fn fingerprint_of(slot: &Slot) -> Fingerprint {
     Fingerprint { low: word(slot[0], slot[1]), high: word(slot[2], slot[3]) }
 }
 
-/// A name that was not found in step 1.
+/// Name that was not found in step 1.
 struct Miss {
     fingerprint: Fingerprint,
     position: u32,
 }
 
-/// A name seen for the first time: where, and what it is numbered at last.
+/// Name seen for the first time, and its place.
 struct Newcomer {
     fingerprint: Fingerprint,
     chunk: u32,
     position: u32,
 }
 
-/// A share of the names: those that are sent here.
+/// Share of the names: those assigned to this shard.
 #[derive(Default)]
 struct Shard {
     number: usize,
     /// Index by fingerprint.
     table: Table,
-    /// Index by place, [`MISS`] where there is no such name; empty once names are hashed.
+    /// Index by place, [`MISS`] if there is no such name; empty once names are hashed.
     numbers: Vec<u32>,
     newcomers: Vec<Newcomer>,
-    /// Per chunk, what this shard's misses were found to be: an index, or `first + newcomer`.
+    /// For each chunk, the results for this shard's misses: an index, or `first + newcomer`.
     found: Vec<Vec<u32>>,
     /// Index of each newcomer.
     numbered: Vec<u32>,
 }
 
 impl Shard {
-    /// The index of a name, which becomes `next` if it is not there yet.
+    /// Returns the index of a name, after inserting it with index `next` if it does not exist.
     fn find_or_insert(&mut self, name: Fingerprint, place: u64, next: u32, hasher: &Hasher) -> u32 {
         if !hasher.numbers {
             return self.table.find_or_insert(slot(name, next), place, hasher);
@@ -326,7 +325,7 @@ impl Shard {
         self.numbers[place]
     }
 
-    /// Gives a name that is there its index.
+    /// Sets the index of an existing name.
     fn set(&mut self, name: Fingerprint, place: u64, index: u32, hasher: &Hasher) {
         if hasher.numbers {
             self.numbers[place as usize] = index;
@@ -345,29 +344,29 @@ pub(crate) struct NodeIndex {
 }
 
 impl NodeIndex {
-    /// An empty index for `threads` threads, with addresses reserved for `most_bytes` of memory.
+    /// Creates an empty index for `threads` threads, with addresses reserved for `most_bytes` of memory.
     pub(crate) fn new(threads: usize, most_bytes: u64) -> Self {
         let count = threads.clamp(1, 64);
-        let a_shard = (most_bytes / count as u64) as usize;
+        let shard_bytes = (most_bytes / count as u64) as usize;
         let shard = |number| Shard {
             number,
             table: Table {
-                slots: reserve_large_pages(a_shard / size_of::<Slot>()),
+                slots: reserve_large_pages(shard_bytes / size_of::<Slot>()),
                 ..Table::default()
             },
-            numbers: reserve_large_pages(a_shard / size_of::<u32>()),
+            numbers: reserve_large_pages(shard_bytes / size_of::<u32>()),
             ..Shard::default()
         };
         let shards = (0..count).map(shard).collect();
         Self { hasher: Hasher::new(count), shards, node_count: 0 }
     }
 
-    /// Names so far.
+    /// Returns the number of names so far.
     pub(crate) fn node_count(&self) -> u64 {
         self.node_count
     }
 
-    /// Memory in use by the tables.
+    /// Returns the memory used by the tables.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let bytes = self.shards.iter().map(|shard| {
             shard.table.slots.len() * size_of::<Slot>() + shard.numbers.len() * size_of::<u32>()
@@ -375,7 +374,7 @@ impl NodeIndex {
         bytes.map(|bytes| bytes as u64).sum()
     }
 
-    /// As [`resolve_within`](Self::resolve_within), with room for all.
+    /// Like [`resolve_within`](Self::resolve_within), with unlimited room.
     #[cfg(test)]
     fn resolve(
         &mut self,
@@ -386,13 +385,12 @@ impl NodeIndex {
         self.resolve_within(chunks, indexes, u64::MAX, each_new).map(drop)
     }
 
-    /// Numbers the names of `chunks`, which follow each other in the input. Afterwards
-    /// `indexes[chunk][i]` is the index of `chunks[chunk].names[i]`. New names are handed to
-    /// `each_new` in index order. If the tables would take more than `room_bytes`, returns what they
-    /// may take, and numbers no name.
+    /// Numbers the names of `chunks`, which are consecutive in the input. Afterwards `indexes[chunk][i]` is the index
+    /// of `chunks[chunk].names[i]`. New names are passed to `each_new` in index order. If the tables could exceed
+    /// `room_bytes`, numbers no name and returns the memory that they may need.
     ///
     /// # Errors
-    /// `TooManyNodes`, and whatever `each_new` gives.
+    /// `TooManyNodes`, and the errors of `each_new`.
     pub(crate) fn resolve_within(
         &mut self,
         chunks: &[ParsedChunk],
@@ -414,8 +412,8 @@ impl NodeIndex {
         Ok(None)
     }
 
-    /// Step 1: what is known already; or the bytes that the tables may take with the rest, if that is more than
-    /// `room_bytes`. Names that are not dense numbers change the kind of table.
+    /// Step 1: looks up known names. If the tables could exceed `room_bytes` with the others, returns the bytes that
+    /// they may need. Names that are not dense numbers change the kind of table.
     fn look_up_all(
         &mut self,
         chunks: &[ParsedChunk],
@@ -437,7 +435,7 @@ impl NodeIndex {
                     return Ok(misses);
                 }
             }
-            // Both tables are there for a while.
+            // Both tables exist for a while.
             within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
             self.hash_numbers();
         }
@@ -447,7 +445,7 @@ impl NodeIndex {
         Ok(misses)
     }
 
-    /// Returns what the places of numbers up to `largest` take.
+    /// Returns the memory for the places of numbers up to `largest`.
     fn bytes_up_to(&self, largest: u64) -> u64 {
         let shards = self.shards.len() as u64;
         let bytes = self.shards.iter().map(|shard| {
@@ -458,8 +456,8 @@ impl NodeIndex {
         bytes.sum()
     }
 
-    /// Returns the most that the hashed tables take with `new` names more: they are spread at random, here with
-    /// six deviations.
+    /// Returns the maximum memory of the hashed tables with `new` more names. They are distributed randomly, which is
+    /// covered by six standard deviations.
     fn bytes_with(&self, new: usize) -> u64 {
         let mean = new as f64 / self.shards.len() as f64;
         let new = (mean + 6.0 * mean.sqrt()).ceil() as usize;
@@ -493,7 +491,7 @@ impl NodeIndex {
         }
     }
 
-    /// Step 1 for numbers: misses and the largest number, or `None` if a name is not a number.
+    /// Step 1 for numbers: returns misses and the largest number, or `None` if a name is not a number.
     fn look_up_numbers(&self, names: &[NameRef], out: &mut Vec<u32>) -> Option<(Vec<Miss>, u64)> {
         let (mut misses, mut largest) = (Vec::new(), 0);
         out.clear();
@@ -512,7 +510,7 @@ impl NodeIndex {
         Some((misses, largest))
     }
 
-    /// Step 1 for fingerprints.
+    /// Step 1 for fingerprints: returns the misses.
     fn look_up(&self, names: &[NameRef], out: &mut Vec<u32>) -> Vec<Miss> {
         let mut misses = Vec::new();
         out.clear();
@@ -538,7 +536,7 @@ impl NodeIndex {
         misses
     }
 
-    /// The indexes of names, [`MISS`] for those that are not known.
+    /// Looks up the indexes of names, [`MISS`] for unknown ones.
     fn look_up_known(&self, names: &[NameRef], out: &mut Vec<u32>) {
         if !self.hasher.numbers {
             self.look_up(names, out);
@@ -552,7 +550,7 @@ impl NodeIndex {
         }));
     }
 
-    /// Step 2: each shard takes its misses in order of appearance.
+    /// Step 2: each shard inserts its misses in order of appearance.
     fn insert(&mut self, misses: &[Vec<Miss>]) -> Result<()> {
         let first = self.node_count;
         let most: u64 = misses.iter().map(|misses| misses.len() as u64).sum();
@@ -587,7 +585,7 @@ impl NodeIndex {
         Ok(())
     }
 
-    /// Step 3: newcomers of all shards in the order in which they appear.
+    /// Step 3: numbers the newcomers of all shards in the order in which they appear.
     fn number(
         &mut self,
         chunks: &[ParsedChunk],
@@ -611,7 +609,7 @@ impl NodeIndex {
         }
     }
 
-    /// Step 4: misses get their indexes, and the newcomers' slots too.
+    /// Step 4: sets the indexes of the misses, and of the newcomers' slots.
     fn fill_in(&mut self, misses: &[Vec<Miss>], indexes: &mut [Vec<u32>]) {
         let count = self.shards.len();
         let first =
@@ -643,7 +641,7 @@ impl NodeIndex {
     }
 }
 
-/// Spreads the bits of a hash anew (SplitMix64).
+/// Mixes the bits of a hash (SplitMix64).
 #[inline]
 fn mix(hash: u64) -> u64 {
     let hash = (hash ^ hash >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -651,7 +649,7 @@ fn mix(hash: u64) -> u64 {
     hash ^ hash >> 31
 }
 
-/// The index of `wanted`, or [`MISS`].
+/// Returns the index of `wanted`, or [`MISS`].
 #[inline]
 fn find(slots: &[Slot], home: usize, wanted: &Slot) -> u32 {
     for slot in slots.get(home..).unwrap_or_default() {

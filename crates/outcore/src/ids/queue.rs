@@ -1,4 +1,4 @@
-//! Names waiting on disk, in order.
+//! Names queued on disk, in order.
 //!
 //! ```text
 //!  record:  fingerprint, 16 bytes | length, 4 bytes | name      (the last two if the fingerprint is not the name)
@@ -32,7 +32,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Its names, read by `block_bytes`.
+    /// Returns a reader of the names, with blocks of `block_bytes`.
     pub(super) fn read(&self, files: &Files, block_bytes: usize) -> Result<QueueReader> {
         let file = files.open(&self.path, Mode::Read)?;
         Ok(QueueReader {
@@ -52,7 +52,7 @@ impl Queue {
     }
 }
 
-/// Writes names to a file.
+/// Writer of names to a file.
 pub(super) struct QueueWriter {
     writer: Writer,
     path: PathBuf,
@@ -65,14 +65,14 @@ impl QueueWriter {
         Ok(Self { writer, path: path.to_path_buf(), count: 0 })
     }
 
-    /// As [`Writer::checkpoint`]; also gives how many names there are.
+    /// Like [`Writer::checkpoint`]; also returns the number of names.
     pub(crate) fn save(&mut self, to: &mut StateWriter) -> Result<(Sealed, u64)> {
         let saved = self.writer.checkpoint()?;
         to.need_growing(&self.path, Grows::InPlace, saved.bytes);
         Ok((saved, self.count))
     }
 
-    /// As [`Writer::resume`].
+    /// Like [`Writer::resume`].
     pub(crate) fn resume(
         files: &Files,
         path: &Path,
@@ -96,24 +96,24 @@ impl QueueWriter {
     }
 }
 
-/// Reads names from a file.
+/// Reader of names from a file.
 pub(super) struct QueueReader {
     file: StoredFile,
-    /// The bytes of the file that are still to be read.
+    /// Range of the file that is still to be read.
     next: u64,
     end: u64,
     block_bytes: usize,
     buffer: Vec<u8>,
     at: usize,
-    /// A name that is its fingerprint.
+    /// Last name that is its own fingerprint.
     name: [u8; SHORT_NAME_BYTES],
 }
 
 impl QueueReader {
-    /// The next name; `None` at the end.
+    /// Returns the next name; `None` at the end.
     ///
     /// # Errors
-    /// `Io`; `CorruptFile` for what is no record.
+    /// `Io`; `CorruptFile` for an invalid record.
     pub(super) fn next(&mut self) -> Result<Option<(Fingerprint, &[u8])>> {
         if self.at == self.buffer.len() && self.next == self.end {
             return Ok(None);
@@ -136,14 +136,15 @@ impl QueueReader {
         Ok(Some((fingerprint, &self.buffer[name])))
     }
 
-    /// The fingerprint of the name that comes `count` after the next, if all until there are short.
+    /// Returns the fingerprint of the name that is `count` names after the next one, if all names up to there are
+    /// short.
     #[inline]
     pub(super) fn guess(&self, count: usize) -> Option<Fingerprint> {
         let bytes = self.buffer.get(self.at + count * FINGERPRINT_BYTES..)?;
         Some(fingerprint(bytes.first_chunk()?))
     }
 
-    /// Has the next `count` bytes in the buffer.
+    /// Ensures that the next `count` bytes are in the buffer.
     fn fill(&mut self, count: usize) -> Result<()> {
         if self.buffer.len() - self.at >= count {
             return Ok(());

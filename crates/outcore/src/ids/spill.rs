@@ -1,22 +1,22 @@
-//! Numbers names that memory has no room for: in shares on disk, each of which fits.
+//! Numbers names that do not fit in memory: in shares on disk, each of which fits.
 //!
 //! ```text
-//!  reading      refs    index of a name that is known, else the share it is sent to   \  in the order
-//!               shares  names, each in the share that its hash sends it to            /  of the input
+//!  reading      refs    index of a known name, otherwise the share of the name        \  in the order
+//!               shares  names, each in the share that its hash selects                /  of the input
 //!  each share   names --table--> number inside the share, by first appearance; and its new names
 //!  all refs     a share's next name, if new there, gets the next index --> map of the share; list of names
 //!  each share   number inside the share --map--> index
 //!  all refs     index, or the next one of the share
 //! ```
-//! Refs and shares are queues: the k-th ref to a share is its k-th name, so no place is ever written.
-//! Indexes are those of an index in memory, by first appearance. A share that does not fit is itself
-//! refs to shares, one level down. Frequent names stay in the table that has no more room, so
-//! shares do not fill with them; the hash is the job's own secret, so no input can fill one.
+//! Refs and shares are queues: the k-th ref to a share is its k-th name, so no positions are stored. Indexes are the
+//! same as those of an index in memory, by first appearance. A share that does not fit is itself divided into refs and
+//! shares, one level down. Frequent names stay in the full table in memory, so shares do not fill with them. The hash
+//! is secret to the job, so no input can fill one share.
 //!
-//! Memory: the table of a share for each thread, or buffers. Disk: 4 bytes a name of an edge, and for each
-//! that is not known 16 (more than 15 bytes long: 20 and its text), then 4. I/O: each of these
-//! is written once and read once or twice, front to back. What a checkpoint needs stays until the end, for
-//! another process may have to resume from it.
+//! Memory: the table of a share for each thread, or buffers. Disk: 4 bytes per end of an edge; for each unknown one 16
+//! more (20 and the text of the name, if it is longer than 15 bytes), later 4 more. I/O: everything is written once and
+//! read once or twice, front to back. What a checkpoint needs stays until the end, because another process may have to
+//! resume from it.
 
 use super::queue::{Queue, QueueReader, QueueWriter, corrupt, put_name};
 use super::{
@@ -33,26 +33,26 @@ use serde::{Deserialize, Serialize};
 use std::iter::repeat;
 use std::path::{Path, PathBuf};
 
-/// Refs from here on are shares.
+/// Refs from this value on are shares.
 const SHARE: u32 = MISS - 255;
-/// Shares of a level.
+/// Number of shares of a level.
 const SHARES: std::ops::RangeInclusive<u64> = 4..=32;
-/// Shares of a share that does not fit.
+/// Number of shares of a share that does not fit.
 const PARTS: usize = 8;
-/// Most memory of buffers.
+/// Maximum memory of buffers.
 pub(crate) const BUFFER_BYTES: u64 = SORT_BYTES_MIN;
-/// A table holds so many names at least.
+/// Minimum number of names that fit in a table.
 const LEAST_NAMES: usize = 16;
-/// Names that are moved at once.
+/// Number of names that are moved at a time.
 const PART_NAMES: usize = 4096;
-/// So many names later a name is looked up whose slot is fetched.
+/// Number of names between prefetching a slot and looking it up.
 const AHEAD: usize = 8;
-/// Names between two looks at whether to go on.
+/// Number of names between two calls of `tick`.
 const TICK: u64 = 1 << 16;
-/// Bytes of a buffer, of which each share has a few.
+/// Bytes of a buffer; each share has a few buffers.
 const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=256 << 10;
 
-/// The files of refs and of weights, and those of shares.
+/// File names of refs and of weights.
 const REFS: &str = "refs";
 const WEIGHTS: &str = "weights";
 
@@ -60,38 +60,38 @@ fn share_path(directory: &Path, share: usize) -> PathBuf {
     directory.join(format!("share-{share}"))
 }
 
-/// What names may take.
+/// Memory and threads for names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NameRoom {
     table_bytes: u64,
     buffer_bytes: u64,
-    /// Shares that are numbered at the same time.
+    /// Number of shares that are numbered in parallel.
     threads: usize,
 }
 
 impl NameRoom {
-    /// `bytes` of memory; while the input is read, [`BUFFER_BYTES`] of it at most.
+    /// Creates the room for `bytes` of memory; while the input is read, at most [`BUFFER_BYTES`] of it is used.
     pub(crate) fn new(bytes: u64, threads: usize) -> Self {
         let buffer_bytes = (bytes / 8).min(BUFFER_BYTES);
         Self { table_bytes: bytes - buffer_bytes, buffer_bytes, threads: threads.max(1) }
     }
 
-    /// Most names of a table.
+    /// Returns the maximum number of names of a table.
     fn most_names(self) -> usize {
         let slots = self.table_bytes as usize / self.threads / size_of::<Slot>();
         (slots.saturating_sub(OVERFLOW) * LOAD_MAX.0 / LOAD_MAX.1).max(LEAST_NAMES)
     }
 
-    /// So many shares that each may fit, for `name_count` names, if that is known.
+    /// Returns a number of shares such that each is likely to fit, for `name_count` names, if that is known.
     fn shares(self, name_count: Option<u64>) -> usize {
         let most = self.most_names() as u64;
         let shares = name_count.map_or(16, |count| (count + count / 4) / most + 1);
-        // All threads end at about the same time.
+        // All threads finish at about the same time.
         let shares = shares.next_multiple_of(self.threads as u64);
         shares.clamp(*SHARES.start(), *SHARES.end()) as usize
     }
 
-    /// Bytes of a buffer where each of so many shares has a dozen.
+    /// Returns the size of a buffer, if each share has a dozen.
     fn block_bytes(self, shares: usize) -> usize {
         let bytes = self.buffer_bytes / (12 * shares as u64 + 12);
         bytes.clamp(*BLOCK_BYTES.start(), *BLOCK_BYTES.end()).next_multiple_of(4096) as usize
@@ -104,7 +104,7 @@ impl NameRoom {
     }
 }
 
-/// What all steps use.
+/// Parameters of all steps.
 #[derive(Clone, Copy)]
 struct SpillContext<'a> {
     files: &'a Files,
@@ -133,7 +133,7 @@ impl SpillPart {
     }
 }
 
-/// Refs and shares that are being written.
+/// Refs and shares being written.
 struct Shares {
     level: u32,
     refs: WordWriter,
@@ -151,30 +151,30 @@ struct Written {
 }
 
 impl Shares {
-    fn create(bench: SpillContext<'_>, directory: &Path, level: u32, count: usize) -> Result<Self> {
-        bench.files.create_directory(directory)?;
-        let block_bytes = bench.room.block_bytes(count);
+    fn create(setup: SpillContext<'_>, directory: &Path, level: u32, count: usize) -> Result<Self> {
+        setup.files.create_directory(directory)?;
+        let block_bytes = setup.room.block_bytes(count);
         let queue =
-            |share| QueueWriter::create(bench.files, &share_path(directory, share), block_bytes);
+            |share| QueueWriter::create(setup.files, &share_path(directory, share), block_bytes);
         let ref_path = directory.join(REFS);
-        let refs = WordWriter::create_hashed(bench.files, &ref_path)?;
+        let refs = WordWriter::create_hashed(setup.files, &ref_path)?;
         let queues = (0..count).map(queue).collect::<Result<_>>()?;
         Ok(Self { level, refs, ref_path, ref_count: 0, queues })
     }
 
-    fn resume(bench: SpillContext<'_>, directory: &Path, state: &SpillState) -> Result<Self> {
-        let block_bytes = bench.room.block_bytes(state.queues.len());
+    fn resume(setup: SpillContext<'_>, directory: &Path, state: &SpillState) -> Result<Self> {
+        let block_bytes = setup.room.block_bytes(state.queues.len());
         let queue = |(share, &saved)| {
-            QueueWriter::resume(bench.files, &share_path(directory, share), block_bytes, saved)
+            QueueWriter::resume(setup.files, &share_path(directory, share), block_bytes, saved)
         };
         let ref_path = directory.join(REFS);
-        let refs = WordWriter::resume(bench.files, &ref_path, state.refs)?;
+        let refs = WordWriter::resume(setup.files, &ref_path, state.refs)?;
         let queues = state.queues.iter().enumerate().map(queue).collect::<Result<_>>()?;
         let ref_count = state.refs.bytes / size_of::<u32>() as u64;
         Ok(Self { level: 0, refs, ref_path, ref_count, queues })
     }
 
-    /// Where a name goes.
+    /// Returns the share of a name.
     fn share_of(&self, hasher: &Hasher, name: Fingerprint) -> usize {
         let hash = mix(hasher.hash(name) ^ u64::from(self.level));
         ((u128::from(hash) * self.queues.len() as u128) >> 64) as usize
@@ -196,38 +196,38 @@ impl Shares {
     }
 }
 
-/// A share whose names have numbers inside it.
+/// Share whose names have numbers inside it.
 struct NumberedShare {
-    /// The number of each of its names, in the order of the refs.
+    /// File with the number of each of its names, in the order of the refs.
     locals: PathBuf,
     local_count: u64,
-    /// In the order of these numbers.
+    /// Names in the order of their numbers.
     names: Queue,
 }
 
 /// Numbers the names of a share, in memory if they fit.
 fn number_share(
-    bench: SpillContext<'_>,
+    setup: SpillContext<'_>,
     queue: Queue,
     directory: &Path,
     level: u32,
 ) -> Result<NumberedShare> {
-    bench.files.create_directory(directory)?;
-    let numbered = match number_in_table(bench, &queue, directory)? {
+    setup.files.create_directory(directory)?;
+    let numbered = match number_in_table(setup, &queue, directory)? {
         Some(numbered) => numbered,
-        None => number_in_parts(bench, &queue, directory, level + 1)?,
+        None => number_in_parts(setup, &queue, directory, level + 1)?,
     };
-    queue.discard(bench.files);
+    queue.discard(setup.files);
     Ok(numbered)
 }
 
-/// `None` if they do not fit.
+/// Numbers the names of a share in one table; returns `None` if they do not fit.
 fn number_in_table(
-    bench: SpillContext<'_>,
+    setup: SpillContext<'_>,
     queue: &Queue,
     directory: &Path,
 ) -> Result<Option<NumberedShare>> {
-    let SpillContext { files, hasher, room, tick } = bench;
+    let SpillContext { files, hasher, room, tick } = setup;
     let most = room.most_names() as u32;
     let mut table = Table::with_room(queue.count.min(u64::from(most)) as usize);
     let block_bytes = room.block_bytes(PARTS);
@@ -263,64 +263,64 @@ fn number_in_table(
     Ok(Some(NumberedShare { locals: locals_path, local_count: queue.count, names }))
 }
 
-/// Numbers the names of a share by shares of it.
+/// Numbers the names of a share by dividing it into shares.
 fn number_in_parts(
-    bench: SpillContext<'_>,
+    setup: SpillContext<'_>,
     queue: &Queue,
     directory: &Path,
     level: u32,
 ) -> Result<NumberedShare> {
-    let mut shares = Shares::create(bench, &directory.join("parts"), level, PARTS)?;
-    let block_bytes = bench.room.block_bytes(PARTS);
-    let mut reader = queue.read(bench.files, block_bytes)?;
+    let mut shares = Shares::create(setup, &directory.join("parts"), level, PARTS)?;
+    let block_bytes = setup.room.block_bytes(PARTS);
+    let mut reader = queue.read(setup.files, block_bytes)?;
     let mut part = SpillPart::new(PARTS);
     while let Some((fingerprint, name)) = reader.next()? {
-        part.push(shares.share_of(bench.hasher, fingerprint), fingerprint, name);
+        part.push(shares.share_of(setup.hasher, fingerprint), fingerprint, name);
         if part.refs.len() == PART_NAMES {
             shares.push(&part)?;
             part = SpillPart::new(PARTS);
-            (bench.tick)()?;
+            (setup.tick)()?;
         }
     }
     shares.push(&part)?;
-    let mut names = QueueWriter::create(bench.files, &directory.join("names"), block_bytes)?;
+    let mut names = QueueWriter::create(setup.files, &directory.join("names"), block_bytes)?;
     let mut record = Vec::new();
-    let (mut indexes, _) = resolve(bench, shares.finish()?, 0, |_, fingerprint, name| {
+    let (mut indexes, _) = resolve(setup, shares.finish()?, 0, |_, fingerprint, name| {
         record.clear();
         put_name(fingerprint, name, &mut record);
         names.push(&record, 1)
     })?;
     let path = directory.join("locals");
-    let mut locals = WordWriter::create(bench.files, &path, queue.count)?;
+    let mut locals = WordWriter::create(setup.files, &path, queue.count)?;
     (0..queue.count).try_for_each(|_| locals.push(indexes.next()?))?;
     locals.finish()?;
     indexes.discard();
     Ok(NumberedShare { locals: path, local_count: queue.count, names: names.finish()? })
 }
 
-/// Gives every name of the shares its index: new ones get `first`, `first + 1`, ... in the order of the
-/// refs, and are handed to `on_new` with their place in it.
+/// Assigns an index to every name of the shares: new names get `first`, `first + 1`, ... in the order of the refs, and
+/// are passed to `on_new` with their position in that order.
 fn resolve(
-    bench: SpillContext<'_>,
+    setup: SpillContext<'_>,
     written: Written,
     first: u32,
     mut on_new: impl FnMut(u64, Fingerprint, &[u8]) -> Result<()>,
 ) -> Result<(Indexes, u32)> {
     let Written { level, ref_path, ref_count, queues } = written;
     let directory = ref_path.parent().expect("refs are in a directory").to_path_buf();
-    let (one, count) = (SpillContext { room: bench.room.of_one(), ..bench }, queues.len());
+    let (one, count) = (SpillContext { room: setup.room.of_one(), ..setup }, queues.len());
     let number = |(share, queue): (usize, Queue)| {
         number_share(one, queue, &directory.join(share.to_string()), level)
     };
     let queues = queues.into_iter().enumerate();
-    let numbered: Vec<NumberedShare> = if bench.room.threads > 1 {
+    let numbered: Vec<NumberedShare> = if setup.room.threads > 1 {
         queues.collect::<Vec<_>>().into_par_iter().map(number).collect::<Result<_>>()?
     } else {
         queues.map(number).collect::<Result<_>>()?
     };
-    let block_bytes = bench.room.block_bytes(count);
-    let mut refs = WordReader::open(bench.files, &ref_path, ref_count, BLOCK_WORDS)?;
-    let open = |numbered| Share::open(bench.files, numbered, block_bytes);
+    let block_bytes = setup.room.block_bytes(count);
+    let mut refs = WordReader::open(setup.files, &ref_path, ref_count, BLOCK_WORDS)?;
+    let open = |numbered| Share::open(setup.files, numbered, block_bytes);
     let mut shares: Vec<Share> = numbered.into_iter().map(open).collect::<Result<_>>()?;
     let mut next = first;
     for place in 0..ref_count {
@@ -333,19 +333,19 @@ fn resolve(
             next += 1;
         }
         if place.is_multiple_of(TICK) {
-            (bench.tick)()?;
+            (setup.tick)()?;
         }
     }
     let map = |share: Share| share.map(one);
-    let paths: Vec<(PathBuf, u64)> = if bench.room.threads > 1 {
+    let paths: Vec<(PathBuf, u64)> = if setup.room.threads > 1 {
         shares.into_par_iter().map(map).collect::<Result<_>>()?
     } else {
         shares.into_iter().map(map).collect::<Result<_>>()?
     };
-    Ok((Indexes::open(bench.files, (ref_path, ref_count), paths)?, next))
+    Ok((Indexes::open(setup.files, (ref_path, ref_count), paths)?, next))
 }
 
-/// A numbered share while its new names get their indexes.
+/// Numbered share while its new names get their indexes.
 struct Share {
     locals: WordReader,
     local_path: PathBuf,
@@ -373,7 +373,7 @@ impl Share {
         })
     }
 
-    /// Passes over its next name, and gives it if it is new; then its index is `index`.
+    /// Advances to the next name. If it is new, gives it the index `index` and returns it.
     fn next_new(&mut self, index: u32) -> Result<Option<(Fingerprint, &[u8])>> {
         if self.locals.word()? != self.known {
             return Ok(None);
@@ -383,9 +383,9 @@ impl Share {
         self.names.next()
     }
 
-    /// Turns its numbers into indexes; gives the file and how many there are.
-    fn map(self, bench: SpillContext<'_>) -> Result<(PathBuf, u64)> {
-        let (files, count) = (bench.files, self.local_count);
+    /// Converts its numbers to indexes; returns the file and how many there are.
+    fn map(self, setup: SpillContext<'_>) -> Result<(PathBuf, u64)> {
+        let (files, count) = (setup.files, self.local_count);
         drop((self.locals, self.names));
         let name_count = self.name_queue.count;
         self.name_queue.discard(files);
@@ -398,7 +398,7 @@ impl Share {
         let path = self.local_path.with_file_name("indexes");
         let mut indexes = WordWriter::create(files, &path, count)?;
         while !locals.is_done() {
-            (bench.tick)()?;
+            (setup.tick)()?;
             for &local in locals.next_block()? {
                 indexes.push(*map.get(local as usize).ok_or_else(|| corrupt(&self.local_path))?)?;
             }
@@ -410,7 +410,7 @@ impl Share {
     }
 }
 
-/// The index of each ref, in order.
+/// Reader of the index of each ref, in order.
 struct Indexes {
     files: Files,
     refs: WordReader,
@@ -448,18 +448,18 @@ impl Indexes {
     }
 }
 
-/// What a [`Spill`] has on disk while the input is read.
+/// Checkpoint of a [`Spill`] while the input is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SpillState {
-    /// The secret by which names are sent to shares.
+    /// Secret of the hash that assigns names to shares.
     secret: (u64, u64),
     refs: Sealed,
     weights: Sealed,
-    /// And how many names each has.
+    /// Saved queues, and the number of names of each.
     queues: Vec<(Sealed, u64)>,
 }
 
-/// An index that has no more room, and what it does not know.
+/// Full index, and the names that it does not have.
 pub(crate) struct Spill {
     files: Files,
     index: NodeIndex,
@@ -470,7 +470,7 @@ pub(crate) struct Spill {
     edge_count: u64,
 }
 
-/// The index has the names that it had.
+/// The caller passes an index with the same names.
 impl Checkpoint for Spill {
     type State = SpillState;
     type Place<'a> = (NodeIndex, &'a Files, &'a Path, NameRoom);
@@ -491,8 +491,8 @@ impl Checkpoint for Spill {
     ) -> Result<Self> {
         let (low, high) = state.secret;
         let hasher = Hasher { low, high, shards: 1, numbers: false };
-        let bench = SpillContext { files, hasher: &hasher, room, tick: &|| Ok(()) };
-        let shares = Shares::resume(bench, directory, state)?;
+        let setup = SpillContext { files, hasher: &hasher, room, tick: &|| Ok(()) };
+        let shares = Shares::resume(setup, directory, state)?;
         let weight_path = directory.join(WEIGHTS);
         let weights = WordWriter::resume(files, &weight_path, state.weights)?;
         let edge_count = state.weights.bytes / size_of::<u32>() as u64;
@@ -502,7 +502,7 @@ impl Checkpoint for Spill {
 }
 
 impl Spill {
-    /// Goes on from `index`, with files below `directory`. `name_count` is what is expected.
+    /// Continues from `index`, with files below `directory`. `name_count` is the expected number of names.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -515,26 +515,26 @@ impl Spill {
     ) -> Result<Self> {
         let Hasher { low, high, .. } = index.hasher;
         let hasher = Hasher { low, high, shards: 1, numbers: false };
-        let bench = SpillContext { files, hasher: &hasher, room, tick: &|| Ok(()) };
+        let setup = SpillContext { files, hasher: &hasher, room, tick: &|| Ok(()) };
         let rest = name_count.map(|count| count.saturating_sub(index.node_count()));
-        let shares = Shares::create(bench, directory, 0, room.shares(rest))?;
+        let shares = Shares::create(setup, directory, 0, room.shares(rest))?;
         let weight_path = directory.join(WEIGHTS);
         let weights = WordWriter::create_hashed(files, &weight_path)?;
         let files = files.clone();
         Ok(Self { files, index, hasher, shares, weights, weight_path, edge_count: 0 })
     }
 
-    /// Whether a checkpoint needs its files.
+    /// Returns whether a checkpoint needs the files.
     pub(crate) fn is_held(&self) -> bool {
         self.files.is_held(&self.weight_path)
     }
 
-    /// Edges so far.
+    /// Returns the number of edges so far.
     pub(crate) fn edge_count(&self) -> u64 {
         self.edge_count
     }
 
-    /// Names that are known, and the memory of their table.
+    /// Returns the index of the known names.
     pub(crate) fn index(&self) -> &NodeIndex {
         &self.index
     }
@@ -553,7 +553,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Takes names; those that belong to no edge come last.
+    /// Takes names. Those that belong to no edge must come last.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -577,11 +577,11 @@ impl Spill {
         part
     }
 
-    /// Numbers all names. `on_new` gets the new ones in the order of their indexes, and whether they
+    /// Numbers all names. Passes the new ones to `on_new` in the order of their indexes, with a flag whether they
     /// belong to an edge.
     ///
     /// # Errors
-    /// `Io`, `DiskFull`, `CorruptFile`, `TooManyNodes`; those of `tick`, which is called now and then.
+    /// `Io`, `DiskFull`, `CorruptFile`, `TooManyNodes`; those of `tick`, which is called regularly.
     pub(crate) fn finish(
         self,
         room: NameRoom,
@@ -591,10 +591,10 @@ impl Spill {
         let first = self.index.node_count() as u32;
         drop(self.index);
         self.weights.finish()?;
-        let bench = SpillContext { files: &self.files, hasher: &self.hasher, room, tick };
+        let setup = SpillContext { files: &self.files, hasher: &self.hasher, room, tick };
         let (written, of_edges) = (self.shares.finish()?, 2 * self.edge_count);
         let (indexes, node_count) =
-            resolve(bench, written, first, |place, _, name| on_new(place < of_edges, name))?;
+            resolve(setup, written, first, |place, _, name| on_new(place < of_edges, name))?;
         let path = &self.weight_path;
         let weights = WordReader::open(&self.files, path, self.edge_count, BLOCK_WORDS)?;
         let node_count = u64::from(node_count);
@@ -603,21 +603,21 @@ impl Spill {
     }
 }
 
-/// Edges whose names have their indexes, in the order of the input.
+/// Edges with the indexes of their names, in the order of the input.
 pub(crate) struct SpilledEdges {
     indexes: Indexes,
     weights: WordReader,
     weight_path: PathBuf,
-    /// Edges still to come.
+    /// Number of edges still to come.
     rest: u64,
     node_count: u64,
 }
 
 impl SpilledEdges {
-    /// What reading them takes, at most.
+    /// Maximum memory to read the edges.
     pub(crate) const MEMORY_BYTES: u64 = (*SHARES.end() + 2) * 2 * 4 * BLOCK_WORDS;
 
-    /// Names in all.
+    /// Returns the number of all names.
     pub(crate) fn node_count(&self) -> u64 {
         self.node_count
     }
@@ -629,7 +629,7 @@ impl SpilledEdges {
         self.indexes.discard();
     }
 
-    /// The next edges, at most `most`: two indexes each, and a weight code. None at the end.
+    /// Reads the next edges, at most `most`: two indexes each, and a weight code. Reads none at the end.
     ///
     /// # Errors
     /// `Io`, `CorruptFile`.

@@ -1,4 +1,4 @@
-//! Promises of numbering in shares on disk, in a simulated storage.
+//! Tests of numbering in shares on disk, on simulated storage.
 
 use super::spill::{NameRoom, Spill};
 use super::tests::{chunk, name};
@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-/// What numbering leaves: the index of each name of an edge, and all names in the order of theirs.
+/// Result of numbering: the index of each name of an edge, all names in index order, and how many of them are only in
+/// the list.
 type NumberingOutcome = (Vec<u32>, Vec<Vec<u8>>, usize);
 
 /// Numbers the names of edges and of a node list; the index is full after `known` names.
@@ -84,7 +85,7 @@ fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever fits in memory: all, or sixteen names, so that shares are divided again and again.
+    /// Memory fits all names, or only sixteen, so that shares are divided repeatedly.
     #[test]
     fn indexes_are_those_of_a_map(
         edges in prop::collection::vec((name(), name()), 0..700),
@@ -102,7 +103,7 @@ proptest! {
     }
 }
 
-/// Fails every `by`th operation.
+/// Fails every `by`-th operation.
 fn fail_operations(by: usize) {
     let edges: Vec<Vec<u8>> = (0..400u32)
         .map(|i| format!("a name of some length {}", i * 7 % 151).into_bytes())
@@ -126,12 +127,12 @@ fn fail_operations(by: usize) {
 }
 
 #[test]
-fn a_fault_is_an_error_and_no_wrong_index() {
+fn a_fault_is_an_error_and_never_a_wrong_index() {
     fail_operations(7);
 }
 
 #[test]
 #[ignore = "takes minutes: `make test-long`"]
-fn every_fault_is_an_error_and_no_wrong_index() {
+fn every_fault_is_an_error_and_never_a_wrong_index() {
     fail_operations(1);
 }

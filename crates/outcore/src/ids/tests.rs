@@ -1,4 +1,4 @@
-//! Indexes are those of first appearance, in any number of chunks, batches and threads.
+//! Tests of indexes by first appearance, with any number of chunks, batches and threads.
 
 use super::*;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ pub(in crate::ids) fn chunk(names: &[Vec<u8>]) -> ParsedChunk {
     chunk
 }
 
-/// Numbers `names` cut into chunks and batches, and compares with a map and a counter.
+/// Numbers `names` split into chunks and batches, and compares the result with a map and a counter.
 fn check(names: &[Vec<u8>], chunk_len: usize, batch_len: usize, threads: usize) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let mut index = NodeIndex::new(threads, 1 << 26);
@@ -52,7 +52,7 @@ pub(in crate::ids) fn name() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn names_are_numbered_by_first_appearance_whatever_the_threads(
+    fn names_are_numbered_by_first_appearance_with_any_number_of_threads(
         names in prop::collection::vec(name(), 0..600),
         chunk_len in 1usize..200,
         batch_len in 1usize..9,
@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn tables_stay_in_their_room_or_say_what_they_would_take(
+    fn tables_stay_within_their_room_or_report_the_memory_they_need(
         names in prop::collection::vec(name(), 1..600),
         batch_len in 1usize..100,
         rooms in prop::collection::vec(0u64..400_000, 1..20),
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn whole_numbers_stay_numbers_until_a_name_is_none(
+    fn whole_numbers_stay_numbers_until_another_name_appears(
         numbers in prop::collection::vec(0u64..5000, 1..2000),
         odd in prop::option::of(0usize..2000),
         threads in 1usize..4,

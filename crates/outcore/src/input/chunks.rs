@@ -1,7 +1,7 @@
-//! The reading thread: files in order, decompressed and cut at line ends, ahead of the parsers.
+//! Reading thread: reads the files in order, decompresses them and cuts them at line ends, ahead of the parsers.
 //!
-//! A chunk has at most `chunk_bytes` of text, or one longer line, and at most one line for 16
-//! bytes of `chunk_bytes`, which bounds what is made of it. Buffers come back to be used again.
+//! A chunk has at most `chunk_bytes` of text, or one longer line, and at most one line per 16 bytes of `chunk_bytes`,
+//! which bounds the size of its parsed form. Buffers are recycled.
 
 use super::decompress::Input;
 use super::fault::Origin;
@@ -44,40 +44,40 @@ pub(super) fn parse_all(
     });
 }
 
-/// What the thread sends.
+/// Message from the reading thread.
 pub(super) enum Message {
-    /// A chunk with its text, its place and nothing else.
+    /// Chunk with its text and its place only.
     Chunk(ParsedChunk),
     Failed(Error),
-    /// All is read: so many bytes of the files.
+    /// Everything has been read: number of bytes of the files.
     End(u64),
 }
 
-/// A file to read, open already or not.
+/// File to read, which may already be open.
 pub(super) struct Task {
-    /// Where in it the text begins that is wanted.
+    /// Start of the wanted text in the file.
     pub(super) begin: Origin,
     pub(super) path: PathBuf,
     pub(super) input: Option<Input>,
     pub(super) form: Form,
 }
 
-/// The thread's state.
+/// State of the reading thread.
 pub(super) struct Reader {
     pub(super) files: Files,
     pub(super) chunk_bytes: usize,
     pub(super) workers: usize,
     pub(super) to_parsers: Sender<Message>,
     pub(super) recycled: Receiver<ParsedChunk>,
-    /// Bytes of the files read to their end.
+    /// Bytes of the files that were read to their end.
     pub(super) done_bytes: u64,
-    /// The table that `-` stands for.
+    /// Table that `-` stands for.
     pub(super) stream: Option<TableStream>,
-    /// Whether the first bad row of a table ends the work.
+    /// Whether reading ends at the first bad row of a table.
     pub(super) stop: bool,
 }
 
-/// The caller has gone.
+/// The caller no longer receives.
 struct Disconnected;
 
 impl Reader {
@@ -96,7 +96,7 @@ impl Reader {
             match result {
                 Err(Disconnected) => return,
                 Ok(Err(error)) => {
-                    // Nobody listens if this fails.
+                    // If this fails, nobody is receiving.
                     let _ = self.to_parsers.send(Message::Failed(error));
                     return;
                 }
@@ -156,8 +156,8 @@ impl Reader {
         }
     }
 
-    /// Comes to the place, whose text is to be read next. Sends chunks of nothing on the way, for the caller
-    /// to see how far it is.
+    /// Moves to `place`, the start of the next text to read. Sends empty chunks on the way, to report progress to the
+    /// caller.
     fn go_to(
         &self,
         place: Origin,
@@ -173,7 +173,7 @@ impl Reader {
             while left > 0 && room > 0 {
                 let most = (room as u64).min(left) as usize;
                 match input.read(&mut text[..most]) {
-                    // The end of the last line may have been missing.
+                    // The line end of the last line may have been missing.
                     Ok(0) => left = 0,
                     Ok(count) => (left, room) = (left - count as u64, room - count),
                     Err(error) => return Ok(Err(error)),
@@ -252,7 +252,7 @@ impl Reader {
         self.to_parsers.send(Message::Chunk(chunk)).map_err(|_| Disconnected)
     }
 
-    /// Where to cut whole lines so that there are not too many: the end and the number of lines.
+    /// Returns where to cut complete lines so that there are not too many: the end and the number of lines.
     fn cut(&self, text: &[u8]) -> (usize, u64) {
         let most = self.chunk_bytes.div_ceil(BYTES_PER_LINE);
         let lines = memchr::memchr_iter(b'\n', text).count();
@@ -306,7 +306,7 @@ impl Reader {
         }
     }
 
-    /// A buffer for a chunk that begins with `carried` bytes.
+    /// Returns a buffer for a chunk that begins with `carried` bytes.
     fn buffer(&self, carried: usize) -> Vec<u8> {
         let wanted = self.chunk_bytes.max(carried);
         let mut buffer = self.recycled.try_recv().map(|chunk| chunk.text).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Bad lines: found by the parsers as a few numbers, told as an error or a line of the rejects file.
+//! Bad lines: the parsers record them as a few numbers, which become an error or a line of the rejects file.
 
 use super::format::InputFormat;
 use super::text::field::with_point;
@@ -9,13 +9,13 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Most bytes of a line that an error shows.
+/// Maximum number of bytes of a line that an error shows.
 const SHOWN_BYTES: usize = 120;
 
-/// What is wrong with a line.
+/// Problem with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// The line has only so many columns.
+    /// The line has only this many columns.
     MissingColumn(u32),
     EmptySource,
     EmptyTarget,
@@ -29,38 +29,38 @@ pub(crate) enum Problem {
     WeightNegative,
     WeightInfinite,
     WeightNan,
-    /// Where names are text.
+    /// If names are text.
     NotUtf8,
-    /// A distance whose reciprocal is no number.
+    /// Distance whose reciprocal is not a number.
     DistanceZero,
-    /// The community of a node is no number, where numbers are wanted.
+    /// Community that is not a number, where numbers are required.
     CommunityNotNumber,
-    /// The index of a Matrix Market file is none of its rows.
+    /// Index that is not a row of the Matrix Market file.
     NoRow,
-    /// The line has more columns than the header names.
+    /// More columns than the header names.
     ExtraColumn,
-    /// The line is the header once more.
+    /// Repeated header.
     HeaderAgain,
-    /// A quote is not closed before the line ends.
+    /// Quote that is not closed before the line ends.
     OpenQuote,
-    /// Text follows the closing quote.
+    /// Text after the closing quote.
     TextAfterQuote,
     LineTooLong,
 }
 
-/// A bad line: positions are in the chunk's text.
+/// Bad line; positions are in the chunk's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineFault {
     pub(crate) problem: Problem,
     pub(crate) line_start: u32,
-    /// Without the line end.
+    /// End of the line, without its line end.
     pub(crate) line_end: u32,
-    /// The field at fault.
+    /// Start of the field at fault.
     pub(crate) start: u32,
     pub(crate) end: u32,
 }
 
-/// Where a chunk's text comes from.
+/// Position of a chunk's text in the input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Origin {
     /// Index of the file.
@@ -94,7 +94,7 @@ impl Problem {
         }
     }
 
-    /// What is wrong, in one clause.
+    /// Returns what is wrong, in one clause.
     pub(crate) fn reason(self, format: &InputFormat) -> String {
         match self {
             Self::MissingColumn(found) => {
@@ -106,7 +106,7 @@ impl Problem {
         }
     }
 
-    /// The same for what is wrong with a value, wherever it stands.
+    /// Like [`Problem::reason`], for a value in any format.
     pub(super) fn reason_of_value(self, rows: Rows) -> String {
         let [source, target] = rows.roles();
         let reason = match self {
@@ -115,18 +115,18 @@ impl Problem {
             Self::MissingColumn(_) => "a column is missing",
             Self::CommunityNotNumber => "community is not a number",
             Self::EmptyNode => "node has no name",
-            Self::NoRow => "index is no row of the matrix",
+            Self::NoRow => "index is not a row of the matrix",
             Self::ExtraColumn => "line has more columns than the header names",
-            Self::HeaderAgain => "line names the columns again",
+            Self::HeaderAgain => "line repeats the header",
             Self::NameTooLong => "name is longer than 64 KiB",
-            Self::LineEndInName => "name has a line end in it",
+            Self::LineEndInName => "name contains a line end",
             Self::NotUtf8 => "name is not UTF-8",
             Self::EmptyWeight => "weight is empty",
             Self::WeightNotNumber => "weight is not a number",
             Self::WeightNegative => "weight is negative",
             Self::WeightInfinite => "weight is infinite",
             Self::WeightNan => "weight is NaN",
-            Self::DistanceZero => "distance is zero, and has no reciprocal",
+            Self::DistanceZero => "distance is zero, which has no reciprocal",
             Self::OpenQuote => "quote is not closed on its line",
             Self::TextAfterQuote => "text follows the closing quote",
             Self::LineTooLong => "line is longer than 1 MiB",
@@ -134,7 +134,7 @@ impl Problem {
         reason.into()
     }
 
-    /// What was expected, for the mark under the line.
+    /// Returns what was expected, for the mark under the line.
     fn expected(self, format: &InputFormat) -> String {
         match self {
             Self::MissingColumn(1) => format!("no {} here", format.layout.delimiter.name()),
@@ -148,22 +148,22 @@ impl Problem {
         }
     }
 
-    /// The same for a value, wherever it stands.
+    /// Like [`Problem::expected`], for a value in any format.
     pub(super) fn expected_value(self) -> Cow<'static, str> {
         let expected = match self {
             Self::EmptySource | Self::EmptyTarget | Self::EmptyNode => "expected a name",
             Self::NameTooLong => "names have at most 65,536 bytes",
-            Self::LineEndInName => "names are on one line",
-            Self::NotUtf8 => "expected letters in UTF-8",
-            Self::NoRow => "expected a number from 1 to that of the rows",
+            Self::LineEndInName => "names must be on one line",
+            Self::NotUtf8 => "expected UTF-8 text",
+            Self::NoRow => "expected a number from 1 to the number of rows",
             Self::EmptyWeight | Self::WeightNotNumber => "expected a number",
-            Self::CommunityNotNumber => "expected a whole number, as `outcore cluster` writes",
+            Self::CommunityNotNumber => "expected a whole number, as written by `outcore cluster`",
             Self::WeightNegative | Self::WeightInfinite | Self::WeightNan => {
                 "weights are finite and at least 0"
             }
             Self::DistanceZero => {
                 let reciprocal = WEIGHT_TRANSFORM.of("reciprocal");
-                return format!("{reciprocal} is for numbers above 0").into();
+                return format!("{reciprocal} needs numbers above 0").into();
             }
             Self::ExtraColumn => "expected the line to end before this",
             Self::HeaderAgain => "expected an edge",
@@ -175,8 +175,7 @@ impl Problem {
     }
 }
 
-/// The error for a bad line, whose place is known.
-/// `can_skip` says that bad lines may be skipped where it is told.
+/// Returns the error for a bad line at `place`. `can_skip` indicates whether the error may suggest skipping bad lines.
 pub(crate) fn error(
     fault: &LineFault,
     text: &[u8],
@@ -197,7 +196,7 @@ pub(crate) fn error(
     }
     let first = line == format.preamble_lines + 1 && !format.has_header;
     let advice = advice(fault.problem, found, format, first);
-    let skip = Text::from(format_args!("{} to go on without this line", ON_BAD_LINE.of("skip")));
+    let skip = Text::from(format_args!("{} to skip this line", ON_BAD_LINE.of("skip")));
     error.hint(match (advice, can_skip) {
         (Some((advice, or)), true) => Text::from(format_args!("{advice}{or}{skip}")),
         (Some((advice, _)), false) => advice,
@@ -206,7 +205,7 @@ pub(crate) fn error(
     })
 }
 
-/// What to type, and what leads from that to another way out.
+/// Returns what to type, and the words that connect it with an alternative.
 fn advice(
     problem: Problem,
     found: &[u8],
@@ -223,23 +222,23 @@ fn advice(
                 format_args!("use {}", DELIMITER.of(other)).into()
             }
             None if problem == Problem::MissingColumn(1) => {
-                format_args!("use {DELIMITER} to say what separates columns").into()
+                format_args!("use {DELIMITER} to set the column separator").into()
             }
-            _ => format_args!("use {COLUMNS} to say which columns hold the edge").into(),
+            _ => format_args!("use {COLUMNS} to select the columns of the edge").into(),
         },
         ErrorKind::BadWeight if with_point(found).is_some() => {
             let way = match format.layout.delimiter {
                 Delimiter::Byte(b',') => {
-                    "write points for decimal commas, or semicolons between columns"
+                    "replace decimal commas with points, or separate columns with semicolons"
                 }
-                _ => "write points for commas: `tr , . < FILE | outcore ... -`",
+                _ => "replace commas with points: `tr , . < FILE | outcore ... -`",
             };
             return Some((way.into(), ", or use "));
         }
         ErrorKind::BadWeight if is_first_line && problem == Problem::WeightNotNumber => {
             format_args!("use {} if this line names the columns", HEADER.of("yes")).into()
         }
-        // What is asked of the weights means nothing without them.
+        // A transform of the weights is meaningless without them.
         ErrorKind::BadWeight if format.layout.transform != WeightTransform::None => return None,
         ErrorKind::BadWeight => {
             let (source, target) = (format.layout.source + 1, format.layout.target + 1);
@@ -249,7 +248,7 @@ fn advice(
         _ if problem == Problem::NotUtf8 => "convert the file: `iconv -t UTF-8`".into(),
         _ if problem == Problem::ExtraColumn => {
             let delimiter = format.layout.delimiter.name();
-            format_args!("quote names that hold a {delimiter}, use {COLUMNS} to leave columns out")
+            format_args!("quote names that contain a {delimiter}, use {COLUMNS} to ignore columns")
                 .into()
         }
         _ => return None,
@@ -257,12 +256,12 @@ fn advice(
     Some((advice, ", or "))
 }
 
-/// Whether a line begins as comments of other programs do.
+/// Returns whether a line begins like a comment of other programs.
 pub(super) fn is_commented(line: &[u8]) -> bool {
     line == b"//" || line == b"--" || line.starts_with(b"// ") || line.starts_with(b"-- ")
 }
 
-/// A delimiter that the line holds, as one types it.
+/// Returns a delimiter that the line contains, as typed on the command line.
 fn other_delimiter(line: &[u8], current: Delimiter) -> Option<&'static str> {
     let is_current = |byte| match current {
         Delimiter::Byte(current) => byte == current,
@@ -274,7 +273,7 @@ fn other_delimiter(line: &[u8], current: Delimiter) -> Option<&'static str> {
         .map(|(_, text)| text)
 }
 
-/// The place of a bad line in its file; `line` is its number there.
+/// Returns the place of a bad line in its file; `line` is its number there.
 pub(crate) fn place(
     fault: &LineFault,
     text: &[u8],
@@ -297,7 +296,7 @@ pub(crate) fn place(
     }
 }
 
-/// At most [`SHOWN_BYTES`] of a line around `start..end`, escaped, and where the fault is in it.
+/// Returns at most [`SHOWN_BYTES`] of a line around `start..end`, escaped, and the position of the fault in them.
 fn shorten(line: &[u8], start: usize, end: usize) -> (String, (usize, usize)) {
     let mut from = 0;
     let mut to = line.len();
@@ -322,14 +321,14 @@ fn shorten(line: &[u8], start: usize, end: usize) -> (String, (usize, usize)) {
     (shown, (span_start, span_end))
 }
 
-/// The nearest start of a UTF-8 character at or before `at`.
+/// Returns the nearest start of a UTF-8 character at or before `at`.
 fn boundary(line: &[u8], at: usize) -> usize {
     let is_inside = |&at: &usize| line.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
     (at.saturating_sub(3)..=at).rev().find(|at| !is_inside(at)).unwrap_or(at)
 }
 
-/// Appends `bytes` with control characters, backslashes and bytes that are no UTF-8 escaped, so that
-/// the text has one line, no tab, and can be turned back.
+/// Appends `bytes` with control characters, backslashes and bytes that are not UTF-8 escaped, so that the text is one
+/// line without tabs and can be decoded again.
 pub(crate) fn escape(bytes: &[u8], out: &mut String) {
     for part in bytes.utf8_chunks() {
         for letter in part.valid().chars() {

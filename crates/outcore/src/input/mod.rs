@@ -1,4 +1,4 @@
-//! Edge lists, parsed on all cores: text and tables in, names and weights out, in the order of the files.
+//! Reads edge lists on all cores: text and tables in, names and weights out, in file order.
 //!
 //! ```text
 //!  files --reading thread--> decompressed text, cut at line ends --rayon--> names, weights --> caller
@@ -6,11 +6,10 @@
 //!               `------------------------------- buffers come back ------------------------------'
 //! ```
 //!
-//! Tables (Parquet, Arrow) and adjacency lists (METIS, mcl) come as chunks that are parsed already: `table`,
-//! `lists`.
-//! Lines are split by one byte or by runs of spaces; [`InputOptions`] says by which, or `format` finds
-//! out. What a name or a weight may be: `text::field`. Memory: [`BatchMemory::total_bytes`]. Cost: about
-//! 20 ns of one core for a line of two short names and a weight.
+//! Tables (Parquet, Arrow) and adjacency lists (METIS, mcl) arrive as parsed chunks: see `table` and `lists`. Lines are
+//! split at one byte or at runs of spaces, as [`InputOptions`] specifies or `format` detects. `text::field` defines
+//! valid names and weights. Memory: [`BatchMemory::total_bytes`]. Cost: about 20 ns of one core for a line of two short
+//! names and a weight.
 //!
 //! ```
 //! use outcore::input::{Batch, BatchMemory, EdgeReader, InputOptions};
@@ -88,52 +87,52 @@ pub use text::field::{Fingerprint, NAME_LIMIT};
 pub use text::lines;
 pub use text::transform::WeightTransform;
 
-/// A name of an edge: its fingerprint, and where its bytes are in the chunk's text.
+/// Name of a node in an edge: its fingerprint, and the position of its bytes in the chunk's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NameRef {
-    /// Stands for the name.
+    /// Fingerprint of the name.
     pub fingerprint: Fingerprint,
-    /// First byte.
+    /// Offset of the first byte.
     pub offset: u32,
     /// Length in bytes, 1 to [`NAME_LIMIT`].
     pub bytes: u32,
 }
 
-/// Chunks that follow one another in the input, those of the node list last. Reused, for its buffers.
+/// Consecutive chunks of the input, those of the node list last. Can be reused, which keeps its buffers.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The chunks, in file order.
+    /// Chunks, in file order.
     pub chunks: Vec<ParsedChunk>,
     spare: Vec<ParsedChunk>,
 }
 
 impl Batch {
-    /// The chunks with edges, and those of the node list.
+    /// Returns the chunks with edges and those of the node list.
     pub(crate) fn edges_and_nodes(&self) -> (&[ParsedChunk], &[ParsedChunk]) {
         self.chunks.split_at(self.chunks.partition_point(|chunk| !chunk.is_node_list))
     }
 }
 
-/// What was read, all files together.
+/// Totals of what was read from all files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct InputSummary {
-    /// Lines, comments and blank ones included; rows of tables, edges of adjacency lists.
+    /// Lines, including comments and blank ones; rows of tables; edges of adjacency lists.
     pub lines: u64,
-    /// Edges, those of weight 0 included.
+    /// Edges, including those of weight 0.
     pub edges: u64,
-    /// Edges of weight 0: their nodes count, they do not.
+    /// Edges of weight 0, which add their nodes but no edge.
     pub zero_weight_edges: u64,
     /// Names in the node list.
     pub listed_nodes: u64,
-    /// Lines that were no edge and were skipped.
+    /// Skipped lines that are not edges.
     pub skipped_lines: u64,
-    /// The first of them, and what is wrong with it.
+    /// First skipped line, and what is wrong with it.
     pub first_skipped: Option<(Place, String)>,
 }
 
 impl InputSummary {
-    /// The warning about skipped lines, if there are any.
+    /// Returns the warning about skipped lines, if there are any.
     pub fn warning(&self) -> Option<String> {
         let (place, reason) = self.first_skipped.as_ref()?;
         Some(format!(
@@ -147,30 +146,30 @@ impl InputSummary {
     }
 }
 
-/// How far a reader has come, for another one that resumes there.
+/// Position of a reader, from which another one can resume.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct InputState {
-    /// What was not read yet.
+    /// First position that was not read yet.
     next: Origin,
-    /// Bytes of the files, as they are stored, before that.
+    /// Bytes of the files, as stored, before that position.
     pub(crate) done_bytes: u64,
     summary: InputSummary,
     rejects: Option<Sealed>,
 }
 
-/// One file as found when the reader was opened.
+/// One file, as found when the reader was opened.
 struct FileFormat {
     path: PathBuf,
     form: Form,
-    /// The command that unpacks it, if it is compressed.
+    /// Command that unpacks the file, if it is compressed.
     unpacker: Option<&'static str>,
     window_bytes: u64,
 }
 
-/// What a file is.
+/// Kind of a file.
 #[derive(Clone)]
 enum Form {
-    /// No line but comments and blank ones.
+    /// No lines other than comments and blank ones.
     Nothing,
     Text(InputFormat),
     Table(TableFormat),
@@ -178,7 +177,7 @@ enum Form {
 }
 
 impl FileFormat {
-    /// Whether its edges have weights; `None` if it has no edges.
+    /// Returns whether the edges have weights; `None` if there are no edges.
     fn weights(&self) -> Option<bool> {
         match &self.form {
             Form::Text(format) if !format.is_node_list => Some(format.layout.weight.is_some()),
@@ -200,14 +199,14 @@ impl FileFormat {
     }
 }
 
-/// A chunk of a table is a part of one of text.
+/// Number of table chunks that count as one chunk of text.
 const PARTS_OF_CHUNK: usize = 4;
-/// Bytes of a file from which its format is found.
+/// Bytes of a file that are examined first to detect its format.
 const FIRST_BLOCK: usize = 64 << 10;
-/// The first edge has to begin within these.
+/// Bytes within which the first edge must begin.
 const FIRST_BLOCK_LIMIT: usize = 4 << 20;
 
-/// Reads edges.
+/// Reader of edges.
 pub struct EdgeReader {
     formats: Vec<FileFormat>,
     weighted: bool,
@@ -215,31 +214,31 @@ pub struct EdgeReader {
     total_bytes: Option<u64>,
     done_bytes: u64,
     chunks_per_batch: usize,
-    /// What reads, until it is asked for the first time: who opens a reader may look at what it needs first.
+    /// Reader and its tasks until the first batch is requested, so that the caller can check first what they need.
     waiting: Option<(Reader, Vec<Task>)>,
     chunks: Receiver<Message>,
     recycle: Sender<ParsedChunk>,
     rejects: Option<Rejects>,
     summary: InputSummary,
-    /// Where the next batch begins, if that is known.
+    /// Start of the next batch, if it is known.
     next: Option<Origin>,
-    /// Whether text is decompressed again first that another one has read.
+    /// Whether text that another reader has read must be decompressed again first.
     repeats: bool,
     ended: bool,
-    /// What `done_bytes` is after the last chunk.
+    /// Value of `done_bytes` after the last chunk.
     end_bytes: Option<u64>,
-    /// Lines of the file at hand that are edges or no edges, if it was read from its beginning.
+    /// Current file and its number of edges and bad lines, if it was read from its beginning.
     lines_of_file: Option<(usize, u64)>,
 }
 
-/// Where [`EdgeReader::can_be_saved`] says so.
+/// Can be saved only while [`EdgeReader::can_be_saved`] returns true.
 impl Checkpoint for EdgeReader {
     type State = InputState;
     type Place<'a> = (&'a Files, &'a InputOptions, BatchMemory);
 
     fn save(&mut self, to: &mut StateWriter) -> Result<InputState> {
         let rejects = self.rejects.as_mut().map(|rejects| rejects.save(to)).transpose()?.flatten();
-        let next = self.next.expect("it can be saved");
+        let next = self.next.expect("the reader can be saved");
         let (done_bytes, summary) = (self.done_bytes, self.summary.clone());
         Ok(InputState { next, done_bytes, summary, rejects })
     }
@@ -254,18 +253,17 @@ impl Checkpoint for EdgeReader {
 }
 
 impl EdgeReader {
-    /// Opens all files and finds their formats. Reading begins with the first batch, so that what
-    /// [`EdgeReader::window_bytes`] asks for can be refused before.
+    /// Opens all files and detects their formats. Reading begins with the first batch, so the caller can refuse the
+    /// memory that [`EdgeReader::window_bytes`] reports before that.
     ///
     /// # Errors
-    /// `Usage` for options that cannot be used, `Io` with the path, `BadCompression`, `BadInput` if
-    /// a file is no text, a named column is missing, only some files have weights, or none has any
-    /// that could be transformed.
+    /// `Usage` for unusable options, `Io` with the path, `BadCompression`, `BadInput` if a file is not text, a named
+    /// column is missing, only some files have weights, or no file has weights to transform.
     pub fn open(files: &Files, options: &InputOptions, memory: BatchMemory) -> Result<Self> {
         Self::open_at(files, options, memory, None)
     }
 
-    /// As [`EdgeReader::open`], but where another reader of the same files was.
+    /// Like [`EdgeReader::open`], but resumes where another reader of the same files stopped.
     fn open_at(
         files: &Files,
         options: &InputOptions,
@@ -285,9 +283,9 @@ impl EdgeReader {
         };
         let begin = state.map(|state| state.next).unwrap_or_default();
         if state.is_some() {
-            // Files before it are not read; of its own file, the first block has been.
+            // Earlier files are not read. Detection has already read the first block of its own file.
             tasks.retain(|task| task.begin.file >= begin.file);
-            let first = tasks.first_mut().expect("it is of one of the files");
+            let first = tasks.first_mut().expect("the state is of one of the files");
             (first.begin, first.input) = (begin, None);
         }
         let before = total_bytes(files, options.all_paths().take(begin.file));
@@ -324,58 +322,58 @@ impl EdgeReader {
         })
     }
 
-    /// Whether another reader can resume here.
+    /// Returns whether another reader can resume here.
     pub(crate) fn can_be_saved(&self) -> bool {
-        // What is known of a list's other half would be lost.
+        // The state that matches the two halves of each edge would be lost.
         let has_lists = self.formats.iter().any(|file| matches!(file.form, Form::Lists(_)));
         self.next.is_some() && !has_lists && self.rejects.as_ref().is_none_or(Rejects::is_file)
     }
 
-    /// Whether text is decompressed again first that another reader has read.
+    /// Returns whether text that another reader has read is decompressed again first.
     pub(crate) fn repeats(&self) -> bool {
         self.repeats
     }
 
-    /// The first file with edges, if they have no weights.
+    /// Returns the first file with edges, if it has no weights.
     pub(crate) fn unweighted(&self) -> Option<&Path> {
         unweighted(&self.formats)
     }
 
-    /// Whether edges have weights; the same for all files.
+    /// Returns whether edges have weights, which is the same for all files.
     pub fn is_weighted(&self) -> bool {
         self.weighted
     }
 
-    /// Bytes of all files as they are stored, if they are regular files.
+    /// Returns the stored size of all files in bytes, if they are regular files.
     pub fn total_bytes(&self) -> Option<u64> {
         self.total_bytes
     }
 
-    /// Bytes of the files, as they are stored, that the batches so far come from.
+    /// Returns the stored bytes of the files that the batches so far came from.
     pub(crate) fn done_bytes(&self) -> u64 {
         self.done_bytes
     }
 
-    /// Bytes that decompression remembers of the text, beyond what [`BatchMemory::total_bytes`] counts:
-    /// zstd files packed with `--long` or `--ultra` need up to 128 MiB. And what is on its way from a server.
+    /// Returns the memory for the windows of decompression, beyond what [`BatchMemory::total_bytes`] counts: up to 128
+    /// MiB for zstd files packed with `--long` or `--ultra`. Includes data in flight from a server.
     pub fn window_bytes(&self) -> u64 {
         self.formats.iter().map(|file| file.window_bytes).max().unwrap_or(0)
     }
 
-    /// Writes how the files were understood: a line for each kind of file, with its first path.
+    /// Describes how the files were understood: one line for each kind of file, with its first path.
     pub fn describe(&self) -> Vec<String> {
         format::understood::describe(&self.formats)
     }
 
-    /// Fills `batch` with the next chunks, in file order, parsed on the current rayon pool; `false`
-    /// at the end of the last file.
+    /// Fills `batch` with the next chunks in file order, parsed on the current rayon pool. Returns `false` at the end
+    /// of the last file.
     ///
     /// # Errors
     /// The earliest bad line of the input, unless bad lines are skipped; `Io` and `BadCompression`
     /// with the path; `Io` and `DiskFull` for the rejects file.
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         for mut chunk in batch.chunks.drain(..) {
-            // Full means that the reading thread has buffers enough.
+            // If the channel is full, the reading thread has enough buffers.
             if chunk.is_parsed {
                 let _ = self.recycle.try_send(chunk);
                 continue;
@@ -400,10 +398,10 @@ impl EdgeReader {
         }
     }
 
-    /// Receives up to a batch of chunks; gives the error that came after them.
+    /// Receives up to a batch of chunks. Returns the error that followed them, if any.
     fn receive(&mut self, batch: &mut Batch) -> Option<Error> {
         if let Some((reader, tasks)) = self.waiting.take() {
-            // Never joined: it may wait for a pipe that nobody writes to. It ends with the channel.
+            // Never joined, as it may wait for a pipe that is never written. It ends when the channel closes.
             std::thread::spawn(move || reader.run(tasks));
         }
         let mut room = PARTS_OF_CHUNK * self.chunks_per_batch;
@@ -440,7 +438,7 @@ impl EdgeReader {
         None
     }
 
-    /// Compares the lines of a file that has been read with how many it says that it has.
+    /// Checks the number of entries of a file that has been read against the number that it declares.
     fn check_lines_of_file(&mut self) -> Result<()> {
         let Some((file, found)) = self.lines_of_file.take() else { return Ok(()) };
         let file = &self.formats[file];
@@ -448,7 +446,7 @@ impl EdgeReader {
         size.map_or(Ok(()), |size| format::matrix_market::check_entries(size, found, &file.path))
     }
 
-    /// Counts a parsed chunk, and tells or stores its bad lines.
+    /// Counts a parsed chunk, and reports or stores its bad lines.
     fn account(&mut self, chunk: &mut ParsedChunk) -> Result<()> {
         if chunk.origin.byte == 0 && !chunk.is_parsed {
             self.check_lines_of_file()?;
@@ -458,7 +456,7 @@ impl EdgeReader {
         let (mut line, mut counted) = (chunk.origin.line, 0);
         for (number, fault) in chunk.faults.iter().enumerate() {
             let (start, end) = (fault.line_start as usize, fault.line_end as usize);
-            // Counted from one bad line to the next, or many of them would cost their square.
+            // Counted from one bad line to the next: counting from the start each time would be quadratic.
             line += memchr::memchr_iter(b'\n', &chunk.text[counted..start]).count() as u64;
             counted = start;
             let is_first = self.summary.first_skipped.is_none();
@@ -467,7 +465,7 @@ impl EdgeReader {
             }
             let text = &chunk.text;
             let (place, reason) = match &file.form {
-                Form::Nothing | Form::Lists(_) => unreachable!("none has bad lines"),
+                Form::Nothing | Form::Lists(_) => unreachable!("no bad lines are recorded"),
                 Form::Text(format) => {
                     let place =
                         fault::place(fault, text, (&chunk.origin, line), &file.path, format);
@@ -511,7 +509,7 @@ impl EdgeReader {
         Ok(())
     }
 
-    /// Ends reading and gives what was read so far; the rejects file is complete then.
+    /// Ends reading and returns the totals. The rejects file is complete then.
     ///
     /// # Errors
     /// `Io` and `DiskFull` for the rejects file.
@@ -523,8 +521,8 @@ impl EdgeReader {
     }
 }
 
-/// Finds the format of every file, the node list last. Pipes stay open, for they cannot be opened
-/// again; so does the first file.
+/// Detects the format of every file, the node list last. Pipes stay open because they cannot be opened again; so does
+/// the first file.
 fn open_files(
     files: &Files,
     options: &InputOptions,
@@ -555,8 +553,7 @@ fn open_files(
 
 fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat> {
     if !options.format.may_be_table() {
-        let message =
-            format_args!("{FORMAT} says that edges are adjacency lists, but they are a table");
+        let message = format_args!("{FORMAT} selects adjacency lists, but the input is a table");
         return Err(Error::usage(message).hint("leave it out"));
     }
     let form = Form::Table(TableFormat::of_stream(stream, options)?);
@@ -564,7 +561,7 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat>
     Ok(FileFormat { path, form, unpacker: None, window_bytes: 0 })
 }
 
-/// Options that say how lines are split mean nothing where there are none; none is ignored in silence.
+/// Refuses options for splitting lines if no file has lines, so that none is silently ignored.
 fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<()> {
     let given = [
         (options.delimiter.is_some(), DELIMITER, true),
@@ -582,12 +579,11 @@ fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<(
     let Some((_, option, _)) = useless else { return Ok(()) };
     let file = &formats[0];
     let (path, kind) = (file.path.display(), file.kind());
-    let message =
-        format_args!("{option} says how lines are split, but the format of `{path}` is {kind}");
+    let message = format_args!("{option} has no effect on {kind}, the format of `{path}`");
     Err(Error::usage(message).hint("leave it out"))
 }
 
-/// Finds the format of the file after those of `before`.
+/// Detects the format of the file that follows those of `before`.
 fn detect_next(
     files: &Files,
     input: &mut Input,
@@ -622,7 +618,7 @@ fn detect_next(
     })
 }
 
-/// Finds the format of one file: `look` is shown more and more of it.
+/// Detects the format of one file, passing longer and longer beginnings of it to `look`.
 fn detect(
     input: &mut Input,
     path: &Path,
@@ -647,14 +643,14 @@ fn detect(
     }
 }
 
-/// The error for a file whose first bytes tell nothing.
+/// Returns the error for a file whose first bytes do not reveal its format.
 fn no_lines(path: &Path) -> Error {
     let message = "has nothing in its first 4 MiB but comments or one long line";
     format::bad_input(path, message)
-        .hint(format_args!("use {COMMENT} if the comments begin otherwise, or check the file"))
+        .hint(format_args!("use {COMMENT} if its comments begin differently, or check the file"))
 }
 
-/// Whether the files have weights; an error if only some do, or if none is there to be transformed.
+/// Returns whether the files have weights. It is an error if only some do, or if there are none to transform.
 fn common_weights(formats: &[FileFormat], options: &InputOptions) -> Result<bool> {
     let mut known = formats.iter().filter_map(|file| Some((&file.path, file.weights()?)));
     let Some((first, weighted)) = known.next() else { return Ok(false) };
@@ -671,14 +667,14 @@ fn common_weights(formats: &[FileFormat], options: &InputOptions) -> Result<bool
     .hint(format_args!("use {} to read both without weights", COLUMNS.of("1,2"))))
 }
 
-/// The first file with edges, if they have no weights.
+/// Returns the first file with edges, if it has no weights.
 fn unweighted(formats: &[FileFormat]) -> Option<&Path> {
     let (path, is_weighted) =
         formats.iter().find_map(|file| Some((&file.path, file.weights()?)))?;
     (!is_weighted).then_some(path)
 }
 
-/// Length of all files, if they are regular ones.
+/// Returns the total length of all files, if they are regular files.
 fn total_bytes<'p>(files: &Files, mut paths: impl Iterator<Item = &'p PathBuf>) -> Option<u64> {
     paths.try_fold(0, |sum, path| {
         let entry = files.is_regular(path).then(|| files.entry(path).ok()).flatten()?;

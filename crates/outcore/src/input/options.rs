@@ -1,4 +1,4 @@
-//! What the user says about the input.
+//! Options of the input.
 
 use super::{NameRef, TableStream, WeightTransform, fault::LineFault};
 use crate::error::opt::{COLUMNS, HEADER, IGNORE_WEIGHTS, REJECTS, WEIGHT_TRANSFORM};
@@ -7,26 +7,26 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Longest line, its end included.
+/// Maximum length of a line, including its line end.
 pub(crate) const LINE_LIMIT: usize = 1 << 20;
-/// A chunk has no more lines than its size over this.
+/// Divisor that turns the size of a chunk into its maximum number of lines.
 pub(super) const BYTES_PER_LINE: usize = 16;
 
 /// A column of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
-    /// By its number, from 1.
+    /// Column number, from 1.
     Number(u32),
-    /// By its name in the header.
+    /// Column name in the header.
     Name(String),
 }
 
-/// What separates columns.
+/// Separator of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Delimiter {
     /// One byte. Between commas, semicolons and `|`, fields may be quoted as in CSV.
     Byte(u8),
-    /// Any run of spaces and tabs; those at the ends of a line mean nothing.
+    /// Any run of spaces and tabs; those at the ends of a line are ignored.
     Spaces,
 }
 
@@ -51,14 +51,14 @@ impl FromStr for Delimiter {
                 [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | b'"') => {
                     Ok(Self::Byte(*byte))
                 }
-                _ => Err("it is one character, `tab`, or `spaces`"),
+                _ => Err("expected one character, `tab`, or `spaces`"),
             },
         }
     }
 }
 
 impl Delimiter {
-    /// What people call it.
+    /// Returns the usual name of the delimiter.
     pub(super) fn name(self) -> String {
         match self {
             Self::Spaces => "space".into(),
@@ -71,7 +71,7 @@ impl Delimiter {
         }
     }
 
-    /// Whether fields between such delimiters may be quoted.
+    /// Returns whether fields between such delimiters may be quoted.
     pub(super) fn allows_quotes(self) -> bool {
         matches!(self, Self::Byte(b',' | b';' | b'|'))
     }
@@ -85,27 +85,27 @@ impl Delimiter {
     }
 }
 
-/// How edges are written.
+/// Format of the edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum EdgeFormat {
-    /// As matrices of mcl where a file begins so, as METIS graphs where its name ends in `.metis` or `.graph`, as
-    /// lines or tables else.
+    /// Matrices of mcl if the file begins like one, METIS graphs if its name ends in `.metis` or `.graph`, otherwise
+    /// lines or tables.
     #[default]
     Auto,
-    /// An edge a line, or a row of a table.
+    /// One edge per line, or per row of a table.
     Lines,
-    /// A METIS graph: a header, then the neighbors of a node a line.
+    /// METIS graph: a header, then one line of neighbors per node.
     Metis,
-    /// A matrix of mcl.
+    /// Matrix of mcl.
     Mcl,
 }
 
 impl EdgeFormat {
-    /// What the option `--format` says of them.
-    pub const HELP: &str = "How edges are written: `lines` is an edge a line or a row of a table; `metis` a line of \
-         neighbors for each node; `mcl` a matrix of mcl. `auto` knows a matrix by how it begins, METIS by .metis and \
-         .graph";
+    /// Help text of the option `--format`.
+    pub const HELP: &str = "Format of the edges: `lines` has one edge per line or table row, `metis` one line of \
+         neighbors per node, `mcl` is an mcl matrix. `auto` detects an mcl matrix by its first bytes, METIS by the \
+         extensions .metis and .graph";
 
     pub(super) fn may_be_table(self) -> bool {
         matches!(self, Self::Auto | Self::Lines)
@@ -116,29 +116,29 @@ impl EdgeFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Header {
-    /// Find out.
+    /// Detect it.
     #[default]
     Auto,
-    /// It does.
+    /// The first line is a header.
     Yes,
-    /// It is an edge.
+    /// The first line is an edge.
     No,
 }
 
-/// What the lines hold.
+/// Contents of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Rows {
     /// Edges: source, target, and a weight if there is one.
     #[default]
     Edges,
-    /// Nodes and their communities, as `output` writes them: fields may be quoted between tabs too.
+    /// Nodes and their communities, as `output` writes them: fields between tabs may be quoted too.
     Memberships,
-    /// The same, where communities are whole numbers of at most 15 digits.
+    /// Like [`Rows::Memberships`], but communities are whole numbers of at most 15 digits.
     NumberedMemberships,
 }
 
 impl Rows {
-    /// What the first two fields are called.
+    /// Returns the roles of the first two fields.
     pub(super) fn roles(self) -> [&'static str; 2] {
         match self {
             Self::Edges => ["source", "target"],
@@ -147,50 +147,50 @@ impl Rows {
     }
 }
 
-/// What to do about a line that is no edge.
+/// How to handle a line that is not an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum OnBadLine {
-    /// Stop with an error about it.
+    /// Stop with an error about the line.
     #[default]
     Stop,
-    /// Count it, and write it to the rejects file if there is one.
+    /// Count the line, and write it to the rejects file if there is one.
     Skip,
 }
 
-/// What to read and how.
+/// Files to read and how to read them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputOptions {
-    /// The files, in order; `-` is standard input, or `stream` if there is one.
+    /// Files, in order; `-` is standard input, or `stream` if there is one.
     pub paths: Vec<PathBuf>,
-    /// A table in memory that `-` stands for.
+    /// Table in memory that `-` stands for.
     pub stream: Option<TableStream>,
-    /// A list of nodes to keep even where no edge has them: a name at the beginning of each line, read
-    /// after the edges as these are, but without a header. Names that the edges do not have come after
-    /// those that they have, in the order of the list.
+    /// List of nodes to include even if no edge has them: a name at the beginning of each line. It is read after the
+    /// edges and like them, but without a header. Names that no edge has are numbered after those of the edges, in list
+    /// order.
     pub nodes: Option<PathBuf>,
-    /// How edges are written.
+    /// Format of the edges.
     pub format: EdgeFormat,
-    /// Whether edges have a direction. Adjacency lists tell each edge twice if they have none.
+    /// Whether edges have a direction. Adjacency lists contain each undirected edge twice.
     pub directed: bool,
-    /// Columns of source, target and, if there is a third, weight; found if not given.
+    /// Columns of source, target and, if there is a third, weight; detected if not given.
     pub columns: Option<Vec<Column>>,
-    /// What separates columns; found if not given.
+    /// Separator of columns; detected if not given.
     pub delimiter: Option<Delimiter>,
-    /// Lines that begin with this mean nothing; empty for none. While it is `#`, lines before the
-    /// first edge that begin with `%` are comments too.
+    /// Prefix of lines to ignore; empty for none. While it is `#`, lines before the first edge that begin with `%` are
+    /// comments too.
     pub comment: Vec<u8>,
     /// Whether the first line names the columns.
     pub header: Header,
-    /// What to do about a line that is no edge.
+    /// How to handle a line that is not an edge.
     pub on_bad_line: OnBadLine,
-    /// Where skipped lines go.
+    /// File for skipped lines.
     pub rejects: Option<PathBuf>,
-    /// Reads edges as if there were no weights.
+    /// Whether to read edges as if they had no weights.
     pub ignore_weights: bool,
-    /// What each weight becomes as it is read.
+    /// Transform applied to each weight as it is read.
     pub weight_transform: WeightTransform,
-    /// What the lines hold.
+    /// Contents of the lines.
     pub rows: Rows,
 }
 
@@ -216,12 +216,12 @@ impl Default for InputOptions {
 }
 
 impl InputOptions {
-    /// Every file that is read, in order: the edges, then the nodes.
+    /// Returns every file that is read, in order: the edges, then the nodes.
     pub(crate) fn all_paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.paths.iter().chain(&self.nodes)
     }
 
-    /// Refuses combinations that cannot be used.
+    /// Checks that the options can be used together.
     pub(super) fn check(&self) -> Result<()> {
         let usage = |message: Text| Err(Error::usage(message));
         if self.paths.is_empty() {
@@ -249,25 +249,25 @@ impl InputOptions {
     }
 }
 
-/// The error for an option about weights beside one that leaves none.
+/// Returns the error for an option about weights next to one that ignores them.
 pub(crate) fn contradicts_ignore_weights(option: &Opt) -> Error {
-    Error::usage(format_args!("{option} is about weights, but {IGNORE_WEIGHTS} leaves none"))
+    Error::usage(format_args!("{option} needs weights, but {IGNORE_WEIGHTS} drops them"))
         .hint("leave one of them out")
 }
 
-/// The error for an option about weights where `path` has edges without.
+/// Returns the error for an option about weights if the edges of `path` have none.
 pub(crate) fn has_no_weights(path: &Path, option: &Opt) -> Error {
     let path = path.display();
-    let message = format_args!("`{path}` has no weights, but {option} is about weights");
+    let message = format_args!("`{path}` has no weights, but {option} needs them");
     Error::new(ErrorKind::BadInput, message)
-        .hint(format_args!("use {} to say where they are", COLUMNS.of("SOURCE,TARGET,WEIGHT")))
+        .hint(format_args!("use {} to name their column", COLUMNS.of("SOURCE,TARGET,WEIGHT")))
 }
 
 fn check_columns(columns: &[Column], header: Header) -> Result<()> {
     let error = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
     let same = |what: &str, count: &str, columns: &str| {
         error(
-            format_args!("{COLUMNS} names the same column as {what}").into(),
+            format_args!("{COLUMNS} uses the same column for {what}").into(),
             format_args!("use {count} columns, such as {}", COLUMNS.of(columns)).into(),
         )
     };
@@ -289,13 +289,13 @@ fn check_columns(columns: &[Column], header: Header) -> Result<()> {
         return same("source and target", "two", "1,2");
     }
     if columns[..2].contains(columns.last().unwrap_or(&columns[0])) && columns.len() == 3 {
-        return same("a name and as the weight", "three", "1,2,3");
+        return same("a name and the weight", "three", "1,2,3");
     }
     let by_name = columns.iter().any(|column| matches!(column, Column::Name(_)));
     if by_name && header == Header::No {
         return error(
             format_args!(
-                "{COLUMNS} names columns, but {} says that the file does not",
+                "{COLUMNS} uses column names, but with {} the file has none",
                 HEADER.of("no")
             )
             .into(),
@@ -305,7 +305,7 @@ fn check_columns(columns: &[Column], header: Header) -> Result<()> {
     Ok(())
 }
 
-/// How much is read and parsed at once.
+/// Amount of input that is read and parsed at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchMemory {
     /// Bytes of text in a chunk.
@@ -320,9 +320,8 @@ impl BatchMemory {
         Self { chunk_bytes: self.chunk_bytes.clamp(16, 1 << 30), chunks: self.chunks.max(1) }
     }
 
-    /// The most memory that a reader and `batches` batches in the caller's hands use together,
-    /// with `threads` threads: text twice (being parsed and read ahead), what is made of it, and
-    /// what decompression needs.
+    /// Returns the maximum memory of a reader together with `batches` batches held by the caller, with `threads`
+    /// threads: text twice (being parsed and read ahead), its parsed form, and the buffers of decompression.
     pub fn total_bytes(self, batches: usize, threads: usize) -> u64 {
         let Self { chunk_bytes, chunks } = self.clamped();
         let text = chunk_bytes.max(LINE_LIMIT) as u64;
@@ -331,7 +330,7 @@ impl BatchMemory {
         let parsed = lines * edge.max(size_of::<LineFault>() as u64);
         let in_batches = (batches * chunks) as u64 * (text + parsed);
         let in_channels = (3 * chunks + 4) as u64 * text;
-        // BGZF: groups waiting and being inflated, packed and as text; gzip and zstd: less.
+        // BGZF: groups that wait or are being inflated, both packed and as text. gzip and zstd take less.
         let inflating = (2 * threads as u64 + 3) * (2 << 20) + (8 << 20);
         in_batches + in_channels + inflating
     }

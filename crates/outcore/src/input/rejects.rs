@@ -1,8 +1,7 @@
-//! The rejects file: every skipped line with its place and the reason, as tab-separated text.
+//! Rejects file: every skipped line with its place and the reason, as tab-separated text.
 //!
-//! `path line column byte kind reason text`; control characters, backslashes and bytes that are no
-//! UTF-8 are escaped. It appears under its name when it is complete; a pipe or a device is written
-//! as it comes.
+//! Columns: `path line column byte kind reason text`. Control characters, backslashes and bytes that are not UTF-8 are
+//! escaped. The file appears under its name when it is complete; a pipe or a device is written as lines come.
 
 use super::fault::escape;
 use crate::checkpoint::StateWriter;
@@ -39,7 +38,7 @@ impl Rejects {
         Ok(rejects)
     }
 
-    /// As [`Writer::resume`].
+    /// Like [`Writer::resume`].
     pub(crate) fn resume(files: &Files, path: &Path, saved: Sealed) -> Result<Self> {
         let buffers = (SMALL_BUFFER_BYTES, 1);
         let writer = Writer::resume(files, path, Grows::Beside, saved.bytes, buffers)?;
@@ -48,7 +47,7 @@ impl Rejects {
         Ok(Self { sink, path, row: String::new() })
     }
 
-    /// As [`Writer::checkpoint`]; `None` if they go to a pipe or a device.
+    /// Like [`Writer::checkpoint`]; returns `None` if rejects go to a pipe or a device.
     pub(crate) fn save(&mut self, to: &mut StateWriter) -> Result<Option<Sealed>> {
         let RejectSink::File(writer) = &mut self.sink else { return Ok(None) };
         let saved = writer.checkpoint()?;
@@ -56,7 +55,7 @@ impl Rejects {
         Ok(Some(saved))
     }
 
-    /// Whether they can be resumed.
+    /// Returns whether the rejects can be resumed.
     pub(super) fn is_file(&self) -> bool {
         matches!(self.sink, RejectSink::File(_))
     }

@@ -1,12 +1,13 @@
-//! A look at the input without reading it: how many edges there will be, and how many nodes.
+//! Samples the input without reading all of it, to estimate the numbers of edges and nodes.
 //!
-//! A few MiB are parsed: of plain files a piece at a random place of each sixteenth, of compressed
-//! files and Arrow files from their beginnings, of Parquet files rows spread over them. A pipe is refused, for what is read of it cannot be read again.
+//! A few MiB are parsed: of plain files, one piece at a random place in each sixteenth; of compressed files and Arrow
+//! files, the beginning; of Parquet files, rows spread over the file. A pipe is refused, because what is read from it
+//! cannot be read again.
 //!
-//! Two estimates of the number of nodes. One that there are at least, from how many names were seen once and
-//! twice (Chao, 1984): it holds for names that are met at random. A likely one, from how many names are in one
-//! piece and in two (Chao2; extrapolated as Colwell et al., 2012): names whose edges are near one another in the
-//! file, which a piece sees together, do not pass for frequent ones.
+//! There are two estimates of the number of nodes. The lower bound uses the numbers of names seen once and twice (Chao,
+//! 1984) and holds for names that occur at random. The likely number uses the numbers of names in one piece and in two
+//! pieces (Chao2; extrapolated as in Colwell et al., 2012), so that names whose edges are close together in the file,
+//! and thus in the same piece, are not taken for frequent ones.
 
 use super::decompress::Input;
 use super::fault::Origin;
@@ -31,41 +32,41 @@ use xxhash_rust::xxh3::xxh3_64;
 const PIECE_BYTES: usize = 256 << 10;
 /// Rows of a table in one piece.
 const PIECE_ROWS: u64 = 8192;
-/// Pieces of all files together, and so at most 4 MiB.
+/// Number of pieces of all files together, which limits the sample to 4 MiB.
 const PIECES: u64 = 16;
 
-/// Times that a name is seen before its share of the edges is told.
+/// Minimum number of times that a name is seen before its share of the edges is reported.
 const HUB_SEEN: u32 = 100;
-/// Weights that a graph stores with a common width, or about as many.
+/// Approximate number of weights that a graph stores with a common width.
 const WEIGHT_GROUP: usize = 32;
 
-/// What a sample tells about the input.
+/// Sample of the input and estimates from it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct InputSample {
-    /// Bytes of the files as they are stored.
+    /// Bytes of the files, as stored.
     pub total_bytes: u64,
-    /// Bytes of text in them: exact if no file is compressed, else estimated.
+    /// Bytes of text in the files: exact if no file is compressed, otherwise estimated.
     pub text_bytes: u64,
     /// Whether any file is compressed.
     pub is_compressed: bool,
     /// Whether edges have weights.
     pub is_weighted: bool,
-    /// The first file with edges, if they have no weights.
+    /// First file with edges, if it has no weights.
     pub unweighted: Option<PathBuf>,
     /// Bytes of text that were parsed.
     pub sampled_bytes: u64,
-    /// Edges in them.
+    /// Edges in the parsed text.
     pub sampled_edges: u64,
-    /// Lines in them that are no edge, neither a comment nor blank.
+    /// Lines in the parsed text that are not edges, comments or blank.
     pub sampled_bad_lines: u64,
     /// Edges in all files.
     pub edges: u64,
-    /// Bytes of text for each edge, the line end included.
+    /// Bytes of text per edge, including the line end.
     pub bytes_per_edge: f64,
-    /// Mean length of a name, each name that was seen counted once.
+    /// Mean length of a name, over the distinct names that were seen.
     pub name_bytes: f64,
-    /// Different names in the sample.
+    /// Distinct names in the sample.
     pub distinct_names: u64,
     /// Of these, names seen once.
     pub seen_once: u64,
@@ -73,37 +74,37 @@ pub struct InputSample {
     pub seen_twice: u64,
     /// Pieces of the input in the sample.
     pub pieces: u64,
-    /// Names in one piece alone.
+    /// Names in one piece only.
     pub in_one_piece: u64,
     /// Names in two pieces.
     pub in_two_pieces: u64,
-    /// Edges of the sample whose two ends are one name.
+    /// Edges of the sample whose two ends have the same name.
     pub loops: u64,
-    /// Pairs of edges in the sample that join the same two names, whichever comes first; and those
-    /// whose sources are the same, too.
+    /// Pairs of edges in the sample that join the same two names in either order, and the number of those that also
+    /// have the same source.
     pub repeated_pairs: (u64, u64),
-    /// Bits of a weight, less what it has in common with its neighbors.
+    /// Bits per weight, less what it has in common with its neighbors.
     pub weight_bits: f64,
-    /// Whether some weights are no whole numbers.
+    /// Whether some weights are fractions.
     pub has_fractions: bool,
-    /// Nodes of the node list that the sampled edges do not have: all of them, as far as is known.
+    /// Nodes of the node list that no sampled edge has, estimated for the complete list.
     pub listed_nodes: u64,
-    /// Whether the sample is the whole input, so that nothing here is an estimate.
+    /// Whether the sample is the complete input, so that nothing here is an estimate.
     pub is_whole: bool,
-    /// Whether it is from places spread over all of the input.
+    /// Whether the sample is from places spread over the whole input.
     pub is_spread: bool,
-    /// Share of the edges that one node has at least, if one has many.
+    /// Lower bound on the largest share of the edges at one node, if one has many.
     pub hub_share: f64,
-    /// As [`EdgeReader::window_bytes`](super::EdgeReader::window_bytes).
+    /// Like [`EdgeReader::window_bytes`](super::EdgeReader::window_bytes).
     pub window_bytes: u64,
-    /// How the files were understood, as [`EdgeReader::describe`](super::EdgeReader::describe) has it.
+    /// Descriptions of how the files were understood, as in [`EdgeReader::describe`](super::EdgeReader::describe).
     pub formats: Vec<String>,
 }
 
 impl InputSample {
-    /// Edges of the graph: those that are repeated are one, and loops are none. As many pairs of all edges
-    /// are the same as there are in the sample, by the square of its share; where edges are repeated
-    /// more than once that would be too many, so it is bounded by what the sample has itself.
+    /// Returns the estimated number of edges of the graph: repeated edges count once, loops do not count. The number of
+    /// equal pairs among all edges is that of the sample times the squared ratio of edges to sampled edges. This is too
+    /// high if edges repeat more than once, so the result is limited to what the sample contains.
     pub fn distinct_edges(&self, directed: bool) -> u64 {
         let (either, same) = self.repeated_pairs;
         let pairs = if directed { same } else { either } as f64;
@@ -114,15 +115,14 @@ impl InputSample {
         (edges - repeated.min(edges * 0.9) - loops).max(1.0).round() as u64
     }
 
-    /// Returns a number of edges of the graph that there are at least. As the edges of a pair of nodes are
-    /// more alike than their mean says, so many pairs of equal edges leave at least this many different ones
-    /// (Cauchy and Schwarz). The beginning of a file says nothing about the rest.
+    /// Returns a lower bound on the number of edges of the graph. The number of pairs of equal edges bounds the number
+    /// of distinct ones from below (Cauchy and Schwarz). The beginning of a file reveals nothing about the rest.
     pub fn distinct_edges_at_least(&self, directed: bool) -> u64 {
         let (either, same) = self.repeated_pairs;
         let (sampled, pairs) =
             (self.sampled_edges as f64, if directed { same } else { either } as f64);
         let (edges, pairs) = if self.is_spread && !self.is_whole {
-            // Three deviations of such a count more than there were.
+            // Three standard deviations above the count.
             let scale = self.edges as f64 / sampled.max(1.0);
             (self.edges as f64, (pairs + 3.0 * pairs.sqrt() + 3.0) * scale * scale)
         } else {
@@ -132,17 +132,17 @@ impl InputSample {
         (edges * edges / (edges + 2.0 * pairs).max(1.0) * no_loops) as u64
     }
 
-    /// Returns a number of nodes that there likely are.
+    /// Returns the likely number of nodes.
     pub fn nodes(&self) -> u64 {
         let (sampled, all) = (2.0 * self.sampled_edges as f64, 2.0 * self.edges as f64);
         let at_random = self.names_of((self.seen_once, self.seen_twice), sampled, all);
         let of_edges = at_random.max(self.nodes_of_edges());
-        // Edges beyond the sample may have what the list has.
+        // Edges outside the sample may have the listed nodes.
         if self.is_whole { of_edges + self.listed_nodes } else { of_edges.max(self.listed_nodes) }
     }
 
-    /// Returns a number of nodes with edges that there are at least, if names are met at random: three
-    /// deviations more are seen twice.
+    /// Returns a lower bound on the number of nodes with edges, if names occur at random: assumes that three standard
+    /// deviations more names are seen twice.
     pub fn nodes_of_edges_at_least(&self) -> u64 {
         let twice = self.seen_twice as f64;
         let twice = (twice + 3.0 * twice.sqrt() + 3.0) as u64;
@@ -150,16 +150,16 @@ impl InputSample {
         self.names_of((self.seen_once, twice), sampled, all)
     }
 
-    /// Returns how many nodes with edges there are, as the pieces have them.
+    /// Returns the number of nodes with edges, estimated from the pieces.
     fn nodes_of_edges(&self) -> u64 {
         let pieces = self.pieces as f64;
         let all = pieces * self.edges as f64 / self.sampled_edges.max(1) as f64;
         self.names_of((self.in_one_piece, self.in_two_pieces), pieces, all)
     }
 
-    /// Returns how many names `all` units have (ends of edges, or pieces), if of the names in `sampled` units
-    /// `once` are in one of them and `twice` in two. After Chao (1984, 1987) for the names that there are, and
-    /// Shen, Chao and Lin (2003) for those that are met.
+    /// Returns the number of names in `all` units (ends of edges, or pieces), if of the names in `sampled` units `once`
+    /// are in one unit and `twice` in two. After Chao (1984, 1987) for the names that exist, and Shen, Chao and Lin
+    /// (2003) for those that occur.
     fn names_of(&self, (once, twice): (u64, u64), sampled: f64, all: f64) -> u64 {
         if self.is_whole || sampled == 0.0 {
             return self.distinct_names;
@@ -179,12 +179,12 @@ impl InputSample {
 /// Samples the input.
 ///
 /// # Errors
-/// As [`EdgeReader::open`](super::EdgeReader::open); `Usage` if an input is no regular file;
-/// `MemoryTooSmall` if decoding takes more than the limits allow.
+/// Those of [`EdgeReader::open`](super::EdgeReader::open); `Usage` if an input is not a regular file; `MemoryTooSmall`
+/// if decoding takes more than the limits allow.
 pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<InputSample> {
     options.check()?;
     if let Some(path) = options.all_paths().find(|path| !files.is_regular(path)) {
-        // A missing file says so itself.
+        // Reports a missing file.
         files.entry(path)?;
         let message =
             format!("`{}` can be read only once, so it cannot be sampled", path.display());
@@ -193,7 +193,7 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
     let total = total_bytes(files, options.all_paths()).unwrap_or(0);
     let mut formats = Vec::with_capacity(options.paths.len() + 1);
     let mut tally = SampleTally::default();
-    // Of edges, and of nodes.
+    // Bytes of edges, and of nodes.
     let mut text_bytes = [0.0; 2];
     let (mut is_whole, mut is_spread) = (true, true);
     for path in options.all_paths() {
@@ -203,7 +203,7 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
         limits.sort_bytes_beside_window(file.window_bytes)?;
         let text_bytes = &mut text_bytes[usize::from(formats.len() == options.paths.len())];
         let bytes = files.entry(path)?.bytes;
-        // Every file gets its share, but the first ones get something at least.
+        // Every file gets its share of pieces; the first ones get at least one.
         let share = (bytes as u128 * u128::from(PIECES) / u128::from(total.max(1))) as u64;
         let wanted = if tally.pieces < PIECES { share.max(1) } else { share };
         if let Form::Table(table) = &file.form {
@@ -265,14 +265,14 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
     }))
 }
 
-/// A piece of text that ends with a line end, and where it starts.
+/// Piece of text that ends with a line end, and its start in the file.
 struct Piece {
     text: Vec<u8>,
     start: u64,
 }
 
-/// The first text of a compressed file, and how many bytes of text there are for each byte of the
-/// file; `None` if that is all of it.
+/// Returns the first text of a compressed file and the ratio of text to compressed bytes; `None` if that is the
+/// complete text.
 fn first_piece(input: &mut Input, pieces: u64) -> Result<(Vec<Piece>, Option<f64>)> {
     let mut text = vec![0; PIECE_BYTES * pieces.clamp(1, PIECES) as usize];
     let mut filled = 0;
@@ -284,7 +284,7 @@ fn first_piece(input: &mut Input, pieces: u64) -> Result<(Vec<Piece>, Option<f64
     }
     let is_whole = filled < text.len();
     text.truncate(filled);
-    // The decompressor has read ahead of the text, but no more than its buffer.
+    // The decompressor has read ahead of the text, but at most its buffer.
     let ratio = filled as f64 / input.consumed().max(1) as f64;
     let Piece { mut text, mut start } = whole_lines(text, 0, is_whole);
     let mut found = Vec::new();
@@ -299,8 +299,8 @@ fn first_piece(input: &mut Input, pieces: u64) -> Result<(Vec<Piece>, Option<f64
     Ok((found, (!is_whole).then_some(ratio)))
 }
 
-/// Returns where one of several pieces of `length` begins: at a random place of its share of `all`, as pieces at
-/// equal distances would see a file that repeats itself as all alike. Shares are no smaller than pieces; the first
+/// Returns where one of several pieces of `length` begins: at a random place in its share of `all`, because equally
+/// spaced pieces of a file that repeats itself would all be alike. Shares are at least as large as pieces. The first
 /// piece is at the beginning.
 fn place(piece: u64, pieces: u64, length: u64, all: u64) -> u64 {
     let share = all / pieces;
@@ -308,7 +308,7 @@ fn place(piece: u64, pieces: u64, length: u64, all: u64) -> u64 {
     piece * share + random % (share - length + 1)
 }
 
-/// Pieces spread over a plain file, and whether they are all of it.
+/// Returns pieces spread over a plain file, and whether they are the complete file.
 fn spread_pieces(
     files: &Files,
     path: &Path,
@@ -329,7 +329,7 @@ fn spread_pieces(
         if offset == 0 {
             found.push(whole_lines(text, 0, false));
         } else if let Some(at) = memchr::memchr(b'\n', &text) {
-            // What comes before the first line end is a part of a line.
+            // The text before the first line end is part of a line.
             text.drain(..=at);
             found.push(whole_lines(text, offset + at as u64 + 1, false));
         }
@@ -337,8 +337,8 @@ fn spread_pieces(
     Ok((found, pieces == 0 && bytes == 0))
 }
 
-/// Rows of a table, spread over it if it has a number of rows to go by: gives how many bytes of text all of it
-/// would be, and whether the sample is all of it.
+/// Samples rows of a table, spread over it if the number of its rows is known. Returns how many bytes of text the
+/// complete table would be, and whether the sample is complete.
 fn table_pieces(
     files: &Files,
     path: &Path,
@@ -372,7 +372,7 @@ fn table_pieces(
     Ok((text_bytes as f64 * all / rows.max(1) as f64, all == rows as f64))
 }
 
-/// Cuts the last line off unless it ends the file.
+/// Removes the last line, unless it ends the file.
 fn whole_lines(mut text: Vec<u8>, start: u64, is_whole: bool) -> Piece {
     if !is_whole {
         text.truncate(memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1));
@@ -382,45 +382,45 @@ fn whole_lines(mut text: Vec<u8>, start: u64, is_whole: bool) -> Piece {
     Piece { text, start }
 }
 
-/// The share of the edges that the name has which was seen most often, less three deviations of such a count.
+/// Returns the share of the edges of the name seen most often, less three standard deviations of its count.
 fn hub_share(most_seen: u32, edges: u64) -> f64 {
     let seen = f64::from(most_seen);
     if most_seen < HUB_SEEN { 0.0 } else { (seen - 3.0 * seen.sqrt()) / edges.max(1) as f64 }
 }
 
-/// A hash of a name, whose exclusive or with another tells the two.
+/// Returns a hash of a name. The exclusive or of two such hashes identifies the pair.
 fn hash(name: Fingerprint) -> u64 {
     let bytes = [name.low.to_le_bytes(), name.high.to_le_bytes()];
     xxh3_64(bytes.as_flattened())
 }
 
-/// How often a name was seen.
+/// Occurrences of a name.
 #[derive(Default)]
 struct Seen {
     count: u32,
     pieces: u32,
-    /// The last piece with it, from 1.
+    /// Number of the last piece with the name, from 1.
     last_piece: u64,
-    /// Its length.
+    /// Length of the name.
     bytes: u32,
 }
 
-/// What is counted over all pieces.
+/// Counts over all pieces.
 #[derive(Default)]
 struct SampleTally {
-    /// Pieces so far, the one that is counted now included.
+    /// Pieces so far, including the current one.
     pieces: u64,
     bytes: u64,
     edges: u64,
     bad_lines: u64,
     names: HashMap<Fingerprint, Seen>,
     loops: u64,
-    /// A hash of the two names of each edge, in whichever order, and one of their order.
+    /// For each edge, a hash of its two names that is independent of their order, and one that depends on it.
     pairs: Vec<(u64, u64)>,
-    /// Bits of weights, group by group.
+    /// Total bits of weights over all groups, and number of groups.
     weight_bits: (u64, u64),
     has_fractions: bool,
-    /// Text of the node list, and the names in it.
+    /// Bytes of text of the node list, and the names in it.
     listed_bytes: u64,
     listed: HashSet<Fingerprint>,
 }
@@ -449,10 +449,10 @@ impl SampleTally {
         self.count(&chunk);
     }
 
-    /// Adds rows of a table; gives how long they would be as text.
+    /// Adds rows of a table; returns how long they would be as text.
     fn add_rows(&mut self, chunk: &ParsedChunk) -> u64 {
         let names: u64 = chunk.names.iter().map(|name| u64::from(name.bytes) + 1).sum();
-        // A usual weight, such as `0.123`.
+        // Six bytes for a typical weight, such as `0.123`.
         let bytes = names + 6 * chunk.weights.len() as u64;
         self.pieces += 1;
         self.bytes += bytes;
@@ -481,7 +481,7 @@ impl SampleTally {
         }
     }
 
-    /// Counts bits as the graph's groups of weights will have them.
+    /// Counts the bits of weights in groups, as the graph will store them.
     fn weigh(&mut self, weights: &[u32]) {
         let scheme = WeightScheme::choose(weights.iter().copied().filter(|&weight| weight > 0));
         self.has_fractions |= !matches!(scheme, WeightScheme::One | WeightScheme::Decimal(0));
@@ -497,7 +497,7 @@ impl SampleTally {
         }
     }
 
-    /// Pairs of edges with the same names, and those with the same order of them.
+    /// Returns the number of pairs of edges with the same names, and of those that also have the same order.
     fn repeated_pairs(&mut self) -> (u64, u64) {
         self.pairs.sort_unstable();
         let groups = self.pairs.chunk_by(|a, b| a.0 == b.0);
@@ -508,7 +508,7 @@ impl SampleTally {
         })
     }
 
-    /// `text_bytes` are those of all edges, and of the whole node list.
+    /// Returns the sample; `text_bytes` are those of all edges, and of the complete node list.
     fn finish(
         mut self,
         text_bytes: [f64; 2],
@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn small_inputs_are_known_exactly() {
+    fn small_inputs_are_counted_exactly() {
         let found = sampled(&[b"# c\na\tb\t1\na\tcc\t2".to_vec(), b"d\ta\t3\n".to_vec()]);
         assert!(found.is_whole && found.is_weighted && !found.is_compressed);
         assert_eq!((found.edges, found.distinct_names, found.seen_once), (3, 4, 3));
@@ -632,9 +632,9 @@ mod tests {
         assert!(found.is_compressed && (700_000..1_100_000).contains(&found.edges), "{found:?}");
     }
 
-    /// Names that are met are fewer than names that there are.
+    /// Fewer names occur than exist.
     #[test]
-    fn names_of_which_many_are_never_met_are_estimated() {
+    fn nodes_are_estimated_if_many_names_never_occur() {
         let (mut text, mut state) = (String::new(), 1u64);
         let mut met = HashSet::new();
         for _ in 0..600_000 {
@@ -662,7 +662,7 @@ mod tests {
         assert!((50_000..75_000).contains(&found.nodes()), "{found:?}");
     }
 
-    /// Sources in order, again and again: pieces at equal distances would see the same ones.
+    /// Sources in order, repeatedly: equally spaced pieces would see the same ones.
     #[test]
     fn inputs_that_repeat_themselves_are_estimated() {
         let (mut text, mut state) = (String::new(), 1u64);
@@ -676,7 +676,7 @@ mod tests {
 
     /// A chain of nodes in order, each seen twice in one piece and in no other.
     #[test]
-    fn names_that_are_near_one_another_do_not_pass_for_frequent_ones() {
+    fn names_close_together_are_not_taken_for_frequent_ones() {
         let mut text = String::new();
         for node in 0..2_000_000 {
             let _ = writeln!(text, "{node}\t{}\n{node}\t{}", node + 1, node + 2);

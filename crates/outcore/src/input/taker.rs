@@ -1,6 +1,6 @@
-//! What reading tables and lists has in common: who takes the chunks, and how a table begins.
+//! Common parts of the readers of tables and lists: the receiver of their chunks, and the first bytes of tables.
 //!
-//! Tables are known by their first bytes also where the engine was built without decoders for them.
+//! Tables are recognized by their first bytes even if the engine was built without decoders for them.
 
 use super::decompress::Input;
 use super::format::bad_input;
@@ -9,14 +9,14 @@ use crate::error::Result;
 use crate::error::opt::NODES;
 use std::path::Path;
 
-/// How a Parquet file begins and ends.
+/// First and last bytes of a Parquet file.
 pub(super) const PARQUET_MAGIC: &[u8] = b"PAR1";
-/// How a file of Arrow IPC begins; two zeros follow.
+/// First bytes of an Arrow IPC file, including two padding zeros.
 pub(super) const ARROW_MAGIC: &[u8] = b"ARROW1\0\0";
-/// How a message of Arrow IPC begins, and so a stream of them.
+/// First bytes of an Arrow IPC message, and so of a stream.
 pub(super) const ARROW_CONTINUATION: [u8; 4] = [0xFF; 4];
 
-/// Whether a file or a stream begins as Arrow IPC does.
+/// Returns whether these are the first bytes of an Arrow IPC file or stream.
 pub(super) fn is_arrow(head: &[u8]) -> bool {
     head.starts_with(ARROW_MAGIC) || head.starts_with(&ARROW_CONTINUATION)
 }
@@ -27,37 +27,37 @@ pub(super) fn refuse_as_nodes(path: &Path, input: &mut Input) -> Result<()> {
     if !head.starts_with(PARQUET_MAGIC) && !is_arrow(head) {
         return Ok(());
     }
-    Err(bad_input(path, "is a table, but a list of nodes is text")
-        .hint(format_args!("write its column of nodes as lines, and give that to {NODES}")))
+    Err(bad_input(path, "is a table, but a list of nodes must be text")
+        .hint(format_args!("write its column of nodes as lines, and pass that to {NODES}")))
 }
 
-/// What a stream of the caller is called in messages.
+/// Name of the caller's stream in messages.
 pub(super) const STREAM_NAME: &str = "the table";
 
-/// What there is for decoding.
+/// Resources for decoding.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DecodeRoom {
-    /// Most threads.
+    /// Maximum number of threads.
     pub(super) workers: usize,
-    /// Memory for more than one of them.
+    /// Memory for more than one thread.
     pub(super) bytes: u64,
 }
 
-/// What takes chunks; `false` if nobody wants more.
+/// Receiver of chunks.
 pub(super) trait Taker {
-    /// Takes the next.
+    /// Takes the next chunk; returns `false` if no more are wanted.
     fn take(&mut self, chunk: ParsedChunk) -> bool;
-    /// A chunk to be filled.
+    /// Returns a chunk to fill.
     fn spare(&mut self) -> ParsedChunk;
 }
 
-/// Most rows of a chunk, by the size of one of text: what is made of them is as much as of a chunk of text that is four
-/// times its size.
+/// Divisor that turns the size of a text chunk into the maximum number of rows of a table chunk. The parsed form of
+/// that many rows is as large as that of a text chunk of four times the size.
 pub(super) const ROW_BYTES: usize = 80;
-/// Chunks of a sample.
+/// Bytes of a chunk in a sample.
 pub(super) const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
 
-/// Counts chunks and lets them go, until they have rows enough, or as much text as a sample may have.
+/// Passes chunks to a counter and drops them, until the sample has enough rows or as much text as it may have.
 pub(super) struct SampleTaker<'a> {
     count: &'a mut (dyn FnMut(&ParsedChunk) + Send),
     rows_left: u64,
@@ -66,7 +66,7 @@ pub(super) struct SampleTaker<'a> {
 }
 
 impl<'a> SampleTaker<'a> {
-    /// A sample of about `rows`, with at most about `bytes` of text.
+    /// Creates a sample of about `rows` rows, with at most about `bytes` bytes of text.
     pub(super) fn new(
         rows: u64,
         bytes: u64,

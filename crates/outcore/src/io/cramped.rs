@@ -1,38 +1,38 @@
-//! [`Cramped`]: less room than any limit gives, so that a small job goes all the ways of a large one:
-//! several runs and merge passes, names and levels on disk, blocks read again by every scan. For tests;
-//! nothing here changes a result.
+//! [`Cramped`]: artificially tight bounds, so that a small job exercises every path of a large one: several
+//! runs and merge passes, names and levels on disk, blocks reread by every scan. For tests; nothing here
+//! changes a result.
 
 use std::time::Duration;
 
-/// The most of what a job holds in memory, whatever its limits allow.
+/// Upper bounds on data that a job holds in memory, whatever its limits allow.
 #[derive(Debug, Clone, Copy)]
 pub struct Cramped {
-    /// Text that is parsed as one piece.
+    /// Bytes of text parsed as one piece.
     pub chunk_bytes: usize,
-    /// Records of each of the first runs.
+    /// Records in each of the initial runs.
     pub run_records: usize,
-    /// Records that the sort has room for at once.
+    /// Records that fit in the sort's memory at a time.
     pub sort_records: usize,
-    /// Runs that are merged at once.
+    /// Runs merged at a time.
     pub fan_in: usize,
-    /// Names that are numbered in memory, after which the others go to disk.
+    /// Names numbered in memory; further ones go to disk.
     pub names: u64,
-    /// Blocks of a graph that stay in memory from scan to scan.
+    /// Bytes of graph blocks that stay in memory from scan to scan.
     pub kept_bytes: u64,
-    /// Memory of a clustering whose labels may lie on disk instead.
+    /// Memory of a clustering above which its labels move to disk.
     pub label_bytes: u64,
-    /// Arcs of a level of a clustering that lies in memory.
+    /// Arcs of a level of a clustering that is held in memory.
     pub level_arcs: u64,
-    /// Sums of communities that stay in memory while the groups inside them are found.
+    /// Bytes of community sums that stay in memory while the groups inside the communities are determined.
     pub sums_bytes: u64,
-    /// Time that passes before the state of sweeps is saved again.
+    /// Time between two saves of the sweep state.
     pub sweep_save: Duration,
-    /// Time from one point of reading that is kept to the next.
+    /// Time between two checkpoints while reading input.
     pub read_save: Duration,
 }
 
 impl Cramped {
-    /// Nothing is kept small.
+    /// No artificial bounds.
     pub const NOT: Self = Self {
         chunk_bytes: usize::MAX,
         run_records: usize::MAX,

@@ -1,5 +1,5 @@
-//! The real storage: the operating system's files. The only module that opens one.
-#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "this is the door")]
+//! The real storage: files of the operating system. The only module that opens them.
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "files are opened here")]
 
 use super::wait::Waited;
 use super::{Device, Entry, File, Lock, Mode, Stop, Storage};
@@ -8,14 +8,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// The operating system's files.
+/// Files of the operating system.
 #[derive(Clone, Default)]
 pub struct Disk {
     stop: Option<Stop>,
 }
 
 impl Disk {
-    /// Files whose pipes and devices are waited for until `stop` says yes.
+    /// Returns a storage that waits for pipes and devices until `stop` returns true.
     pub fn stopped_by(stop: Stop) -> Self {
         Self { stop: Some(stop) }
     }
@@ -37,14 +37,14 @@ impl Storage for Disk {
         };
         let flags = if matches!(mode, Mode::Read | Mode::ReadDirect) { 0 } else { NO_LINKS };
         let is_new = matches!(mode, Mode::Create | Mode::CreateDirect);
-        let open = if is_new { open_new } else { open_there };
+        let open = if is_new { open_new } else { open_existing };
         if direct && let Some(direct_flag) = DIRECT {
             with_flags(&mut options, flags | direct_flag);
             if let Ok(file) = open(&options, path) {
                 return Ok(Box::new(DiskFile { file, direct: true }));
             }
         }
-        // The file system has no direct I/O, or the path is wrong: the plain way says which.
+        // The file system has no direct I/O, or the path is wrong: an ordinary open tells which.
         with_flags(&mut options, flags);
         Ok(Box::new(DiskFile { file: open(&options, path)?, direct: false }))
     }
@@ -103,7 +103,7 @@ impl Storage for Disk {
     }
 
     fn sync(&self, path: &Path) -> io::Result<()> {
-        // Some systems sync only what may be written.
+        // Some systems sync only files that are open for writing.
         OpenOptions::new().write(true).open(path)?.sync_all()
     }
 
@@ -142,10 +142,10 @@ impl Storage for Disk {
             let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
             match file.try_lock() {
                 Ok(()) if is_at(&file, path) => return Ok(Lock::Held(Box::new(file))),
-                // Whoever had it before has removed it meanwhile.
+                // The previous holder has removed the file in the meantime.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(Lock::Taken),
-                // As on some file systems of networks.
+                // Some network file systems have no locks.
                 Err(TryLockError::Error(_)) => return Ok(Lock::Unsupported),
             }
         }
@@ -166,7 +166,7 @@ fn is_at(file: &fs::File, path: &Path) -> bool {
     open.ok().zip(named.ok()).is_some_and(|(open, named)| open == named)
 }
 
-/// Whether an open file still has this name: open files are not removed here.
+/// Whether an open file still has this name: open files cannot be removed on this system.
 #[cfg(not(unix))]
 fn is_at(_file: &fs::File, _path: &Path) -> bool {
     true
@@ -187,8 +187,8 @@ fn device(_path: &Path) -> Option<Device> {
     None
 }
 
-/// What is mounted as the device, from the kernel's table of mounts: the third field is the number,
-/// and the second one behind the lone `-` the source.
+/// Returns the source mounted as the device, from the kernel's mount table: the third field is the device
+/// number, and the second field after the lone `-` is the source.
 #[cfg(unix)]
 fn mount_source(number: u64) -> Option<String> {
     let table = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -198,7 +198,7 @@ fn mount_source(number: u64) -> Option<String> {
     line.split(" - ").nth(1)?.split(' ').nth(1).map(str::to_owned)
 }
 
-/// The identity of the file system on a block device, by the links that the system keeps.
+/// Returns the UUID of the file system on a block device, from the links that the system maintains.
 #[cfg(unix)]
 fn uuid_of(source: &str) -> Option<String> {
     let source = fs::canonicalize(source).ok()?;
@@ -209,12 +209,12 @@ fn uuid_of(source: &str) -> Option<String> {
     })
 }
 
-/// The release of the kernel, if the system tells.
+/// Returns the kernel release, if the system reports it.
 pub(super) fn kernel_release() -> Option<String> {
     Some(fs::read_to_string("/proc/sys/kernel/osrelease").ok()?.trim().to_owned())
 }
 
-/// The memory of the machine, if the system tells.
+/// Returns the memory of the machine, if the system reports it.
 pub(super) fn total_memory_bytes() -> Option<u64> {
     kib_line("/proc/meminfo", "MemTotal:")
 }
@@ -227,7 +227,8 @@ fn described(path: PathBuf, metadata: &fs::Metadata) -> Entry {
     Entry { path, bytes, is_directory, modified_ms, tag: tag(metadata) }
 }
 
-/// The number of a file, and the last change to it or its description, which no program can set.
+/// Returns the inode number and the time of the last change to the file or its metadata, which no program can
+/// set.
 #[cfg(unix)]
 fn tag(metadata: &fs::Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
@@ -263,7 +264,7 @@ fn free_bytes(_path: &Path) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The most bytes of addresses that this process may have, if that is limited (`ulimit -v`).
+/// Returns the limit of this process's address space in bytes, if there is one (`ulimit -v`).
 pub(crate) fn address_limit() -> Option<u64> {
     #[cfg(unix)]
     return rustix::process::getrlimit(rustix::process::Resource::As).current;
@@ -271,27 +272,27 @@ pub(crate) fn address_limit() -> Option<u64> {
     None
 }
 
-/// The most resident memory this process has had, if the system tells.
+/// Returns the peak resident memory of this process, if the system reports it.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     kib_line("/proc/self/status", "VmHWM:")
 }
 
-/// The memory of this process that is resident now, if the system tells.
+/// Returns the current resident memory of this process, if the system reports it.
 pub(crate) fn resident_memory_bytes() -> Option<u64> {
     kib_line("/proc/self/status", "VmRSS:")
 }
 
-/// What the kernel counts as memory of this process.
+/// Reader of the kernel's memory counters of this process.
 pub(super) struct MemoryPages(#[cfg(target_os = "linux")] fs::File);
 
 impl MemoryPages {
-    /// Opens the count, if the system has one.
+    /// Opens the counters, if the system has them.
     #[cfg(target_os = "linux")]
     pub(super) fn open() -> Option<Self> {
         fs::File::open("/proc/self/statm").ok().map(Self)
     }
 
-    /// Returns the bytes that are resident, and those among them that belong to no file.
+    /// Returns the resident bytes, and those among them that are not backed by a file.
     #[cfg(target_os = "linux")]
     pub(super) fn read(&self) -> Option<(u64, u64)> {
         let mut table = [0; 128];
@@ -314,7 +315,7 @@ impl MemoryPages {
     }
 }
 
-/// A number of KiB, as bytes, from a table of the kernel.
+/// Returns, in bytes, a number of KiB from a kernel table.
 fn kib_line(path: &str, label: &str) -> Option<u64> {
     let table = fs::read_to_string(path).ok()?;
     let line = table.lines().find(|line| line.starts_with(label))?;
@@ -322,7 +323,8 @@ fn kib_line(path: &str, label: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Whether this process ignores a signal, as it does SIGHUP under `nohup`; no where the system does not tell.
+/// Whether this process ignores a signal, as it does SIGHUP under `nohup`; false where the system does not
+/// report it.
 pub fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -330,15 +332,15 @@ pub fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Memory that can still be used without pushing other programs out, if the system tells.
+/// Returns the memory that can still be used without swapping other programs out, if the system reports it.
 pub fn available_memory_bytes() -> Option<u64> {
     kib_line("/proc/meminfo", "MemAvailable:")
 }
 
-/// Whether a process with this number runs; yes where the system cannot tell.
+/// Whether a process with this number is running; true where the system cannot tell.
 #[cfg(unix)]
 pub(super) fn process_lives(number: u32) -> bool {
-    // Negative numbers would be groups.
+    // Negative numbers denote process groups.
     let pid = i32::try_from(number).ok().and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
@@ -348,14 +350,14 @@ pub(super) fn process_lives(number: u32) -> bool {
     number != 0
 }
 
-/// When a process started, in ticks of the system's clock since it was booted, if it tells.
+/// Returns the start time of a process, in clock ticks since boot, if the system reports it.
 pub(super) fn process_start(number: u32) -> Option<u64> {
     let line = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    // The second field is the program's name in parentheses, and may hold anything.
+    // The second field is the program's name in parentheses, which may contain any characters.
     line.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// The flag that lets nobody open what a link leads to.
+/// Flag that refuses to follow a symbolic link.
 #[cfg(unix)]
 const NO_LINKS: u32 = rustix::fs::OFlags::NOFOLLOW.bits();
 #[cfg(not(unix))]
@@ -370,17 +372,17 @@ fn with_flags(options: &mut OpenOptions, flags: u32) {
 #[cfg(not(unix))]
 fn with_flags(_options: &mut OpenOptions, _flags: u32) {}
 
-/// The flag that lets transfers go past the page cache.
+/// Flag that makes transfers bypass the page cache.
 #[cfg(target_os = "linux")]
 const DIRECT: Option<u32> = Some(rustix::fs::OFlags::DIRECT.bits());
 #[cfg(not(target_os = "linux"))]
 const DIRECT: Option<u32> = None;
 
-fn open_there(options: &OpenOptions, path: &Path) -> io::Result<fs::File> {
+fn open_existing(options: &OpenOptions, path: &Path) -> io::Result<fs::File> {
     options.open(path)
 }
 
-/// Opens a file that is not there. One that is loses this name: emptied, it would be so under all its names.
+/// Creates a file. An existing one is unlinked, not truncated: truncation would empty it under all its names.
 fn open_new(options: &OpenOptions, path: &Path) -> io::Result<fs::File> {
     match options.open(path) {
         Err(error)

@@ -1,4 +1,4 @@
-//! [`Files`]: a storage with counters and errors that name the path.
+//! [`Files`]: a storage with byte counters and errors that name the path.
 
 use super::cramped::Cramped;
 use super::held::Held;
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The name of a manifest in a directory of ours.
+/// Name of the manifest in a work directory.
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// Bytes moved through a [`Files`] since it was made.
+/// Bytes moved through a [`Files`] since it was created.
 #[derive(Debug, Default)]
 pub struct Counters {
     read: AtomicU64,
@@ -23,11 +23,11 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Bytes read.
+    /// Returns the bytes read.
     pub fn read_bytes(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
-    /// Bytes written.
+    /// Returns the bytes written.
     pub fn write_bytes(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
@@ -39,7 +39,7 @@ impl Counters {
     }
 }
 
-/// A storage with byte counters and the settings of transfers; cheap to clone.
+/// Storage with byte counters and transfer settings; cheap to clone.
 #[derive(Clone)]
 pub struct Files {
     pub(super) storage: Arc<dyn Storage>,
@@ -56,36 +56,36 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Files of `storage`.
+    /// Creates files of `storage`.
     pub fn new(storage: Arc<dyn Storage>) -> Self {
         let (counters, tuning, held) = (Arc::default(), Arc::default(), Arc::default());
         Self { storage, counters, tuning, cramped: Arc::new(Cramped::NOT), held }
     }
 
-    /// The same files and counters, with other settings of transfers.
+    /// Returns the same files and counters with other transfer settings.
     #[must_use]
     pub fn with_tuning(&self, tuning: Tuning) -> Self {
         Self { tuning: Arc::new(tuning.sane()), ..self.clone() }
     }
 
-    /// How large transfers are made.
+    /// Returns the transfer settings.
     pub fn tuning(&self) -> Tuning {
         *self.tuning
     }
 
-    /// The same files and counters, for jobs with less room than their limits give.
+    /// Returns the same files and counters, for jobs with tighter bounds than their limits give.
     #[cfg(feature = "sim")]
     #[must_use]
     pub fn with_cramped(&self, cramped: Cramped) -> Self {
         Self { cramped: Arc::new(cramped), ..self.clone() }
     }
 
-    /// What jobs keep below, whatever their limits are.
+    /// Returns the bounds that jobs observe, whatever their limits are.
     pub(crate) fn cramped(&self) -> Cramped {
         *self.cramped
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -102,7 +102,7 @@ impl Files {
         Ok(StoredFile { file, path, counters, read_depth: self.tuning.read.depth })
     }
 
-    /// Opens a file, pipe or standard input (`-`) for one reading; bytes are counted.
+    /// Opens a file, pipe or standard input (`-`) to be read once; bytes are counted.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -111,7 +111,7 @@ impl Files {
         Ok(Box::new(CountedRead { inner, counters: self.counters.clone() }))
     }
 
-    /// As [`Files::open_stream`], of a regular file, from the byte `at` on.
+    /// Like [`Files::open_stream`], for a regular file, from byte `at` on.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -121,7 +121,7 @@ impl Files {
         Ok(Box::new(CountedRead { inner, counters: self.counters.clone() }))
     }
 
-    /// Opens a pipe, device or standard output (`-`) for one writing; bytes are counted.
+    /// Opens a pipe, device or standard output (`-`) to be written once; bytes are counted.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -130,7 +130,7 @@ impl Files {
         Ok(Box::new(CountedWrite { inner, counters: self.counters.clone() }))
     }
 
-    /// Reads a whole small file.
+    /// Reads a small file completely.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -141,7 +141,7 @@ impl Files {
         Ok(bytes)
     }
 
-    /// As [`Files::write`], in a directory of ours.
+    /// Like [`Files::write`], in a work directory.
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
@@ -155,13 +155,13 @@ impl Files {
             self.publish(&part, path)
         })();
         if result.is_err() {
-            // The first error is the one to report; the part file may not even exist.
+            // Report the first error; the part file may not even exist.
             let _ = self.storage.remove(&part);
         }
         result
     }
 
-    /// Makes data and length of a file durable that is written no more.
+    /// Makes data and length of a file durable after its last write.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -177,13 +177,14 @@ impl Files {
         self.storage.publish(from, to).map_err(|e| Error::io("rename to", to, e))
     }
 
-    /// As [`Files::publish`], for a name that is free, and is free again after an error.
+    /// Like [`Files::publish`], for a name that is free; it is free again after an error.
     ///
     /// # Errors
     /// `Io` with the path.
     pub(crate) fn publish_new(&self, from: &Path, to: &Path) -> Result<()> {
         self.publish(from, to).inspect_err(|_| {
-            // Renamed, but perhaps not for good. If the way back fails too, what is there is whole.
+            // The file is renamed, but perhaps not durably. If renaming it back fails too, a complete file
+            // remains.
             if self.storage.entry(from).is_err() {
                 let _ = self.storage.publish(to, from);
             }
@@ -206,8 +207,8 @@ impl Files {
         self.storage.create_directory(path).map_err(|e| Error::io("create directory", path, e))
     }
 
-    /// Makes a directory in `parent` that nobody else has, and gives its path: `NAME-0`, or the next number
-    /// that is free. The parent is made if it is not there.
+    /// Creates a directory of its own in `parent` and returns its path: `NAME-0`, or the next free number.
+    /// Creates the parent if it does not exist.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -224,7 +225,7 @@ impl Files {
         }
     }
 
-    /// Removes a directory of ours with all it holds, as far as that is possible.
+    /// Removes a work directory with its content, as far as possible.
     pub fn remove_all(&self, directory: &Path) {
         remove_all(&*self.storage, directory, &[]);
     }
@@ -245,31 +246,31 @@ impl Files {
         self.storage.list(directory).map_err(|e| Error::io("list", directory, e))
     }
 
-    /// What a path is.
+    /// Describes a path.
     ///
     /// # Errors
-    /// `Io` with the path if there is nothing.
+    /// `Io` with the path if it does not exist.
     pub fn entry(&self, path: &Path) -> Result<Entry> {
         self.storage.entry(path).map_err(|e| Error::io("open", path, e))
     }
 
-    /// Whether there is a regular file at `path`.
+    /// Whether `path` is a regular file.
     pub fn is_regular(&self, path: &Path) -> bool {
         self.storage.is_regular(path)
     }
 
-    /// Whether both are the same file, by whatever links and names.
+    /// Whether both paths lead to the same file, through any links and names.
     pub fn is_same(&self, one: &Path, other: &Path) -> bool {
         one == other || self.storage.is_same(one, other)
     }
 
-    /// Whether what is at `path` can only be read.
+    /// Whether `path` can only be read.
     pub fn is_read_only(&self, path: &Path) -> bool {
         self.storage.is_read_only(path)
     }
 
-    /// Removes a file or a directory of ours that is used up, as soon as no checkpoint needs it. One that cannot
-    /// be removed is in nobody's way: it goes with the job's directory.
+    /// Removes a file or directory of a job that is no longer needed, as soon as no checkpoint needs it. A
+    /// file that cannot be removed is harmless: it is removed with the work directory.
     pub(crate) fn discard(&self, path: &Path) {
         if self.held.discard(path) {
             return;
@@ -285,47 +286,48 @@ impl Files {
         self.held.contains(path)
     }
 
-    /// Holds the files of a checkpoint in place of those of the one `before`, of which what was discarded goes.
+    /// Holds the files of a checkpoint in place of those of the one `before`, and removes those of the latter
+    /// that were discarded.
     pub(crate) fn hold(&self, before: &[PathBuf], now: &[PathBuf]) {
         self.held.replace(before, now).into_iter().for_each(|path| self.discard(path));
     }
 
-    /// Forgets the files of a checkpoint, which stay for another process.
+    /// Stops tracking the files of a checkpoint, which remain for another process.
     pub(crate) fn leave(&self, held: &[PathBuf]) {
         self.held.leave(held);
     }
 
-    /// Memory that reading it takes beside the reader's buffers.
+    /// Returns the memory that reading a file takes in addition to the reader's buffers.
     pub(crate) fn held_bytes(&self, path: &Path) -> u64 {
         self.storage.held_bytes(path)
     }
 
-    /// Bytes free for new files at an existing path, if the system tells.
+    /// Returns the bytes free for new files at an existing path, if the system reports it.
     pub fn free_bytes(&self, path: &Path) -> Option<u64> {
         self.storage.free_bytes(path).ok()
     }
 
-    /// What an existing path lies on, if that can be told.
+    /// Returns the device that an existing path is stored on, if it is known.
     pub fn device(&self, path: &Path) -> Option<Device> {
         self.storage.device(path)
     }
 }
 
 impl Limits {
-    /// `files` with the settings of transfers that these limits allow.
+    /// Returns `files` with the transfer settings that these limits allow.
     pub fn tuned(&self, files: &Files) -> Files {
         files.with_tuning(self.allowed(files.tuning()))
     }
 }
 
-/// The name under which a file in a directory of ours is written before it is complete.
+/// Returns the name under which a file in a work directory is written until it is complete.
 pub(super) fn part_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".part");
     PathBuf::from(name)
 }
 
-/// An open file that knows its path and counts its bytes.
+/// Open file that knows its path and counts its bytes.
 pub struct StoredFile {
     file: Box<dyn File>,
     path: PathBuf,
@@ -334,22 +336,22 @@ pub struct StoredFile {
 }
 
 impl StoredFile {
-    /// Reads that are on their way at the same time when it is read ahead.
+    /// Returns the number of concurrent reads when the file is read ahead.
     pub(super) fn read_depth(&self) -> usize {
         self.read_depth
     }
 
-    /// The path it was opened by.
+    /// Returns the path that the file was opened with.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether transfers must keep to [`ALIGNMENT`](super::ALIGNMENT).
+    /// Whether transfers must be multiples of [`ALIGNMENT`](super::ALIGNMENT).
     pub fn is_direct(&self) -> bool {
         self.file.is_direct()
     }
 
-    /// Reads at `offset` until `into` is full or the file ends; gives the bytes read.
+    /// Reads at `offset` until `into` is full or the file ends; returns the bytes read.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -362,7 +364,7 @@ impl StoredFile {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(Error::io("read", &self.path, e)),
             }
-            // A direct file that ends between two alignments gives its tail once, then an error.
+            // A direct file of unaligned length returns its tail once, then an error.
             if self.file.is_direct() && !done.is_multiple_of(super::ALIGNMENT) {
                 break;
             }
@@ -371,7 +373,7 @@ impl StoredFile {
         Ok(done)
     }
 
-    /// Says that this range will be read front to back.
+    /// Announces that this range will be read front to back.
     pub(crate) fn will_read(&self, range: Range<u64>) {
         self.file.will_read(range);
     }
@@ -416,7 +418,7 @@ impl StoredFile {
         Ok(())
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -424,7 +426,7 @@ impl StoredFile {
         self.file.bytes().map_err(|e| Error::io("measure", &self.path, e))
     }
 
-    /// Cuts or extends the file.
+    /// Truncates or extends the file.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -441,7 +443,7 @@ impl StoredFile {
     }
 }
 
-/// Reads a file from a byte on.
+/// Reader of a file from a given byte on.
 struct ReadFrom {
     file: Box<dyn File>,
     at: u64,
@@ -484,8 +486,8 @@ impl io::Write for CountedWrite {
     }
 }
 
-/// Removes a directory of ours but for `kept`, a manifest last: until then it is known whose it is. Nothing
-/// here can be reported; what stays behind is named by the next job's message.
+/// Removes a work directory except for `kept`, the manifest last: until then its owner is known. Errors are
+/// ignored; the next job reports any files that remain.
 pub(super) fn remove_all(storage: &dyn Storage, directory: &Path, kept: &[&str]) {
     let mut entries = storage.list(directory).unwrap_or_default();
     entries.sort_by_key(|entry| entry.path.file_name() == Some(MANIFEST.as_ref()));

@@ -1,11 +1,12 @@
-//! The files that checkpoints need. Whoever has used one up [discards](super::Files::discard) it, and need not know of
-//! checkpoints: it goes at once, or with the last checkpoint that needs it (`checkpoint::Journal`).
+//! Files that checkpoints need. A stage that has finished with a file [discards](super::Files::discard) it
+//! without knowing about checkpoints: the file is removed immediately, or with the last checkpoint that needs
+//! it (`checkpoint::Journal`).
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The files that are held, and whether each has been discarded in the meantime.
+/// Held files, and whether each has been discarded in the meantime.
 #[derive(Default)]
 pub(super) struct Held(Mutex<HashMap<PathBuf, bool>>);
 
@@ -23,7 +24,7 @@ impl Held {
         self.lock().contains_key(path)
     }
 
-    /// Holds the files `now` in place of those `before`; returns what was discarded of these.
+    /// Holds the files `now` in place of those in `before`; returns those released files that were discarded.
     pub(super) fn replace<'a>(&self, before: &'a [PathBuf], now: &[PathBuf]) -> Vec<&'a PathBuf> {
         let mut held = self.lock();
         let now: HashSet<&PathBuf> = now.iter().collect();
@@ -32,7 +33,7 @@ impl Held {
         old.filter(|path| held.remove(*path) == Some(true)).collect()
     }
 
-    /// Forgets files, which stay.
+    /// Stops tracking files without removing them.
     pub(super) fn leave(&self, held: &[PathBuf]) {
         let mut all = self.lock();
         held.iter().for_each(|path| _ = all.remove(path));

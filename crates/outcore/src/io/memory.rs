@@ -1,14 +1,14 @@
-//! How memory is backed and fetched: advice to the system and to the processor. It changes speed,
-//! never a result. Beside this there is no `unsafe` code in the engine.
+//! Backing and prefetching of memory: advice to the system and to the processor. It changes speed, never a
+//! result. The engine has no other `unsafe` code, apart from the allocator in `meter`.
 
 use super::meter::{Meter, RESERVED_BYTES_MIN};
 
-/// Memory for `capacity` values in large pages, where the system has them: a first touch then costs
-/// a tenth, and random accesses miss the translation cache rarely. It is only an address range until
-/// it is used, so the capacity may be generous; but memory that is moved to grow loses its large
-/// pages, so it should not be too small. It is never so small that the allocator would keep it (glibc: 32 MiB): buffers
-/// that come and go would pile up beyond the limit. Where so much cannot be had, the vector starts
-/// empty.
+/// Reserves memory for `capacity` values in large pages, where the system has them: a first touch then costs
+/// a tenth, and random accesses rarely miss the translation cache. The memory is only an address range until
+/// it is used, so the capacity may be generous. It should not be too small, because memory that is moved to
+/// grow loses its large pages, and it is never so small that the allocator would retain it after it is freed
+/// (glibc: 32 MiB): short-lived buffers would pile up beyond the limit. If the reservation fails, the vector
+/// starts empty.
 pub(crate) fn reserve_large_pages<T>(capacity: usize) -> Vec<T> {
     let mut memory = Vec::new();
     let capacity = capacity.max(RESERVED_BYTES_MIN.div_ceil(size_of::<T>()));
@@ -18,17 +18,17 @@ pub(crate) fn reserve_large_pages<T>(capacity: usize) -> Vec<T> {
     memory
 }
 
-/// Bytes of a large page.
+/// Size of a large page in bytes.
 pub(crate) const LARGE_PAGE: usize = 2 << 20;
 
-/// Zeros that begin at a large page, in large pages where the system has them. A direct transfer then
-/// goes to a few long pieces of memory instead of many pages: on a virtual machine, direct reads of
-/// 4 MiB went from 1.2 to 3.1 GB/s. The memory comes from the system each time: what an allocator
-/// keeps was touched before, in small pages.
+/// Zeroed memory that begins at a large-page boundary, in large pages where the system has them. A direct
+/// transfer then goes to a few long pieces of memory instead of many pages: on a virtual machine, direct
+/// reads of 4 MiB went from 1.2 to 3.1 GB/s. The memory comes from the system each time, because memory that
+/// an allocator retains has already been touched in small pages.
 #[cfg(target_os = "linux")]
 pub(crate) struct LargePages {
     mapped: std::ptr::NonNull<u8>,
-    /// From `mapped` to the first large page.
+    /// Bytes from `mapped` to the first large page.
     skip: usize,
     len: usize,
 }
@@ -45,17 +45,17 @@ mod large_pages {
     unsafe impl Sync for LargePages {}
 
     impl LargePages {
-        /// Memory of `len` bytes; `None` if there is not so much.
+        /// Maps `len` bytes; `None` if they are not available.
         pub(crate) fn new(len: usize) -> Option<Self> {
             let protection = ProtFlags::READ | ProtFlags::WRITE;
             let range = len.checked_add(LARGE_PAGE)?;
-            // SAFETY: a new mapping at an address of the system's choice overlaps nothing.
+            // SAFETY: a new mapping at an address of the system's choosing overlaps nothing.
             let mapped = unsafe {
                 mmap_anonymous(std::ptr::null_mut(), range, protection, MapFlags::PRIVATE).ok()?
             };
             let mapped = std::ptr::NonNull::new(mapped.cast::<u8>())?;
             let skip = mapped.addr().get().wrapping_neg() % LARGE_PAGE;
-            // Whole large pages only: the rest of the last one would be more than was asked for.
+            // Whole large pages only: the rest of the last one would exceed the request.
             let whole = len / LARGE_PAGE * LARGE_PAGE;
             // SAFETY: the range lies inside the mapping, as `skip` is less than a large page; this
             // advice changes how it is backed, not what it holds, and may fail.
@@ -83,7 +83,7 @@ mod large_pages {
     }
 }
 
-/// There is none to be had.
+/// Large pages are not available on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) enum LargePages {}
 
@@ -124,30 +124,30 @@ fn prefer_large_pages<T>(memory: &mut Vec<T>) {
 #[cfg(not(target_os = "linux"))]
 fn prefer_large_pages<T>(_memory: &mut Vec<T>) {}
 
-/// Gives memory that was freed back to the system, where the allocator would keep it: what a stage held
-/// must not count for the next one.
+/// Returns freed memory to the system, where the allocator would retain it: memory of one stage must not
+/// count for the next one.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "the allocator has no safe interface")]
 pub(crate) fn give_back_freed() {
-    // SAFETY: it has no conditions, and touches only memory that nobody has.
+    // SAFETY: it has no preconditions, and touches only memory that is not in use.
     unsafe { libc::malloc_trim(0) };
 }
 
-/// Does nothing where the allocator is another one.
+/// Does nothing with other allocators.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn give_back_freed() {}
 
-/// Lets all threads of the process share the memory that they free, where the allocator would keep it for
-/// each of them: with a limit of 64 MiB these parts came to 20 MiB, at the same speed. For a
-/// program to call before its first thread.
+/// Makes all threads of the process share the memory that they free, where the allocator would retain it per
+/// thread: with a limit of 64 MiB these arenas came to 20 MiB, at the same speed. A program calls it before
+/// it starts its first thread.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "the allocator has no safe interface")]
 pub fn share_freed_memory() {
-    // SAFETY: it sets a number of the allocator, and may fail, which changes nothing.
+    // SAFETY: it sets a parameter of the allocator, and may fail, which changes nothing.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
-/// Does nothing where the allocator is another one.
+/// Does nothing with other allocators.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn share_freed_memory() {}
 
@@ -164,7 +164,7 @@ pub(crate) fn prefetch<T>(memory: &[T], index: usize) {
     }
 }
 
-/// Does nothing where there is no such instruction for all processors.
+/// Does nothing on other processors.
 #[inline]
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn prefetch<T>(_memory: &[T], _index: usize) {}
@@ -174,7 +174,7 @@ mod tests {
     use super::{LARGE_PAGE, LargePages};
 
     #[test]
-    fn large_pages_are_zeros_in_their_place_and_too_much_is_refused() {
+    fn large_pages_are_zeroed_and_aligned_and_excessive_requests_fail() {
         for len in [LARGE_PAGE, LARGE_PAGE + 4096, 3 * LARGE_PAGE] {
             let mut memory = LargePages::new(len).unwrap();
             assert!(memory.bytes().iter().all(|&byte| byte == 0) && memory.bytes().len() == len);

@@ -1,14 +1,14 @@
-//! The meter of memory: what the process holds, the most that it held in a stage, and the end of a job
-//! that passes its limit.
+//! Memory meter: current memory of the process, peak memory of a stage, and the end of a job that exceeds its
+//! limit.
 //!
-//! Every stage divides its share of the limit before it begins. The meter checks that this holds, also for
-//! what decoders of other libraries allocate: a [`Watch`] takes a sample every [`SAMPLE_EVERY`], which costs
-//! a few microseconds, and [`check`] ends the job at its next event.
+//! Every stage divides its share of the limit before it begins. The meter checks that the limit holds,
+//! including allocations by decoders of other libraries: a [`Watch`] takes a sample every [`SAMPLE_EVERY`],
+//! which costs a few microseconds, and [`check`] ends the job at its next event.
 //!
-//! Two counts. A program that has the process to itself ([`own_process`]) is measured by the kernel's
-//! anonymous pages: what was touched, by any library in any language, without pages of files and ranges that
-//! are only reserved. In the process of somebody else, such as an interpreter, other threads allocate, too:
-//! there [`Meter`], the allocator, counts what Rust code holds.
+//! There are two counts. A program that has the process to itself ([`own_process`]) is measured by the
+//! kernel's anonymous pages: memory touched by any library in any language, excluding file pages and ranges
+//! that are only reserved. In a shared process, such as an interpreter, other threads allocate, too: there
+//! [`Meter`], the allocator, counts the memory that Rust code holds.
 
 use super::disk::{MemoryPages, peak_memory_bytes};
 use crate::budget::SLACK_BYTES;
@@ -23,38 +23,38 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A job that passes its limit by so much is asked to end. At [`SLACK_BYTES`] the process ends at once.
+/// Excess at which a job is asked to end. At [`SLACK_BYTES`] the process ends immediately.
 const ASK_BYTES: u64 = 24 << 20;
-/// Time between two samples. New pages come at about 1 GiB a second: 5 MiB between two samples.
+/// Time between two samples. New pages arrive at about 1 GiB per second: 5 MiB between two samples.
 const SAMPLE_EVERY: Duration = Duration::from_millis(5);
 
-/// What all jobs of the process may hold together.
+/// Running jobs of the process and their joint limit.
 static JOBS: Mutex<Jobs> = Mutex::new(Jobs { count: 0, limit_bytes: 0, before_bytes: 0 });
-/// What was held when the jobs passed their limit; 0 if they did not.
+/// Memory held when the jobs exceeded their limit; 0 if they did not.
 static EXCESS: AtomicU64 = AtomicU64::new(0);
-/// The most resident memory in samples of the running stage.
+/// Maximum resident memory in samples of the running stage.
 static STAGE_PEAK: AtomicU64 = AtomicU64::new(0);
-/// The kernel's peak when the stage began.
+/// The kernel's peak value at the beginning of the stage.
 static PEAK_BEFORE: AtomicU64 = AtomicU64::new(0);
-/// How this process ends a job that cannot wait for its next event.
+/// Function that ends the process when a job cannot wait for its next event.
 static AT_EXCESS: OnceLock<fn(&Error)> = OnceLock::new();
 
 struct Jobs {
     count: u32,
-    /// The sum of their limits.
+    /// Sum of their limits.
     limit_bytes: u64,
-    /// Held by the allocator's count before the first of them began.
+    /// Allocator count before the first of them began.
     before_bytes: u64,
 }
 
 /// Declares that jobs have this process to themselves: all memory counts, and `at_excess` ends the process
-/// when a job passes its limit by [`SLACK_BYTES`].
+/// when a job exceeds its limit by [`SLACK_BYTES`].
 pub fn own_process(at_excess: fn(&Error)) {
-    // A second call finds it declared.
+    // A second call has no effect.
     let _ = AT_EXCESS.set(at_excess);
 }
 
-/// Samples memory while a job runs.
+/// Sampling of memory while a job runs.
 pub(crate) struct Watch {
     limit_bytes: u64,
     end: Option<Sender<()>>,
@@ -62,7 +62,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins to sample for a job with this limit.
+    /// Starts sampling for a job with this limit.
     ///
     /// # Errors
     /// `Io` if no thread can be started.
@@ -93,7 +93,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         drop(self.end.take());
-        // A panic of the thread has been reported, and only ended the sampling.
+        // A panic of the thread has been reported already, and only ended the sampling.
         let _ = self.thread.take().map(JoinHandle::join);
         let mut jobs = JOBS.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.count -= 1;
@@ -101,7 +101,7 @@ impl Drop for Watch {
     }
 }
 
-/// Compares what is held now with what may be held.
+/// Compares the memory held now with the limit.
 fn sample(pages: &MemoryPages) {
     let Some((resident, anonymous)) = pages.read() else { return };
     STAGE_PEAK.fetch_max(resident, Relaxed);
@@ -121,7 +121,7 @@ fn sample(pages: &MemoryPages) {
     }
 }
 
-/// Ends the job if it passed its limit.
+/// Ends the job if it has exceeded its limit.
 ///
 /// # Errors
 /// `MemoryTooSmall`.
@@ -144,14 +144,14 @@ fn excess(held: u64, limit: u64) -> Error {
     ))
 }
 
-/// Begins to look for the peak of a stage.
+/// Starts tracking the peak of a stage.
 pub(crate) fn begin_stage() {
     PEAK_BEFORE.store(peak_memory_bytes().unwrap_or(0), Relaxed);
     STAGE_PEAK.store(0, Relaxed);
 }
 
-/// Returns the most resident memory since the stage began, if the system tells: exactly where that is the most
-/// that the process ever had, as the largest sample otherwise.
+/// Returns the peak resident memory since the stage began, if the system reports it: exact if it is also the
+/// peak of the process, otherwise the largest sample.
 pub(crate) fn stage_peak_bytes() -> Option<u64> {
     let peak = peak_memory_bytes()?;
     if peak > PEAK_BEFORE.load(Relaxed) {
@@ -161,42 +161,42 @@ pub(crate) fn stage_peak_bytes() -> Option<u64> {
     Some(STAGE_PEAK.load(Relaxed).max(resident))
 }
 
-/// The system's allocator, which counts the bytes that it has given out. For a program to install as its
-/// global allocator where a job shares the process with others.
+/// The system's allocator with a count of the allocated bytes. A program installs it as its global allocator
+/// when jobs share the process with other code.
 #[derive(Debug, Default)]
 pub struct Meter;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static HELD_PEAK: AtomicUsize = AtomicUsize::new(0);
-/// Where ranges begin that are reserved to grow in and mostly not touched: they do not count.
+/// Addresses of ranges that are reserved for growth and mostly untouched: they do not count.
 static RESERVED: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
 
 thread_local! {
-    /// Whether the allocations of this thread are reserved to grow in.
+    /// Whether the allocations of this thread are reserved for growth.
     static IS_RESERVING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Ranges of fewer bytes are never reserved to grow in.
+/// Smaller ranges are never reserved for growth.
 pub(crate) const RESERVED_BYTES_MIN: usize = 64 << 20;
 
 impl Meter {
-    /// Returns the bytes that are allocated now; 0 where it is not installed.
+    /// Returns the bytes currently allocated; 0 if this allocator is not installed.
     pub fn held_bytes() -> u64 {
         HELD.load(Relaxed) as u64
     }
 
-    /// Returns the most bytes that were allocated at once since [`Meter::reset_peak`].
+    /// Returns the peak of allocated bytes since [`Meter::reset_peak`].
     pub fn peak_bytes() -> u64 {
         HELD_PEAK.load(Relaxed) as u64
     }
 
-    /// Sets the peak to what is allocated now.
+    /// Resets the peak to the bytes currently allocated.
     pub fn reset_peak() {
         HELD_PEAK.store(HELD.load(Relaxed), Relaxed);
     }
 
-    /// Does not count the ranges that are reserved while `reserve` runs, not even for a moment: a sample may be
-    /// taken at any.
+    /// Excludes the ranges that are reserved while `reserve` runs, without counting them even briefly: a
+    /// sample may be taken at any moment.
     pub(crate) fn exempting<T>(reserve: impl FnOnce() -> T) -> T {
         IS_RESERVING.set(true);
         let reserved = reserve();
@@ -204,7 +204,7 @@ impl Meter {
         reserved
     }
 
-    /// Counts a range that was allocated, unless it is only reserved.
+    /// Counts an allocated range, unless it is only reserved.
     fn add(memory: *mut u8, bytes: usize) {
         if bytes >= RESERVED_BYTES_MIN && IS_RESERVING.get() && replace(0, memory.addr()) {
             return;
@@ -215,14 +215,14 @@ impl Meter {
         }
     }
 
-    /// Returns the bytes of this range that count, and forgets that it was reserved.
+    /// Returns the bytes of this range that count, and clears its reservation.
     fn counted(address: usize, bytes: usize) -> usize {
         let is_reserved = bytes >= RESERVED_BYTES_MIN && replace(address, 0);
         if is_reserved { 0 } else { bytes }
     }
 }
 
-/// Replaces one address among the reserved ones; returns false if it is not there.
+/// Replaces one address among the reserved ones; returns false if it is not present.
 fn replace(old: usize, new: usize) -> bool {
     RESERVED.iter().any(|place| place.compare_exchange(old, new, Relaxed, Relaxed).is_ok())
 }
@@ -231,11 +231,11 @@ fn replace(old: usize, new: usize) -> bool {
 mod allocator {
     use super::{GlobalAlloc, HELD, Layout, Meter, Relaxed, System, replace};
 
-    // SAFETY: every call is passed on to the system's allocator as it came, whose results are returned as they
-    // are; counting touches atomics alone, neither allocates nor panics.
+    // SAFETY: every call is passed on unchanged to the system's allocator, whose results are returned
+    // unchanged; counting touches only atomics, and neither allocates nor panics.
     unsafe impl GlobalAlloc for Meter {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            // SAFETY: the caller keeps the conditions, which are the same.
+            // SAFETY: the caller upholds the same conditions.
             let memory = unsafe { System.alloc(layout) };
             if !memory.is_null() {
                 Self::add(memory, layout.size());
@@ -259,11 +259,11 @@ mod allocator {
         }
 
         unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-            // Before the address can be that of another range.
+            // Before the address can be reused for another range.
             let counted = Self::counted(memory.addr(), layout.size());
             // SAFETY: as above.
             let moved = unsafe { System.realloc(memory, layout, size) };
-            // Where it failed, the range is as it was.
+            // If it failed, the range is unchanged.
             if !moved.is_null() {
                 HELD.fetch_sub(counted, Relaxed);
                 Self::add(moved, size);

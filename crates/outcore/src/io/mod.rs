@@ -1,10 +1,10 @@
-//! The one door to files. Nothing else in the engine touches the file system.
+//! Storage and I/O. Every file that the engine uses is opened here.
 //!
-//! [`Storage`] is the seam: positioned, unbuffered reads and writes, renames, listings. The real one
-//! is [`Disk`]; the simulated one (`sim`, for tests) injects faults. [`Files`] is what the engine
-//! holds: it loops over short transfers, counts bytes, and turns failures into errors with a path.
-//! [`Writer`] and [`ReadAhead`] move large blocks in the background. [`Tuning`] says how large, from
-//! a [`DiskProfile`] if there is one.
+//! [`Storage`] is the interface: positioned, unbuffered reads and writes, renames, listings. [`Disk`] is the
+//! real implementation; `sim` is a simulated one for tests, which injects faults. The engine works with
+//! [`Files`], which repeats short transfers, counts bytes, and turns failures into errors that name the path.
+//! [`Writer`] and [`ReadAhead`] move large blocks in the background. [`Tuning`] sets block sizes and queue
+//! depths, from a [`DiskProfile`] if there is one.
 //!
 //! ```
 //! use outcore::io::{Files, Mode, Writer};
@@ -13,7 +13,7 @@
 //!
 //! let files = Files::default();
 //! let path = directory.join("numbers");
-//! // Two buffers of 64 KiB are written behind the caller's back. The file gets its name once it is whole.
+//! // Two buffers of 64 KiB are written in the background. The file gets its name once it is complete.
 //! let mut writer = Writer::create(&files, &path, 64 << 10, 2)?;
 //! for number in 0..100_000u32 {
 //!     writer.write(&number.to_le_bytes())?;
@@ -77,70 +77,71 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Buffer of a file or stream that is read or written in small pieces.
+/// Buffer size of a file or stream that is read or written in small pieces.
 pub(crate) const SMALL_BUFFER_BYTES: usize = 256 << 10;
 
-/// Positions, lengths and addresses of direct I/O are multiples of this.
+/// Alignment of positions, lengths and addresses in direct I/O.
 pub const ALIGNMENT: usize = 4096;
 
-/// How a file is opened.
+/// Way of opening a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Existing, for reading, through the page cache.
+    /// Existing file, for reading, through the page cache.
     Read,
-    /// Existing, for reading, past the page cache where the file system can.
+    /// Existing file, for reading, bypassing the page cache where the file system supports it.
     ReadDirect,
-    /// New, for writing, through the page cache. A file that has the name loses it, and keeps what it
-    /// holds under its others; a link is an error.
+    /// New file, for writing, through the page cache. An existing file of that name is unlinked, which leaves
+    /// its content intact under its other names; a symbolic link is an error.
     Create,
-    /// New, for writing, past the page cache where the file system can.
+    /// New file, for writing, bypassing the page cache where the file system supports it.
     CreateDirect,
-    /// Existing, for writing, with what it holds, through the page cache. A link is an error.
+    /// Existing file, for writing, keeping its content, through the page cache. A symbolic link is an error.
     Extend,
-    /// Existing, for writing, with what it holds, past the page cache where the file system can.
+    /// Existing file, for writing, keeping its content, bypassing the page cache where the file system
+    /// supports it.
     ExtendDirect,
 }
 
-/// What a finished file is known by.
+/// Length and checksum that identify a finished file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sealed {
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Of what it holds, by which it is told from others of this length.
+    /// Checksum of the content.
     pub checksum: u64,
 }
 
-/// One name in a directory.
+/// Entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The full path.
+    /// Full path.
     pub path: PathBuf,
     /// Length in bytes; 0 for directories.
     pub bytes: u64,
     /// Whether it is a directory.
     pub is_directory: bool,
-    /// When it was last written, in milliseconds since 1970, if the system tells.
+    /// Time of the last write, in milliseconds since 1970, if the system reports it.
     pub modified_ms: Option<u64>,
-    /// What tells its content from every other it has had, if there is such a thing: its number and the time
-    /// of its last change of any kind, or the tag of an object on a server.
+    /// Tag that changes whenever the content does, if there is one: inode number and time of the last change
+    /// of any kind, or the tag of an object on a server.
     pub tag: Option<String>,
 }
 
-/// What files lie on, as far as the system tells.
+/// Device that files are stored on, as far as the system reports it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Device {
-    /// Its number.
+    /// Device number.
     pub number: u64,
-    /// What is mounted, such as `/dev/sda1`.
+    /// Mounted source, such as `/dev/sda1`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub source: Option<String>,
-    /// The file system's own identity.
+    /// UUID of the file system.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub uuid: Option<String>,
 }
 
 impl Device {
-    /// A short name for it that can be a file's.
+    /// Returns a short identifier of the device that is usable as a file name.
     pub fn id(&self) -> String {
         match &self.uuid {
             Some(uuid) => uuid.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect(),
@@ -148,7 +149,7 @@ impl Device {
         }
     }
 
-    /// Whether both are the same: numbers may change at each start, a file system's identity does not.
+    /// Whether both are the same device: device numbers may change at each boot, file system UUIDs do not.
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.uuid, &other.uuid) {
             (Some(one), Some(two)) => one == two,
@@ -157,23 +158,24 @@ impl Device {
     }
 }
 
-/// What became of a lock.
+/// Result of an attempt to lock a file.
 pub enum Lock {
-    /// It is the caller's until this is dropped, or the process ends.
+    /// The caller holds the lock until this is dropped or the process ends.
     Held(Box<dyn std::any::Any + Send + Sync>),
-    /// Another has it.
+    /// Another process or job holds the lock.
     Taken,
-    /// There are no locks here.
+    /// The file system has no locks.
     Unsupported,
 }
 
-/// Where files live. Short reads and writes are allowed and expected.
+/// File system that files are stored on. Short reads and writes are allowed and expected.
 pub trait Storage: Send + Sync {
     /// Opens a file.
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn File>>;
     /// Opens a file that may be a pipe, to be read once from its beginning; `-` is standard input.
     fn open_stream(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>>;
-    /// Opens a file that may be a pipe or a device, to be written once; `-` is standard output.
+    /// Opens a file that may be a pipe or a device, to be written once from its beginning; `-` is standard
+    /// output.
     fn create_stream(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>>;
     /// Renames a finished file into place and makes the rename durable.
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -181,68 +183,70 @@ pub trait Storage: Send + Sync {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Creates a directory and its parents, and makes the names of new ones durable.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
-    /// Creates a directory for the user of this process alone, in one that is there; it may be there.
+    /// Creates a directory with access for the current user only, in an existing parent; it may exist
+    /// already.
     fn create_private_directory(&self, path: &Path) -> io::Result<()> {
         self.create_directory(path)
     }
-    /// Creates a directory for the user of this process alone, in one that is there; fails with
-    /// `AlreadyExists` if anything has the name. Of several that try at once, one succeeds.
+    /// Creates a directory with access for the current user only, in an existing parent; fails with
+    /// `AlreadyExists` if the name is taken. If several callers try concurrently, one succeeds.
     fn create_new_directory(&self, path: &Path) -> io::Result<()>;
     /// Removes an empty directory.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
-    /// Makes data and length of a file durable that is written no more.
+    /// Makes data and length of a file durable after its last write.
     fn sync(&self, path: &Path) -> io::Result<()> {
         self.open(path, Mode::Read)?.sync()
     }
-    /// Lists a directory, sorted by path; links are not followed.
+    /// Lists a directory, sorted by path; symbolic links are not followed.
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>>;
-    /// What a path is, or `NotFound`.
+    /// Describes a path; `NotFound` if it does not exist.
     fn entry(&self, path: &Path) -> io::Result<Entry>;
-    /// Whether a path can be read at any position (a regular file).
+    /// Whether a path can be read at any position (is a regular file).
     fn is_regular(&self, path: &Path) -> bool;
-    /// Whether both are the same file, by whatever links and names.
+    /// Whether both paths lead to the same file, through any links and names.
     fn is_same(&self, one: &Path, other: &Path) -> bool {
         one == other
     }
-    /// Whether a path is no link, and belongs to the user of this process; yes where the system has
-    /// neither.
+    /// Whether a path is no symbolic link and belongs to the user of this process; true where the system has
+    /// neither links nor owners.
     fn is_own(&self, _path: &Path) -> bool {
         true
     }
-    /// Whether it can only be read; yes for what lies on a server.
+    /// Whether a path can only be read; true for objects on a server.
     fn is_read_only(&self, _path: &Path) -> bool {
         false
     }
-    /// Memory that reading it takes beside the reader's buffers: what is on its way from a server.
+    /// Returns the memory that reading a file takes in addition to the reader's buffers: data in flight from
+    /// a server.
     fn held_bytes(&self, _path: &Path) -> u64 {
         0
     }
-    /// Bytes free for new files at an existing path.
+    /// Returns the bytes free for new files at an existing path.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
-    /// Locks a file, which is made if it is not there, against every other lock of it.
+    /// Locks a file against every other lock of it; creates the file if it does not exist.
     fn lock(&self, _path: &Path) -> io::Result<Lock> {
         Ok(Lock::Unsupported)
     }
-    /// What an existing path lies on, if that can be told.
+    /// Returns the device that an existing path is stored on, if it is known.
     fn device(&self, _path: &Path) -> Option<Device> {
         None
     }
 }
 
-/// An open file.
+/// Open file.
 pub trait File: Send + Sync {
-    /// Reads at `offset`; 0 at the end of the file.
+    /// Reads at `offset`; returns 0 at the end of the file.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
-    /// Says that this range will be read front to back, for it to be fetched ahead.
+    /// Announces that this range will be read front to back, so that it can be prefetched.
     fn will_read(&self, _range: Range<u64>) {}
     /// Writes at `offset`, extending the file as needed.
     fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<usize>;
-    /// Length in bytes.
+    /// Returns the length in bytes.
     fn bytes(&self) -> io::Result<u64>;
-    /// Cuts or extends the file.
+    /// Truncates or extends the file.
     fn set_bytes(&self, bytes: u64) -> io::Result<()>;
     /// Makes data and length durable.
     fn sync(&self) -> io::Result<()>;
-    /// Whether transfers must keep to [`ALIGNMENT`].
+    /// Whether transfers must be multiples of [`ALIGNMENT`].
     fn is_direct(&self) -> bool;
 }

@@ -1,7 +1,7 @@
-//! What the laboratory measured of one disk, and the settings of transfers that follow from it.
+//! Disk profiles: measurements of one disk by `outcore lab`, and the transfer settings derived from them.
 //!
-//! A [`DiskProfile`] is a JSON file. The engine takes [`Tuning`] from it: sizes and depths of
-//! transfers, and rates for predictions. Neither changes a result.
+//! A [`DiskProfile`] is a JSON file. The engine takes a [`Tuning`] from it: transfer sizes and depths, and
+//! rates for predictions. None of them changes a result.
 
 use super::tuning::{Transfer, Tuning};
 use super::{Device, Files};
@@ -12,22 +12,22 @@ use std::path::Path;
 const FORMAT: &str = "outcore disk profile";
 const VERSION: u32 = 1;
 
-/// Whether a figure can be trusted.
+/// Confidence in a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Confidence {
     /// Repeated measurements agree.
     #[serde(rename = "measured")]
     Measured,
-    /// The machine was too noisy to tell: another measurement may say something else.
+    /// The machine was too noisy: another measurement may differ.
     #[serde(rename = "low confidence")]
     Low,
-    /// Nothing was measured: the value that is safe everywhere.
+    /// Not measured: a default that is safe everywhere.
     #[serde(rename = "default")]
     Default,
 }
 
 impl Confidence {
-    /// The name as shown and stored.
+    /// Returns the name as shown and stored.
     pub fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -37,79 +37,79 @@ impl Confidence {
     }
 }
 
-/// A figure with its 95 % interval.
+/// Figure with its 95% confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// The figure.
+    /// Point estimate.
     pub value: f64,
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
-    /// Whether it can be trusted.
+    /// Confidence in the figure.
     pub confidence: Confidence,
 }
 
-/// What was found for one way of moving bytes.
+/// Measurements of transfers in one direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TransferProfile {
-    /// Bytes of one request: the smallest that are as good as the best.
+    /// Bytes per request: the smallest size that is as good as the best.
     pub block_bytes: usize,
-    /// Requests on their way at the same time.
+    /// Concurrent requests.
     pub depth: usize,
-    /// Past the page cache.
+    /// Whether the page cache is bypassed.
     pub direct: bool,
-    /// Whether block, depth and way can be trusted.
+    /// Confidence in block size, depth and `direct`.
     pub confidence: Confidence,
-    /// The rate with these settings.
+    /// Throughput with these settings.
     pub bytes_per_second: Option<Figure>,
-    /// Time of a request before its first byte, one request at a time.
+    /// Time of a request before its first byte, with one request at a time.
     pub latency_seconds: Option<Figure>,
-    /// Rate of a request from its first byte on, one request at a time.
+    /// Throughput of a request from its first byte on, with one request at a time.
     pub stream_bytes_per_second: Option<Figure>,
 }
 
-/// Reads of 4 KiB at random places.
+/// Measurements of 4 KiB reads at random positions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RandomReadProfile {
-    /// Time of a read, one at a time.
+    /// Time per read, one at a time.
     pub seconds_at_depth_1: Figure,
-    /// Reads at the same time: the fewest that are about as good as the best.
+    /// Concurrent reads: the smallest depth that is about as good as the best.
     pub depth: usize,
-    /// Time between two reads done, with so many at the same time.
+    /// Time between two completed reads at that depth.
     pub seconds_at_depth: Figure,
 }
 
-/// What follows from the figures.
+/// Settings derived from the measurements.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DerivedSettings {
-    /// From this share of the pages on, reading all is faster than reading the wanted ones.
+    /// Share of pages from which on reading all is faster than reading only the wanted ones.
     pub scan_instead_share: Option<Figure>,
-    /// Two wanted ranges with a smaller gap are better read as one.
+    /// Gap in bytes below which two wanted ranges are better read as one.
     pub gap_bytes: Option<Figure>,
-    /// What a merge reads of a run at once, at least, so that seeks cost a tenth of its time.
+    /// Minimum bytes that a merge reads from a run per request, so that seeks cost a tenth of its time.
     pub merge_read_bytes: Option<Figure>,
-    /// Runs merged at once, for each GiB of memory, with two such buffers each.
+    /// Runs merged at a time per GiB of memory, with two such buffers each.
     pub fan_in: Option<Figure>,
-    /// Size of runs, where the disk asks for larger ones than memory does.
+    /// Size of runs, where the disk demands larger ones than memory does.
     pub run_bytes: Option<Figure>,
-    /// Buffer of a program that writes lines.
+    /// Buffer size of a program that writes lines.
     pub line_buffer_bytes: Option<Figure>,
 }
 
-/// What must be as it was, or the profile says nothing.
+/// Conditions under which a profile is valid.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValidIf {
     /// Release of the kernel.
     pub kernel: Option<String>,
-    /// The device.
+    /// Device.
     pub device: Option<Device>,
     /// Memory of the machine.
     pub memory_bytes: Option<u64>,
 }
 
 impl ValidIf {
-    /// What holds here and now for files in `directory`.
+    /// Returns the current conditions for files in `directory`.
     pub fn now(files: &Files, directory: &Path) -> Self {
         let device = files.device(directory);
         let (kernel, memory_bytes) = match device {
@@ -119,19 +119,19 @@ impl ValidIf {
         Self { kernel, device, memory_bytes }
     }
 
-    /// What is no longer so, in words; `None` if all is.
+    /// Describes the first condition that no longer holds; `None` if all hold.
     pub fn broken_by(&self, now: &Self) -> Option<&'static str> {
         let same_device = match (&self.device, &now.device) {
             (Some(then), Some(now)) => then.is_same(now),
             _ => true,
         };
-        // Firmware and hypervisors take a little more or less at each start.
+        // Firmware and hypervisors take slightly different amounts at each boot.
         let same_memory = match (self.memory_bytes, now.memory_bytes) {
             (Some(then), Some(now)) => then.abs_diff(now) <= then / 16,
             _ => true,
         };
         if !same_device {
-            return Some("it is of another device");
+            return Some("it belongs to another device");
         }
         if self.kernel.is_some() && now.kernel.is_some() && self.kernel != now.kernel {
             return Some("the kernel has changed");
@@ -140,27 +140,27 @@ impl ValidIf {
     }
 }
 
-/// What is known of a disk.
+/// Measured profile of a disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DiskProfile {
     format: String,
     version: u32,
     /// Day of the measurement, such as `2026-11-21`.
     pub date: Option<String>,
-    /// What must be as it was.
+    /// Conditions under which the profile is valid.
     pub valid_if: ValidIf,
-    /// Large reads in order.
+    /// Large sequential reads.
     pub read: TransferProfile,
-    /// Large writes in order.
+    /// Large sequential writes.
     pub write: TransferProfile,
-    /// Small reads at random places.
+    /// Small reads at random positions.
     pub random_read: Option<RandomReadProfile>,
-    /// What follows.
+    /// Settings derived from the measurements.
     pub derived: DerivedSettings,
 }
 
 impl Default for DiskProfile {
-    /// Nothing is known: the settings are those that are safe everywhere.
+    /// Returns the profile of an unknown disk, with settings that are safe everywhere.
     fn default() -> Self {
         let tuning = Tuning::default();
         let transfer = |transfer: Transfer| TransferProfile {
@@ -186,10 +186,10 @@ impl Default for DiskProfile {
 }
 
 impl DiskProfile {
-    /// No profile is larger.
+    /// Maximum size of a profile.
     const BYTES_MAX: u64 = 1 << 20;
 
-    /// The settings that the engine takes.
+    /// Returns the transfer settings for the engine.
     pub fn tuning(&self) -> Tuning {
         let transfer = |found: &TransferProfile| Transfer {
             block_bytes: found.block_bytes,
@@ -209,7 +209,7 @@ impl DiskProfile {
     /// Reads a profile.
     ///
     /// # Errors
-    /// `CorruptFile` if it is damaged or no profile; `Io`.
+    /// `CorruptFile` if it is damaged or not a disk profile; `Io`.
     pub fn load(files: &Files, path: &Path) -> Result<Self> {
         let corrupt = |message: String| {
             Error::corrupt_of(path, message, "`outcore lab tune` makes a new profile")
@@ -219,7 +219,7 @@ impl DiskProfile {
         }
         let bytes = files.read(path)?;
         let profile: Self = serde_json::from_slice(&bytes)
-            .map_err(|error| corrupt(format!("it is no disk profile: {error}")))?;
+            .map_err(|error| corrupt(format!("it is not a disk profile: {error}")))?;
         if profile.format != FORMAT || profile.version != VERSION {
             let found = format!("{} version {}", profile.format, profile.version);
             return Err(corrupt(format!("it is `{found}`, not `{FORMAT} version {VERSION}`")));
@@ -234,7 +234,7 @@ impl DiskProfile {
         Ok(profile)
     }
 
-    /// Writes the profile, absent or complete; directories are made.
+    /// Writes the profile atomically; creates missing directories.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -255,7 +255,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     #[test]
-    fn a_profile_comes_back_as_it_was_and_a_damaged_one_is_told() {
+    fn a_profile_round_trips_and_a_damaged_one_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         let (files, path) = (Files::default(), directory.path().join("profiles/x.json"));
         let mut profile = DiskProfile::default();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_the_safe_setting() {
+    fn an_unknown_disk_gets_the_safe_settings() {
         assert_eq!(DiskProfile::default().tuning(), Tuning::default());
     }
 }

@@ -1,7 +1,7 @@
-//! [`Ram`]: a storage in memory, for temporary files too small to be worth a disk.
+//! [`Ram`]: storage in memory, for temporary files too small to be worth a disk.
 //!
-//! What is kept here is written and read by the same code as files on disk. Memory: the bytes of the
-//! files; it is given back with the last handle.
+//! The same code writes and reads these files as files on disk. Memory: the bytes of the files; it is freed
+//! with the last handle.
 
 use super::{Entry, File, Mode, Storage};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Bytes = Arc<Mutex<Vec<u8>>>;
 
-/// Files in memory; directories are there as soon as they are named.
+/// Files in memory; directories exist implicitly.
 #[derive(Default)]
 pub struct Ram {
     files: Mutex<BTreeMap<PathBuf, Bytes>>,
-    /// Those that were to be new.
+    /// Directories made by [`Storage::create_new_directory`].
     new_directories: Mutex<BTreeSet<PathBuf>>,
 }
 

@@ -1,23 +1,25 @@
-//! [`Scratch`]: a directory of temporary files that is removed with all it holds, and that is known
-//! for what it is if its process dies first.
+//! [`Scratch`]: a directory of temporary files that is removed with its content, and that is recognizable if
+//! its process dies first.
 //!
 //! ```text
 //!  WORK-DIR/.NAME.outcore/
 //!    lock            locked as long as a job has the directory
-//!    CACHEDIR.TAG    says that the directory is ours (and, to programs of backups, of no worth to them)
-//!    manifest.json   whose it is ([`Owner`]), and what its job adds
+//!    CACHEDIR.TAG    marks the directory as ours (and tells backup programs to skip it)
+//!    manifest.json   its owner ([`Owner`]), and fields that its job adds
 //!    ...
-//!  .NAME.outcore-part/   the same, beside a file that is being written ([`Scratch::beside`])
+//!  .NAME.outcore-part/   the same, next to a file that is being written ([`Scratch::beside`])
 //! ```
-//! A process that was killed leaves its directory behind, and so does a job that keeps what the next one can
-//! go on from; the next job of that name takes it over. It is one job's at a time: the system gives the
-//! lock to one, and takes it back when the process ends, however it ends. Where there are no locks, the
-//! number of the process in the manifest tells. No other directory is ever touched: neither one whose process
-//! runs, nor one with files in it that neither its tag nor its manifest says to be ours. The tag is never
-//! written again, so that a manifest that is damaged or gone is only a job that begins anew. An empty
-//! directory, or one with half a tag or manifest, is what is left if the process is killed as it makes or
-//! removes the directory, and can be used. A link, or a directory of another user, is never used, nor is a
-//! file opened for writing by way of a link. What cannot be removed keeps its tag, and is the next job's.
+//! A killed process leaves its directory behind, and so does a job that retains saved state for the next one;
+//! the next job of that name takes the directory over. One job at a time has it: the system grants the lock
+//! to one process, and releases it when that process ends for any reason. Where there are no locks, the
+//! process number in the manifest decides.
+//!
+//! No other directory is ever touched: neither one whose process is running, nor one with files in it that
+//! neither its tag nor its manifest marks as ours. The tag is never rewritten, so that a damaged or missing
+//! manifest only makes the job start from scratch. An empty directory, or one with an incomplete tag or
+//! manifest, remains if the process is killed while it creates or removes the directory, and can be used. A
+//! symbolic link or a directory of another user is never used, nor is a file opened for writing through a
+//! link. If something cannot be removed, the tag stays, and the next job can take the directory over.
 
 use super::files::{MANIFEST, part_path, remove_all};
 use super::{Entry, Files, Lock, disk};
@@ -26,67 +28,67 @@ use crate::error::{Error, Result, Text};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The name of the file that is locked.
+/// Name of the lock file.
 pub(super) const LOCK: &str = "lock";
-/// The name of the file that says what the directory is (<https://bford.info/cachedir/>).
+/// Name of the file that marks the directory as a cache (<https://bford.info/cachedir/>).
 pub(super) const TAG: &str = "CACHEDIR.TAG";
 const TAG_TEXT: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55
 # Temporary files of outcore, which removes them when the job of this name ends.
 ";
-/// What to do about a file of the job's own that is not what was written.
+/// Hint for a file of the job that differs from what was written.
 pub(crate) const SCRATCH_HINT: &str =
     "run the command again; if this repeats, the disk or the memory may be failing";
-/// Times that a directory may be removed by its job just as it is to be taken.
+/// Number of attempts to take a directory that its job removes at that moment.
 const TRIES: usize = 100;
 const FORMAT: &str = "outcore work directory";
 const VERSION: u32 = 1;
 
-/// Whose a scratch directory is: the fields that a manifest has in every version.
+/// Owner of a scratch directory: the manifest fields that every version has.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Owner {
     format: String,
     version: u32,
     process: u32,
-    /// Tells the process from a later one with the same number, which is the rule in containers.
+    /// Distinguishes the process from a later one with the same number, which is common in containers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     process_start: Option<u64>,
 }
 
 impl Owner {
-    /// This process.
+    /// Returns this process as the owner.
     pub fn current() -> Self {
         let process = std::process::id();
         let process_start = disk::process_start(process);
         Self { format: FORMAT.to_owned(), version: VERSION, process, process_start }
     }
 
-    /// No process: that of a job that has ended.
+    /// Returns an owner without a process, for a job that has ended.
     pub(crate) fn nobody() -> Self {
         Self { process: 0, process_start: None, ..Self::current() }
     }
 
-    /// As the manifest of a directory that holds nothing else to tell of.
+    /// Returns the manifest of a directory whose job adds no fields.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("numbers and text are JSON")
     }
 
-    /// The number of the process.
+    /// Returns the process number.
     pub fn process(&self) -> u32 {
         self.process
     }
 
-    /// Whether the process runs; yes where the system cannot tell.
+    /// Whether the process is running; true where the system cannot tell.
     pub fn is_running(&self) -> bool {
         let starts = self.process_start.zip(disk::process_start(self.process));
         disk::process_lives(self.process) && starts.is_none_or(|(then, now)| then == now)
     }
 
-    /// Whether the rest of the manifest is of the form that this version writes.
+    /// Whether the rest of the manifest has the form that this version writes.
     pub(crate) fn is_of_this_version(&self) -> bool {
         self.version == VERSION
     }
 
-    /// Reads it from the manifest of `directory`, if there is one.
+    /// Reads the owner from the manifest of `directory`, if there is one.
     ///
     /// # Errors
     /// `CorruptFile` if it is not such a manifest; `Io`.
@@ -103,42 +105,42 @@ impl Owner {
     }
 }
 
-/// Where the manifest of `directory` is.
+/// Returns the path of the manifest of `directory`.
 pub(crate) fn manifest_path(directory: &Path) -> PathBuf {
     directory.join(MANIFEST)
 }
 
-/// A manifest that cannot be read.
+/// Returns the error for a manifest that cannot be read.
 pub(crate) fn damaged(directory: &Path, message: &str) -> Error {
-    let hint = format!("if no job uses `{}` any more, remove it", directory.display());
+    let hint = format!("remove `{}` if no job uses it", directory.display());
     Error::corrupt(&manifest_path(directory), message).hint(hint)
 }
 
-/// A directory of temporary files; it is removed with its files when dropped, unless they are kept.
+/// Directory of temporary files; it is removed with its files when dropped, unless they are retained.
 pub struct Scratch {
     files: Files,
     path: PathBuf,
     created_parent: Option<PathBuf>,
-    /// Gone once it is dropped.
+    /// `None` once it has been released.
     lock: Option<Lock>,
-    /// Whether what is in it is this job's, to be removed with it.
+    /// Whether the content is this job's, to be removed with the directory.
     is_ours: bool,
 }
 
 impl Scratch {
-    /// Creates `name` in `parent`, the user's work directory, which is made if it is not there. What
-    /// a process that no longer runs has left under that name is removed first.
+    /// Creates `name` in `parent`, the user's work directory, which is created if it does not exist. Files
+    /// that a dead process has left under that name are removed first.
     ///
     /// # Errors
-    /// `Usage` if a running process has it, or if something else has this name; `Io`.
+    /// `Usage` if a running process has it, or if the name is otherwise taken; `Io`.
     pub fn create(files: &Files, parent: &Path, name: &str) -> Result<Self> {
         let mut scratch = Self::take(files, parent, name)?;
         scratch.begin(&Owner::current().to_bytes(), &[])?;
         Ok(scratch)
     }
 
-    /// Takes `name` in `parent` as it is, with what an earlier job has left in it; made if it is not there.
-    /// Nothing in it is changed before [`Scratch::begin`].
+    /// Takes `name` in `parent` with the files that an earlier job has left in it; creates it if it does not
+    /// exist. Nothing in it is changed before [`Scratch::begin`].
     ///
     /// # Errors
     /// As [`Scratch::create`].
@@ -150,8 +152,8 @@ impl Scratch {
         place.take(created_parent)
     }
 
-    /// Takes the directory in which the file `path` grows until it can get its name. It lies beside it, in a
-    /// directory that must be there.
+    /// Takes the directory in which the file `path` grows until it gets its name. It lies next to the file,
+    /// in a directory that must exist.
     ///
     /// # Errors
     /// As [`Scratch::create`].
@@ -160,7 +162,7 @@ impl Scratch {
         ScratchPlace { files, path: own, way_out: "write to another file".into() }.take(None)
     }
 
-    /// Where the directory of [`Scratch::beside`] is.
+    /// Returns the path of the directory of [`Scratch::beside`].
     pub(super) fn path_beside(path: &Path) -> PathBuf {
         let mut name = std::ffi::OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
@@ -168,8 +170,8 @@ impl Scratch {
         path.with_file_name(name)
     }
 
-    /// Begins a job in it: `manifest`, JSON with the fields of [`Owner::current`], says from now on whose it
-    /// is, and all is removed that is not in `kept`.
+    /// Starts a job in the directory: writes `manifest`, JSON with the fields of [`Owner::current`], and
+    /// removes everything that is not in `kept`.
     ///
     /// # Errors
     /// `Io`.
@@ -177,17 +179,17 @@ impl Scratch {
         if !is_tagged(&self.files, &self.path) {
             self.files.write_own(&self.path.join(TAG), TAG_TEXT)?;
         }
-        // Before anything else, it says whose this is.
+        // Record the owner before anything else.
         self.files.write_own(&manifest_path(&self.path), manifest)?;
         self.is_ours = true;
         self.remove_but(kept);
         Ok(())
     }
 
-    /// Ends the job, and leaves `kept` for the next one; `manifest` is [`Owner::nobody`]'s.
+    /// Ends the job, and retains `kept` for the next one; `manifest` is [`Owner::nobody`]'s.
     pub(crate) fn leave(mut self, manifest: &[u8], kept: &[&str]) {
         self.remove_but(kept);
-        // If the disk is full even for this, the manifest is that of a process that ends soon.
+        // If the disk is too full even for this, the old manifest names a process that is about to end.
         let _ = self.files.write_own(&manifest_path(&self.path), manifest);
         self.is_ours = false;
     }
@@ -201,7 +203,7 @@ impl Scratch {
             if stays(&entry.path) {
                 continue;
             }
-            // What cannot be removed is in nobody's way.
+            // A file that cannot be removed is harmless.
             if entry.is_directory {
                 self.files.remove_all(&entry.path);
             } else {
@@ -210,13 +212,13 @@ impl Scratch {
         }
     }
 
-    /// Whether there is nothing in it of an earlier job.
+    /// Whether the directory holds nothing of an earlier job.
     pub(crate) fn is_empty(&self) -> bool {
         let entries = self.files.list(&self.path).unwrap_or_default();
         entries.iter().all(|entry| [LOCK, TAG].iter().any(|name| entry.path.ends_with(name)))
     }
 
-    /// The directory.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -227,11 +229,12 @@ impl Drop for Scratch {
         if self.is_ours {
             discard(&self.files, &self.path);
         }
-        // Under the lock: nobody else's is removed. Some systems remove it only when it is closed.
+        // While the lock is held, so that no other job's files are removed. Some systems remove it only on
+        // close.
         let lock = self.path.join(LOCK);
         let _ = self.files.storage.remove(&lock);
         self.lock = None;
-        // Neither is possible as long as something is in there.
+        // Neither succeeds as long as the directory is not empty.
         let _ = self.files.storage.remove_directory(&self.path);
         if let Some(parent) = &self.created_parent {
             let _ = self.files.storage.remove_directory(parent);
@@ -239,22 +242,22 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes all that a directory holds but the lock. Directories lose their names first: half of what a
-/// manifest tells of must not look like the whole, if this process is killed meanwhile.
+/// Removes the content of a directory except for the lock. Subdirectories are renamed before they are removed: if
+/// this process is killed meanwhile, an incomplete one must not look complete.
 fn discard(files: &Files, path: &Path) {
     let entries = files.list(path).unwrap_or_default();
     for (number, entry) in entries.iter().filter(|entry| entry.is_directory).enumerate() {
         let _ = files.storage.publish(&entry.path, &path.join(format!("discarded-{number}")));
     }
     remove_all(&*files.storage, path, &[LOCK, TAG]);
-    // Last, and only then: what could not be removed stays known as ours.
+    // The tag goes last, and only if nothing else remains: otherwise the directory stays marked as ours.
     let is_known = |entry: &Entry| [LOCK, TAG].iter().any(|name| entry.path.ends_with(name));
     if files.list(path).is_ok_and(|left| left.iter().all(is_known)) {
         let _ = files.storage.remove(&path.join(TAG));
     }
 }
 
-/// Whether the tag of a directory says that it is ours.
+/// Whether the tag of a directory marks it as ours.
 fn is_tagged(files: &Files, path: &Path) -> bool {
     let tag = path.join(TAG);
     let is_of_its_length =
@@ -262,19 +265,19 @@ fn is_tagged(files: &Files, path: &Path) -> bool {
     is_of_its_length && files.read(&tag).is_ok_and(|text| text == TAG_TEXT)
 }
 
-/// A directory that is to be taken.
+/// Directory to be taken.
 struct ScratchPlace<'a> {
     files: &'a Files,
     path: &'a Path,
-    /// What to do if that cannot be.
+    /// Alternative for the user if that fails.
     way_out: Text,
 }
 
 impl ScratchPlace<'_> {
-    /// Takes it, in a parent that is made and removed again if it is one to be created.
+    /// Takes the directory, in a parent that is created now and removed later if `created_parent` is given.
     fn take(&self, created_parent: Option<&Path>) -> Result<Scratch> {
         let lock = self.lock(created_parent)?;
-        // Only now does it stay as it is.
+        // From here on nobody else changes it.
         self.check(matches!(lock, Lock::Unsupported))?;
         let is_ours = self.files.entry(&manifest_path(self.path)).is_err();
         Ok(Scratch {
@@ -286,13 +289,13 @@ impl ScratchPlace<'_> {
         })
     }
 
-    /// Makes the directory if it is not there, and locks it.
+    /// Creates the directory if it does not exist, and locks it.
     fn lock(&self, created_parent: Option<&Path>) -> Result<Lock> {
         let lock = self.path.join(LOCK);
         for _ in 0..TRIES {
             self.check_own()?;
-            // Nothing is made in a directory that is none of these. One with a lock is told when it is held:
-            // until then a job may be at work in it, from its first file to its last.
+            // Nothing is created in a foreign directory. A directory with a lock file is checked when the
+            // lock is held: until then a job may be at work in it, from its first file to its last.
             let is_locked = || self.files.entry(&lock).is_ok();
             if !is_locked()
                 && let Err(error) = self.check(false)
@@ -308,12 +311,12 @@ impl ScratchPlace<'_> {
             match self.files.storage.lock(&lock) {
                 Ok(Lock::Taken) => break,
                 Ok(lock) => return Ok(lock),
-                // Its job has just removed it.
+                // Its job has just removed the directory.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io("lock", &lock, error)),
             }
         }
-        // Between lock and manifest it is not yet known whose it is.
+        // Between lock and manifest the owner is not yet known.
         let owner = Owner::read(self.files, self.path).ok().flatten();
         Err(self.in_use(owner.map(|owner| owner.process)))
     }
@@ -328,19 +331,19 @@ impl ScratchPlace<'_> {
         Error::usage(message).hint(format_args!("{hint}, or {}", self.way_out))
     }
 
-    /// Refuses a link, and what belongs to another user: who may write in the parent could have
-    /// prepared it so that files elsewhere are overwritten or removed.
+    /// Refuses a link or a directory of another user: anybody who may write in the parent could have prepared
+    /// it so that files elsewhere are overwritten or removed.
     fn check_own(&self) -> Result<()> {
         let is_there = self.files.entry(self.path).is_ok_and(|entry| entry.is_directory);
         if !is_there || self.files.storage.is_own(self.path) {
             return Ok(());
         }
         let hint = "if you know why it is there, remove it";
-        Err(self.refused("is a link, or of another user", hint))
+        Err(self.refused("is a link or belongs to another user", hint))
     }
 
-    /// Refuses a directory that is not one of these, or, if its process decides, one that a process works in;
-    /// there may be none.
+    /// Refuses a directory that is not a work directory, or, if its process decides, one with a running
+    /// process; accepts a missing one.
     fn check(&self, process_decides: bool) -> Result<()> {
         let Self { files, path, .. } = self;
         let Ok(entry) = files.entry(path) else { return Ok(()) };

@@ -1,8 +1,8 @@
 //! Large sequential transfers in the background: [`Writer`] writes behind, [`ReadAhead`] reads ahead.
 //!
-//! Memory: each holds `depth + 1` buffers, recycled. As many threads move them as [`Tuning`] says,
-//! so that a disk that likes it has several requests at a time. Direct files get buffers that start
-//! at a multiple of [`ALIGNMENT`]; the tail of a direct file is padded and then cut off.
+//! Memory: each holds `depth + 1` buffers, recycled. [`Tuning`] sets the number of threads that move them, so
+//! that a disk that benefits from it has several requests in flight. Buffers of direct files start at a
+//! multiple of [`ALIGNMENT`]; the tail of a direct file is padded and then truncated.
 //!
 //! [`Tuning`]: super::Tuning
 
@@ -19,24 +19,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use xxhash_rust::xxh3::Xxh3;
 
-/// The name of a file in its directory beside the name that it will get.
+/// Temporary name of a file in the directory next to its final name.
 const PART: &str = "part";
-/// Bytes of a file that are read at once to be checked.
+/// Bytes read at a time when a file is checked.
 const CHECKED_BYTES: usize = 256 << 10;
 
-/// Where a file grows until it is finished.
+/// Location of a file until it is finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Grows {
-    /// In a directory of ours beside its name, which may be anybody's: [`Writer::create`].
+    /// In a directory of its own next to its final name, in a location that others may use:
+    /// [`Writer::create`].
     Beside,
-    /// In a directory of ours, under a temporary name: [`Writer::create_own`].
+    /// In a work directory, under a temporary name: [`Writer::create_own`].
     Apart,
-    /// Under its own name: [`Writer::create_scratch`].
+    /// Under its final name: [`Writer::create_scratch`].
     InPlace,
 }
 
 impl Grows {
-    /// The name of `path` until it is finished.
+    /// Returns the path of the file `path` until it is finished.
     pub(crate) fn path(self, path: &Path) -> PathBuf {
         match self {
             Self::Beside => Scratch::path_beside(path).join(PART),
@@ -45,28 +46,28 @@ impl Grows {
         }
     }
 
-    /// Where the file is now.
+    /// Returns the current path of the file.
     pub(crate) fn path_now(self, files: &Files, path: &Path) -> PathBuf {
         let part = self.path(path);
         if files.entry(&part).is_ok() { part } else { path.to_path_buf() }
     }
 }
 
-/// Bytes that start at a multiple of [`ALIGNMENT`], those of a large page or more in large pages.
+/// Buffer that starts at a multiple of [`ALIGNMENT`]; sizes of a large page or more use large pages.
 pub struct AlignedBuffer {
     memory: Memory,
     start: usize,
     len: usize,
 }
 
-/// What a buffer lies in.
+/// Memory behind a buffer.
 enum Memory {
     Allocated(Vec<u8>),
     Large(LargePages),
 }
 
 impl AlignedBuffer {
-    /// A buffer of `bytes`, rounded up to the alignment.
+    /// Allocates a buffer of `bytes`, rounded up to the alignment.
     pub fn new(bytes: usize) -> Self {
         let len = bytes.next_multiple_of(ALIGNMENT);
         let large = if len < LARGE_PAGE { None } else { LargePages::new(len) };
@@ -77,11 +78,11 @@ impl AlignedBuffer {
         let start = memory.as_ptr().addr().wrapping_neg() % ALIGNMENT;
         Self { memory: Memory::Allocated(memory), start, len }
     }
-    /// Its length.
+    /// Returns its length.
     pub fn capacity(&self) -> usize {
         self.len
     }
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         let memory = match &self.memory {
             Memory::Allocated(memory) => memory,
@@ -89,7 +90,7 @@ impl AlignedBuffer {
         };
         &memory[self.start..self.start + self.len]
     }
-    /// The bytes, to fill.
+    /// Returns the bytes for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         let memory = match &mut self.memory {
             Memory::Allocated(memory) => memory,
@@ -99,7 +100,7 @@ impl AlignedBuffer {
     }
 }
 
-/// What a writer's threads are told: to write so many bytes of the buffer at the offset.
+/// Order to a writer thread: write so many bytes of the buffer at the offset.
 struct WriteOrder {
     file: Arc<StoredFile>,
     buffer: AlignedBuffer,
@@ -107,7 +108,7 @@ struct WriteOrder {
     offset: u64,
 }
 
-/// A thread of a writer: ends with the orders, or with the first error of any of the threads.
+/// Runs a writer thread: ends when the orders end, or with the first error of any thread.
 fn write_orders(
     orders: &Receiver<WriteOrder>,
     give_back: &Sender<AlignedBuffer>,
@@ -119,26 +120,26 @@ fn write_orders(
         }
         file.write_all_at(offset, &buffer.bytes()[..used])
             .inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
-        // The writer may be gone already; then nobody needs the buffer.
+        // The writer may have been dropped already; then the buffer is not needed.
         let _ = give_back.send(buffer);
     }
     Ok(())
 }
 
-/// Writes a file sequentially through threads of its own; the file appears under its name only when
-/// it is complete ([`Writer::finish`]), and is removed if the writer is dropped before, unless a checkpoint
-/// needs it ([`Writer::checkpoint`]). Until then it grows in a directory of ours beside its name:
-/// no name that could be somebody else's is ever written to.
+/// Sequential writer with threads of its own. The file appears under its name only when it is complete
+/// ([`Writer::finish`]), and is removed if the writer is dropped before, unless a checkpoint needs it
+/// ([`Writer::checkpoint`]). Until then it grows in a directory of its own next to its final name: no file of
+/// another program is ever overwritten.
 pub struct Writer {
     files: Files,
     path: PathBuf,
-    /// The directory that the file grows in, if it is this writer's own.
+    /// Directory that the file grows in, if it belongs to this writer alone.
     place: Option<Scratch>,
-    /// Its name until it is finished; empty then.
+    /// Temporary name; empty once finished.
     written_as: PathBuf,
-    /// Of what was handed over, if that is to be known.
+    /// Hash of the bytes handed over, if a checksum is wanted.
     hash: Option<Box<Xxh3>>,
-    /// Closed before it gets its name or is removed: not all systems allow either while it is open.
+    /// Closed before it is renamed or removed: not all systems allow either while it is open.
     file: Option<Arc<StoredFile>>,
     buffer: AlignedBuffer,
     filled: usize,
@@ -149,7 +150,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts `path` with `depth` buffers of `buffer_bytes` in flight beside the one being filled.
+    /// Creates `path` with `depth` buffers of `buffer_bytes` in flight in addition to the one being filled.
     ///
     /// # Errors
     /// `Io` with the path; `Usage` if another process writes it.
@@ -162,7 +163,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// As [`Writer::create`], in a directory of ours.
+    /// Like [`Writer::create`], in a work directory.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -175,10 +176,11 @@ impl Writer {
         Self::start(files, path, &part_path(path), Self::mode(files), buffer_bytes, depth)
     }
 
-    /// Resumes a file behind its first `bytes`, which another writer has made durable, finished since or not.
+    /// Resumes a file after its first `bytes`, which another writer has made durable, whether or not it has
+    /// been finished since.
     ///
     /// # Errors
-    /// As [`Writer::create`]; `CorruptFile` if there are not so many bytes.
+    /// Like [`Writer::create`]; `CorruptFile` if the file is shorter.
     pub(crate) fn resume(
         files: &Files,
         path: &Path,
@@ -218,17 +220,17 @@ impl Writer {
         }
     }
 
-    /// Lets [`Writer::checkpoint`] tell the checksum of all bytes; before the first of them.
+    /// Makes [`Writer::checkpoint`] return the checksum of all bytes; to be called before the first write.
     pub(crate) fn hashed(mut self) -> Self {
         self.hash = Some(Box::default());
         self
     }
 
-    /// As [`Writer::hashed`], for a writer that was resumed: the bytes that are there must be those that were
+    /// Like [`Writer::hashed`], for a resumed writer: checks that the existing bytes are those that were
     /// saved.
     ///
     /// # Errors
-    /// `CorruptFile` if they are not; `Io`.
+    /// `CorruptFile` if they differ; `Io`.
     pub(crate) fn checked(mut self, saved: Sealed) -> Result<Self> {
         let file = self.files.open(&self.written_as, Mode::Read)?;
         let (mut at, mut hash, mut bytes) = (0, Box::<Xxh3>::default(), vec![0; CHECKED_BYTES]);
@@ -245,7 +247,7 @@ impl Writer {
         Err(Error::corrupt_of(file.path(), "its checksum is wrong", SCRATCH_HINT))
     }
 
-    /// What the bytes so far are known by.
+    /// Returns length and checksum of the bytes so far.
     fn sealed(&self) -> Sealed {
         let checksum = self.hash.as_ref().map_or(0, |hash| {
             let mut hash = hash.clone();
@@ -255,20 +257,20 @@ impl Writer {
         Sealed { bytes: self.position(), checksum }
     }
 
-    /// Removes what another writer has left of `path` that was to be resumed, if there is anything: it is of no
-    /// use any more, or a power loss has brought it back.
+    /// Removes what another writer has left of `path` for a resume, if anything: it is no longer needed, or a
+    /// power loss has restored it.
     pub(crate) fn discard(files: &Files, path: &Path) {
         if files.entry(&Scratch::path_beside(path)).is_err() {
             return;
         }
-        // What cannot be removed is the next one's to remove.
+        // If it cannot be removed, the next writer of this file tries again.
         if let Ok(mut place) = Scratch::beside(files, path) {
             let _ = place.begin(&Owner::current().to_bytes(), &[]);
         }
     }
 
-    /// As [`Writer::create`], for a file that is of no use to another process: it has its name from
-    /// the start, is not synced, and may be longer than what was written.
+    /// Like [`Writer::create`], for a file that no other process needs: it has its name from the start, is
+    /// not synced, and may be longer than what was written.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -308,7 +310,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Starts the threads, with these buffers.
+    /// Starts the threads with these buffers.
     fn begin(&mut self, buffers: Vec<AlignedBuffer>) {
         let depth = buffers.len();
         let (orders, taken) = bounded(depth + 1);
@@ -327,9 +329,9 @@ impl Writer {
         (self.orders, self.empty) = (Some(orders), empty);
     }
 
-    /// Makes what was written so far durable, under its temporary name; there it stays when the writer is dropped,
-    /// if a checkpoint needs it. Gives its length, for [`Writer::resume`], and its checksum if that is known;
-    /// the file may be longer.
+    /// Makes everything written so far durable, under its temporary name; the file remains when the writer is
+    /// dropped, if a checkpoint needs it. Returns the length, for [`Writer::resume`], and the checksum if it
+    /// is computed; the file may be longer.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -339,11 +341,11 @@ impl Writer {
         self.hand_over_rest()?;
         self.join()?;
         self.file.as_ref().expect("open until the writer is finished").sync()?;
-        // To the name that it has: so the directory is synced.
+        // Renamed to its own name, which syncs the directory.
         self.files.publish(&self.written_as, &self.written_as)?;
         let buffers = self.empty.try_iter().collect();
         self.begin(buffers);
-        // Written once more with what comes behind it, so that buffers begin at the alignment.
+        // Written once more together with later bytes, so that buffers begin at an aligned offset.
         self.buffer.bytes_mut()[..rest.len()].copy_from_slice(&rest);
         self.filled = rest.len();
         self.written = saved.bytes - rest.len() as u64;
@@ -355,7 +357,7 @@ impl Writer {
         if files.tuning().write.direct { Mode::CreateDirect } else { Mode::Create }
     }
 
-    /// Bytes written so far: the offset of the next byte.
+    /// Returns the bytes written so far, which is the offset of the next byte.
     pub fn position(&self) -> u64 {
         self.written + self.filled as u64
     }
@@ -363,7 +365,7 @@ impl Writer {
     /// Appends `bytes`.
     ///
     /// # Errors
-    /// Whatever the background write met: `Io`, `DiskFull`.
+    /// Errors of background writes: `Io`, `DiskFull`.
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let room = &mut self.buffer.bytes_mut()[self.filled..];
@@ -400,7 +402,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Hands over what is left of the file, padded; gives the file's length.
+    /// Hands over the rest of the file, padded; returns the file's length.
     fn hand_over_rest(&mut self) -> Result<u64> {
         let total = self.position();
         if self.filled > 0 {
@@ -412,12 +414,12 @@ impl Writer {
         Ok(total)
     }
 
-    /// For a writer made by [`Writer::create_scratch`]: ends the file and goes on with the new file
-    /// `path`, with the same threads and buffers. Gives the length of the ended one, which is now the
-    /// caller's to remove.
+    /// Ends the file of a writer made by [`Writer::create_scratch`] and continues with the new file `path`,
+    /// with the same threads and buffers. Returns the length of the finished file, which the caller now has
+    /// to remove.
     ///
     /// # Errors
-    /// `Io`, `DiskFull`; later writes tell what the threads meet.
+    /// `Io`, `DiskFull`; errors of the threads may appear in later writes.
     pub(crate) fn next_scratch(&mut self, path: &Path) -> Result<u64> {
         let total = self.hand_over_rest()?;
         self.file = Some(Arc::new(self.files.open(path, Self::mode(&self.files))?));
@@ -427,7 +429,7 @@ impl Writer {
         Ok(total)
     }
 
-    /// Waits for the threads; the first error is theirs.
+    /// Waits for the threads; returns the first error.
     fn join(&mut self) -> Result<()> {
         self.orders = None;
         let mut result = Ok(());
@@ -438,7 +440,7 @@ impl Writer {
         result
     }
 
-    /// The error that ended the threads.
+    /// Returns the error that ended the threads.
     fn failure(&mut self) -> Error {
         match self.join() {
             Err(error) => error,
@@ -446,7 +448,7 @@ impl Writer {
         }
     }
 
-    /// Writes the rest, syncs, and gives the file its name. Gives its length.
+    /// Writes the rest, syncs, and gives the file its name. Returns its length.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -467,7 +469,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // Not finished: an error or a stop is already on its way to the caller.
+        // Not finished: the caller already has an error or a stop.
         let _ = self.join();
         self.file = None;
         if self.written_as.as_os_str().is_empty() {
@@ -482,10 +484,10 @@ impl Drop for Writer {
 }
 
 impl Files {
-    /// Writes a whole small file so that it is absent or complete; a pipe or a device as it is.
+    /// Writes a complete small file atomically; writes directly to a pipe or a device.
     ///
     /// # Errors
-    /// As [`Writer::create`]; `DiskFull`.
+    /// Like [`Writer::create`]; `DiskFull`.
     pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         if self.entry(path).is_ok_and(|entry| !entry.is_directory) && !self.is_regular(path) {
             let mut stream = self.create_stream(path)?;
@@ -497,38 +499,38 @@ impl Files {
     }
 }
 
-/// Leaves a file in its directory beside its name, for a writer that resumes it.
+/// Leaves an unfinished file in the directory next to its final name, for a writer that resumes it.
 fn leave_part(place: Scratch) {
     place.leave(&Owner::nobody().to_bytes(), &[PART]);
 }
 
-/// A range of a file as read: the buffer, and where in it the wanted bytes lie.
+/// Loaded range of a file: the buffer, and the position of the wanted bytes in it.
 struct Loaded {
     buffer: AlignedBuffer,
     start: usize,
     len: usize,
 }
 
-/// Reads a sequence of ranges of one file, in order, ahead of the caller.
+/// Reader of a sequence of ranges of one file, in order, ahead of the caller.
 pub struct ReadAhead {
-    /// One receiver a range, in their order.
+    /// One receiver per range, in their order.
     ordered: Option<Receiver<Receiver<Result<Loaded>>>>,
     give_back: Sender<AlignedBuffer>,
     current: Option<Loaded>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// A range to read, and where its bytes go.
+/// Range to read, and the channel for its bytes.
 type Wanted = ((u64, usize), Sender<Result<Loaded>>);
 
-/// The ranges still to be read, and where the next one's bytes will be looked for.
+/// Ranges still to be read, and the channel on which the reader expects the next one.
 struct Ranges<I> {
     ranges: std::iter::Fuse<I>,
     order: Sender<Receiver<Result<Loaded>>>,
 }
 
 impl<I: Iterator<Item = (u64, usize)>> Ranges<I> {
-    /// The next range; `None` if there is none or nobody listens any more.
+    /// Returns the next range; `None` if there is none or the reader is gone.
     fn next(&mut self) -> Option<Wanted> {
         let range = self.ranges.next()?;
         let (answer, loaded) = bounded(1);
@@ -537,8 +539,8 @@ impl<I: Iterator<Item = (u64, usize)>> Ranges<I> {
 }
 
 impl ReadAhead {
-    /// Starts reading `ranges` (offset and length) with at most `depth` of them read or waiting
-    /// beside the caller's, by as many threads as the file's [`Tuning`](super::Tuning) says.
+    /// Starts reading `ranges` (offset and length) with at most `depth` of them being read or waiting in
+    /// addition to the caller's, on as many threads as the file's [`Tuning`](super::Tuning) specifies.
     pub fn new(
         file: Arc<StoredFile>,
         ranges: impl Iterator<Item = (u64, usize)> + Send + 'static,
@@ -557,7 +559,7 @@ impl ReadAhead {
                         let next = ranges.lock().unwrap_or_else(PoisonError::into_inner).next();
                         let Some(((offset, len), answer)) = next else { return };
                         let result = load(&file, offset, len, recycled.try_recv().ok());
-                        // What nobody waits for any more is dropped.
+                        // Results that nobody waits for any more are dropped.
                         let failed = result.is_err();
                         if answer.send(result).is_err() || failed {
                             return;
@@ -569,18 +571,18 @@ impl ReadAhead {
         Self { ordered: Some(ordered), give_back, current: None, threads }
     }
 
-    /// The next range's bytes, or `None` after the last.
+    /// Returns the next range's bytes, or `None` after the last.
     ///
     /// # Errors
     /// `CorruptFile` if the file ends inside the range; `Io`.
     pub fn next_range(&mut self) -> Result<Option<&[u8]>> {
         if let Some(done) = self.current.take() {
-            // Full means enough buffers are on their way back already.
+            // A full channel means that enough buffers are being returned already.
             let _ = self.give_back.try_send(done.buffer);
         }
         let Some(ordered) = &self.ordered else { return Ok(None) };
         let Ok(loaded) = ordered.recv() else { return Ok(None) };
-        // A thread that died without an answer has panicked: that is no end of the file.
+        // A thread that ended without an answer has panicked: this is not the end of the file.
         match loaded.recv().expect("a reading thread answers for every range") {
             Err(error) => {
                 // Nothing follows an error.
@@ -617,7 +619,7 @@ fn load(
 }
 
 impl StoredFile {
-    /// Reads one range into memory of its own, whatever the alignment rules of the file.
+    /// Reads one range into newly allocated memory, whatever the alignment rules of the file.
     ///
     /// # Errors
     /// `CorruptFile` if the file ends inside the range; `Io`.
@@ -627,8 +629,8 @@ impl StoredFile {
         Ok(buffer.bytes()[start..start + len].to_vec())
     }
 
-    /// Reads a range into `buffer`, which grows if it must, whatever the alignment rules of the file;
-    /// gives where in it the range begins.
+    /// Reads a range into `buffer`, which grows if necessary, whatever the alignment rules of the file;
+    /// returns the position in it where the range begins.
     ///
     /// # Errors
     /// `CorruptFile` if the file ends inside the range; `Io`.
@@ -646,11 +648,11 @@ impl StoredFile {
         self.load_into(offset, len, buffer.bytes_mut())
     }
 
-    /// As [`StoredFile::load_range`], into a part of a buffer that begins at a multiple of
-    /// [`ALIGNMENT`] and has room for the range and two of these.
+    /// Like [`StoredFile::load_range`], into a part of a buffer that begins at a multiple of [`ALIGNMENT`]
+    /// and has room for the range plus twice that alignment.
     ///
     /// # Errors
-    /// As there.
+    /// Like [`StoredFile::load_range`].
     pub(crate) fn load_into(&self, offset: u64, len: usize, buffer: &mut [u8]) -> Result<usize> {
         let start = if self.is_direct() { (offset % ALIGNMENT as u64) as usize } else { 0 };
         let end = start + len;

@@ -1,57 +1,59 @@
-//! The settings of transfers, and how many buffers of a limit writers may take.
+//! Settings of transfers, and the buffers that writers may use within the limits.
 
 use super::ALIGNMENT;
 use crate::budget::Limits;
 use crate::units::MIB;
 use serde::{Deserialize, Serialize};
 
-/// Buffers of the writer of runs, where the disk takes one request at a time.
+/// Number of buffers of the run writer, where the disk takes one request at a time.
 const RUN_WRITE_BUFFERS: usize = 4;
-/// Memory of a writer's buffers that costs count in; larger ones come out of the sort's.
+/// Memory that cost estimates reserve for a writer's buffers; anything beyond it is taken from the sort's
+/// memory.
 pub(crate) const WRITER_BYTES: u64 = 6 * MIB;
-/// A writer's buffers take this share of the memory at most, if that is more.
+/// A writer's buffers may take this fraction of the memory limit (1/64), if that is more than
+/// [`WRITER_BYTES`].
 const WRITER_SHARE: u64 = 64;
 
-/// How bytes are moved one way.
+/// Settings of transfers in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Transfer {
-    /// Bytes of one request.
+    /// Bytes per request.
     pub block_bytes: usize,
-    /// Requests on their way at the same time.
+    /// Concurrent requests.
     pub depth: usize,
-    /// Past the page cache, where the file system can.
+    /// Whether to bypass the page cache, where the file system supports it.
     pub direct: bool,
-    /// The rate with these settings, if it has been measured.
+    /// Measured throughput with these settings, if there is a measurement.
     pub bytes_per_second: Option<f64>,
 }
 
 impl Transfer {
-    /// Buffers of the writer of runs, beside the one that is filled.
+    /// Returns the number of buffers of the run writer, not counting the one being filled.
     pub fn buffers(&self) -> usize {
         // Large blocks need fewer buffers to keep the disk busy.
         let few = (WRITER_BYTES as usize / self.block_bytes).saturating_sub(1);
         few.clamp(1, RUN_WRITE_BUFFERS).max(self.depth)
     }
 
-    /// Memory of a writer's buffers.
+    /// Returns the memory of a writer's buffers.
     fn writer_bytes(&self) -> u64 {
         (self.buffers() as u64 + 1) * self.block_bytes as u64
     }
 
-    /// What a writer's buffers take beyond what costs count in for them.
+    /// Returns the memory of a writer's buffers beyond the [`WRITER_BYTES`] that cost estimates reserve.
     pub(crate) fn excess_bytes(&self) -> u64 {
         self.writer_bytes().saturating_sub(WRITER_BYTES)
     }
 }
 
-/// How the engine moves bytes.
+/// Transfer settings of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Tuning {
-    /// Reading ahead, and runs.
+    /// Reading ahead, and reading runs.
     pub read: Transfer,
     /// Writing runs and graphs.
     pub write: Transfer,
-    /// What a merge reads of a run at once, at least.
+    /// Minimum bytes that a merge reads from a run per request.
     pub merge_read_bytes: usize,
 }
 
@@ -68,12 +70,12 @@ impl Default for Tuning {
 }
 
 impl Tuning {
-    /// What is read at once where nothing is known of the disk.
+    /// Bytes per read request when nothing is known of the disk.
     pub const READ_BYTES: usize = 512 << 10;
-    /// What is written at once where nothing is known of the disk.
+    /// Bytes per write request when nothing is known of the disk.
     pub const WRITE_BYTES: usize = 2 << 20;
 
-    /// The same with every size and depth in the range that files and memory can do with.
+    /// Returns these settings with every size and depth clamped to the range that files and memory support.
     #[must_use]
     pub(crate) fn sane(self) -> Self {
         let transfer = |transfer: Transfer| Transfer {
@@ -89,7 +91,7 @@ impl Tuning {
         }
     }
 
-    /// Seconds that the disk takes for so many bytes, if both rates are known.
+    /// Returns the seconds that the disk needs for these transfers, if both rates are known.
     pub fn seconds(&self, read_bytes: u64, write_bytes: u64) -> Option<f64> {
         let (read, write) = (self.read.bytes_per_second?, self.write.bytes_per_second?);
         Some(read_bytes as f64 / read + write_bytes as f64 / write)
@@ -101,8 +103,8 @@ fn block(bytes: usize) -> usize {
 }
 
 impl Limits {
-    /// The settings of transfers that these limits allow: buffers of a writer are cut to what is
-    /// counted for them, or a small share of the memory, first in number, then in size.
+    /// Returns the transfer settings that these limits allow: a writer's buffers are reduced to the memory
+    /// reserved for them, or to a small share of the limit, first in number, then in size.
     pub fn allowed(&self, tuning: Tuning) -> Tuning {
         let mut tuning = tuning.sane();
         let most = WRITER_BYTES.max(self.memory_bytes / WRITER_SHARE);
@@ -113,7 +115,7 @@ impl Limits {
         while write.writer_bytes() > most {
             write.block_bytes /= 2;
         }
-        // Reads ahead are of blocks of the graph, whose number does not depend on these.
+        // Reads ahead are of blocks of the graph, whose number is independent of these settings.
         tuning.read.depth = tuning.read.depth.min(4 * self.threads.max(2));
         tuning.sane()
     }
@@ -142,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_numbers_become_possible_ones() {
+    fn out_of_range_settings_are_clamped() {
         let mut tuning = Tuning::default();
         tuning.read.block_bytes = 1;
         tuning.write.depth = 0;

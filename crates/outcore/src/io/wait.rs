@@ -1,6 +1,6 @@
-//! [`Waited`]: pipes and devices, waited for in pieces of time, so that a job that is told to stop need not wait
-//! for a writer who never writes, or a reader who never reads.
-#![expect(clippy::disallowed_types, reason = "a part of the door")]
+//! [`Waited`]: pipes and devices, polled at short intervals, so that a stopped job does not wait for a writer
+//! that never writes or a reader that never reads.
+#![expect(clippy::disallowed_types, reason = "pipes and devices are opened here")]
 
 use crate::error::Error;
 use std::fs::File;
@@ -9,20 +9,20 @@ use std::sync::Arc;
 #[cfg(unix)]
 use std::time::Duration;
 
-/// Says whether the job is to stop.
+/// Returns whether the job is to stop.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// How long a stop may wait to be seen.
+/// Maximum delay until a stop is noticed.
 #[cfg(unix)]
 const PIECE: Duration = Duration::from_millis(50);
 
-/// An open pipe or device.
+/// Open pipe or device.
 pub(super) struct Waited {
     file: File,
     stop: Option<Stop>,
 }
 
-/// The error of a job that is told to stop.
+/// Fails if the job is to stop.
 fn check(stop: Option<&Stop>) -> io::Result<()> {
     if stop.is_some_and(|stop| stop()) {
         Err(io::Error::other(Error::interrupted()))
@@ -43,7 +43,7 @@ mod unix {
     use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
     use std::path::Path;
 
-    /// Bytes that a pipe which is ready takes without waiting (POSIX: `PIPE_BUF` is 512 at least).
+    /// Bytes that a ready pipe accepts without blocking (POSIX: `PIPE_BUF` is at least 512).
     const READY_BYTES: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
 
     impl Waited {
@@ -55,15 +55,15 @@ mod unix {
             Ok(Self { file: io::stdout().as_fd().try_clone_to_owned()?.into(), stop })
         }
 
-        /// Opens for reading. A named pipe is open at once, and waited for when it is read.
+        /// Opens for reading. A named pipe opens immediately; its first read waits.
         pub(crate) fn open(path: &Path, stop: Option<Stop>) -> io::Result<Self> {
-            Ok(Self { file: at_once(OpenOptions::new().read(true), path)?, stop })
+            Ok(Self { file: open_nonblocking(OpenOptions::new().read(true), path)?, stop })
         }
 
         /// Opens for writing. A named pipe waits for a reader.
         pub(crate) fn create(path: &Path, stop: Option<Stop>) -> io::Result<Self> {
             loop {
-                match at_once(OpenOptions::new().write(true), path) {
+                match open_nonblocking(OpenOptions::new().write(true), path) {
                     Err(error) if is_nxio(&error) && is_pipe(path) => {
                         check(stop.as_ref())?;
                         std::thread::sleep(PIECE);
@@ -86,18 +86,18 @@ mod unix {
         }
     }
 
-    /// Whether nobody reads; a socket says the same of itself.
+    /// Whether the pipe has no reader; sockets return this error, too.
     fn is_nxio(error: &io::Error) -> bool {
         error.raw_os_error() == Some(Errno::NXIO.raw_os_error())
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a part of the door")]
+    #[expect(clippy::disallowed_methods, reason = "pipes are opened here")]
     fn is_pipe(path: &Path) -> bool {
         std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())
     }
 
-    /// Opens without waiting for the other end; reads and writes wait as ever.
-    fn at_once(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    /// Opens without waiting for the other end; reads and writes then block as usual.
+    fn open_nonblocking(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
         let file = options.custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)?;
         fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
         Ok(file)
@@ -128,7 +128,8 @@ mod other {
     use std::fs::OpenOptions;
     use std::path::Path;
 
-    /// Where a pipe cannot be asked, it is waited for; a stop is seen between two transfers.
+    /// Fallback for systems where pipes cannot be polled: reads block, and a stop is noticed between two
+    /// transfers.
     impl Waited {
         pub(crate) fn open(path: &Path, stop: Option<Stop>) -> io::Result<Self> {
             Ok(Self { file: File::open(path)?, stop })

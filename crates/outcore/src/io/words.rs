@@ -1,23 +1,23 @@
-//! Files of `u32`s for a job's own use: little-endian, written and read once, front to back.
+//! Files of `u32`s internal to a job: little-endian, written and read once, front to back.
 //!
-//! Memory: [`BLOCK_WORDS`] at most, three times in a [`WordWriter`] and twice in a [`WordReader`].
+//! Memory: at most [`BLOCK_WORDS`], three times in a [`WordWriter`] and twice in a [`WordReader`].
 
 use super::scratch::SCRATCH_HINT;
 use super::{Files, Grows, Mode, Sealed, StoredFile, Writer};
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// Words moved at once.
+/// Maximum words per transfer.
 pub(crate) const BLOCK_WORDS: u64 = 1 << 15;
 const WORD_BYTES: usize = size_of::<u32>();
-/// Buffers being written while one is filled.
+/// Buffers being written while another is filled.
 pub(crate) const BUFFERS: usize = 2;
 
-/// Writes words to a file of the job's own.
+/// Writer of a word file.
 pub(crate) struct WordWriter(Writer);
 
 impl WordWriter {
-    /// Starts `path`, for about `count` words.
+    /// Creates `path`, for about `count` words.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -26,7 +26,7 @@ impl WordWriter {
         Ok(Self(Writer::create_scratch(files, path, bytes, BUFFERS)?))
     }
 
-    /// Starts `path`, for any number of words that others may [resume](Self::resume).
+    /// Creates `path`, for any number of words that another writer may [resume](Self::resume).
     ///
     /// # Errors
     /// `Io` with the path.
@@ -34,7 +34,7 @@ impl WordWriter {
         Self::create(files, path, u64::MAX).map(|writer| Self(writer.0.hashed()))
     }
 
-    /// As [`Writer::checkpoint`].
+    /// Like [`Writer::checkpoint`].
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -42,10 +42,10 @@ impl WordWriter {
         self.0.checkpoint()
     }
 
-    /// As [`Writer::resume`].
+    /// Like [`Writer::resume`].
     ///
     /// # Errors
-    /// `CorruptFile` if the words are not what was saved; `Io`.
+    /// `CorruptFile` if the words differ from those saved; `Io`.
     pub(crate) fn resume(files: &Files, path: &Path, saved: Sealed) -> Result<Self> {
         let buffers = (BLOCK_WORDS as usize * WORD_BYTES, BUFFERS);
         let writer = Writer::resume(files, path, Grows::InPlace, saved.bytes, buffers)?;
@@ -61,7 +61,7 @@ impl WordWriter {
         self.0.write(&word.to_le_bytes())
     }
 
-    /// Ends the file, which may be longer than its words.
+    /// Finishes the file, which may be longer than its words.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -70,15 +70,15 @@ impl WordWriter {
     }
 }
 
-/// Reads the words of a file.
+/// Reader of a word file.
 pub(crate) struct WordReader {
     file: StoredFile,
-    /// Where the next block begins, and the last one ends.
+    /// Offsets of the next block and of the end.
     at: u64,
     end: u64,
     bytes: Vec<u8>,
     words: Vec<u32>,
-    /// Of the words in memory, what [`word`](Self::word) has given.
+    /// Number of words in memory that [`word`](Self::word) has returned.
     given: usize,
 }
 
@@ -94,7 +94,7 @@ impl WordReader {
         Ok(Self { file, at: 0, end: count * word_bytes, bytes, words: Vec::new(), given: 0 })
     }
 
-    /// The next block; an empty one at the end.
+    /// Returns the next block; empty at the end.
     ///
     /// # Errors
     /// `Io`, `CorruptFile`.
@@ -109,10 +109,10 @@ impl WordReader {
         Ok(&self.words)
     }
 
-    /// The next word.
+    /// Returns the next word.
     ///
     /// # Errors
-    /// `Io`, `CorruptFile`; there is none after the last.
+    /// `Io`; `CorruptFile`, also after the last word.
     #[inline]
     pub(crate) fn word(&mut self) -> Result<u32> {
         if self.given == self.words.len() && self.next_block()?.is_empty() {
@@ -135,7 +135,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn words_come_back_in_blocks_of_any_size() {
+    fn words_round_trip_in_blocks_of_any_size() {
         let files = Files::new(Arc::new(Sim::new()));
         let path = Path::new("words");
         for count in [0, 1, 1000, BLOCK_WORDS + 1, 5 * BLOCK_WORDS / 2] {

@@ -1,4 +1,4 @@
-//! Labels that nodes are given: files of communities, read for a graph before it is clustered.
+//! Initial and fixed labels: files of communities, read for a graph before it is clustered.
 
 use super::Job;
 use crate::cluster::{Given, PropagationOptions};
@@ -10,23 +10,23 @@ use crate::progress::{Event, Stage, notify};
 use crate::units::format_counted;
 use std::path::Path;
 
-/// Lines that begin with this mean nothing.
+/// Prefix of comment lines.
 const COMMENT: &[u8] = b"#";
 
-/// Checks that the files that the options name are there, before the work and not after it.
+/// Checks that the files named by the options exist, before any work.
 pub(super) fn check(files: &Files, options: &PropagationOptions) -> Result<()> {
     let paths = options.files().filter(|path| *path != Path::new("-"));
     paths.into_iter().try_for_each(|path| files.entry(path).map(drop))
 }
 
-/// Reads their first lines, for the same reason.
+/// Checks the first lines of these files, before any work.
 pub(super) fn check_lines(files: &Files, options: &PropagationOptions) -> Result<()> {
     let mut paths = options.files().filter(|path| files.is_regular(path));
     paths.try_for_each(|path| membership::check(files, path, COMMENT, false))
 }
 
 impl Job<'_> {
-    /// Reads the files that the options name; `scratch` is an existing directory.
+    /// Reads the files named by the options; `scratch` is an existing directory.
     pub(super) fn read_given(
         &mut self,
         graph: &Graph,

@@ -1,8 +1,7 @@
-//! `manifest.json` of a work directory: whose it is, which job's, from which inputs, and how far the
-//! job has come.
+//! `manifest.json` of a work directory: its owner, its job, the job's inputs, and the finished stages.
 //!
-//! It is written whole and under a temporary name each time a stage ends, so a reader finds the one
-//! before or the one after. What the next job can resume from stands in a checkpoint (`resume`).
+//! It is written completely under a temporary name and then renamed each time a stage ends, so a reader finds either
+//! the old or the new version. Saved state to resume from is in a checkpoint (`resume`).
 
 use crate::error::Result;
 use crate::io::{Files, Owner, damaged_manifest, manifest_path};
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a job makes.
+/// Kind of job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -20,16 +19,16 @@ pub enum JobKind {
     Cluster,
     /// A graph from edge lists.
     Build,
-    /// Measures of communities.
+    /// Scores of communities.
     Score,
-    /// Something else: another part of the project has made the directory.
+    /// Other: the directory was created by another part of the project.
     #[default]
     #[serde(other)]
     Other,
 }
 
 impl JobKind {
-    /// The name as shown and as stored in manifests.
+    /// Returns the name, as displayed and as stored in manifests.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cluster => "cluster",
@@ -40,27 +39,27 @@ impl JobKind {
     }
 }
 
-/// One file that a job reads.
+/// Input file of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputFile {
-    /// As the user named it; what is not Unicode is replaced.
+    /// Path as the user typed it; bytes that are not Unicode are replaced.
     pub path: String,
-    /// Length, if it is a file and not a stream.
+    /// Length in bytes, if it is a file and not a stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// When it was last written, in milliseconds since 1970, if that is known.
+    /// Modification time in milliseconds since 1970, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified_ms: Option<u64>,
-    /// What the system tells its content by: that of the disk, or a server.
+    /// Tag by which the file system or server identifies the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
-    /// What it lies on, if that is a disk that can be told.
+    /// Identifier of the device that holds it, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
 }
 
 impl InputFile {
-    /// Whether a change to it would be seen.
+    /// Returns whether a change to the file can be detected.
     pub(super) fn is_known(&self) -> bool {
         self.bytes.is_some() && (self.modified_ms.is_some() || self.tag.is_some())
     }
@@ -77,31 +76,31 @@ impl InputFile {
     }
 }
 
-/// What a work directory says of itself.
+/// Manifest of a work directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobManifest {
-    /// The process that works in it.
+    /// Process that owns the directory.
     #[serde(flatten)]
     pub owner: Owner,
-    /// What the job makes.
+    /// Kind of job.
     #[serde(default)]
     pub job: JobKind,
-    /// What the job reads, in order.
+    /// Inputs of the job, in order.
     #[serde(default)]
     pub inputs: Vec<InputFile>,
-    /// Where the result goes; `-` is standard output, and nothing stands for no result.
+    /// Path of the result; `-` is standard output, and an empty string means no result.
     #[serde(default)]
     pub result: String,
-    /// The stages that are finished, in order.
+    /// Finished stages, in order.
     #[serde(default)]
     pub stages_done: Vec<Stage>,
-    /// Of all these but the process.
+    /// Checksum of all fields except the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     checksum: Option<u64>,
 }
 
 impl JobManifest {
-    /// That of a job of this process that begins.
+    /// Creates the manifest of a new job of this process.
     pub(super) fn new<'a>(
         files: &Files,
         job: JobKind,
@@ -118,7 +117,7 @@ impl JobManifest {
         }
     }
 
-    /// Reads that of `directory`, if it has one.
+    /// Reads the manifest of `directory`, if it has one.
     ///
     /// # Errors
     /// `CorruptFile` if it is damaged, of another version, or another kind of file; `Io`.
@@ -133,7 +132,7 @@ impl JobManifest {
         Ok(Some(manifest))
     }
 
-    /// Whether it is as it was written.
+    /// Returns whether the manifest is undamaged.
     pub(super) fn is_whole(&self) -> bool {
         self.checksum == Some(self.own_checksum())
     }
@@ -151,7 +150,7 @@ impl JobManifest {
         bytes
     }
 
-    /// Replaces that of `directory`.
+    /// Replaces the manifest of `directory`.
     pub(super) fn write(&self, files: &Files, directory: &Path) -> Result<()> {
         files.write_own(&manifest_path(directory), &self.to_bytes())
     }

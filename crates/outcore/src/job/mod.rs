@@ -1,15 +1,15 @@
-//! Jobs: the stages in order, inside the limits, with a report.
+//! Jobs: all stages in order, within the limits, with a report.
 //!
 //! ```text
-//!  build    plan -> read -> merge -> graph directory, renamed into place when whole
+//!  build    plan -> read -> merge -> graph directory, renamed into place when complete
 //!  cluster  plan -> read -> merge -> cluster -> write        (a graph: cluster -> write)
-//!           with an earlier result: match it before `cluster`, and the communities after; then, if
-//!           wanted, divide them by levels, and represent
+//!           with an earlier result: match reads it before `cluster` and matches the communities after;
+//!           on request, levels and representatives before `write`
 //!  score    match -> match the truth -> score
 //! ```
-//! Temporary files live in one directory below the work directory, whose manifest says which stages are
-//! finished, with a checkpoint (`resume`). It is removed when the job ends; a job that is killed leaves
-//! it, and one that fails or is told to stop if the same command can resume from there.
+//! Temporary files are in one directory below the work directory. Its manifest lists the finished stages,
+//! and a checkpoint holds saved state (`resume`). The directory is removed when the job ends. A job that is
+//! killed leaves it behind; so does a job that fails or is interrupted, if the same command can resume.
 //!
 //! ```
 //! use outcore::cluster::{ClusterOptions, Method};
@@ -28,7 +28,7 @@
 //! let options = JobOptions::new(input, limits, directory.to_path_buf());
 //! println!("{} of memory", job::plan(&files, &options, None)?.peak_memory_bytes);
 //!
-//! // The graph is built once, and clustered as often as you like.
+//! // The graph is built once and can be clustered any number of times.
 //! let path = directory.join("triangles.graph");
 //! job::build(&files, &options, &path, &Silent)?;
 //! let output = directory.join("communities.tsv");
@@ -77,39 +77,38 @@ use crate::present::reading_bytes;
 pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::{format_bytes, format_counted, size_to_type};
-use present::Telling;
+use present::Targets;
 use report::Warned;
 use resume::{GRAPH, GraphState, JobJournal, NOTICE, Saved, SavedStage, bytes_in, has_sweeps};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
-/// How edges become a graph.
+/// Options for building a graph from edges.
 #[derive(Debug, Clone)]
 pub struct JobOptions {
-    /// Where the edges are and how they are written.
+    /// Input files and their format.
     pub input: InputOptions,
-    /// What repeated edges become.
+    /// How to merge repeated edges.
     pub duplicates: Duplicates,
-    /// Whether edges from a node to itself are kept.
+    /// Whether to keep edges from a node to itself.
     pub keep_loops: bool,
-    /// Keeps out edges that weigh less, after [`InputOptions::weight_transform`].
+    /// Drops edges with a smaller weight, after [`InputOptions::weight_transform`].
     pub min_weight: Option<f64>,
-    /// Keeps out edges that weigh more.
+    /// Drops edges with a larger weight, likewise.
     pub max_weight: Option<f64>,
-    /// What the weights of the others are divided by. Thresholds come before, and do not hold for self
-    /// hits.
+    /// Normalization of the remaining weights. Thresholds are applied first, and not to self hits.
     pub normalize: Normalize,
-    /// Memory and threads.
+    /// Memory limit and number of threads.
     pub limits: Limits,
-    /// Where temporary files go.
+    /// Directory for temporary files.
     pub work_dir: PathBuf,
-    /// Whether the job begins anew where it could go on from what an earlier one has left.
+    /// Whether to ignore the saved progress of an earlier job and start from scratch.
     pub restart: bool,
 }
 
 impl JobOptions {
-    /// Edges without direction, loops dropped, the weights of repeated ones added up, none left out.
+    /// Creates options for undirected edges that drop loops, sum the weights of repeated edges and set no thresholds.
     pub fn new(input: InputOptions, limits: Limits, work_dir: PathBuf) -> Self {
         Self {
             input,
@@ -124,49 +123,49 @@ impl JobOptions {
         }
     }
 
-    /// What is written beside the result, with the option that names it.
+    /// Returns the paths written in addition to the result, each with the option that names it.
     fn written(&self) -> impl Iterator<Item = (Opt, &Path)> {
         let rejects = self.input.rejects.iter().map(|path| (REJECTS, path.as_path()));
         rejects.chain([(WORK_DIR, self.work_dir.as_path())])
     }
 }
 
-/// What to cluster.
+/// Source of the graph to cluster.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// Edge lists.
     Edges(Box<JobOptions>),
-    /// A graph made by [`build`].
+    /// A graph directory written by [`build`].
     Graph {
-        /// Its directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Memory and threads.
+        /// Memory limit and number of threads.
         limits: Limits,
-        /// Where temporary files go.
+        /// Directory for temporary files.
         work_dir: PathBuf,
-        /// Whether the sweeps begin anew where they could go on from those of an earlier job.
+        /// Whether to ignore the saved sweeps of an earlier job and start from scratch.
         restart: bool,
     },
 }
 
-/// What runs through all stages of a job.
+/// State shared by all stages of a job.
 struct Job<'a> {
     files: &'a Files,
     observer: &'a dyn Observer,
     limits: Limits,
     start: Instant,
     report: Report,
-    /// The manifest of the directory for temporary files, and where that is.
+    /// Manifest of the directory for temporary files, and the path of that directory.
     manifest: Option<(JobManifest, PathBuf)>,
-    /// What a job on edges saves.
+    /// Checkpoints of a job on edges.
     records: Option<JobJournal>,
-    /// The edges as they were when the job began.
+    /// Input files as they were when the job began.
     inputs: Vec<InputFile>,
-    /// What a sample of the input foretold, where there is one.
+    /// Plan predicted from a sample of the input, if it could be sampled.
     plan: Option<Plan>,
-    /// What the graph is built for, if it is clustered.
+    /// Clustering that the graph is built for, if any.
     clustering: Option<Clustering<'a>>,
-    /// Whether it has taken over something of an earlier job.
+    /// Whether this job reuses saved state of an earlier one.
     continues: bool,
 }
 
@@ -188,8 +187,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Makes the directory for temporary files, named after the result; of an earlier job stays what is
-    /// in `kept`.
+    /// Creates the directory for temporary files, named after the result. Of the files of an earlier job, only those
+    /// named in `kept` remain.
     fn scratch<'p>(
         &mut self,
         kind: JobKind,
@@ -206,13 +205,13 @@ impl<'a> Job<'a> {
         Ok(scratch)
     }
 
-    /// Runs one stage; `work` gives its result and the phrase that sums it up.
+    /// Runs one stage; `work` returns its result and a phrase that summarizes it.
     fn stage<T>(
         &mut self,
         stage: Stage,
         work: impl FnOnce(&mut Self) -> Result<(T, String)>,
     ) -> Result<T> {
-        // What the stage before has freed is for this one.
+        // Memory freed by the previous stage is available to this one.
         give_back_freed();
         begin_stage();
         let (begin, counters) = (Instant::now(), self.files.counters());
@@ -241,8 +240,8 @@ impl<'a> Job<'a> {
         Ok(result)
     }
 
-    /// Notes in the manifest that a stage is finished. Writing is the last one: then the result is in
-    /// place, and the directory with its manifest is about to go.
+    /// Records in the manifest that a stage is finished. Not for the write stage, which is the last: the result is then
+    /// in place, and the directory with its manifest is about to be removed.
     fn record(&mut self, stage: Stage) -> Result<()> {
         let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
         if stage == Stage::Write {
@@ -268,7 +267,7 @@ impl<'a> Job<'a> {
         self.report
     }
 
-    /// Edges, or what was `found` of an earlier job on them, to the graph in `directory`, with runs in
+    /// Builds the graph in `directory` from edges, or from the saved state `found` of an earlier job, with runs in
     /// `scratch`.
     fn build(
         &mut self,
@@ -292,24 +291,24 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Resumes with the graph of an earlier job.
+    /// Resumes from the graph of an earlier job.
     fn resume_graph(&mut self, state: GraphState) -> Result<()> {
         self.limits.check()?;
         self.stage(Stage::Merge, |job| {
             notify(job.observer, Event::Begin { stage: Stage::Merge, total: None, unit: "arcs" })?;
             job.report_again(state.input, &state.warnings)?;
-            Ok(((), "the graph of a run that was stopped is taken over".into()))
+            Ok(((), "reused the graph of an earlier job".into()))
         })
     }
 
-    /// Refuses what cannot succeed, where a sample can tell.
+    /// Refuses a job that cannot succeed according to a sample of its input.
     fn preflight(&mut self, options: &JobOptions, directory: &Path) -> Result<()> {
         if options.input.all_paths().any(|path| !self.files.is_regular(path)) {
             return self.limits.check();
         }
         let plan = predict::planned(self.files, options, self.clustering, &self.files.tuning())?;
         if let Some(free) = self.files.free_bytes(directory) {
-            // What is there already is a part of what the plan tells.
+            // The plan includes what this directory already holds.
             plan.check_disk(free + bytes_in(self.files, directory), directory)?;
         }
         self.plan = Some(plan);
@@ -321,11 +320,11 @@ impl<'a> Job<'a> {
         &mut self,
         graph: &Graph,
         options: &ClusterOptions,
-        telling: &Telling<'_>,
+        targets: &Targets<'_>,
         scratch: &Scratch,
     ) -> Result<()> {
         self.report.graph.get_or_insert_with(|| graph.summary());
-        let earlier = self.read_earlier(graph, telling, scratch)?;
+        let earlier = self.read_earlier(graph, targets, scratch)?;
         let given = self.read_given(graph, &options.propagation, scratch.path())?;
         let all = self.find(graph, options, given, scratch)?;
         let single = all.len() == 1;
@@ -333,26 +332,26 @@ impl<'a> Job<'a> {
             let mut report = CommunitiesReport::new(graph, options, at, &found);
             self.warn_of_a_giant(options.method, &report)?;
             let groupings = std::mem::take(&mut found.groupings);
-            let (reported, presented) = self.present(graph, telling, found, &earlier, scratch)?;
+            let (reported, presented) = self.present(graph, targets, found, &earlier, scratch)?;
             report.presented = presented;
-            let levels = self.divide(&reported, &groupings, telling, scratch)?;
+            let levels = self.divide(&reported, &groupings, targets, scratch)?;
             report.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
             if !single {
-                let output = telling.outputs[at].display().to_string();
+                let output = targets.outputs[at].display().to_string();
                 self.report.results.push(ResultReport { output, communities: report.clone() });
             }
             if at == 0 {
                 self.report.communities = Some(report);
             }
-            let (present, path) = (telling.options, telling.representatives.get(at));
+            let (present, path) = (targets.options, targets.representatives.get(at));
             let inside = self.look_inside(graph, &reported, present, path, scratch)?;
-            let output = (present.rows, telling.outputs[at].as_path());
+            let output = (present.rows, targets.outputs[at].as_path());
             self.write(graph, (&reported, &inside), levels, output, scratch)?;
         }
         Ok(())
     }
 
-    /// Says that one community holds most nodes, which is rarely what was asked for.
+    /// Warns if one community holds more than half of the nodes, which is rarely intended.
     fn warn_of_a_giant(&self, method: Method, report: &CommunitiesReport) -> Result<()> {
         let Some(advice) = method.spec().giant.filter(|_| report.largest_share > 0.5) else {
             return Ok(());
@@ -371,7 +370,7 @@ impl<'a> Job<'a> {
         scratch: &Scratch,
     ) -> Result<Vec<Communities>> {
         self.stage(Stage::Cluster, |job| {
-            // What earlier stages gave back, the allocator may still hold.
+            // The allocator may still hold memory that earlier stages freed.
             let held = resident_memory_bytes().unwrap_or(0);
             let memory = job.limits.memory_left(held);
             let least = options.least_memory(graph, given.count(), job.limits.threads);
@@ -388,24 +387,24 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Refuses a graph for which there is too little memory, before anything is read for it. The number to type
-/// does for all stages.
+/// Refuses a graph that needs more memory than the limit, before anything is read for it. The suggested limit is enough
+/// for all stages.
 fn check_graph(
     limits: Limits,
     graph: &Graph,
     options: &ClusterOptions,
-    telling: &Telling<'_>,
+    targets: &Targets<'_>,
 ) -> Result<()> {
     let given = options.propagation.files().count() as u64;
     let clustering = options.least_memory(graph, given, limits.threads).total_bytes();
     let nodes = graph.node_count();
-    let read = reading_bytes(nodes, options, telling.options, limits.threads);
-    let certain = clustering.max(read).max(telling.least_bytes(graph, 0, limits.threads));
+    let read = reading_bytes(nodes, options, targets.options, limits.threads);
+    let certain = clustering.max(read).max(targets.least_bytes(graph, 0, limits.threads));
     if certain <= limits.memory_bytes {
         return limits.check();
     }
-    // An earlier result has a community for each node at most.
-    let least = certain.max(telling.least_bytes(graph, nodes, limits.threads));
+    // An earlier result has at most one community per node.
+    let least = certain.max(targets.least_bytes(graph, nodes, limits.threads));
     let little = format_bytes(limits.memory_bytes);
     let message = format!("{little} is too little memory for this clustering");
     let nodes = format_counted(nodes, "node", "nodes");
@@ -415,7 +414,7 @@ fn check_graph(
         .hint(format_args!("use {} or more", MEMORY.of(least))))
 }
 
-/// A pool of the job's own threads, so that results never depend on a global one.
+/// Runs `work` in a thread pool of its own, so that results never depend on a global pool.
 fn in_pool<T: Send>(limits: Limits, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let threads = limits.threads.max(1);
     check_system(limits)?;
@@ -427,15 +426,15 @@ fn in_pool<T: Send>(limits: Limits, work: impl FnOnce() -> Result<T> + Send) -> 
     pool.install(work)
 }
 
-/// Refuses a job for which the system gives neither threads nor addresses enough: later it would end in the
-/// middle of its work.
+/// Refuses a job for which the system allows too few threads or too little address space; it would otherwise fail in
+/// the middle of its work.
 fn check_system(limits: Limits) -> Result<()> {
-    /// Threads of jobs of this process for which it was well.
+    /// Largest number of threads for which this process has passed the check.
     static CHECKED: AtomicUsize = AtomicUsize::new(0);
     if CHECKED.load(Relaxed) >= limits.threads.max(1) {
         return Ok(());
     }
-    // Pools, and those that read, write, sort and merge beside them.
+    // Threads of pools, and those that read, write, sort and merge.
     let count = 8 * limits.threads.max(1) + 16;
     let (hold, held) = crossbeam_channel::bounded::<()>(0);
     let start = |_| {
@@ -446,10 +445,12 @@ fn check_system(limits: Limits) -> Result<()> {
     drop(hold);
     let ended = started.map(|threads| threads.into_iter().for_each(|thread| drop(thread.join())));
     ended.map_err(|error| {
-        Error::new(ErrorKind::Io, format!("cannot start {count} threads: {error}")).hint(format_args!(
-            "use a smaller {THREADS}, or raise what the system allows: `ulimit -u`, `ulimit -v`, \
+        Error::new(ErrorKind::Io, format!("cannot start {count} threads: {error}")).hint(
+            format_args!(
+                "use a smaller {THREADS}, or raise the system limits: `ulimit -u`, `ulimit -v`, \
              or the limit of the container"
-        ))
+            ),
+        )
     })?;
     if let Some(addresses) = address_limit() {
         check_addresses(limits.memory_bytes, addresses)?;
@@ -459,19 +460,20 @@ fn check_system(limits: Limits) -> Result<()> {
 }
 
 fn check_addresses(memory_bytes: u64, most: u64) -> Result<()> {
-    // Arrays have room to grow in, which costs addresses and no memory.
+    // Arrays reserve room to grow, which takes address space but no memory.
     let wanted = usize::try_from(memory_bytes.saturating_mul(2)).unwrap_or(usize::MAX);
     if Vec::<u8>::new().try_reserve_exact(wanted).is_ok() {
         return Ok(());
     }
     let (memory, most) = (format_bytes(memory_bytes), format_bytes(most));
-    let message = format!("`ulimit -v` allows {most} of addresses, too few for {memory} of memory");
+    let message =
+        format!("`ulimit -v` allows {most} of address space, too little for {memory} of memory");
     Err(Error::new(ErrorKind::MemoryTooSmall, message).hint(format_args!(
-        "use `ulimit -v unlimited`: {MEMORY} keeps the job inside its limit, or use less of that"
+        "use `ulimit -v unlimited`, as {MEMORY} limits the job already, or a smaller {MEMORY}"
     )))
 }
 
-/// The name of a job's temporary directory, from the name of its result.
+/// Returns the name of a job's temporary directory, derived from the name of its result.
 fn scratch_name(result: &Path) -> String {
     let name = result.file_name().map(|name| name.to_string_lossy().into_owned());
     let stdout = || format!("stdout-{}", std::process::id());
@@ -481,9 +483,9 @@ fn scratch_name(result: &Path) -> String {
 /// Reads edges and writes the graph directory `graph`.
 ///
 /// # Errors
-/// `Usage` if `graph` exists or options contradict each other; bad input, `MemoryTooSmall`, `DiskTooSmall`, `DiskFull`, `Io`,
-/// `Interrupted`. What the same call can go on from is kept, and [`Error::kept_text`] tells of it; no other
-/// temporary file is left.
+/// `Usage` if `graph` exists or options contradict each other; bad input, `MemoryTooSmall`, `DiskTooSmall`, `DiskFull`,
+/// `Io`, `Interrupted`. Progress that the same call can resume from is kept and described by [`Error::kept_text`]; no
+/// other temporary file is left behind.
 pub fn build(
     files: &Files,
     options: &JobOptions,
@@ -496,7 +498,7 @@ pub fn build(
     let written: Vec<_> = [(OUTPUT, graph)].into_iter().chain(options.written()).collect();
     check_written(files, read, &written)?;
     if files.entry(graph).is_ok() {
-        // If another process has it now, that one removes it.
+        // If another process holds it now, that process removes it.
         let _ = discard_left(files, &options.work_dir, graph);
         let parent = grows_in(files, &options.work_dir, graph);
         if parent != options.work_dir && files.entry(&parent.join(scratch_name(graph))).is_ok() {
@@ -505,15 +507,15 @@ pub fn build(
         if let Some(path) = &options.input.rejects {
             Writer::discard(files, path);
         }
-        return Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", graph.display()))
+        return Err(Error::new(ErrorKind::Usage, format!("`{}` already exists", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
     }
-    let heard = &Warned::new(observer);
-    let built = from_scratch_if_damaged(heard, options.restart, |restart| {
+    let warned = &Warned::new(observer);
+    let built = from_scratch_if_damaged(warned, options.restart, |restart| {
         let options = &JobOptions { restart, ..options.clone() };
-        in_pool(options.limits, || build_once(files, options, graph, heard))
+        in_pool(options.limits, || build_once(files, options, graph, warned))
     })?;
-    Ok(Report { warnings: heard.texts(), ..built })
+    Ok(Report { warnings: warned.texts(), ..built })
 }
 
 fn build_once(
@@ -542,32 +544,32 @@ fn build_once(
     Ok(job.finish(options.input.rejects.as_deref()))
 }
 
-/// Runs a job; and once more, from its beginning, if what an earlier one has left turns out to be damaged.
+/// Runs a job, and runs it once more from scratch if the saved state of an earlier job turns out to be damaged.
 fn from_scratch_if_damaged<T>(
-    heard: &Warned<'_>,
+    warned: &Warned<'_>,
     restart: bool,
     run: impl Fn(bool) -> Result<T>,
 ) -> Result<T> {
     match run(restart) {
         Err(error) if error.is_of_earlier_run() && !restart => {
-            heard.forget();
-            report_from_scratch(heard, NOTICE, error.message())?;
+            warned.forget();
+            report_from_scratch(warned, NOTICE, error.message())?;
             run(true)
         }
         done => done,
     }
 }
 
-/// Removes the temporary files of a job that was killed when its graph had just got its name.
+/// Removes the temporary files of a job that was killed just after its graph was renamed into place.
 fn discard_left(files: &Files, work_dir: &Path, graph: &Path) -> Result<()> {
     let directory = work_dir.join(scratch_name(graph));
     let mut left = match JobManifest::read(files, &directory) {
         Ok(Some(left)) => left,
-        // It was the first to go.
+        // The manifest is removed first.
         Ok(None) if files.entry(&directory).is_ok() => {
             return Scratch::take(files, work_dir, &scratch_name(graph)).map(drop);
         }
-        // One that cannot be read is left for the user to look at.
+        // A manifest that cannot be read is left for the user to inspect.
         _ => return Ok(()),
     };
     let is_of_it = left.job == JobKind::Build && left.result == graph.display().to_string();
@@ -575,31 +577,31 @@ fn discard_left(files: &Files, work_dir: &Path, graph: &Path) -> Result<()> {
     let is_named = left.stages_done.contains(&Stage::Merge) && is_gone;
     if is_of_it && is_named {
         let mut scratch = Scratch::take(files, work_dir, &scratch_name(graph))?;
-        // It goes when it is dropped; until then it still tells whose it is.
+        // Removed on drop; until then, the manifest names the owner.
         left.owner = Owner::current();
         scratch.begin(&left.to_bytes(), &[])?;
     }
     Ok(())
 }
 
-/// The directory in which a graph gets its name.
+/// Returns the directory in which a graph is renamed into place.
 fn beside(graph: &Path) -> &Path {
     graph.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The directory in which the temporary one is that a graph grows in: wherever the work directory is, it can
-/// be renamed from there.
+/// Returns the parent of the temporary directory in which a graph is built. A graph can be renamed into place from
+/// there, wherever the work directory is.
 fn grows_in<'a>(files: &Files, work_dir: &'a Path, graph: &'a Path) -> &'a Path {
     if files.is_same(work_dir, beside(graph)) { work_dir } else { beside(graph) }
 }
 
-/// Where a graph is built before it gets its name: in a directory that is known to be ours.
+/// Returns the path at which a graph is built before it is renamed into place, in a directory that belongs to the job.
 fn grows_at(files: &Files, work_dir: &Path, graph: &Path) -> PathBuf {
     grows_in(files, work_dir, graph).join(scratch_name(graph)).join(GRAPH)
 }
 
-/// Takes that directory, if it is not the job's own, so that jobs with other work directories wait for each
-/// other. Nothing in it is changed before it is known what can be used again.
+/// Locks the temporary directory in which the graph is built, if it is not in the work directory, so that jobs with
+/// different work directories exclude each other. Nothing in it is changed until it is known what can be reused.
 fn hold_place(files: &Files, work_dir: &Path, graph: &Path) -> Result<Option<Scratch>> {
     let parent = grows_in(files, work_dir, graph);
     if parent == work_dir {
@@ -608,11 +610,11 @@ fn hold_place(files: &Files, work_dir: &Path, graph: &Path) -> Result<Option<Scr
     Scratch::take(files, parent, &scratch_name(graph)).map(Some)
 }
 
-/// Finds communities and writes `node<TAB>community` to `output` (`-` is standard output), or to the
-/// files beside it that [`outputs()`] names.
+/// Finds communities and writes lines `node<TAB>community` to `output` (`-` is standard output), or to the files that
+/// [`outputs()`] derives from it.
 ///
 /// # Errors
-/// As [`build`]; `CorruptFile` for a damaged graph. No part of the output is left.
+/// Those of [`build`]; `CorruptFile` for a damaged graph. No partial output is left behind.
 pub fn cluster(
     files: &Files,
     source: &Source,
@@ -623,10 +625,10 @@ pub fn cluster(
     cluster_and_present(files, source, options, &PresentOptions::default(), output, observer)
 }
 
-/// As [`cluster()`], and presents the communities.
+/// Like [`cluster()`], with options for how communities are presented.
 ///
 /// # Errors
-/// As [`cluster()`]; `BadInput` for an earlier result that cannot be used.
+/// Those of [`cluster()`]; `BadInput` for an earlier result that cannot be used.
 pub fn cluster_and_present(
     files: &Files,
     source: &Source,
@@ -636,36 +638,36 @@ pub fn cluster_and_present(
     observer: &dyn Observer,
 ) -> Result<Report> {
     options.check()?;
-    let telling = &Telling::new(files, options, present, output)?;
-    telling.check(files, source)?;
+    let targets = &Targets::new(files, options, present, output)?;
+    targets.check(files, source)?;
     given::check(files, &options.propagation)?;
-    let heard = &Warned::new(observer);
+    let warned = &Warned::new(observer);
     let done = match source {
         Source::Graph { path, limits, work_dir, restart } => {
             let files = &limits.tuned(files);
             let graph = Graph::open(files, path)?;
-            check_graph(*limits, &graph, options, telling)?;
-            from_scratch_if_damaged(heard, *restart, |restart| {
+            check_graph(*limits, &graph, options, targets)?;
+            from_scratch_if_damaged(warned, *restart, |restart| {
                 in_pool(*limits, || {
-                    let mut job = Job::new(files, heard, *limits);
+                    let mut job = Job::new(files, warned, *limits);
                     let inputs = std::iter::once(path).chain(options.propagation.files());
                     let inputs = inputs.chain(&present.earlier);
                     let kept: &[&str] = if restart { &[] } else { &[SAVED] };
                     let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output, kept)?;
-                    let done = job.cluster(&graph, options, telling, &scratch);
+                    let done = job.cluster(&graph, options, targets, &scratch);
                     job.end_sweeps(scratch, output, done)?;
                     Ok(job.finish(None))
                 })
             })
         }
-        Source::Edges(edges) => from_scratch_if_damaged(heard, edges.restart, |restart| {
+        Source::Edges(edges) => from_scratch_if_damaged(warned, edges.restart, |restart| {
             let edges = &JobOptions { restart, ..(**edges).clone() };
             in_pool(edges.limits, || {
                 edges.check_weights()?;
-                telling.check_lines(files)?;
+                targets.check_lines(files)?;
                 given::check_lines(files, &options.propagation)?;
                 let files = &edges.limits.tuned(files);
-                let mut job = Job::new(files, heard, edges.limits);
+                let mut job = Job::new(files, warned, edges.limits);
                 job.clustering = Some(Clustering { options, present });
                 let inputs = edges.input.all_paths().chain(options.propagation.files());
                 let inputs = inputs.chain(&present.earlier);
@@ -675,12 +677,12 @@ pub fn cluster_and_present(
                 let built = job.build(edges, found, &scratch, &directory);
                 let done = built.and_then(|()| {
                     let graph = Graph::open(files, &directory)?;
-                    job.cluster(&graph, options, telling, &scratch)
+                    job.cluster(&graph, options, targets, &scratch)
                 });
                 job.end(scratch, edges, &directory, done)?;
                 Ok(job.finish(edges.input.rejects.as_deref()))
             })
         }),
     }?;
-    Ok(Report { warnings: heard.texts(), ..done })
+    Ok(Report { warnings: warned.texts(), ..done })
 }

@@ -1,4 +1,4 @@
-//! What a job will need: the plan from a sample of its input.
+//! Plan of a job from a sample of its input.
 
 use super::{JobOptions, Normalize, given, read};
 use crate::budget::MEMORY_MIN;
@@ -8,10 +8,11 @@ use crate::input::{self, InputSample, InputSize};
 use crate::io::{Files, Tuning, Watch};
 use crate::plan::{Clustering, Plan};
 
-/// Edges of a sample from all over the input that make an estimate sound.
+/// Minimum edges of a sample from all over the input for a reliable estimate.
 const SOUND_EDGES: u64 = 10_000;
-/// Predicts memory, disk and time from a sample of the input, for a clustering of its graph if there is
-/// to be one.
+
+/// Predicts memory, disk space and time from a sample of the input, including a clustering of its graph
+/// if one is given.
 ///
 /// # Errors
 /// `Usage` for options that cannot be used; bad input in the sample; `MemoryTooSmall`; `Io`.
@@ -30,8 +31,7 @@ pub fn plan(
     if plan.input.edge_count == 0 { Err(read::no_edges()) } else { Ok(plan) }
 }
 
-/// Samples the input and plans. Where the limit is too small for any job, the number to type is one that
-/// does for this job.
+/// Samples the input and plans. If the limit is too small for any job, the suggested limit is enough for this job.
 pub(crate) fn planned(
     files: &Files,
     options: &JobOptions,
@@ -51,7 +51,7 @@ pub(crate) fn planned(
     }
 }
 
-/// A sample of the input, and the bytes that were read for it.
+/// Returns a sample of the input, and the number of bytes read for it.
 pub(crate) fn sampled(files: &Files, options: &JobOptions) -> Result<(InputSample, u64)> {
     let before = files.counters().read_bytes();
     let sample = input::sample(files, &options.input, &options.limits)?;
@@ -67,17 +67,17 @@ pub(crate) fn input_size(
         return Err(input::has_no_weights(path, &option));
     }
     let nodes = sample.nodes();
-    // An estimate from many names, from all over the input or repeated, is trusted to a twentieth; else only
-    // what was seen.
+    // An estimate from many names, from all over the input or repeated, is trusted to within a twentieth; otherwise,
+    // only what was seen counts.
     let is_many = sample.is_spread && sample.sampled_edges >= SOUND_EDGES;
     let is_sound = sample.is_whole || sample.seen_twice >= 100 || is_many;
     let sound = if sample.is_whole { nodes } else { sample.nodes_of_edges_at_least() / 20 * 19 };
     let pairs = (nodes as f64).powi(2) / if options.input.directed { 1.0 } else { 2.0 };
     let distinct = sample.distinct_edges(options.input.directed).min(pairs as u64).max(1);
-    // The beginning of a file says nothing about the share of a node in the rest.
+    // The beginning of a file says nothing about a node's share of the rest.
     let is_alike = sample.is_whole || sample.is_spread;
     let alike = if is_alike { distinct } else { distinct.min(sample.sampled_edges) };
-    // Weights that are divided by others have all their digits.
+    // Quotients of weights have all digits.
     let is_divided = options.normalize == Normalize::SelfScore;
     Ok(InputSize {
         text_bytes: sample.text_bytes,
@@ -121,9 +121,9 @@ mod tests {
         }
     }
 
-    /// An input is planned as its size is: the sample finds what is given.
+    /// The plan from a sample matches the plan from the known size of the input.
     #[test]
-    fn a_sample_leads_to_the_plan_of_its_size() {
+    fn the_plan_from_a_sample_matches_the_plan_from_the_size() {
         let (nodes, edges) = (60_000, 1_000_000);
         let (mut text, mut state) = (String::new(), 1u64);
         for _ in 0..edges {

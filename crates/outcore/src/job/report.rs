@@ -1,4 +1,4 @@
-//! What a job did, as data for `--report` and other surfaces.
+//! Report of a job as data, for `--report` and other interfaces.
 
 use super::JobKind;
 use crate::budget::Limits;
@@ -10,134 +10,134 @@ use crate::sort::SortSummary;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-/// The largest communities whose sizes are told one by one.
+/// Number of largest communities whose sizes are listed.
 const LARGEST_REPORTED: usize = 10;
-/// The most warnings that are told again.
+/// Maximum number of warnings in a report.
 const WARNINGS_REPORTED: usize = 100;
 
-/// One stage as it went.
+/// Measurements of one stage.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct StageReport {
-    /// Which stage.
+    /// The stage.
     pub stage: Stage,
-    /// Time.
+    /// Wall time in seconds.
     pub seconds: f64,
-    /// Time that the plan foretold; `None` where the input could not be sampled.
+    /// Time predicted by the plan; `None` if the input could not be sampled.
     pub predicted_seconds: Option<f64>,
-    /// Bytes read through files.
+    /// Bytes read from files.
     pub read_bytes: u64,
-    /// Bytes read, as the plan foretold.
+    /// Bytes read, as predicted by the plan.
     pub predicted_read_bytes: Option<u64>,
-    /// Bytes written through files.
+    /// Bytes written to files.
     pub write_bytes: u64,
-    /// Bytes written, as the plan foretold.
+    /// Bytes written, as predicted by the plan.
     pub predicted_write_bytes: Option<u64>,
-    /// The most resident memory during the stage: exact where the process never had more before, otherwise the
-    /// largest of samples, a few milliseconds apart; `None` where the system does not tell.
+    /// Peak resident memory during the stage: exact if the process never had more before, otherwise the maximum of
+    /// samples a few milliseconds apart; `None` if the system does not report it.
     pub peak_memory_bytes: Option<u64>,
-    /// Memory that the plan foretold for the stage, with what the program itself takes.
+    /// Memory predicted by the plan for the stage, including the program itself.
     pub predicted_memory_bytes: Option<u64>,
-    /// The stage in one phrase.
+    /// Summary of the stage in one phrase.
     pub summary: String,
 }
 
-/// What the input held.
+/// Counts of the input.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct InputReport {
-    /// Lines.
+    /// Number of lines.
     pub line_count: u64,
     /// Lines with an edge.
     pub edge_count: u64,
-    /// Edges of weight 0, kept out.
+    /// Edges dropped because their weight is 0.
     pub zero_weight_count: u64,
-    /// Those of them from a node to itself, as a node without neighbors has in adjacency lists.
+    /// Edges of weight 0 from a node to itself, as adjacency lists have for nodes without neighbors.
     pub zero_weight_loop_count: u64,
-    /// Edges kept out because their weight is below the least one wanted.
+    /// Edges dropped because their weight is below the minimum.
     pub below_min_count: u64,
-    /// Edges kept out because their weight is above the largest one wanted.
+    /// Edges dropped because their weight is above the maximum.
     pub above_max_count: u64,
-    /// Edges from a node to itself that gave its self score.
+    /// Self hits: edges from a node to itself that are used for self scores.
     pub self_hit_count: u64,
-    /// Edges from a node to itself, of those that are left by weight and are no self score.
+    /// Edges from a node to itself that were neither dropped by weight nor used for self scores.
     pub loop_count: u64,
-    /// Nodes without a self score, whose score is the largest weight of their other edges.
+    /// Nodes without a self hit, whose self score is the largest weight of their other edges.
     pub no_self_hit_count: u64,
     /// Names in the list of nodes.
     pub listed_count: u64,
-    /// Nodes that only the list has.
+    /// Nodes that are only in the list of nodes.
     pub listed_only_count: u64,
-    /// Names that went to disk before they were numbered, because memory was full of others.
+    /// Names that were spilled to disk before they were numbered, because they did not fit in memory.
     pub names_on_disk_count: u64,
-    /// Lines skipped because they were bad.
+    /// Bad lines that were skipped.
     pub skipped_count: u64,
-    /// How each kind of file was understood, a line for each.
+    /// Detected formats of the files, one line for each.
     pub formats: Vec<String>,
 }
 
-/// The result in numbers.
+/// Report of one result.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct CommunitiesReport {
     /// Method.
     pub method: Method,
     /// Seed.
     pub seed: u64,
-    /// Resolution, where the method has one.
+    /// Resolution, if the method has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<f64>,
-    /// Arcs lighter than this did not count.
+    /// Minimum weight; lighter arcs were ignored.
     #[serde(skip_serializing_if = "is_zero")]
     pub min_weight: f64,
-    /// The most nodes that a community might have, if there was a limit.
+    /// Maximum community size, if there was a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_size: Option<u32>,
-    /// More options of label propagation, if any was given.
+    /// Further options of label propagation, if any were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub propagation: Option<PropagationOptions>,
-    /// Communities.
+    /// Number of communities.
     pub community_count: u64,
     /// Communities of one node.
     pub singleton_count: u64,
-    /// Nodes in the largest community.
+    /// Number of nodes in the largest community.
     pub largest_size: u64,
-    /// Their share of all nodes.
+    /// Fraction of all nodes in the largest community.
     pub largest_share: f64,
-    /// The sizes of the ten largest, largest first.
+    /// Sizes of the ten largest communities, largest first.
     pub largest_sizes: Vec<u64>,
-    /// Communities by their size.
+    /// Histogram of community sizes.
     pub sizes: Vec<Bin<u64>>,
-    /// Communities that were cut because they were not connected.
+    /// Communities that were split because they were not connected.
     pub split_count: u64,
-    /// Modularity (Newman 2004), with resolution 1.
+    /// Modularity (Newman 2004) at resolution 1.
     pub modularity: f64,
-    /// Share of the weight that is inside communities.
+    /// Fraction of the total weight that is inside communities.
     pub coverage: f64,
-    /// Bits to describe a step of a random walk, by the map equation, where that was the objective.
+    /// Code length of the map equation in bits per step of a random walk, if that was the objective.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_length: Option<f64>,
-    /// Sweeps over the graph.
+    /// Number of sweeps.
     pub sweep_count: u64,
-    /// What each of them moved: the first 4,096 if there are more.
+    /// Moves of each sweep; the first 4,096 sweeps if there are more.
     pub sweeps: Vec<Sweep>,
-    /// Times that the edges were read, all sweeps among them.
+    /// Number of scans of the edges, including all sweeps.
     pub scan_count: u64,
-    /// Cycles over several levels; 0 where the method has none.
+    /// Number of cycles over levels; 0 if the method has none.
     pub cycle_count: u64,
-    /// Levels above the graph.
+    /// Number of levels above the graph.
     pub level_count: u64,
-    /// Groups inside communities, for each level that was written, coarsest first.
+    /// Number of groups inside communities for each written level, coarsest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_counts: Option<Vec<u64>>,
-    /// Whether the sweeps ended because few enough nodes changed.
+    /// Whether the sweeps converged: few enough nodes still changed.
     pub converged: bool,
-    /// Arcs visited by all sweeps.
+    /// Number of arcs visited by all sweeps.
     pub visited_arc_count: u64,
-    /// How they were presented, if not as they were found.
+    /// Presentation of the communities, if they are not presented as they were found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presented: Option<PresentReport>,
 }
 
 impl CommunitiesReport {
-    /// Of the result number `at`.
+    /// Creates the report of result number `at`.
     pub(super) fn new(
         graph: &Graph,
         options: &ClusterOptions,
@@ -146,7 +146,7 @@ impl CommunitiesReport {
     ) -> Self {
         let mut propagation = options.propagation.clone();
         let all = &options.propagation.attenuation;
-        // Several resolutions share one.
+        // All resolutions share one attenuation.
         propagation.attenuation = all.get(at).or(all.first()).copied().into_iter().collect();
         let is_plain = propagation == PropagationOptions::default();
         Self {
@@ -179,7 +179,7 @@ impl CommunitiesReport {
     }
 }
 
-/// The sizes of the largest communities, one by one.
+/// Returns the sizes of the largest communities.
 fn largest(found: &Communities) -> Vec<u64> {
     let each = found.sizes.iter().flat_map(|s| {
         let count = usize::try_from(s.count).unwrap_or(usize::MAX).min(LARGEST_REPORTED);
@@ -188,20 +188,20 @@ fn largest(found: &Communities) -> Vec<u64> {
     each.take(LARGEST_REPORTED).collect()
 }
 
-/// How the result was presented.
+/// Presentation of a result.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct PresentReport {
-    /// Communities of fewer nodes were too small.
+    /// Minimum size; smaller communities were too small.
     pub min_size: u32,
-    /// What became of their nodes.
+    /// Treatment of the nodes of small communities.
     pub small: Small,
-    /// Communities that were too small.
+    /// Number of communities that were too small.
     pub small_community_count: u64,
-    /// Nodes in them.
+    /// Number of nodes in small communities.
     pub small_node_count: u64,
-    /// Communities in the output.
+    /// Number of communities in the output.
     pub written_community_count: u64,
-    /// Communities with the number of an earlier one, if there was an earlier result.
+    /// Number of communities that keep a number of an earlier result, if there was one.
     pub kept_number_count: Option<u64>,
 }
 
@@ -213,54 +213,54 @@ fn is_zero(value: &f64) -> bool {
 /// One of several results.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct ResultReport {
-    /// Its file.
+    /// Output file.
     pub output: String,
-    /// The result in numbers.
+    /// Report of the result.
     #[serde(flatten)]
     pub communities: CommunitiesReport,
 }
 
-/// A whole job.
+/// Report of a whole job.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Report {
-    /// Version of this form.
+    /// Version of this schema.
     pub schema: u32,
     /// Version of the engine.
     pub version: &'static str,
-    /// What the job made.
+    /// Kind of job.
     pub job: JobKind,
-    /// What it was made of: files as they were named, those of the labels it began with too.
+    /// Input files as they were named, including those of initial labels.
     pub inputs: Vec<String>,
-    /// Where the result is: the graph, or the file of communities.
+    /// Path of the result: the graph, or the file of communities.
     pub output: String,
-    /// Where lines that were skipped are kept, if they are.
+    /// File of skipped lines, if they are written.
     pub rejects: Option<String>,
-    /// What the user was warned of; the first hundred of it.
+    /// Warnings; at most the first hundred.
     pub warnings: Vec<String>,
-    /// The limits.
+    /// Limits of memory and threads.
     pub limits: Limits,
-    /// Whether the job has gone on from what an earlier one had left.
+    /// Whether the job resumed from saved state of an earlier one.
     pub resumed: bool,
-    /// The stages in order.
+    /// Stages in order.
     pub stages: Vec<StageReport>,
-    /// The input, when the job read one.
+    /// Report of the input, if the job read one.
     pub input: Option<InputReport>,
-    /// The sort, when there was one.
+    /// Summary of the sort, if there was one.
     pub sort: Option<SortSummary>,
-    /// The graph that the job wrote or read.
+    /// Summary of the graph that the job wrote or read.
     pub graph: Option<GraphSummary>,
-    /// The communities, when the job found any.
+    /// Report of the communities, if the job found any.
     pub communities: Option<CommunitiesReport>,
-    /// All results, if there are several; `communities` is the first of them.
+    /// Reports of all results, if there are several; `communities` is the first of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ResultReport>,
-    /// Time of the job.
+    /// Wall time of the job in seconds.
     pub seconds: f64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// The most resident memory the process has had, where the system tells.
+    /// Peak resident memory of the process, if the system reports it.
     pub peak_memory_bytes: Option<u64>,
 }
 
@@ -290,7 +290,7 @@ impl Report {
     }
 }
 
-/// Passes everything on, and keeps what the user is warned of.
+/// Observer that forwards all events and collects warnings.
 pub(super) struct Warned<'a> {
     observer: &'a dyn Observer,
     texts: Mutex<Vec<String>>,

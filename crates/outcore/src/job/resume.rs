@@ -1,21 +1,21 @@
-//! What a job on edges leaves when it ends early, and what the next one resumes from.
+//! State that a job on edges saves, and from which the next job resumes.
 //!
 //! ```text
 //!  WORK-DIR/.RESULT.outcore/
-//!    manifest.json   whose it is, the job, and the stages that are finished (`manifest`)
-//!    checkpoint      one of these ([`Saved`]), which `crate::checkpoint` describes:
-//!                      reading  a place in the input, with what was read so far (`halfway`)
-//!                      runs     all input is read (`runs`)
-//!                      graph    the graph is whole
+//!    manifest.json   the owner, the job, and the finished stages (`manifest`)
+//!    checkpoint      one of these states ([`Saved`]), in the format of `crate::checkpoint`:
+//!                      reading  a position in the input, and the state of reading up to it (`halfway`)
+//!                      runs     the whole input has been read (`runs`)
+//!                      graph    the graph is complete
 //!    runs/           runs of the sort
-//!    names/          names that have no room in memory, while the input is read
-//!    graph/          names, then the graph; of a job that builds a graph somewhere else, in a
-//!                    directory like this one beside its name, from where it can be renamed
+//!    names/          names that do not fit in memory, while the input is read
+//!    graph/          names, then the graph; if the job builds a graph in another directory, it is in
+//!                    a directory like this one next to the result, from where it can be renamed
 //!    sweeps/         a journal of the clustering (`cluster::saves`)
 //! ```
-//! The next job resumes if inputs (path, length, time of the last change; on disk also the file's number and device, and
-//! the change to its description; on servers their tags), options of reading and version are the same; else it starts
-//! from scratch, and says why.
+//! The next job resumes if the inputs (path, length, modification time; on disk also the inode, the device and the
+//! inode's change time; on servers the tag), the options of reading and the version are unchanged. Otherwise it starts
+//! from scratch and reports the reason.
 
 use super::read::{ReadState, RunsState};
 use super::{InputFile, InputReport, Job, JobKind, JobManifest, JobOptions, scratch_name};
@@ -32,24 +32,24 @@ use crate::units::{format_bytes, format_count, format_counted};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The directory of a graph that is to be clustered.
+/// Name of the directory in which the graph is built.
 pub(crate) const GRAPH: &str = "graph";
-/// The directory of runs.
+/// Name of the directory of runs.
 pub(crate) const RUNS: &str = "runs";
-/// The directory of names that have no room in memory.
+/// Name of the directory of names that do not fit in memory.
 pub(crate) const SPILLED: &str = "names";
-/// How it is told that a job starts from scratch.
-pub(crate) const NOTICE: &str = "begins anew";
+/// Beginning of the warning that a job starts from scratch.
+pub(crate) const NOTICE: &str = "starts from scratch";
 
-/// What a graph is made of.
+/// Identity of a graph: its inputs, options and version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MadeOf {
     job: JobKind,
     /// Version of the engine.
     version: String,
-    /// Its edges, and the list of nodes last.
+    /// Files of edges, followed by the list of nodes.
     inputs: Vec<InputFile>,
-    /// Options of reading, in the engine's own words.
+    /// Options of reading, in their debug format.
     options: String,
 }
 
@@ -66,7 +66,7 @@ impl MadeOf {
         }
     }
 
-    /// Whether all inputs can be read again, and a change to them would be seen.
+    /// Returns whether all inputs can be read again, and changes to them can be detected.
     fn is_known(&self) -> bool {
         self.inputs.iter().all(InputFile::is_known)
     }
@@ -77,16 +77,16 @@ impl Identity for MadeOf {
         let paths = |made: &Self| made.inputs.iter().map(|input| input.path.clone()).collect();
         let (before, after): (Vec<String>, Vec<String>) = (paths(self), paths(now));
         if self.job != now.job {
-            return Some("what is there is of another job".into());
+            return Some("the saved state belongs to another job".into());
         }
         if self.version != now.version {
-            return Some(format!("what is there was made by version {}", self.version));
+            return Some(format!("the saved state was written by version {}", self.version));
         }
         if before != after {
-            return Some("what is there is of other input files".into());
+            return Some("the saved state belongs to other input files".into());
         }
         if self.options != now.options {
-            return Some("what is there was read with other options".into());
+            return Some("the saved state belongs to other options".into());
         }
         let mut inputs = self.inputs.iter().zip(&now.inputs);
         let changed = inputs.find(|(before, now)| before != now)?.0;
@@ -94,30 +94,30 @@ impl Identity for MadeOf {
     }
 }
 
-/// What a job on edges has saved.
+/// State saved by a job on edges.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Saved {
-    /// A part of the input is read.
+    /// A part of the input has been read.
     Reading(Box<ReadState>),
-    /// The input is read, and all runs are made.
+    /// The whole input has been read, and all runs are written.
     Runs(Box<RunsState>),
-    /// The graph is whole.
+    /// The graph is complete.
     Graph(Box<GraphState>),
 }
 
-/// The graph, and what of its making is reported.
+/// A complete graph, and what the report says about building it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct GraphState {
-    /// What tells it from others: another job may have put one in its place.
+    /// Checksum of the graph, to detect that another job has replaced it.
     pub(crate) checksum: String,
     pub(crate) input: InputReport,
-    /// What was warned of.
+    /// Warnings so far.
     pub(crate) warnings: Vec<String>,
 }
 
 impl Saved {
-    /// The names in the work directory that are used again.
+    /// Returns the names in the work directory that are reused.
     fn names(&self) -> &'static [&'static str] {
         match self {
             Self::Reading(state) if state.spill.is_some() => &[CHECKPOINT, RUNS, GRAPH, SPILLED],
@@ -126,7 +126,7 @@ impl Saved {
         }
     }
 
-    /// The stages that are finished.
+    /// Returns the finished stages.
     fn stages_done(&self) -> Vec<Stage> {
         match self {
             Self::Reading(_) => Vec::new(),
@@ -135,7 +135,7 @@ impl Saved {
         }
     }
 
-    /// What that is for people.
+    /// Describes the saved state to the user.
     fn what(&self, inputs: &[InputFile]) -> String {
         let files = format_counted(inputs.len() as u64, "file", "files");
         match self {
@@ -149,41 +149,41 @@ impl Saved {
         }
     }
 
-    /// Whether the next job could come further with it than one that met `error`.
+    /// Returns whether a job that resumes from it could get past `error`.
     fn is_of_use(&self, error: &Error) -> bool {
         match error.kind() {
-            // What is damaged would be so again.
+            // Damaged data would still be damaged.
             ErrorKind::CorruptFile => false,
             ErrorKind::Interrupted
             | ErrorKind::Io
             | ErrorKind::DiskFull
             | ErrorKind::DiskTooSmall
             | ErrorKind::MemoryTooSmall => true,
-            // What is wrong with the input, too.
+            // A fault in the input would be met again.
             _ => !matches!(self, Self::Reading(_)),
         }
     }
 }
 
-/// The journal of a job on edges, and what was saved last.
+/// Journal of a job on edges, and the state saved last.
 pub(crate) struct JobJournal {
     journal: Journal<MadeOf>,
-    /// Where the graph and the rejects are, beside the journal's directory.
+    /// Paths of the graph and of the rejects, outside the journal's directory.
     graph: PathBuf,
     rejects: Option<PathBuf>,
     saved: Option<Saved>,
 }
 
-/// What an earlier job has saved, with its arrays, if this one resumes from it.
+/// Saved state of an earlier job, with its arrays, if this job resumes from it.
 pub(crate) type SavedStage = Option<(Saved, StateReader)>;
 
 impl JobJournal {
-    /// Whether it is time to save.
+    /// Returns whether it is time to save.
     pub(crate) fn is_due(&self) -> bool {
         self.journal.is_due()
     }
 
-    /// Saves what `parts` gives, in place of what was saved before.
+    /// Saves the state that `parts` returns, replacing the state saved before.
     pub(crate) fn save(
         &mut self,
         parts: impl FnOnce(&mut StateWriter) -> Result<Saved>,
@@ -195,7 +195,7 @@ impl JobJournal {
                 Saved::Runs(state) => NamesWriter::need(to, &self.graph, state.names),
                 Saved::Graph(_) => to.need(&self.graph, 0),
             }
-            // They were written while the input was read.
+            // Rejects were written while the input was read.
             let rejects = self.rejects.iter();
             rejects.for_each(|path| to.need_growing(path, Grows::InPlace, 0));
             Ok(saved)
@@ -203,33 +203,33 @@ impl JobJournal {
         Ok(())
     }
 
-    /// Whether something has been saved.
+    /// Returns whether any state has been saved.
     pub(crate) fn has_saved(&self) -> bool {
         self.saved.is_some()
     }
 
-    /// As [`Journal::withdraw`].
+    /// Like [`Journal::withdraw`].
     pub(crate) fn withdraw(&mut self) -> Result<()> {
         self.journal.withdraw()?;
         self.saved = None;
         Ok(())
     }
 
-    /// Opens what an earlier job has saved, if this one can resume from it; else the reason is told.
+    /// Opens the saved state of an earlier job if this one can resume from it; otherwise reports the reason.
     fn open(&mut self, job: &Job<'_>, scratch: &Scratch) -> Result<SavedStage> {
         let (files, observer) = (job.files, job.observer);
         let reason = match JobManifest::read(files, scratch.path()) {
             Ok(Some(manifest)) if manifest.is_whole() => None,
             Ok(Some(_)) if self.journal.is_there() => {
-                Some("the manifest of what is there is damaged".into())
+                Some("the manifest of the saved state is damaged".into())
             }
-            // As earlier versions have left it.
+            // Left by an earlier version.
             Ok(Some(_)) if files.entry(&scratch.path().join(RUNS)).is_ok() => {
-                Some("what is there was made by another version".into())
+                Some("the saved state was written by another version".into())
             }
             Ok(Some(_)) => return Ok(None),
             Ok(None) if scratch.is_empty() => return Ok(None),
-            Ok(None) => Some("the manifest of what is there is gone".into()),
+            Ok(None) => Some("the manifest of the saved state is missing".into()),
             Err(error) => Some(error.message().to_owned()),
         };
         if let Some(reason) = reason {
@@ -248,31 +248,31 @@ impl JobJournal {
     }
 }
 
-/// Tells if names or graph are others than those that were saved.
+/// Returns a reason if the names or the graph are not those that were saved.
 fn replaced(files: &Files, graph: &Path, saved: &Saved) -> Option<String> {
     match saved {
         Saved::Reading(_) => None,
         Saved::Runs(state) => {
             let names = Names::open(files, graph).map(|names| names.sealed());
             let is_same = names.is_ok_and(|names| names == state.names);
-            (!is_same).then(|| "the names that were there are gone".into())
+            (!is_same).then(|| "the saved names are missing or were replaced".into())
         }
         Saved::Graph(state) => match Graph::open(files, graph) {
             Err(error) => Some(error.message().to_owned()),
             Ok(found) => (found.checksum() != state.checksum)
-                .then(|| format!("`{}` is another graph now", graph.display())),
+                .then(|| format!("`{}` is now a different graph", graph.display())),
         },
     }
 }
 
 impl Job<'_> {
-    /// Lets nobody resume from what was saved: it is about to be used up.
+    /// Withdraws the saved state, which is about to be consumed, so that no job resumes from it.
     pub(crate) fn withdraw(&mut self) -> Result<()> {
         self.records.as_mut().map_or(Ok(()), JobJournal::withdraw)
     }
 
-    /// Makes the directory for temporary files of a job on edges, whose graph will be in `graph`; or takes it
-    /// over, with what an earlier job of the kind has saved of the same edges.
+    /// Creates the directory for temporary files of a job on edges whose graph will be in `graph`, or reuses that of an
+    /// earlier job of the same kind, with the state it saved for the same edges.
     pub(crate) fn scratch_of_edges<'p>(
         &mut self,
         kind: JobKind,
@@ -302,7 +302,7 @@ impl Job<'_> {
         self.continues = saved.is_some();
         self.report.resumed = self.continues;
         if !self.continues {
-            // Before anything else: nobody can resume from what is removed.
+            // First of all: no job may resume from files that are about to be removed.
             records.withdraw()?;
         }
         scratch.begin(&manifest.to_bytes(), names)?;
@@ -311,7 +311,7 @@ impl Job<'_> {
         Ok((scratch, found))
     }
 
-    /// The error if a file among the edges is not what it was when the job began.
+    /// Returns an error if an input file has changed since the job began.
     pub(crate) fn check_inputs(&self, edges: &JobOptions) -> Result<()> {
         for (before, path) in self.inputs.iter().zip(edges.input.all_paths()) {
             let now = InputFile::new(self.files, path);
@@ -322,8 +322,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Ends a job on edges. After an error, what the next one can resume from stays, and the error tells of
-    /// it; all else goes.
+    /// Ends a job on edges. After an error, state that the next job can resume from is kept and described in the error;
+    /// everything else is removed.
     pub(crate) fn end<T>(
         &mut self,
         scratch: Scratch,
@@ -335,7 +335,7 @@ impl Job<'_> {
             Ok(done) => return Ok(done),
             Err(error) => self.of_earlier_run(error),
         };
-        let (mut manifest, _) = self.manifest.take().expect("made with the directory");
+        let (mut manifest, _) = self.manifest.take().expect("created with the directory");
         let saved = self.records.as_mut().and_then(|records| records.saved.take());
         let Some(saved) = saved.filter(|saved| saved.is_of_use(&error)) else {
             drop(scratch);
@@ -361,13 +361,13 @@ impl Job<'_> {
         Err(error.kept(self.reported(&what, &places)))
     }
 
-    /// Marks an error that may be of what was taken over.
+    /// Marks an error that may be caused by saved state of an earlier job.
     fn of_earlier_run(&self, error: Error) -> Error {
         let is_of_earlier_run = self.continues && error.kind() == ErrorKind::CorruptFile;
         if is_of_earlier_run { error.of_earlier_run() } else { error }
     }
 
-    /// Ends a clustering of a graph that was there. After an error, sweeps that were saved stay.
+    /// Ends the clustering of an existing graph. After an error, saved sweeps are kept.
     pub(crate) fn end_sweeps(
         &mut self,
         scratch: Scratch,
@@ -376,7 +376,7 @@ impl Job<'_> {
     ) -> Result<()> {
         let Err(error) = done else { return Ok(()) };
         let error = self.of_earlier_run(error);
-        let (mut manifest, _) = self.manifest.take().expect("made with the directory");
+        let (mut manifest, _) = self.manifest.take().expect("created with the directory");
         let directory = scratch.path().to_path_buf();
         let is_sound = error.kind() != ErrorKind::CorruptFile;
         if !is_sound || !has_sweeps(self.files, &directory) || !is_named(self.files, result) {
@@ -387,7 +387,7 @@ impl Job<'_> {
         Err(error.kept(self.reported("the sweeps so far", &[directory])))
     }
 
-    /// What was kept, and what to do about it.
+    /// Describes what is kept, where it is, and what to do with it.
     fn reported(&self, what: &str, places: &[PathBuf]) -> Text {
         let bytes: u64 = places.iter().map(|path| bytes_in(self.files, path)).sum();
         let places: Vec<String> =
@@ -399,26 +399,27 @@ impl Job<'_> {
             format!("{} and {last}", first.join(", "))
         };
         format_args!(
-            "{what} in {place} ({}); the same command goes on from there, {RESTART} begins anew",
+            "{what} in {place} ({}); the same command resumes from there, \
+             {RESTART} starts from scratch",
             format_bytes(bytes)
         )
         .into()
     }
 }
 
-/// Whether the next job for this result would be known as such: what goes to a stream or a device is of no
-/// file.
+/// Returns whether the next job can be recognized as one for the same result, which must be a file: a stream or a
+/// device has no name to recognize.
 fn is_named(files: &Files, result: &Path) -> bool {
     let is_there = result == Path::new("-") || files.entry(result).is_ok();
     !is_there || files.is_regular(result)
 }
 
-/// Whether a clustering has saved sweeps.
+/// Returns whether a clustering has saved sweeps.
 pub(crate) fn has_sweeps(files: &Files, directory: &Path) -> bool {
     files.is_regular(&directory.join(SAVED).join(CHECKPOINT))
 }
 
-/// The error for an input that is another one now.
+/// Returns the error for an input that has changed.
 fn changed(before: &InputFile, now: &InputFile) -> Error {
     let message = format!("`{}` has changed while it was read", before.path);
     let error = Error::new(ErrorKind::InputChanged, message)
@@ -426,22 +427,23 @@ fn changed(before: &InputFile, now: &InputFile) -> Error {
     let bytes =
         |input: &InputFile| input.bytes.map(|bytes| format!("{} bytes", format_count(bytes)));
     match (bytes(before), bytes(now)) {
-        (Some(_), None) => error.note("it is not there any more"),
+        (Some(_), None) => error.note("it no longer exists"),
         (Some(old), Some(new)) if old != new => {
-            error.note(format!("it had {old}, and has {new} now"))
+            error.note(format!("it had {old} and now has {new}"))
         }
-        (Some(old), _) if before.modified_ms == now.modified_ms => error
-            .note(format!("it has {old} as before, but is another file now, or has been written")),
+        (Some(old), _) if before.modified_ms == now.modified_ms => {
+            error.note(format!("it still has {old}, but has been replaced or written to"))
+        }
         (Some(old), _) => {
             let times = before.modified_ms.zip(now.modified_ms);
             let later = times.map_or(0, |(before, now)| now.saturating_sub(before)) as f64 / 1000.0;
-            error.note(format!("it has {old} as before, but was last written {later:.3} s later"))
+            error.note(format!("it still has {old}, but was last written {later:.3} s later"))
         }
         (None, _) => error,
     }
 }
 
-/// Length of a file, or of all files in a directory.
+/// Returns the length of a file, or of all files in a directory.
 pub(crate) fn bytes_in(files: &Files, path: &Path) -> u64 {
     match files.entry(path) {
         Ok(Entry { is_directory: true, .. }) => {

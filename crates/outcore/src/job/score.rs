@@ -1,7 +1,7 @@
-//! Scoring: communities read back for a graph, compared with others, rated by the graph.
+//! Scoring: reads communities for a graph, compares them with others, and rates them by the graph.
 //!
-//! Memory is 4 bytes a node for the labels beside that of the larger step: reading them, comparing
-//! them (12 bytes a node), or rating them (4 bytes a node and 21 a community, directed: 29).
+//! Memory is 4 bytes per node for the labels, plus that of the largest step: reading them, comparing them (12 bytes per
+//! node), or rating them (4 bytes per node and 21 per community, directed: 29).
 
 use super::{Job, JobKind, in_pool};
 use crate::budget::Limits;
@@ -15,80 +15,80 @@ use crate::score::{Agreement, Quality, compare, compare_bytes, quality_at, quali
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use std::path::{Path, PathBuf};
 
-/// What becomes of nodes that the communities do not name.
+/// Treatment of nodes that the communities do not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Unnamed {
-    /// An error.
+    /// Stop with an error.
     #[default]
     Stop,
-    /// Each is a community of its own.
+    /// Make each a community of its own.
     Singletons,
 }
 
-/// What to score.
+/// Options of scoring.
 #[derive(Debug, Clone)]
 pub struct ScoreOptions {
-    /// A graph made by [`build`](super::build).
+    /// Graph directory written by [`build`](super::build).
     pub graph: PathBuf,
-    /// Its communities: lines `node<TAB>community`; `-` is standard input.
+    /// Communities of the graph: lines `node<TAB>community`; `-` is standard input.
     pub communities: PathBuf,
-    /// Communities to compare with, which need not name all nodes.
+    /// Communities to compare with; they need not name all nodes.
     pub against: Option<PathBuf>,
-    /// The resolution of modularity and CPM.
+    /// Resolution of modularity and CPM.
     pub resolution: f64,
-    /// What becomes of nodes that the communities do not name.
+    /// Treatment of nodes that the communities do not name.
     pub unnamed: Unnamed,
-    /// Lines that begin with this mean nothing; empty for none.
+    /// Prefix of comment lines; empty for none.
     pub comment: Vec<u8>,
-    /// Memory and threads.
+    /// Memory limit and number of threads.
     pub limits: Limits,
-    /// Where temporary files go.
+    /// Directory for temporary files.
     pub work_dir: PathBuf,
 }
 
-/// The score in numbers.
+/// Report of a score.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct ScoreReport {
-    /// Version of this form.
+    /// Version of this schema.
     pub schema: u32,
-    /// `score`.
+    /// Kind of report: `score`.
     pub kind: &'static str,
-    /// As the user named it; what is not Unicode is replaced.
+    /// Graph path as the user typed it; bytes that are not Unicode are replaced.
     pub graph: String,
-    /// The same.
+    /// Path of the communities, likewise.
     pub communities: String,
-    /// Nodes of the graph.
+    /// Number of nodes of the graph.
     pub node_count: u64,
-    /// Nodes that the communities do not name.
+    /// Number of nodes that the communities do not name.
     pub unnamed_count: u64,
-    /// Names in the file of communities that the graph does not have.
+    /// Number of names in the file of communities that are not in the graph.
     pub unknown_count: u64,
-    /// How well the communities fit the graph.
+    /// Quality of the communities by the graph.
     pub quality: Quality,
-    /// How well they agree with others.
+    /// Comparison with other communities, if there are any.
     pub against: Option<AgainstReport>,
-    /// The most resident memory the process has had, where the system tells.
+    /// Peak resident memory of the process, if the system reports it.
     #[serde(skip)]
     pub peak_memory_bytes: Option<u64>,
 }
 
-/// The comparison with other communities.
+/// Comparison with other communities.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct AgainstReport {
-    /// As the user named the file; what is not Unicode is replaced.
+    /// Path of the file as the user typed it; bytes that are not Unicode are replaced.
     pub path: String,
-    /// Names in the file that the graph does not have.
+    /// Number of names in the file that are not in the graph.
     pub unknown_count: u64,
-    /// How much they agree, over the nodes that both name.
+    /// Agreement over the nodes that both name.
     pub agreement: Agreement,
 }
 
-/// Rates communities by their graph, and by other communities if there are any.
+/// Rates communities by their graph, and by other communities if any are given.
 ///
 /// # Errors
-/// `BadInput` for a bad line or an unnamed node, `MemoryTooSmall`, `CorruptFile`, `Io`, `DiskFull`,
-/// `Interrupted`. No temporary file is left.
+/// `BadInput` for a bad line or an unnamed node, `MemoryTooSmall`, `CorruptFile`, `Io`, `DiskFull`, `Interrupted`. No
+/// temporary file is left behind.
 pub fn score(
     files: &Files,
     options: &ScoreOptions,
@@ -100,7 +100,7 @@ pub fn score(
     if inputs[1..].iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
         return Err(Error::new(ErrorKind::Usage, "standard input (`-`) can be read only once"));
     }
-    // What is read last should not be missing only then.
+    // Read last, but its absence should be reported now.
     if let Some(path) = options.against.as_deref().filter(|path| *path != Path::new("-")) {
         files.entry(path)?;
     }
@@ -149,7 +149,7 @@ impl Scoring<'_> {
         })
     }
 
-    /// Refuses what cannot be done with `community_count` communities.
+    /// Refuses a score that does not fit in memory with `community_count` communities.
     fn check_memory(&self, community_count: u64) -> Result<()> {
         let (limits, nodes) = (self.options.limits, self.graph.node_count());
         let labels = 4 * nodes;
@@ -165,7 +165,7 @@ impl Scoring<'_> {
             return Ok(());
         }
         let given = format_bytes(limits.memory_bytes);
-        let message = format!("{given} are too little memory to score these communities");
+        let message = format!("{given} is too little memory to score these communities");
         let counts = format!(
             "there are {} and at least {}",
             format_counted(nodes, "node", "nodes"),
@@ -176,7 +176,7 @@ impl Scoring<'_> {
             .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
     }
 
-    /// Reads a file of communities as a stage; `sum_up` adds to the phrase that sums it up.
+    /// Reads a file of communities as a stage; `sum_up` returns a suffix of its summary.
     fn read(
         &self,
         job: &mut Job<'_>,
@@ -206,11 +206,11 @@ impl Scoring<'_> {
         }
         let path = self.options.communities.display();
         let names = format_counted(unknown, "name", "names");
-        let text = format!("{names} in `{path}` that the graph does not have, left out");
+        let text = format!("ignored {names} in `{path}` that the graph does not have");
         notify(job.observer, Event::Warning { text: &text })
     }
 
-    /// Gives a label to nodes without one, if that is allowed; gives the number of labels.
+    /// Assigns labels to nodes without one, if that is allowed. Returns the number of labels.
     fn label_all(&self, found: &mut Membership) -> Result<u64> {
         if found.unnamed() > 0 && self.options.unnamed == Unnamed::Stop {
             return Err(self.unnamed(found)?);
@@ -257,7 +257,7 @@ impl Scoring<'_> {
         Ok(AgainstReport {
             path: path.display().to_string(),
             unknown_count: found.unknown,
-            agreement: agreement.expect("compared when the stage was summed up"),
+            agreement: agreement.expect("compared while the stage was summarized"),
         })
     }
 

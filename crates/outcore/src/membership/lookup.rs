@@ -1,16 +1,16 @@
-//! Communities by name: an index on disk of a file of communities, for nodes that are looked up one by one.
+//! Communities by name: an index on disk of a file of communities, to look up single nodes.
 //!
 //! ```text
 //!  file --lines--> names: (bytes, community, name) of each line
 //!             `--> (hash, place in names) --sort--> slots
 //! ```
 //!
-//! Slots are records in the order of their hashes, with a quarter more room than they need: each stands where its
-//! hash says, or in the next slot that is free. So it is written front to back, and a look-up reads one piece of
-//! the slots and the line that they tell of, whose name is compared: hashes may collide. Both files go
-//! through the page cache, and lose their names as soon as they are open: nothing is left when the process ends.
+//! Slots are records in the order of their hashes, with a quarter more room than they need: each is at the position of
+//! its hash, or in the next free slot. So the slots are written front to back, and a lookup reads one piece of the
+//! slots and the line that they refer to, whose name is compared, since hashes may collide. Both files go through the
+//! page cache, and are unlinked as soon as they are open, so nothing remains when the process ends.
 //!
-//! Memory: the sort's budget while the index is built, nothing after. Disk: 32 bytes a line and its name.
+//! Memory: the sort's budget while the index is built, none afterwards. Disk: 32 bytes per line, and its name.
 
 #[cfg(test)]
 mod tests;
@@ -28,35 +28,35 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Memory of the sort.
 const SORT_BYTES: u64 = 64 * MIB;
-/// Chunks of text that are read ahead.
+/// Number of chunks of text that are read ahead.
 const CHUNKS: usize = 4;
 /// Bytes that are collected before they are written.
 const WRITE_BYTES: usize = 1 << 20;
-/// Bytes of a slot: a hash, and where the line is.
+/// Bytes of a slot: a hash, and the position of the line.
 const SLOT_BYTES: usize = 16;
-/// Slots read at once: the one that is looked for is nearly always among them.
+/// Number of slots read at a time: the wanted one is nearly always among them.
 const SLOTS_READ: usize = 32;
-/// The place that an empty slot has.
+/// Position that marks an empty slot.
 const EMPTY: u64 = u64::MAX;
-/// What stands before a name: its length in 4 bytes, its community in 8.
+/// Bytes before a name: 4 for its length, 8 for its community.
 const HEAD_BYTES: usize = 12;
-/// Most indexes of one file that are built at the same time.
+/// Maximum number of indexes of one file that are built at the same time.
 const BUILDERS: u32 = 64;
 
-/// An index of a file of communities that are numbers.
+/// Index of a file of communities that are numbers.
 pub struct Lookup {
     names: StoredFile,
     slots: StoredFile,
-    /// Slots that hashes are spread over; those behind them take what has no room there.
+    /// Number of slots that hashes are spread over; those after them take the overflow.
     home_count: u64,
-    /// Nobody can make up names that collide.
+    /// Secret seed of the hash, so that nobody can construct names that collide.
     seed: u64,
-    /// What the file was when it was read.
+    /// Metadata of the file when it was read.
     source: Entry,
 }
 
 impl Lookup {
-    /// Builds the index of `path`, in a directory beside it that is gone at the end, with so many threads.
+    /// Builds the index of `path` with `threads` threads, in a temporary directory next to it.
     ///
     /// # Errors
     /// The earliest bad line; `CorruptFile`, `Io`, `DiskFull`, `Interrupted`.
@@ -66,7 +66,7 @@ impl Lookup {
         threads: usize,
         observer: &dyn Observer,
     ) -> Result<Self> {
-        // Of its own, since a process that was forked has no threads of a global one.
+        // Its own pool, since a forked process has no threads of a global one.
         let pool =
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
                 Error::new(ErrorKind::Io, format!("cannot start {threads} threads: {error}"))
@@ -93,12 +93,12 @@ impl Lookup {
         Ok(Self { names, slots, home_count, seed, source })
     }
 
-    /// Whether the file at `path` is still what was read.
+    /// Returns whether the file at `path` is unchanged since it was read.
     pub fn is_of(&self, files: &Files, path: &Path) -> bool {
         files.entry(path).is_ok_and(|entry| entry == self.source)
     }
 
-    /// The community of the node of this name, if there is one.
+    /// Returns the community of the node `name`, if there is one.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`.
@@ -111,7 +111,7 @@ impl Lookup {
             for slot in slots[..bytes].as_chunks::<SLOT_BYTES>().0 {
                 let (found, place) = slot.split_at(8);
                 let (found, place) = (number(found), number(place));
-                // All that belong before an empty slot, or before a larger hash, stand before it.
+                // All records with a smaller hash, or before an empty slot, come earlier.
                 if place == EMPTY || found > hash {
                     return Ok(None);
                 }
@@ -128,7 +128,7 @@ impl Lookup {
         }
     }
 
-    /// The community of the line at `place`, if it is of this name.
+    /// Returns the community of the line at `place`, if the line has this name.
     fn community_at(&self, place: u64, name: &[u8]) -> Result<Option<u64>> {
         let mut line = vec![0; HEAD_BYTES + name.len()];
         // The last line of the file may be shorter than this name.
@@ -139,7 +139,7 @@ impl Lookup {
     }
 }
 
-/// A directory beside `path`; others may be building an index of it, too.
+/// Creates a directory next to `path`; other processes may be building an index of it too.
 fn scratch_beside(files: &Files, path: &Path) -> Result<Scratch> {
     let parent = path.parent().unwrap_or(Path::new(""));
     let result = path.file_name().unwrap_or_default().to_string_lossy();
@@ -153,7 +153,7 @@ fn scratch_beside(files: &Files, path: &Path) -> Result<Scratch> {
     Err(taken.expect("there is more than one name"))
 }
 
-/// Copies the lines of `path` to `names`; gives the sort their hashes and places.
+/// Copies the lines of `path` to `names`; passes their hashes and positions to the sort.
 fn write_names(
     files: &Files,
     path: &Path,
@@ -185,7 +185,7 @@ fn write_names(
     writer.finish()
 }
 
-/// Writes what is sorted, each where its hash says or in the next slot that is free; gives the number of slots
+/// Writes the sorted records, each at the position of its hash or in the next free slot; returns the number of slots
 /// that hashes are spread over.
 fn write_slots(
     files: &Files,
@@ -216,7 +216,7 @@ fn write_slots(
     Ok(home_count)
 }
 
-/// The slot of a hash: hashes in their order have slots in their order.
+/// Returns the slot of a hash; a larger hash never has a smaller slot.
 fn home(hash: u64, home_count: u64) -> u64 {
     ((u128::from(hash) * u128::from(home_count)) >> 64) as u64
 }
@@ -229,7 +229,7 @@ fn number(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
 }
 
-/// Writes by way of the page cache, where look-ups find what was written.
+/// Writer through the page cache, from which lookups then read.
 struct CachedWriter {
     file: StoredFile,
     buffer: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Communities read back for a graph: lines `node<TAB>community`, in any order, to a label a node.
+//! Reads communities back for a graph: lines `node<TAB>community`, in any order, become one label per node.
 //!
 //! ```text
 //!  graph --names--> (name, index) -----.
@@ -6,14 +6,14 @@
 //!  file --lines--> (name, community) --'
 //! ```
 //!
-//! Names and communities are known by their fingerprints (`input::Fingerprint`): those of at most 15
-//! bytes are their own, so they cannot be mistaken for each other. Both sorts are external, so memory
-//! does not grow with the file: 4 bytes a node for the labels, 4 a community while they are numbered,
-//! and the sorts' budgets, down to 20 MiB each. I/O: names and file are read once, each of their
-//! records is written and read once if it does not fit in memory: at most 40 bytes.
+//! Names and communities are identified by their fingerprints (`input::Fingerprint`): names of at most 15 bytes are
+//! their own fingerprints, so they cannot be confused. Both sorts are external, so memory does not grow with the file:
+//! 4 bytes per node for the labels, 4 per community while they are numbered, and the budgets of the sorts, at least 20
+//! MiB each. I/O: names and file are read once, and each of their records (at most 40 bytes) is written and read once
+//! if the records do not fit in memory.
 //!
-//! A sort and a merge join, rather than a table in memory (Graefe, "Query evaluation techniques for
-//! large databases", 1993, 5.2): a table would take 26 bytes a node, more than a clustering.
+//! A sort and a merge join are used rather than a table in memory (Graefe, "Query evaluation techniques for large
+//! databases", 1993, 5.2): a table would take 26 bytes per node, more than a clustering.
 
 mod lookup;
 mod record;
@@ -38,51 +38,51 @@ use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use record::{Member, Named};
 use std::path::{Path, PathBuf};
 
-/// How a file of communities is read.
+/// Options for reading a file of communities.
 #[derive(Debug, Clone)]
 pub struct MembershipOptions {
-    /// Lines that begin with this mean nothing; empty for none.
+    /// Prefix of lines to ignore; empty for none.
     pub comment: Vec<u8>,
-    /// Whether communities have to be numbers, which are kept.
+    /// Whether communities must be numbers, which are then kept.
     pub numbered: bool,
     /// Memory and threads.
     pub limits: Limits,
-    /// What the caller holds of the memory.
+    /// Bytes of the memory that the caller holds.
     pub held_bytes: u64,
-    /// An existing directory for temporary files.
+    /// Existing directory for temporary files.
     pub scratch: PathBuf,
 }
 
-/// The communities of a graph's nodes.
+/// Communities of a graph's nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {
-    /// Every node's label, or [`Membership::NONE`]. Labels are dense, in order of their first node:
-    /// they do not depend on the order of the lines.
+    /// Label of every node, or [`Membership::NONE`]. Labels are dense, in the order of their first nodes, and
+    /// independent of the order of lines.
     pub labels: Vec<u32>,
-    /// How many labels there are.
+    /// Number of labels.
     pub community_count: u64,
-    /// Nodes with a label.
+    /// Number of nodes with a label.
     pub named: u64,
-    /// Names in the file that the graph does not have.
+    /// Number of names in the file that the graph does not have.
     pub unknown: u64,
-    /// The communities' numbers, by label, if they were asked for.
+    /// Numbers of the communities, by label, if they were requested.
     pub numbers: Vec<u64>,
-    /// The largest number of a community in the file, also of one without a node of the graph, if
-    /// numbers were asked for.
+    /// Largest number of a community in the file, including communities without a node of the graph, if numbers were
+    /// requested.
     pub largest_number: Option<u64>,
 }
 
 impl Membership {
-    /// The label of a node that the file does not name.
+    /// Label of a node that the file does not name.
     pub const NONE: u32 = u32::MAX;
 
-    /// Nodes without a label.
+    /// Returns the number of nodes without a label.
     pub fn unnamed(&self) -> u64 {
         self.labels.len() as u64 - self.named
     }
 }
 
-/// The least limit for reading the communities of `node_count` nodes with so many threads, while the
+/// Returns the smallest limit for reading the communities of `node_count` nodes with `threads` threads, while the
 /// caller holds `held_bytes`.
 pub fn memory_bytes_for(node_count: u64, held_bytes: u64, threads: usize) -> u64 {
     let sorts = Sorter::<Named>::BUDGET_MIN + Sorter::<Member>::BUDGET_MIN;
@@ -90,18 +90,16 @@ pub fn memory_bytes_for(node_count: u64, held_bytes: u64, threads: usize) -> u64
     limits.with_batch(node_bytes(node_count) + sorts + held_bytes)
 }
 
-/// Labels, and their renumbering where every node is a community of its own.
+/// Returns the bytes of the labels, and of their renumbering if every node is a community of its own.
 fn node_bytes(node_count: u64) -> u64 {
     8 * node_count
 }
 
-/// Reads the communities in `path` (`-` is standard input) of the nodes of `graph`, on the current
-/// thread pool.
+/// Reads the communities in `path` (`-` is standard input) of the nodes of `graph`, on the current thread pool.
 ///
 /// # Errors
-/// The earliest bad line; `BadInput` if a node of the graph is named twice with different communities,
-/// or no line names a node of the graph; `MemoryTooSmall` before any work; `CorruptFile`, `Io`,
-/// `DiskFull`, `Interrupted`.
+/// The earliest bad line; `BadInput` if a node of the graph is named twice with different communities, or if no line
+/// names a node of the graph; `MemoryTooSmall` before any work; `CorruptFile`, `Io`, `DiskFull`, `Interrupted`.
 pub fn read(
     files: &Files,
     path: &Path,
@@ -124,13 +122,13 @@ pub fn read(
     job.label(&mut members, &joined)
 }
 
-/// Reads the first lines of `path`, so that a file without communities fails before long work. As in
-/// [`read`], communities are perhaps `numbered`, and lines that begin with `comment` mean nothing.
+/// Reads the first lines of `path`, so that a file without communities fails before long work. As in [`read`],
+/// communities may have to be numbers (`numbered`), and lines that begin with `comment` are ignored.
 ///
 /// # Errors
 /// The earliest bad line of these; `BadInput` if there is none at all; `Io`.
 pub fn check(files: &Files, path: &Path, comment: &[u8], numbered: bool) -> Result<()> {
-    // Of a file of less than two chunks nothing is left to be read behind the caller's back.
+    // A file of less than two chunks is read completely, so nothing is read after this function returns.
     let mut reader = open(files, path, comment, numbered, 2)?;
     match reader.next_batch(&mut Batch::default())? {
         true => Ok(()),
@@ -164,13 +162,13 @@ struct MembershipJob<'a> {
     observer: &'a dyn Observer,
 }
 
-/// What the lines come to.
+/// Summary of the joined lines.
 #[derive(Default)]
 struct Joined {
     named: u64,
     unknown: u64,
     largest_number: Option<u64>,
-    /// The node of the earliest line that contradicts another, and both lines.
+    /// Node of the earliest line that contradicts another, and both lines.
     conflict: Option<Conflict>,
 }
 
@@ -187,7 +185,7 @@ impl MembershipJob<'_> {
         open(self.files, self.path, comment, *numbered, limits.batch_chunks())
     }
 
-    /// The budget of each of the two sorts; `window_bytes` is what decompression takes.
+    /// Returns the budget of each of the two sorts; `window_bytes` is the memory of decompression.
     fn sort_bytes(&self, window_bytes: u64) -> Result<u64> {
         let MembershipOptions { limits, held_bytes, .. } = *self.options;
         let node_count = self.graph.node_count();
@@ -195,8 +193,7 @@ impl MembershipJob<'_> {
         let least = memory_bytes_for(node_count, held_bytes, limits.threads);
         if limits.memory_bytes < least {
             let given = format_bytes(limits.memory_bytes);
-            let message =
-                format!("{given} are too little memory to read `{}`", self.path.display());
+            let message = format!("{given} is too little memory to read `{}`", self.path.display());
             return Err(Error::new(ErrorKind::MemoryTooSmall, message)
                 .note(format!("the graph has {}", format_counted(node_count, "node", "nodes")))
                 .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
@@ -209,7 +206,7 @@ impl MembershipJob<'_> {
         Sorter::new(self.files, &self.options.scratch, budget, self.options.limits.threads)
     }
 
-    /// Sorts the names of the graph, and after each of them the lines that name it.
+    /// Sorts the names of the graph, each followed by the lines that name it.
     fn collect(&self, mut reader: EdgeReader, budget: u64) -> Result<Sorted<Named>> {
         let mut sorter = self.sorter(budget)?;
         let mut records = Vec::with_capacity(PUSHED);
@@ -238,11 +235,11 @@ impl MembershipJob<'_> {
         sorter.finish()
     }
 
-    /// Finds each line's node: gives the nodes sorted by community.
+    /// Finds the node of each line; returns the nodes sorted by community.
     fn join(&self, mut sorted: Sorted<Named>, budget: u64) -> Result<(Sorted<Member>, Joined)> {
         let mut sorter = self.sorter(budget)?;
         let mut joined = Joined::default();
-        // A node of the graph, or the first line with a name that is none.
+        // A node of the graph, or the first line with an unknown name.
         let mut current = Named::default();
         let mut known: Option<Named> = None;
         let mut members = Vec::with_capacity(PUSHED);
@@ -276,7 +273,7 @@ impl MembershipJob<'_> {
         }
     }
 
-    /// Gives labels to communities, and communities to nodes.
+    /// Numbers the communities, and assigns the labels to nodes.
     fn label(&self, sorted: &mut Sorted<Member>, joined: &Joined) -> Result<Membership> {
         let count = self.graph.node_count() as usize;
         let mut labels = reserve_large_pages(count);
@@ -321,7 +318,7 @@ impl MembershipJob<'_> {
     }
 }
 
-/// No node of the graph is named.
+/// Returns the error for a file that names no node of the graph.
 fn nothing_known(path: &Path, unknown: u64) -> Error {
     let path = path.display();
     let message = match unknown {
@@ -331,13 +328,16 @@ fn nothing_known(path: &Path, unknown: u64) -> Error {
     let error = Error::new(ErrorKind::BadInput, message);
     let error = match unknown {
         0 => error,
-        _ => error.note(format!("none of its {} is one", format_counted(unknown, "name", "names"))),
+        _ => error.note(format!(
+            "none of its {} is a node of the graph",
+            format_counted(unknown, "name", "names")
+        )),
     };
-    error.hint("lines are `node<TAB>community`, with the names that the edges were read with")
+    error.hint("lines are `node<TAB>community`, with the node names of the edges")
 }
 
 impl Joined {
-    /// Remembers the earliest contradiction.
+    /// Stores the earliest contradiction.
     fn compare(&mut self, node: u32, first: &Named, second: &Named) {
         let is_earlier = self.conflict.is_none_or(|known| second.place < known.second);
         if first.community != second.community && is_earlier {
@@ -356,7 +356,7 @@ fn push_lines(chunk: &ParsedChunk, records: &mut Vec<Named>) {
     }));
 }
 
-/// Numbers the labels in the order of their first node; gives the new label of each old one.
+/// Numbers the labels in the order of their first nodes; returns the new label of each old one.
 fn renumber(labels: &mut [u32], count: usize) -> Vec<u32> {
     let mut order = vec![Membership::NONE; count];
     let mut next = 0;

@@ -1,19 +1,19 @@
-//! What is sorted to read communities back: names with their place, communities with their nodes.
+//! Records that are sorted to read communities back: names with their places, communities with their nodes.
 //!
-//! On disk a fingerprint takes the length of its name and a byte, or 16 bytes for a long one.
+//! On disk, a fingerprint takes the length of its name plus one byte, or 16 bytes for a long name.
 
 use crate::input::{Fingerprint, SHORT_NAME_BYTES};
 use crate::pack::{get_varint, put_varint};
 use crate::sort::Record;
 
-/// A node of the graph, or a line of the file. Both are sorted by name alone; nodes are handed to
-/// the sort first, so each stands before the lines that name it.
+/// Node of the graph, or line of the file. Both are sorted by name only. Nodes are pushed first, so each precedes the
+/// lines that name it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) name: Fingerprint,
-    /// That of no name if this is a node.
+    /// Fingerprint of the community, or that of the empty name if this is a node.
     pub(super) community: Fingerprint,
-    /// The node's index, or the line.
+    /// Index of the node, or line number.
     pub(super) place: u64,
 }
 
@@ -27,7 +27,7 @@ impl Named {
     }
 }
 
-/// A node of a community.
+/// Node of a community.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) community: Fingerprint,
@@ -127,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn records_come_back(parts in prop::collection::vec((name(), name(), any::<u64>()), 0..50), cut in any::<prop::sample::Index>()) {
+        fn records_survive_a_round_trip(parts in prop::collection::vec((name(), name(), any::<u64>()), 0..50), cut in any::<prop::sample::Index>()) {
             let named: Vec<Named> = parts
                 .iter()
                 .map(|&(name, community, place)| Named { name, community, place })

@@ -1,4 +1,4 @@
-//! Communities read back: against a map, for any order of lines, memory, threads and damage.
+//! Tests of reading communities: against a map, for any order of lines, memory, threads and damage.
 
 use super::*;
 use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, NamesWriter};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const FILE: &str = "communities.tsv";
 
-/// A graph of these names, and a file of communities.
+/// Creates a graph of these names, and a file of communities.
 fn disk(names: &[&[u8]], text: &[u8]) -> (Sim, Files) {
     let sim = Sim::new();
     let files = Files::new(Arc::new(sim.clone()));
@@ -62,7 +62,7 @@ fn found(names: &[&str], text: &str) -> Result<Membership> {
 const NONE: u32 = Membership::NONE;
 
 #[test]
-fn labels_are_dense_in_node_order_whatever_the_order_of_lines() {
+fn labels_are_dense_in_node_order_for_any_order_of_lines() {
     let expected = found(&["a", "b", "c", "d"], "a\tx\nb\ty\nc\tx\nd\tz\n").unwrap();
     assert_eq!(expected.labels, [0, 1, 0, 2]);
     assert_eq!((expected.community_count, expected.named, expected.unknown), (3, 4, 0));
@@ -70,7 +70,7 @@ fn labels_are_dense_in_node_order_whatever_the_order_of_lines() {
 }
 
 #[test]
-fn files_as_others_write_them_are_read() {
+fn files_of_other_programs_are_read() {
     for text in [
         "# comment\nnode\tcommunity\nlong name of a node\t1\nb\t2\n",
         "name,cluster\nlong name of a node,1,more,columns\n\"b\",2\n",
@@ -87,7 +87,7 @@ fn files_as_others_write_them_are_read() {
 }
 
 #[test]
-fn quoted_names_are_those_that_were_written() {
+fn quoted_names_are_read_as_they_were_before_writing() {
     let names: [&[u8]; 4] = [b"a\tb", b"5\"", b"\"x\"", b"\r"];
     // As `output` writes them.
     let text = b"\"a\tb\"\t0\n5\"\t1\n\"\"\"x\"\"\"\t0\n\"\r\"\t2\n";
@@ -104,12 +104,12 @@ fn names_that_the_graph_lacks_are_counted_once() {
     let error = found(&["a"], "x\t1\ny\t1\n").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadInput);
     assert_eq!(error.message(), "`communities.tsv` names no node of the graph");
-    assert_eq!(error.notes(), ["none of its 2 names is one"]);
+    assert_eq!(error.notes(), ["none of its 2 names is a node of the graph"]);
     assert_eq!(found(&["a"], "# 1\n").unwrap_err().message(), "`communities.tsv` names no nodes");
 }
 
 #[test]
-fn the_earliest_contradiction_is_told_with_both_lines() {
+fn the_earliest_contradiction_is_reported_with_both_lines() {
     let text = "# first\nb\t1\na\t1\n\nc\t1\na\t2\nb\t1\nb\t3\nc\t4\nx\t1\nx\t2\n";
     let error = found(&["a", "b", "c"], text).unwrap_err();
     assert_eq!(error.message(), "`communities.tsv` gives node `a` two communities");
@@ -117,7 +117,7 @@ fn the_earliest_contradiction_is_told_with_both_lines() {
 }
 
 #[test]
-fn bad_lines_are_told_in_the_words_of_communities() {
+fn bad_lines_are_reported_in_terms_of_communities() {
     let error = found(&["a"], "a\t1\nb\n").unwrap_err();
     assert_eq!(error.message(), "line has 1 column, but the community is column 2");
     assert_eq!(error.place().unwrap().line, 2);
@@ -127,7 +127,7 @@ fn bad_lines_are_told_in_the_words_of_communities() {
 }
 
 #[test]
-fn numbers_are_kept_and_nothing_else_is_one() {
+fn community_numbers_are_kept_and_anything_else_is_refused() {
     let numbered =
         |text: &str| read_with(&disk(&[b"a", b"b", b"c"], text.as_bytes()).1, &options(true));
     let found = numbered("vertex\twhatever\nc\t3\na\t123456789012345\nb\t0\n").unwrap();
@@ -157,7 +157,7 @@ fn too_little_memory_is_refused_with_the_number_that_is_enough() {
     }
 }
 
-/// Larger than the smallest sort: through runs and in memory, with any threads, the same.
+/// Larger than the smallest sort: the result is the same through runs and in memory, with any threads.
 #[test]
 fn memory_and_threads_change_nothing() {
     let count = 150_000u32;

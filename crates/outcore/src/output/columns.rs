@@ -1,6 +1,6 @@
-//! Communities as Arrow or Parquet. Rows are collected and written some thousands at a time, or fewer where names
-//! are long, so memory grows neither with the graph nor with its names: about 10 MiB. Encoded by the libraries of
-//! Apache Arrow.
+//! Writer of communities as Arrow or Parquet. Rows are buffered and written several thousand at a time, or fewer if
+//! names are long, so memory is about 10 MiB, independent of the graph and its names. Encoding is by the Apache Arrow
+//! libraries.
 
 use super::table::path_of;
 use super::{OutputShape, Sink};
@@ -16,15 +16,17 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows of a batch, at most.
+/// Maximum rows of a batch.
 const BATCH_ROWS: usize = 1 << 13;
-/// Bytes of the text of a batch from which on it is handed over.
+/// Bytes of text from which a batch is written.
 const BATCH_BYTES: usize = 1 << 20;
-/// Rows of a group of Parquet, which is held until it is whole, and its bytes as they are encoded, at most.
+/// Maximum rows of a Parquet row group, which is held in memory until it is complete.
 const GROUP_ROWS: usize = 1 << 17;
+/// Maximum encoded bytes of a row group.
 const GROUP_BYTES: usize = 4 << 20;
 
-/// A sink that the writers of the libraries share with us, who end it; errors keep what they say.
+/// Sink shared with the writers of the libraries, so that it can be finished here and the original errors are
+/// preserved.
 #[derive(Clone)]
 struct SharedSink(Arc<Mutex<(Option<Sink>, Option<Error>)>>);
 
@@ -35,10 +37,10 @@ impl SharedSink {
 
     fn finish(&self, path: &Path) -> Result<u64> {
         let sink = self.0.lock().unwrap_or_else(PoisonError::into_inner).0.take();
-        sink.ok_or_else(|| failed(path, "it was ended before"))?.finish()
+        sink.ok_or_else(|| failed(path, "it is already finished"))?.finish()
     }
 
-    /// The error behind one of a library.
+    /// Returns the original error behind an error of a library.
     fn error(&self, path: &Path, error: impl std::fmt::Display) -> Error {
         let ours = self.0.lock().unwrap_or_else(PoisonError::into_inner).1.take();
         ours.unwrap_or_else(|| failed(path, &error.to_string()))
@@ -111,7 +113,7 @@ impl ColumnEncoder {
     }
 }
 
-/// Collects rows to columns.
+/// Writer that collects rows into columns.
 pub(super) struct ColumnsWriter {
     path: PathBuf,
     shared: SharedSink,
@@ -121,13 +123,13 @@ pub(super) struct ColumnsWriter {
     communities: Int64Builder,
     weights: Option<Float64Builder>,
     groups: Vec<Int64Builder>,
-    /// Community and groups as one text, instead of columns.
+    /// Paths of community and groups, instead of columns.
     paths: Option<StringBuilder>,
     rows: usize,
 }
 
 impl ColumnsWriter {
-    /// Starts `path`, whose bytes go to `sink`.
+    /// Starts writing `path`, whose bytes go to `sink`.
     pub(super) fn create(
         sink: Sink,
         path: &Path,
@@ -145,7 +147,7 @@ impl ColumnsWriter {
         }
         let columns = if is_path { 0 } else { groups };
         fields.extend((1..=columns).map(|at| {
-            // A group may have no groups inside.
+            // A group may contain no groups.
             Field::new(format!("group{at}"), DataType::Int64, true)
         }));
         if is_path {
@@ -189,10 +191,10 @@ impl ColumnsWriter {
         self.rows += 1;
         let paths = self.paths.as_ref().map_or(0, |paths| paths.values_slice().len());
         let is_full = self.nodes.values_slice().len() + paths >= BATCH_BYTES;
-        if self.rows == BATCH_ROWS || is_full { self.hand_over() } else { Ok(()) }
+        if self.rows == BATCH_ROWS || is_full { self.write_batch() } else { Ok(()) }
     }
 
-    fn hand_over(&mut self) -> Result<()> {
+    fn write_batch(&mut self) -> Result<()> {
         self.rows = 0;
         let mut columns: Vec<ArrayRef> =
             vec![Arc::new(self.nodes.finish()), Arc::new(self.communities.finish())];
@@ -204,9 +206,9 @@ impl ColumnsWriter {
         self.encoder.write(&batch).map_err(|error| self.shared.error(&self.path, error))
     }
 
-    /// Writes the rest and gives the file its name. Gives its length in bytes.
+    /// Writes the rest and renames the file into place. Returns its length in bytes.
     pub(super) fn finish(mut self) -> Result<u64> {
-        self.hand_over()?;
+        self.write_batch()?;
         self.encoder.finish().map_err(|error| self.shared.error(&self.path, error))?;
         self.shared.finish(&self.path)
     }

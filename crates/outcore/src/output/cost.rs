@@ -1,30 +1,30 @@
-//! What writing communities takes.
+//! Cost of writing communities.
 
 use crate::input::InputSize;
 use crate::units::MIB;
 
-/// Levels whose groups are written, if they are.
+/// Assumed number of levels, if levels are written.
 const LEVELS: u64 = 3;
 /// Nanoseconds of one core to write the line of a node.
 const WRITE_NODE: f64 = 130.0;
 
-/// What writing the results of a clustering takes.
+/// Cost of writing the results of a clustering.
 pub(crate) struct OutputCost {
     /// Bytes read.
     pub(crate) read_bytes: u64,
     /// Bytes written.
     pub(crate) write_bytes: u64,
-    /// Memory.
+    /// Memory in bytes.
     pub(crate) memory_bytes: u64,
-    /// Room on the disk beside the graph.
+    /// Disk space in addition to the graph.
     pub(crate) disk_bytes: u64,
-    /// Time of one core.
+    /// Time of one core in nanoseconds.
     pub(crate) nanoseconds: f64,
 }
 
 impl OutputCost {
-    /// Results are written one after the other, with names from a file of so many bytes; files of levels are there
-    /// until then.
+    /// Returns the cost of results that are written one after the other, with names from a file of `names_bytes` bytes.
+    /// Files of levels exist until then.
     pub(crate) fn of(input: &InputSize, names_bytes: u64, results: u64, has_levels: bool) -> Self {
         let nodes = input.node_count;
         let number_bytes = (nodes.max(10) as f64).log10() - 0.3;

@@ -1,12 +1,12 @@
-//! Communities as text: `node<TAB>community`, one line a node, through large buffers; groups inside the
-//! community may follow, coarsest first. Names of some endings are those of [tables](table).
+//! Writer of communities as text: `node<TAB>community`, one line per node, through large buffers. Groups inside the
+//! community may follow, coarsest first. Some file extensions select [tables](table) instead.
 //!
-//! The file appears under its name only when it is complete. Standard output (`-`), pipes and
-//! devices have no name to give at the end, so these are written as a stream.
+//! The file appears under its name only when it is complete. Standard output (`-`), pipes and devices cannot be renamed
+//! at the end, so they are written as a stream.
 //!
-//! A name that would break the table (it contains a tab or a line end, or starts with a double
-//! quote) is written as a quoted field: in double quotes, with double quotes inside it doubled. Such
-//! names can only come from quoted input, which is read back in the same way.
+//! A name that would break the format (it contains a tab or a line end, or starts with a double quote) is written as a
+//! quoted field: in double quotes, with double quotes inside it doubled. Such names can only come from quoted input,
+//! and are read back in the same way.
 
 #[cfg(feature = "tables")]
 mod columns;
@@ -23,21 +23,21 @@ pub(crate) use table::refuse_absent;
 pub use table::table_endings;
 use table::{OutputFormat, TableWriter};
 
-/// Buffers being written while one is filled.
+/// Number of buffers, of which one is filled while the others are written.
 const BUFFER_COUNT: usize = 4;
-/// Bytes of lines before they are handed over: they stay in the processor's cache until then.
+/// Bytes of lines collected before they are written to the sink; few enough to stay in the processor's cache.
 const LINES_BYTES: usize = 32 << 10;
-/// Room for lines, with the longest name there is: 65,535 bytes, all of them quotes.
+/// Capacity for lines, including the longest possible name: 65,535 bytes, all of them quotes.
 const LINES_CAPACITY: usize = LINES_BYTES + (160 << 10);
 
-/// A file that is absent until it is complete, or a stream where that is all there is.
+/// Output that is a file, absent until it is complete, or a stream.
 pub(crate) enum Sink {
     File(Box<Writer>),
     Stream { inner: Box<dyn Write + Send>, path: PathBuf, written: u64 },
 }
 
 impl Sink {
-    /// Opens `path`, which may be `-`, a pipe or a device.
+    /// Creates the output `path`, which may be `-`, a pipe or a device.
     pub(crate) fn create(files: &Files, path: &Path) -> Result<Self> {
         if is_stream(files, path)? {
             let inner = files.create_stream(path)?;
@@ -59,7 +59,7 @@ impl Sink {
         }
     }
 
-    /// Ends the file and gives its length in bytes.
+    /// Finishes the file and returns its length in bytes.
     pub(crate) fn finish(self) -> Result<u64> {
         match self {
             Self::File(writer) => writer.finish(),
@@ -75,7 +75,7 @@ fn is_stream(files: &Files, path: &Path) -> Result<bool> {
     if path == Path::new("-") {
         return Ok(true);
     }
-    // A name that ends so is no file's, whether there is a directory or not.
+    // A name with a trailing slash is never a file, whether or not the directory exists.
     let names_directory = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     match files.entry(path) {
         _ if names_directory => Err(Error::io("write", path, io::ErrorKind::IsADirectory.into())),
@@ -87,8 +87,7 @@ fn is_stream(files: &Files, path: &Path) -> Result<bool> {
     }
 }
 
-/// Checks that `path` can be written, so that a wrong path fails before the work and not after it.
-/// Leaves nothing behind.
+/// Checks that `path` can be written, so that a wrong path fails before the work. Leaves nothing behind.
 ///
 /// # Errors
 /// `Io` with the path.
@@ -99,7 +98,7 @@ pub fn check(files: &Files, path: &Path) -> Result<()> {
     Writer::create(files, path, 1, 1).map(drop).map_err(|e| cannot_create(files, path, e))
 }
 
-/// Names what the user typed, where `error` names the temporary file.
+/// Returns an error that names the path that the user typed, instead of the temporary file named by `error`.
 fn cannot_create(files: &Files, path: &Path, error: Error) -> Error {
     let source = std::error::Error::source(&error).and_then(|e| e.downcast_ref::<io::Error>());
     let Some(kind) = source.map(io::Error::kind) else { return error };
@@ -113,7 +112,7 @@ fn cannot_create(files: &Files, path: &Path, error: Error) -> Error {
     }
 }
 
-/// Writes text line by line: what a line is made of is appended, then the line ended.
+/// Writer of text lines: the parts of a line are appended, then the line is ended.
 ///
 /// ```
 /// use outcore::io::Files;
@@ -136,7 +135,7 @@ pub struct LineWriter {
 }
 
 impl LineWriter {
-    /// Starts `path`; `-` is standard output.
+    /// Starts writing `path`; `-` is standard output.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -162,13 +161,13 @@ impl LineWriter {
     /// Appends a number with three decimals, rounded as the standard library does.
     #[inline]
     pub fn thousandths(&mut self, number: f64) -> &mut Self {
-        /// The product with 1,000 is less than this far from the exact one below [`LIMIT`].
+        /// Bound on the rounding error of the product with 1,000, for numbers below [`LIMIT`].
         const DOUBT: f64 = 1.0 / (1 << 12) as f64;
         const LIMIT: f64 = (1u64 << 40) as f64;
         let scaled = number * 1000.0;
         let is_clear = (scaled - scaled.floor() - 0.5).abs() > DOUBT;
         if !(is_clear && number.is_sign_positive() && scaled < LIMIT) {
-            // A vector takes whatever is written.
+            // Writing to a vector cannot fail.
             let _ = write!(self.buffer, "{number:.3}");
             return self;
         }
@@ -179,10 +178,10 @@ impl LineWriter {
         self.bytes(&[b'.', digit(rest / 100), digit(rest / 10), digit(rest)])
     }
 
-    /// Appends a sum of weights with six digits, as many as weights have.
+    /// Appends a sum of weights with six digits, the precision of weights.
     pub fn weight(&mut self, weight: f64) -> &mut Self {
         let rounded = six_digits(weight);
-        // A vector takes whatever is written.
+        // Writing to a vector cannot fail.
         let _ = match rounded == 0.0 || (1e-5..1e15).contains(&rounded) {
             true => write!(self.buffer, "{rounded}"),
             false => write!(self.buffer, "{rounded:e}"),
@@ -190,16 +189,16 @@ impl LineWriter {
         self
     }
 
-    /// Appends a name, quoted if it would break the table.
+    /// Appends a name, quoted if it would break the format.
     #[inline]
     fn name(&mut self, name: &[u8]) -> &mut Self {
         put_name(name, &mut self.buffer);
         self
     }
 
-    /// Hands over what there is of a long line.
-    fn relieve(&mut self) -> Result<()> {
-        if self.buffer.len() < LINES_BYTES { Ok(()) } else { self.hand_over() }
+    /// Writes buffered text to the sink if there is much of it, even within a line.
+    fn flush_if_full(&mut self) -> Result<()> {
+        if self.buffer.len() < LINES_BYTES { Ok(()) } else { self.flush() }
     }
 
     /// Ends the line.
@@ -209,53 +208,53 @@ impl LineWriter {
     #[inline]
     pub fn end(&mut self) -> Result<()> {
         self.buffer.push(b'\n');
-        self.relieve()
+        self.flush_if_full()
     }
 
-    fn hand_over(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         self.sink.write(&self.buffer)?;
         self.buffer.clear();
         Ok(())
     }
 
-    /// Writes the rest and gives the file its name. Gives its length in bytes.
+    /// Writes the rest and renames the file into place. Returns its length in bytes.
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
     pub fn finish(mut self) -> Result<u64> {
-        self.hand_over()?;
+        self.flush()?;
         self.sink.finish()
     }
 }
 
-/// What is written of a node.
+/// Row of the output: a node.
 #[derive(Clone, Copy)]
 struct Row<'a> {
     name: &'a [u8],
     community: u64,
-    /// Of its edges inside its community.
+    /// Weight of the node's edges inside its community.
     weight: Option<f64>,
-    /// The groups inside the community.
+    /// Groups inside the community.
     groups: &'a [u32],
 }
 
-/// What all nodes have.
+/// Columns that all rows have.
 #[derive(Clone, Copy)]
 struct OutputShape {
     has_weights: bool,
     groups: usize,
-    /// Whether community and groups are one text.
+    /// Whether community and groups are written as one path.
     is_path: bool,
 }
 
-/// What nodes are written to.
+/// Writer of rows in either format.
 enum OutputRows {
     Text(Box<CommunityWriter>),
     Table(Box<TableWriter>),
 }
 
 impl OutputRows {
-    /// By what the name of `path` ends in; for nodes with so many groups, in columns if `separator` is a tab.
+    /// Creates a writer in the format that the extension of `path` selects.
     fn create(files: &Files, path: &Path, shape: OutputShape) -> Result<Self> {
         match OutputFormat::of(path) {
             Some(format) => {
@@ -282,13 +281,13 @@ impl OutputRows {
     }
 }
 
-/// Writes one line a node, in the order of the calls.
+/// Writer of one line per node, in the order of the calls.
 struct CommunityWriter {
     lines: LineWriter,
 }
 
 impl CommunityWriter {
-    /// Starts `path`; `-` is standard output.
+    /// Starts writing `path`; `-` is standard output.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -309,7 +308,7 @@ impl CommunityWriter {
         self.lines.end()
     }
 
-    /// Writes the rest and gives the file its name. Gives its length in bytes.
+    /// Writes the rest and renames the file into place. Returns its length in bytes.
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
@@ -318,13 +317,13 @@ impl CommunityWriter {
     }
 }
 
-/// Writes one line a community: its number, a node that stands for it, how many nodes it has.
+/// Writer of one line per community: its number, its representative, and its size.
 pub(crate) struct RepresentativeWriter {
     lines: LineWriter,
 }
 
 impl RepresentativeWriter {
-    /// Starts `path`; `-` is standard output.
+    /// Starts writing `path`; `-` is standard output.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -340,7 +339,7 @@ impl RepresentativeWriter {
         self.lines.number(community).bytes(b"\t").name(name).bytes(b"\t").number(size).end()
     }
 
-    /// Writes the rest and gives the file its name. Gives its length in bytes.
+    /// Writes the rest and renames the file into place. Returns its length in bytes.
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
@@ -349,17 +348,17 @@ impl RepresentativeWriter {
     }
 }
 
-/// Writes nodes community by community: a line for each community, or pairs of its first node and each.
+/// Writer of nodes by community: one line per community, or one pair of the community's first node and a node.
 pub(crate) struct MemberWriter {
     lines: LineWriter,
     is_pairs: bool,
     community: Option<u64>,
-    /// The name of its first node, as it is written.
+    /// Name of the community's first node, as it is written.
     first: Vec<u8>,
 }
 
 impl MemberWriter {
-    /// Starts `path`; `-` is standard output.
+    /// Starts writing `path`; `-` is standard output.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -368,7 +367,7 @@ impl MemberWriter {
         Ok(Self { lines, is_pairs, community: None, first: Vec::new() })
     }
 
-    /// Adds a node; those of a community follow one another. The weight is written in pairs.
+    /// Adds a node. Nodes of a community must be added consecutively. The weight is only written in pairs.
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
@@ -381,7 +380,7 @@ impl MemberWriter {
             } else if !is_first {
                 self.lines.bytes(b"\t");
             }
-            return self.lines.name(name).relieve();
+            return self.lines.name(name).flush_if_full();
         }
         if is_first {
             self.first.clear();
@@ -394,7 +393,7 @@ impl MemberWriter {
         self.lines.end()
     }
 
-    /// Writes the rest and gives the file its name. Gives its length in bytes.
+    /// Writes the rest and renames the file into place. Returns its length in bytes.
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
@@ -406,12 +405,12 @@ impl MemberWriter {
     }
 }
 
-/// Whether `path` asks for a table by its name.
+/// Returns whether the extension of `path` selects a table.
 pub(crate) fn is_table(path: &Path) -> bool {
     OutputFormat::of(path).is_some()
 }
 
-/// A number with six digits.
+/// Rounds a number to six digits.
 fn six_digits(number: f64) -> f64 {
     format!("{number:.5e}").parse().unwrap_or(number)
 }
@@ -432,25 +431,25 @@ fn put_name(name: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// What is written of nodes.
+/// Data to write for all nodes.
 pub(crate) struct NodeOutput<'a, N, G> {
-    /// How many there are.
+    /// Number of nodes.
     pub(crate) count: u64,
-    /// The number of the next node's community; nodes without one are left out.
+    /// Returns the number of the next node's community; nodes without one are left out.
     pub(crate) number: N,
-    /// The weight of each node's edges inside its community; empty if it is not written.
+    /// Weight of each node's edges inside its community; empty if weights are not written.
     pub(crate) weights: &'a [f64],
-    /// Puts the groups of the next node into an empty list; called for each node in order.
+    /// Appends the groups of the next node to an empty list; called for each node in order.
     pub(crate) groups: G,
-    /// How many a node has at most.
+    /// Maximum number of groups of a node.
     pub(crate) group_count: usize,
 }
 
-/// Writes the community of every node, and the groups inside it, each after a `separator`: `for_each_name` calls
-/// back with the name of node 0, 1, 2, ... Gives the length of the output in bytes.
+/// Writes the community of every node, and the groups inside it, each after a `separator`. `for_each_name` calls back
+/// with the name of node 0, 1, 2, ... Returns the length of the output in bytes.
 ///
 /// # Errors
-/// What `for_each_name` meets, and reading groups; `Io` or `DiskFull` with the path; `Interrupted`.
+/// Those of `for_each_name` and of reading groups; `Io` or `DiskFull` with the path; `Interrupted`.
 ///
 /// # Panics
 /// If there are more or fewer names than nodes.
@@ -523,20 +522,20 @@ mod tests {
     }
 
     #[test]
-    fn one_line_a_node() {
+    fn each_node_is_one_line() {
         let text = written(&[b"a", b"node 2", "ä".as_bytes()], &[0, 4_294_967_295, 7]);
         assert_eq!(text, "a\t0\nnode 2\t4294967295\nä\t7\n".as_bytes());
         assert_eq!(written(&[], &[]), b"");
     }
 
     #[test]
-    fn names_that_would_break_the_table_are_quoted() {
+    fn names_that_would_break_the_format_are_quoted() {
         let text = written(&[b"a\tb", b"c\nd\"", b"5\"", b"\"x\"", b"\r"], &[0, 1, 2, 3, 4]);
         assert_eq!(text, b"\"a\tb\"\t0\n\"c\nd\"\"\"\t1\n5\"\t2\n\"\"\"x\"\"\"\t3\n\"\r\"\t4\n");
     }
 
     #[test]
-    fn outputs_larger_than_the_buffer_are_whole() {
+    fn outputs_larger_than_the_buffer_are_complete() {
         let names: Vec<Vec<u8>> =
             (0..200_000).map(|i| format!("node{i:07}").into_bytes()).collect();
         let borrowed: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
@@ -548,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn three_decimals_are_those_of_the_standard_library() {
+    fn three_decimals_match_the_standard_library() {
         let files = Files::new(Arc::new(Sim::default()));
         let mut lines = LineWriter::create(&files, Path::new("numbers")).unwrap();
         let mut numbers = vec![0.0, -0.0, -1.5, 0.0005, 0.0015, 0.0025, 1.0005, 999.9995, 1e-300];
@@ -599,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_longer_than_all_buffers_is_whole() {
+    fn a_line_longer_than_all_buffers_is_complete() {
         let files = Files::new(Arc::new(Sim::default()));
         let mut writer = MemberWriter::create(&files, Path::new("members"), false).unwrap();
         let mut expected = String::new();

@@ -1,4 +1,4 @@
-//! Communities as a table: Parquet, Arrow IPC or JSON lines, by what the file's name ends in.
+//! Writer of communities as a table: Parquet, Arrow IPC or JSON Lines, selected by the file's extension.
 //!
 //! Columns are `node`, `community` and, if they are written, `weight`, `group1`, `group2` and so on, or `path`.
 
@@ -10,10 +10,10 @@ use crate::io::Files;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// JSON before it is handed over.
+/// Bytes of JSON collected before they are written to the sink.
 const LINES_BYTES: usize = 256 << 10;
 
-/// What a file holds besides text.
+/// Formats other than text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputFormat {
     Parquet,
@@ -21,20 +21,20 @@ pub(super) enum OutputFormat {
     JsonLines,
 }
 
-/// What names of each format end in, the usual ending first.
+/// File extensions of each format, the usual one first.
 const ENDINGS: [(OutputFormat, &[&str]); 3] = [
     (OutputFormat::Parquet, &["parquet"]),
     (OutputFormat::Arrow, &["arrow", "feather", "ipc"]),
     (OutputFormat::JsonLines, &["jsonl", "ndjson"]),
 ];
 
-/// Returns what names of tables end in, the endings of a format together and its usual one first.
+/// Returns the file extensions of tables, grouped by format, the usual one of each format first.
 pub fn table_endings() -> impl Iterator<Item = &'static [&'static str]> {
     ENDINGS.iter().map(|(_, endings)| *endings)
 }
 
 impl OutputFormat {
-    /// What the name of a file asks for; `None` for text.
+    /// Returns the format that the extension of a file selects; `None` for text.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         let mut all = ENDINGS.iter();
@@ -42,7 +42,7 @@ impl OutputFormat {
     }
 }
 
-/// Writes rows of a node, its community and its groups.
+/// Writer of rows: a node, its community and its groups.
 pub(super) struct TableWriter {
     path: PathBuf,
     encoder: TableEncoder,
@@ -55,7 +55,7 @@ enum TableEncoder {
 }
 
 impl TableWriter {
-    /// Starts `path`.
+    /// Starts writing `path`.
     ///
     /// # Errors
     /// Those of [`refuse_absent`]; `Io` with the path.
@@ -78,7 +78,7 @@ impl TableWriter {
                 TableEncoder::Columns(Box::new(columns))
             }
             #[cfg(not(feature = "tables"))]
-            OutputFormat::Parquet | OutputFormat::Arrow => unreachable!("it was refused"),
+            OutputFormat::Parquet | OutputFormat::Arrow => unreachable!("refused above"),
         };
         Ok(Self { path: path.to_path_buf(), encoder })
     }
@@ -89,7 +89,7 @@ impl TableWriter {
         let weight = row.weight.map(six_digits);
         let name = std::str::from_utf8(name).map_err(|_| {
             let (path, name) = (self.path.display(), name.escape_ascii());
-            let message = format!("`{path}` cannot hold the name `{name}`, which is no UTF-8");
+            let message = format!("`{path}` cannot hold the name `{name}`, which is not UTF-8");
             Error::new(ErrorKind::BadInput, message)
                 .hint("write text, which takes any bytes: use a name that ends in .tsv")
         })?;
@@ -100,7 +100,7 @@ impl TableWriter {
         }
     }
 
-    /// Writes the rest and gives the file its name. Gives its length in bytes.
+    /// Writes the rest and renames the file into place. Returns its length in bytes.
     pub(super) fn finish(self) -> Result<u64> {
         match self.encoder {
             TableEncoder::JsonLines(lines) => lines.finish(),
@@ -110,7 +110,7 @@ impl TableWriter {
     }
 }
 
-/// An object a line.
+/// Writer of one JSON object per line.
 struct JsonLines {
     sink: Sink,
     is_path: bool,
@@ -129,7 +129,7 @@ impl JsonLines {
         weight: Option<f64>,
         groups: &[u32],
     ) -> Result<()> {
-        // A vector takes whatever is written.
+        // Writing to a vector cannot fail.
         let out = &mut self.lines;
         out.extend_from_slice(b"{\"node\":");
         let _ = serde_json::to_writer(&mut *out, name);
@@ -146,22 +146,22 @@ impl JsonLines {
             }
         }
         out.extend_from_slice(b"}\n");
-        if self.lines.len() >= LINES_BYTES { self.hand_over() } else { Ok(()) }
+        if self.lines.len() >= LINES_BYTES { self.flush() } else { Ok(()) }
     }
 
-    fn hand_over(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         self.sink.write(&self.lines)?;
         self.lines.clear();
         Ok(())
     }
 
     fn finish(mut self) -> Result<u64> {
-        self.hand_over()?;
+        self.flush()?;
         self.sink.finish()
     }
 }
 
-/// Refuses a table that this engine was built without.
+/// Refuses a table format that this engine was built without.
 ///
 /// # Errors
 /// `Usage` for a name that ends in `.parquet` or `.arrow`, without the feature `tables`.
@@ -172,12 +172,12 @@ pub(crate) fn refuse_absent(path: &Path) -> Result<()> {
         return Ok(());
     }
     let message =
-        format!("`{}` is a table by its name, and this outcore was built without", path.display());
+        format!("`{}` names a table, and this outcore was built without tables", path.display());
     Err(Error::new(ErrorKind::Usage, message)
         .hint("build it with `--features tables`, or use a name that ends in .tsv or .jsonl"))
 }
 
-/// `3:0:5`
+/// Returns the path of community and groups, such as `3:0:5`.
 pub(super) fn path_of(community: u64, groups: &[u32]) -> String {
     let mut path = community.to_string();
     for group in groups {

@@ -1,4 +1,4 @@
-//! A size that is given instead of an input to sample.
+//! Input sizes given by the user instead of an input to sample.
 
 use crate::error::opt::{EDGES, NODES};
 use crate::error::{Error, ErrorKind, Result};
@@ -6,37 +6,37 @@ use crate::ids::NODES_MAX;
 use crate::input::InputSize;
 use crate::units::format_count;
 
-/// Edges from here on are more than anybody has, and numbers of bytes might overflow.
+/// Maximum number of edges: more are unrealistic, and byte counts might overflow.
 const EDGES_MAX: u64 = 1 << 44;
-/// Bits of a weight of three digits, less what it shares with others.
+/// Entropy in bits of a weight of three digits, less what it shares with other weights.
 const WEIGHT_BITS: f64 = 10.0;
-/// Text of such a weight.
+/// Length of such a weight as text.
 const WEIGHT_TEXT_BYTES: f64 = 6.0;
-/// What is read to sample a large input, and to see how it is written.
+/// Bytes read to sample a large input and to detect its format.
 const SAMPLE_BYTES: u64 = (4 << 20) + (256 << 10);
 
-/// A size that is given instead of an input.
+/// Input size given by the user.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GivenSize {
-    /// Nodes.
+    /// Number of nodes.
     pub node_count: u64,
-    /// Edges.
+    /// Number of edges.
     pub edge_count: u64,
-    /// Mean length of a name; as long as numbers from 0 if not given.
+    /// Mean length of a name in bytes; by default, that of integers from 0.
     pub name_bytes: Option<f64>,
     /// Whether edges have weights.
     pub is_weighted: bool,
-    /// Whether edges keep their direction.
+    /// Whether edges are directed.
     pub is_directed: bool,
-    /// Whether the self scores of nodes are kept until the graph is written.
+    /// Whether self scores of nodes are held in memory until the graph is written.
     pub has_self_scores: bool,
 }
 
 impl GivenSize {
-    /// The size of the input that it stands for: text, each edge once.
+    /// Returns the size of the corresponding input: a text file with each edge once.
     ///
     /// # Errors
-    /// `Usage` for sizes that no graph has; `TooManyNodes` for more nodes than can be numbered.
+    /// `Usage` for impossible sizes; `TooManyNodes` for more nodes than can be numbered.
     pub fn input(&self) -> Result<InputSize> {
         self.check()?;
         let Self { node_count, edge_count, is_weighted, is_directed, has_self_scores, .. } = *self;
@@ -71,11 +71,11 @@ impl GivenSize {
         }
         if edge_count > EDGES_MAX {
             let most = format_count(EDGES_MAX);
-            return usage(format!("{edges} edges are more than can be planned: at most {most}"));
+            return usage(format!("{edges} edges are too many to plan: the maximum is {most}"));
         }
         if node_count > 2 * edge_count {
             let message =
-                format!("{edges} edges cannot have {nodes} nodes: an edge has two at most");
+                format!("{edges} edges cannot have {nodes} nodes: an edge has at most two");
             return Err(Error::new(ErrorKind::Usage, message)
                 .hint(format_args!("use smaller {NODES}, or larger {EDGES}")));
         }
@@ -92,7 +92,7 @@ impl GivenSize {
     }
 }
 
-/// Mean number of digits of the numbers below `count`.
+/// Returns the mean number of digits of the numbers below `count`.
 fn mean_digits(count: u64) -> f64 {
     let (mut sum, mut from, mut digits) = (0.0, 0, 1.0);
     let mut to: u64 = 10;
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_no_graph_has_are_refused() {
+    fn impossible_sizes_are_refused() {
         let refused = |nodes, edges| size(nodes, edges).input().unwrap_err();
         for (nodes, edges) in [(0, 1), (1, 0), (3, 1), (5, EDGES_MAX + 1), (u64::MAX, u64::MAX)] {
             assert_eq!(refused(nodes, edges).kind(), ErrorKind::Usage, "{nodes} {edges}");

@@ -1,4 +1,4 @@
-//! Whether a job fits in its limits; if not, with the number to type.
+//! Checks that a job fits in its limits; errors suggest a limit that is enough.
 
 use super::Clustered;
 use crate::budget::{Limits, MEMORY_MIN};
@@ -9,14 +9,14 @@ use crate::input::InputSize;
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::{format_bytes, format_count, size_to_type};
 
-/// Bytes of a node's self score: a weight, and a bit.
+/// Bytes per node for self scores: a weight and one bit.
 const SELF_SCORE_BYTES_A_NODE: f64 = 4.125;
 
 impl Limits {
-    /// Checks the limits themselves.
+    /// Checks the limits on their own.
     ///
     /// # Errors
-    /// `MemoryTooSmall` below [`MEMORY_MIN`] and what the threads need.
+    /// `MemoryTooSmall` below [`MEMORY_MIN`] or the minimum for the number of threads.
     pub fn check(&self) -> Result<()> {
         let least = self.at_least().memory_bytes;
         if self.memory_bytes < least {
@@ -30,7 +30,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Returns the limits with as much memory as any job needs, if they have less.
+    /// Returns the limits, raised to the minimum memory of any job if they are below it.
     pub(crate) fn at_least(&self) -> Self {
         let read = self.batch_memory_bytes() + SORT_BYTES_MIN;
         let merge = GRAPH_WRITER_BYTES + SORT_BYTES_MIN;
@@ -38,15 +38,15 @@ impl Limits {
         Self { memory_bytes: self.memory_bytes.max(MEMORY_MIN).max(stages), ..*self }
     }
 
-    /// The least limit for a graph of `node_count` nodes, perhaps with self scores, with these threads.
-    /// Names that have no room go to disk.
+    /// Returns the minimum limit for a graph of `node_count` nodes, with or without self scores, at this number of
+    /// threads. Names that do not fit in memory are spilled to disk.
     pub fn memory_bytes_for(&self, node_count: u64, has_self_scores: bool) -> u64 {
         let scores = score_bytes(node_count, has_self_scores);
         let read = self.with_batch(scores + SORT_BYTES_MIN);
         read.max(MEMORY_MIN).max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN + scores)
     }
 
-    /// Refuses a clustering that cannot fit beyond doubt; the number to type is for the likely size.
+    /// Refuses a clustering that certainly does not fit; the suggested limit is for the expected size.
     fn check_clustering(&self, clustered: &Clustered) -> Result<()> {
         if clustered.certain_bytes() <= self.memory_bytes {
             return Ok(());
@@ -56,11 +56,11 @@ impl Limits {
         let least = clustered.least_limit();
         let labels = clustered.cost.nodes.bytes.max(clustered.presenting_bytes);
         Err(Error::new(ErrorKind::MemoryTooSmall, message)
-            .note(format!("labels and what goes with them take {}", format_bytes(labels)))
+            .note(format!("labels and related data take {}", format_bytes(labels)))
             .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
     }
 
-    /// Refuses a job of this size, perhaps with a clustering, that cannot fit beyond doubt.
+    /// Refuses a job of this size, with or without a clustering, that certainly does not fit.
     pub(super) fn check_size(
         &self,
         input: &InputSize,
@@ -68,7 +68,7 @@ impl Limits {
     ) -> Result<()> {
         let read = self.memory_bytes_for(input.node_count_at_least, input.has_self_scores);
         match clustered {
-            // The larger of both is checked: its number does for the other as well.
+            // The larger of the two is checked; its suggested limit is enough for the other as well.
             Some(clustered) if clustered.certain_bytes() > read => self.check_clustering(clustered),
             _ if read > self.memory_bytes => {
                 Err(self.too_small(input.node_count, "the input has about"))
@@ -77,7 +77,7 @@ impl Limits {
         }
     }
 
-    /// The error for a job whose self scores do not fit, with the limit to type.
+    /// Returns the error for a job whose self scores do not fit, with a limit that is enough.
     pub fn too_small(&self, node_count: u64, about: &str) -> Error {
         let needed = self.memory_bytes_for(node_count, true);
         Error::new(
@@ -92,12 +92,12 @@ impl Limits {
     }
 }
 
-/// Bytes of self scores a node; 0 without any.
+/// Returns the bytes per node for self scores; 0 without them.
 pub(super) fn score_bytes_a_node(has_self_scores: bool) -> f64 {
     if has_self_scores { SELF_SCORE_BYTES_A_NODE } else { 0.0 }
 }
 
-/// What self scores take.
+/// Returns the memory of self scores.
 pub(super) fn score_bytes(node_count: u64, has_self_scores: bool) -> u64 {
     (node_count as f64 * score_bytes_a_node(has_self_scores)) as u64
 }

@@ -1,8 +1,8 @@
-//! What a job will need, before any work: a pure function of the input's size and the limits.
+//! Prediction of the resources of a job, before any work: a pure function of the input's size and the limits.
 //!
-//! Each module says what its own part costs; here the costs become the rows of a plan (`stages`), are held against
-//! the limits (`limits`), and are compared with those of a cluster (`spark`). The limit covers what grows with the
-//! job; [`SLACK_BYTES`] for the program itself, its stacks and its allocator come on top.
+//! Each module defines the cost of its own part. Here, the costs are combined into the rows of a plan (`stages`),
+//! checked against the limits (`limits`), and compared with those of a Spark cluster (`spark`). The limit covers
+//! everything that grows with the job; [`SLACK_BYTES`] for the program itself, its stacks and its allocator are added.
 
 mod given;
 mod limits;
@@ -26,78 +26,78 @@ use stages::Work;
 pub use given::GivenSize;
 pub use spark::{Cluster, Here, SparkPlan};
 
-/// What the program itself is likely to take, and more for so many bytes of its work.
+/// Expected memory of the program itself.
 const PROGRAM_BYTES: u64 = 18 * MIB;
+/// One further byte for the program is expected per this many bytes of the job's memory.
 const PROGRAM_SHARE: u64 = 8;
 
-/// One row of a plan.
+/// Row of a plan: one stage.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct StagePlan {
-    /// Which stage.
+    /// The stage.
     pub stage: Stage,
-    /// How often it goes through what it reads.
+    /// Number of passes over the input.
     pub pass_count: u64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Most memory that it is likely to take, the program itself ([`SLACK_BYTES`]) not counted.
+    /// Expected peak memory, without the program itself ([`SLACK_BYTES`]).
     pub memory_bytes: u64,
-    /// Most room that the job's files take on the disk meanwhile.
+    /// Peak disk space of the job's files during the stage.
     pub disk_bytes: u64,
-    /// Time on a machine like the one that the constants were measured on, but not less than the
-    /// disk takes for the bytes, where its rates are known.
+    /// Time in seconds on a machine like the one that the constants were measured on, but at least the time for disk
+    /// transfers if the disk's rates are known.
     pub seconds: f64,
 }
 
-/// What a job will need.
+/// Predicted resources of a job.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Plan {
-    /// The input.
+    /// Size of the input.
     pub input: InputSize,
-    /// The limits.
+    /// Limits of memory and threads.
     pub limits: Limits,
-    /// The stages in order.
+    /// Stages in order.
     pub stages: Vec<StagePlan>,
-    /// Bytes that the job reads: those of all stages, and those of the sample.
+    /// Bytes read by all stages, and for the sample.
     pub read_bytes: u64,
-    /// Bytes that it writes.
+    /// Bytes written by all stages.
     pub write_bytes: u64,
-    /// The most memory that the process is likely to have, the program itself counted; never above the
-    /// limit and [`SLACK_BYTES`].
+    /// Expected peak memory of the process, including the program itself; at most the limit plus [`SLACK_BYTES`].
     pub peak_memory_bytes: u64,
-    /// What of it is for the program itself: its stacks, and what the allocator keeps.
+    /// Part of the peak memory for the program itself: stacks, and memory that the allocator retains.
     pub program_bytes: u64,
-    /// Most room taken on the disk: runs, then graph, what the clustering keeps there, and the results.
+    /// Peak disk space: runs, then the graph, files of the clustering, and results.
     pub disk_bytes: u64,
-    /// Most room taken if the disk has as much: runs then stay until the graph is whole, so that a job that
-    /// is stopped in between can go on from them.
+    /// Peak disk space if the disk has enough: runs are then kept until the graph is complete, so that an interrupted
+    /// job can resume from them.
     pub disk_bytes_most: u64,
-    /// Room that stays taken when only the graph is kept.
+    /// Disk space of the graph alone.
     pub graph_bytes: u64,
-    /// Runs written by the sort; 0 if it stays in memory.
+    /// Number of runs written by the sort; 0 if it stays in memory.
     pub run_count: u64,
-    /// Time of all stages, and of the sample.
+    /// Time in seconds of all stages and of the sample.
     pub seconds: f64,
-    /// The least limit that this job can be done in, by the likely size.
+    /// Minimum memory limit for this job, at its expected size.
     pub memory_bytes_min: u64,
-    /// What of it is for the clustering, if the job is one; the rest of the limit keeps its graph.
+    /// Minimum memory limit for the clustering, if the job has one; the rest of the limit caches the graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_memory_bytes_min: Option<u64>,
 }
 
-/// How a graph is clustered, and how the communities are presented.
+/// Options of a clustering and of its presentation.
 #[derive(Debug, Clone, Copy)]
 pub struct Clustering<'a> {
-    /// How communities are found.
+    /// Options for finding communities.
     pub options: &'a ClusterOptions,
-    /// How they are written.
+    /// Options for presenting them.
     pub present: &'a PresentOptions,
 }
 
 impl Clustering<'_> {
-    /// What the clustering and the stages after it take of the graph of an input. An earlier result may have a
-    /// community for each node.
+    /// Returns the cost of the clustering and of the stages after it, for the graph of an input. Assumes that an
+    /// earlier result has up to one community per node.
     fn cost(
         &self,
         input: &InputSize,
@@ -128,33 +128,33 @@ impl Clustering<'_> {
     }
 }
 
-/// What a clustering will need, and the stages after it.
+/// Cost of a clustering and of the stages after it.
 struct Clustered {
     cost: ClusterCost,
-    /// What the stages after the clustering take at most for the likely size, labels included.
+    /// Upper bound on the memory of the stages after the clustering at the expected size, labels included.
     presenting_bytes: u64,
-    /// What they take at least.
+    /// Lower bound on that memory.
     presenting_bytes_at_least: u64,
 }
 
 impl Clustered {
-    /// The least limit for the likely number of nodes.
+    /// Returns the minimum limit for the expected number of nodes.
     fn least_limit(&self) -> u64 {
         let presenting = self.presenting_bytes.max(self.presenting_bytes_at_least);
         self.cost.nodes.least_limit().max(presenting)
     }
 
-    /// The least limit that any graph which the sample leaves open takes.
+    /// Returns the minimum limit for the smallest graph that is consistent with the sample.
     fn certain_bytes(&self) -> u64 {
         self.cost.nodes.certain_bytes().max(self.presenting_bytes_at_least)
     }
 }
 
 impl Plan {
-    /// Plans a job whose files are moved with `tuning`, and which may cluster the graph.
+    /// Plans a job that does I/O with `tuning`, and clusters the graph if `clustering` is given.
     ///
     /// # Errors
-    /// `Usage` for options that cannot be used; `MemoryTooSmall` if the limit is too small beyond doubt.
+    /// `Usage` for invalid options; `MemoryTooSmall` if the limit is certainly too small.
     pub fn new(
         input: InputSize,
         limits: Limits,

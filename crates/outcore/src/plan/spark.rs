@@ -1,18 +1,18 @@
-//! When to move to a cluster: what is foretold for one machine, beside a model of `outcore.spark`.
+//! Advice on when to move to a Spark cluster: compares the plan for one machine with a model of `outcore.spark`.
 //!
-//! The model; its figures were measured on two cores of a virtual machine (`evals/spark`), and are rough:
+//! The model, with rough figures measured on two cores of a virtual machine (`evals/spark`):
 //!
-//! - *start*: 20 s whatever the size;
-//! - *prepare*: 8 microseconds of a core for each row: numbering, joining, sorting, packing;
-//! - *a round*: 0.3 s, and 0.1 s for each wave of tasks (parts divided by cores);
-//! - *a sweep*: four rounds, and 100 nanoseconds of a core for each arc, all rounds together; what the engine
-//!   does in other methods than label propagation is left out;
-//! - *sweeps*: as often as the plan says that the graph is read;
-//! - *close and write*: 2 microseconds of a core for each node.
+//! - *start*: 20 s, independent of size;
+//! - *prepare*: 8 core microseconds per row for numbering, joining, sorting and packing;
+//! - *round*: 0.3 s, and 0.1 s per wave of tasks (parts divided by cores);
+//! - *sweep*: four rounds, and 100 core nanoseconds per arc for all rounds together; further work of the engine
+//!   in methods other than label propagation is ignored;
+//! - *number of sweeps*: the number of passes over the graph in the plan;
+//! - *close and write*: 2 core microseconds per node.
 //!
-//! It takes networks and disks to keep up, and edges to be where the cluster reads them. A task needs 5 bytes for
-//! each arc of its part, 8 for each node outside that it knows (as many as arcs at most), 12 for each of its nodes,
-//! 0.31 for each node of the graph, and 300 MiB for Spark and Python.
+//! The model assumes that networks and disks keep up, and that the edges are where the cluster can read them. A task
+//! needs 5 bytes per arc of its part, 8 per adjacent node outside the part (at most one per arc), 12 per node of the
+//! part, 0.31 per node of the graph, and 300 MiB for Spark and Python.
 
 use super::Plan;
 use crate::error::{Error, ErrorKind, Result};
@@ -26,45 +26,45 @@ const ROUNDS_A_SWEEP: f64 = 4.0;
 const ROW_SECONDS: f64 = 8e-6;
 const ARC_SECONDS: f64 = 100e-9;
 const NODE_SECONDS: f64 = 2e-6;
-/// Most nodes and arcs of a part, as `outcore.spark` divides a graph.
+/// Maximum nodes and arcs of a part, as `outcore.spark` divides a graph.
 const PART_ARCS: u64 = 8 << 20;
-/// Python and Spark in a task, beside the part.
+/// Memory of Python and Spark in a task, in addition to the part.
 const TASK_BYTES: u64 = 300 * MIB;
-/// How much faster a cluster has to be to be worth its trouble.
+/// Speedup from which a cluster is worth its trouble.
 const WORTH: f64 = 2.0;
 
-/// What a cluster has.
+/// Resources of a Spark cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cluster {
-    /// Workers.
+    /// Number of workers.
     pub workers: u64,
-    /// Cores of each.
+    /// Cores per worker.
     pub cores: u64,
-    /// Memory of each.
+    /// Memory per worker.
     pub memory_bytes: u64,
 }
 
-/// What a plan says of this machine, as far as it matters here.
+/// Plan for this machine, as far as the comparison needs it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Here {
-    /// Rows with an edge.
+    /// Number of rows with an edge.
     pub edge_count: u64,
-    /// Edges of the graph.
+    /// Number of edges of the graph.
     pub distinct_edge_count: u64,
-    /// Nodes.
+    /// Number of nodes.
     pub node_count: u64,
-    /// How often the graph is read.
+    /// Number of passes over the graph.
     pub pass_count: u64,
-    /// Time.
+    /// Time in seconds.
     pub seconds: f64,
-    /// The least limit of memory, and the limit.
+    /// Minimum memory limit, and the limit given.
     pub memory_bytes: [u64; 2],
-    /// Room that the disk needs, and what is free, if that is known.
+    /// Disk space needed, and free disk space if known.
     pub disk_bytes: (u64, Option<u64>),
 }
 
 impl Here {
-    /// What this plan says.
+    /// Extracts the figures of a plan.
     pub fn of(plan: &Plan, free_disk: Option<u64>) -> Self {
         let clustering = plan.stages.iter().find(|stage| stage.stage == Stage::Cluster);
         Self {
@@ -79,34 +79,34 @@ impl Here {
     }
 }
 
-/// One machine beside a cluster.
+/// Comparison of one machine with a Spark cluster.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SparkPlan {
-    /// Time on this machine.
+    /// Time in seconds on this machine.
     pub local_seconds: f64,
-    /// Time on the cluster.
+    /// Time in seconds on the cluster.
     pub spark_seconds: f64,
-    /// Parts of the graph there.
+    /// Number of parts of the graph on the cluster.
     pub part_count: u64,
     /// Memory of a task.
     pub task_bytes: u64,
-    /// Memory of a worker with a task on each core.
+    /// Memory of a worker that runs one task per core.
     pub worker_bytes: u64,
-    /// Whether to move there.
+    /// Whether to move to the cluster.
     pub moves: bool,
-    /// Why, or why not.
+    /// Reasons for or against moving.
     pub reasons: Vec<String>,
 }
 
 impl SparkPlan {
-    /// Compares.
+    /// Compares the plan for this machine with the model of the cluster.
     ///
     /// # Errors
     /// `Usage` for a cluster without workers, cores or memory.
     pub fn new(here: &Here, cluster: &Cluster) -> Result<Self> {
         if cluster.workers.min(cluster.cores).min(cluster.memory_bytes) == 0 {
-            let message = "a cluster has workers with cores and memory";
-            return Err(Error::new(ErrorKind::Usage, message).hint("numbers are above 0"));
+            let message = "a cluster needs workers with cores and memory";
+            return Err(Error::new(ErrorKind::Usage, message).hint("use numbers above 0"));
         }
         let cores = cluster.workers.saturating_mul(cluster.cores);
         let edges = match here.distinct_edge_count {
@@ -129,7 +129,7 @@ impl SparkPlan {
         let moves = fits && !reasons.is_empty();
         if !fits {
             let (needed, has) = (format_bytes(worker_bytes), format_bytes(cluster.memory_bytes));
-            reasons = vec![format!("a worker has {has}, and its tasks need {needed}")];
+            reasons = vec![format!("a worker has {has}, but its tasks need {needed}")];
         }
         let local_seconds = here.seconds;
         Ok(Self {
@@ -144,19 +144,19 @@ impl SparkPlan {
     }
 }
 
-/// Why to move.
+/// Returns the reasons to move.
 fn reasons(here: &Here, spark_seconds: f64) -> Vec<String> {
     let mut reasons = Vec::new();
     let [needed, limit] = here.memory_bytes;
     if needed > limit {
         let (needed, limit) = (format_bytes(needed), format_bytes(limit));
-        reasons.push(format!("this job needs {needed} of memory here, and has {limit}"));
+        reasons.push(format!("this job needs {needed} of memory here, but has {limit}"));
     }
     if let (needed, Some(free)) = here.disk_bytes
         && needed > free
     {
         let (needed, free) = (format_bytes(needed), format_bytes(free));
-        reasons.push(format!("this job needs {needed} of disk here, and {free} are free"));
+        reasons.push(format!("this job needs {needed} of disk here, but {free} are free"));
     }
     if here.seconds > WORTH * spark_seconds {
         let (there, here) = (format_seconds(spark_seconds), format_seconds(here.seconds));
@@ -184,14 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn what_one_machine_does_stays_there() {
+    fn jobs_that_fit_on_one_machine_stay_there() {
         let cluster = Cluster { workers: 8, cores: 8, memory_bytes: 64 * GIB };
         let small = SparkPlan::new(&here(1_000_000), &cluster).unwrap();
         assert!(!small.moves && small.reasons.is_empty(), "{small:?}");
         let cramped = Here { memory_bytes: [8 * GIB, 4 * GIB], ..here(1_000_000) };
         let cramped = SparkPlan::new(&cramped, &cluster).unwrap();
         assert!(cramped.moves);
-        assert_eq!(cramped.reasons, ["this job needs 8.00 GiB of memory here, and has 4.00 GiB"]);
+        assert_eq!(cramped.reasons, ["this job needs 8.00 GiB of memory here, but has 4.00 GiB"]);
         let full = Here { disk_bytes: (4 * GIB, Some(GIB)), ..here(1_000_000) };
         assert!(SparkPlan::new(&full, &cluster).unwrap().moves);
     }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_any_size_are_an_answer_or_an_error() {
+    fn numbers_of_any_size_give_an_answer_or_an_error() {
         let all = Cluster { workers: u64::MAX, cores: u64::MAX, memory_bytes: u64::MAX };
         let most = Here { distinct_edge_count: u64::MAX, node_count: u64::MAX, ..here(u64::MAX) };
         assert!(SparkPlan::new(&most, &all).is_ok());

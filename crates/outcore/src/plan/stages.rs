@@ -1,7 +1,7 @@
-//! The rows of a plan: the costs of what a stage is made of, put together.
+//! Rows of a plan, each combined from the costs of its stage's parts.
 //!
-//! Bytes follow from the formats of runs, graph and names. Times are those of the machine that the constants were
-//! measured on (two cores of a server), or of the disk, where that is slower; `evals/plan` compares.
+//! Bytes follow from the formats of runs, graph and names. Times are for the machine that the constants were measured
+//! on (two cores of a server), or for the disk if that is slower. `evals/plan` compares predictions with measurements.
 
 use super::StagePlan;
 use super::limits::{score_bytes, score_bytes_a_node};
@@ -16,12 +16,12 @@ use crate::progress::Stage;
 use crate::sort::{Records, SORT_BYTES_MIN, Sorting, merge_disk_bytes};
 use crate::units::KIB;
 
-/// Manifests, headers, indexes of blocks, and what file systems round up to.
+/// Bytes of manifests, headers, block indexes, and rounding by file systems.
 const SMALL_FILES_BYTES: u64 = 64 * KIB;
-/// Nanoseconds to begin a stage, and to have its files on the disk when it ends.
+/// Nanoseconds to start a stage, and to sync its files when it ends.
 const STAGE: f64 = 3e6;
 
-/// What goes through the stages.
+/// Sizes shared by the stages.
 pub(super) struct Work<'a> {
     input: &'a InputSize,
     limits: &'a Limits,
@@ -30,9 +30,9 @@ pub(super) struct Work<'a> {
     names_bytes: u64,
     names: NamesCost,
     pub(super) sorting: Sorting,
-    /// Of all runs; 0 if there are none.
+    /// Bytes of all runs; 0 if there are none.
     run_bytes: u64,
-    /// Self scores.
+    /// Memory of self scores.
     score_bytes: u64,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Work<'a> {
         let scores = input.has_self_scores;
         let score_bytes = score_bytes(input.node_count, scores);
         let names = NamesCost::of(input, limits, score_bytes_a_node(scores));
-        // If names go to disk, most runs are formed when the index is gone.
+        // If names spill to disk, most runs are formed after the index is dropped.
         let held_bytes =
             if names.spilled_bytes > 0 { names.spilled_bytes } else { names.index_bytes };
         let forming = limits.sort_bytes(held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN);
@@ -58,16 +58,16 @@ impl<'a> Work<'a> {
         self.graph.bytes + self.names_bytes
     }
 
-    /// Room for the graph beside all runs, and beside those that passes of the merge make of them.
+    /// Returns the disk space of the graph, all runs, and the runs written by merge passes.
     pub(super) fn kept_bytes(&self) -> u64 {
         let passes = if self.sorting.pass_count > 1 { 2 } else { 1 };
         self.graph_bytes() + passes * self.run_bytes + SMALL_FILES_BYTES
     }
 
-    /// The row with its time, which is not below what it has, its memory inside the limit, and small
-    /// files.
+    /// Returns `row` with its time, which is at least the time it has already, its memory capped at the limit, and its
+    /// small files added.
     fn row(&self, row: StagePlan, nanoseconds: f64) -> StagePlan {
-        // Stages compute while they read and write: the slower of both decides.
+        // Stages compute while they read and write, so the slower of the two decides.
         let disk_seconds = self.tuning.seconds(row.read_bytes, row.write_bytes).unwrap_or(0.0);
         let seconds = nanoseconds * 1e-9 / self.limits.threads.max(1) as f64;
         StagePlan {
@@ -101,7 +101,7 @@ impl<'a> Work<'a> {
     pub(super) fn merge(&self) -> StagePlan {
         let sorting = &self.sorting;
         let runs = self.run_bytes as f64;
-        // What passes before the last write lies beside what they read.
+        // Passes before the last write their output while their input still exists.
         let again = (runs * (sorting.written - 1.0).max(0.0)) as u64;
         let row = StagePlan {
             stage: Stage::Merge,

@@ -1,4 +1,4 @@
-//! Plans hold what they promise, for inputs, limits and clusterings of any size.
+//! Properties of plans, for inputs, limits and clusterings of any size.
 
 use super::*;
 use crate::budget::MEMORY_MIN;
@@ -27,7 +27,7 @@ fn input(node_count: u64, edge_count: u64) -> InputSize {
 }
 
 #[test]
-fn a_limit_that_is_too_small_is_refused_with_one_that_is_not() {
+fn a_limit_that_is_too_small_is_refused_with_a_limit_that_works() {
     for nodes in [50_000_000, 100_000_000, 2_000_000_000] {
         for threads in [1, 2, 7, 64] {
             let tight = Limits { memory_bytes: 128 * MIB, threads };
@@ -44,7 +44,7 @@ fn a_limit_that_is_too_small_is_refused_with_one_that_is_not() {
 }
 
 #[test]
-fn self_scores_are_counted_and_leave_room_to_merge() {
+fn the_minimum_limit_counts_self_scores_and_leaves_room_to_merge() {
     for nodes in [1_000_000, 100_000_000, 2_000_000_000] {
         let limits = Limits { memory_bytes: MEMORY_MIN, threads: 4 };
         let needed = limits.memory_bytes_for(nodes, true);
@@ -67,7 +67,7 @@ fn build(nodes: u64, edges: u64, memory_bytes: u64) -> Plan {
 }
 
 proptest! {
-    /// Up to a trillion edges nothing overflows, and what is more costs more.
+    /// Nothing overflows up to a trillion edges, and larger inputs cost more.
     #[test]
     fn larger_inputs_cost_more(
         edge_bits in 0.0..40.0,
@@ -96,8 +96,8 @@ proptest! {
         }
     }
 
-    /// More nodes with the same edges make a larger graph, more names, and more to remember. Only where
-    /// names go to disk instead of taking the sort's memory may the time of a pass be saved.
+    /// More nodes with the same edges mean a larger graph, more names and more memory. Time may only be saved where
+    /// names spill to disk instead of taking the sort's memory, which can save a merge pass.
     #[test]
     fn more_nodes_cost_more(edges in 1_000_u64..1 << 36, more in 0.0..1.0) {
         let nodes = (edges / 100).clamp(1, 1 << 30);
@@ -109,7 +109,7 @@ proptest! {
         prop_assert!(many.seconds >= few.seconds || of_many < of_few);
     }
 
-    /// More memory never writes more.
+    /// More memory never means more writing.
     #[test]
     fn memory_saves_writing(nodes in 1_u64..1 << 31, degree in 1_u64..100, bits in 0.0..8.0) {
         let edges = nodes * degree;
@@ -121,7 +121,7 @@ proptest! {
 }
 
 #[test]
-fn repeated_edges_make_a_smaller_graph_of_the_same_runs() {
+fn repeated_edges_mean_a_smaller_graph_from_the_same_runs() {
     let all = input(1_000_000, 100_000_000);
     let half = InputSize { distinct_edge_count: 50_000_000, ..all };
     let limits = Limits { memory_bytes: GIB, threads: 2 };
@@ -132,9 +132,9 @@ fn repeated_edges_make_a_smaller_graph_of_the_same_runs() {
     assert_eq!(half.run_count, all.run_count);
 }
 
-/// A graph of any size is built in any memory; the less there is, the more goes over the disk.
+/// A graph of any size can be built in any memory; the less memory, the more disk I/O.
 #[test]
-fn names_without_room_cost_disk_instead() {
+fn names_that_do_not_fit_in_memory_cost_disk_instead() {
     let mut before = 0;
     for memory_bytes in [64 * GIB, 4 * GIB, 512 * MIB, MEMORY_MIN] {
         let limits = Limits { memory_bytes, threads: 2 };
@@ -146,7 +146,7 @@ fn names_without_room_cost_disk_instead() {
 }
 
 #[test]
-fn a_clustering_is_planned_and_refused_with_a_number_that_does() {
+fn a_clustering_is_planned_or_refused_with_a_limit_that_works() {
     let input = InputSize { node_count_at_least: 9_000_000, ..input(10_000_000, 50_000_000) };
     let limits = |memory_bytes| Limits { memory_bytes, threads: 2 };
     for bytes_a_node in [36, 500] {
@@ -187,7 +187,7 @@ fn a_clustering_is_planned_and_refused_with_a_number_that_does() {
 }
 
 #[test]
-fn the_largest_graphs_fit_in_what_the_plan_says() {
+fn plans_of_the_largest_graphs_stay_within_bounds() {
     let limits = Limits { memory_bytes: 64 * GIB, threads: 8 };
     let input = input(2_000_000_000, 20_000_000_000);
     let plan = Plan::new(input, limits, &Tuning::default(), None).unwrap();
@@ -196,7 +196,7 @@ fn the_largest_graphs_fit_in_what_the_plan_says() {
 }
 
 #[test]
-fn a_slow_disk_decides_about_the_time() {
+fn a_slow_disk_determines_the_time() {
     let limits = Limits { memory_bytes: GIB, threads: 8 };
     let input = input(1_000_000, 100_000_000);
     let mut tuning = Tuning::default();
@@ -238,8 +238,8 @@ fn clustered(method: Method, input: &InputSize, memory_bytes: u64) -> ClusterCos
 }
 
 proptest! {
-    /// The more memory, the more of the graph stays there, and the less is read; but for the blocks at
-    /// the ends of ranges, which are larger then, and read twice.
+    /// With more memory, more of the graph stays in memory and less is read, except for the blocks at the ends of
+    /// ranges, which are larger then and read twice.
     #[test]
     fn memory_saves_reading(
         method in 0..METHODS.len(),
@@ -253,13 +253,13 @@ proptest! {
             prop_assert!(plan.read_bytes as f64 <= before as f64 * 1.4, "{memory}");
             before = plan.read_bytes;
         }
-        // In the end every edge is read once.
+        // With enough memory, every edge is read once.
         let graph = GraphSize::of(&input).bytes;
         prop_assert!(before >= graph);
         prop_assert!(METHODS[method].method.is_multilevel() || before == graph);
     }
 
-    /// What is larger is read and written more, and up to a trillion edges nothing overflows.
+    /// Larger graphs mean more reading and writing, and nothing overflows up to a trillion edges.
     #[test]
     fn larger_graphs_cost_more(
         method in 0..METHODS.len(),

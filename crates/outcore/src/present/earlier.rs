@@ -1,20 +1,20 @@
-//! An earlier result, set aside on disk while the new one is found.
+//! Earlier result, stored on disk while the new one is computed.
 //!
 //! ```text
-//!  labels    u32 for each node: a label, or none
-//!  numbers   u64 for each label
+//!  labels    u32 per node: a label, or none
+//!  numbers   u64 per label
 //! ```
-//! Both are little-endian, temporary, and read once, front to back.
+//! Both files are little-endian, temporary, and read once, sequentially.
 
 use crate::error::Result;
 use crate::io::{BUFFERS, Files, Mode, Writer};
 use crate::membership::Membership;
 use std::path::{Path, PathBuf};
 
-/// Bytes moved at once.
+/// Bytes read or written at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// The numbers that nodes had.
+/// Earlier result: numbers of the communities of nodes.
 pub struct Earlier {
     files: Files,
     directory: PathBuf,
@@ -24,7 +24,7 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// Sets aside what was read with its numbers.
+    /// Stores an earlier result and its numbers on disk.
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
@@ -43,17 +43,17 @@ impl Earlier {
         })
     }
 
-    /// Communities with a node in the graph.
+    /// Returns the number of communities with a node in the graph.
     pub fn community_count(&self) -> u64 {
         self.community_count
     }
 
-    /// The largest number of any community.
+    /// Returns the largest number of any community.
     pub fn largest_number(&self) -> Option<u64> {
         self.largest_number
     }
 
-    /// The number of each label.
+    /// Reads the number of each label.
     pub(super) fn numbers(&self) -> Result<Vec<u64>> {
         let mut numbers = Vec::with_capacity(self.community_count as usize);
         let path = self.directory.join("numbers");
@@ -64,7 +64,7 @@ impl Earlier {
         Ok(numbers)
     }
 
-    /// Hands over the label of each node.
+    /// Calls `visit` with the label of each node, in node order.
     pub(super) fn for_each_label(&self, mut visit: impl FnMut(u32) -> Result<()>) -> Result<()> {
         let path = self.directory.join("labels");
         read(&self.files, &path, self.node_count, |bytes| visit(u32::from_le_bytes(bytes)))

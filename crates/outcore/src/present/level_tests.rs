@@ -1,4 +1,4 @@
-//! Levels below communities: against their definition in memory, on generated groups.
+//! Compares levels below communities with their definition in memory, on generated groups.
 
 use super::tests::{bench, files, presented};
 use super::*;
@@ -10,8 +10,8 @@ use std::path::Path;
 
 const NONE: u32 = Presented::NONE;
 
-/// The group of every node for each level, coarsest first, cut to be nested and numbered by first
-/// appearance; and how many there are.
+/// Returns the group of each node for each level, coarsest first, split to be nested and numbered by first appearance,
+/// and the number of groups of each level.
 fn columns(groupings: &[Vec<u32>], labels: &[u32]) -> (Vec<Vec<u32>>, Vec<u64>) {
     let mut followed: Vec<Vec<u32>> = Vec::new();
     for groups in groupings {
@@ -44,7 +44,7 @@ fn columns(groupings: &[Vec<u32>], labels: &[u32]) -> (Vec<Vec<u32>>, Vec<u64>) 
     (nested, counts)
 }
 
-/// The same, counted inside parents.
+/// Like [`columns`], but numbered within parents.
 fn counted_inside(labels: &[u32], columns: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let mut parents = labels;
     let mut all = Vec::new();
@@ -77,7 +77,7 @@ fn write(files: &Files, groupings: &[Vec<u32>]) -> Vec<Grouping> {
     each.collect()
 }
 
-/// What is written of each node.
+/// Returns the columns and group counts that [`divide`] produces.
 fn divided(
     groupings: &[Vec<u32>],
     presented: &Presented,
@@ -103,7 +103,7 @@ fn divided(
     (columns, counts)
 }
 
-/// Groups without gaps, each level on top of the one before, and communities that most groups fit into.
+/// Generates dense groups, each level grouping the one before, and communities that contain most groups.
 fn some_levels() -> impl Strategy<Value = (Vec<Vec<u32>>, Vec<u32>)> {
     (1..400usize, prop::collection::vec(1..6u32, 0..5), any::<u64>(), 0..30u64).prop_map(
         |(count, shrinks, mut state, strays)| {
@@ -141,7 +141,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn levels_are_their_definition(
+    fn levels_match_their_definition(
         (groupings, labels) in some_levels(),
         min_size in 1..12u32,
         singletons in any::<bool>(),
@@ -165,8 +165,8 @@ proptest! {
 }
 
 #[test]
-fn groups_are_cut_where_their_nodes_have_parted() {
-    // Groups {0,1} {2,3} {4} {5} below {0,1,2,3} {4} {5}; node 3 has gone to the community of 4 and 5.
+fn groups_are_split_where_their_nodes_are_in_different_communities() {
+    // Groups {0,1} {2,3} {4} {5} below {0,1,2,3} {4} {5}; node 3 has moved to the community of 4 and 5.
     let groupings = [vec![0, 0, 1, 1, 2, 3], vec![0, 0, 1, 2]];
     let presented = presented(&[0, 0, 0, 1, 1, 1], 1, Small::Drop);
     let (columns, counts) = divided(&groupings, &presented, LevelForm::Columns);
@@ -189,9 +189,9 @@ fn levels_that_divide_nothing_are_left_out() {
     }
 }
 
-/// More nodes than a block of any file has words.
+/// With more nodes than a block of any file has words.
 #[test]
-fn columns_of_many_blocks_are_read_side_by_side() {
+fn columns_of_many_blocks_are_read_in_parallel() {
     let count = 300_000u32;
     let groupings = [
         (0..count).map(|node| node / 3).collect(),
@@ -206,7 +206,7 @@ fn columns_of_many_blocks_are_read_side_by_side() {
     assert_eq!(divided(&groupings, &presented, LevelForm::Columns), expected);
 }
 
-/// Stops at the event of this number.
+/// Observer that stops at the event with this number.
 struct StopAtEvent(std::sync::atomic::AtomicU32);
 
 impl crate::progress::Observer for StopAtEvent {
@@ -219,7 +219,7 @@ impl crate::progress::Observer for StopAtEvent {
 }
 
 #[test]
-fn a_stop_is_heard() {
+fn a_stop_is_obeyed() {
     let files = files();
     let kept = write(&files, &[vec![0, 0, 1, 1]]);
     let presented = presented(&[0, 0, 0, 1], 1, Small::Drop);

@@ -1,20 +1,19 @@
-//! The levels below the communities: groups inside communities, groups inside these, and so on.
+//! Levels below communities: groups inside communities, groups inside these groups, and so on.
 //!
 //! ```text
 //!  groups of each level --follow--> the group of each node, for each level
 //!                                        |
-//!                communities as told --split--> the same, nested and numbered, coarsest first --> lines
+//!                communities, presented --split--> nested, numbered groups, coarsest first --> lines
 //! ```
 //!
-//! A method with several levels divides each one into groups, which are kept in files. Most groups lie
-//! inside a community, but some nodes have moved since: a group is cut where its nodes have parted, and
-//! so each level divides the one before it. Groups are numbered by first appearance; levels that divide
-//! nothing are left out.
+//! A method with several levels divides each level into groups and writes them to files. Most groups lie inside a
+//! community, but some nodes have moved since. A group is split where its nodes are in different parents, so that each
+//! level divides the one before it. Groups are numbered by first appearance; levels that divide nothing are left out.
 //!
-//! Memory beside the labels: 4 bytes for each node of the level above the graph to follow groups. To
-//! split them 8 bytes a group, and 12 for each node that is not with the first one of its group: at most
-//! 12 a node. Disk: 8 bytes for each node and level. I/O, front to back: 4 bytes for each node and level
-//! are written up to three times and read up to ten times.
+//! Memory in addition to the labels: 4 bytes per node of the level above the graph to follow groups; 8 bytes per group
+//! to split them, and 12 per node that is not in the same parent as the first node of its group, together at most 12
+//! per node. Disk: 8 bytes per node and level. Sequential I/O: 4 bytes per node and level are written up to three times
+//! and read up to ten times.
 
 use super::matching::Workbench;
 use super::{LevelForm, Presented};
@@ -25,13 +24,13 @@ use crate::progress::{Event, notify};
 use std::path::{Path, PathBuf};
 
 const NONE: u32 = Presented::NONE;
-/// Words that all columns together hold in memory while lines are written.
+/// Words held in memory by all columns together while lines are written.
 const LINE_WORDS: u64 = 1 << 17;
 
-/// The levels below communities, coarsest first.
+/// Levels below communities, coarsest first.
 pub(crate) struct Levels {
     directory: PathBuf,
-    /// For each level a file with a number for each node.
+    /// File for each level, with a number for each node.
     columns: Vec<PathBuf>,
     node_count: u64,
     group_counts: Vec<u64>,
@@ -39,12 +38,12 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// How many groups each level has.
+    /// Returns the number of groups of each level.
     pub(crate) fn group_counts(&self) -> &[u64] {
         &self.group_counts
     }
 
-    /// What stands between a group and what it divides.
+    /// Returns the separator between a group and its parent.
     pub(crate) fn separator(&self) -> u8 {
         match self.form {
             LevelForm::Columns => b'\t',
@@ -52,7 +51,7 @@ impl Levels {
         }
     }
 
-    /// The numbers of the nodes, one node after the other.
+    /// Opens the numbers of the nodes, to be read node by node.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -69,11 +68,11 @@ impl Levels {
     }
 }
 
-/// Columns, read side by side.
+/// Columns of group numbers, read in parallel.
 pub(crate) struct LevelColumns {
     readers: Vec<WordReader>,
     blocks: Vec<Vec<u32>>,
-    /// The next node's place in the blocks.
+    /// Position of the next node in the blocks.
     next: usize,
 }
 
@@ -97,7 +96,7 @@ impl LevelColumns {
     }
 }
 
-/// Divides communities by the groups of all levels. Nodes that are left out are in no group.
+/// Divides communities by the groups of all levels. Nodes that are left out are not in any group.
 ///
 /// # Errors
 /// `Io`, `DiskFull`, `Interrupted`.
@@ -131,9 +130,9 @@ pub(crate) fn divide(
     Ok(Levels { directory, columns, node_count, group_counts, form })
 }
 
-/// The groups that the next level divides.
+/// Groups or communities that the next level divides.
 struct Parents {
-    /// A file with a number for each node; if `None`, they are the communities.
+    /// File with a number for each node; `None` for the communities themselves.
     path: Option<PathBuf>,
     count: u64,
 }
@@ -142,12 +141,12 @@ struct Divider<'a> {
     bench: &'a Workbench<'a>,
     directory: &'a Path,
     labels: &'a [u32],
-    /// Numbers read.
+    /// Count of numbers read, for progress.
     done: u64,
 }
 
 impl Divider<'_> {
-    /// For each level a file with the group of each node of the graph, finest first.
+    /// Writes, for each level, a file with the group of each node of the graph. Returns the paths, finest level first.
     fn follow(&mut self, groupings: &[Grouping]) -> Result<Vec<PathBuf>> {
         let mut followed: Vec<PathBuf> = Vec::new();
         for (level, grouping) in groupings.iter().enumerate() {
@@ -172,8 +171,7 @@ impl Divider<'_> {
         Ok(followed)
     }
 
-    /// Cuts groups where they are not inside one parent, and numbers them; `None` if that divides no
-    /// parent.
+    /// Splits groups that are not inside one parent, and numbers them. Returns `None` if that divides no parent.
     fn split(
         &mut self,
         parents: &Parents,
@@ -216,7 +214,7 @@ impl Divider<'_> {
         Ok(Some(Parents { path: Some(path), count }))
     }
 
-    /// A file with each node's group as it is counted inside its parent.
+    /// Writes a file with each node's group, numbered within its parent.
     fn count_inside(
         &mut self,
         parents: &Parents,
@@ -286,12 +284,12 @@ impl Divider<'_> {
     }
 }
 
-/// Groups on the way to their numbers.
+/// Assignment of numbers to groups.
 struct GroupNumbers {
-    /// The parent in which each group was met first, and its number there.
+    /// Parent in which each group occurs first, and the group's number there.
     first: Vec<u32>,
     numbers: Vec<u32>,
-    /// Other parents in which groups are met, with the group, ascending; and their numbers.
+    /// Further pairs of a parent and a group that occurs in it, ascending, and their numbers.
     cuts: Vec<(u32, u32)>,
     cut_numbers: Vec<u32>,
     next: u32,
@@ -303,7 +301,7 @@ impl GroupNumbers {
         Self { first, numbers, cuts, cut_numbers, next: 0 }
     }
 
-    /// The number of a group in a parent, the next one if it is met for the first time.
+    /// Returns the number of a group in a parent, assigning the next number on first occurrence.
     fn of(&mut self, parent: u32, group: u32) -> u32 {
         if parent == NONE {
             return NONE;
@@ -311,7 +309,7 @@ impl GroupNumbers {
         let number = if self.first[group as usize] == parent {
             &mut self.numbers[group as usize]
         } else {
-            let at = self.cuts.binary_search(&(parent, group)).expect("it was collected before");
+            let at = self.cuts.binary_search(&(parent, group)).expect("collected above");
             &mut self.cut_numbers[at]
         };
         if *number == NONE {

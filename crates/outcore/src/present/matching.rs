@@ -1,14 +1,14 @@
-//! Numbers that stay: a new community takes that of the earlier one with which it shares most nodes.
+//! Matching with an earlier result: a new community takes the number of the earlier one with which it shares most
+//! nodes.
 //!
-//! All pairs of a new and an earlier community are gone through by the number of nodes they share,
-//! largest first; among equals the smaller earlier number comes first, then the larger new community.
-//! A pair whose two sides are both free becomes a match. Greedy, like the event detection of Greene,
-//! Doyle and Cunningham ("Tracking the evolution of communities in dynamic social networks", 2010); an
-//! optimal assignment would cost the cube of the communities and keep hardly more.
+//! All pairs of a new and an earlier community are visited by the number of nodes they share, largest first; ties go to
+//! the smaller earlier number, then to the larger new community. A pair whose two sides are both free becomes a match.
+//! This is greedy, like the event detection of Greene, Doyle and Cunningham ("Tracking the evolution of communities in
+//! dynamic social networks", 2010). An optimal assignment would cost the cube of the number of communities and keep
+//! hardly more numbers.
 //!
-//! Two external sorts: nodes by pair, pairs by overlap. Memory: 8 bytes a new community, 9 an
-//! earlier one, and the sorts' budgets. I/O: 8 bytes for each node, and 24 for each pair, written and
-//! read once if they do not fit.
+//! Two external sorts: nodes by pair, and pairs by overlap. Memory: 8 bytes per new community, 9 per earlier one, and
+//! the budgets of the sorts. I/O: 8 bytes per node and 24 per pair, written and read once if they do not fit in memory.
 
 use super::record::{Overlap, SharedNode};
 use super::{Earlier, Presented};
@@ -18,26 +18,26 @@ use crate::progress::{Event, Observer, notify};
 use crate::sort::{PUSHED, Sorted, Sorter};
 use std::path::Path;
 
-/// No number: numbers have at most 15 digits.
+/// No number assigned; valid numbers have at most 15 digits.
 const FREE: u64 = u64::MAX;
 
-/// Memory that grows with the number of earlier communities.
+/// Returns the memory that grows with the number of earlier communities.
 pub(super) fn earlier_bytes(count: u64) -> u64 {
     9 * count
 }
 
-/// Where and with what the sorts work.
+/// Environment of the sorts: storage, memory, threads and observer.
 pub(crate) struct Workbench<'a> {
     pub(crate) files: &'a Files,
-    /// An existing directory for temporary files.
+    /// Existing directory for temporary files.
     pub(crate) scratch: &'a Path,
-    /// Memory of all sorts that run at a time.
+    /// Memory of all sorts that run at the same time.
     pub(crate) budget: u64,
     pub(crate) threads: usize,
     pub(crate) observer: &'a dyn Observer,
 }
 
-/// Gives each community a number; gives how many of them had it before.
+/// Assigns a number to each community. Returns how many keep a number of the earlier result.
 ///
 /// # Errors
 /// `MemoryTooSmall`, `Io`, `DiskFull`, `Interrupted`.
@@ -58,7 +58,7 @@ pub(crate) fn match_numbers(
     Ok(kept)
 }
 
-/// Nodes that have a community in both, by the pair of communities.
+/// Sorts the nodes that have a community in both results by pair of communities.
 fn sort_nodes(
     bench: &Workbench<'_>,
     presented: &Presented,
@@ -85,7 +85,7 @@ fn sort_nodes(
     sorter.finish()
 }
 
-/// Pairs of communities by how many nodes they share.
+/// Sorts pairs of communities by the number of nodes they share.
 fn sort_overlaps(
     bench: &Workbench<'_>,
     mut nodes: Sorted<SharedNode>,
@@ -112,7 +112,7 @@ fn sort_overlaps(
     sorter.finish()
 }
 
-/// Goes through the pairs; gives how many matched.
+/// Assigns numbers pair by pair. Returns the number of matches.
 fn give(
     bench: &Workbench<'_>,
     mut overlaps: Sorted<Overlap>,
@@ -137,21 +137,21 @@ fn give(
 }
 
 impl Workbench<'_> {
-    /// The least budget of one sort.
+    /// Minimum budget of one sort.
     pub(crate) const BUDGET_MIN: u64 = Sorter::<SharedNode>::BUDGET_MIN;
 
-    /// What [`match_numbers`] takes beside the budget and the labels.
+    /// Returns the memory of [`match_numbers`] in addition to the budget and the labels.
     pub(crate) fn matching_bytes(presented: &Presented, earlier: &Earlier) -> u64 {
         8 * presented.community_count() + earlier_bytes(earlier.community_count())
     }
 
-    /// What [`write_representatives`](super::write_representatives) takes beside the budget, the
+    /// Returns the memory of [`write_representatives`](super::write_representatives) in addition to the budget, the
     /// labels and the scan.
     pub(crate) fn representatives_bytes(presented: &Presented) -> u64 {
         super::representatives::LABEL_BYTES * presented.shared_count() as u64
     }
 
-    /// A sort that shares the memory with others, so that there are `sorts` of them.
+    /// Creates a sorter with an equal share of the budget, for `sorts` concurrent sorters.
     pub(super) fn sorter<R: crate::sort::Record>(&self, sorts: u64) -> Result<Sorter<R>> {
         Sorter::new(self.files, self.scratch, self.budget / sorts, self.threads)
     }

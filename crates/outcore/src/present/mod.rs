@@ -1,16 +1,16 @@
-//! How communities are told: small ones left out, numbers that stay, a node that stands for each.
+//! Presentation of communities: minimum size, numbers kept from an earlier result, representatives, levels.
 //!
 //! ```text
 //!  earlier result --membership--> numbers of the nodes --.
 //!                                                        v
-//!  communities --min size--> kept ones --------------> matched --> numbers by label
+//!  communities --min size--> large ones -------------> matched --> numbers by label
 //!                                |
 //!                                |--one scan--> the node with the most weight inside --> representatives
 //!                                `--groups of each level--> groups inside communities --> levels
 //! ```
 //!
-//! Nothing here changes which nodes are together. Memory beside the labels: [`memory_bytes_for`]; what
-//! belongs to nodes or pairs of communities is sorted on disk.
+//! Nothing here changes which nodes are in a community of at least the minimum size. Memory is given by
+//! [`memory_bytes_for`]; data per node or per pair of communities is sorted on disk.
 
 mod earlier;
 #[cfg(test)]
@@ -35,30 +35,30 @@ use crate::sort::Sorter;
 use record::{NamePiece, Overlap, SharedNode};
 use std::path::PathBuf;
 
-/// What becomes of nodes in communities that are too small.
+/// Treatment of nodes in communities that are too small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Small {
-    /// They are left out.
+    /// Leave them out.
     #[default]
     Drop,
-    /// Each becomes a community of its own.
+    /// Make each a community of its own.
     Singletons,
 }
 
-/// How the levels below communities are written.
+/// Output form of the levels below communities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum LevelForm {
-    /// A column for each level, after the community, coarsest first; groups are counted over all nodes.
+    /// One column per level after the community, coarsest first; groups are numbered over all nodes.
     #[default]
     Columns,
-    /// A path such as `3:0:5`, in place of the community; groups are counted inside the one before.
+    /// A path such as `3:0:5` in place of the community; groups are numbered within their parent.
     Tree,
 }
 
-/// What a row of the result is.
+/// Content of a row of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum RowForm {
@@ -66,37 +66,37 @@ pub enum RowForm {
     #[default]
     #[cfg_attr(feature = "clap", value(name = "node"))]
     Nodes,
-    /// All nodes of a community, with tabs between them, as mcl writes; in order of the numbers.
+    /// All nodes of a community, separated by tabs, as mcl writes; rows are in order of community numbers.
     #[cfg_attr(feature = "clap", value(name = "community"))]
     Communities,
-    /// The node that stands for a community and a node of it, itself first, as MMseqs2 writes.
+    /// The representative of a community and one of its nodes, the representative itself first, as MMseqs2 writes.
     #[cfg_attr(feature = "clap", value(name = "pair"))]
     Pairs,
 }
 
-/// How communities are told.
+/// Presentation options of communities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresentOptions {
-    /// Communities of fewer nodes are too small.
+    /// Minimum size; smaller communities are too small.
     pub min_size: u32,
-    /// What becomes of their nodes.
+    /// Treatment of the nodes of small communities.
     pub small: Small,
-    /// An earlier result, whose numbers are kept: lines `node<TAB>number`.
+    /// Earlier result whose numbers are kept: lines `node<TAB>number`.
     pub earlier: Option<PathBuf>,
-    /// Lines of it that begin with this mean nothing; empty for none.
+    /// Prefix of comment lines in the earlier result; empty for none.
     pub comment: Vec<u8>,
-    /// Where to write one node for each community.
+    /// File to write one representative per community to.
     pub representatives: Option<PathBuf>,
-    /// How levels are written, if they are kept.
+    /// Output form of levels, if they are written.
     pub levels: LevelForm,
-    /// What a row is.
+    /// Content of a row.
     pub rows: RowForm,
-    /// Whether the weight of each node's edges inside its community is written.
+    /// Whether to write the weight of each node's edges inside its community.
     pub member_weights: bool,
 }
 
 impl PresentOptions {
-    /// Whether the graph is scanned for what weighs inside communities; labels are looked up for that.
+    /// Returns whether weights inside communities are needed, which takes a scan of the graph with labels in memory.
     pub(crate) fn looks_inside(&self) -> bool {
         self.representatives.is_some() || self.rows == RowForm::Pairs || self.member_weights
     }
@@ -117,31 +117,31 @@ impl Default for PresentOptions {
     }
 }
 
-/// Communities as they are told. Labels are dense, the largest community is 0.
+/// Communities after presentation options are applied. Labels are dense, and the largest community is 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Presented {
-    /// Every node's label; in memory, [`Presented::NONE`] if it is left out.
+    /// Label of each node; in memory, [`Presented::NONE`] if the node is left out.
     labels: Labels,
-    /// How many communities there are of each size, largest first.
+    /// Number of communities of each size, largest first.
     pub sizes: Vec<SizeCount>,
-    /// The number of each label; empty if labels are numbers.
+    /// Number of each label; empty if labels are the numbers.
     pub numbers: Vec<u64>,
-    /// Communities that were too small.
+    /// Number of communities that were too small.
     pub small_communities: u64,
-    /// Nodes in them.
+    /// Number of nodes in small communities.
     pub small_nodes: u64,
-    /// What becomes of these.
+    /// Treatment of the nodes of small communities.
     small: Small,
-    /// Labels from this one on are those of small communities, if labels are on disk.
+    /// First label of a small community, if labels are on disk.
     first_small: u64,
 }
 
 impl Presented {
-    /// The label of a node that is left out.
+    /// Label of a node that is left out.
     pub const NONE: u32 = Membership::NONE;
 
-    /// Leaves out communities of fewer than `min_size` nodes, or takes them apart. `labels` are those
-    /// of [`cluster`](crate::cluster::cluster): the largest community is 0.
+    /// Drops communities of fewer than `min_size` nodes, or turns them into singletons. `labels` are those of
+    /// [`cluster`](crate::cluster::cluster): the largest community is 0.
     pub fn new(mut labels: Labels, mut sizes: Vec<SizeCount>, min_size: u32, small: Small) -> Self {
         let large = sizes.iter().take_while(|size| size.size >= min_size).count();
         let (mut small_communities, mut small_nodes) = (0, 0);
@@ -152,8 +152,8 @@ impl Presented {
         let first_small = sizes.iter().map(|size| size.count).sum();
         if small_nodes > 0 {
             if let Labels::Memory(labels) = &mut labels {
-                let mut retold = Retold::new(small, first_small);
-                labels.iter_mut().for_each(|label| *label = retold.label(*label));
+                let mut relabel = Relabel::new(small, first_small);
+                labels.iter_mut().for_each(|label| *label = relabel.label(*label));
             }
             if small == Small::Singletons {
                 sizes.push(SizeCount { size: 1, count: small_nodes });
@@ -163,40 +163,40 @@ impl Presented {
         Self { labels, sizes, numbers, small_communities, small_nodes, small, first_small }
     }
 
-    /// Every node's label, or [`Presented::NONE`] if it is left out.
+    /// Returns the label of each node, [`Presented::NONE`] for nodes that are left out.
     ///
     /// # Panics
-    /// If labels are on disk: what looks them up is asked for only with labels in memory.
+    /// Panics if labels are on disk. Options that look labels up require labels in memory.
     pub fn labels(&self) -> &[u32] {
         self.labels.in_memory().expect("labels that are looked up are in memory")
     }
 
-    /// The number of each node's community, in the order of the nodes.
+    /// Starts a scan of the number of each node's community, in node order.
     ///
     /// # Errors
     /// `Io` with the path of the labels.
     pub fn scan(&self, files: &Files) -> Result<PresentedScan<'_>> {
-        let is_retold = self.small_nodes > 0 && self.labels.in_memory().is_none();
-        let retold = is_retold.then(|| Retold::new(self.small, self.first_small));
-        Ok(PresentedScan { presented: self, labels: self.labels.scan(files)?, retold })
+        let is_relabeled = self.small_nodes > 0 && self.labels.in_memory().is_none();
+        let relabel = is_relabeled.then(|| Relabel::new(self.small, self.first_small));
+        Ok(PresentedScan { presented: self, labels: self.labels.scan(files)?, relabel })
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn node_count(&self) -> u64 {
         self.labels.node_count()
     }
 
-    /// Whether nodes are left out.
+    /// Returns whether any nodes are left out.
     pub fn leaves_out(&self) -> bool {
         self.small_nodes > 0 && self.small == Small::Drop
     }
 
-    /// Communities that are told.
+    /// Returns the number of communities after presentation.
     pub fn community_count(&self) -> u64 {
         self.sizes.iter().map(|size| size.count).sum()
     }
 
-    /// The number of a node's community, if it has one.
+    /// Returns the number of a node's community, if it has one.
     #[inline]
     pub fn number(&self, node: usize) -> Option<u64> {
         let label = self.labels()[node];
@@ -208,23 +208,23 @@ impl Presented {
         self.numbers.get(label as usize).copied().unwrap_or(u64::from(label))
     }
 
-    /// Communities of more than one node: they have the first labels.
+    /// Returns the number of communities of more than one node, which have the smallest labels.
     fn shared_count(&self) -> usize {
         let shared = self.sizes.iter().filter(|size| size.size > 1);
         shared.map(|size| size.count as usize).sum()
     }
 }
 
-/// Labels, in the order of the nodes, without small communities.
-struct Retold {
+/// Relabeling of nodes, in node order, that removes small communities.
+struct Relabel {
     small: Small,
-    /// Labels from this one on are those of small communities.
+    /// First label of a small community.
     first: u64,
-    /// The label of the next node that becomes a community of its own.
+    /// Label of the next node that becomes a community of its own.
     next: u32,
 }
 
-impl Retold {
+impl Relabel {
     fn new(small: Small, first: u64) -> Self {
         Self { small, first, next: first as u32 }
     }
@@ -244,32 +244,32 @@ impl Retold {
     }
 }
 
-/// The number of each node's community, in the order of the nodes.
+/// Scan of the number of each node's community, in node order.
 pub struct PresentedScan<'a> {
     presented: &'a Presented,
     labels: LabelScan<'a>,
-    retold: Option<Retold>,
+    relabel: Option<Relabel>,
 }
 
 impl PresentedScan<'_> {
-    /// The number of the next node's community, if it has one.
+    /// Returns the number of the next node's community, if it has one.
     ///
     /// # Errors
     /// `Io`, `CorruptFile` with the path of the labels.
     ///
     /// # Panics
-    /// After the last node.
+    /// Panics after the last node.
     #[inline]
     pub fn next_number(&mut self) -> Result<Option<u64>> {
-        let label = self.labels.next()?.expect("no more is asked for than there are nodes");
-        let label = self.retold.as_mut().map_or(label, |retold| retold.label(label));
+        let label = self.labels.next()?.expect("called at most once per node");
+        let label = self.relabel.as_mut().map_or(label, |relabel| relabel.label(label));
         Ok((label != Presented::NONE).then(|| self.presented.number_of(label)))
     }
 }
 
-/// Returns the memory that all this takes at most, the labels of all results included, if so many
-/// communities of an earlier result have a node in the graph, and with or without levels. `scan` is what
-/// a scan of the graph takes.
+/// Returns an upper bound on the memory of presentation, including the labels of all results, with or without levels,
+/// if `earlier_count` communities of an earlier result have a node in the graph. `scan` is the memory of a scan of the
+/// graph.
 pub(crate) fn memory_bytes_for(
     nodes: u64,
     scan: &ClusterMemory,
@@ -285,7 +285,7 @@ pub(crate) fn memory_bytes_for(
         false => 0,
         true => {
             let scan = scan.scratch_bytes + scan.block_bytes;
-            // At most every second node stands for others.
+            // At most half of the nodes represent others.
             let weights = u64::from(options.member_weights) * 8 * nodes;
             let strongest = representatives::LABEL_BYTES * nodes / 2;
             scan.max(Sorter::<NamePiece>::BUDGET_MIN) + strongest + weights
@@ -295,7 +295,7 @@ pub(crate) fn memory_bytes_for(
     labels + matching.max(representatives).max(levels)
 }
 
-/// Returns the least limit for reading an earlier result and the labels that nodes are given; 0 without any.
+/// Returns the minimum memory limit for reading an earlier result and given labels; 0 without either.
 pub(crate) fn reading_bytes(
     nodes: u64,
     options: &ClusterOptions,

@@ -1,13 +1,13 @@
-//! What is sorted to present communities: nodes by pair of communities, pairs by what they share,
-//! names by number.
+//! Records that are sorted to present communities: nodes by pair of communities, pairs by number of shared nodes, names
+//! by community number.
 
 use crate::pack::{get_varint, put_varint};
 use crate::sort::Record;
 
-/// Bytes of a name in one record.
+/// Maximum bytes of a name in one record.
 pub(super) const NAME_PIECE_BYTES: usize = 16;
 
-/// A node by the two communities that it is in.
+/// Node with its new and its earlier community.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SharedNode {
     pub(super) new: u32,
@@ -45,12 +45,12 @@ impl Record for SharedNode {
     }
 }
 
-/// A new and an earlier community, and how many nodes they share: the most come first, then the
-/// smaller earlier number, then the smaller new label.
+/// New and earlier community with the number of nodes they share. Order: most shared nodes first, then smaller earlier
+/// number, then smaller new label.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Overlap {
     pub(super) shared: u32,
-    /// That of `old`.
+    /// Number of the earlier community `old`.
     pub(super) number: u64,
     pub(super) new: u32,
     pub(super) old: u32,
@@ -86,18 +86,18 @@ impl Record for Overlap {
     }
 }
 
-/// A piece of the name of a node, by its community.
+/// Piece of a node's name, with its community.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct NamePiece {
-    /// The community's.
+    /// Number of the community.
     pub(super) number: u64,
-    /// Where the node comes in its community.
+    /// Position of the node in its community.
     pub(super) order: u32,
-    /// What is written of it: a size, or the bits of a weight.
+    /// Value to write for the node: a size, or the bits of a weight.
     pub(super) value: u64,
-    /// Which piece, from 0.
+    /// Index of the piece, from 0.
     pub(super) part: u16,
-    /// Bytes that are used.
+    /// Number of bytes used.
     pub(super) len: u8,
     pub(super) is_last: bool,
     pub(super) bytes: [u8; NAME_PIECE_BYTES],
@@ -115,7 +115,7 @@ impl Record for NamePiece {
         for record in records {
             put_varint(record.number, out);
             put_varint(u64::from(record.order), out);
-            // The bits of most weights end with zeros.
+            // The bits of most weights end in zeros.
             put_varint(record.value.swap_bytes(), out);
             put_varint(u64::from(record.part), out);
             out.push(record.len << 1 | u8::from(record.is_last));

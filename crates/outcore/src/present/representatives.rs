@@ -1,10 +1,10 @@
-//! Nodes by community: the one that stands for it, a line of all, or pairs of both.
+//! Nodes by community: the representative, a line of all nodes, or pairs of the two.
 //!
-//! The node with the most weight to others of its community stands for it; among equals it is the earlier
-//! one. In directed graphs the weight of arcs that point to the node counts. One scan of the graph for
-//! that, and one of the names; names are sorted by the community's number in pieces of fixed size, so that
-//! long ones do not take memory. Memory beside the labels: 12 bytes for each community of more than
-//! one node, 8 for each node whose weight is written, and the sort's budget.
+//! The representative of a community is the node with the largest weight to other nodes of the community; ties go to
+//! the node that comes first. In directed graphs, the weight of arcs that point to the node counts. Representatives
+//! take one scan of the graph and one of the names. Names are sorted by community number in pieces of fixed size, so
+//! that long names do not take memory. Memory in addition to the labels: 12 bytes per community of more than one node,
+//! 8 per node whose weight is written, and the budget of the sort.
 
 use super::matching::Workbench;
 use super::record::{NAME_PIECE_BYTES, NamePiece};
@@ -17,20 +17,20 @@ use crate::progress::{Event, REPORT_NODES, notify};
 use crate::sort::Sorted;
 use std::path::Path;
 
-/// Memory for each community of more than one node.
+/// Bytes of memory per community of more than one node.
 pub(super) const LABEL_BYTES: u64 = 12;
 
-/// What weighs inside communities.
+/// Representatives and weights inside communities.
 #[derive(Debug, Default)]
 pub(crate) struct Inside {
-    /// The node with the most weight, for each community of more than one.
+    /// Node with the largest weight, for each community of more than one node.
     strongest: Vec<u32>,
-    /// The weight of each node's edges inside its community; empty if it is not written.
+    /// Weight of each node's edges inside its community; empty if weights are not written.
     pub(crate) weights: Vec<f64>,
 }
 
 impl Inside {
-    /// Scans the graph.
+    /// Computes them by a scan of the graph.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`, `Interrupted`.
@@ -63,13 +63,13 @@ impl Inside {
         Ok(Self { strongest, weights })
     }
 
-    /// Whether a node stands for its community.
+    /// Returns whether a node is the representative of its community.
     fn stands(&self, node: u32, label: u32) -> bool {
         self.strongest.get(label as usize).is_none_or(|&strongest| strongest == node)
     }
 }
 
-/// Writes `community<TAB>node<TAB>size` for each community, by their numbers. Gives the length of the
+/// Writes a line `community<TAB>node<TAB>size` for each community, in order of their numbers. Returns the length of the
 /// file in bytes.
 ///
 /// # Errors
@@ -93,8 +93,8 @@ pub(crate) fn write_representatives(
     writer.finish()
 }
 
-/// Writes all nodes by community, in the order of the graph; of pairs the one first that stands for it. Gives
-/// the length of the file in bytes.
+/// Writes all nodes by community, in the order of the graph; in pairs, the representative comes first. Returns the
+/// length of the file in bytes.
 ///
 /// # Errors
 /// `CorruptFile`, `MemoryTooSmall`, `Io`, `DiskFull`, `Interrupted`.
@@ -125,8 +125,8 @@ pub(crate) fn write_members(
     writer.finish()
 }
 
-/// The names of nodes in pieces, by what each has in `numbers`: its community's number, its order there, and
-/// a value. Progress tells `done`: there is no measure of it.
+/// Sorts the names of nodes in pieces by their entries in `numbers`: community number, position in the community, and a
+/// value. Progress is always reported as `done`, as there is no measure of it.
 fn sort_names(
     bench: &Workbench<'_>,
     graph: &Graph,
@@ -161,7 +161,7 @@ fn put_name(of: NamePiece, name: &[u8], pieces: &mut Vec<NamePiece>) {
     }));
 }
 
-/// Puts the names together again.
+/// Reassembles the names and passes them to `take`.
 fn for_each_name(
     bench: &Workbench<'_>,
     mut sorted: Sorted<NamePiece>,
@@ -182,7 +182,7 @@ fn for_each_name(
     Ok(())
 }
 
-/// Sizes by label: the largest community has the first.
+/// Community sizes by label, largest first: the end of each range of labels and its size.
 struct BySize(Vec<(u64, u32)>);
 
 impl BySize {

@@ -1,4 +1,4 @@
-//! Communities as they are told: against definitions in memory, on generated labels and graphs.
+//! Compares presented communities with definitions in memory, on generated labels and graphs.
 
 use super::record::{NAME_PIECE_BYTES, NamePiece, Overlap, SharedNode};
 use super::*;
@@ -29,7 +29,7 @@ fn sizes(of: &[(u32, u64)]) -> Vec<SizeCount> {
     of.iter().map(|&(size, count)| SizeCount { size, count }).collect()
 }
 
-/// Numbers labels as a clustering does: the largest is 0, among equals that of the smallest node.
+/// Numbers labels as a clustering does: the largest community is 0; ties go to the one with the smallest node.
 pub(super) fn numbered(labels: &[u32]) -> (Vec<u32>, Vec<SizeCount>) {
     let mut members: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     labels
@@ -56,7 +56,7 @@ pub(super) fn presented(labels: &[u32], min_size: u32, small: Small) -> Presente
 }
 
 #[test]
-fn small_communities_are_left_out_or_taken_apart() {
+fn small_communities_are_left_out_or_become_singletons() {
     let labels = [0, 2, 1, 0, 1, 0, 3, 2];
     let all = presented(&labels, 1, Small::Drop);
     assert_eq!((all.labels(), all.small_nodes), ([0, 1, 2, 0, 2, 0, 3, 1].as_slice(), 0));
@@ -71,7 +71,7 @@ fn small_communities_are_left_out_or_taken_apart() {
     assert_eq!((nothing.community_count(), nothing.small_nodes), (0, 8));
 }
 
-/// An earlier result as it is read: labels in order of their first node.
+/// Returns an earlier result as it is read, with labels in order of their first node.
 fn earlier(files: &Files, old: &[Option<u64>], unseen: Option<u64>) -> Earlier {
     let mut numbers: Vec<u64> = Vec::new();
     let label = |number: &Option<u64>| {
@@ -94,7 +94,7 @@ fn earlier(files: &Files, old: &[Option<u64>], unseen: Option<u64>) -> Earlier {
     Earlier::set_aside(files, Path::new("earlier"), &membership).unwrap()
 }
 
-/// Numbers by node, and how many communities kept theirs.
+/// Returns the number of each node's community, and how many communities keep an earlier number.
 fn matched(
     new: &[u32],
     old: &[Option<u64>],
@@ -110,7 +110,7 @@ fn matched(
 
 #[test]
 fn communities_keep_the_number_of_most_of_their_nodes() {
-    // The largest takes 7, of which it has three; the second the 4 that is left to it; the third none.
+    // The largest takes 7, with which it shares three nodes; the second takes the remaining 4; the third takes none.
     let new = [0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3];
     let old = [
         Some(7),
@@ -128,7 +128,7 @@ fn communities_keep_the_number_of_most_of_their_nodes() {
     let (numbers, kept) = matched(&new, &old, None, 40 * MIB);
     let expected = [7, 7, 7, 7, 7, 4, 4, 4, 8, 8, 9].map(Some);
     assert_eq!((numbers.as_slice(), kept), (expected.as_slice(), 2));
-    // A number that no node of the graph has any more is not given again.
+    // A number that no node of the graph has any more is not reused.
     let (numbers, _) = matched(&new, &old, Some(20), 40 * MIB);
     assert_eq!(numbers[8..], [21, 21, 22].map(Some));
 }
@@ -141,7 +141,7 @@ fn ties_go_to_the_smaller_number_then_to_the_larger_community() {
     assert_eq!(numbers, [6, 5, 5].map(Some));
 }
 
-/// The definition: the best free pair again and again.
+/// Definition of the matching: takes the best free pair repeatedly.
 fn greedy(new: &[u32], old: &[Option<u64>]) -> (Vec<Option<u64>>, u64) {
     let (labels, sizes) = numbered(new);
     let mut shared: BTreeMap<(u32, u64), u64> = BTreeMap::new();
@@ -172,9 +172,9 @@ fn greedy(new: &[u32], old: &[Option<u64>]) -> (Vec<Option<u64>>, u64) {
     (labels.iter().map(|label| Some(numbers[label])).collect(), kept)
 }
 
-/// Larger than the smallest sorts: through runs and in memory, the same.
+/// With more nodes than the smallest sorts hold, so that runs and memory are compared.
 #[test]
-fn memory_changes_no_number() {
+fn numbers_are_independent_of_memory() {
     let nodes = 400_000u32;
     let random = |i: u32, salt: u32| {
         i.wrapping_mul(2_654_435_761).wrapping_add(salt).rotate_left(9) % 50_000
@@ -187,7 +187,7 @@ fn memory_changes_no_number() {
     assert_eq!(small, matched(&new, &old, None, 1 << 30));
 }
 
-/// A ring with chords, names short and long, and these labels.
+/// Creates a graph of these edges, with short and long names.
 fn graph(files: &Files, nodes: u32, edges: &[(u32, u32, f64)], directed: bool) -> Graph {
     let directory = Path::new("graph");
     let mut arcs = BTreeMap::new();
@@ -234,7 +234,7 @@ fn representatives(files: &Files, graph: &Graph, presented: &Presented) -> Strin
 }
 
 #[test]
-fn the_strongest_node_stands_for_its_community_and_loops_count() {
+fn the_strongest_node_represents_its_community_and_loops_count() {
     let edges = [(0, 1, 1.0), (1, 2, 2.0), (0, 2, 1.0), (3, 4, 1.0), (4, 4, 0.5), (2, 3, 9.0)];
     let files = files();
     let graph = graph(&files, 6, &edges, false);
@@ -256,7 +256,7 @@ proptest! {
     }
 
     #[test]
-    fn representatives_are_the_first_of_the_strongest(
+    fn representatives_are_the_first_of_the_strongest_nodes(
         labels in prop::collection::vec(0u32..5, 2..20),
         ends in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1u32..4), 1..40),
         min_size in 1u32..4,
@@ -296,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn records_come_back(
+    fn records_round_trip(
         numbers in prop::collection::vec((any::<u32>(), 0u64..1_000_000_000_000_000, any::<u32>(), any::<u32>()), 0..60),
         cut in any::<prop::sample::Index>(),
     ) {
@@ -334,7 +334,7 @@ fn returns<R: Record + PartialEq + std::fmt::Debug>(
     R::encode(records, &mut bytes);
     prop_assert_eq!(R::decode(&bytes, records.len(), &mut back), Some(()));
     prop_assert_eq!(back.as_slice(), records);
-    // Damage is found, or changes what comes back.
+    // A truncation is detected.
     let cut = cut.index(bytes.len() + 1);
     let found = R::decode(&bytes[..cut], records.len(), &mut Vec::new());
     prop_assert!(cut == bytes.len() || found.is_none());

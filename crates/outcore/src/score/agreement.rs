@@ -1,35 +1,35 @@
-//! How much two divisions of the same nodes agree: measures of information, and of pairs of nodes.
+//! Agreement of two divisions of the same nodes: measures of information, and of pairs of nodes.
 //!
-//! All follow from how many nodes each two communities share. Memory: 8 bytes a node beside the
-//! labels, sorted in place; the work beyond that is the expected information of `ami`, which grows with
-//! the number of *different* sizes.
+//! All measures follow from the number of nodes that each pair of communities shares. Memory in addition to the labels:
+//! 8 bytes per node, sorted in place. The remaining work is the expected information of `ami`, which grows with the
+//! number of *different* sizes.
 
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// A label that is none: such nodes are left out.
+/// No label: such nodes are ignored.
 const NONE: u32 = u32::MAX;
 
-/// How much two divisions of the same nodes agree; 1 is complete agreement.
+/// Agreement of two divisions of the same nodes; 1 is complete agreement.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Agreement {
-    /// Nodes that have a label in both.
+    /// Number of nodes that have a label in both divisions.
     pub node_count: u64,
     /// Normalized mutual information, with the arithmetic mean (Danon et al., "Comparing community
     /// structure identification", 2005).
     pub nmi: f64,
-    /// Adjusted mutual information: 0 for chance (Vinh, Epps and Bailey, "Information theoretic
-    /// measures for clusterings comparison", 2010).
+    /// Adjusted mutual information, 0 on average for chance (Vinh, Epps and Bailey, "Information theoretic measures for
+    /// clusterings comparison", 2010).
     pub ami: f64,
-    /// Adjusted Rand index: 0 for chance (Hubert and Arabie, "Comparing partitions", 1985).
+    /// Adjusted Rand index, 0 on average for chance (Hubert and Arabie, "Comparing partitions", 1985).
     pub ari: f64,
-    /// Harmonic mean of the next two.
+    /// Harmonic mean of `pair_precision` and `pair_recall`.
     pub pair_f1: f64,
-    /// Of the pairs of nodes that the first division puts together, the share that the second does
-    /// too; 1 if it puts none together.
+    /// Fraction of the pairs of nodes together in the first division that are together in the second too; 1 if there
+    /// are no such pairs.
     pub pair_precision: f64,
-    /// Of the pairs of nodes that the second division puts together, the share that the first does
-    /// too; 1 if it puts none together.
+    /// Fraction of the pairs of nodes together in the second division that are together in the first too; 1 if there
+    /// are no such pairs.
     pub pair_recall: f64,
 }
 
@@ -40,11 +40,11 @@ impl Agreement {
     }
 }
 
-/// Compares a division with another, such as the true one, over the nodes that have a label in both:
-/// one of `u32::MAX` is none.
+/// Compares a division with another, such as the ground truth, over the nodes that have a label in both; `u32::MAX`
+/// means no label.
 ///
 /// # Panics
-/// If their lengths differ.
+/// Panics if their lengths differ.
 pub fn compare(found: &[u32], truth: &[u32]) -> Agreement {
     assert_eq!(found.len(), truth.len(), "two divisions of the same nodes");
     let [joint, sizes_a, sizes_b] = shared_sizes(found, truth);
@@ -73,15 +73,15 @@ pub fn compare(found: &[u32], truth: &[u32]) -> Agreement {
     }
 }
 
-/// The memory of [`compare`] beside the labels.
+/// Returns the memory of [`compare`] in addition to the labels.
 pub(crate) fn compare_bytes(node_count: u64) -> u64 {
     8 * node_count
 }
 
-/// How many communities there are of each size. Different sizes are few: fewer than sqrt(2n).
+/// Number of communities of each size. There are few different sizes: fewer than sqrt(2n).
 type SizeCounts = BTreeMap<u64, u64>;
 
-/// Sizes of what each two communities share, of the first, and of the second ones.
+/// Returns the sizes of the overlaps of communities, of the first communities, and of the second ones.
 fn shared_sizes(a: &[u32], b: &[u32]) -> [SizeCounts; 3] {
     let both = a.iter().zip(b).filter(|&(&a, &b)| a != NONE && b != NONE);
     let mut pairs: Vec<u64> = Vec::with_capacity(both.clone().count());
@@ -103,7 +103,7 @@ fn run_sizes(sorted: &[u64], key: impl Fn(u64) -> u64) -> SizeCounts {
     sizes
 }
 
-/// Pairs of nodes in communities of these sizes.
+/// Returns the number of pairs of nodes in communities of these sizes.
 fn pairs_in(sizes: &SizeCounts) -> f64 {
     let of_size = |(&size, &count): (&u64, &u64)| {
         let size = size as f64;
@@ -112,17 +112,17 @@ fn pairs_in(sizes: &SizeCounts) -> f64 {
     sizes.iter().map(of_size).sum()
 }
 
-/// Normalized mutual information; see [`compare`].
+/// Returns the normalized mutual information; see [`compare`].
 pub fn nmi(a: &[u32], b: &[u32]) -> f64 {
     compare(a, b).nmi
 }
 
-/// Adjusted mutual information; see [`compare`].
+/// Returns the adjusted mutual information; see [`compare`].
 pub fn ami(a: &[u32], b: &[u32]) -> f64 {
     compare(a, b).ami
 }
 
-/// Adjusted Rand index; see [`compare`].
+/// Returns the adjusted Rand index; see [`compare`].
 pub fn ari(a: &[u32], b: &[u32]) -> f64 {
     compare(a, b).ari
 }
@@ -135,8 +135,8 @@ fn entropy(sizes: &SizeCounts, nodes: f64) -> f64 {
     sizes.iter().map(of_size).sum()
 }
 
-/// The mutual information that divisions into communities of these sizes have by chance. Work grows
-/// with the number of *different* sizes, and for each pair of them with the spread of the overlap.
+/// Returns the mutual information that divisions into communities of these sizes have by chance. Work grows with the
+/// number of *different* sizes, and for each pair of sizes with the spread of the overlap.
 fn expected_mutual(a: &SizeCounts, b: &SizeCounts, nodes: u64) -> f64 {
     let a: Vec<(u64, u64)> = a.iter().map(|(&size, &count)| (size, count)).collect();
     a.par_iter()
@@ -152,8 +152,8 @@ fn expected_mutual(a: &SizeCounts, b: &SizeCounts, nodes: u64) -> f64 {
         .sum()
 }
 
-/// Expectation of x/n ln(nx/ab) where x, the overlap of two sets of `a` and `b` among `n`, is
-/// hypergeometric: summed from its mode outward, until the terms no longer count.
+/// Returns the expectation of x/n ln(nx/ab), where x, the overlap of two sets of `a` and `b` among `n`, is
+/// hypergeometric. Sums from the mode outward until terms are negligible.
 fn expected_overlap_information(a: u64, b: u64, n: u64) -> f64 {
     let (least, most) = ((a + b).saturating_sub(n).max(1), a.min(b));
     if least > most {
@@ -188,7 +188,7 @@ fn expected_overlap_information(a: u64, b: u64, n: u64) -> f64 {
     sum
 }
 
-/// The logarithm of n!: exact for small n, then Stirling's series.
+/// Returns the logarithm of n!: exact for small n, otherwise by Stirling's series.
 fn ln_factorial(n: u64) -> f64 {
     if n < 32 {
         return (2..=n).map(|i| (i as f64).ln()).sum();
@@ -210,7 +210,7 @@ mod tests {
 
     /// Values computed from the definitions, with exact binomial coefficients.
     #[test]
-    fn measures_are_those_of_the_definitions() {
+    fn measures_match_their_definitions() {
         let a = [0, 0, 0, 1, 1, 1, 2, 2, 2, 2];
         let b = [0, 0, 1, 1, 1, 2, 2, 2, 2, 0];
         let found = compare(&a, &b);
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!((same.nmi, same.ami, same.ari), (1.0, 1.0, 1.0));
     }
 
-    /// Against the definition: the mean over all ways to place the second division.
+    /// Compares with the definition: the mean over all arrangements of the second division.
     #[test]
     fn expected_information_is_the_mean_over_all_arrangements() {
         let n = 8u32;
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_scores_zero_and_one_group_says_nothing() {
+    fn chance_and_a_single_group_score_zero() {
         let a: Vec<u32> = (0..20_000u32).map(|i| i % 50).collect();
         let b: Vec<u32> =
             (0..20_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 16) % 40).collect();

@@ -1,16 +1,16 @@
-//! How good communities are: by the graph they come from, and by other communities.
+//! Scores of communities: by their graph, and by comparison with other communities.
 //!
-//! By the graph: [`quality()`], one scan. By other communities of the same nodes: [`compare`], which
-//! sorts the pairs of labels and needs no graph.
+//! [`quality()`] rates communities by their graph, in one scan. [`compare`] compares them with other communities of the
+//! same nodes; it sorts pairs of labels and needs no graph.
 //!
 //! ```
 //! use outcore::score::compare;
 //!
-//! // Labels of the same six nodes, in two divisions: one node has changed sides.
+//! // Labels of the same six nodes in two divisions, which differ in one node.
 //! let agreement = compare(&[0, 0, 0, 1, 1, 1], &[5, 5, 5, 5, 2, 2]);
 //! assert_eq!(agreement.node_count, 6);
 //! assert_eq!(format!("{:.3}", agreement.nmi), "0.479");
-//! // Of the six pairs that the first puts together, four are together in the second.
+//! // Of the six pairs that are together in the first, four are together in the second.
 //! assert_eq!(agreement.pair_precision, 4.0 / 6.0);
 //! ```
 

@@ -1,9 +1,9 @@
-//! How well communities fit their graph, by one scan.
+//! Quality of communities by their graph, from one scan.
 //!
-//! The scan gives each node's strength and the part of it that stays inside its community; everything
-//! else follows from the sums by community. Memory: 4 bytes a node, to find communities that are not
-//! connected, and 20 a community (directed: 28), beside the labels. A loop of weight w counts 2w in the
-//! strength of its node and is inside (directed: w).
+//! The scan yields each node's strength and the part of it that is inside its community; all measures follow from sums
+//! by community. Memory in addition to the labels: 4 bytes per node, to find communities that are not connected, and 20
+//! per community (directed: 28). A loop of weight w adds 2w to the strength of its node and to the part inside
+//! (directed: w).
 //!
 //! ```text
 //!  s  strength of all nodes       s_c  of a community      in_c  the part of it inside      q_c = (s_c - in_c) / s
@@ -18,67 +18,67 @@ use crate::error::Result;
 use crate::graph::{Block, Graph};
 use crate::progress::{Event, Observer, notify};
 
-/// How well communities fit a graph.
+/// Quality of communities by their graph.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Quality {
-    /// The resolution of `modularity` and `cpm`.
+    /// Resolution of `modularity` and `cpm`.
     pub resolution: f64,
     /// Modularity (Newman and Girvan, "Finding and evaluating community structure in networks", 2004;
     /// with a resolution: Reichardt and Bornholdt, "Statistical mechanics of community detection",
     /// 2006; directed: Leicht and Newman, "Community structure in directed networks", 2008).
     pub modularity: f64,
-    /// Bits that describe a step of a random walk, by the two-level map equation (Rosvall, Axelsson and
-    /// Bergstrom, "The map equation", 2009). Less is better. `None` for directed graphs, where it
-    /// would depend on how the walk gets out of dead ends.
+    /// Code length of the two-level map equation in bits per step of a random walk (Rosvall, Axelsson and Bergstrom,
+    /// "The map equation", 2009). Smaller is better. `None` for directed graphs, where it would depend on how the walk
+    /// leaves dead ends.
     pub code_length: Option<f64>,
-    /// The same with all nodes in one community.
+    /// Code length with all nodes in one community.
     pub code_length_undivided: Option<f64>,
-    /// Value of the constant Potts model (Traag, Van Dooren and Nesterov, "Narrow scope for
-    /// resolution-limit-free community detection", 2011): weight inside communities, less what there
-    /// would be if every pair of nodes had `resolution` times the mean weight of the graph's arcs. In
-    /// units of weight; a loop counts as weight, but not as a pair.
+    /// Value of the constant Potts model (Traag, Van Dooren and Nesterov, "Narrow scope for resolution-limit-free
+    /// community detection", 2011): weight inside communities, minus the weight if every pair of nodes in them had
+    /// `resolution` times the mean weight of the graph's arcs. In units of weight; a loop counts as weight, but not as
+    /// a pair.
     pub cpm: f64,
-    /// Share of the weight that is inside communities.
+    /// Fraction of the total weight that is inside communities.
     pub coverage: f64,
-    /// Mean conductance of the communities: of the arcs' weight at a community, or at the rest of the
-    /// graph if that is less, the share that crosses the border. Communities with no weight on one of
-    /// the two sides have none. `None` if no community has one, and for directed graphs.
+    /// Mean conductance of the communities: the fraction of the arc weight at a community, or at the rest of the graph
+    /// if that is smaller, that crosses the boundary. It is undefined for communities with no weight on one of the two
+    /// sides. `None` if it is undefined for all communities, and for directed graphs.
     pub conductance_mean: Option<f64>,
-    /// The largest conductance of a community.
+    /// Maximum conductance of a community.
     pub conductance_max: Option<f64>,
-    /// Communities.
+    /// Number of communities.
     pub community_count: u64,
-    /// Nodes in the largest community.
+    /// Number of nodes in the largest community.
     pub largest: u64,
-    /// Their share of all nodes.
+    /// Fraction of all nodes in the largest community.
     pub largest_share: f64,
-    /// Nodes in a community: half of the communities have at most so many.
+    /// Median community size.
     pub median: f64,
-    /// Communities of one node.
+    /// Number of communities of one node.
     pub singleton_count: u64,
-    /// Communities that are not connected.
+    /// Number of communities that are not connected.
     pub disconnected_count: u64,
 }
 
-/// As [`quality_at`] with the resolution 1.
+/// Like [`quality_at`], with resolution 1.
 ///
 /// # Errors
 /// Those of reading; `Interrupted`.
 ///
 /// # Panics
-/// If there is not a label for each node.
+/// Panics unless there is exactly one label per node.
 pub fn quality(graph: &Graph, labels: &[u32], observer: &dyn Observer) -> Result<Quality> {
     quality_at(graph, labels, 1.0, observer)
 }
 
-/// Rates communities, of which `labels` gives every node's, by one scan. Labels are best dense, for
-/// memory grows with the largest.
+/// Rates communities by one scan; `labels` has the community of each node. Labels should be dense, as memory grows with
+/// the largest label.
 ///
 /// # Errors
 /// Those of reading; `Interrupted`.
 ///
 /// # Panics
-/// If there is not a label for each node.
+/// Panics unless there is exactly one label per node.
 pub fn quality_at(
     graph: &Graph,
     labels: &[u32],
@@ -94,25 +94,25 @@ pub fn quality_at(
     Ok(sums.quality(resolution, disconnected_count))
 }
 
-/// The memory of [`quality`] beside the labels.
+/// Returns the memory of [`quality`] in addition to the labels.
 pub(crate) fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
     let cluster = ClusterMemory::of_scans(graph, threads);
     let label = if graph.is_directed() { 28 } else { 20 };
     4 * graph.node_count() + (label + 1) * label_count + cluster.scratch_bytes + cluster.block_bytes
 }
 
-/// What the scan adds up.
+/// Sums over a scan.
 struct QualitySums {
-    /// Arcs' weight by community.
+    /// Arc weight by community.
     strengths: Vec<f64>,
     inside: Vec<f64>,
     sizes: Vec<u32>,
-    /// Weight of the arcs' other ends by community; only if directed.
+    /// Arc weight by community of the arcs' other ends; empty if undirected.
     opposite: Vec<f64>,
     total: f64,
-    /// A weight that keeps the next sum in range.
+    /// Unit of weight that keeps `node_information` in range.
     unit: f64,
-    /// Sum of x log2 x over all nodes' strengths x in units.
+    /// Sum of x log2 x over the strengths x of all nodes, in units.
     node_information: f64,
     mean_arc: f64,
 }
@@ -160,7 +160,7 @@ impl QualitySums {
         self.inside[label] += inside;
         self.total += strength;
         if self.unit == 0.0 {
-            // There are loops alone.
+            // The graph has only loops.
             self.unit = strength;
         }
         if strength > 0.0 {
@@ -199,7 +199,7 @@ impl QualitySums {
         }
     }
 
-    /// 1 without any weight.
+    /// Returns the coverage; 1 if there is no weight.
     fn coverage(&self) -> f64 {
         if self.total > 0.0 { self.inside.iter().sum::<f64>() / self.total } else { 1.0 }
     }
@@ -226,13 +226,13 @@ impl QualitySums {
         value.sum()
     }
 
-    /// With these communities, and with one.
+    /// Returns the code length with these communities, and with one community.
     fn code_lengths(&self) -> (f64, f64) {
         if self.total <= 0.0 {
             return (0.0, 0.0);
         }
         let scale = self.unit / self.total;
-        // In units of the total: x log x of every strength, from that in another unit.
+        // Sum of x log x of the strengths as fractions of the total, converted from `unit`.
         let nodes = scale * self.node_information + scale.log2();
         let (mut exits, mut exit_information, mut module_information) = (0.0, 0.0, 0.0);
         for (&strength, &inside) in self.strengths.iter().zip(&self.inside) {
@@ -245,12 +245,12 @@ impl QualitySums {
         (length.max(0.0), (0.0 - nodes).max(0.0))
     }
 
-    /// Their mean and the largest.
+    /// Returns the mean and the maximum conductance.
     fn conductances(&self) -> Option<(f64, f64)> {
         let (mut sum, mut largest, mut count) = (0.0, 0.0f64, 0u64);
         for (&strength, &inside) in self.strengths.iter().zip(&self.inside) {
             let cut = (strength - inside).max(0.0);
-            // What rounding leaves of nothing is nothing.
+            // Treats rounding errors as zero.
             let rest = self.total - strength;
             let smaller =
                 if cut == 0.0 && rest <= 1e-12 * self.total { 0.0 } else { strength.min(rest) };
@@ -269,7 +269,7 @@ fn x_log_x(x: f64) -> f64 {
     if x > 0.0 { x * x.log2() } else { 0.0 }
 }
 
-/// The value in the middle, or between the two in the middle; 0 of none. Changes the order.
+/// Returns the median, 0 for an empty slice. Reorders the values.
 fn median(sizes: &mut [u32]) -> f64 {
     if sizes.is_empty() {
         return 0.0;

@@ -1,4 +1,4 @@
-//! Measures against other programs on known graphs, and against their definitions on small ones.
+//! Compares measures with other programs on known graphs, and with their definitions on small ones.
 
 use super::*;
 use crate::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const NONE: u32 = u32::MAX;
 
-/// Edges in memory; a directed arc lies at the node that it points to.
+/// Edges in memory; a directed arc is stored at the node that it points to.
 #[derive(Debug, Clone)]
 struct ScoredEdges {
     node_count: u32,
@@ -55,7 +55,7 @@ impl ScoredEdges {
     }
 }
 
-/// A graph of `tests/graphs`, numbered by first appearance, and the true community of each node.
+/// Reads a graph of `tests/graphs`, numbered by first appearance, and the true community of each node.
 fn known(edges: &str, truth: &str) -> (ScoredEdges, Vec<u32>) {
     fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
         text.lines().map(|line| line.split_once('\t').unwrap())
@@ -89,7 +89,7 @@ fn football() -> (ScoredEdges, Vec<u32>) {
     )
 }
 
-/// Heavy loops among them.
+/// Returns a graph with heavy loops.
 fn loops() -> (ScoredEdges, Vec<u32>) {
     let nodes = [(0, 0), (0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (3, 5), (5, 5), (6, 6)];
     let weights = [2.0, 1.5, 0.5, 1.0, 0.25, 2.0, 1.0, 3.0, 0.5, 1.0];
@@ -113,14 +113,14 @@ fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() < tolerance, "{found} is not {expected}");
 }
 
-/// What other programs say of communities.
+/// Scores of communities by other programs.
 struct ExpectedScores {
-    /// With the resolutions 1 and 0.5.
+    /// At resolutions 1 and 0.5.
     modularity: [f64; 2],
     cpm: [f64; 2],
-    /// Of these communities, and of one.
+    /// With these communities, and with one community.
     code_lengths: Option<[f64; 2]>,
-    /// Mean and largest.
+    /// Mean and maximum.
     conductance: Option<[f64; 2]>,
 }
 
@@ -144,9 +144,9 @@ fn check(edges: &ScoredEdges, labels: &[u32], expected: &ExpectedScores) {
     }
 }
 
-/// By `python tests/graphs/measures.py`: igraph 1.0.0, leidenalg 0.12.0, Infomap 2.16.0, networkx 3.6.1.
+/// Values from `python tests/graphs/measures.py`: igraph 1.0.0, leidenalg 0.12.0, Infomap 2.16.0, networkx 3.6.1.
 #[test]
-fn measures_of_known_graphs_are_those_of_other_programs() {
+fn measures_of_known_graphs_match_other_programs() {
     let (edges, truth) = karate();
     let expected = ExpectedScores {
         modularity: [0.371_466_140_696_91, 0.621_630_506_245_890_9],
@@ -188,9 +188,9 @@ fn measures_of_known_graphs_are_those_of_other_programs() {
     check(&edges, &labels, &expected);
 }
 
-/// By the same command: scikit-learn 1.9.1.
+/// Values from the same command: scikit-learn 1.9.1.
 #[test]
-fn agreement_on_known_graphs_is_that_of_scikit_learn() {
+fn agreement_on_known_graphs_matches_scikit_learn() {
     let ((_, karate), (_, football)) = (karate(), football());
     for (truth, all, some) in [
         (
@@ -241,7 +241,7 @@ fn sizes_are_counted() {
 }
 
 #[test]
-fn measures_that_do_not_exist_are_left_out_and_none_is_nan() {
+fn undefined_measures_are_none_and_no_measure_is_nan() {
     let (edges, _) = karate();
     let found = edges.quality(&[0; 34], 1.0);
     assert_eq!((found.conductance_mean, found.coverage), (None, 1.0));
@@ -257,14 +257,14 @@ fn measures_that_do_not_exist_are_left_out_and_none_is_nan() {
     assert_eq!((apart.pair_precision, apart.pair_recall, apart.pair_f1), (1.0, 0.0, 0.0));
 }
 
-/// All measures by their definitions, from a list of edges.
+/// All measures by definition, from a list of edges.
 struct Naive<'a> {
     edges: &'a ScoredEdges,
     labels: &'a [u32],
 }
 
 impl Naive<'_> {
-    /// Weight of the arcs from nodes that `from` is true of to nodes that `to` is true of.
+    /// Returns the weight of the arcs from nodes that satisfy `from` to nodes that satisfy `to`.
     fn weight(&self, from: impl Fn(u32) -> bool, to: impl Fn(u32) -> bool) -> f64 {
         let both = |&(a, b, w): &(u32, u32, f64)| {
             let there = if from(a) && to(b) { w } else { 0.0 };
@@ -295,7 +295,7 @@ impl Naive<'_> {
         self.communities().into_iter().map(of).sum()
     }
 
-    /// As published: a code book for the entries of communities, and one for each community.
+    /// Returns the code length as published: one code book for entering communities, and one per community.
     fn code_length(&self) -> f64 {
         let total = self.weight(|_| true, |_| true);
         let book = |rates: &[f64]| -> (f64, f64) {
@@ -336,7 +336,7 @@ impl Naive<'_> {
         value
     }
 
-    /// Those of all communities that have one.
+    /// Returns the conductances of all communities for which it is defined.
     fn conductances(&self) -> Vec<f64> {
         let of = |label| {
             let rest = |node| !self.has(label)(node);
@@ -346,7 +346,7 @@ impl Naive<'_> {
         self.communities().into_iter().filter_map(of).collect()
     }
 
-    /// Communities of which not all nodes are reached from the first.
+    /// Returns the number of communities of which not all nodes can be reached from the first.
     fn disconnected(&self) -> u64 {
         let is_split = |&label: &u32| {
             let members: Vec<u32> =
@@ -378,7 +378,7 @@ fn some_edges() -> impl Strategy<Value = (ScoredEdges, Vec<u32>)> {
             let mut seen = HashMap::new();
             for (a, b, weight) in list {
                 let pair = if directed { (a, b) } else { (a.min(b), a.max(b)) };
-                // As precise as the graph keeps weights.
+                // With the precision of weights in the graph.
                 let weight = if weighted {
                     Weight::from_code(Weight::new(weight).code()).value()
                 } else {
@@ -395,7 +395,7 @@ fn some_edges() -> impl Strategy<Value = (ScoredEdges, Vec<u32>)> {
 
 proptest! {
     #[test]
-    fn measures_are_those_of_the_definitions((edges, labels) in some_edges(), resolution in 0.1..3.0f64) {
+    fn measures_match_their_definitions((edges, labels) in some_edges(), resolution in 0.1..3.0f64) {
         let found = edges.quality(&labels, resolution);
         let naive = Naive { edges: &edges, labels: &labels };
         close(found.modularity, naive.modularity(resolution));
@@ -428,7 +428,7 @@ proptest! {
     }
 
     #[test]
-    fn pairs_are_those_that_are_counted_one_by_one(
+    fn pair_measures_match_a_count_of_all_pairs(
         labels in prop::collection::vec((0u32..4, 0u32..4, 0u32..8), 2..30),
     ) {
         let gap = |label, chance| if chance == 0 { NONE } else { label };

@@ -1,4 +1,4 @@
-//! What a sort will do with its records: the runs that it forms, and the passes that merge them.
+//! Prediction of a sort: the runs that it forms, and the passes that merge them.
 
 use super::shape::{
     FIXED_BYTES, RANGE_READS, RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS,
@@ -7,47 +7,48 @@ use super::shape::{
 use crate::io::{Cramped, Tuning};
 use crate::units::MIB;
 
-/// More runs than this are merged in full passes, as far as anybody can foretell.
+/// Beyond this number of runs, predictions assume full passes.
 const RUNS_COUNTED: u64 = 1 << 12;
 
-/// What goes into a sort.
+/// Input of a sort.
 #[derive(Debug, Clone, Copy)]
 pub struct Records {
-    /// How many.
+    /// Number of records.
     pub count: u64,
-    /// Memory of one.
+    /// Memory per record.
     pub bytes: u64,
-    /// Most that come at once, for which there must be room.
+    /// Maximum number of records added at a time, for which there must be room.
     pub at_once: u64,
-    /// How many of these are kept.
+    /// Number of these that are actually kept.
     pub kept: u64,
 }
 
-/// How a sort goes.
+/// Predicted course of a sort.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sorting {
-    /// Runs formed; 0 if all stays in memory.
+    /// Number of runs formed; 0 if everything stays in memory.
     pub run_count: u64,
-    /// Times that records are written and read again.
+    /// Number of times that each record is written and read again.
     pub pass_count: u64,
-    /// How often each record is written, in the mean.
+    /// Average number of times that a record is written.
     pub written: f64,
-    /// How often each record is read; blocks at the ends of ranges are read twice.
+    /// Average number of times that a record is read; blocks at the ends of ranges are read twice.
     pub read: f64,
-    /// Most memory of the records while runs are formed.
+    /// Peak memory of the records during run formation.
     pub forming_bytes: u64,
-    /// Most memory of the last merge, or of the records sorted in memory.
+    /// Peak memory of the last merge, or of the records sorted in memory.
     pub merging_bytes: u64,
 }
 
 impl Sorting {
-    /// Runs are formed in the first budget and merged in the second, with so many threads.
+    /// Predicts a sort that forms runs with the first budget and merges them with the second, on `threads`
+    /// threads.
     pub fn of(records: Records, budgets: [u64; 2], threads: usize, tuning: &Tuning) -> Self {
         let [forming, merging] = budgets.map(|budget| budget.saturating_sub(FIXED_BYTES));
         let bytes = records.count.saturating_mul(records.bytes);
         let first = RUN_BYTES.min(forming / RUN_BUFFERS);
         if bytes <= first && bytes <= merging / RUN_BUFFERS {
-            // Sorting takes as much again.
+            // Sorting needs a second buffer of the same size.
             let merging_bytes = 2 * bytes;
             return Self { forming_bytes: bytes, merging_bytes, ..Self::default() };
         }
@@ -56,7 +57,7 @@ impl Sorting {
         let shape = Shape::within(merging, records.bytes, workers, liked, &Cramped::NOT, 0);
         let run_count = run_count(records, forming / RUN_BUFFERS).max(1);
         let (passes, moved, runs) = passes(run_count, shape.fan_in(run_count as usize) as u64);
-        // A worker reads from all runs; ranges are what one of them merges.
+        // A worker reads from all runs and merges one range at a time.
         let (block, read_bytes) = (shape.block_bytes(), shape.read_bytes(runs as usize));
         let ahead = ranges_ahead(workers) as u64;
         let most = (merging / 2 / ahead).max(block);
@@ -76,18 +77,18 @@ impl Sorting {
     }
 }
 
-/// Most room that runs take on the disk, and what they are merged into, while one becomes the other: a segment of a
-/// run is deleted only when all of it has been merged.
+/// Returns the peak disk space of runs and their merged form while one becomes the other: a segment of a run
+/// is deleted only when all of it has been merged.
 pub(crate) fn merge_disk_bytes(run_bytes: u64, run_count: u64, merged_bytes: u64) -> u64 {
     let behind = (run_count * SEGMENT_BYTES).max(run_bytes / SEGMENTS).min(run_bytes);
     let share = behind as f64 / run_bytes.max(1) as f64;
     (run_bytes + (share * merged_bytes as f64) as u64).max(merged_bytes + behind)
 }
 
-/// Runs of so many records, of which one may take `most_bytes`.
+/// Returns the number of runs, each of at most `most_bytes`.
 fn run_count(records: Records, most_bytes: u64) -> u64 {
     let full = |size: u64| {
-        // The last records that come for a run may not fit any more.
+        // The last records added to a run may no longer fit.
         let room = (size / records.bytes).max(1);
         let (at_once, kept) = (records.at_once.max(1), records.kept.max(1));
         (1 + room.saturating_sub(at_once) / kept) * kept.min(room) * records.bytes
@@ -95,12 +96,13 @@ fn run_count(records: Records, most_bytes: u64) -> u64 {
     runs(records.count.saturating_mul(records.bytes), most_bytes, full).0
 }
 
-/// The size of the last runs of so many bytes.
+/// Returns the size of the last runs of so many bytes.
 fn largest_run(bytes: u64, most_bytes: u64) -> u64 {
     runs(bytes, most_bytes, |size| size).1
 }
 
-/// How many runs so many bytes become, and the size of the last ones; `full` is what one of a size holds.
+/// Returns the number of runs, and the size of the last ones; `full` is the bytes that a run of a given size
+/// holds.
 fn runs(bytes: u64, most_bytes: u64, full: impl Fn(u64) -> u64) -> (u64, u64) {
     let most = most_bytes.max(MIB);
     let (mut count, mut left) = (0, bytes);
@@ -114,8 +116,8 @@ fn runs(bytes: u64, most_bytes: u64, full: impl Fn(u64) -> u64) -> (u64, u64) {
     }
 }
 
-/// Passes over runs of about one size with so many merged at once; how often a record is written by
-/// those before the last, and how many runs the last one has.
+/// Returns the number of passes over runs of about equal size with the given fan-in, the number of times that
+/// a record is written in all passes but the last, and the number of runs in the last one.
 fn passes(run_count: u64, fan_in: u64) -> (u64, f64, u64) {
     let (mut count, mut passes, mut moved) = (run_count, 1, 0.0);
     while count > RUNS_COUNTED.max(fan_in) {
@@ -123,7 +125,7 @@ fn passes(run_count: u64, fan_in: u64) -> (u64, f64, u64) {
         passes += 1;
         moved += 1.0;
     }
-    // Each run by its share of the records, as the sort goes through them.
+    // Each run by its share of the records, as in the sort.
     let mut runs = vec![1.0 / count as f64; count as usize];
     while runs.len() as u64 > fan_in {
         let mut rest = &runs[..];
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_double_after_every_so_many() {
+    fn run_sizes_double_after_a_fixed_number_of_runs() {
         let count = |bytes, most| run_count(records(bytes), most);
         assert_eq!(count(RUN_BYTES, GIB), 1);
         assert_eq!(count(10 * RUN_BYTES, GIB), 10);
@@ -159,14 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn records_that_do_not_fit_any_more_begin_the_next_run() {
+    fn records_that_no_longer_fit_begin_the_next_run() {
         let portions = Records { count: 1_000_000, bytes: 12, at_once: 100_000, kept: 80_000 };
         assert_eq!(run_count(portions, 12 * 170_000), 1_000_000_u64.div_ceil(80_000));
         assert_eq!(run_count(portions, 12 * 180_000), 1_000_000_u64.div_ceil(160_000));
     }
 
     #[test]
-    fn passes_are_those_of_the_fan_in() {
+    fn the_fan_in_determines_the_passes() {
         assert_eq!(passes(1, 2), (1, 0.0, 1));
         assert_eq!(passes(64, 64), (1, 0.0, 64));
         assert_eq!(passes(65, 64), (2, 2.0 / 65.0, 64));
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_never_touches_the_disk() {
+    fn records_that_fit_never_touch_the_disk() {
         let of = |bytes, budget| Sorting::of(records(bytes), [budget; 2], 2, &Tuning::default());
         assert_eq!(of(RUN_BYTES, GIB).written, 0.0);
         assert_eq!(of(RUN_BYTES, 20 * MIB).pass_count, 2);

@@ -1,11 +1,11 @@
-//! The directory of a sort's runs. Names of runs begin at 0 in every sort, so each has a directory that no
-//! other sort has: it is made under a name that is free, or handed over.
+//! Directory of a sort's runs. Names of runs begin at 0 in every sort, so each sort has a directory of its
+//! own: it is created under a free name, or passed in.
 
 use crate::error::Result;
 use crate::io::Files;
 use std::path::{Path, PathBuf};
 
-/// Runs hold on to it: the last one that goes takes it along, unless it was given.
+/// Directory shared by the runs in it: removed with the last of them, unless it was passed in.
 pub(super) struct RunDirectory {
     files: Files,
     path: PathBuf,
@@ -13,13 +13,13 @@ pub(super) struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Makes one in `parent`.
+    /// Creates a directory in `parent`.
     pub(super) fn create(files: &Files, parent: &Path) -> Result<Self> {
         let path = files.create_numbered_directory(parent, "sort")?;
         Ok(Self { files: files.clone(), path, is_made: true })
     }
 
-    /// One that belongs to the sort already.
+    /// Wraps a directory that belongs to the sort already.
     pub(super) fn given(files: &Files, path: &Path) -> Self {
         Self { files: files.clone(), path: path.to_path_buf(), is_made: false }
     }
@@ -28,7 +28,7 @@ impl RunDirectory {
         &self.files
     }
 
-    /// The file of a segment of the run of this number.
+    /// Returns the path of a segment of the run of this number.
     pub(super) fn segment(&self, run: u64, segment: usize) -> PathBuf {
         segment_path(&self.path, run, segment)
     }
@@ -42,7 +42,7 @@ impl Drop for RunDirectory {
     }
 }
 
-/// The file of a segment of the run of this number in `directory`.
+/// Returns the path of a segment of the run of this number in `directory`.
 pub(super) fn segment_path(directory: &Path, run: u64, segment: usize) -> PathBuf {
     directory.join(format!("run-{run}.{segment}"))
 }

@@ -1,13 +1,13 @@
-//! Run formation behind the caller's back: while records are collected in one buffer, those of a
-//! second are sorted, and those of a third encoded and written.
+//! Run formation in the background: while records are collected in one buffer, those in a second are sorted,
+//! and those in a third encoded and written.
 //!
 //! ```text
 //!  collected --> sorting thread (radix, scratch) --> writing thread (encode, write) --> runs
 //!      ^                                                     |
 //!      `------------------- buffers come back ---------------'
 //! ```
-//! Memory: [`RUN_BUFFERS`] buffers of a run, scratch included. They are kept from run to run, for new
-//! pages of memory are dear.
+//! Memory: [`RUN_BUFFERS`] buffers of a run, including scratch space. They are reused from run to run, since
+//! new pages of memory are expensive.
 
 use super::radix;
 use super::record::Record;
@@ -21,7 +21,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::thread::JoinHandle;
 
-/// Records encoded at once: enough to share, and more than a writer holds.
+/// Number of records encoded at a time: enough to share between threads, and more than a writer holds.
 const ENCODED_RECORDS: usize = 256 << 10;
 
 /// Sorts `records`; `scratch` grows to their number.
@@ -36,10 +36,10 @@ pub(crate) fn sort<R: Record>(records: &mut [R], scratch: &mut Vec<R>) {
     radix::sort(records, &mut scratch[..records.len()]);
 }
 
-/// Records on their way to a run.
+/// Collected records and the writer of their run.
 type Collected<R> = (Vec<R>, RunWriter<R>);
 
-/// Forms runs on threads of its own, in the order in which they are given.
+/// Former of runs on threads of its own, in the order of submission.
 pub(crate) struct Former<R: Record> {
     collected: Option<Sender<Collected<R>>>,
     free: Receiver<Vec<R>>,
@@ -49,9 +49,9 @@ pub(crate) struct Former<R: Record> {
 }
 
 impl<R: Record> Former<R> {
-    /// Starts the threads; `threads` more share the work of each.
+    /// Starts the threads; each shares its work with `threads` more.
     pub(crate) fn new(threads: usize, block_records: usize) -> Result<Self> {
-        // A pool each: in one, a few blocks to encode would wait until a whole run is sorted.
+        // A pool each: in a shared one, a few blocks to encode would wait until an entire run is sorted.
         let (sort_pool, encode_pool) = (pool(threads)?, pool(threads)?);
         let (collected, to_sort) = unbounded::<Collected<R>>();
         let (sorted, to_write) = unbounded::<Collected<R>>();
@@ -72,7 +72,7 @@ impl<R: Record> Former<R> {
         let writing = std::thread::spawn(move || {
             for (records, writer) in to_write {
                 let run = write(&records, writer, block_records, &encode_pool);
-                // The caller may be gone: then nobody needs either.
+                // The caller may be gone: then neither is needed.
                 let _ = runs.send(run);
                 let _ = give_back.send(records);
             }
@@ -81,7 +81,7 @@ impl<R: Record> Former<R> {
         Ok(Self { collected: Some(collected), free, formed, at_work: 0, threads })
     }
 
-    /// Starts to form a run of `records`; gives a buffer for the records to come, once there is one.
+    /// Starts forming a run of `records`; returns a buffer for further records, once there is one.
     pub(crate) fn start(&mut self, records: Vec<R>, writer: RunWriter<R>) -> Vec<R> {
         let collected = self.collected.as_ref().expect("present until dropped");
         if collected.send((records, writer)).is_err() {
@@ -91,7 +91,7 @@ impl<R: Record> Former<R> {
         self.free.recv().unwrap_or_else(|_| self.fail())
     }
 
-    /// The next run that is formed; waits for it if told so. `None` if there is none.
+    /// Returns the next formed run; waits for it if `wait`. `None` if there is none.
     pub(crate) fn next_run(&mut self, wait: bool) -> Option<Result<Run<R>>> {
         if self.at_work == 0 || (!wait && self.formed.is_empty()) {
             return None;
@@ -101,7 +101,7 @@ impl<R: Record> Former<R> {
         Some(run)
     }
 
-    /// A thread has panicked: so does the caller.
+    /// Propagates the panic of a thread to the caller.
     fn fail(&mut self) -> ! {
         self.collected = None;
         for thread in self.threads.drain(..) {
@@ -117,7 +117,8 @@ impl<R: Record> Drop for Former<R> {
     fn drop(&mut self) {
         self.collected = None;
         for thread in self.threads.drain(..) {
-            // Runs that nobody took go with it; files may only be removed once nothing writes them.
+            // Runs that were not taken are dropped with it; files may be removed only when nothing writes
+            // them.
             let _ = thread.join();
         }
     }
@@ -130,7 +131,7 @@ fn pool(threads: usize) -> Result<ThreadPool> {
     })
 }
 
-/// Writes sorted records as a run: the next blocks are encoded while the last ones are written.
+/// Writes sorted records as a run: blocks are encoded while the previous ones are written.
 fn write<R: Record>(
     records: &[R],
     mut writer: RunWriter<R>,

@@ -1,22 +1,23 @@
-//! What a sort compares: numbers of up to 128 bits, which the radix sort takes apart into words, and which the
-//! merge compares together with the number of their run in one step.
+//! Sort keys: numbers of up to 128 bits, which the radix sort splits into words, and which the merge compares
+//! together with the number of their run in one step.
 
-/// The key of a [`Record`](super::Record): a number whose order is the order of the records.
+/// Key of a [`Record`](super::Record): a number whose order is the order of the records.
 ///
-/// `u64`, [`U96`] and `u128` are such keys. Two numbers are one key if the one that counts first is the high part.
+/// `u64`, [`U96`] and `u128` are keys. A pair of numbers can be packed into one key, with the more
+/// significant one in the high bits.
 pub trait RadixKey: Ord + Copy + Send + Sync + Into<u128> + TryFrom<u128> + 'static {
-    /// A key and the number of a run behind it, in one piece: one number if both fit.
+    /// Combination of a key and the number of its run: a single number if both fit.
     type Rank: Ord + Copy + Send;
-    /// The rank of the last key there can be in the run `u32::MAX`.
+    /// Rank of the largest possible key in run `u32::MAX`.
     const LAST_RANK: Self::Rank;
     /// Number of 64-bit words in the key.
     const WORDS: usize;
 
-    /// Word `index` of the key, the most significant first; their order is the order of keys.
+    /// Returns word `index` of the key, the most significant first; words compare like keys.
     fn word(self, index: usize) -> u64;
-    /// The key with a run's number; ordered by key, then run.
+    /// Returns the rank of this key in a run; ordered by key, then run.
     fn rank(self, run: u32) -> Self::Rank;
-    /// The run's number in a rank.
+    /// Returns the run number of a rank.
     fn run_of(rank: Self::Rank) -> u32;
 }
 
@@ -41,12 +42,12 @@ impl RadixKey for u64 {
     }
 }
 
-/// A number of 96 bits: with the number of a run it still fits in one of 128.
+/// Number of 96 bits: together with a run number it still fits in 128 bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct U96(u128);
 
 impl U96 {
-    /// The number `high * 2^32 + low`.
+    /// Returns the number `high * 2^32 + low`.
     #[inline]
     pub fn new(high: u64, low: u32) -> Self {
         Self(u128::from(high) << 32 | u128::from(low))
@@ -130,7 +131,7 @@ mod tests {
         fn words_and_ranks_have_the_order_of_keys(
             a in any::<u128>(), b in any::<u128>(), cut in 0u32..128, runs in any::<(u32, u32)>(),
         ) {
-            // Of every length, and with equal beginnings.
+            // Keys of every length, and keys with equal beginnings.
             for (a, b) in [(a >> cut, b >> cut), (a, a ^ (b >> cut)), (a >> cut, (a ^ 1) >> cut)] {
                 check::<u64>(a, b, runs);
                 check::<U96>(a, b, runs);

@@ -1,4 +1,4 @@
-//! Merges sorted runs with loser trees that keep their keys inside (Knuth, volume 3, 5.4.1).
+//! Merging of sorted runs with loser trees that store their keys (Knuth, volume 3, 5.4.1).
 //!
 //! ```text
 //!            winner             An inner node holds the loser of the match played there, key and
@@ -9,13 +9,13 @@
 //!      /    \      /    \
 //!    run 0 run 1 run 2 run 3
 //! ```
-//! The keys are cut into ranges at first keys of blocks. Worker threads merge ranges side by side, a
-//! tree each, and the ranges leave in order; so a merge takes all cores, and the result is that of
-//! one tree. A range is started only when it is among the next few, which bounds the memory: for
-//! each worker one block a run, and the records of the ranges that wait.
+//! The key space is divided into ranges at first keys of blocks. Worker threads merge ranges in parallel,
+//! each with its own tree, and the ranges are returned in order; so a merge uses all cores, and the result is
+//! that of a single tree. A range is started only when it is among the next few, which bounds the memory: per
+//! worker one block per run, and the records of the waiting ranges.
 //!
-//! A worker holds the only sender of its range, so its panic closes the range instead of leaving the
-//! caller to wait for ever; the panic then goes on in the caller.
+//! A worker holds the only sender of its range, so its panic closes the range instead of leaving the caller
+//! waiting forever; the panic is then resumed in the caller.
 
 use super::run::{Run, RunReader};
 use super::shape::ranges_ahead;
@@ -30,14 +30,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-/// Records that a worker hands over at once.
+/// Number of records that a worker returns at a time.
 const CHUNK_RECORDS: usize = 16 << 10;
 
-/// A run's number in the tree once it is used up: it loses every match.
+/// Run number in the tree of an exhausted run: it loses every match.
 const USED_UP: u32 = u32::MAX;
 
-/// The tree over the heads of runs. A head is a key and its run in one number ([`RadixKey::rank`]), so
-/// a match is one comparison without a branch: who wins is as hard to guess as a coin.
+/// Loser tree over the heads of runs. A head is a key and its run in one number ([`RadixKey::rank`]), so a
+/// match is one comparison without a branch, which would be unpredictable.
 struct LoserTree<K> {
     /// `losers[0]` is the winner; inner nodes are `1..leaves`.
     losers: Vec<K>,
@@ -81,12 +81,12 @@ impl<K: Ord + Copy> LoserTree<K> {
     }
 }
 
-/// One run within one range of keys.
+/// One run within one key range.
 struct Lane<R: Record> {
     reader: RunReader<R>,
     block: Vec<R>,
     at: usize,
-    /// Records at and after this in `block` are behind the range.
+    /// Index in `block` of the first record after the range.
     end: usize,
     below: Option<R::Key>,
 }
@@ -97,7 +97,7 @@ impl<R: Record> Lane<R> {
         Self { reader, block: Vec::new(), at: 0, end: 0, below: None }
     }
 
-    /// Goes to the part of the run from `from` on and below `below`.
+    /// Moves to the part of the run from `from` on and below `below`.
     fn go_to(
         &mut self,
         from: Option<R::Key>,
@@ -134,15 +134,15 @@ impl<R: Record> Lane<R> {
     }
 }
 
-/// The records of one range on their way to the caller, or what stopped them.
+/// Channel for the records of one range, or the error that stopped them.
 type Output<R> = Sender<Result<Vec<R>>>;
 
-/// The lanes of a worker, one a run, and what they read into: one buffer for all, so that it lies in
-/// large pages, which direct reads like.
+/// Lanes of a worker, one per run, and their read buffer: one buffer for all, so that it lies in large pages,
+/// which makes direct reads faster.
 struct Lanes<R: Record> {
     lanes: Vec<Lane<R>>,
     buffer: AlignedBuffer,
-    /// Bytes of the buffer that a lane has.
+    /// Bytes of the buffer per lane.
     share: usize,
 }
 
@@ -161,19 +161,19 @@ impl<R: Record> Lanes<R> {
             .try_for_each(|(lane, part)| lane.go_to(from, below, part))
     }
 
-    /// Reads the next block of a lane that has come to the end of one.
+    /// Reads the next block of a lane that has reached the end of one.
     fn next_block(&mut self, run: usize) -> Result<bool> {
         let part = run * self.share..(run + 1) * self.share;
         self.lanes[run].next_block(&mut self.buffer.bytes_mut()[part])
     }
 }
 
-/// What all workers share.
+/// State shared by all workers.
 struct MergeShared<R: Record> {
     runs: Vec<Arc<Run<R>>>,
     /// Range `i` lies between splitters `i - 1` and `i`.
     splitters: Vec<R::Key>,
-    /// Those of the ranges that no worker has taken yet.
+    /// Outputs of the ranges that no worker has taken yet.
     outputs: Vec<Mutex<Option<Output<R>>>>,
     next: AtomicUsize,
     read_bytes: u64,
@@ -185,12 +185,12 @@ impl<R: Record> MergeShared<R> {
         (from, self.splitters.get(number).copied())
     }
 
-    /// Gives away the only sender of a range.
+    /// Returns the only sender of a range.
     fn take_output(&self, number: usize) -> Option<Output<R>> {
         self.outputs.get(number)?.lock().expect("nothing panics while it is held").take()
     }
 
-    /// Merges one range from `lanes`, one a run; ends early if nobody listens any more.
+    /// Merges one range from `lanes`, one per run; ends early if the receiver is gone.
     fn merge_range(
         &self,
         number: usize,
@@ -227,33 +227,33 @@ impl<R: Record> MergeShared<R> {
     }
 }
 
-/// How a merge uses its memory.
+/// Memory use of a merge.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Width {
-    /// Threads.
+    /// Number of threads.
     pub(crate) workers: usize,
-    /// Blocks of records in a range.
+    /// Blocks of records per range.
     pub(crate) range_blocks: usize,
-    /// Records in a block.
+    /// Records per block.
     pub(crate) block_records: usize,
-    /// What is read of a run at once.
+    /// Bytes per read request of a run.
     pub(crate) read_bytes: u64,
 }
 
-/// Merges runs; records come in chunks, in order.
+/// Merge of runs; records come in chunks, in order.
 pub(crate) struct Merge<R: Record> {
     shared: Arc<MergeShared<R>>,
-    /// The outputs of the ranges, those that have left already being closed.
+    /// Outputs of the ranges; those of finished ranges are closed.
     ranges: Vec<Option<Receiver<Result<Vec<R>>>>>,
     current: usize,
-    /// A token lets a worker start a range.
+    /// Each token lets a worker start a range.
     tokens: Option<Sender<()>>,
     spares: Sender<Vec<R>>,
     workers: Vec<JoinHandle<()>>,
 }
 
 impl<R: Record> Merge<R> {
-    /// Starts merging `runs`, which are deleted as they are used up.
+    /// Starts merging `runs`, which are deleted as they are merged.
     pub(crate) fn new(runs: Vec<Run<R>>, width: Width) -> Self {
         let splitters = splitters(&runs, width.range_blocks);
         let chunks = (width.range_blocks * width.block_records).div_ceil(CHUNK_RECORDS) + 1;
@@ -281,9 +281,9 @@ impl<R: Record> Merge<R> {
         Self { shared, ranges, current: 0, tokens: Some(tokens), spares, workers }
     }
 
-    /// The next records; none at the end. `used` is the chunk given before, to be filled again.
+    /// Returns the next records; empty at the end. `used` is the previous chunk, to be refilled.
     pub(crate) fn next_chunk(&mut self, used: Vec<R>) -> Result<Vec<R>> {
-        // Full means that enough chunks are on their way back.
+        // A full channel means that enough chunks are being returned.
         let _ = self.spares.try_send(used);
         while let Some(Some(range)) = self.ranges.get(self.current) {
             // A worker that leaves a range open has panicked.
@@ -301,13 +301,13 @@ impl<R: Record> Merge<R> {
         Ok(Vec::new())
     }
 
-    /// Ends all workers and goes on with the panic of one of them.
+    /// Ends all workers and resumes the panic of one of them.
     fn resume_panic(&mut self) -> ! {
         let panic = self.join().expect("a worker ends every range that it takes");
         resume_unwind(panic)
     }
 
-    /// Ends all workers; gives the first panic among them.
+    /// Ends all workers; returns the first panic among them.
     fn join(&mut self) -> Option<Box<dyn Any + Send>> {
         self.tokens = None;
         self.ranges.clear();
@@ -315,7 +315,7 @@ impl<R: Record> Merge<R> {
         ends.into_iter().find_map(std::result::Result::err)
     }
 
-    /// The current range has left: its blocks are used up, and another may be started.
+    /// Ends the current range: its blocks are no longer needed, and another may be started.
     fn end_range(&mut self) {
         self.ranges[self.current] = None;
         self.current += 1;
@@ -326,7 +326,7 @@ impl<R: Record> Merge<R> {
             }
         }
         if let Some(tokens) = &self.tokens {
-            // No worker is left to take it once all ranges are started.
+            // Once all ranges are started, no worker is left to take a token.
             let _ = tokens.try_send(());
         }
     }
@@ -334,7 +334,7 @@ impl<R: Record> Merge<R> {
 
 impl<R: Record> Drop for Merge<R> {
     fn drop(&mut self) {
-        // Whoever drops the merge has no more need of its records, nor of a worker's panic.
+        // The caller needs neither the remaining records nor a worker's panic.
         let _ = self.join();
     }
 }
@@ -350,14 +350,14 @@ fn spawn_worker<R: Record>(
             let number = shared.next.fetch_add(1, Ordering::Relaxed);
             let Some(output) = shared.take_output(number) else { return };
             if let Err(error) = shared.merge_range(number, &mut lanes, &output, &spares) {
-                // The merge may be gone: then nobody waits for the error.
+                // The merge may have been dropped: then nobody waits for the error.
                 let _ = output.send(Err(error));
             }
         }
     })
 }
 
-/// First keys of blocks that cut the runs into ranges of about `range_blocks` blocks.
+/// Returns first keys of blocks that divide the runs into ranges of about `range_blocks` blocks.
 fn splitters<R: Record>(runs: &[Run<R>], range_blocks: usize) -> Vec<R::Key> {
     let mut firsts: Vec<R::Key> = runs.iter().flat_map(Run::first_keys).collect();
     firsts.sort_unstable();
@@ -373,7 +373,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_tree_gives_the_smallest_head_and_keeps_the_order_of_runs(
+        fn the_tree_returns_the_smallest_head_and_preserves_run_order(
             mut runs in prop::collection::vec(prop::collection::vec(0u8..9, 0..20), 0..20),
         ) {
             for run in &mut runs {

@@ -1,14 +1,13 @@
-//! Sorts any fixed-size records that are larger than memory: run formation, then merging
-//! (Knuth, volume 3, 5.4).
+//! External sort of fixed-size records: run formation, then merging (Knuth, volume 3, 5.4).
 //!
-//! Records are collected in memory; each time 32 MiB of them are there, they are sorted by
-//! radix with all cores (`radix`) and written as a compressed run (`run`), while the next ones are
-//! collected (`form`). Runs grow with their number, up to what the budget allows (`shape`). One k-way merge (`merge`)
-//! then gives them back in order, after more passes where there are more runs than the budget can merge at once. What fits in the first run
-//! never touches the disk. The sort is stable.
+//! Records are collected in memory; every 32 MiB of them are radix-sorted on all cores (`radix`) and written
+//! as a compressed run (`run`), while the next ones are collected (`form`). Run sizes grow with the number of
+//! runs, up to what the budget allows (`shape`). One k-way merge (`merge`) then returns the records in order,
+//! after additional passes if there are more runs than the budget can merge at a time. Data that fits in the
+//! first run never touches the disk. The sort is stable.
 //!
-//! Memory: the budget. Disk: every record once, encoded by [`Record::encode`]; merged parts of the
-//! runs are deleted on the way. I/O: one sequential write and one read a pass.
+//! Memory: the budget. Disk: every record once, encoded by [`Record::encode`]; merged parts of the runs are
+//! deleted on the way. I/O: one sequential write and one read per pass.
 //!
 //! ```
 //! use outcore::io::Files;
@@ -25,8 +24,8 @@
 //! assert_eq!(block.iter().map(|pair| pair.key).collect::<Vec<_>>(), [1, 2, 3]);
 //! # Ok::<(), outcore::Error>(())
 //! ```
-//! A record of your own says what it is sorted by and how it is written: [`Record`]. `examples/sort_file.rs`
-//! sorts a file of them that is larger than the memory.
+//! A record type of your own defines its sort key and its encoding: [`Record`]. `examples/sort_file.rs` sorts
+//! a file of records that is larger than memory.
 
 mod cost;
 mod directory;
@@ -59,40 +58,40 @@ use shape::{FIXED_BYTES, RANGE_READS, RUN_BUFFERS, SEGMENTS, Shape, merges_of_pa
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Records that callers collect before they hand them to a sort.
+/// Number of records that callers collect before they pass them to a sort.
 pub(crate) const PUSHED: usize = 4096;
-/// Records handed out at once.
+/// Number of records returned at a time.
 const OUT_RECORDS: usize = 16 << 10;
 
-/// What a sort did.
+/// Summary of a sort.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct SortSummary {
-    /// Records.
+    /// Number of records.
     pub record_count: u64,
-    /// Runs written by run formation.
+    /// Number of runs written by run formation.
     pub run_count: u64,
-    /// Times a record was written and read again.
+    /// Number of times that each record was written and read again.
     pub pass_count: u64,
-    /// Most runs merged at once.
+    /// Maximum number of runs merged at a time.
     pub fan_in: u64,
 }
 
-/// Collects records and writes sorted runs.
+/// Sorter that collects records and writes sorted runs.
 pub struct Sorter<R: Record> {
     files: Files,
-    /// Where the directory of the runs is made.
+    /// Parent of the directory of the runs.
     parent: PathBuf,
-    /// There once the first run is written.
+    /// Set when the first run is written.
     directory: Option<Arc<RunDirectory>>,
     shape: Shape,
-    /// Most records in a block of runs that another process has left.
+    /// Maximum number of records in a block of runs that another process has left.
     saved_block_records: usize,
-    /// Threads of a merge: twice as many as cores, since half of them wait for the disk.
+    /// Number of merge threads: twice as many as cores, since half of them wait for the disk.
     workers: usize,
     threads: usize,
     records: Vec<R>,
     filled: usize,
-    /// There once the first run has been formed.
+    /// Set when the first run is formed.
     former: Option<Former<R>>,
     runs: Vec<Run<R>>,
     next_name: u64,
@@ -100,12 +99,12 @@ pub struct Sorter<R: Record> {
 }
 
 impl<R: Record> Sorter<R> {
-    /// The smallest budget: [`SORT_BYTES_MIN`].
+    /// Minimum budget: [`SORT_BYTES_MIN`].
     pub const BUDGET_MIN: u64 = SORT_BYTES_MIN;
 
-    /// A sort with at most `budget_bytes` of memory, with `threads` threads beside the caller's rayon pool to
-    /// read and decode runs. Runs lie in a directory that the sort makes for itself in `parent` when it
-    /// writes the first one, and removes when they are used up or dropped.
+    /// Creates a sort with at most `budget_bytes` of memory, with `threads` threads in addition to the
+    /// caller's rayon pool to read and decode runs. The sort creates a directory for its runs in `parent`
+    /// when it writes the first one, and removes it when the runs are merged or dropped.
     ///
     /// # Errors
     /// `MemoryTooSmall` below [`Sorter::BUDGET_MIN`].
@@ -135,8 +134,8 @@ impl<R: Record> Sorter<R> {
         })
     }
 
-    /// As [`Sorter::new`], with the runs in `directory` itself: it is there, belongs to this sort alone, and
-    /// stays, so that another process finds what [`Sorter::keep`] leaves in it.
+    /// Like [`Sorter::new`], with the runs in `directory` itself: it exists, belongs to this sort alone, and
+    /// is not removed, so that another process finds the runs that a checkpoint refers to.
     pub(crate) fn with_directory(
         files: &Files,
         directory: &Path,
@@ -147,10 +146,10 @@ impl<R: Record> Sorter<R> {
         Ok(Self { directory: given, ..Self::new(files, directory, budget_bytes, threads)? })
     }
 
-    /// Changes the budget; what no longer fits is written as a run.
+    /// Changes the budget; records that no longer fit are written as a run.
     ///
     /// # Errors
-    /// `MemoryTooSmall`, or what writing meets.
+    /// `MemoryTooSmall`; errors of writing.
     pub(crate) fn set_budget(&mut self, budget_bytes: u64) -> Result<()> {
         if budget_bytes < Self::BUDGET_MIN {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
@@ -169,10 +168,10 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
-    /// Writes what was collected as a run, and gives back the memory until more is collected.
+    /// Writes the collected records as a run, and frees the memory until more are collected.
     ///
     /// # Errors
-    /// What writing meets.
+    /// Errors of writing.
     pub(crate) fn set_aside(&mut self) -> Result<()> {
         self.write_run()?;
         self.end_formation()?;
@@ -180,13 +179,13 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
-    /// Writes what was collected as a run; the memory stays for what comes.
+    /// Writes the collected records as a run; the memory is kept for further records.
     pub(crate) fn write_collected(&mut self) -> Result<()> {
         self.write_run()?;
         self.take_formed(true)
     }
 
-    /// Most memory held now.
+    /// Returns an upper bound of the memory currently held.
     pub fn memory_bytes(&self) -> u64 {
         let records = match self.former {
             Some(_) => RUN_BUFFERS as usize * self.records.len().max(self.run_capacity()),
@@ -195,11 +194,11 @@ impl<R: Record> Sorter<R> {
         (records * size_of::<R>()) as u64 + FIXED_BYTES
     }
 
-    /// Room for `count` more records, to be filled by the caller and kept by [`Sorter::commit`].
+    /// Returns space for `count` more records, to be filled by the caller and added by [`Sorter::commit`].
     /// Writes a run first if they do not fit.
     ///
     /// # Errors
-    /// `MemoryTooSmall` if `count` records never fit; what writing the run meets.
+    /// `MemoryTooSmall` if `count` records never fit; errors of writing the run.
     pub fn space(&mut self, count: usize) -> Result<&mut [R]> {
         if self.filled + count > self.run_capacity() {
             self.write_run()?;
@@ -214,26 +213,26 @@ impl<R: Record> Sorter<R> {
             self.records.extend_from_slice(&old[..self.filled]);
         }
         if needed > self.records.len() {
-            // Memory is touched as it is needed: a small job stays small.
+            // Memory is touched only when needed: a small job stays small.
             self.records.resize(needed, R::default());
         }
         Ok(&mut self.records[self.filled..needed])
     }
 
-    /// Keeps the first `count` records of the [`Sorter::space`] given last.
+    /// Adds the first `count` records of the space last returned by [`Sorter::space`].
     pub fn commit(&mut self, count: usize) {
         assert!(self.filled + count <= self.records.len(), "no more than there was space for");
         self.filled += count;
         self.summary.record_count += count as u64;
     }
 
-    /// Records in the run being formed.
+    /// Returns the number of records that fit in the run being formed.
     fn run_capacity(&self) -> usize {
         let Shape { first_run, capacity, .. } = self.shape;
         run_size(self.next_name, first_run as u64, capacity as u64) as usize
     }
 
-    /// Records that there is room for at once in any case.
+    /// Returns the number of records that can always be added at a time.
     pub(crate) fn most_at_once(&self) -> usize {
         self.shape.capacity
     }
@@ -241,7 +240,7 @@ impl<R: Record> Sorter<R> {
     /// Adds records.
     ///
     /// # Errors
-    /// What writing a run meets.
+    /// Errors of writing a run.
     pub fn push(&mut self, records: &[R]) -> Result<()> {
         for part in records.chunks(OUT_RECORDS.min(self.shape.capacity)) {
             self.space(part.len())?.copy_from_slice(part);
@@ -250,11 +249,11 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
-    /// Adds records that many threads write side by side, in the order of their parts: `fill` writes at
-    /// most `lens[i]` records of part `i`, and gives their number and what else it found.
+    /// Adds records that several threads write in parallel, in the order of their parts: `fill` writes at
+    /// most `lens[i]` records of part `i`, and returns their number and another result of its own.
     ///
     /// # Errors
-    /// `MemoryTooSmall` if the parts together never fit; what `fill` and writing a run meet.
+    /// `MemoryTooSmall` if the parts together never fit; errors of `fill` and of writing a run.
     pub fn push_parts<T: Send>(
         &mut self,
         lens: &[usize],
@@ -279,7 +278,7 @@ impl<R: Record> Sorter<R> {
         Ok(found)
     }
 
-    /// Has what was collected formed into a run, once there is room for it.
+    /// Starts forming the collected records into a run, once there is room for it.
     fn write_run(&mut self) -> Result<()> {
         if self.filled == 0 {
             return Ok(());
@@ -297,7 +296,7 @@ impl<R: Record> Sorter<R> {
         self.take_formed(false)
     }
 
-    /// Takes the runs formed so far, or all that are still to be formed.
+    /// Takes the runs formed so far, or waits for all that are still being formed.
     fn take_formed(&mut self, wait: bool) -> Result<()> {
         while let Some(run) = self.former.as_mut().and_then(|former| former.next_run(wait)) {
             self.runs.push(run?);
@@ -306,14 +305,14 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
-    /// Waits for all runs; their buffers are given back.
+    /// Waits for all runs, and frees their buffers.
     fn end_formation(&mut self) -> Result<()> {
         self.take_formed(true)?;
         self.former = None;
         Ok(())
     }
 
-    /// The directory of the runs, which is made if it is not there yet.
+    /// Returns the directory of the runs, creating it if necessary.
     fn directory(&mut self) -> Result<&Arc<RunDirectory>> {
         if self.directory.is_none() {
             let made = RunDirectory::create(&self.files, &self.parent)?;
@@ -334,7 +333,7 @@ impl<R: Record> Sorter<R> {
     /// Ends run formation and starts the last merge.
     ///
     /// # Errors
-    /// What reading and writing runs meets.
+    /// Errors of reading and writing runs.
     pub fn finish(mut self) -> Result<Sorted<R>> {
         if self.next_name == 0 {
             let mut records = std::mem::take(&mut self.records);
@@ -368,7 +367,7 @@ impl<R: Record> Sorter<R> {
         Width { workers: self.workers, range_blocks, block_records, read_bytes }
     }
 
-    /// One pass: merges neighboring runs, as few as lead to one last merge with the full fan-in.
+    /// Runs one pass: merges neighboring runs, as few as lead to one last merge with the full fan-in.
     fn merge_pass(&mut self, fan_in: usize) -> Result<()> {
         self.summary.pass_count += 1;
         self.summary.fan_in = fan_in as u64;
@@ -404,7 +403,7 @@ impl<R: Record> Sorter<R> {
     }
 }
 
-/// Moves the filled front of every part up to the one before; gives the number of all.
+/// Moves the filled beginning of every part up to the previous one; returns the total count.
 fn close_gaps<R: Copy>(records: &mut [R], lens: &[usize], counts: &[usize]) -> usize {
     let (mut filled, mut begin) = (0, 0);
     for (&len, &count) in lens.iter().zip(counts) {
@@ -422,19 +421,19 @@ enum SortedSource<R: Record> {
     Merge { merge: Merge<R>, out: Vec<R> },
 }
 
-/// The sorted records.
+/// Iterator over the sorted records.
 pub struct Sorted<R: Record> {
     source: SortedSource<R>,
     summary: SortSummary,
 }
 
 impl<R: Record> Sorted<R> {
-    /// What the sort did so far.
+    /// Returns the summary so far.
     pub fn summary(&self) -> SortSummary {
         self.summary
     }
 
-    /// The next records in order; `None` after the last.
+    /// Returns the next records in order; `None` after the last.
     ///
     /// # Errors
     /// `CorruptFile` if a run was damaged; `Io`.

@@ -1,9 +1,9 @@
-//! Sorts records in memory: a stable radix sort from the most significant bits down, out of place.
+//! Sorting in memory: a stable radix sort from the most significant bits down, out of place.
 //!
-//! Each level spreads the records over up to 2,048 buckets of the range of keys that is really
-//! there, so dense keys (node indexes) need two levels and a short insertion sort. All cores share
-//! the first level, then take buckets. Memory: a second buffer of the same size. Cost: about three
-//! passes over the records. Source: McIlroy, Bostic, McIlroy, "Engineering Radix Sort" (1993).
+//! Each level distributes the records over up to 2,048 buckets of the actual key range, so dense keys (node
+//! indexes) need two levels and a short insertion sort. All cores share the first level, then take buckets.
+//! Memory: a second buffer of the same size. Cost: about three passes over the records. Source: McIlroy,
+//! Bostic, McIlroy, "Engineering Radix Sort" (1993).
 
 use super::RadixKey;
 use super::record::Record;
@@ -12,7 +12,7 @@ use rayon::prelude::*;
 /// Fewer records than this are sorted by insertion.
 const SMALL: usize = 24;
 const BUCKET_BITS_MAX: u32 = 11;
-/// Fewer records than this are not worth sharing between threads.
+/// Fewer records than this are sorted by one thread.
 const PARALLEL: usize = 1 << 15;
 
 /// Sorts `records` by key, stably; `scratch` has the same length and is overwritten.
@@ -39,7 +39,7 @@ pub(crate) fn sort<R: Record>(records: &mut [R], scratch: &mut [R]) {
     work.into_par_iter().for_each(|(bucket, target)| sort_bucket(bucket, target, false, 0));
 }
 
-/// Moves every piece's records to its own part of each bucket, in parallel; gives bucket lengths.
+/// Moves every piece's records to its own part of each bucket, in parallel; returns the bucket lengths.
 fn scatter<R: Record>(
     records: &[R],
     scratch: &mut [R],
@@ -74,7 +74,7 @@ fn scatter<R: Record>(
     bounds
 }
 
-/// How one level spreads records: by the bits of one word of the key, relative to its minimum.
+/// Bucket function of one level: the bits of one word of the key, relative to its minimum.
 struct Split {
     word: usize,
     min: u64,
@@ -83,7 +83,7 @@ struct Split {
 }
 
 impl Split {
-    /// `None` if all records agree in `word`.
+    /// Returns `None` if all records agree in `word`.
     fn new<R: Record>(records: &[R], word: usize) -> Option<Self> {
         let (mut min, mut max) = (u64::MAX, 0);
         for record in records {
@@ -118,7 +118,7 @@ impl Split {
     }
 }
 
-/// Sorts `source`; the result is in `source` if `stay`, else in `other`.
+/// Sorts `source`; the result is in `source` if `stay`, otherwise in `other`.
 fn sort_bucket<R: Record>(source: &mut [R], other: &mut [R], stay: bool, word: usize) {
     if source.len() <= SMALL {
         insertion_sort(source);
@@ -157,7 +157,7 @@ fn sort_bucket<R: Record>(source: &mut [R], other: &mut [R], stay: bool, word: u
     }
 }
 
-/// Stable; for a handful of records.
+/// Sorts a handful of records stably.
 fn insertion_sort<R: Record>(records: &mut [R]) {
     for i in 1..records.len() {
         let record = records[i];

@@ -1,26 +1,26 @@
-//! What can be sorted.
+//! Records that can be sorted.
 
 use super::key::RadixKey;
 
-/// A record that can be sorted: a few bytes with an order.
+/// Record that can be sorted: a few bytes with an order.
 pub trait Record: Copy + Default + Send + Sync + 'static {
-    /// What records are sorted by.
+    /// Type of the sort key.
     type Key: RadixKey;
 
-    /// The key.
+    /// Returns the sort key.
     fn key(&self) -> Self::Key;
-    /// Appends sorted records to `out` in a form that takes little room.
+    /// Appends sorted records to `out` in a compact encoding.
     fn encode(records: &[Self], out: &mut Vec<u8>);
-    /// Appends `count` records of [`Record::encode`] to `out`; `None` if `bytes` are not such.
+    /// Appends `count` records encoded by [`Record::encode`] to `out`; `None` if `bytes` do not encode them.
     fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()>;
 }
 
-/// The simplest record: a key and a value, stored as they are.
+/// Simplest record: a key and a value, stored without compression.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pair {
-    /// What is sorted by.
+    /// Sort key.
     pub key: u64,
-    /// What goes with it.
+    /// Value stored with the key.
     pub value: u64,
 }
 

@@ -1,7 +1,8 @@
-//! Runs in a checkpoint: their files are its needs, lengths and first keys of their blocks its arrays.
+//! Checkpoints of a sort: the checkpoint needs the files of the runs, and stores the block lengths and first
+//! keys as arrays.
 //!
-//! A sort may be saved again and again; whoever resumes from an earlier checkpoint writes over the runs that came
-//! after it. Blocks have checksums of their own.
+//! A sort may be saved any number of times; a job that resumes from an earlier checkpoint overwrites the runs
+//! written after it. Blocks have checksums of their own.
 
 use super::run::Run;
 use super::{Record, Shape, SortSummary, Sorter};
@@ -11,7 +12,7 @@ use crate::io::Files;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The runs of a sort.
+/// State of a sort: its runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SortState {
     block_records: usize,
@@ -23,7 +24,7 @@ pub(crate) struct SortState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct RunState {
     number: u64,
-    /// Of each segment, the block behind its last one.
+    /// For each segment, the index after its last block.
     segments: Vec<usize>,
 }
 
@@ -33,20 +34,21 @@ impl<R: Record> Sorter<R> {
         self.next_name > 0
     }
 
-    /// Bytes of all runs.
+    /// Returns the bytes of all runs.
     pub(crate) fn run_bytes(&self) -> u64 {
         self.runs.iter().map(Run::bytes).sum()
     }
 
-    /// Most room that the merge takes on the disk beside runs that stay and what it is merged into.
+    /// Returns the maximum disk space that the merge takes in addition to the existing runs and its output.
     pub(crate) fn pass_bytes(&self) -> u64 {
         let runs = self.runs.len();
         if runs > self.shape.fan_in(runs) { self.run_bytes() } else { 0 }
     }
 }
 
-/// All that was collected is written as runs first, if there is a run already. The place has the budget in bytes and the
-/// threads; runs whose blocks are too large to be merged within it are `MemoryTooSmall`.
+/// Collected records are written as a run first, if there is a run already. The place holds the budget in
+/// bytes and the number of threads; runs whose blocks are too large to be merged within the budget are
+/// `MemoryTooSmall`.
 impl<R: Record> Checkpoint for Sorter<R> {
     type State = SortState;
     type Place<'a> = (&'a Files, &'a Path, u64, usize);

@@ -3,8 +3,8 @@
 //! ```text
 //!  segment file:  [block][block] ...      block:  checksum u64 | record count u32 | byte count u32 | bytes
 //! ```
-//! A segment is deleted as soon as the merge has used it up, so runs and the merge's output share
-//! their room on disk, unless a checkpoint needs the run (`resume`). Memory: the offset and the first key of every block.
+//! A segment is deleted as soon as it is merged, so runs and the merge's output share their disk space,
+//! unless a checkpoint needs the run (`resume`). Memory: the offset and the first key of every block.
 
 use super::directory::RunDirectory;
 use super::record::Record;
@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const BLOCK_HEADER_BYTES: usize = 16;
 
-/// A finished run. Its segments are deleted when it is dropped, as far as no checkpoint needs them.
+/// Finished run. Its segments are deleted when it is dropped, unless a checkpoint needs them.
 pub(crate) struct Run<R: Record> {
     directory: Arc<RunDirectory>,
     pub(crate) number: u64,
@@ -29,11 +29,11 @@ pub(crate) struct Run<R: Record> {
 
 struct RunSegment {
     path: PathBuf,
-    /// Number of the first block behind it.
+    /// Index after the last block.
     end: usize,
 }
 
-/// Where a block begins and ends in its segment, and its first key.
+/// Position of a block in its segment, and its first key.
 struct RunBlock<R: Record> {
     begin: u64,
     bytes: u32,
@@ -41,12 +41,12 @@ struct RunBlock<R: Record> {
 }
 
 impl<R: Record> Run<R> {
-    /// The first key of every block.
+    /// Returns the first key of every block.
     pub(crate) fn first_keys(&self) -> impl Iterator<Item = R::Key> {
         self.blocks.iter().map(|block| block.first)
     }
 
-    /// The blocks that may hold keys from `from` on and below `below`.
+    /// Returns the blocks that may hold keys from `from` on and below `below`.
     pub(crate) fn blocks_between(
         &self,
         from: Option<R::Key>,
@@ -57,19 +57,19 @@ impl<R: Record> Run<R> {
         begin..below.map_or(self.blocks.len(), before)
     }
 
-    /// Deletes the segments that hold nothing from `from` on.
+    /// Deletes the segments that hold no keys from `from` on.
     pub(crate) fn delete_before(&self, from: Option<R::Key>) {
         let needed = self.blocks_between(from, None).start;
         self.delete(self.segments.partition_point(|segment| segment.end <= needed));
     }
 
-    /// One that is still without blocks.
+    /// Creates a run without blocks.
     pub(crate) fn new(directory: Arc<RunDirectory>, number: u64) -> Self {
         let deleted = AtomicUsize::new(0);
         Self { directory, number, segments: Vec::new(), blocks: Vec::new(), deleted }
     }
 
-    /// Adds a block behind the last one of the segment that is not ended yet.
+    /// Appends a block to the last segment that has not ended.
     pub(crate) fn add_block(&mut self, bytes: u32, first: R::Key) {
         let is_first = self.segments.last().map_or(0, |segment| segment.end) == self.blocks.len();
         let last = self.blocks.last().filter(|_| !is_first);
@@ -77,13 +77,13 @@ impl<R: Record> Run<R> {
         self.blocks.push(RunBlock { begin, bytes, first });
     }
 
-    /// Ends the segment behind the last block.
+    /// Ends the segment after the last block.
     pub(crate) fn end_segment(&mut self) {
         let path = self.directory.segment(self.number, self.segments.len());
         self.segments.push(RunSegment { path, end: self.blocks.len() });
     }
 
-    /// Of each segment, the file, the number of the first block behind it, and the length.
+    /// Returns, for each segment, its file, the index after its last block, and its length.
     pub(crate) fn segments(&self) -> impl Iterator<Item = (&Path, usize, u64)> {
         let mut begin = 0;
         self.segments.iter().map(move |RunSegment { path, end }| {
@@ -93,12 +93,12 @@ impl<R: Record> Run<R> {
         })
     }
 
-    /// The length and the first key of every block.
+    /// Returns the length and the first key of every block.
     pub(crate) fn lengths_and_keys(&self) -> impl ExactSizeIterator<Item = (u32, R::Key)> {
         self.blocks.iter().map(|block| (block.bytes, block.first))
     }
 
-    /// Length of all blocks.
+    /// Returns the total length of all blocks.
     pub(crate) fn bytes(&self) -> u64 {
         self.blocks.iter().map(|block| u64::from(block.bytes)).sum()
     }
@@ -117,10 +117,10 @@ impl<R: Record> Drop for Run<R> {
     }
 }
 
-/// Writes one run.
+/// Writer of one run.
 pub(crate) struct RunWriter<R: Record> {
     segment_bytes: u64,
-    /// The writer, and the name of the segment that it is at.
+    /// Writer and path of the current segment.
     open: Option<(Writer, PathBuf)>,
     done: Run<R>,
 }
@@ -140,7 +140,7 @@ impl<R: Record> RunWriter<R> {
         Ok(())
     }
 
-    /// The writer, at a new segment if the one so far is long enough.
+    /// Returns the writer; starts a new segment if the current one is long enough.
     fn writer(&mut self) -> Result<&mut Writer> {
         let path_of = |segment| self.done.directory.segment(self.done.number, segment);
         let next = path_of(self.done.segments.len() + 1);
@@ -194,15 +194,15 @@ fn decode_block<R: Record>(block: &[u8], into: &mut Vec<R>) -> Option<()> {
     (into.len() == count).then_some(())
 }
 
-/// Reads some blocks of a run one after the other.
+/// Reader of consecutive blocks of a run.
 pub(crate) struct RunReader<R: Record> {
     run: Arc<Run<R>>,
     blocks: Range<usize>,
-    /// The open segment, and the blocks of it that are in memory.
+    /// The open segment, and its blocks that are in memory.
     file: Option<(usize, StoredFile)>,
     loaded: Range<usize>,
     start: usize,
-    /// What is read at once, if there is as much.
+    /// Bytes per read request, if so many are left.
     read_bytes: u64,
 }
 
@@ -211,30 +211,30 @@ impl<R: Record> RunReader<R> {
         Self { run, blocks: 0..0, file: None, loaded: 0..0, start: 0, read_bytes }
     }
 
-    /// Bytes that the buffer of each call of [`RunReader::next_block`] must have.
+    /// Returns the buffer size that each call of [`RunReader::next_block`] needs.
     pub(crate) fn buffer_bytes(&self) -> usize {
         let largest = self.run.blocks.iter().map(|block| u64::from(block.bytes)).max();
         let wanted = self.read_bytes.max(largest.unwrap_or(0)) as usize;
         wanted.next_multiple_of(ALIGNMENT) + 2 * ALIGNMENT
     }
 
-    /// Goes on with the blocks that may hold keys from `from` on and below `below`.
+    /// Moves to the blocks that may hold keys from `from` on and below `below`.
     pub(crate) fn go_to(&mut self, from: Option<R::Key>, below: Option<R::Key>) {
         self.blocks = self.run.blocks_between(from, below);
         self.loaded = 0..0;
     }
 
-    /// Whether there is no further block.
+    /// Whether there are no further blocks.
     pub(crate) fn is_at_end(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Decodes the next block; `false` after the last. `buffer` must hold what the last call left in
-    /// it, unless [`RunReader::go_to`] came between.
+    /// Decodes the next block; `false` after the last. `buffer` must hold the data that the last call left in
+    /// it, unless [`RunReader::go_to`] was called in between.
     pub(crate) fn next_block(&mut self, buffer: &mut [u8], into: &mut Vec<R>) -> Result<bool> {
         into.clear();
         let Some(number) = self.blocks.next() else {
-            // A deleted segment takes its room as long as it is open.
+            // A deleted segment takes disk space as long as it is open.
             self.file = None;
             return Ok(false);
         };
@@ -254,7 +254,7 @@ impl<R: Record> RunReader<R> {
         Ok(true)
     }
 
-    /// Reads block `number` and those behind it that are wanted soon.
+    /// Reads block `number` and the following ones that will be needed soon.
     fn load(&mut self, number: usize, buffer: &mut [u8]) -> Result<()> {
         let run = &*self.run;
         let segment = run.segment_of(number);

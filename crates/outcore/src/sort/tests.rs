@@ -1,4 +1,4 @@
-//! The promises of the sort, with budgets of a few records.
+//! Guarantees of the sort, with budgets of a few records.
 
 use super::*;
 use crate::checkpoint::{CHECKPOINT, Checkpoint, Journal};
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A key of two words, so that ties in the first go on to the second; `value` tells copies apart.
+/// Key of two words, so that ties in the first are resolved by the second; `value` distinguishes copies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Wide {
     key: (u64, u64),
@@ -82,7 +82,7 @@ fn sort_all<R: Record>(sim: &Sim, records: &[R], shape: (usize, usize, usize)) -
     drain(sorter.finish()?)
 }
 
-/// Keys of every kind of skew: all different, few, one, and neighbors of a power of two.
+/// Keys of every kind of skew: all different, few, one, and around a power of two.
 fn wide_records() -> impl Strategy<Value = Vec<Wide>> {
     let word = prop_oneof![any::<u64>(), 0u64..4, Just(7u64), (1u64 << 32) - 2..(1 << 32) + 2];
     prop::collection::vec((word.clone(), word), 0..3000).prop_map(|keys| {
@@ -128,9 +128,9 @@ fn large_sorts_on_many_threads_are_stable_too() {
     assert!(found == expected);
 }
 
-/// The plan's arithmetic is that of the sort.
+/// Predictions match the actual sort.
 #[test]
-fn runs_and_passes_are_foretold() {
+fn runs_and_passes_are_predicted() {
     let sim = Sim::new();
     let files = Files::new(Arc::new(sim));
     let directory = Path::new("d");
@@ -164,7 +164,7 @@ fn runs_and_passes_are_foretold() {
     }
 }
 
-/// What a sort gives back of what it is given in turns with another one.
+/// Returns the output of two sorts that receive records in turns.
 fn sorted_in_turns(files: &Files, parent: &Path) -> [Vec<Pair>; 2] {
     let mut sorters = [1, 2].map(|_| {
         let mut sorter = Sorter::new(files, parent, 64 * MIB, 1).unwrap();
@@ -177,7 +177,7 @@ fn sorted_in_turns(files: &Files, parent: &Path) -> [Vec<Pair>; 2] {
             sorter.push(&pairs.collect::<Vec<_>>()).unwrap();
         }
     }
-    // Both are open until both are drained.
+    // Both stay open until both are drained.
     let mut sorted = sorters.map(|sorter| sorter.finish().unwrap());
     assert!(sorted.iter().all(|sorted| sorted.summary().run_count > 5));
     let mut next =
@@ -194,10 +194,10 @@ fn sorted_in_turns(files: &Files, parent: &Path) -> [Vec<Pair>; 2] {
 
 /// Names of runs begin at 0 in every sort.
 #[test]
-fn sorts_in_one_directory_do_not_meet() {
+fn sorts_in_one_directory_do_not_interfere() {
     let (sim, disk) = (Sim::new(), tempfile::tempdir().unwrap());
     let ram = Files::new(Arc::new(crate::io::Ram::default()));
-    // What another process has left, or has just made.
+    // Files that another process has left, or has just created.
     let taken = disk.path().join("sort-0");
     Files::default().write(&disk.path().join("sort-1"), b"a file").unwrap();
     Files::default().create_directory(&taken).unwrap();
@@ -240,13 +240,13 @@ fn fail_operations(by: usize) {
 }
 
 #[test]
-fn a_fault_in_an_operation_is_an_error_and_no_wrong_order() {
+fn a_fault_in_an_operation_is_an_error_and_never_a_wrong_order() {
     fail_operations(7);
 }
 
 #[test]
 #[ignore = "takes minutes: `make test-long`"]
-fn a_fault_in_any_operation_is_an_error_and_no_wrong_order() {
+fn a_fault_in_any_operation_is_an_error_and_never_a_wrong_order() {
     fail_operations(1);
 }
 
@@ -260,7 +260,7 @@ fn short_transfers_change_nothing() {
 }
 
 #[test]
-fn a_smaller_budget_on_the_way_writes_what_no_longer_fits() {
+fn lowering_the_budget_writes_records_that_no_longer_fit() {
     let sim = Sim::new();
     let mut sorter: Sorter<Pair> =
         Sorter::new(&Files::new(Arc::new(sim.clone())), Path::new("/sort"), 64 * MIB, 1).unwrap();
@@ -281,7 +281,7 @@ fn sorter_refuses_too_little() -> bool {
     error.is_some_and(|error| error.kind() == ErrorKind::MemoryTooSmall)
 }
 
-/// A pair that cannot be read back if its value is [`Brittle::BROKEN`].
+/// Pair that cannot be decoded if its value is [`Brittle::BROKEN`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Brittle(Pair);
 
@@ -309,7 +309,7 @@ impl Record for Brittle {
 
 /// In the first, a middle and the last of many ranges; in one range, before and after its first chunk.
 #[test]
-fn a_panic_in_a_merge_goes_on_in_the_caller() {
+fn a_panic_in_a_merge_is_resumed_in_the_caller() {
     for broken in [0, 41_100, 79_999] {
         for (range_blocks, block_records) in [(1, 100), (200, 1000)] {
             let sim = Sim::new();
@@ -342,7 +342,7 @@ fn journal(files: &Files) -> Journal<()> {
     Journal::new(files, vec![RUNS.into()], Some(()), Duration::ZERO)
 }
 
-/// Opens what was saved, in a process of its own.
+/// Opens the saved state as a new process would.
 fn resume(sim: &Sim) -> Result<(Sorter<Pair>, Journal<()>)> {
     let files = Files::new(Arc::new(sim.clone()));
     let mut journal = journal(&files);
@@ -352,9 +352,10 @@ fn resume(sim: &Sim) -> Result<(Sorter<Pair>, Journal<()>)> {
     Ok((sorter, journal))
 }
 
-/// Runs that were saved can be merged again and again, in any number of passes, until they are withdrawn.
+/// Saved runs can be merged any number of times, in any number of passes, until their checkpoint is
+/// withdrawn.
 #[test]
-fn saved_runs_stay_for_others() {
+fn saved_runs_remain_available() {
     let records: Vec<Pair> =
         (0..5000u64).map(|i| Pair { key: i * 7919 % 1013, value: i }).collect();
     let mut expected = records.clone();
@@ -381,7 +382,7 @@ fn saved_runs_stay_for_others() {
         assert_eq!(drain(sorted).unwrap(), expected);
         assert_eq!(sim.paths(), saved);
     }
-    // Blocks of so many records have no room in a small budget.
+    // Blocks of so many records do not fit in a small budget.
     let (mut large, mut journal) = resume(&sim).unwrap();
     large.saved_block_records = 10 << 20;
     journal.save(|to| large.save(to)).unwrap();
@@ -393,9 +394,9 @@ fn saved_runs_stay_for_others() {
     assert_eq!(sim.paths(), Vec::<PathBuf>::new());
 }
 
-/// Saved in the middle, a sort is resumed, here and elsewhere; what came after that is not part of it.
+/// A sort saved in the middle is resumed, here and elsewhere, without the records added after the save.
 #[test]
-fn a_sort_that_was_saved_is_resumed() {
+fn a_saved_sort_is_resumed() {
     let records: Vec<Pair> =
         (0..5000u64).map(|i| Pair { key: i * 7919 % 1013, value: i }).collect();
     let mut expected = records.clone();
@@ -413,7 +414,7 @@ fn a_sort_that_was_saved_is_resumed() {
     };
     let (first, second) = (save_all(&records[..1000]), save_all(&records[1000..2500]));
     sorter.push(&records[2500..4000]).unwrap();
-    // Runs that no checkpoint needs go with it.
+    // Runs that no checkpoint needs are removed with the sorter.
     let count = sim.paths().len();
     drop(sorter);
     assert!(sim.paths().len() < count);
@@ -426,9 +427,9 @@ fn a_sort_that_was_saved_is_resumed() {
     }
 }
 
-/// No more passes than with the smallest reads, and no smaller reads than these passes ask for.
+/// Uses no more passes than with the smallest reads, and no smaller reads than these passes require.
 #[test]
-fn little_memory_saves_passes_by_smaller_reads() {
+fn smaller_reads_save_passes_when_memory_is_small() {
     let shape = Shape::new::<Pair>(24 * MIB, 2, &Files::default(), 0);
     assert!(shape.fan_in < shape.widest_fan_in);
     let passes = |fan_in: usize, runs: usize| {

@@ -1,6 +1,5 @@
-//! Whole jobs on a disk that fails, becomes full, or loses its power, at every operation in turn: each
-//! failure is an error, a result is absent or whole, and the same command then gives the same bytes and
-//! leaves nothing else.
+//! Whole jobs on a disk that fails, becomes full, or loses power, at each operation in turn. Each failure is an error,
+//! a result is absent or complete, and the same command then produces the same bytes and leaves nothing else.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
 use crate::common::cramped::{CASES, Case, Contents, GRAPH, made};
@@ -9,34 +8,33 @@ use outcore::{Error, ErrorKind};
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
 
-/// What the job makes where nothing fails.
+/// Returns the files that the job writes if nothing fails.
 fn expected(case: &Case) -> Contents {
     let sim = case.storage();
     case.run(&sim).unwrap();
     made(&sim)
 }
 
-/// What ends with this is not finished, or is a job's own.
+/// Returns whether a file is unfinished or belongs to a job.
 fn is_temporary(path: &Path) -> bool {
     let text = path.to_string_lossy();
     text.contains(".part") || text.contains(".outcore")
 }
 
-/// Each result is absent or whole; a graph is there in all its files or in none.
+/// Checks that each result is absent or complete, and that all files of a graph exist or none.
 fn check_results(found: &Contents, expected: &Contents, what: &str) {
     for (path, bytes) in found.iter().filter(|(path, _)| !is_temporary(path)) {
-        assert!(expected.get(path) == Some(bytes), "{what}: `{}` is not whole", path.display());
+        assert!(expected.get(path) == Some(bytes), "{what}: `{}` is not complete", path.display());
     }
     let graph = |all: &Contents| all.keys().filter(|path| path.starts_with("/out/graph")).count();
     assert!([0, graph(expected)].contains(&graph(found)), "{what}: {:?}", found.keys());
 }
 
-/// The same command once more, on a storage that works. If it `may_exist`, a graph that has its name
-/// already is not made again.
+/// Runs the same command once more, on a storage that works. If `may_exist`, the graph may already be in place.
 fn check_again(case: &Case, sim: &Sim, expected: &Contents, may_exist: bool, what: &str) {
     match case.run(sim) {
         Ok(_) => {}
-        Err(error) if may_exist && error.message().contains("`/out/graph` exists already") => {}
+        Err(error) if may_exist && error.message().contains("`/out/graph` already exists") => {}
         Err(error) => panic!("{what}, then: {error}"),
     }
     let found = made(sim);
@@ -44,15 +42,15 @@ fn check_again(case: &Case, sim: &Sim, expected: &Contents, may_exist: bool, wha
     assert!(found == *expected, "{what}, then: another result");
 }
 
-/// An error of the storage says which file it was.
+/// Checks that an error of the storage names the file.
 fn check_error(error: &Error, what: &str) {
     let kinds = [ErrorKind::Io, ErrorKind::DiskFull];
     assert!(kinds.contains(&error.kind()), "{what}: {error}");
     assert!(error.message().contains("`/"), "{what}: {error}");
 }
 
-/// Fails every `by`th operation of each job, from one that depends on the job: what jobs have in common fails
-/// in another place in each.
+/// Fails every `by`th operation of each job. The first one depends on the job, so that common parts of jobs fail at
+/// different places.
 fn fail_operations(by: usize, forever: bool, kind: IoErrorKind) {
     for (first, case) in CASES.iter().enumerate() {
         let expected = expected(case);
@@ -84,12 +82,12 @@ fn fail_operations(by: usize, forever: bool, kind: IoErrorKind) {
 }
 
 #[test]
-fn a_fault_in_an_operation_is_an_error_and_the_next_run_does_all() {
+fn a_fault_in_an_operation_is_an_error_and_the_next_run_completes_the_job() {
     fail_operations(31, false, IoErrorKind::Other);
 }
 
 #[test]
-fn a_disk_that_dies_is_an_error_and_the_next_run_does_all() {
+fn a_disk_that_dies_is_an_error_and_the_next_run_completes_the_job() {
     fail_operations(37, true, IoErrorKind::StorageFull);
 }
 
@@ -105,7 +103,7 @@ fn a_disk_that_dies_at_every_single_operation() {
     fail_operations(1, true, IoErrorKind::StorageFull);
 }
 
-/// The process that was at work is no more.
+/// Replaces the process in manifests with one that does not run, as after a reboot.
 fn reboot(sim: &Sim) {
     for path in sim.paths().iter().filter(|path| path.ends_with("manifest.json")) {
         let manifest = String::from_utf8(sim.get(path).unwrap()).unwrap();
@@ -116,9 +114,9 @@ fn reboot(sim: &Sim) {
     }
 }
 
-/// Runs the job until the power goes off after so many steps; gives whether it went off at all.
+/// Runs the job until the power fails after `steps` steps. Returns whether it failed at all.
 fn run_until(case: &Case, sim: &Sim, steps: u64, seed: u64, expected: &Contents) -> bool {
-    let what = format!("{}, the power goes off after step {steps}, seed {seed}", case.name);
+    let what = format!("{}, the power fails after step {steps}, seed {seed}", case.name);
     sim.set_power_loss(Some(steps));
     let done = case.run(sim);
     let is_off = sim.is_off();
@@ -128,12 +126,12 @@ fn run_until(case: &Case, sim: &Sim, steps: u64, seed: u64, expected: &Contents)
     check_results(&found, expected, &what);
     if done.is_ok() {
         let is_there = |path: &PathBuf| found.contains_key(path);
-        assert!(expected.keys().all(is_there), "{what}: a result that was announced is lost");
+        assert!(expected.keys().all(is_there), "{what}: the result of a finished job is lost");
     }
     is_off
 }
 
-/// Ends each job after every `by`th step, from one that depends on the job and the seed.
+/// Ends each job after every `by`th step; the first one depends on the job and the seed.
 fn crash_at_steps(by: usize, seeds: std::ops::Range<usize>) {
     for (first, case) in CASES.iter().enumerate() {
         let expected = expected(case);
@@ -151,12 +149,12 @@ fn crash_at_steps(by: usize, seeds: std::ops::Range<usize>) {
             }
         }
         assert!(count * by > 100, "{}: {count} steps", case.name);
-        eprintln!("{}: the power went off {count} times, with seeds {seeds:?}", case.name);
+        eprintln!("{}: the power failed {count} times, with seeds {seeds:?}", case.name);
     }
 }
 
 #[test]
-fn a_crash_leaves_whole_results_and_the_next_run_does_all() {
+fn a_crash_leaves_complete_results_and_the_next_run_completes_the_job() {
     crash_at_steps(83, 0..3);
 }
 
@@ -166,7 +164,7 @@ fn a_crash_after_every_single_step() {
     crash_at_steps(1, 0..4);
 }
 
-/// What a file can come to that nobody has looked after.
+/// Damages a file in one of several ways.
 fn damage(sim: &Sim, path: &Path, draw: u64) {
     let mut bytes = sim.get(path).unwrap();
     let at = (draw / 7) as usize % bytes.len().max(1);
@@ -182,7 +180,7 @@ fn damage(sim: &Sim, path: &Path, draw: u64) {
     sim.put(path, &bytes);
 }
 
-/// Stops each job somewhere, and damages one of the files that it has left: the next run does all of it.
+/// Stops each job at some step and damages one of the files left behind; the next run completes the job.
 #[test]
 fn a_damaged_file_of_a_stopped_job_changes_nothing() {
     let (mut tried, mut from_scratch) = (0, 0);
@@ -214,7 +212,7 @@ fn a_damaged_file_of_a_stopped_job_changes_nothing() {
             if path.ends_with("CACHEDIR.TAG")
                 && !left.contains(&path.with_file_name("manifest.json"))
             {
-                // The only file that said whose the directory is.
+                // The only file that identified the owner of the directory.
                 let reported = done.map(drop).unwrap_err();
                 assert!(
                     reported.message().ends_with("it is not a work directory of outcore"),
@@ -222,20 +220,20 @@ fn a_damaged_file_of_a_stopped_job_changes_nothing() {
                 );
                 continue;
             }
-            let is_reported = |text: &String| text.starts_with("begins anew: ");
+            let is_reported = |text: &String| text.starts_with("starts from scratch: ");
             from_scratch +=
                 u32::from(done.is_ok_and(|report| report.warnings.iter().any(is_reported)));
             check_again(case, &sim, &expected, true, &what);
             tried += 1;
         }
     }
-    eprintln!("{tried} damaged files, of which {from_scratch} made a job begin anew");
+    eprintln!("{tried} damaged files, of which {from_scratch} made a job start from scratch");
     assert!(tried > 150 && from_scratch > 20, "{tried} {from_scratch}");
 }
 
-/// Steps are drawn so that each crash comes somewhere in what the ones before have left to do.
+/// Steps are drawn at random, so that crashes also hit the work that earlier crashes left unfinished.
 #[test]
-fn crashes_one_after_the_other_change_nothing_either() {
+fn repeated_crashes_change_nothing() {
     for case in &CASES {
         let expected = expected(case);
         let sim = case.storage();
@@ -261,7 +259,7 @@ fn crashes_one_after_the_other_change_nothing_either() {
     }
 }
 
-/// Leaves room for so many bytes, and then for more by a share of it, until there is enough.
+/// Limits the disk to a number of bytes that grows by a fraction of itself, until it is enough.
 fn fill_disk(share: u64) {
     for case in &CASES {
         let expected = expected(case);
@@ -291,7 +289,7 @@ fn fill_disk(share: u64) {
 }
 
 #[test]
-fn a_full_disk_at_any_size_is_an_error_and_the_next_run_does_all() {
+fn a_full_disk_at_any_size_is_an_error_and_the_next_run_completes_the_job() {
     fill_disk(6);
 }
 

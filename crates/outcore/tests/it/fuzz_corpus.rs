@@ -1,7 +1,7 @@
-//! What the fuzz targets promise, without a fuzzer: their corpora, and mutations of these.
+//! Checks of the fuzz targets without a fuzzer, on their corpora and on mutations of these.
 //!
-//! `CONTRIBUTING.md` says how to look for more.
-#![expect(clippy::disallowed_methods, reason = "a look from outside")]
+//! `CONTRIBUTING.md` describes how to find more inputs.
+#![expect(clippy::disallowed_methods, reason = "a check from outside")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
 #[path = "../../../../fuzz/checks/bounded.rs"]
@@ -23,7 +23,7 @@ mod text;
 
 use std::path::Path;
 
-/// Pieces that matter in text.
+/// Pieces of text with a special meaning.
 const PIECES: [&[u8]; 16] = [
     b"\t",
     b",",
@@ -48,7 +48,7 @@ struct Seed {
     bytes: Vec<u8>,
 }
 
-/// The corpus of `target`, by name.
+/// Returns the corpus of `target`, sorted by name.
 fn corpus(target: &str) -> Vec<Seed> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
@@ -62,7 +62,7 @@ fn corpus(target: &str) -> Vec<Seed> {
     seeds
 }
 
-/// Says which bytes it was if the check panics.
+/// Guard that prints the bytes if the check panics.
 struct Blame<'a>(&'a str, &'a [u8]);
 
 impl Drop for Blame<'_> {
@@ -101,7 +101,7 @@ impl Random {
     }
 }
 
-/// Checks each seed, and `count` changes of it.
+/// Checks each seed, and `count` mutations of it.
 fn replay(target: &str, count: usize, check: fn(&[u8])) {
     let seeds = corpus(target);
     assert!(seeds.len() > 20, "{} seeds for {target}", seeds.len());
@@ -116,44 +116,44 @@ fn replay(target: &str, count: usize, check: fn(&[u8])) {
                 let other = random.below(seeds.len());
                 random.mutate(&mut bytes, &seeds[other].bytes);
             }
-            let _told = Blame(&seed.name, &bytes);
+            let _blame = Blame(&seed.name, &bytes);
             bounded::run(check, &bytes);
         }
     }
 }
 
 #[test]
-fn any_input_is_read_alike_in_large_and_in_tiny_chunks() {
+fn any_input_gives_the_same_result_in_large_and_in_tiny_chunks() {
     replay("input", 60, input::check);
 }
 
 #[test]
-fn any_damage_to_a_graph_is_found_and_survived() {
+fn any_damage_to_a_graph_is_detected_without_a_panic() {
     replay("graph", 100, graph::check);
 }
 
 #[test]
-fn any_lines_are_what_the_plainest_parser_finds() {
+fn any_lines_give_the_same_edges_as_a_naive_parser() {
     replay("text", 100, text::check);
 }
 
 #[test]
-fn compressed_text_is_the_text_or_an_error() {
+fn compressed_text_gives_the_text_or_an_error() {
     replay("compressed", 60, compressed::check);
 }
 
 #[test]
-fn any_manifest_lets_the_next_job_work_or_is_refused() {
+fn any_manifest_lets_the_next_job_succeed_or_is_refused() {
     replay("manifest", 10, manifest::check);
 }
 
 #[test]
-fn any_table_and_any_list_is_edges_or_an_error() {
+fn any_table_and_any_list_gives_edges_or_an_error() {
     outcore::input::silence_decoders();
     replay("table", 60, table::check);
 }
 
 #[test]
-fn any_profile_has_settings_that_can_be_used_or_is_refused() {
+fn any_profile_has_valid_settings_or_is_refused() {
     replay("profile", 200, profile::check);
 }

@@ -1,5 +1,5 @@
-//! Jobs that are stopped in the middle of reading and go on from there, on the simulated storage, where
-//! everything is kept after every batch.
+//! Jobs that are interrupted in the middle of reading and resume from there, on the simulated storage, with state saved
+//! after every batch.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::tables::{self, Names, Row};
@@ -22,7 +22,7 @@ const REJECTS: &str = "/out/rejects.tsv";
 const GRAPH: &str = "/out/graph";
 const WORK: &str = "/disk/.graph.outcore";
 
-/// Lines with weights, some of nodes with themselves, some bad.
+/// Returns lines with weights, some of them loops, some bad.
 fn lines(count: u64, seed: u64) -> String {
     let mut state = seed;
     let mut next = |below: u64| {
@@ -41,16 +41,16 @@ fn lines(count: u64, seed: u64) -> String {
     text
 }
 
-/// A storage with the inputs of a job.
+/// Inputs of a job.
 struct Case {
     name: &'static str,
     files: Vec<(&'static str, Vec<u8>)>,
     nodes: Option<&'static str>,
-    /// Those that are numbered in memory.
+    /// Number of names that are numbered in memory.
     names: u64,
 }
 
-/// The same as a table, where what is missing is null.
+/// Returns the same edges as a table, where missing values are null.
 fn rows(count: u64, seed: u64) -> RecordBatch {
     let text = lines(count, seed);
     let rows: Vec<Row> = text
@@ -126,7 +126,7 @@ impl Case {
         }
     }
 
-    /// Stopped after so many batches; gives what was told to be kept.
+    /// Runs the job until it is stopped after this many batches. Returns the error's description of what is kept.
     fn stop(&self, sim: &Sim, options: &JobOptions, batches: usize) -> String {
         let error = self.build(sim, options, &StopAfter::batches(batches)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
@@ -134,17 +134,17 @@ impl Case {
     }
 }
 
-/// All results.
+/// Returns all results.
 fn results(sim: &Sim) -> Vec<(PathBuf, Vec<u8>)> {
     let paths = sim.paths().into_iter().filter(|path| path.starts_with("/out"));
     paths.map(|path| (path.clone(), sim.get(&path).unwrap())).collect()
 }
 
-/// Stops after so many batches, if that is not 0; what was read until the one before is kept.
+/// Observer that stops after this many batches, if not 0; progress up to the batch before is saved.
 #[derive(Default)]
 struct StopAfter {
     batches: usize,
-    /// Bytes read after each.
+    /// Bytes read after each batch.
     done: Mutex<Vec<u64>>,
     details: Mutex<Vec<String>>,
     warnings: Mutex<Vec<String>>,
@@ -175,7 +175,7 @@ impl Observer for StopAfter {
 }
 
 #[test]
-fn a_job_stopped_after_any_batch_goes_on_with_the_same_result_and_report() {
+fn a_job_stopped_after_any_batch_resumes_with_the_same_result_and_report() {
     for case in cases() {
         let (sim, all) = (case.storage(), StopAfter::default());
         let whole = case.build(&sim, &case.options(), &all).unwrap();
@@ -204,19 +204,19 @@ fn a_job_stopped_after_any_batch_goes_on_with_the_same_result_and_report() {
             let report = case.build(&sim, &case.options(), &second).unwrap();
             let details = second.details.into_inner().unwrap();
             assert!(
-                report.resumed && details[0].starts_with("goes on from "),
+                report.resumed && details[0].starts_with("resumes after "),
                 "{what} {details:?}"
             );
-            assert!(report.stages[0].summary.ends_with("taken over from a run that was stopped"));
+            assert!(report.stages[0].summary.ends_with("reused from an earlier job"));
             assert_eq!(report.input, whole.input, "{what}");
             assert_eq!(second.warnings.into_inner().unwrap(), warnings, "{what}");
             assert!(results(&sim) == expected, "{what}: another result");
             assert_eq!(sim.paths().len(), case.files.len() + expected.len(), "{what}");
-            // Names are read back, and the first blocks of files for their formats.
+            // Names are read back, and so are the first blocks of files, to detect formats.
             let done = first.done.into_inner().unwrap()[batches - 2];
             let is_packed = details[0].ends_with("decompressed again");
             let most = whole.stages[0].read_bytes - if is_packed { 0 } else { done };
-            // Batches of Arrow are read again, and dropped.
+            // Arrow batches are read again and dropped.
             let is_bounded = on_disk == 0 && case.name != "tables";
             assert!(!is_bounded || report.stages[0].read_bytes < most + 900_000, "{what}");
             assert!(is_packed || case.name != "compressed", "{what}: {details:?}");
@@ -227,14 +227,14 @@ fn a_job_stopped_after_any_batch_goes_on_with_the_same_result_and_report() {
 }
 
 #[test]
-fn jobs_stopped_again_and_again_come_to_the_end() {
+fn jobs_stopped_repeatedly_finish() {
     for case in cases() {
         let sim = case.storage();
         case.build(&sim, &case.options(), &StopAfter::default()).unwrap();
         let expected = results(&sim);
         let sim = case.storage();
         let mut stops = 0;
-        // What is decompressed again is told as progress, too.
+        // Data that is decompressed again is also reported as progress.
         while case.build(&sim, &case.options(), &StopAfter::batches(7 * (stops + 1))).is_err() {
             stops += 1;
         }
@@ -243,7 +243,7 @@ fn jobs_stopped_again_and_again_come_to_the_end() {
 }
 
 #[test]
-fn other_memory_and_threads_go_on_too_unless_names_have_no_room() {
+fn a_job_resumes_with_other_memory_and_threads() {
     let [case, ..] = cases();
     let sim = case.storage();
     case.build(&sim, &case.options(), &StopAfter::default()).unwrap();
@@ -258,16 +258,16 @@ fn other_memory_and_threads_go_on_too_unless_names_have_no_room() {
     }
 }
 
-/// Names and lengths tell it at once, checksums later: it begins anew.
+/// Damage is detected by names and lengths immediately, or by checksums later; the job starts from scratch.
 #[test]
-fn what_is_damaged_or_gone_is_no_result() {
+fn damaged_or_missing_files_never_change_the_result() {
     let [text, .., on_disk] = cases();
     for (case, batches) in [(text, 8), (on_disk, 12)] {
         damage_each(&case, batches);
     }
 }
 
-/// After so many batches were kept.
+/// Damages each file after `batches` batches were saved.
 fn damage_each(case: &Case, batches: usize) {
     let whole = case.storage();
     case.build(&whole, &case.options(), &StopAfter::default()).unwrap();
@@ -285,11 +285,11 @@ fn damage_each(case: &Case, batches: usize) {
     let observer = StopAfter::default();
     assert!(!case.build(&sim, &case.options(), &observer).unwrap().resumed);
     let warnings = observer.warnings.into_inner().unwrap();
-    assert_eq!(warnings[0], "begins anew: the manifest of what is there is damaged");
+    assert_eq!(warnings[0], "starts from scratch: the manifest of the saved state is damaged");
     let paths = stopped().paths().into_iter();
     let (mut from_scratch, mut same) = (0, 0);
     for path in paths.filter(|path| !path.starts_with("/in")) {
-        // Written later, or only there to tell whose the directories are.
+        // Written later, or only to mark the owner of a directory.
         let is_other = path.ends_with("manifest.json") && path != manifest;
         let is_promised = !is_other && !path.ends_with("CACHEDIR.TAG");
         for is_cut in [true, false] {
@@ -301,7 +301,7 @@ fn damage_each(case: &Case, batches: usize) {
             let observer = StopAfter::default();
             let report = case.build(&sim, &case.options(), &observer).unwrap();
             let warnings = observer.warnings.into_inner().unwrap();
-            let is_reported = |text: &String| text.starts_with("begins anew: ");
+            let is_reported = |text: &String| text.starts_with("starts from scratch: ");
             assert_eq!(warnings.iter().any(is_reported), is_promised, "{what}: {warnings:?}");
             assert_eq!(report.warnings.iter().any(is_reported), is_promised, "{what}");
             assert!(report.resumed != is_promised, "{what}");
@@ -313,9 +313,9 @@ fn damage_each(case: &Case, batches: usize) {
     assert!(from_scratch > 16 && same == 10, "{from_scratch} {same}");
 }
 
-/// A bad line is the same error at the same place, and nothing is kept: the same command would meet it again.
+/// A bad line gives the same error at the same place, and nothing is kept: the same command would meet it again.
 #[test]
-fn a_bad_line_behind_what_was_kept_has_its_place() {
+fn a_bad_line_after_saved_progress_is_reported_at_its_place() {
     let mut case = cases().into_iter().nth(2).unwrap();
     for (_, bytes) in &mut case.files {
         let good = |line: &&[u8]| *line != b"alone";
@@ -350,7 +350,7 @@ fn a_bad_line_behind_what_was_kept_has_its_place() {
 }
 
 #[test]
-fn restart_begins_anew_and_a_changed_input_says_why() {
+fn restart_and_changed_inputs_start_from_scratch() {
     let [case, ..] = cases();
     let sim = case.storage();
     case.stop(&sim, &case.options(), 9);
@@ -365,13 +365,13 @@ fn restart_begins_anew_and_a_changed_input_says_why() {
     let observer = StopAfter::default();
     assert!(!case.build(&sim, &case.options(), &observer).unwrap().resumed);
     let warnings = observer.warnings.into_inner().unwrap();
-    assert_eq!(warnings[0], "begins anew: `/in/a.tsv` has changed since");
+    assert_eq!(warnings[0], "starts from scratch: `/in/a.tsv` has changed since");
     assert_eq!(sim.paths().len(), case.files.len() + 4);
 }
 
-/// All of it on a file system, past the page cache where that has a way.
+/// Repeats the test on a file system, bypassing the page cache where possible.
 #[test]
-fn a_real_disk_is_no_different() {
+fn jobs_resume_on_a_real_disk() {
     let [text, .., on_disk] = cases();
     for case in [text, on_disk] {
         let directory = tempfile::tempdir().unwrap();
@@ -409,10 +409,10 @@ fn a_real_disk_is_no_different() {
     }
 }
 
-/// Another file that has the name, the length and the time of the one that was read is another input.
+/// A different file with the same name, length and modification time is a different input.
 #[test]
-#[expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
-fn an_input_that_was_replaced_is_seen_whatever_its_length_and_time() {
+#[expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a check from outside")]
+fn a_replaced_input_is_detected_whatever_its_length_and_time() {
     let [case, ..] = cases();
     let directory = tempfile::tempdir().unwrap();
     let edges = directory.path().join("edges.tsv");
@@ -439,14 +439,14 @@ fn an_input_that_was_replaced_is_seen_whatever_its_length_and_time() {
     );
     let report = build(&StopAfter::default()).unwrap();
     assert!(!report.resumed, "the other file was not seen");
-    let reported = format!("begins anew: `{}` has changed since", edges.display());
+    let reported = format!("starts from scratch: `{}` has changed since", edges.display());
     assert_eq!(report.warnings[0], reported);
 }
 
-/// Where the disk has no room for more, names on disk are used up as they are numbered: nobody can go on then.
+/// If the disk has no room, spilled names are removed as they are numbered, and no job can resume from them.
 #[test]
-fn names_on_disk_are_used_up_where_the_disk_has_no_room() {
-    /// Fills the disk once reading has begun; and may stop when names are numbered.
+fn spilled_names_are_consumed_if_the_disk_has_no_room() {
+    /// Observer that fills the disk once reading has begun, and stops when names are numbered if asked to.
     struct Full<'a>(&'a Sim, bool);
     impl Observer for Full<'_> {
         fn event(&self, event: Event<'_>) -> ControlFlow<()> {
@@ -473,7 +473,7 @@ fn names_on_disk_are_used_up_where_the_disk_has_no_room() {
     assert!(results(&sim) == expected, "another result");
 }
 
-/// What went to a stream cannot be taken back.
+/// Data written to a stream cannot be withdrawn.
 #[test]
 fn nothing_is_kept_if_rejects_go_to_a_stream() {
     let [case, ..] = cases();

@@ -1,4 +1,4 @@
-//! Promises of whole jobs, on the simulated storage.
+//! Guarantees of whole jobs, on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::{MIB, files_of, options, storage_of};
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 const OUTPUT: &str = "/out/communities.tsv";
 const GRAPH: &str = "/out/graph";
 
-/// Edges of 40 groups of 12 nodes, with weights, repeated edges, loops and a weight of 0.
+/// Returns edges of 40 groups of 12 nodes, with weights, repeated edges, loops and weights of 0.
 fn edges() -> String {
     let mut text = String::new();
     let mut state = 7u64;
@@ -67,7 +67,7 @@ fn threads_and_memory_and_short_transfers_change_no_byte() {
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
-/// The least sort has no room for all short lines of a batch at once.
+/// The smallest sort has no room for all short lines of a batch at the same time.
 #[test]
 fn a_batch_of_more_edges_than_the_sort_has_room_for_is_sorted() {
     let text: String =
@@ -81,7 +81,7 @@ fn a_batch_of_more_edges_than_the_sort_has_room_for_is_sorted() {
     assert!(graph(Cramped { sort_records: 40_000, ..Cramped::NOT }) == graph(Cramped::NOT));
 }
 
-/// Settings that no disk asks for.
+/// Returns unusual I/O settings.
 fn odd_tunings() -> [Tuning; 3] {
     let odd = |block_bytes, depth, direct| {
         let rate = Some(1e6);
@@ -92,7 +92,7 @@ fn odd_tunings() -> [Tuning; 3] {
 }
 
 #[test]
-fn the_profile_of_the_disk_changes_no_byte() {
+fn disk_profiles_change_no_byte() {
     let sim = storage();
     cluster(&sim, options(2, 128 * MIB)).unwrap();
     let expected = sim.get(OUTPUT);
@@ -108,7 +108,7 @@ fn the_profile_of_the_disk_changes_no_byte() {
 }
 
 #[test]
-fn a_fault_is_an_error_with_several_requests_at_a_time() {
+fn a_fault_is_an_error_with_concurrent_requests() {
     let expected = {
         let sim = storage();
         cluster(&sim, options(2, 128 * MIB)).unwrap();
@@ -132,7 +132,7 @@ fn a_fault_is_an_error_with_several_requests_at_a_time() {
 }
 
 #[test]
-fn a_graph_gives_what_its_edges_give() {
+fn a_graph_gives_the_same_result_as_its_edges() {
     let sim = storage();
     cluster(&sim, options(2, 128 * MIB)).unwrap();
     build(&sim, &options(2, 128 * MIB)).unwrap();
@@ -149,7 +149,7 @@ fn a_graph_gives_what_its_edges_give() {
 }
 
 #[test]
-fn a_fault_in_any_operation_of_a_job_is_an_error_after_which_the_same_command_works() {
+fn a_fault_in_any_operation_is_an_error_after_which_the_same_command_works() {
     let whole = storage();
     cluster(&whole, options(2, 128 * MIB)).unwrap();
     let expected = whole.get(OUTPUT);
@@ -181,7 +181,7 @@ fn a_fault_in_any_operation_of_a_job_is_an_error_after_which_the_same_command_wo
 }
 
 #[test]
-fn every_policy_for_repeated_edges_is_a_graph_of_its_own() {
+fn each_policy_for_repeated_edges_gives_its_own_graph() {
     let mut totals = Vec::new();
     for duplicates in [Duplicates::Sum, Duplicates::Max, Duplicates::Min, Duplicates::First] {
         let sim = Sim::new();
@@ -193,10 +193,10 @@ fn every_policy_for_repeated_edges_is_a_graph_of_its_own() {
     assert_eq!(totals, [10.0, 6.0, 2.0, 4.0]);
 }
 
-/// Three million names, all but a few of which are met once, in memory and by way of the disk.
+/// With three million names, nearly all of which occur once, in memory and spilled to disk.
 #[test]
 fn names_beyond_memory_give_the_same_graph() {
-    // On a real disk: what a simulated one holds would count as memory.
+    // On a real disk: the contents of a simulated one would count as memory.
     let root = tempfile::tempdir().unwrap();
     let files = Files::default();
     let mut text = String::new();
@@ -255,7 +255,7 @@ fn weights_of_any_scale_give_the_same_communities() {
 
 const WORK: &str = "/disk/.communities.tsv.outcore";
 
-/// Reads the manifest as each stage begins.
+/// Observer that reads the manifest as each stage begins.
 struct Reader<'a> {
     sim: &'a Sim,
     directory: &'static str,
@@ -280,7 +280,7 @@ impl Observer for Reader<'_> {
 }
 
 #[test]
-fn the_manifest_tells_the_job_and_the_stages_that_are_finished() {
+fn the_manifest_names_the_job_and_the_finished_stages() {
     use Stage::{Cluster, Merge, Read, Write};
     let sim = storage();
     let mut with_a_pipe = options(2, 128 * MIB);
@@ -314,7 +314,7 @@ fn the_manifest_tells_the_job_and_the_stages_that_are_finished() {
     assert_eq!((seen.len(), seen[1].1.job), (2, JobKind::Build));
 }
 
-/// A work directory with a manifest, a run and part of a graph, as a job leaves it if it is killed.
+/// Creates a work directory with a manifest, a run and part of a graph, as a killed job leaves it.
 fn left_behind(manifest: Option<&str>) -> Sim {
     let sim = storage();
     let files = files_of(&sim);
@@ -335,17 +335,17 @@ fn manifest_of(process: u32, more: &str) -> String {
 }
 
 #[test]
-fn what_a_dead_process_left_is_removed() {
+fn files_of_a_dead_process_are_removed() {
     let own = std::process::id();
     for (process, more) in [
         (u32::MAX, ""),
         (i32::MAX as u32, ""),
         (0, ""),
-        // Another process had this number.
+        // Another process had this process number.
         (own, ",\"process_start\":0"),
-        // One that runs, but does not work here any more: it has lost the lock.
+        // A running process that no longer holds the lock.
         (own, ""),
-        // What a later version adds.
+        // Fields of a later version.
         (u32::MAX, ",\"process_start\":5,\"job\":\"embroider\",\"threads\":[1]"),
     ] {
         let manifest = manifest_of(process, more);
@@ -358,7 +358,7 @@ fn what_a_dead_process_left_is_removed() {
     }
 }
 
-/// What a job leaves that is killed before its manifest is there, or as the last of it goes.
+/// A job leaves this if it is killed before its manifest exists, or while the directory is being removed.
 #[test]
 fn an_empty_directory_is_used() {
     for name in [None, Some("manifest.json.part")] {
@@ -378,7 +378,7 @@ fn no_other_directory_is_removed() {
     let own = std::process::id();
     for (manifest, kind, message) in [
         (Some(manifest_of(own, "")), ErrorKind::Usage, format!("is in use by process {own}")),
-        // Process 1 is there always, and not ours to signal.
+        // Process 1 always exists, and signaling it is not permitted.
         (Some(manifest_of(1, "")), ErrorKind::Usage, "is in use by process 1".into()),
         (None, ErrorKind::Usage, "is in the way".into()),
         (Some(String::new()), ErrorKind::CorruptFile, "does not say whose".into()),
@@ -392,7 +392,7 @@ fn no_other_directory_is_removed() {
     ] {
         let sim = left_behind(manifest.as_deref());
         let before = sim.paths();
-        // By the process that is named, or by any.
+        // Held by the named process, or by any other.
         let _lock = sim.lock(&Path::new(WORK).join("lock")).unwrap();
         let error = cluster(&sim, options(2, 128 * MIB)).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
@@ -408,7 +408,7 @@ fn no_other_directory_is_removed() {
 }
 
 #[test]
-fn a_manifest_that_this_version_does_not_write_is_not_shown() {
+fn a_manifest_of_another_format_is_an_error() {
     let directory = Path::new(WORK);
     for (manifest, message) in [
         (manifest_of(7, "").replace("\"version\":1", "\"version\":2"), "of another version"),
@@ -420,17 +420,17 @@ fn a_manifest_that_this_version_does_not_write_is_not_shown() {
         assert_eq!(error.kind(), ErrorKind::CorruptFile);
         assert!(error.message().contains(message), "{error}");
     }
-    // Not every such directory is a job's.
+    // Such a directory need not belong to a job.
     let files = Files::new(Arc::new(left_behind(Some(&manifest_of(7, "")))));
     assert_eq!(JobManifest::read(&files, directory).unwrap().unwrap().job, JobKind::Other);
     let files = Files::new(Arc::new(left_behind(None)));
     assert!(JobManifest::read(&files, directory).unwrap().is_none());
 }
 
-/// On a real disk, where a link may lead out of the directory.
+/// On a real disk, where a link may point outside the directory.
 #[cfg(unix)]
 #[test]
-fn what_a_link_leads_to_stays() {
+fn targets_of_links_are_not_removed() {
     let root = tempfile::tempdir().unwrap();
     let files = Files::default();
     let (outside, work) = (root.path().join("outside"), root.path().join(".out.tsv.outcore"));

@@ -1,4 +1,4 @@
-//! Promises of whole jobs with more options of label propagation, and of components.
+//! Guarantees of whole jobs with further options of label propagation, and with components.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::{MIB, files_of, storage_of};
@@ -13,7 +13,7 @@ use outcore::{ErrorKind, Result};
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
 
-/// 30 groups of 8 in a ring.
+/// Returns edges of 30 groups of 8 nodes in a ring.
 fn edges() -> String {
     let mut text = String::new();
     for group in 0..30 {
@@ -62,7 +62,7 @@ fn attenuated(attenuation: &[f64]) -> ClusterOptions {
     with(PropagationOptions { attenuation, ..PropagationOptions::default() })
 }
 
-/// The community of each node of an output.
+/// Returns the community of each node of an output.
 fn communities(sim: &Sim, path: &str) -> Vec<(String, u32)> {
     let text = String::from_utf8(sim.get(path).unwrap()).unwrap();
     let line = |line: &str| {
@@ -73,7 +73,7 @@ fn communities(sim: &Sim, path: &str) -> Vec<(String, u32)> {
 }
 
 #[test]
-fn several_values_are_a_file_each_and_what_they_are_alone() {
+fn each_of_several_values_has_a_file_with_the_result_of_that_value_alone() {
     let sim = storage();
     let report = cluster_edges(&sim, &attenuated(&[0.0, 0.25, 1.0]), "/out/all.tsv").unwrap();
     let outputs: Vec<_> = report.results.iter().map(|result| result.output.as_str()).collect();
@@ -103,7 +103,7 @@ fn earlier_results_and_fixed_labels_are_read_from_files() {
     cluster_graph(&sim, &again, "/out/of-graph.tsv", 1).unwrap();
     assert_eq!(sim.get("/out/of-graph.tsv"), sim.get("/out/before.tsv"));
 
-    // Two nodes of one group apart, two of distant groups together.
+    // Separates two nodes of one group, and joins two of distant groups.
     sim.put("/in/fixed.tsv", b"n0\tred\nn1\tblue\nn160\tblue\nstranger\tred\n");
     let mut fixed = plain();
     fixed.propagation.fixed = Some(PathBuf::from("/in/fixed.tsv"));
@@ -157,7 +157,7 @@ fn a_file_that_does_not_fit_the_graph_is_refused() {
 }
 
 #[test]
-fn what_grows_with_the_options_is_refused_before_any_work() {
+fn options_that_need_too_much_memory_are_refused_before_any_work() {
     let sim = Sim::new();
     let mut text = String::new();
     (0..400_000u32).for_each(|i| text += &format!("{i} {}\n", i * 7 % 400_000));
@@ -171,7 +171,7 @@ fn what_grows_with_the_options_is_refused_before_any_work() {
 }
 
 #[test]
-fn components_of_heavy_edges_are_those_of_edges_and_graph() {
+fn components_of_heavy_edges_are_the_same_from_edges_and_graph() {
     let sim = storage();
     let components =
         |min_weight| ClusterOptions { method: Method::Components, min_weight, ..plain() };
@@ -185,7 +185,7 @@ fn components_of_heavy_edges_are_those_of_edges_and_graph() {
 }
 
 #[test]
-fn every_option_gives_the_same_bytes_with_any_threads() {
+fn every_option_gives_the_same_bytes_with_any_number_of_threads() {
     let default = PropagationOptions::default;
     for (at, propagation) in [
         PropagationOptions { label_cutoff: 2.0, ..default() },
@@ -208,7 +208,7 @@ fn every_option_gives_the_same_bytes_with_any_threads() {
 }
 
 #[test]
-fn a_limit_on_sizes_holds_for_jobs_of_any_method() {
+fn maximum_sizes_hold_for_jobs_with_any_method() {
     let all = METHODS.iter().map(|spec| spec.method);
     for method in all.filter(|method| method.takes(MethodOption::MaxSize)) {
         let sim = storage();
@@ -225,7 +225,7 @@ fn a_limit_on_sizes_holds_for_jobs_of_any_method() {
     }
 }
 
-/// Label propagation as it is without options.
+/// Returns label propagation with default options.
 fn plain() -> ClusterOptions {
     ClusterOptions { method: Method::LabelPropagation, seed: 1, ..ClusterOptions::default() }
 }

@@ -1,4 +1,4 @@
-//! Promises about the levels below communities, of whole jobs on the simulated storage.
+//! Guarantees about levels below communities, in whole jobs on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::stop::StopAt;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const OUTPUT: &str = "/out/communities.tsv";
 const EARLIER: &str = "/in/earlier.tsv";
 
-/// Groups of 8 nodes in groups of 64 in groups of 512: most edges lie deep inside.
+/// Creates groups of 8 nodes in groups of 64 in groups of 512; most edges are inside the small groups.
 fn storage(nodes: u64) -> Sim {
     let mut state = 7u64;
     let mut next = |below: u64| {
@@ -63,7 +63,7 @@ fn text(sim: &Sim, path: &str) -> String {
     String::from_utf8(sim.get(path).unwrap()).unwrap()
 }
 
-/// The name and the numbers of each line.
+/// Returns the name and the numbers of each line.
 fn rows(text: &str, form: LevelForm) -> Vec<(&str, Vec<u64>)> {
     let separator = if form == LevelForm::Columns { '\t' } else { ':' };
     text.lines()
@@ -74,7 +74,7 @@ fn rows(text: &str, form: LevelForm) -> Vec<(&str, Vec<u64>)> {
         .collect()
 }
 
-/// Checks that each column divides the one before; gives how many groups each has.
+/// Checks that each column divides the one before. Returns the number of groups of each column.
 fn nested(rows: &[(&str, Vec<u64>)]) -> Vec<u64> {
     let depth = rows[0].1.len();
     let mut counts = Vec::new();
@@ -95,7 +95,7 @@ fn present(levels: LevelForm, min_size: u32, small: Small, matched: bool) -> Pre
     PresentOptions { levels, min_size, small, earlier, ..PresentOptions::default() }
 }
 
-/// So many arcs that the first levels lie on the disk.
+/// With enough arcs that the first levels are on disk.
 #[test]
 fn threads_and_memory_and_short_transfers_change_no_byte_of_the_levels() {
     let mut results = Vec::new();
@@ -119,7 +119,7 @@ fn threads_and_memory_and_short_transfers_change_no_byte_of_the_levels() {
 }
 
 #[test]
-fn communities_are_those_without_levels_however_they_are_told() {
+fn communities_are_the_same_with_and_without_levels() {
     for (min_size, small) in [(1, Small::Drop), (30, Small::Drop), (30, Small::Singletons)] {
         for matched in [false, true] {
             let all = METHODS.iter().map(|spec| spec.method);
@@ -152,7 +152,7 @@ fn communities_are_those_without_levels_however_they_are_told() {
     }
 }
 
-/// Paths are those of the columns, with numbers that are counted from 0 inside each parent.
+/// Checks that paths match the columns, with numbers counted from 0 within each parent.
 fn check_tree(tree: &[(&str, Vec<u64>)], columns: &[(&str, Vec<u64>)]) {
     assert_eq!(tree.len(), columns.len());
     let mut known: HashMap<&[u64], u64> = HashMap::new();
@@ -184,14 +184,14 @@ fn each_of_several_resolutions_has_its_levels() {
         assert_eq!(result.communities.group_counts.as_ref().unwrap()[..], counts[1..]);
         all.push(found);
     }
-    // The largest is found as if it were alone.
+    // The result of the largest resolution is the same as that of the resolution alone.
     let one = ClusterOptions { resolution: vec![5.0], ..with_levels(Method::Modularity) };
     run(&sim, (1, 256 * MIB), &one, &reported, &Silent).unwrap();
     assert_eq!(text(&sim, OUTPUT), all[2]);
 }
 
 #[test]
-fn standard_output_takes_levels_too() {
+fn levels_can_be_written_to_standard_output() {
     let sim = storage(1000);
     let files = files_of(&sim);
     let source = Source::Edges(Box::new(options(2, 128 * MIB)));
@@ -202,7 +202,7 @@ fn standard_output_takes_levels_too() {
 }
 
 #[test]
-fn a_fault_at_any_time_leaves_nothing_behind_but_what_the_next_run_goes_on_from() {
+fn a_fault_at_any_time_leaves_only_what_the_next_run_resumes_from() {
     let limits = (2, 128 * MIB);
     let clustering = ClusterOptions { cycles: 2, ..with_levels(Method::MapEquation) };
     let reported = present(LevelForm::Tree, 2, Small::Drop, true);
@@ -236,7 +236,7 @@ fn a_fault_at_any_time_leaves_nothing_behind_but_what_the_next_run_goes_on_from(
 }
 
 #[test]
-fn a_stop_at_any_event_is_heard() {
+fn a_stop_at_any_event_is_obeyed() {
     let clustering = with_levels(Method::MapEquation);
     for event in 0.. {
         let sim = storage(300);
@@ -245,7 +245,7 @@ fn a_stop_at_any_event_is_heard() {
             Ok(_) => return assert!(event > 20),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Interrupted);
-                // At the last event the result is in its place.
+                // At the last event, the result is already in place.
                 let left = sim.paths().into_iter().filter(|path| path.starts_with("/disk"));
                 assert_eq!(left.count() > 0, error.kept_text().is_some(), "event {event}");
             }

@@ -1,4 +1,4 @@
-//! Adjacency lists are read as the same edges in lines are; lists that contradict themselves are errors.
+//! Adjacency lists give the same graph as the same edges in lines; inconsistent lists are errors.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::{MIB, files_of, options, storage_of};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 const GRAPH: &str = "/out/graph";
 
-/// Nodes from 1 on; for each the others, and a weight.
+/// Adjacency lists: for each node, its neighbors, numbered from 1, and their weights.
 type Lists = Vec<BTreeMap<usize, u32>>;
 
 fn lists(node_count: usize, edges: &[(usize, usize, u32)]) -> Lists {
@@ -27,7 +27,7 @@ fn lists(node_count: usize, edges: &[(usize, usize, u32)]) -> Lists {
     lists
 }
 
-/// The same as lines: an edge where its first node tells it, a loop of weight 0 for a node alone.
+/// Returns the lists as lines: each edge at its first node, and a loop of weight 0 for a node without edges.
 fn lines(lists: &Lists, from: usize, directed: bool, weighted: bool) -> String {
     let mut text = String::new();
     for (at, neighbors) in lists.iter().enumerate() {
@@ -96,7 +96,7 @@ fn mcl(lists: &Lists, has_domain: bool) -> String {
     text + ")\n"
 }
 
-/// The files of the graph, without the manifest, which tells of times.
+/// Returns the files of the graph, without the manifest, which contains times.
 fn built(
     path: &str,
     text: &[u8],
@@ -142,10 +142,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
-    fn lists_are_read_as_lines(
+    fn lists_give_the_same_graph_as_lines(
         lists in some_lists(), weighted: bool, directed: bool, of_nodes in 0..3usize, has_domain: bool,
     ) {
-        // A directed graph has what the lists say, and they say it both ways.
+        // In a directed graph, each entry of a list is an arc, and the lists have every edge in both directions.
         let lines = |from, weighted| {
             let text = lines(&lists, from, directed, weighted);
             built("/in/edges.tsv", text.as_bytes(), |input| input.directed = directed).unwrap()
@@ -159,7 +159,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_cut_off_or_changed_is_an_error_or_another_graph(
+    fn truncated_or_changed_lists_give_an_error_or_another_graph(
         lists in some_lists(), at in 0..2000usize, byte: u8, is_mcl: bool, cut: bool,
     ) {
         let text = if is_mcl { mcl(&lists, true) } else { metis(&lists, true, 0) };
@@ -180,10 +180,10 @@ proptest! {
 }
 
 #[test]
-fn neither_threads_nor_memory_nor_compression_change_the_graph() {
+fn the_graph_is_independent_of_threads_memory_and_compression() {
     let edges: Vec<_> =
         (0..120_000).map(|k| (k * 7919 % 20_000, k * k % 20_011, k as u32 % 5 + 1)).collect();
-    // A hub whose line has more than 1 MiB.
+    // A hub whose line is longer than 1 MiB.
     let hub = (1..200_000).map(|k| (0, k, 1));
     let lists = lists(200_000, &edges.into_iter().chain(hub).collect::<Vec<_>>());
     let text = metis(&lists, true, 0);
@@ -201,7 +201,7 @@ fn neither_threads_nor_memory_nor_compression_change_the_graph() {
     }
 }
 
-/// One frame of raw blocks (RFC 8878), for the tests have no encoder.
+/// Returns one frame of raw blocks (RFC 8878), as the tests have no encoder.
 fn zstd_of(text: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0, 0x58];
     let blocks = text.chunks(1 << 17);
@@ -215,7 +215,7 @@ fn zstd_of(text: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_wrong_word_is_told_with_its_place() {
+fn errors_report_the_place_of_a_bad_word() {
     for (path, text, line, column, message) in [
         ("g.metis", "3 2\n2\n1 x\n2\n", 3, 3, "neighbor is not the number of a node"),
         ("g.metis", "3 2\n2\n1 4\n2\n", 3, 3, "neighbor is not the number of a node"),
@@ -224,7 +224,7 @@ fn a_wrong_word_is_told_with_its_place() {
         ("g.metis", "3 2 1\n2 1.5\n1 1.5 3\n2 2\n", 3, 8, "weight is missing"),
         ("g.metis", "3 2 10\n5 2\n\n5 2\n", 3, 1, "node has no weight"),
         ("g.metis", "3 2\n2\n1 3\n", 4, 1, "file ends after 2 of 3 nodes"),
-        ("g.metis", "3 2\n2\n1 3\n2\n\n1\n", 6, 1, "line follows those of all 3 nodes"),
+        ("g.metis", "3 2\n2\n1 3\n2\n\n1\n", 6, 1, "line follows the last of 3 nodes"),
         (
             "m",
             "(mclmatrix\nbegin\n0 1:2 x $\n1 0:2 $\n)\n",
@@ -240,9 +240,9 @@ fn a_wrong_word_is_told_with_its_place() {
             "(mclheader\ndimensions 2x2\n)\n(mclmatrix\nbegin\n2 1 $\n)",
             6,
             1,
-            "there is no such node",
+            "node does not exist",
         ),
-        ("m", "(mclheader\nmcltype clustering\n)", 2, 9, "file is no matrix of a graph"),
+        ("m", "(mclheader\nmcltype clustering\n)", 2, 9, "file is not the matrix of a graph"),
     ] {
         let error = error_of(&format!("/in/{path}"), text);
         let place = error.place().unwrap_or_else(|| panic!("{error}: {text}"));
@@ -251,19 +251,19 @@ fn a_wrong_word_is_told_with_its_place() {
 }
 
 #[test]
-fn lists_that_contradict_themselves_are_refused() {
+fn inconsistent_lists_are_refused() {
     for (path, text, message) in [
-        ("g.metis", "3 2\n2\n1 3\n\n", "some edges are not told alike by their two nodes"),
+        ("g.metis", "3 2\n2\n1 3\n\n", "some edges differ between the lists of their two nodes"),
         (
             "g.metis",
             "3 2 1\n2 1\n1 2 3 1\n2 1\n",
-            "some edges are not told alike by their two nodes",
+            "some edges differ between the lists of their two nodes",
         ),
-        ("g.metis", "3 5\n2\n1 3\n2\n", "its header tells 5 edges, but its lists have 2"),
+        ("g.metis", "3 5\n2\n1 3\n2\n", "its header declares 5 edges, but its lists have 2"),
         (
             "m",
             "(mclmatrix\nbegin\n0 1:2 $\n1 0:3 $\n)\n",
-            "some edges are not told alike by their two nodes",
+            "some edges differ between the lists of their two nodes",
         ),
     ] {
         let error = error_of(&format!("/in/{path}"), text);
@@ -276,7 +276,7 @@ fn lists_that_contradict_themselves_are_refused() {
     for header in ["3", "3 2 7", "3 2 0 4", "3 2 1001", "a b", "1 2 3 4 5", "3 -2"] {
         let error = error_of("/in/g.graph", &format!("{header}\n2\n1 3\n2\n"));
         let message =
-            format!("`/in/g.graph` is read as a METIS graph, but `{header}` is no header of one");
+            format!("`/in/g.graph` is read as a METIS graph, but `{header}` is not its header");
         assert_eq!(error.message(), message);
         assert_eq!(error.hint_text(), Some("use `--format lines` if every line is an edge"));
     }
@@ -285,7 +285,7 @@ fn lists_that_contradict_themselves_are_refused() {
 }
 
 #[test]
-fn the_format_may_be_told() {
+fn the_format_can_be_given() {
     let lists = "3 2\n2\n1 3\n2\n";
     let read =
         |path, text: &str, format| built(path, text.as_bytes(), |input| input.format = format);
@@ -299,7 +299,7 @@ fn the_format_may_be_told() {
         read("/in/m", matrix, EdgeFormat::Auto).unwrap()
     );
     let error = read("/in/m", "1 2\n", EdgeFormat::Mcl).unwrap_err();
-    assert_eq!(error.message(), "no section of a matrix begins here");
+    assert_eq!(error.message(), "no matrix section begins here");
 }
 
 #[test]
@@ -314,10 +314,7 @@ fn options_of_lines_are_refused_for_lists() {
     for (option, change) in cases {
         let error = built("/in/g.metis", lists, change).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
-        assert!(
-            error.message().starts_with(&format!("`{option}` says how lines are split")),
-            "{error}"
-        );
+        assert!(error.message().starts_with(&format!("`{option}` has no effect on")), "{error}");
     }
 }
 
@@ -358,26 +355,26 @@ fn a_plan_samples_lists() {
 }
 
 #[test]
-fn matrix_market_files_are_held_to_what_they_say() {
+fn matrix_market_files_must_match_their_headers() {
     const BANNER: &str = "%%MatrixMarket matrix coordinate real general\n% c\n";
     let read = |text: &str| built("/in/a.mtx", text.as_bytes(), |_| {}).map(drop);
     read(&format!("{BANNER}3 3 2\n1 2 .5\n2 3 1\n")).unwrap();
     for (text, message) in [
-        (format!("{BANNER}3 3 3\n1 2 .5\n2 3 1\n"), "tells 3 entries, but has 2"),
-        (format!("{BANNER}3 3 1\n1 2 .5\n2 3 1\n"), "tells 1 entries, but has 2"),
+        (format!("{BANNER}3 3 3\n1 2 .5\n2 3 1\n"), "declares 3 entries, but has 2"),
+        (format!("{BANNER}3 3 1\n1 2 .5\n2 3 1\n"), "declares 1 entries, but has 2"),
         (format!("{BANNER}3 4 2\n1 2 .5\n2 3 1\n"), "has 3 rows and 4 columns"),
-        (format!("{BANNER}3 3\n1 2 .5\n"), "tells no size: `3 3`"),
+        (format!("{BANNER}3 3\n1 2 .5\n"), "has no valid size line: `3 3`"),
         (
             BANNER.replace("coordinate", "array") + "2 2\n1\n2\n",
-            "holds `matrix array real`, which is no list of edges",
+            "holds `matrix array real`, which is not a list of edges",
         ),
         (
             BANNER.replace("real", "complex") + "2 2 1\n1 2 1 0\n",
-            "holds `matrix coordinate complex`, which is no list of edges",
+            "holds `matrix coordinate complex`, which is not a list of edges",
         ),
         (
             "%%MatrixMarket matrix\n2 2 1\n1 2 1\n".into(),
-            "begins with half of a Matrix Market banner",
+            "begins with an incomplete Matrix Market banner",
         ),
     ] {
         let error = read(&text).unwrap_err();
@@ -397,7 +394,7 @@ fn matrix_market_files_are_held_to_what_they_say() {
 }
 
 #[test]
-fn each_of_several_matrices_is_counted() {
+fn entries_are_counted_for_each_of_several_matrices() {
     let matrix = |entries: u64| {
         format!("%%MatrixMarket matrix coordinate pattern general\n3 3 {entries}\n1 2\n2 3\n")
     };
@@ -408,7 +405,7 @@ fn each_of_several_matrices_is_counted() {
         sim.put("/in/c.tsv", b"1\t2\n");
         sim.put("/in/d.metis", b"3 2\n2\n1 3\n2\n");
         let done = built_in(&sim, "/in/a.mtx", 2, 96 * MIB, |input| {
-            // Lists count for no matrix before them.
+            // Lists do not count towards a preceding matrix.
             input.paths =
                 ["a.mtx", "d.metis", "b.mtx", "c.tsv"].map(|n| format!("/in/{n}").into()).to_vec();
             input.ignore_weights = true;

@@ -1,4 +1,4 @@
-//! Tests of the engine from outside, in one program: whole jobs, nearly all on the simulated storage.
+//! Integration tests of the engine in one program: whole jobs, nearly all on the simulated storage.
 
 mod common;
 mod faults;
@@ -17,7 +17,7 @@ mod tables;
 mod understood;
 mod weights;
 
-/// The example is a test too: programs of their own would be linked anew.
+/// The example runs as a test here, which saves linking another program.
 #[path = "../../examples/sort_file.rs"]
 mod sort_file;
 
@@ -26,6 +26,6 @@ fn the_example_sorts_a_file_larger_than_its_memory() {
     sort_file::main().unwrap();
 }
 
-/// Tests see what the engine allocates.
+/// Allocator that lets tests measure what the engine allocates.
 #[global_allocator]
 static METER: outcore::io::Meter = outcore::io::Meter;

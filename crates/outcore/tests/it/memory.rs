@@ -1,5 +1,5 @@
-//! Promises on memory: a number that is told works, half of it is refused before any work, and a job that passes
-//! its limit ends in words. On a real disk, as what a simulated one holds would count.
+//! Tests of memory limits: a suggested limit works, half of it is refused before any work, and a job that exceeds its
+//! limit ends with an error. On a real disk, as the contents of a simulated one would count as memory.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::MIB;
@@ -26,7 +26,7 @@ fn options(directory: &Path, mib: u64) -> JobOptions {
     JobOptions { keep_loops: true, ..plain }
 }
 
-/// A directory with one file of edges.
+/// Creates a directory with one file of edges.
 fn directory_of(lines: impl Iterator<Item = String>) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     let mut text = String::new();
@@ -35,8 +35,8 @@ fn directory_of(lines: impl Iterator<Item = String>) -> tempfile::TempDir {
     root
 }
 
-/// The number that an error says to type, in MiB.
-fn reported(error: &Error) -> u64 {
+/// Returns the limit that an error suggests, in MiB.
+fn suggested_mib(error: &Error) -> u64 {
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall, "{error:?}");
     let hint = error.hint_text().unwrap();
     let (_, number) = hint.split_once("--memory ").unwrap();
@@ -45,7 +45,7 @@ fn reported(error: &Error) -> u64 {
     digits.parse::<u64>().unwrap() * unit
 }
 
-/// Runs a job, which takes no more than its memory and what the program itself takes.
+/// Runs a job, and checks that it takes no more than its limit and the slack for the program itself.
 fn cluster(directory: &Path, mib: u64, wanted: Clustering<'_>) -> Result<()> {
     let source = Source::Edges(Box::new(options(directory, mib)));
     let before = Meter::held_bytes();
@@ -59,7 +59,7 @@ fn cluster(directory: &Path, mib: u64, wanted: Clustering<'_>) -> Result<()> {
     done.map(drop)
 }
 
-/// The ways to cluster and to present that need memory of their own.
+/// Returns the clustering and presentation options that need memory of their own.
 fn wanted(directory: &Path, method: Method) -> Vec<(&'static str, ClusterOptions, PresentOptions)> {
     let resolution = vec![method.default_resolution().unwrap_or(0.001)];
     let plain = ClusterOptions { method, resolution, ..Default::default() };
@@ -89,12 +89,12 @@ fn wanted(directory: &Path, method: Method) -> Vec<(&'static str, ClusterOptions
     all
 }
 
-/// A star of 2,000,000 leaves, whose hub has more neighbors than fit into 64 MiB.
+/// Creates a star of 2,000,000 leaves, whose hub has more neighbors than fit in 64 MiB.
 fn star() -> tempfile::TempDir {
     directory_of((1..=2_000_000u32).map(|leaf| format!("0\t{leaf}")))
 }
 
-/// Nodes with two random edges each.
+/// Creates nodes with two random edges each.
 fn random(nodes: u64) -> tempfile::TempDir {
     let mut state = 7u64;
     let mut next = move || {
@@ -104,8 +104,9 @@ fn random(nodes: u64) -> tempfile::TempDir {
     directory_of((0..2 * nodes).map(move |edge| format!("{}\t{}", edge % nodes, next())))
 }
 
-/// What is refused at 64 MiB is told a number. The plan and the job agree with it, and half of it is refused.
-fn reported_numbers_work(shape: &str, root: &tempfile::TempDir) {
+/// Checks that whatever is refused at 64 MiB is refused with a suggested limit, that plan and job work with it, and
+/// that half of it is refused.
+fn suggested_limits_work(shape: &str, root: &tempfile::TempDir) {
     let directory = root.path();
     let files = Files::default();
     files.write(&directory.join("labels"), b"1\t0\n2\t1\n").unwrap();
@@ -119,7 +120,7 @@ fn reported_numbers_work(shape: &str, root: &tempfile::TempDir) {
             };
             let Err(error) = plan(64) else { continue };
             refused += 1;
-            let mib = reported(&error);
+            let mib = suggested_mib(&error);
             plan(mib).unwrap_or_else(|error| panic!("{text} at {mib} MiB: {error:?}"));
             for less in [64, mib / 2] {
                 let error = cluster(directory, less, wanted).unwrap_err();
@@ -137,18 +138,18 @@ fn reported_numbers_work(shape: &str, root: &tempfile::TempDir) {
 }
 
 #[test]
-fn numbers_that_are_told_for_a_star_work() {
-    reported_numbers_work("star", &star());
+fn suggested_limits_work_for_a_star() {
+    suggested_limits_work("star", &star());
 }
 
 #[test]
-fn numbers_that_are_told_for_many_nodes_work() {
-    reported_numbers_work("random", &random(1_200_000));
+fn suggested_limits_work_for_many_nodes() {
+    suggested_limits_work("random", &random(1_200_000));
 }
 
-/// Numbers have a compact index, which a name ends: that takes several times the memory.
+/// Integers have a compact index until the first other name, from which on the index takes several times the memory.
 #[test]
-fn names_after_many_numbers_stay_inside_the_limit() {
+fn names_after_many_integers_stay_within_the_limit() {
     let numbers = (0..4_000_000u32).map(|at| format!("{}\t{at}", at / 2));
     let names = (0..50_000u32).map(|at| format!("name {at}\t{at}"));
     let root = directory_of(numbers.chain(names));
@@ -161,7 +162,7 @@ fn names_after_many_numbers_stay_inside_the_limit() {
     assert!(Meter::peak_bytes() - before <= 64 * MIB + SLACK_BYTES, "{}", Meter::peak_bytes());
 }
 
-/// Takes more memory than the limit at an event of reading, as a decoder might.
+/// Observer that takes more memory than the limit when the merge begins, as a decoder might.
 struct Greedy {
     taken: Mutex<Vec<u8>>,
     bytes: u64,
@@ -170,7 +171,7 @@ struct Greedy {
 impl Observer for Greedy {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         if matches!(event, Event::Begin { stage: Stage::Merge, .. }) {
-            // Touched, and there when the next sample is taken.
+            // Touched, and still held when the next sample is taken.
             *self.taken.lock().unwrap() = vec![1; usize::try_from(self.bytes).unwrap()];
             std::thread::sleep(Duration::from_millis(200));
         }
@@ -179,22 +180,22 @@ impl Observer for Greedy {
 }
 
 #[test]
-fn a_job_that_passes_its_limit_ends_in_words_and_can_be_resumed() {
+fn a_job_that_exceeds_its_limit_ends_with_an_error_and_can_be_resumed() {
     let root = random(800_000);
     let (options, graph) = (options(root.path(), 64), root.path().join("graph"));
     let greedy = Greedy { taken: Mutex::default(), bytes: 64 * MIB + SLACK_BYTES };
     let error = job::build(&Files::default(), &options, &graph, &greedy).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
     assert!(error.to_string().contains("beyond its limit of 64.0 MiB"), "{error}");
-    assert!(error.kept_text().unwrap().contains("goes on from there"), "{error:?}");
+    assert!(error.kept_text().unwrap().contains("resumes from there"), "{error:?}");
     drop(greedy);
     let report = job::build(&Files::default(), &options, &graph, &Silent).unwrap();
     assert!(report.resumed);
 }
 
-/// The second half of the test that follows: a process of the job's own.
+/// Child process of the test that follows.
 #[test]
-#[ignore = "runs in the process that the test after it starts"]
+#[ignore = "runs in a process that the next test starts"]
 #[expect(clippy::exit, reason = "as the command does")]
 fn a_job_in_a_process_of_its_own() {
     own_process(|error| {
@@ -209,7 +210,7 @@ fn a_job_in_a_process_of_its_own() {
 }
 
 #[test]
-fn a_process_that_passes_its_limit_by_far_ends_at_once_and_can_be_resumed() {
+fn a_process_that_far_exceeds_its_limit_ends_immediately_and_can_be_resumed() {
     let root = random(800_000);
     let this = std::env::current_exe().unwrap();
     let child = Command::new(this)
@@ -218,9 +219,9 @@ fn a_process_that_passes_its_limit_by_far_ends_at_once_and_can_be_resumed() {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&child.stderr);
-    assert_eq!(child.status.code(), Some(4), "{said}");
-    assert!(said.contains("beyond its limit of 64.0 MiB; kept: what is finished"), "{said}");
+    let output = String::from_utf8_lossy(&child.stderr);
+    assert_eq!(child.status.code(), Some(4), "{output}");
+    assert!(output.contains("beyond its limit of 64.0 MiB; kept: what is finished"), "{output}");
     let (options, graph) = (options(root.path(), 64), root.path().join("graph"));
     let report = job::build(&Files::default(), &options, &graph, &Silent).unwrap();
     assert!(report.resumed);

@@ -1,5 +1,5 @@
-//! Options from all over their types, on small graphs: whatever `check` accepts gives communities or an error
-//! of its own, and what it refuses is refused by all who take options. Nothing panics.
+//! Options from the whole range of their types, on small graphs: options that `check` accepts give communities or a
+//! proper error, options that it refuses are refused everywhere, and nothing panics.
 
 use super::common::MIB;
 use outcore::budget::Limits;
@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Mostly a share of one or a little more, sometimes any number that there is.
+/// Generates mostly a fraction of one or a little more, sometimes any number.
 fn any_number() -> impl Strategy<Value = f64> {
     let extreme =
         prop_oneof![Just(0.0), Just(f64::MIN_POSITIVE), Just(1e-300), Just(1e300), Just(f64::MAX)];
@@ -37,7 +37,7 @@ fn any_visits() -> impl Strategy<Value = Visits> {
     prop_oneof![Just(Visits::Any), any_count().prop_map(Visits::Most), Just(Visits::RootOfDegree)]
 }
 
-/// Runs of a consensus: few, since each is a whole clustering.
+/// Generates few runs of a consensus, since each is a whole clustering.
 fn any_consensus() -> impl Strategy<Value = Consensus> {
     (0..6u32, any_number()).prop_map(|(runs, share)| Consensus::new(runs, share))
 }
@@ -110,10 +110,10 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
     )
 }
 
-/// Node count, whether it is directed, and edges.
+/// Number of nodes, whether the graph is directed, and edges.
 type Shape = (u32, bool, Vec<(u32, u32, f64)>);
 
-/// Small graphs, with loops and nodes without edges among them, and weights of any unit.
+/// Generates small graphs, some with loops or nodes without edges, and weights of any unit.
 fn any_graph() -> impl Strategy<Value = Shape> {
     let unit = prop_oneof![3 => Just(1.0), 1 => Just(1e-300), 1 => Just(1e300)];
     let weight = prop_oneof![Just(1.0), 0.001..1000.0];
@@ -152,7 +152,7 @@ fn check(found: Communities, options: &ClusterOptions, graph: &Graph, files: &Fi
     let in_sizes: u64 = found.sizes.iter().map(|row| u64::from(row.size) * row.count).sum();
     assert_eq!(in_sizes, nodes);
     assert!(options.max_size.is_none_or(|most| found.largest <= most.into()));
-    // Powers of weights near the ends of what numbers can be lie beyond them.
+    // Powers of weights near the limits of floating point overflow or underflow.
     let is_usual = (1e-6..1e6).contains(&graph.weight_total());
     assert!(!is_usual || found.modularity.is_finite() && found.coverage.is_finite());
     let labels = found.labels.into_memory(files)?;
@@ -165,7 +165,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
     #[test]
-    fn what_is_accepted_gives_communities_and_what_is_not_is_refused(
+    fn accepted_options_give_communities_and_others_are_refused(
         options in any_options(),
         graph in any_graph(),
         memory in prop_oneof![3 => Just(64 * MIB), 1 => Just(0), 1 => 0..20 * MIB, 1 => Just(u64::MAX)],
@@ -217,9 +217,9 @@ proptest! {
     }
 }
 
-/// One result is asked for where there are several.
+/// For functions that return one result.
 #[test]
-fn several_values_are_refused_where_one_result_is_given() {
+fn several_values_are_refused_where_one_result_is_returned() {
     let files = Files::new(Arc::new(Sim::new()));
     let graph = graph_of(&files, &(3, false, vec![(0, 1, 1.0), (1, 2, 1.0)])).unwrap();
     let several = ClusterOptions {

@@ -1,4 +1,4 @@
-//! What a report counts is what a naive count finds, for every limit of memory and number of threads.
+//! Counts in reports match naive counts, for any memory limit and number of threads.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::warnings::Warnings;
@@ -40,7 +40,7 @@ fn cluster_graph(sim: &Sim, clustering: &ClusterOptions, threads: usize) -> Repo
     job::cluster(&files_of(sim), &source, clustering, Path::new(OUTPUT), &Silent).unwrap()
 }
 
-/// Whether the bins are those of the values, counted one by one.
+/// Returns whether the bins match the values, counted one by one.
 fn counted<T: PartialOrd + Copy>(
     bins: &[Bin<T>],
     values: &[T],
@@ -56,7 +56,7 @@ fn is_between(least: u64, value: u64) -> bool {
     value == least || least > 0 && (least..2 * least).contains(&value)
 }
 
-/// Whether degrees and weights are those of the edges, repeated ones added up.
+/// Returns whether degrees and weights match the edges, with repeated edges summed.
 fn is_graph_of(summary: &GraphSummary, edges: &[Edge], is_directed: bool) -> bool {
     let nodes: BTreeSet<u32> = edges.iter().flat_map(|&(a, b, _)| [a, b]).collect();
     let mut arcs: BTreeMap<(u32, u32), Vec<Weight>> = BTreeMap::new();
@@ -85,7 +85,7 @@ fn is_graph_of(summary: &GraphSummary, edges: &[Edge], is_directed: bool) -> boo
         })
 }
 
-/// The sizes of communities in an output, largest first.
+/// Returns the sizes of the communities in an output, largest first.
 fn sizes(sim: &Sim, output: &str) -> Vec<u64> {
     let text = String::from_utf8(sim.get(output).unwrap()).unwrap();
     let mut sizes: BTreeMap<&str, u64> = BTreeMap::new();
@@ -118,7 +118,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn a_report_counts_what_a_naive_count_finds(
+    fn counts_in_reports_match_naive_counts(
         edges in some_edges(),
         directed in any::<bool>(),
         method in prop_oneof![
@@ -155,7 +155,7 @@ proptest! {
     }
 }
 
-/// Groups of 12 that are linked in a ring.
+/// Creates groups of 12 nodes that are connected in a ring.
 fn groups(count: u32) -> Vec<Edge> {
     let inside = (0..count).flat_map(|group| {
         let pairs = (0..12).flat_map(|a| (a + 1..12).map(move |b| (a, b)));
@@ -166,7 +166,7 @@ fn groups(count: u32) -> Vec<Edge> {
 }
 
 #[test]
-fn each_of_several_results_is_told() {
+fn each_of_several_results_is_reported() {
     let sim = storage_of(&text(&groups(30)));
     let resolution = vec![0.2, 1.0, 8.0];
     let several = ClusterOptions { method: Method::Modularity, resolution, ..Default::default() };
@@ -187,7 +187,7 @@ fn each_of_several_results_is_told() {
 }
 
 #[test]
-fn sweeps_tell_their_level_and_cycle() {
+fn sweeps_report_their_level_and_cycle() {
     let sim = storage_of(&text(&groups(300)));
     let report = cluster(&sim, options(2, 128 * MIB), &ClusterOptions::default(), &Silent);
     let found = report.communities.unwrap();
@@ -201,14 +201,14 @@ fn sweeps_tell_their_level_and_cycle() {
 }
 
 #[test]
-fn warnings_and_predictions_are_told() {
-    // Half of the nodes are in one component of many.
+fn warnings_and_predictions_are_reported() {
+    // More than half of the nodes are in one component.
     let edges: Vec<Edge> = (1..200).map(|node| (0, node, 1.0)).chain([(500, 501, 1.0)]).collect();
     let sim = storage_of(&text(&edges));
     let clustering = ClusterOptions { method: Method::LabelPropagation, ..Default::default() };
-    let heard = Warnings::default();
-    let report = cluster(&sim, options(1, 96 * MIB), &clustering, &heard);
-    assert_eq!(report.warnings, heard.into_texts());
+    let warnings = Warnings::default();
+    let report = cluster(&sim, options(1, 96 * MIB), &clustering, &warnings);
+    assert_eq!(report.warnings, warnings.into_texts());
     assert!(report.warnings[0].contains("more than half"), "{:?}", report.warnings);
     assert_eq!(report.inputs, ["/in/edges.tsv"]);
     assert!(report.stages.iter().all(|stage| stage.predicted_memory_bytes > Some(MIB)));

@@ -1,4 +1,4 @@
-//! Promises about results: presented and scored on the simulated storage.
+//! Guarantees about presenting and scoring results, on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::stop::StopAt;
@@ -20,7 +20,7 @@ const EARLIER: &str = "/in/earlier.tsv";
 const REPRESENTATIVES: &str = "/out/representatives.tsv";
 const GRAPH: &str = "/out/graph";
 
-/// Groups of 3 to 14 nodes, with names short and long; an earlier result that knows most of them.
+/// Creates groups of 3 to 14 nodes with short and long names, and an earlier result that names most of them.
 fn storage() -> Sim {
     let mut state = 7u64;
     let mut next = |below: u64| {
@@ -75,7 +75,7 @@ fn cluster(
 }
 
 #[test]
-fn threads_and_memory_and_short_transfers_change_no_byte_of_what_is_presented() {
+fn threads_and_memory_and_short_transfers_change_no_byte_of_presented_results() {
     for (min_size, small) in [(1, Small::Drop), (8, Small::Drop), (8, Small::Singletons)] {
         let mut results = Vec::new();
         for (threads, memory, short) in [(1, 96, false), (2, 300, false), (5, 1024, true)] {
@@ -106,13 +106,13 @@ fn a_result_matched_with_itself_is_the_same() {
     assert_eq!(sim.get(OUTPUT).unwrap(), expected);
 }
 
-/// What each row of a text is.
+/// Returns the fields of each row.
 fn rows(sim: &Sim, path: &str) -> Vec<Vec<String>> {
     let text = String::from_utf8(sim.get(path).unwrap()).unwrap();
     text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
-/// Weights inside communities by the definition: of edges whose ends are together.
+/// Returns weights inside communities by definition: those of edges with both ends in the community.
 fn inside(sim: &Sim, communities: &BTreeMap<String, String>) -> BTreeMap<String, f64> {
     let mut weights: BTreeMap<String, f64> = communities.keys().map(|k| (k.clone(), 0.0)).collect();
     for edge in rows(sim, "/in/edges.tsv") {
@@ -128,7 +128,7 @@ fn inside(sim: &Sim, communities: &BTreeMap<String, String>) -> BTreeMap<String,
 }
 
 #[test]
-fn rows_are_nodes_communities_or_pairs_of_the_same_result() {
+fn rows_of_any_form_give_the_same_result() {
     for small in [Small::Drop, Small::Singletons] {
         let reported = |rows, member_weights, memory| {
             let sim = storage();
@@ -185,7 +185,7 @@ fn rows_are_nodes_communities_or_pairs_of_the_same_result() {
 }
 
 #[test]
-fn rows_that_have_no_place_for_what_is_asked_are_refused_before_the_work() {
+fn rows_that_contradict_other_options_are_refused_before_any_work() {
     let plain = PresentOptions::default();
     let cases = [
         (RowForm::Communities, true, false, OUTPUT, "no place for `--member-weights`"),
@@ -238,7 +238,7 @@ fn each_of_several_results_has_its_representatives() {
 }
 
 #[test]
-fn a_fault_at_any_time_leaves_nothing_behind_but_what_is_told() {
+fn a_fault_at_any_time_leaves_only_what_the_error_reports() {
     for at in 0..200 {
         let sim = storage();
         sim.set_fault(Some(Fault { at, forever: true, kind: IoErrorKind::StorageFull }));
@@ -279,7 +279,7 @@ fn score(sim: &Sim, options: &ScoreOptions, observer: &dyn Observer) -> Result<S
 }
 
 #[test]
-fn a_score_is_the_same_for_any_memory_and_threads() {
+fn scores_are_independent_of_memory_and_threads() {
     let sim = storage();
     build(&sim);
     let report = cluster(&sim, options(2, 128 * MIB), &PresentOptions::default(), &Silent).unwrap();
@@ -302,7 +302,7 @@ fn a_score_is_the_same_for_any_memory_and_threads() {
 }
 
 #[test]
-fn what_was_left_out_is_an_error_or_singletons() {
+fn unnamed_nodes_are_an_error_or_singletons() {
     let sim = storage();
     build(&sim);
     let report = cluster(&sim, options(2, 128 * MIB), &present(8, Small::Drop), &Silent).unwrap();
@@ -320,7 +320,7 @@ fn what_was_left_out_is_an_error_or_singletons() {
 }
 
 #[test]
-fn a_stop_at_any_event_is_heard() {
+fn a_stop_at_any_event_is_obeyed() {
     let sim = storage();
     build(&sim);
     cluster(&sim, options(2, 128 * MIB), &PresentOptions::default(), &Silent).unwrap();
@@ -346,7 +346,7 @@ fn a_stop_at_any_event_is_heard() {
     }
 }
 
-/// Two complete graphs of so many nodes each, with nothing between them.
+/// Creates two complete graphs of these sizes, with no edges between them.
 fn cliques(sizes: [u32; 2]) -> Sim {
     let pairs = |size| (0..size).flat_map(|a| (0..a).map(move |b| (a, b)));
     let of = |(clique, size)| pairs(size).map(move |(a, b)| format!("{clique}.{a} {clique}.{b}\n"));
@@ -354,7 +354,7 @@ fn cliques(sizes: [u32; 2]) -> Sim {
 }
 
 #[test]
-fn a_giant_is_warned_of_from_one_node_more_than_half() {
+fn a_community_of_more_than_half_of_the_nodes_causes_a_warning() {
     for method in METHODS.iter().map(|spec| spec.method) {
         for (sizes, is_giant) in [([6, 6], false), ([7, 6], true), ([6, 7], true)] {
             let (sim, warnings) = (cliques(sizes), Warnings::default());
@@ -398,7 +398,7 @@ fn a_bad_file_of_communities_fails_before_any_work() {
         sim.put("/in/bad.tsv", text.as_bytes());
         let paths = sim.paths();
         let source = Source::Edges(Box::new(options(2, 128 * MIB)));
-        // Any event would be a stop.
+        // Stops at the first event.
         let (output, observer) = (Path::new(OUTPUT), StopAt(0.into()));
         let files = files_of(&sim);
         let done =

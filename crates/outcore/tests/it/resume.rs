@@ -1,4 +1,4 @@
-//! What a job that ended early leaves, and what the next one makes of it, on the simulated storage.
+//! Saved state of interrupted jobs, and how the next job resumes from it, on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::stop::StopAt;
@@ -21,12 +21,12 @@ const OUTPUT: &str = "/out/communities.tsv";
 const GRAPH: &str = "/out/graph";
 const WORK: &str = "/disk/.communities.tsv.outcore";
 
-/// Few edges, which are sorted in memory.
+/// Creates a few edges, which are sorted in memory.
 fn few() -> Sim {
     storage_of(&(0..500).map(|i| format!("n{} n{}\n", i * i % 97, i % 89)).collect::<String>())
 }
 
-/// Edges of which the sort makes several runs in 96 MiB, some with self hits, one line bad.
+/// Creates edges that the sort divides into several runs in 96 MiB, with some self hits and one bad line.
 fn many() -> Sim {
     let mut text = String::with_capacity(20 << 20);
     let mut state = 7u64;
@@ -43,7 +43,7 @@ fn many() -> Sim {
     storage_of(&(text + "bad\n"))
 }
 
-/// For [`many`].
+/// Returns options for [`many`].
 fn spilling() -> JobOptions {
     let mut options = options(2, 96 * MIB);
     options.keep_loops = false;
@@ -64,13 +64,13 @@ fn build(sim: &Sim, options: &JobOptions, observer: &dyn Observer) -> Result<Rep
 
 type Run = fn(&Sim, &JobOptions, &dyn Observer) -> Result<Report>;
 
-/// All results.
+/// Returns all results.
 fn results(sim: &Sim) -> Vec<(PathBuf, Vec<u8>)> {
     let paths = sim.paths().into_iter().filter(|path| path.starts_with("/out"));
     paths.map(|path| (path.clone(), sim.get(&path).unwrap())).collect()
 }
 
-/// Stops the job when the stage begins.
+/// Observer that stops the job when the stage begins.
 struct StopIn(Stage);
 
 impl Observer for StopIn {
@@ -82,14 +82,14 @@ impl Observer for StopIn {
     }
 }
 
-/// Stopped in the stage: what was kept is told.
+/// Runs the job until it is stopped in the stage. Returns the error's description of what is kept.
 fn stop_in(run: Run, sim: &Sim, options: &JobOptions, stage: Stage) -> String {
     let error = run(sim, options, &StopIn(stage)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Interrupted);
     error.kept_text().unwrap().to_owned()
 }
 
-/// On disks where every sweep is saved, and all levels lie.
+/// Returns storage with settings that save every sweep and put all levels on disk.
 fn saving(sim: &Sim) -> Files {
     let cramped =
         Cramped { sweep_save: Duration::ZERO, level_arcs: 0, sums_bytes: 0, ..Cramped::NOT };
@@ -105,7 +105,7 @@ fn cluster_graph(sim: &Sim, restart: bool, observer: &dyn Observer) -> Result<Re
 }
 
 #[test]
-fn the_clustering_of_a_graph_stopped_at_any_event_goes_on_from_its_sweeps() {
+fn the_clustering_of_a_graph_stopped_at_any_event_resumes_from_its_sweeps() {
     let built = || {
         let sim = few();
         build(&sim, &options(2, 128 * MIB), &Silent).unwrap();
@@ -133,9 +133,9 @@ fn the_clustering_of_a_graph_stopped_at_any_event_goes_on_from_its_sweeps() {
     }
 }
 
-/// The graph and the sweeps over it are both gone on from, and each of them without the other.
+/// The job resumes from the graph and from the sweeps, and from the graph alone if the sweeps do not match.
 #[test]
-fn the_clustering_of_edges_goes_on_from_the_graph_and_from_its_sweeps() {
+fn the_clustering_of_edges_resumes_from_the_graph_and_from_its_sweeps() {
     let run = |sim: &Sim, seed: u64, observer: &dyn Observer| {
         let source = Source::Edges(Box::new(options(2, 128 * MIB)));
         let method = ClusterOptions { seed, ..ClusterOptions::default() };
@@ -156,7 +156,8 @@ fn the_clustering_of_edges_goes_on_from_the_graph_and_from_its_sweeps() {
         let seed = 1 + both % 2;
         let observer = Warnings::default();
         let report = run(&sim, seed, &observer).unwrap();
-        let warned = observer.into_texts().iter().any(|text| text.contains("are of other options"));
+        let warned =
+            observer.into_texts().iter().any(|text| text.contains("belong to other options"));
         assert_eq!((report.resumed, warned), (true, seed == 2), "event {event}");
         if seed == 2 {
             let whole = few();
@@ -165,22 +166,18 @@ fn the_clustering_of_edges_goes_on_from_the_graph_and_from_its_sweeps() {
         } else {
             assert_eq!(results(&sim), expected, "event {event}");
             let clustered = report.stages.iter().find(|row| row.stage == Stage::Cluster).unwrap();
-            assert!(
-                clustered.summary.contains("of a run that was stopped"),
-                "{}",
-                clustered.summary
-            );
+            assert!(clustered.summary.contains("from a stopped run"), "{}", clustered.summary);
         }
     }
     assert!(both > 3, "{both}");
 }
 
-/// A graph that is whole, but has not got its name: gives what was kept.
+/// Builds a graph that is complete but not yet renamed into place. Returns the error's description of what is kept.
 fn build_without_name(sim: &Sim, options: &JobOptions) -> String {
     let whole = few();
     whole.track();
     build(&whole, options, &Silent).unwrap();
-    // The last operations clean up; before them is the one that gives the name.
+    // The last operations clean up; the one before them renames the graph.
     for at in (0..whole.operation_count()).rev() {
         sim.set_fault(Some(Fault { at, forever: false, kind: IoErrorKind::Other }));
         let done = build(sim, options, &Silent);
@@ -193,11 +190,11 @@ fn build_without_name(sim: &Sim, options: &JobOptions) -> String {
             Ok(_) => files_of(sim).remove_all(Path::new(GRAPH)),
         }
     }
-    panic!("the graph got its name always");
+    panic!("no fault hit the operation that renames the graph");
 }
 
 #[test]
-fn a_graph_that_another_job_put_in_the_place_is_not_taken_over() {
+fn a_graph_that_another_job_replaced_is_not_reused() {
     let mine = options(2, 128 * MIB);
     let mut others = mine.clone();
     (others.work_dir, others.input.directed) = ("/other".into(), true);
@@ -216,12 +213,12 @@ fn a_graph_that_another_job_put_in_the_place_is_not_taken_over() {
     let observer = Warnings::default();
     assert!(!build(&sim, &mine, &observer).unwrap().resumed);
     let texts = observer.into_texts();
-    assert!(texts.iter().any(|text| text.contains("is another graph now")), "{texts:?}");
+    assert!(texts.iter().any(|text| text.contains("is now a different graph")), "{texts:?}");
     assert_eq!(results(&sim), expected(&mine));
 }
 
 #[test]
-fn a_job_stopped_at_any_event_goes_on_from_what_was_kept() {
+fn a_job_stopped_at_any_event_resumes_from_its_saved_state() {
     let expected = {
         let sim = few();
         cluster(&sim, &options(2, 128 * MIB), &Silent).unwrap();
@@ -244,7 +241,7 @@ fn a_job_stopped_at_any_event_goes_on_from_what_was_kept() {
 }
 
 #[test]
-fn a_job_goes_on_from_its_runs_with_the_same_report_and_warnings() {
+fn a_job_resumes_from_its_runs_with_the_same_report_and_warnings() {
     for run in [cluster as Run, build] {
         let sim = many();
         let all = Warnings::default();
@@ -259,7 +256,7 @@ fn a_job_goes_on_from_its_runs_with_the_same_report_and_warnings() {
         let _ = sim.remove_directory(Path::new(GRAPH));
         let kept = stop_in(run, &sim, &spilling(), Stage::Merge);
         assert!(kept.starts_with("the runs of 1 file in `/disk/."), "{kept}");
-        assert!(kept.ends_with("goes on from there, `--restart` begins anew"), "{kept}");
+        assert!(kept.ends_with("resumes from there, `--restart` starts from scratch"), "{kept}");
         let again = Warnings::default();
         let report =
             run(&sim, &JobOptions { limits: options(1, 200 * MIB).limits, ..spilling() }, &again);
@@ -300,7 +297,7 @@ fn a_fault_in_the_merge_keeps_the_runs() {
     assert!(results(&sim) == expected, "another result");
 }
 
-/// Looks whether runs are promised to the next job as the merge begins, on a disk with so much room.
+/// Observer that checks whether runs are saved for the next job as the merge begins, on a disk with this much room.
 struct AtMerge<'a> {
     sim: &'a Sim,
     room: Option<u64>,
@@ -324,9 +321,9 @@ impl Observer for AtMerge<'_> {
     }
 }
 
-/// Without room for both, runs make room for the graph, and are not promised to anybody.
+/// Without room for both, runs are consumed to make room for the graph, and are not saved for the next job.
 #[test]
-fn runs_are_used_up_where_the_disk_has_no_room_for_both() {
+fn runs_are_consumed_if_the_disk_has_no_room_for_both() {
     let mut found = Vec::new();
     for (room, is_promised) in [(None, true), (Some(MIB), false)] {
         let sim = many();
@@ -340,7 +337,7 @@ fn runs_are_used_up_where_the_disk_has_no_room_for_both() {
     assert!(found[0].is_some() && found[0] == found[1]);
 }
 
-/// Replaces a part of the checkpoint's text by another of that length, and its checksum.
+/// Replaces a part of the checkpoint's text with another of the same length, and updates the checksum.
 fn change_checkpoint(sim: &Sim, from: &str, to: &str) {
     let path = Path::new(WORK).join("checkpoint");
     let mut bytes = sim.get(&path).unwrap();
@@ -353,20 +350,20 @@ fn change_checkpoint(sim: &Sim, from: &str, to: &str) {
 }
 
 #[test]
-fn what_is_not_the_same_begins_anew_and_says_why() {
+fn a_job_with_changed_inputs_or_options_starts_from_scratch_and_says_why() {
     type Change = fn(&Sim, &mut JobOptions);
     let manifest = Path::new(WORK).join("manifest.json");
     let cases: [(Change, &str); 6] = [
         (|sim, _| sim.put(INPUT, b"a b\n"), "`/in/edges.tsv` has changed since"),
-        // The same length and the same bytes, but written again.
+        // The same bytes, but written again.
         (|sim, _| sim.put(INPUT, &sim.get(INPUT).unwrap()), "`/in/edges.tsv` has changed since"),
-        (|_, options| options.input.directed = true, "what is there was read with other options"),
+        (|_, options| options.input.directed = true, "the saved state belongs to other options"),
         (
             |sim, options| {
                 sim.put("/in/more.tsv", b"a b\n");
                 options.input.paths.push("/in/more.tsv".into());
             },
-            "what is there is of other input files",
+            "the saved state belongs to other input files",
         ),
         (
             |sim, _| {
@@ -374,14 +371,14 @@ fn what_is_not_the_same_begins_anew_and_says_why() {
                 let other = format!("\"version\":\"{:0<1$}\"", "0.0.", version.len() - 12);
                 change_checkpoint(sim, &version, &other);
             },
-            "what is there was made by version 0.0.0",
+            "the saved state was written by version 0.0.0",
         ),
         (
             |sim, options| {
                 options.input.paths.push("-".into());
                 sim.put("-", b"a b\n");
             },
-            "what is there is of other input files",
+            "the saved state belongs to other input files",
         ),
     ];
     for (change, why) in cases {
@@ -393,20 +390,20 @@ fn what_is_not_the_same_begins_anew_and_says_why() {
         let warnings = Warnings::default();
         let report = cluster(&sim, &changed, &warnings).unwrap();
         assert!(!report.resumed);
-        assert!(warnings.into_texts().contains(&format!("begins anew: {why}")), "{why}");
+        assert!(warnings.into_texts().contains(&format!("starts from scratch: {why}")), "{why}");
         assert!(sim.get(&manifest).is_none());
     }
     let sim = few();
     stop_in(cluster, &sim, &options(2, 128 * MIB), Stage::Cluster);
     let report = cluster(&sim, &JobOptions { restart: true, ..options(2, 128 * MIB) }, &Silent);
     assert!(!report.unwrap().resumed);
-    // Other limits are no other graph.
+    // The graph does not depend on the limits.
     stop_in(cluster, &sim, &options(2, 128 * MIB), Stage::Cluster);
     assert!(cluster(&sim, &options(1, 96 * MIB), &Silent).unwrap().resumed);
 }
 
 #[test]
-fn damaged_runs_are_no_result() {
+fn damaged_runs_never_change_the_result() {
     let runs = Path::new(WORK).join("runs");
     let whole = many();
     cluster(&whole, &spilling(), &Silent).unwrap();
@@ -423,7 +420,7 @@ fn damaged_runs_are_no_result() {
     let sim = many();
     let stop = |sim: &Sim| stop_in(cluster, sim, &spilling(), Stage::Merge);
     stop(&sim);
-    // What names and lengths tell: it begins anew.
+    // Damage detected by names and lengths: the job starts from scratch.
     for name in ["run-0.0", "../checkpoint", "../graph/names", "../manifest.json"] {
         let path = if let Some(name) = name.strip_prefix("../") {
             Path::new(WORK).join(name)
@@ -441,9 +438,12 @@ fn damaged_runs_are_no_result() {
         let error = cluster(&sim, &spilling(), &StopIn(Stage::Merge).and(&warnings)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Interrupted);
         let texts = warnings.into_texts();
-        assert!(texts.iter().any(|text| text.starts_with("begins anew: ")), "{name}: {texts:?}");
+        assert!(
+            texts.iter().any(|text| text.starts_with("starts from scratch: ")),
+            "{name}: {texts:?}"
+        );
     }
-    // What only their checksums tell is found late, of runs: then it begins anew.
+    // Damage of runs detected only by checksums is found late: the job then starts from scratch.
     for name in ["run-1.0", "../checkpoint"] {
         flip(
             &sim,
@@ -454,14 +454,17 @@ fn damaged_runs_are_no_result() {
         );
         let report = cluster(&sim, &spilling(), &Silent).unwrap();
         let warning = &report.warnings[0];
-        assert!(warning.starts_with("begins anew: `/disk/.comm") && !report.resumed, "{warning}");
+        assert!(
+            warning.starts_with("starts from scratch: `/disk/.comm") && !report.resumed,
+            "{warning}"
+        );
         assert_eq!(sim.get(OUTPUT), whole.get(OUTPUT), "{name}");
         assert_eq!(sim.paths().len(), 2, "{:?}", sim.paths());
         stop(&sim);
     }
 }
 
-/// Tells another observer too.
+/// Observer that also notifies another observer.
 struct Both<'a>(StopIn, &'a Warnings);
 
 impl StopIn {
@@ -477,7 +480,7 @@ impl Observer for Both<'_> {
     }
 }
 
-/// Does something as the stage begins.
+/// Observer that runs an action as the stage begins.
 struct During<F>(Stage, F);
 
 impl<F: Fn() + Send + Sync> Observer for During<F> {
@@ -491,7 +494,7 @@ impl<F: Fn() + Send + Sync> Observer for During<F> {
 
 #[test]
 fn an_input_that_changes_while_it_is_read_is_an_error() {
-    for (text, note) in [("a b\n", "and has 4 bytes now"), ("", "and has 0 bytes now")] {
+    for (text, note) in [("a b\n", "and now has 4 bytes"), ("", "and now has 0 bytes")] {
         let sim = few();
         let before = sim.get(INPUT).unwrap();
         let change = During(Stage::Read, || sim.put(INPUT, text.as_bytes()));
@@ -502,16 +505,16 @@ fn an_input_that_changes_while_it_is_read_is_an_error() {
         assert!(error.notes()[0].contains(&format!("{}", before.len() % 1000)));
         assert_eq!(sim.paths().len(), 1);
     }
-    // As long as before, and after the end of reading.
+    // Same length, during reading and after the end of reading.
     let sim = few();
     let again = || sim.put(INPUT, &sim.get(INPUT).unwrap());
     let error = build(&sim, &options(2, 128 * MIB), &During(Stage::Read, again)).unwrap_err();
-    assert!(error.notes()[0].contains("bytes as before"), "{:?}", error.notes());
+    assert!(error.notes()[0].contains("it still has "), "{:?}", error.notes());
     build(&sim, &options(2, 128 * MIB), &During(Stage::Merge, again)).unwrap();
 }
 
 #[test]
-fn a_second_job_on_the_directory_is_refused_and_the_first_goes_on() {
+fn a_second_job_in_the_same_directory_is_refused_and_the_first_continues() {
     let sim = few();
     let refused = AtomicBool::new(false);
     let second = || {
@@ -526,7 +529,7 @@ fn a_second_job_on_the_directory_is_refused_and_the_first_goes_on() {
     assert_eq!(sim.paths().len(), 2);
 }
 
-/// A result that goes to standard output has no name by which the next job would find what is left.
+/// A result on standard output has no name by which the next job could find the saved state.
 #[test]
 fn nothing_is_kept_for_standard_output() {
     let sim = few();

@@ -1,4 +1,4 @@
-//! Tables are read as text is: the same graph, the same bad rows, whatever holds them.
+//! Tables of any format give the same graph and the same bad rows as text.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::tables::{Names, Row, arrow, parquet, table, text};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 const GRAPH: &str = "/out/graph";
 
-/// What a job leaves: the files of the graph, without the manifest, which tells of times.
+/// Returns the files of the graph that a job writes, without the manifest, which contains times.
 fn built(sim: &Sim, options: &JobOptions) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let files = files_of(sim);
     job::build(&files, options, Path::new(GRAPH), &Silent)?;
@@ -69,13 +69,13 @@ fn stream(batches: Vec<RecordBatch>) -> TableStream {
     TableStream::new(batches)
 }
 
-/// Lengths of terabytes that a file invents are refused, and not asked of the memory.
+/// False lengths of terabytes are refused, and never allocated.
 #[test]
-fn lengths_that_are_lies_are_refused() {
+fn false_lengths_are_refused() {
     let rows = edges(1000, 50, 5);
     for stream in [false, true] {
         let mut file = arrow(&table(&rows, Names::Text, true), 1000, stream, true);
-        // The weights of all rows, as long as they are when they are unpacked.
+        // Length of the decompressed weights of all rows.
         let length = 8000u64.to_le_bytes();
         let places: Vec<usize> =
             (0..file.len() - 8).filter(|&at| file[at..at + 8] == length).collect();
@@ -105,7 +105,7 @@ const KINDS: [Names; 6] =
     [Names::Text, Names::LargeText, Names::Views, Names::Binary, Names::Dictionary, Names::Numbers];
 
 #[test]
-fn a_graph_is_the_same_from_whatever_it_was_read() {
+fn all_formats_give_the_same_graph() {
     let rows = edges(30_000, 4000, 1);
     for weighted in [false, true] {
         let expected = of_text(&rows, weighted, |_| ());
@@ -135,14 +135,14 @@ fn a_graph_is_the_same_from_whatever_it_was_read() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
 
-    /// Names of any length, nulls, weights that are none.
+    /// With names of any length, nulls, and invalid weights.
     #[test]
-    fn rows_that_are_no_edges_are_left_out_as_lines_are(
+    fn rows_that_are_not_edges_are_skipped_as_in_lines(
         rows in proptest::collection::vec((name(), name(), weight()), 1..60),
         kind in prop::sample::select(vec![Names::Text, Names::Views, Names::Binary, Names::Dictionary]),
         group in 1usize..40,
     ) {
-        // A file needs one edge at least, and its first lines tell what the columns are.
+        // A file needs at least one edge, and its first lines determine the columns.
         let good = || (Some("first".to_owned()), Some("second".to_owned()), Some(1.5));
         let rows = [(0..4).map(|_| good()).collect(), rows].concat();
         let skip = |input: &mut InputOptions| {
@@ -200,7 +200,7 @@ fn the_earliest_bad_row_is_named() {
 }
 
 #[test]
-fn damage_is_an_error_and_never_an_end_of_the_process() {
+fn damage_is_an_error_and_never_ends_the_process() {
     let table = table(&edges(3000, 100, 9), Names::Dictionary, true);
     let files = [
         parquet(&table, 500),
@@ -212,7 +212,7 @@ fn damage_is_an_error_and_never_an_end_of_the_process() {
         let whole = of_file(&bytes, 2, |_| ()).unwrap();
         for cut in (0..bytes.len()).step_by(bytes.len() / 37) {
             match of_file(&bytes[..cut], 2, |_| ()) {
-                // A stream may end between two batches; what follows the mark at the end of a file is not needed.
+                // A stream may end between two batches; data after the end marker of a file is not needed.
                 Ok(found) => {
                     assert!(kind == 3 || kind > 0 && found == whole, "{kind} cut at {cut}")
                 }
@@ -224,7 +224,7 @@ fn damage_is_an_error_and_never_an_end_of_the_process() {
         for flip in (0..bytes.len()).step_by(bytes.len() / 300) {
             let mut bytes = bytes.clone();
             bytes[flip] ^= 0x41;
-            // Data without checksums may be other data; what it says of itself must hold.
+            // Damage to data without checksums may go undetected, but its metadata must be consistent.
             if let Err(error) = of_file(&bytes, 2, |_| ()) {
                 let kinds = [
                     ErrorKind::BadInput,
@@ -241,7 +241,7 @@ fn damage_is_an_error_and_never_an_end_of_the_process() {
             }
         }
         assert!(!whole.is_empty());
-        // Between two messages, where nothing but the mark at the end tells that some are missing.
+        // Cuts between two messages, where only the missing end marker shows that some are missing.
         const END: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
         if let Some(end) = bytes.windows(8).rposition(|bytes| bytes == END) {
             let cut = of_file(&bytes[..end], 2, |_| ());
@@ -293,7 +293,7 @@ fn columns_are_found_by_name_and_by_number() {
     assert!(error.to_string().contains("but a weight is a number"), "{error}");
 }
 
-/// A table as lines of text; names are text, all else numbers.
+/// Returns a table as lines of text; names are text, everything else is numbers.
 fn lines_of(table: &RecordBatch, delimiter: char, header: bool) -> String {
     let delimiter = delimiter.to_string();
     let schema = table.schema();
@@ -316,8 +316,8 @@ fn cell(column: &dyn arrow_array::Array, row: usize) -> String {
     }
 }
 
-/// One header gives the same edges and weights in whatever format: `s` and `t` stand for names, `w` for the
-/// weight, `n` for another number, `x` for other text.
+/// A header gives the same edges and weights in every format: `s` and `t` stand for names, `w` for the weight, `n` for
+/// another number, `x` for other text.
 #[test]
 fn a_header_means_the_same_in_every_format() {
     use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
@@ -377,7 +377,7 @@ fn a_header_means_the_same_in_every_format() {
             assert!(found == expected, "{header} as {what}");
         }
     }
-    // What is given goes before what the header says.
+    // Columns that are given take precedence over the header.
     let columns = "source,target,weight,from,to".split(',').zip("xxnst".chars().map(column));
     let table = RecordBatch::try_from_iter(columns).unwrap();
     let expected = of_text(&named, false, |_| ());
@@ -387,7 +387,7 @@ fn a_header_means_the_same_in_every_format() {
         };
         assert!(of_file(&file, 2, by_number).unwrap() == expected);
     }
-    // As R writes a data frame: names of rows, without a name for them.
+    // As R writes a data frame: a column of row names without a header.
     let table =
         RecordBatch::try_from_iter("row,from,to,weight".split(',').zip("nstw".chars().map(column)))
             .unwrap();
@@ -395,7 +395,7 @@ fn a_header_means_the_same_in_every_format() {
     assert!(of_file(text.as_bytes(), 2, |_| ()).unwrap() == of_text(&named, true, |_| ()));
 }
 
-/// Files that polars 2.1 has written with `write_ipc`: their schema does not say how long it is.
+/// Files written by `write_ipc` of polars 2.1, whose schema does not store its length.
 #[test]
 fn files_of_polars_are_read() {
     let rows = [("a", "b", 1.0), ("b", "c", 2.0), ("c", "a", 3.0)]
@@ -409,7 +409,7 @@ fn files_of_polars_are_read() {
         assert!(of_file(file, 2, |_| ()).unwrap() == expected, "{what}");
         for cut in 12..file.len() - 8 {
             match of_file(&file[..cut], 1, |_| ()) {
-                // What follows the mark at the end is not needed.
+                // Data after the end marker is not needed.
                 Ok(found) => assert!(found == expected, "{what} cut at {cut}"),
                 Err(error) => assert_eq!(error.kind(), ErrorKind::BadInput, "{what}, {cut}"),
             }
@@ -417,9 +417,9 @@ fn files_of_polars_are_read() {
     }
 }
 
-/// A file that pyarrow has written with `write_page_checksum`: 60 rows of 8 bytes in each of three columns.
+/// A file written by pyarrow with `write_page_checksum`: 60 rows of 8 bytes in each of three columns.
 #[test]
-fn checksums_of_parquet_are_compared() {
+fn checksums_of_parquet_are_verified() {
     let whole = include_bytes!("files/checksums.parquet");
     let expected = of_file(whole, 2, |_| ()).unwrap();
     assert!(!expected.is_empty());
@@ -428,7 +428,7 @@ fn checksums_of_parquet_are_compared() {
         let mut bytes = whole.to_vec();
         bytes[byte] ^= 1 << (byte % 8);
         match of_file(&bytes, 2, |_| ()) {
-            // Not all that stands before a page is about its data.
+            // Not all bytes of a page header concern its data.
             Ok(found) => assert!(found == expected, "byte {byte}"),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::BadInput, "byte {byte}: {error}");
@@ -440,7 +440,7 @@ fn checksums_of_parquet_are_compared() {
 }
 
 #[test]
-fn a_stream_is_read_once_and_its_errors_are_told() {
+fn a_stream_is_read_once_and_its_errors_are_reported() {
     let table = table(&edges(10, 5, 1), Names::Text, true);
     let once = stream(vec![table.clone()]);
     let take = |stream: &TableStream| {
@@ -458,7 +458,7 @@ fn a_stream_is_read_once_and_its_errors_are_told() {
     );
 }
 
-/// What a job writes to a file of this name.
+/// Returns what a job writes to a file of this name.
 fn written(name: &str, levels: Option<LevelForm>) -> Vec<u8> {
     let sim = storage_of(&text(&edges(3000, 400, 11), true));
     let (files, path) = (files_of(&sim), Path::new("/out").join(name));
@@ -470,7 +470,7 @@ fn written(name: &str, levels: Option<LevelForm>) -> Vec<u8> {
     files.read(&path).unwrap()
 }
 
-/// Rows of a table as lines of text.
+/// Returns rows of a table as lines of text.
 fn lines(
     batches: impl Iterator<Item = std::result::Result<RecordBatch, arrow_schema::ArrowError>>,
 ) -> String {
@@ -499,7 +499,7 @@ fn results_are_written_as_tables_with_the_same_rows() {
     for levels in [None, Some(LevelForm::Columns), Some(LevelForm::Tree)] {
         let mut expected = String::from_utf8(written("c.tsv", levels)).unwrap();
         if levels == Some(LevelForm::Tree) {
-            // A table has the community as a column, too.
+            // A table also has the community as a column.
             expected = expected
                 .lines()
                 .map(|line| {

@@ -1,5 +1,4 @@
-//! What the command says of its input by default: how each file was understood, and what became of repeated edges
-//! and loops.
+//! Default output about the input: the detected format of each file, and counts of repeated edges and loops.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::tables::{self, Names};
@@ -17,11 +16,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Notes notices and the summaries of stages.
+/// Observer that collects notices and summaries of stages.
 #[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
+struct Notices(Mutex<Vec<String>>);
 
-impl Observer for Heard {
+impl Observer for Notices {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         match event {
             Event::Notice { text } | Event::End { summary: text } => {
@@ -33,24 +32,24 @@ impl Observer for Heard {
     }
 }
 
-/// Builds a graph of `files`, and gives what was heard, and the report.
+/// Builds a graph from `files`. Returns notices and summaries, and the report.
 fn built(files: &[(&str, &[u8])], change: impl FnOnce(&mut JobOptions)) -> (Vec<String>, Report) {
     let sim = Sim::new();
     files.iter().for_each(|(path, bytes)| sim.put(path, bytes));
     let mut options = options(2, 128 * MIB);
     options.input.paths = files.iter().map(|(path, _)| path.into()).collect();
     change(&mut options);
-    let heard = Heard::default();
+    let notices = Notices::default();
     let graph = Path::new("/out/graph");
-    let report = job::build(&files_of(&sim), &options, graph, &heard).unwrap();
-    (heard.0.into_inner().unwrap(), report)
+    let report = job::build(&files_of(&sim), &options, graph, &notices).unwrap();
+    (notices.0.into_inner().unwrap(), report)
 }
 
-/// What is said of one file, without its path.
-fn said(path: &str, bytes: &[u8], change: impl FnOnce(&mut InputOptions)) -> String {
-    let (heard, report) = built(&[(path, bytes)], |options| change(&mut options.input));
-    assert_eq!(report.input.unwrap().formats, heard[..1]);
-    heard[0].strip_prefix(&format!("{path}: ")).unwrap().to_owned()
+/// Returns the description of one file, without its path.
+fn described(path: &str, bytes: &[u8], change: impl FnOnce(&mut InputOptions)) -> String {
+    let (notices, report) = built(&[(path, bytes)], |options| change(&mut options.input));
+    assert_eq!(report.input.unwrap().formats, notices[..1]);
+    notices[0].strip_prefix(&format!("{path}: ")).unwrap().to_owned()
 }
 
 fn gzip(text: &str) -> Vec<u8> {
@@ -60,7 +59,7 @@ fn gzip(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn lines_are_understood_as_it_is_said() {
+fn formats_of_lines_are_detected_and_described() {
     let blast = "q\ts\t98.5\t100\t1\t0\t1\t100\t1\t100\t1e-50\t210\n";
     for (text, expected) in [
         ("a\tb\n", "tab, no header, column 1 -> column 2, no weights"),
@@ -108,12 +107,12 @@ fn lines_are_understood_as_it_is_said() {
             "mcl matrix, nodes by number, each edge in both its lists, weights",
         ),
     ] {
-        assert_eq!(said("/in/edges", text.as_bytes(), |_| ()), expected, "{text}");
+        assert_eq!(described("/in/edges", text.as_bytes(), |_| ()), expected, "{text}");
     }
 }
 
 #[test]
-fn names_of_columns_cannot_be_taken_for_other_words() {
+fn names_of_columns_cannot_be_mistaken_for_other_words() {
     for (header, expected) in [
         ("source,target,weight,a b", "source -> target, weight = weight; `a b` unused"),
         ("source,target,weight,a->b", "source -> target, weight = weight; `a->b` unused"),
@@ -127,11 +126,11 @@ fn names_of_columns_cannot_be_taken_for_other_words() {
     ] {
         let text = format!("{header}\na,b,1,x\n");
         let expected = format!("comma, header, {expected}");
-        assert_eq!(said("/in/edges", text.as_bytes(), |_| ()), expected, "{header}");
+        assert_eq!(described("/in/edges", text.as_bytes(), |_| ()), expected, "{header}");
     }
     let is_said = |bytes: &[u8], end: &str| {
-        let said = said("/in/edges", bytes, |_| ());
-        assert!(said.ends_with(end), "{said}");
+        let described = described("/in/edges", bytes, |_| ());
+        assert!(described.ends_with(end), "{described}");
     };
     is_said(b"source,target,x\xff\na,b,c\n", r"no weights; x\xff unused");
     let long = format!("source,target,{}\na,b,c\n", "é".repeat(500));
@@ -139,7 +138,7 @@ fn names_of_columns_cannot_be_taken_for_other_words() {
 }
 
 #[test]
-fn options_are_part_of_what_is_said() {
+fn descriptions_include_options() {
     type Change = fn(&mut InputOptions);
     let text = "source,target,strength,Label\na,b,1,x\n";
     let cases: [(&str, Change, &str); 6] = [
@@ -174,7 +173,7 @@ fn options_are_part_of_what_is_said() {
         ),
     ];
     for (text, change, expected) in cases {
-        assert_eq!(said("/in/edges", text.as_bytes(), change), expected, "{text}");
+        assert_eq!(described("/in/edges", text.as_bytes(), change), expected, "{text}");
     }
 }
 
@@ -200,20 +199,20 @@ fn compression_tables_and_adjacency_lists_are_named() {
         ),
     ];
     for (path, bytes, expected) in cases {
-        assert_eq!(said(path, bytes, |_| ()), expected, "{path}");
+        assert_eq!(described(path, bytes, |_| ()), expected, "{path}");
     }
-    let unused = said("/in/e.parquet", &parquet, |input| input.ignore_weights = true);
+    let unused = described("/in/e.parquet", &parquet, |input| input.ignore_weights = true);
     assert_eq!(unused, "Parquet, source -> target, no weights; weight unused");
-    let (heard, _) = built(&[("/in/g.metis", b"3 1\n2\n1\n\n")], |_| ());
-    assert!(!heard[1].contains("weight 0"), "the third node has no edge to drop: {heard:?}");
+    let (notices, _) = built(&[("/in/g.metis", b"3 1\n2\n1\n\n")], |_| ());
+    assert!(!notices[1].contains("weight 0"), "the third node has no edge to drop: {notices:?}");
 }
 
 #[test]
-fn files_that_are_understood_alike_share_a_line_and_many_formats_are_cut_short() {
+fn files_of_one_format_share_a_line_and_long_lists_of_formats_are_shortened() {
     let csv = b"source,target,weight\na,b,1\n".as_slice();
     let nodes = ("/in/nodes", b"a\nz\n".as_slice());
     let files = [("/in/1", csv), ("/in/2", b"x y 1\n"), ("/in/3", csv), ("/in/4", csv), nodes];
-    let (heard, report) = built(&files, |options| {
+    let (notices, report) = built(&files, |options| {
         options.input.nodes = options.input.paths.pop();
     });
     let expected = [
@@ -221,20 +220,20 @@ fn files_that_are_understood_alike_share_a_line_and_many_formats_are_cut_short()
         "/in/2: spaces, no header, column 1 -> column 2, weight = column 3",
         "/in/nodes: list of nodes, names up to a comma",
     ];
-    assert_eq!(heard[..3], expected);
+    assert_eq!(notices[..3], expected);
     assert_eq!(report.input.unwrap().formats, expected);
     let texts: Vec<String> =
         (1..=9).map(|count| format!("a b 1{}\n", " x".repeat(count))).collect();
     let paths: Vec<String> = (1..=9).map(|count| format!("/in/{count}")).collect();
     let files: Vec<(&str, &[u8])> =
         paths.iter().zip(&texts).map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
-    let (heard, report) = built(&files, |_| ());
-    assert_eq!(heard[3], "and files of 6 more formats: `--report` lists them all");
-    assert!(heard[2].starts_with("/in/3: ") && heard[4].starts_with("9 edges"), "{heard:?}");
+    let (notices, report) = built(&files, |_| ());
+    assert_eq!(notices[3], "and files of 6 more formats: `--report` lists them all");
+    assert!(notices[2].starts_with("/in/3: ") && notices[4].starts_with("9 edges"), "{notices:?}");
     assert_eq!(report.input.unwrap().formats.len(), 9);
 }
 
-/// Edges among few nodes, so that many are repeated, in both directions, and some are loops.
+/// Returns edges among few nodes, so that many are repeated, in both directions, and some are loops.
 fn edges() -> Vec<(u32, u32, u32)> {
     let mut state = 7u64;
     let mut next = |most: u64| {
@@ -258,7 +257,7 @@ fn repeated_edges_and_loops_are_counted_as_edges_of_the_input() {
         (false, true, Duplicates::Min, "(smallest weight)"),
         (true, true, Duplicates::First, "(first weight)"),
     ] {
-        let (heard, report) = built(&[("/in/edges", text.as_bytes())], |options| {
+        let (notices, report) = built(&[("/in/edges", text.as_bytes())], |options| {
             options.input.directed = directed;
             (options.keep_loops, options.duplicates) = (keep_loops, duplicates);
         });
@@ -271,9 +270,9 @@ fn repeated_edges_and_loops_are_counted_as_edges_of_the_input() {
             true => format!("{} loops retained", distinct.iter().filter(|(a, b)| a == b).count()),
             false => format!("{loops} loops dropped"),
         };
-        assert_eq!(heard[1], format!("400 edges, 12 nodes, {zero} edges of weight 0 dropped"));
+        assert_eq!(notices[1], format!("400 edges, 12 nodes, {zero} edges of weight 0 dropped"));
         let expected = format!("sorted in memory, {repeated} repeated edges {how}, {of_loops}");
-        assert_eq!(heard[2], expected);
+        assert_eq!(notices[2], expected);
         let stage = report.stages.iter().find(|row| row.stage == Stage::Merge).unwrap();
         assert_eq!(stage.summary, expected);
         assert_eq!(report.input.unwrap().loop_count, loops as u64);
@@ -281,7 +280,7 @@ fn repeated_edges_and_loops_are_counted_as_edges_of_the_input() {
 }
 
 #[test]
-fn nothing_is_said_of_what_is_not_there() {
-    let (heard, _) = built(&[("/in/edges", b"a\tb\nb\tc\n")], |_| ());
-    assert_eq!(heard[1..], ["2 edges, 3 nodes", "sorted in memory"]);
+fn counts_of_zero_are_not_mentioned() {
+    let (notices, _) = built(&[("/in/edges", b"a\tb\nb\tc\n")], |_| ());
+    assert_eq!(notices[1..], ["2 edges, 3 nodes", "sorted in memory"]);
 }

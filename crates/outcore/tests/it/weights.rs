@@ -1,4 +1,4 @@
-//! What edges weigh in the graph, and nodes without edges: whole jobs on the simulated storage.
+//! Weights of edges in the graph, and nodes without edges: whole jobs on the simulated storage.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common::warnings::Warnings;
@@ -31,15 +31,15 @@ fn build(sim: &Sim, options: &JobOptions) -> Result<job::Report> {
     job::build(&files_of(sim), options, Path::new(GRAPH), &Silent)
 }
 
-/// The sum of the weights of a graph's edges.
+/// Returns the sum of the weights of a graph's edges.
 fn weight_total(sim: &Sim) -> f64 {
     let graph = Graph::open(&files_of(sim), Path::new(GRAPH)).unwrap();
     graph.weight_total() / 2.0
 }
 
 #[test]
-fn thresholds_hold_for_weights_as_transformed_and_are_counted() {
-    // As weights: 2, 200, 1, none, 3.
+fn thresholds_apply_to_transformed_weights_and_are_counted() {
+    // Transformed weights: 2, 200, 1, none, 3.
     let text = "a\tb\t1e-2\nb\tc\t0\nc\td\t0.1\nd\te\t5\ne\tf\t1e-3\n";
     let transformed = |min_weight, max_weight| {
         let mut options = JobOptions { min_weight, max_weight, ..options() };
@@ -65,7 +65,7 @@ fn thresholds_hold_for_weights_as_transformed_and_are_counted() {
 }
 
 #[test]
-fn a_threshold_as_written_keeps_the_weight_as_written() {
+fn a_threshold_equal_to_a_weight_keeps_the_edge() {
     for weight in ["0.3", "0.1", "1e-180", "723.4", "3.1415926535"] {
         let value: f64 = weight.parse().unwrap();
         let limits = Some(value);
@@ -76,7 +76,7 @@ fn a_threshold_as_written_keeps_the_weight_as_written() {
 }
 
 #[test]
-fn a_job_that_keeps_no_edge_says_which_option_took_them() {
+fn the_error_of_a_job_without_edges_names_the_option_that_dropped_them() {
     let text = "a\tb\t1\nb\tc\t2\nc\td\t5\nd\te\t0\n";
     for (min, max, transform, message, hint) in [
         (
@@ -121,7 +121,7 @@ fn a_job_that_keeps_no_edge_says_which_option_took_them() {
     let error = build(&storage_of("a b 100\nb c 723\n"), &scores).unwrap_err();
     assert_eq!(error.message(), "no edges are left of 2 edges: 2 of weight 0");
     assert!(error.hint_text().unwrap().contains("is for E-values"));
-    // Nobody asked for anything: a graph may be without edges.
+    // Without options about weights, a graph may have no edges.
     build(&storage_of("a b 0\n"), &options()).unwrap();
 }
 
@@ -154,10 +154,10 @@ fn options_that_cannot_be_used_are_refused_before_any_work() {
     refuse("`--normalize self-score` takes edges from a node to itself as its score", &|o| {
         (o.normalize, o.keep_loops) = (Normalize::SelfScore, true)
     });
-    refuse("`--min-weight` is about weights, but `--ignore-weights` leaves none", &|o| {
+    refuse("`--min-weight` needs weights, but `--ignore-weights` drops them", &|o| {
         (o.min_weight, o.input.ignore_weights) = (Some(1.0), true);
     });
-    refuse("`--weight-transform` is about weights, but `--ignore-weights` leaves none", &|o| {
+    refuse("`--weight-transform` needs weights, but `--ignore-weights` drops them", &|o| {
         (o.input.weight_transform, o.input.ignore_weights) = (WeightTransform::Log, true);
     });
 }
@@ -177,7 +177,7 @@ fn edges_without_weights_are_refused_from_files_and_pipes() {
                 "--normalize" => options.normalize = Normalize::SelfScore,
                 _ => options.input.weight_transform = WeightTransform::Log,
             }
-            let message = format!("`{path}` has no weights, but `{option}` is about weights");
+            let message = format!("`{path}` has no weights, but `{option}` needs them");
             let error = build(&sim, &options).unwrap_err();
             assert_eq!((error.message(), error.kind()), (message.as_str(), ErrorKind::BadInput));
             if path != "-" {
@@ -188,7 +188,7 @@ fn edges_without_weights_are_refused_from_files_and_pipes() {
     }
 }
 
-/// Search results of 60 sequences: hits in both directions, repeated, with and without self hits.
+/// Returns search results of 60 sequences: hits in both directions, repeated, with and without self hits.
 fn hits() -> Vec<(u64, u64, f64)> {
     let mut state = 11u64;
     let mut next = |below: u64| {
@@ -215,7 +215,7 @@ fn text(hits: &[(u64, u64, f64)]) -> String {
     text
 }
 
-/// What hits weigh when they are divided one by one, as numbers that are stored exactly.
+/// Returns hits with weights divided one by one, as numbers that are stored exactly.
 fn divided_first(hits: &[(u64, u64, f64)]) -> (Vec<(u64, u64, f64)>, u64) {
     let value = |score: f64| Weight::new(score).value();
     let mut own = BTreeMap::<u64, f64>::new();
@@ -239,7 +239,7 @@ fn divided_first(hits: &[(u64, u64, f64)]) -> (Vec<(u64, u64, f64)>, u64) {
 }
 
 #[test]
-fn dividing_by_self_scores_is_what_dividing_the_input_is() {
+fn normalizing_gives_the_same_graph_as_dividing_the_input() {
     let hits = hits();
     let (divided, without_self_hit) = divided_first(&hits);
     for duplicates in [Duplicates::Max, Duplicates::Min, Duplicates::First, Duplicates::Sum] {
@@ -267,7 +267,7 @@ fn dividing_by_self_scores_is_what_dividing_the_input_is() {
 }
 
 #[test]
-fn thresholds_do_not_hold_for_self_hits() {
+fn thresholds_do_not_apply_to_self_hits() {
     let sim = storage_of("a\ta\t50\nb\tb\t800\na\tb\t40\nb\tc\t300\n");
     let (min_weight, max_weight, normalize) = (Some(40.0), Some(300.0), Normalize::SelfScore);
     let options = JobOptions { min_weight, max_weight, normalize, ..options() };
@@ -278,9 +278,8 @@ fn thresholds_do_not_hold_for_self_hits() {
     assert!((weight_total(&sim) - expected).abs() < 1e-6, "{}", weight_total(&sim));
 }
 
-/// Remembers warnings.
 #[test]
-fn nodes_without_self_hit_are_warned_of_once() {
+fn nodes_without_self_hit_cause_one_warning() {
     for (text, expected) in [
         ("a\ta\t5\na\tb\t4\nb\tc\t2\n", Some("2 of 3 nodes have no self hit")),
         ("a\ta\t5\nb\tb\t4\nb\ta\t2\n", None),
@@ -296,7 +295,7 @@ fn nodes_without_self_hit_are_warned_of_once() {
 }
 
 #[test]
-fn listed_nodes_come_after_those_of_the_edges_as_communities_of_their_own() {
+fn listed_nodes_follow_those_of_edges_and_are_communities_of_their_own() {
     let sim = storage_of("b a 1\na c 1\nc b 1\n");
     sim.put("/in/nodes.txt", b"z\na\ny\nz\n");
     let mut options = options();
@@ -325,7 +324,7 @@ fn a_node_list_that_cannot_be_read_is_named_and_leaves_nothing() {
     let error = build(&sim, &options).unwrap_err();
     assert_eq!(error.to_string(), "/in/nodes.txt:2:1: node has no name");
     assert_eq!(sim.paths().len(), 2);
-    // Nodes alone are no graph.
+    // Nodes alone are not a graph.
     let sim = storage_of("# nothing\n");
     sim.put("/in/nodes.txt", b"a\nb\n");
     let error = build(&sim, &options).unwrap_err();

@@ -1,4 +1,4 @@
-//! Files of other formats, given as edges.
+//! Files of other formats given as edges.
 
 use super::{Case, FOUND, bad, finds};
 
@@ -11,16 +11,16 @@ pub(super) fn texts() -> Vec<Case> {
     vec![
         of("FASTA", ">P1 protein\nMKV\n>P2\nMKL\n", "is FASTA"),
         of("FASTQ", "@r1\nACGT\n+\nIIII\n", "is FASTQ"),
-        of("page of HTML", "<!DOCTYPE html>\n<html><body>", "is a page of HTML"),
-        of("page of HTML without a type", "<html>\n<head>", "is a page of HTML"),
-        of("page of HTML behind a comment", "<!-- saved -->\n<html>\n", "is XML"),
+        of("page of HTML", "<!DOCTYPE html>\n<html><body>", "is an HTML page"),
+        of("page of HTML without a type", "<html>\n<head>", "is an HTML page"),
+        of("page of HTML after a comment", "<!-- saved -->\n<html>\n", "is XML"),
         of(
-            "pointer of Git LFS",
+            "Git LFS pointer",
             "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 3\n",
             "git lfs pull",
         ),
-        of("error of a server", "404: Not Found", "is the error message of a server"),
-        of("refusal of a server", "Error 403 Forbidden\n", "is the error message of a server"),
+        of("error of a server", "404: Not Found", "is a server's error message"),
+        of("refusal of a server", "Error 403 Forbidden\n", "is a server's error message"),
         of(
             "error as XML",
             "<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>",
@@ -74,7 +74,7 @@ pub(super) fn texts() -> Vec<Case> {
         of("private key", "-----BEGIN PRIVATE KEY-----\nMIIE\n", "is a key"),
         Case::of("SIF by its name", "edges.sif", "a pp b\nc pp d\n", bad("is SIF")),
         Case::of(
-            "JSON lines, told to be lines",
+            "JSON lines with `--format lines`",
             "edges.txt",
             "[0, 1]\n[1, 2]\n",
             finds("1] [0|2] [1"),
@@ -87,14 +87,14 @@ pub(super) fn texts() -> Vec<Case> {
             "graph theory\ntheory of\n",
             finds("graph of theory"),
         ),
-        Case::of("names behind `>`", "edges.txt", ">a\t>b\n>b\t>c\n", finds(">a >b >c")),
+        Case::of("names after `>`", "edges.txt", ">a\t>b\n>b\t>c\n", finds(">a >b >c")),
         Case::of("names like `@r1`", "edges.txt", "@a\t@b\n@b\t@c\n+\t-\n", finds("+ -|@a @b @c")),
-        Case::of("DOT to Python, as lines", "edges.txt", "a -- b\nb -- c\nd -- e\n", finds(FOUND))
+        Case::of("DOT as lines", "edges.txt", "a -- b\nb -- c\nd -- e\n", finds(FOUND))
             .and(&["--columns", "1,3"]),
     ]
 }
 
-/// The first bytes of a member of a zip archive with this name.
+/// Returns the first bytes of a zip archive whose first member has this name.
 fn zip(member: &str) -> Vec<u8> {
     let length = (member.len() as u16).to_le_bytes();
     [b"PK\x03\x04", &[0; 22][..], &length, &[0; 2], member.as_bytes(), b"contents"].concat()
@@ -107,7 +107,7 @@ pub(super) fn binaries() -> Vec<Case> {
     tar[257..262].copy_from_slice(b"ustar");
     tar[148..156].copy_from_slice(b"002416\0 ");
     tar[512..516].copy_from_slice(b"a,b\n");
-    // Bytes of any kind, as compressed and encrypted data are.
+    // Random bytes, like those of compressed or encrypted data.
     let random: Vec<u8> = (0..4096u32)
         .map(|at| (at.wrapping_mul(2_654_435_761).rotate_left(at % 31) >> 7) as u8)
         .collect();
@@ -138,14 +138,14 @@ pub(super) fn binaries() -> Vec<Case> {
         ("HDF5", padded(b"\x89HDF\r\n\x1a\n"), "is HDF5"),
         ("pickle", b"\x80\x04\x95\x13\0\0\0\0\0\0\0]".to_vec(), "is a Python pickle"),
         ("old pickle", b"\x80\x02]q\0X\x01\0\0\0aq\x01".to_vec(), "is a Python pickle"),
-        ("data of R", b"X\n\0\0\0\x03\0".to_vec(), "is data of R"),
-        ("data of R as text", b"A\n3\n262657\n197888\n".to_vec(), "is data of R"),
-        ("MATLAB", padded(b"MATLAB 5.0 MAT-file, Platform: x"), "is data of MATLAB"),
-        ("Stata", padded(b"<stata_dta><header>"), "is data of Stata"),
-        ("SPSS", padded(b"$FL2@(#) SPSS DATA FILE"), "is data of SPSS"),
+        ("data of R", b"X\n\0\0\0\x03\0".to_vec(), "is R data"),
+        ("data of R as text", b"A\n3\n262657\n197888\n".to_vec(), "is R data"),
+        ("MATLAB", padded(b"MATLAB 5.0 MAT-file, Platform: x"), "is MATLAB data"),
+        ("Stata", padded(b"<stata_dta><header>"), "is Stata data"),
+        ("SPSS", padded(b"$FL2@(#) SPSS DATA FILE"), "is SPSS data"),
         ("ORC", padded(b"ORC\x08\x01"), "is ORC"),
         ("Avro", padded(b"Obj\x01\x04"), "is Avro"),
-        ("Feather of version 1", padded(b"FEA1"), "is Feather of version 1"),
+        ("Feather of version 1", padded(b"FEA1"), "is Feather version 1"),
         ("BAM", padded(b"BAM\x01"), "is BAM"),
         ("program", padded(b"\x7fELF\x02\x01\x01"), "is a program"),
         ("program of Windows", b"MZ\x90\0\x03 a b\n".to_vec(), "is a program"),

@@ -1,12 +1,12 @@
-//! Inputs that somebody has got wrong, or has made to do harm: of each the communities are found that it means, or
-//! it is refused with a message that says what it is. Nothing is left behind, and the memory is kept.
+//! Inputs that are wrong by mistake, or made to do harm: each gives the intended communities, or is refused with a
+//! message that names the problem. No files are left behind, and memory stays within the limit.
 //!
-//! Messages are in `tests/catalogue.txt`; `CATALOGUE=overwrite cargo test -p outcore-cli --test it catalogue` writes
-//! them anew.
+//! Messages are in `tests/catalogue.txt`; `CATALOGUE=overwrite cargo test -p outcore-cli --test it catalogue` updates
+//! them.
 #![cfg(target_os = "linux")]
-#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a look from outside")]
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
-#![expect(clippy::print_stdout, reason = "how long and how much memory it takes is worth a look")]
+#![expect(clippy::print_stdout, reason = "time and memory are worth a look")]
 
 mod foreign;
 mod lists;
@@ -25,51 +25,51 @@ use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
 const LIMIT: [&str; 4] = ["-m", "64MiB", "--threads", "2"];
-/// The limit and what the program takes beside it. A build for tests holds about 20 MiB of its own code and data in
-/// memory, as a release does, and needs no more room.
-const MEMORY_MOST: u64 = (64 + 32) * MIB;
-/// Nothing takes so long; whatever does is stopped, and the test fails.
+/// Limit plus the memory of the program itself. A build for tests holds about 20 MiB of its own code and data in
+/// memory, like a release, and needs no more room.
+const MEMORY_MAX: u64 = (64 + 32) * MIB;
+/// Time limit of a run: one that takes longer is stopped, and the test fails.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// What an input means.
+/// Expected outcome of an input.
 enum Expected {
-    /// Communities, as [`partition`] writes them.
+    /// Communities, as [`partition`] formats them.
     Finds(&'static str),
-    /// An exit status, and a part of the message.
+    /// Exit status, and a part of the message.
     Refuses(i32, &'static str),
-    /// Damage that is seen: where, is as the libraries that wrote and read it are.
+    /// Damage that is detected; the place depends on the libraries that write and read the file.
     Damaged,
-    /// Damage that may be in a name, where nobody can tell: any end but a panic.
+    /// Damage that may be in a name, where it cannot be detected: any outcome but a panic.
     Survives,
 }
 
-/// An input, and what it means.
+/// Input with its expected outcome.
 struct Case {
     name: String,
-    /// Makes the files, in a directory of its own.
+    /// Creates the files, in a directory of its own.
     make: Box<dyn Fn(&Path)>,
     args: Vec<String>,
     expected: Expected,
-    /// What it leaves beside the output.
+    /// Files that it leaves in addition to the output.
     left: Vec<&'static str>,
 }
 
-/// Edges of two communities, as plain as they can be.
+/// Simplest edges of two communities.
 const PLAIN: &str = "a\tb\t1\nb\tc\t2\nd\te\t1\n";
-/// The communities of [`PLAIN`].
+/// Communities of [`PLAIN`].
 const FOUND: &str = "a b c|d e";
 
 fn finds(partition: &'static str) -> Expected {
     Expected::Finds(partition)
 }
 
-/// Bad input data.
+/// Returns the outcome for bad input data.
 fn bad(message: &'static str) -> Expected {
     Expected::Refuses(3, message)
 }
 
 impl Case {
-    /// One file, whose components are asked for.
+    /// Creates a case that finds the components of one file.
     fn of(
         name: impl Into<String>,
         file: &'static str,
@@ -86,7 +86,7 @@ impl Case {
         )
     }
 
-    /// The same, of a file that `make` makes.
+    /// Like [`Self::of`], for a file that `make` creates.
     fn made(
         name: impl Into<String>,
         file: &str,
@@ -98,31 +98,31 @@ impl Case {
         Self { name: name.into(), make: Box::new(make), args, expected, left: Vec::new() }
     }
 
-    /// The plain file, and these further arguments.
+    /// Creates a case of [`PLAIN`] with these additional arguments.
     fn with(name: impl Into<String>, args: &[&str], expected: Expected) -> Self {
         Self::of(name, "edges.tsv", PLAIN, expected).and(args)
     }
 
-    /// Further arguments.
+    /// Adds arguments.
     fn and(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(|&arg| arg.to_owned()));
         self
     }
 
-    /// These arguments alone.
+    /// Replaces all arguments.
     fn alone(mut self, args: &[&str]) -> Self {
         self.args = args.iter().map(|&arg| arg.to_owned()).collect();
         self
     }
 
-    /// What it leaves beside the output.
+    /// Adds files that it leaves in addition to the output.
     fn leaves(mut self, names: &[&'static str]) -> Self {
         self.left.extend(names);
         self
     }
 }
 
-/// How a run ended.
+/// Outcome of a run.
 struct Run {
     status: Option<i32>,
     reported: String,
@@ -130,10 +130,10 @@ struct Run {
     took: Duration,
 }
 
-/// Runs the command until it ends, and looks at its memory all the while.
+/// Runs the command until it ends, and samples its memory.
 fn run(directory: &Path, args: &[&str]) -> Run {
     let begin = Instant::now();
-    let path = directory.with_extension("told");
+    let path = directory.with_extension("stderr");
     let mut job = outcore(directory, args)
         .stdout(Stdio::null())
         .stderr(File::create(&path).unwrap())
@@ -142,7 +142,7 @@ fn run(directory: &Path, args: &[&str]) -> Run {
     let status_path = format!("/proc/{}/status", job.id());
     let mut peak_bytes = 0;
     let status = loop {
-        peak_bytes = resident_most(&status_path).unwrap_or(0).max(peak_bytes);
+        peak_bytes = peak_resident(&status_path).unwrap_or(0).max(peak_bytes);
         if let Some(status) = job.try_wait().unwrap() {
             break status.code();
         }
@@ -164,14 +164,14 @@ fn run(directory: &Path, args: &[&str]) -> Run {
     }
 }
 
-/// The most memory that a process has had so far; none once it has ended.
-fn resident_most(status_path: &str) -> Option<u64> {
+/// Returns the peak memory of a process so far; `None` after it has ended.
+fn peak_resident(status_path: &str) -> Option<u64> {
     let status = std::fs::read_to_string(status_path).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
 }
 
-/// All files below a directory, from there.
+/// Returns all files below a directory, relative to it.
 fn all_files(directory: &Path) -> BTreeSet<PathBuf> {
     let (mut found, mut left) = (BTreeSet::new(), vec![directory.to_path_buf()]);
     while let Some(path) = left.pop() {
@@ -186,8 +186,8 @@ fn all_files(directory: &Path) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Communities in a text: names with a space between them, communities with a bar, all in their order; other
-/// characters than those of ASCII escaped, and spaces and bars in names.
+/// Formats the communities in a file: names separated by spaces, communities by bars, both sorted; characters other
+/// than ASCII, and spaces and bars in names, are escaped.
 fn partition(communities: &[u8]) -> String {
     let mut groups: BTreeMap<&[u8], Vec<String>> = BTreeMap::new();
     for line in communities.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
@@ -205,14 +205,14 @@ fn partition(communities: &[u8]) -> String {
     groups.iter().map(|group| group.join(" ")).collect::<Vec<_>>().join("|")
 }
 
-/// The message of a refusal, without the lines about stages that were done before it.
+/// Returns the message of a refusal, without the lines about stages done before it.
 fn message(reported: &str) -> String {
-    // Without arguments it tells how it is used.
+    // Without arguments it prints its usage.
     let is_begin = |line: &&str| line.starts_with("error") || line.starts_with("Usage");
     let mut lines = reported.lines().skip_while(|line| !is_begin(line));
     let mut text: String = lines.by_ref().map(|line| format!("{}\n", line.trim_end())).collect();
     for byte in ["byte ", "takes "] {
-        // Where damage is found, and how large windows are, is the libraries' to change.
+        // Libraries may change where damage is found, and how large windows are.
         if let Some((before, after)) = text.split_once(byte)
             && after.contains("of the compressed file")
         {
@@ -223,7 +223,7 @@ fn message(reported: &str) -> String {
     text
 }
 
-/// Runs a case; gives what is wrong with how it ended, and the message of a refusal.
+/// Runs a case; returns the faults of its outcome, the message of a refusal, and the run.
 fn try_case(case: &Case) -> (Vec<String>, Option<String>, Run) {
     let home = tempfile::tempdir().unwrap();
     let directory = home.path().join("job");
@@ -265,10 +265,10 @@ fn try_case(case: &Case) -> (Vec<String>, Option<String>, Run) {
         }
     }
     if reported.contains("panicked") || reported.contains("\u{1b}") {
-        faults.push(format!("tells what steers a terminal, or of a panic: {reported}"));
+        faults.push(format!("prints control characters or a panic: {reported}"));
     }
-    if run.peak_bytes > MEMORY_MOST {
-        faults.push(format!("has had {} MiB", run.peak_bytes / MIB));
+    if run.peak_bytes > MEMORY_MAX {
+        faults.push(format!("takes {} MiB", run.peak_bytes / MIB));
     }
     let is_left = |path: &&PathBuf| !before.contains(*path) && !may_be_left.contains(path);
     let left: Vec<PathBuf> = all_files(&directory).iter().filter(is_left).cloned().collect();
@@ -278,7 +278,7 @@ fn try_case(case: &Case) -> (Vec<String>, Option<String>, Run) {
     (faults, refusal, run)
 }
 
-/// Runs the cases of a group, and compares their messages with those that are recorded.
+/// Runs the cases of a group, and compares their messages with the recorded ones.
 fn check(group: &str, cases: &[Case]) {
     let mut faults = Vec::new();
     let mut reported = String::new();
@@ -294,14 +294,14 @@ fn check(group: &str, cases: &[Case]) {
     }
     let (count, peak) = (cases.len(), largest.0 / MIB);
     println!(
-        "{group}: {count} cases; slowest {slowest:?}, most memory {peak} MiB of {}",
+        "{group}: {count} cases; slowest {slowest:?}, peak memory {peak} MiB of {}",
         largest.1
     );
     faults.extend(compare(group, &reported));
     assert!(faults.is_empty(), "{group}:\n{}", faults.join("\n"));
 }
 
-/// Compares the messages of a group with its part of the snapshot, or writes that.
+/// Compares the messages of a group with its part of the snapshot, or updates that part.
 fn compare(group: &str, reported: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/catalogue.txt");
     let begin = format!("# {group}\n\n");
@@ -311,7 +311,7 @@ fn compare(group: &str, reported: &str) -> Option<String> {
         parts.map(|(name, part)| (name.to_owned(), format!("{}\n", part.trim_end()))).collect()
     };
     if std::env::var_os("CATALOGUE").is_some_and(|value| value == "overwrite") {
-        // Other groups may be writing theirs.
+        // Tests of other groups may be writing at the same time.
         let lock = File::open(path.parent().unwrap()).unwrap();
         lock.lock().unwrap();
         let mut all = parts(&std::fs::read_to_string(&path).unwrap_or_default());
@@ -329,7 +329,7 @@ fn compare(group: &str, reported: &str) -> Option<String> {
             (None, None) => return None,
             (old, new) if old == new => {}
             (old, new) => {
-                let hint = "`CATALOGUE=overwrite` writes the messages anew";
+                let hint = "`CATALOGUE=overwrite` updates the messages";
                 return Some(format!("{begin}was recorded as {old:?}, is {new:?}; {hint}"));
             }
         }
@@ -379,13 +379,13 @@ groups! {
 }
 
 #[test]
-fn the_catalogue_has_two_hundred_and_fifty_cases_with_names_of_their_own() {
+fn the_catalogue_has_at_least_250_cases_with_distinct_names() {
     let mut names = BTreeSet::new();
     for (group, cases) in GROUPS {
         for case in cases() {
             assert!(
                 names.insert((group, case.name.clone())),
-                "{group}: {} is there twice",
+                "{group}: {} occurs twice",
                 case.name
             );
         }

@@ -1,4 +1,4 @@
-//! Compressed files: damaged, cut off, packed twice, larger than they seem.
+//! Compressed files: damaged, truncated, compressed twice, or much larger than they look.
 
 use super::{Case, Expected, FOUND, PLAIN, bad, finds};
 use std::io::Write;
@@ -26,7 +26,7 @@ impl Packer {
         self.pack_times(text, 1)
     }
 
-    /// Packs a text that comes so many times, without having it in memory.
+    /// Compresses a text repeated `times` times, without holding all of it in memory.
     fn pack_times(self, text: &[u8], times: usize) -> Vec<u8> {
         fn fill(mut into: impl Write, text: &[u8], times: usize) {
             (0..times).for_each(|_| into.write_all(text).unwrap());
@@ -58,7 +58,8 @@ impl Packer {
     }
 }
 
-/// Blocks as `bgzip` writes them, a text each, with the empty one at the end or without.
+/// Returns the blocks that `bgzip` writes for a text, repeated `times` times, with or without the empty block at the
+/// end.
 fn bgzf(text: &[u8], times: usize, has_end: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let parts = text.chunks(32 << 10).filter(|part| !part.is_empty());
@@ -79,7 +80,7 @@ fn bgzf(text: &[u8], times: usize, has_end: bool) -> Vec<u8> {
     out
 }
 
-/// Enough edges for several blocks.
+/// Returns enough edges for several blocks.
 fn many() -> Vec<u8> {
     (0..20_000u32)
         .flat_map(|at| format!("n{at}\tn{}\t1\n", at * 7919 % 5003).into_bytes())
@@ -91,7 +92,7 @@ fn flipped(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
     bytes
 }
 
-/// What every kind of compression has.
+/// Returns the cases that apply to every kind of compression.
 fn of_each(packer: Packer, name: &str, file: &'static str) -> Vec<Case> {
     let case = |what: &str, bytes: Vec<u8>, expected: Expected| {
         Case::of(format!("{name}: {what}"), file, bytes, expected)
@@ -115,23 +116,23 @@ fn of_each(packer: Packer, name: &str, file: &'static str) -> Vec<Case> {
         case("whole", small.clone(), finds(FOUND)),
         case("several parts, cut within a line", parts.concat(), finds(FOUND)),
         case("empty part first", [&empty[..], &small].concat(), finds(FOUND)),
-        case("nothing in it", empty.clone(), bad("the input holds no edges")),
+        case("empty", empty.clone(), bad("the input holds no edges")),
         damaged("cut in the middle", large[..large.len() / 2].to_vec()),
         damaged("cut by one byte", large[..large.len() - 1].to_vec()),
-        damaged("cut behind twelve bytes", large[..12].to_vec()),
+        damaged("cut after twelve bytes", large[..12].to_vec()),
         damaged("flipped in the middle", flipped(large.clone(), large.len() / 2)),
         damaged("flipped near the end", flipped(small.clone(), small.len() - 6)),
-        damaged("text behind", tail()),
+        damaged("text at the end", tail()),
         case("packed twice", twice(packer), bad("is compressed twice")),
         case("packed twice, with gzip outside", twice(Packer::Gzip), bad("is compressed twice")),
-        case("page of HTML", packer.pack(b"<html>\n<body>\n"), bad("is a page of HTML")),
+        case("page of HTML", packer.pack(b"<html>\n<body>\n"), bad("is an HTML page")),
         made("one line of 256 MiB", &[b'x'; 1 << 20], 256, bad("one long line")),
         made("a thousandfold", &b"a\tb\t1\n".repeat(1 << 10), 4 << 10, finds("a b")),
         Case::of(format!("{name}: named as text"), "edges.tsv", small.clone(), finds(FOUND)),
     ]
 }
 
-/// A frame of zstd that asks for a window of 2 to this power.
+/// Returns a frame of zstd that asks for a window of 2 to this power.
 fn window(exponent: u8) -> Vec<u8> {
     let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0x00, (exponent - 10) << 3];
     frame.extend(&((PLAIN.len() as u32) << 3 | 1).to_le_bytes()[..3]);
@@ -167,13 +168,8 @@ fn others() -> Vec<Case> {
     vec![
         of("text named as gzip", "edges.tsv.gz", plain.to_vec(), finds(FOUND)),
         of("nothing named as gzip", "edges.tsv.gz", Vec::new(), bad("the input holds no edges")),
-        of(
-            "HTML named as gzip",
-            "edges.tsv.gz",
-            b"<html>\n<p>\n".to_vec(),
-            bad("is a page of HTML"),
-        ),
-        of("gzip: zeros behind", "edges.tsv.gz", [&gzip[..], &[0; 512]].concat(), finds(FOUND)),
+        of("HTML named as gzip", "edges.tsv.gz", b"<html>\n<p>\n".to_vec(), bad("is an HTML page")),
+        of("gzip: zeros at the end", "edges.tsv.gz", [&gzip[..], &[0; 512]].concat(), finds(FOUND)),
         of("gzip: escapes in its name", "edges.tsv.gz", named, finds(FOUND)),
         of("gzip: first bytes", "edges.tsv.gz", gzip[..3].to_vec(), bad("is damaged")),
         of(
@@ -185,20 +181,20 @@ fn others() -> Vec<Case> {
         of("bgzip: no end", "edges.bgz", bgzf(&many(), 1, false), bad("without the end mark")),
         of("bgzip: a hole", "edges.bgz", hole, bad("is damaged")),
         of(
-            "bgzip: gzip behind",
+            "bgzip: gzip at the end",
             "edges.bgz",
             [&bgzip[..], &Packer::Gzip.pack(b"c\td\t1\n")].concat(),
             finds("a b c d e"),
         ),
-        of("xz: zeros behind", "edges.xz", [xz_of(1), vec![0; 512]].concat(), finds(FOUND)),
+        of("xz: zeros at the end", "edges.xz", [xz_of(1), vec![0; 512]].concat(), finds(FOUND)),
         too_little(xz_of(9), "xz: window of 64 MiB", "edges.xz"),
         of("xz: window of 256 KiB", "edges.xz", xz_of(0), finds(FOUND)),
         of("zstd: window of 8 MiB", "edges.zst", window(23), finds(FOUND)),
         too_little(window(28), "zstd: window of 256 MiB", "edges.zst"),
         too_little(window(31), "zstd: window of 2 GiB", "edges.zst"),
-        of("zstd: window beyond all", "edges.zst", window(40), bad("the most that zstd allows")),
+        of("zstd: window above the maximum", "edges.zst", window(40), bad("the maximum of zstd")),
         of(
-            "zstd: larger window behind",
+            "zstd: larger window later",
             "edges.zst",
             [zstd.clone(), window(28)].concat(),
             Expected::Refuses(4, "a later part of"),
@@ -213,14 +209,14 @@ fn others() -> Vec<Case> {
             "zstd: claims of its length",
             "edges.zst",
             b"\x28\xB5\x2F\xFD\xE0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F".to_vec(),
-            bad("the most that zstd allows"),
+            bad("the maximum of zstd"),
         ),
     ]
 }
 
 pub(super) fn all() -> Vec<Case> {
     let each = ALL.iter().flat_map(|&(packer, name, file)| of_each(packer, name, file));
-    // What of one kind is the other one's.
+    // For gzip itself, this is the same case as `packed twice`.
     each.filter(|case| case.name != "gzip: packed twice, with gzip outside")
         .chain(others())
         .collect()

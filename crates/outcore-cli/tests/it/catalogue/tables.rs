@@ -1,4 +1,4 @@
-//! Parquet and Arrow: columns of all names and types, nothing in them, damage and claims.
+//! Parquet and Arrow: columns of all names and types, empty tables, damage and false claims of size.
 
 use super::{Case, Expected, FOUND, bad, finds};
 use arrow_array::types::{Int32Type, Int64Type};
@@ -76,10 +76,10 @@ fn plain_table() -> RecordBatch {
     table([("source", sources()), ("target", targets()), ("weight", weights())])
 }
 
-/// What it is called, a table or a column, and what is expected.
+/// Name, table or column, and expected outcome.
 type Row<T> = (&'static str, T, fn() -> Expected);
 
-/// A table in each form.
+/// Returns a case of the table in each form.
 fn each(name: &str, batch: &RecordBatch, expected: fn() -> Expected) -> Vec<Case> {
     let case = |(form, kind, file): (Form, &str, &'static str)| {
         Case::of(format!("{kind}: {name}"), file, form.write(batch), expected())
@@ -115,14 +115,13 @@ fn of_names() -> Vec<Case> {
     cases.extend(each("no columns", &nothing, || bad("0 columns")));
     cases.extend(each("no rows", &plain_table().slice(0, 0), || bad("the input holds no edges")));
     let reported = |case: Case| case.and(&["--columns", "x,y"]);
-    let wrong = each("columns that are not there", &plain_table(), || bad("has no column `x`"));
+    let wrong = each("missing columns", &plain_table(), || bad("has no column `x`"));
     cases.extend(wrong.into_iter().map(reported));
     let twice = table([("x", sources()), ("x", targets()), ("y", targets())]);
-    let twice = each("a column that is there twice", &twice, || bad("two columns named `x`"));
+    let twice = each("a column that occurs twice", &twice, || bad("two columns named `x`"));
     cases.extend(twice.into_iter().map(reported));
-    let lined = each("an option of lines", &plain_table(), || {
-        Expected::Refuses(2, "says how lines are split")
-    });
+    let lined =
+        each("an option of lines", &plain_table(), || Expected::Refuses(2, "has no effect on"));
     cases.extend(lined.into_iter().map(|case| case.and(&["--delimiter", ","])));
     cases
 }
@@ -151,14 +150,14 @@ fn of_types() -> Vec<Case> {
         ("numbers with points", named(weights()), not_text),
         ("times", named(Arc::new(TimestampMillisecondArray::from(vec![1, 2, 3]))), not_text),
         ("lists", named(Arc::new(lists)), not_text),
-        ("truths", named(Arc::new(BooleanArray::from(vec![true, false, true]))), not_text),
-        ("nothing but nulls", named(Arc::new(NullArray::new(3))), not_text),
+        ("booleans", named(Arc::new(BooleanArray::from(vec![true, false, true]))), not_text),
+        ("only nulls", named(Arc::new(NullArray::new(3))), not_text),
         ("a null", named(Arc::new(StringArray::from(vec![Some("a"), None, Some("d")]))), || {
             bad("source has no name")
         }),
         ("an empty name", named(text(["a", "", "d"])), || bad("source has no name")),
         ("a line end in a name", named(text(["a", "x\ny", "d"])), || {
-            bad("name has a line end in it")
+            bad("name contains a line end")
         }),
         ("a tab in a name", named(text(["a", "x\ty", "d"])), || finds(r"a b|c x\ty|d e")),
         ("a zero in a name", named(text(["a", "x\0", "d"])), || finds(r"a b|c x\x00|d e")),
@@ -186,15 +185,15 @@ fn of_weights() -> Vec<Case> {
         ("weight 0", doubles(Some(0.0)), || finds("a b|c|d e")),
         ("weight minus 0", doubles(Some(-0.0)), || finds("a b|c|d e")),
         ("weights of 32 bits", Arc::new(Float32Array::from(vec![1.0, 2.0, 3.0])), || finds(FOUND)),
-        ("weights that are whole", Arc::new(Int64Array::from(vec![1, 2, 3])), || finds(FOUND)),
-        ("weights that are whole and negative", Arc::new(Int64Array::from(vec![1, -2, 3])), || {
+        ("whole weights", Arc::new(Int64Array::from(vec![1, 2, 3])), || finds(FOUND)),
+        ("whole weights, one negative", Arc::new(Int64Array::from(vec![1, -2, 3])), || {
             bad("weight is negative")
         }),
         ("weights as text", text(["1", "2", "3"]), not_number),
-        ("weights as truths", Arc::new(BooleanArray::from(vec![true, false, true])), not_number),
+        ("weights as booleans", Arc::new(BooleanArray::from(vec![true, false, true])), not_number),
         ("weights as days", Arc::new(Date32Array::from(vec![1, 2, 3])), not_number),
         ("weights as decimals", Arc::new(decimals), not_number),
-        ("weights that are nothing", Arc::new(NullArray::new(3)), not_number),
+        ("weights that are all null", Arc::new(NullArray::new(3)), not_number),
     ];
     cases
         .iter()
@@ -206,7 +205,7 @@ pub(super) fn plain() -> Vec<Case> {
     of_names().into_iter().chain(of_types()).chain(of_weights()).collect()
 }
 
-/// A table of some pages.
+/// Returns a table of several pages.
 fn pages() -> RecordBatch {
     let name = |row: i64, times: i64| format!("node{}", row * times % 97);
     let column = |times| -> ArrayRef {
@@ -218,7 +217,7 @@ fn pages() -> RecordBatch {
 
 const PLACES: usize = 9;
 
-/// Cut off, and with a flipped byte, at places all over the file.
+/// Returns cases of files truncated, or with a flipped byte, at places throughout the file.
 fn hurt() -> Vec<Case> {
     let batch = pages();
     let mut cases = Vec::new();
@@ -245,12 +244,17 @@ fn hurt() -> Vec<Case> {
         };
         cases.push(Case::of(format!("{kind}: cut by one byte"), file, short, expected));
         let behind = [&whole[..], b"rubbish behind the end"].concat();
-        cases.push(Case::of(format!("{kind}: rubbish behind"), file, behind, Expected::Survives));
+        cases.push(Case::of(
+            format!("{kind}: garbage at the end"),
+            file,
+            behind,
+            Expected::Survives,
+        ));
     }
     cases
 }
 
-/// Small files that say that much is in them.
+/// Returns cases of small files that claim to contain much data.
 fn claims() -> Vec<Case> {
     let (parquet, arrow) = (Form::Parquet.write(&plain_table()), Form::File.write(&plain_table()));
     let stream = Form::Stream.write(&plain_table());
@@ -264,7 +268,7 @@ fn claims() -> Vec<Case> {
     };
     let (parquet_end, arrow_end) = (parquet.len() - 8, arrow.len() - 10);
     let huge = i32::MAX as u32;
-    // Behind the mark, zeros may come first.
+    // Zeros may follow the mark.
     let message = arrow.windows(4).position(|bytes| bytes == [0xFF; 4]).unwrap();
     vec![
         of("Parquet: mark alone", "e.parquet", b"PAR1".to_vec(), Expected::Damaged),
@@ -318,7 +322,7 @@ fn claims() -> Vec<Case> {
     ]
 }
 
-/// Small files in which much is.
+/// Returns cases of small files that expand to much data.
 fn bombs() -> Vec<Case> {
     let nulls = |directory: &Path| {
         let column = || -> ArrayRef { Arc::new(StringArray::new_null(2_000_000)) };
@@ -364,7 +368,7 @@ fn bombs() -> Vec<Case> {
         Case::made("Parquet: a page of 96 MiB", "page.parquet", page, little()),
     ];
     for (_, kind, file) in FORMS {
-        let name = format!("{kind}: long names again and again");
+        let name = format!("{kind}: long names repeated");
         let file = file.replace("edges", "words");
         cases.push(Case::made(name, &file, dictionary, Expected::Survives));
     }

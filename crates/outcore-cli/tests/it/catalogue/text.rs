@@ -1,4 +1,4 @@
-//! Text: what separates columns, what names them, how lines end, what weights are.
+//! Text: delimiters, headers, line ends, weights.
 
 use super::{Case, FOUND, bad, finds};
 
@@ -22,8 +22,8 @@ pub(super) fn delimiters() -> Vec<Case> {
         csv("caret", "a^b\nb^c\n", bad("use `--delimiter` to say")),
         csv("control character of Hive", "a\x01b\nb\x01c\n", bad("no tab here")),
         csv("space that does not break", "a\u{a0}b\nb\u{a0}c\n", bad("use `--delimiter` to say")),
-        csv("delimiter told to Excel", "sep=;\na;b;1\nb;c;2\nd;e;1\n", finds(FOUND)),
-        csv("comma told to Excel", "sep=,\r\na,b\r\nb,c\r\nd,e\r\n", finds(FOUND)),
+        csv("delimiter for Excel", "sep=;\na;b;1\nb;c;2\nd;e;1\n", finds(FOUND)),
+        csv("comma for Excel", "sep=,\r\na,b\r\nb,c\r\nd,e\r\n", finds(FOUND)),
         csv("comma at the end of lines", "a,b,1,\nb,c,2,\nd,e,1,\n", finds(FOUND)),
         csv("tab at the end of lines", "a\tb\t\nb\tc\t\nd\te\t\n", finds(FOUND)),
         csv("space at the end of lines", "a b \nb c \nd e \n", finds(FOUND)),
@@ -34,12 +34,12 @@ pub(super) fn delimiters() -> Vec<Case> {
         csv("relation", "a pp b\nb pd c\n", bad("has a relation in its second column")),
         csv("relation between tabs", "a\tknows\tb\nb\tlikes\tc\n", bad("use `--columns 1,3`")),
         csv("table of Markdown", "| a | b |\n|---|---|\n| b | c |\n", bad("source has no name")),
-        csv("tuples", "('a', 'b')\n('b', 'c')\n", bad("holds tuples of Python")),
+        csv("tuples", "('a', 'b')\n('b', 'c')\n", bad("holds Python tuples")),
         csv("tuples with weights", "('a', 'b', 1.0)\n('b', 'c', 2.0)\n", bad("tr -d")),
         csv(
             "attributes of networkx",
             "a b {'weight': 1.0}\nb c {}\n",
-            bad("as networkx writes them"),
+            bad("has networkx attributes"),
         ),
         csv("no attributes of networkx", "a b {}\nb c {}\nd e {}\n", finds(FOUND)),
         csv("neighbors by name", "a b c d\nb a c\nc a b\nd a\n", bad("is a list of neighbors")),
@@ -57,12 +57,12 @@ pub(super) fn delimiters() -> Vec<Case> {
         csv("quotes and spaces", "\"a\" \"b\" 1\n\"b\" \"c\" 2\n\"d\" \"e\" 1\n", finds(FOUND)),
         csv("quotes around spaces", "\"a x\" \"b\"\n\"b\" \"c y\"\n", finds(r"a\x20x b c\x20y")),
         csv("quotes and tabs", "\"a\"\t\"b\"\n\"b\"\t\"c\"\n\"d\"\t\"e\"\n", finds(FOUND)),
-        csv("quotes behind spaces", "\"a\", \"b\"\n\"b\", \"c\"\n\"d\", \"e\"\n", finds(FOUND)),
+        csv("quotes after spaces", "\"a\", \"b\"\n\"b\", \"c\"\n\"d\", \"e\"\n", finds(FOUND)),
     ]
 }
 
 pub(super) fn headers() -> Vec<Case> {
-    let twice = "line names the columns again";
+    let twice = "line repeats the header";
     vec![
         csv("usual", "source,target,weight\na,b,1\nb,c,2\nd,e,1\n", finds(FOUND)),
         csv("other order", "weight,target,source\n1,b,a\n2,c,b\n1,e,d\n", finds(FOUND)),
@@ -91,8 +91,8 @@ pub(super) fn headers() -> Vec<Case> {
         csv("capitals", "SOURCE,TARGET,WEIGHT\na,b,1\nb,c,2\nd,e,1\n", finds(FOUND)),
         csv("quotes", "\"source\",\"target\"\n\"a\",\"b\"\n\"b\",\"c\"\nd,e\n", finds(FOUND)),
         csv("spaces", "source, target, weight\na, b, 1\nb, c, 2\nd, e, 1\n", finds(FOUND)),
-        csv("mark of the byte order", "\u{feff}source,target\na,b\nb,c\nd,e\n", finds(FOUND)),
-        csv("header alone", "source,target,weight\n", bad("the input holds no edges")),
+        csv("byte order mark", "\u{feff}source,target\na,b\nb,c\nd,e\n", finds(FOUND)),
+        csv("only a header", "source,target,weight\n", bad("the input holds no edges")),
         csv("header between edges", "source,target\na,b\nsource,target\nb,c\n", bad(twice)),
         csv("header twice", "source,target\nsource,target\na,b\n", bad(twice)),
         csv(
@@ -101,7 +101,7 @@ pub(super) fn headers() -> Vec<Case> {
             bad("weight is not a number"),
         ),
         csv(
-            "header behind the first edge",
+            "header after the first edge",
             "a,b,1\nsource,target,weight\nb,c,1\n",
             bad("weight is not a number"),
         ),
@@ -113,11 +113,11 @@ pub(super) fn headers() -> Vec<Case> {
             "Quelle;Ziel;Gewicht\na;b;1\nb;c;2\nd;e;1\n",
             finds(FOUND),
         ),
-        csv("unknown names, told", "Quelle;Ziel\na;b\nb;c\nd;e\n", finds(FOUND))
+        csv("unknown names with `--header`", "Quelle;Ziel\na;b\nb;c\nd;e\n", finds(FOUND))
             .and(&["--header", "yes"]),
         csv("table of nodes", "Id,Label,Modularity\n1,a,0\n2,b,1\n", bad("is a table of nodes")),
         csv("communities", "node,community\na,0\nb,0\n", bad("is a table of nodes")),
-        csv("nodes as edges, told", "id,label\na,b\nb,c\nd,e\n", finds(FOUND))
+        csv("nodes as edges with `--columns`", "id,label\na,b\nb,c\nd,e\n", finds(FOUND))
             .and(&["--columns", "id,label"]),
         csv(
             "comma in a name",
@@ -156,7 +156,7 @@ pub(super) fn lines() -> Vec<Case> {
         let bytes = |unit: u16| if is_little { unit.to_le_bytes() } else { unit.to_be_bytes() };
         text.encode_utf16().flat_map(bytes).collect()
     };
-    let returns = "carriage returns that no line feed follows";
+    let returns = "carriage returns without line feeds";
     let long = |bytes: usize| format!("a,b\n{},b\nd,e\n", "x".repeat(bytes));
     let many = |last: &str| format!("a,b{0}\nb,c{0}\nd,e{0}\n{last}", ",1".repeat(100_000));
     vec![
@@ -171,18 +171,18 @@ pub(super) fn lines() -> Vec<Case> {
         csv("UTF-32", b"\xff\xfe\0\0a\0\0\0,\0\0\0b\0\0\0\n\0\0\0", bad("is UTF-32 text")),
         csv("UTF-32 without a mark", b"a\0\0\0,\0\0\0b\0\0\0\n\0\0\0", bad("is binary data")),
         csv("Latin-1", b"M\xfcller,b\nb,\xe9t\xe9\nd,e\n", finds(r"M\xfcller \xe9t\xe9 b|d e")),
-        csv("mark of the byte order", "\u{feff}a,b\nb,c\nd,e\n", finds(FOUND)),
+        csv("byte order mark", "\u{feff}a,b\nb,c\nd,e\n", finds(FOUND)),
         csv("carriage returns", "a,b\rb,c\rd,e\r", bad(returns)),
         csv("carriage returns and one line feed", "a,b\rb,c\rd,e\r\n", bad(returns)),
         csv("carriage returns twice", "a,b\r\r\nb,c\r\r\n", bad(returns)),
-        csv("carriage returns behind line feeds", "a,b\n\rb,c\n\r", bad(returns)),
+        csv("carriage returns after line feeds", "a,b\n\rb,c\n\r", bad(returns)),
         csv("carriage returns between line feeds", "a,b\rb,c\nd,e\n", bad(returns)),
         csv("line ends of Windows", "a,b\r\nb,c\r\nd,e\r\n", finds(FOUND)),
         csv("line ends of both", "a,b\nb,c\r\nd,e\n", finds(FOUND)),
         csv("no line end", "a,b\nb,c\nd,e", finds(FOUND)),
         csv("one zero", "a\0,b\nb,c\nd,e\n", finds(r"a\x00 b c|d e")),
         csv("zeros at the end", [&b"a,b\nb,c\n"[..], &[0; 4096]].concat(), bad("is binary data")),
-        csv("zeros alone", [0; 4096], bad("it has bytes that are zero")),
+        csv("zeros alone", [0; 4096], bad("it contains zero bytes")),
         csv("form feed", "a,b\n\x0cb,c\nd,e\n", finds(r"\x0cb c|a b|d e")),
         csv("escapes in names", "\x1b[31ma,b\nb,c\nd,e\n", finds(r"\x1b[31ma b c|d e")),
         csv(
@@ -199,22 +199,26 @@ pub(super) fn lines() -> Vec<Case> {
         csv("doubled quotes", "\"a\"\"x\",b\nb,c\nd,e\n", finds(r#"a\"x b c|d e"#)),
         csv("quote without end", "\"a,b\nb,c\n", bad("quote is not closed")),
         csv("quote without end in the last line", "a,b\nb,c\nd,\"e\n", bad("quote is not closed")),
-        csv("text behind a quote", "a,\"b\"x\nb,c\n", bad("text follows the closing quote")),
+        csv("text after a quote", "a,\"b\"x\nb,c\n", bad("text follows the closing quote")),
         csv("comments", "# a,b\na,b\n# x\nb,c\nd,e\n", finds(FOUND)),
         csv("comments with percent signs", "% KONECT\n% 3 3\na b\nb c\nd e\n", finds(FOUND)),
         csv("comments with slashes", "// made by, tool\na,b\nb,c\n", bad("`--comment //`")),
         csv("comments with dashes", "a,b\n-- dumped, today\nb,c\n", bad("`--comment --`")),
-        csv("comments with slashes, told", "// made by, tool\na,b\nb,c\nd,e\n", finds(FOUND))
-            .and(&["--comment", "//"]),
+        csv(
+            "comments with slashes and `--comment`",
+            "// made by, tool\na,b\nb,c\nd,e\n",
+            finds(FOUND),
+        )
+        .and(&["--comment", "//"]),
         csv("comment with a semicolon", "; x\na,b\n", bad("line has 1 column")),
         csv("blank lines", "\n\na,b\n \nb,c\n\t\nd,e\n\n", finds(FOUND)),
         csv("columns too few", "a,b,1\nb,c\nd,e,1\n", bad("line has 2 columns")),
         csv("columns too many", "a,b,1\nb,c,1,x,y\nd,e,1\n", finds(FOUND)),
         csv("columns too few first", "a,b\nb,c,1\nd,e,1\n", bad("edges.csv:1:1")),
         csv("empty", "", bad("the input holds no edges")),
-        csv("blanks alone", "  \n\t\n", bad("the input holds no edges")),
-        csv("comments alone", "# a\n# b\n", bad("the input holds no edges")),
-        csv("mark of the byte order alone", "\u{feff}", bad("the input holds no edges")),
+        csv("only blanks", "  \n\t\n", bad("the input holds no edges")),
+        csv("only comments", "# a\n# b\n", bad("the input holds no edges")),
+        csv("only a byte order mark", "\u{feff}", bad("the input holds no edges")),
         csv("one edge", "a,b", finds("a b")),
         csv("leading zeros", "01,1\n1,2\n001,3\n", finds("001 3|01 1 2")),
         csv(
@@ -223,8 +227,8 @@ pub(super) fn lines() -> Vec<Case> {
             finds("1 2|9007199254740992 9007199254740993"),
         ),
         csv("capitals", "A,b\na,c\n", finds("A b|a c")),
-        csv("one edge again and again", "a,b\na,b\nb,a\nc,d\n", finds("a b|c d")),
-        csv("nodes with themselves alone", "a,a\nb,b\n", finds("a|b")),
+        csv("one edge repeatedly", "a,b\na,b\nb,a\nc,d\n", finds("a b|c d")),
+        csv("only self-loops", "a,a\nb,b\n", finds("a|b")),
         csv("name of 64 KiB", long(65_536).replace("d,e\n", ""), finds_long()),
         csv("name beyond 64 KiB", long(65_537), bad("name is longer than 64 KiB")),
         csv("line beyond 1 MiB", long(2 << 20), bad("line is longer than 1 MiB")),
@@ -248,10 +252,10 @@ fn finds_long() -> super::Expected {
     finds(Box::leak(format!("a b {name}").into_boxed_str()))
 }
 
-/// Weights of the second of three edges, without a header.
+/// Returns cases for the weight of the second of three edges, without a header.
 pub(super) fn weights() -> Vec<Case> {
     let of = |weight: &str| format!("a,b,1\nb,c,{weight}\nd,e,1\n");
-    let kept = ["1e-400", "1e308", "4.9e-324", "+1", ".5", "5.", "00012", "1e5", " 1 "];
+    let valid = ["1e-400", "1e308", "4.9e-324", "+1", ".5", "5.", "00012", "1e5", " 1 "];
     let zero = ["0", "-0", "0.0", "0e5"];
     let refused: [(&str, &str); 28] = [
         ("nan", "weight is NaN"),
@@ -268,7 +272,7 @@ pub(super) fn weights() -> Vec<Case> {
         ("0x10", "weight is not a number"),
         ("1_000", "weight is not a number"),
         ("1 000", "weight is not a number"),
-        ("\"1,5\"", "write points for decimal commas"),
+        ("\"1,5\"", "replace decimal commas with points"),
         ("\"1,000\"", "weight is not a number"),
         ("1%", "weight is not a number"),
         ("$5", "weight is not a number"),
@@ -286,7 +290,7 @@ pub(super) fn weights() -> Vec<Case> {
     let one =
         |weight: &str, expected| Case::of(format!("`{weight}`"), "edges.csv", of(weight), expected);
     let mut cases: Vec<Case> = Vec::new();
-    cases.extend(kept.map(|weight| one(weight, finds(FOUND))));
+    cases.extend(valid.map(|weight| one(weight, finds(FOUND))));
     cases.extend(zero.map(|weight| one(weight, finds("a b|c|d e"))));
     cases.extend(refused.map(|(weight, message)| one(weight, bad(message))));
     cases.extend([

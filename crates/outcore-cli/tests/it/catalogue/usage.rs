@@ -1,4 +1,4 @@
-//! Options that cannot be, files that are none, lists of nodes, graphs that are damaged.
+//! Invalid options, special files, lists of nodes, damaged graphs.
 
 use super::{Case, Expected, FOUND, PLAIN, bad, finds};
 use crate::common::outcore;
@@ -19,33 +19,33 @@ fn values() -> Vec<Case> {
         (&["--memory", "0"], "cannot be used multiple times"),
         (&["--columns", "1"], "an edge has 2 or 3"),
         (&["--columns", "1,2,3,4"], "an edge has 2 or 3"),
-        (&["--columns", "1,1"], "the same column as source and target"),
-        (&["--columns", "1,2,1"], "the same column as a name and as the weight"),
+        (&["--columns", "1,1"], "the same column for source and target"),
+        (&["--columns", "1,2,1"], "the same column for a name and the weight"),
         (&["--columns", "0,1"], "there is no column 0"),
         (&["--columns", "-1,2"], "unexpected argument '-1'"),
         (&["--columns", ","], "the same column"),
         (&["--columns", "a,b", "--header", "no"], "use numbers"),
-        (&["--delimiter", ""], "it is one character"),
-        (&["--delimiter", "ab"], "it is one character"),
-        (&["--delimiter", "€"], "it is one character"),
-        (&["--delimiter", "\n"], "it is one character"),
-        (&["--delimiter", "\""], "it is one character"),
+        (&["--delimiter", ""], "expected one character"),
+        (&["--delimiter", "ab"], "expected one character"),
+        (&["--delimiter", "€"], "expected one character"),
+        (&["--delimiter", "\n"], "expected one character"),
+        (&["--delimiter", "\""], "expected one character"),
         (&["--header", "maybe"], "[possible values: auto, yes, no]"),
         (&["--format", "csv"], "[possible values: auto, lines, metis, mcl]"),
         (&["--format", "Parquet"], "invalid value 'Parquet'"),
         (&["--seed", "-1"], "unexpected argument '-1'"),
         (&["--seed", "99999999999999999999"], "number too large"),
         (&["--seed", "x"], "invalid value 'x'"),
-        (&["--resolution", "2"], "is of no use to this method"),
-        (&["--levels", "tree"], "is of no use to this method"),
-        (&["--initial", "edges.tsv"], "label propagation alone"),
+        (&["--resolution", "2"], "has no effect with `--method components`"),
+        (&["--levels", "tree"], "has no effect with `--method components`"),
+        (&["--initial", "edges.tsv"], "is only for label propagation"),
         (&["--min-weight", "nan"], "is not a weight"),
         (&["--min-weight", "-1"], "is not a weight"),
         (&["--min-weight", "5", "--max-weight", "1"], "swap the two"),
         (&["--weight-transform", "log", "--ignore-weights"], "leave one of them out"),
         (&["--weight-transform", "sqrt"], "invalid value 'sqrt'"),
         (&["--on-bad-line", "ignore"], "[possible values: stop, skip]"),
-        (&["--rejects", "rejects.tsv"], "is for lines that are skipped"),
+        (&["--rejects", "rejects.tsv"], "is for skipped lines"),
         (&["--on-bad-line", "skip", "--rejects", "edges.tsv"], "is both an input and"),
         (&["--report", "out.tsv"], "is both `--output` and `--report`"),
         (&["--report", "edges.tsv"], "is both an input and"),
@@ -59,7 +59,7 @@ fn values() -> Vec<Case> {
     refused.map(|(args, message)| Case::with(name(args), args, usage(message))).into()
 }
 
-/// Limits and threads, which all other cases have.
+/// Returns cases of limits and threads, which all other cases set.
 fn limits() -> Vec<Case> {
     let with = |args: &[&str], expected| {
         let all = ["cluster", "edges.tsv", "-o", "out.tsv", "--method", "components"];
@@ -70,7 +70,7 @@ fn limits() -> Vec<Case> {
     vec![
         with(&["-m", "1MiB", "-t", "2"], little()),
         with(&["-m", "64", "-t", "2"], little()),
-        with(&["-m", "0", "-t", "2"], usage("a limit is above 0")),
+        with(&["-m", "0", "-t", "2"], usage("a limit must be above 0")),
         with(&["-m", "-1", "-t", "2"], usage("unexpected argument '-1'")),
         with(&["-m", "x", "-t", "2"], usage("is not a size")),
         with(&["-m", "64QiB", "-t", "2"], usage("is not a size")),
@@ -87,26 +87,26 @@ fn limits() -> Vec<Case> {
     ]
 }
 
-/// Options that are right, or wrong about what is in the file.
+/// Returns cases of valid options that match the file, or do not.
 fn meanings() -> Vec<Case> {
     let escapes = "\x1b[31m,b\n";
     vec![
         Case::with("columns the other way", &["--columns", "2,1"], finds(FOUND)),
         Case::with("column beyond the line", &["--columns", "1,9"], bad("expected 9 columns")),
         Case::with(
-            "number beyond all columns",
+            "number too large for a column",
             &["--columns", "99999999999,1"],
             bad("has no column named"),
         ),
-        Case::with(
-            "delimiter that is not there",
-            &["--delimiter", ","],
-            bad("as given by `--delimiter`"),
-        ),
+        Case::with("missing delimiter", &["--delimiter", ","], bad("as given by `--delimiter`")),
         Case::with("delimiter that is a name", &["--delimiter", "a"], bad("source has no name")),
-        Case::with("edges as METIS", &["--format", "metis"], bad("is no header of one")),
-        Case::with("edges as mcl", &["--format", "mcl"], bad("no section of a matrix begins here")),
-        Case::with("weights above all", &["--min-weight", "99"], bad("no edges are left")),
+        Case::with("edges as METIS", &["--format", "metis"], bad("is not its header")),
+        Case::with("edges as mcl", &["--format", "mcl"], bad("no matrix section begins here")),
+        Case::with(
+            "threshold above all weights",
+            &["--min-weight", "99"],
+            bad("no edges are left"),
+        ),
         Case::with("comment that begins edges", &["--comment", "a"], finds("b c|d e")),
         Case::with("header that is an edge", &["--header", "yes"], finds("b c|d e")),
         Case::with("no edges but comments", &["--comment", ""], finds(FOUND)),
@@ -117,16 +117,21 @@ fn meanings() -> Vec<Case> {
         Case::of("escapes in a message", "edges.csv", escapes, bad(r"\x1b[31m"))
             .and(&["--columns", "x,y"]),
         Case::with("file twice", &["edges.tsv"], finds(FOUND)),
-        Case::of("bad line, kept", "edges.tsv", "a\tb\t1\nb\tc\tx\nd\te\t1\n", finds("a b|d e"))
-            .and(&["--on-bad-line", "skip", "--rejects", "rejects.tsv"])
-            .leaves(&["rejects.tsv"]),
+        Case::of(
+            "bad line, written to rejects",
+            "edges.tsv",
+            "a\tb\t1\nb\tc\tx\nd\te\t1\n",
+            finds("a b|d e"),
+        )
+        .and(&["--on-bad-line", "skip", "--rejects", "rejects.tsv"])
+        .leaves(&["rejects.tsv"]),
         Case::of("nothing but bad lines", "edges.tsv", "a\tb\tnan\nb\tc\tinf\n", bad("no edges"))
             .and(&["--on-bad-line", "skip", "--rejects", "rejects.tsv"])
             .leaves(&["rejects.tsv"]),
     ]
 }
 
-/// What is wrong with the arguments themselves.
+/// Returns cases of wrong arguments.
 fn commands() -> Vec<Case> {
     let with = |name: &str, args: &[&str], expected| {
         Case::of(format!("arguments: {name}"), "edges.tsv", PLAIN, expected).alone(args)
@@ -158,7 +163,7 @@ pub(super) fn options() -> Vec<Case> {
     values().into_iter().chain(limits()).chain(meanings()).chain(commands()).collect()
 }
 
-/// Names of inputs and outputs.
+/// Returns cases for names of inputs and outputs.
 fn names() -> Vec<Case> {
     let long = "x".repeat(300);
     let from = |name: &str, input: &str, expected| {
@@ -169,7 +174,7 @@ fn names() -> Vec<Case> {
         Case::made(format!("output: {name}"), "", plain, expected).alone(&args)
     };
     vec![
-        from("not there", "missing.tsv", failed("no such file or directory")),
+        from("missing", "missing.tsv", failed("no such file or directory")),
         from("directory", ".", failed("is a directory")),
         from("no match", "*.csv", failed("no file matches")),
         from("broken pattern", "[.tsv", usage("is not a pattern")),
@@ -189,17 +194,17 @@ fn names() -> Vec<Case> {
         to("the input by a link", "link.tsv", usage("is both an input and `--output`")),
         to("directory", ".", failed("is a directory")),
         to("name of a directory", "out/", failed("is a directory")),
-        to("directory that is not there", "no/out.tsv", failed("use `mkdir -p no` first")),
+        to("missing directory", "no/out.tsv", failed("use `mkdir -p no` first")),
         to("file as a directory", "edges.tsv/out.tsv", failed("not a directory")),
         to("name of 300 letters", &long, failed("cannot create")),
         to("full disk", "/dev/full", Expected::Refuses(4, "no space left on device")),
-        to("server", "s3://bucket/out.tsv", usage("that is a file's place")),
+        to("server", "s3://bucket/out.tsv", usage("but must be a local path")),
         to("report in no directory", "out.tsv", failed("there is no directory `no`"))
             .and(&["--report", "no/report.json"]),
     ]
 }
 
-/// Edges by several names.
+/// Creates edges under several names.
 fn plain(directory: &Path) {
     let at = |name: &str| directory.join(name);
     std::fs::write(at("edges.tsv"), PLAIN).unwrap();
@@ -208,7 +213,7 @@ fn plain(directory: &Path) {
     symlink("loop.tsv", at("loop.tsv")).unwrap();
     symlink("nowhere.tsv", at("broken.tsv")).unwrap();
     assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
-    // It ends with the test if nobody reads.
+    // The thread ends with the test if nothing reads from the pipe.
     let pipe = at("pipe");
     std::thread::spawn(move || std::fs::write(pipe, PLAIN));
 }
@@ -230,24 +235,24 @@ fn lists_of_nodes() -> Vec<Case> {
         with("blank lines", b"\n\nz\n\n", finds(more)),
         with("more columns", b"z\tx\ty\na\tx\ty\n", finds(more)),
         with("line ends of Windows", b"z\r\na\r\n", finds(more)),
-        with("mark of the byte order", b"\xef\xbb\xbfz\n", finds(more)),
+        with("byte order mark", b"\xef\xbb\xbfz\n", finds(more)),
         with("header, which is a node", b"name\nz\n", finds("a b c|d e|name|z")),
         with("carriage returns", b"z\ry\r", bad("carriage returns")),
         with("UTF-16", b"\xff\xfez\0\n\0", bad("is UTF-16 text")),
         with("no name", b"\tz\n", bad("node has no name")),
         with("JSON", b"[\"z\"]\n", bad("is JSON")),
-        with("HTML", b"<html>\n<p>\n", bad("is a page of HTML")),
-        with("Parquet", b"PAR1xxxxPAR1", bad("is a table, but a list of nodes is text")),
-        with("Arrow", b"ARROW1\0\0xxxxxx", bad("is a table, but a list of nodes is text")),
+        with("HTML", b"<html>\n<p>\n", bad("is an HTML page")),
+        with("Parquet", b"PAR1xxxxPAR1", bad("is a table, but a list of nodes must be text")),
+        with("Arrow", b"ARROW1\0\0xxxxxx", bad("is a table, but a list of nodes must be text")),
         with("gzip that is cut", b"\x1f\x8b", bad("is damaged")),
         with("zeros", &[0; 1000], bad("is binary data")),
-        Case::with("nodes: not there", &["--nodes", "nodes"], failed("no such file")),
+        Case::with("nodes: missing", &["--nodes", "nodes"], failed("no such file")),
         Case::with("nodes: directory", &["--nodes", "."], failed("is a directory")),
         Case::with("nodes: the edges themselves", &["--nodes", "edges.tsv"], finds(FOUND)),
     ]
 }
 
-/// A graph that was built, and what `change` does to it.
+/// Creates a case of a graph that was built and then modified by `change`.
 fn graph(name: &str, change: impl Fn(&Path) + 'static, expected: Expected) -> Case {
     let make = move |directory: &Path| {
         std::fs::write(directory.join("edges.tsv"), PLAIN).unwrap();
@@ -287,7 +292,7 @@ fn graphs() -> Vec<Case> {
         graph(
             "description missing",
             |graph| std::fs::remove_file(graph.join(MANIFEST)).unwrap(),
-            failed("a graph of `outcore build` has a `graph.json`"),
+            failed("a graph directory, with a `graph.json`"),
         ),
         graph("flipped arcs", |graph| flip(&graph.join("arcs")), bad("is damaged")),
         graph("flipped names", |graph| flip(&graph.join("names")), bad("is damaged")),
@@ -317,7 +322,7 @@ fn graphs() -> Vec<Case> {
                 let text = std::fs::read_to_string(&path).unwrap();
                 std::fs::write(&path, text.replace("\"version\": 1,", "\"version\": 99,")).unwrap();
             },
-            bad("it is of another version"),
+            bad("it was written by another version"),
         ),
         Case::made(
             "graph: empty directory",
@@ -325,7 +330,7 @@ fn graphs() -> Vec<Case> {
             |directory| {
                 std::fs::create_dir(directory.join("x.graph")).unwrap();
             },
-            failed("a graph of `outcore build` has a `graph.json`"),
+            failed("a graph directory, with a `graph.json`"),
         ),
         Case::of(
             "graph: file of edges by its name",
@@ -333,8 +338,8 @@ fn graphs() -> Vec<Case> {
             "a\tb\n",
             bad("is read as a METIS graph"),
         ),
-        graph("beside edges", |_| {}, failed("and is given alone")).and(&["edges.tsv"]),
-        graph("twice", |_| {}, failed("and is given alone")).and(&["x.graph"]),
+        graph("together with edges", |_| {}, failed("must be the only input")).and(&["edges.tsv"]),
+        graph("twice", |_| {}, failed("must be the only input")).and(&["x.graph"]),
         graph("columns of a graph", |_| {}, usage("--columns")).and(&["--columns", "1,2"]),
     ];
     cases.push(graph("in place of itself", |_| {}, usage("is both an input and")).alone(&[

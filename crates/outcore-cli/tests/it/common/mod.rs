@@ -1,5 +1,5 @@
-//! What tests of the command on real files have in common.
-#![expect(clippy::disallowed_methods, reason = "a look from outside")]
+//! Helpers for tests of the command on real files.
+#![expect(clippy::disallowed_methods, reason = "tests from outside")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 pub(crate) fn outcore(directory: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_outcore"));
     command.current_dir(directory).args(args).stdin(Stdio::null());
-    // Servers of tests are not behind the proxy of the machine.
+    // Servers of tests are not reached through the machine's proxy.
     command.env("NO_PROXY", "127.0.0.1");
     command
 }

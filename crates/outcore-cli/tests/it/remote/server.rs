@@ -1,4 +1,4 @@
-//! A web server that sends ranges of one file, and misbehaves in a way that the test chooses.
+//! Web server that sends ranges of one file, and misbehaves in a way that the test chooses.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,47 +6,47 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What it does wrong.
+/// Misbehavior of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// Closes the connection in the middle of every fourth answer that is longer than a byte.
+    /// Closes the connection in the middle of every fourth response that is longer than a byte.
     Drops,
-    /// Ends every fourth answer early, as if that were all that was asked for.
+    /// Ends every fourth response early, as if no more was requested.
     Short,
-    /// Always does.
+    /// Ends every response early.
     AlwaysShort,
-    /// Says that the file is longer than it is.
+    /// Reports that the file is longer than it is.
     LongerThanItIs,
-    /// Becomes another file after some requests; heeds conditions or not.
+    /// Serves a different file after some requests, with or without heeding conditions.
     Changes {
         heeds: bool,
     },
-    /// Sends everything, whatever is asked for.
+    /// Sends the whole file, whatever range is requested.
     IgnoresRanges,
     /// Is overloaded for the first requests.
     BusyAtFirst,
-    /// Always is.
+    /// Is always overloaded.
     Busy,
-    /// Says nothing once it has told how long the file is.
+    /// Stops responding after it has reported the length of the file.
     Silent,
-    /// Takes a while for each answer.
+    /// Delays each response.
     Slow,
-    /// Answers with this status.
+    /// Responds with this status.
     Status(u16),
-    /// Has neither tag nor time.
+    /// Sends neither tag nor time.
     Anonymous,
-    /// Has no tag.
+    /// Sends no tag.
     Untagged,
-    /// Has a weak tag.
+    /// Sends a weak tag.
     Weak,
-    /// Sends everybody on to another address of its own.
+    /// Redirects to another address on the same server.
     Redirects,
-    /// Wants a user.
+    /// Requires authentication.
     Private,
 }
 
-/// A server, until it is dropped.
+/// Server that runs until it is dropped.
 pub(crate) struct Server {
     pub(crate) port: u16,
     state: Arc<State>,
@@ -58,13 +58,13 @@ struct State {
     requests: AtomicU64,
     ended: AtomicBool,
     /// First lines and headers of the requests.
-    heard: Mutex<Vec<String>>,
+    received: Mutex<Vec<String>>,
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         self.state.ended.store(true, Ordering::SeqCst);
-        // It waits for a caller.
+        // It is waiting for a connection.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
     }
 }
@@ -78,7 +78,7 @@ impl Server {
             fault: Mutex::new(fault),
             requests: AtomicU64::new(0),
             ended: AtomicBool::new(false),
-            heard: Mutex::default(),
+            received: Mutex::default(),
         });
         let shared = state.clone();
         std::thread::spawn(move || {
@@ -87,7 +87,7 @@ impl Server {
                     return;
                 }
                 let (caller, shared) = (caller.unwrap(), shared.clone());
-                // A caller that has gone is no fault of the server.
+                // A client that disconnects is not an error of the server.
                 std::thread::spawn(move || drop(shared.serve(caller)));
             }
         });
@@ -98,13 +98,13 @@ impl Server {
         format!("http://127.0.0.1:{}/{path}", self.port)
     }
 
-    /// From now on it does this wrong.
+    /// Misbehaves in this way from now on.
     pub(crate) fn set(&self, fault: Fault) {
         *self.state.fault.lock().unwrap() = fault;
     }
 
-    pub(crate) fn heard(&self) -> Vec<String> {
-        self.state.heard.lock().unwrap().clone()
+    pub(crate) fn received(&self) -> Vec<String> {
+        self.state.received.lock().unwrap().clone()
     }
 }
 
@@ -123,14 +123,14 @@ impl State {
                     },
                 }
             }
-            self.heard.lock().unwrap().push(request.join("\n"));
+            self.received.lock().unwrap().push(request.join("\n"));
             if !self.answer(&request, &mut out)? {
                 return Ok(());
             }
         }
     }
 
-    /// Answers; gives whether the connection stays.
+    /// Sends a response; returns whether the connection stays open.
     fn answer(&self, request: &[String], out: &mut TcpStream) -> std::io::Result<bool> {
         let header = |name: &str| {
             request.iter().find_map(|line| {

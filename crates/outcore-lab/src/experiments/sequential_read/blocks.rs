@@ -1,9 +1,9 @@
-//! The file of the experiment, and the sum over it.
+//! File of the experiment, and the sum over it.
 //!
-//! The file is a sequence of 32-bit numbers: how many blocks follow, and for each block its length,
-//! 512, and as many random numbers. The sum is that of the numbers at even places in their blocks
-//! and twice that of the others, modulo 2^32. As all blocks are of one length, the place of a number
-//! in the file says what it is: parts of a file can be summed in any order.
+//! The file is a sequence of 32-bit numbers: the number of blocks, then for each block its length, 512, and that many
+//! random numbers. The sum adds the numbers at even places in their blocks and twice the numbers at odd places, modulo
+//! 2^32. Since all blocks have the same length, the place of a number in the file determines its role, and parts of a
+//! file can be summed in any order.
 
 use crate::random::Random;
 use crate::workplace::Workplace;
@@ -11,14 +11,14 @@ use outcore::io::Writer;
 use outcore::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Numbers in a block.
+/// Number of numbers in a block.
 pub(super) const NUMBERS: usize = 512;
 /// Bytes of a block: its length and its numbers.
 pub(super) const BLOCK_BYTES: usize = WORD * (1 + NUMBERS);
 /// Bytes of a number.
 pub(super) const WORD: usize = 4;
 
-/// Bytes of a file of so many blocks.
+/// Returns the bytes of a file of `blocks` blocks.
 pub(super) fn file_bytes(blocks: u32) -> u64 {
     WORD as u64 + u64::from(blocks) * BLOCK_BYTES as u64
 }
@@ -48,14 +48,14 @@ pub(super) fn make(workplace: &Workplace<'_>, name: &str, blocks: u32) -> Result
     Ok(path)
 }
 
-/// Sums a part of a file that comes in pieces of any length.
+/// Running sum of a part of a file that arrives in pieces of any length.
 #[derive(Debug, Default)]
 pub(super) struct Summer {
-    /// The place of the next number in the file.
+    /// Place of the next number in the file.
     place: u64,
-    /// How many were seen.
+    /// Number of numbers seen.
     seen: u64,
-    /// The beginning of a number that two pieces share.
+    /// Beginning of a number that two pieces share.
     carry: [u8; WORD],
     carried: usize,
     even: u32,
@@ -64,7 +64,7 @@ pub(super) struct Summer {
 }
 
 impl Summer {
-    /// For a part that begins at `offset`, a multiple of four.
+    /// Starts a part that begins at `offset`, a multiple of four.
     pub(super) fn at(offset: u64) -> Self {
         Self { place: offset / WORD as u64, ..Self::default() }
     }
@@ -95,7 +95,7 @@ impl Summer {
     fn numbers(&mut self, mut bytes: &[u8]) {
         self.seen += (bytes.len() / WORD) as u64;
         while !bytes.is_empty() {
-            // The first number of the file counts the blocks: as if it ended a block.
+            // The first number of the file is the number of blocks: it is treated as the end of a block.
             let within = (self.place + NUMBERS as u64) as usize % (NUMBERS + 1);
             let count = if within == 0 {
                 self.damaged |= number(bytes) != NUMBERS as u32;
@@ -116,7 +116,7 @@ impl Summer {
         }
     }
 
-    /// Adds what was found in another part.
+    /// Adds the sum of another part.
     pub(super) fn merge(&mut self, other: &Self) {
         self.seen += other.seen;
         self.even = self.even.wrapping_add(other.even);
@@ -124,10 +124,10 @@ impl Summer {
         self.damaged |= other.damaged || other.carried > 0;
     }
 
-    /// The sum, if all of the file was seen.
+    /// Returns the sum.
     ///
     /// # Errors
-    /// `CorruptFile`.
+    /// `CorruptFile` if a part of the file was not seen, or a block has the wrong length.
     pub(super) fn finish(&self, path: &Path, blocks: u32) -> Result<u64> {
         let whole = self.carried == 0 && self.seen * WORD as u64 == file_bytes(blocks);
         if self.damaged || !whole {
@@ -141,7 +141,7 @@ fn number(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes[..WORD].try_into().expect("four bytes"))
 }
 
-/// Sums of the numbers at even and at odd places in `bytes`.
+/// Returns the sums of the numbers at even and at odd places in `bytes`.
 #[inline]
 fn sums(bytes: &[u8]) -> (u32, u32) {
     let mut lanes = [0u32; 16];
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_does_not_depend_on_how_the_file_is_cut() {
+    fn the_sum_is_independent_of_how_the_file_is_cut() {
         let (bytes, sum) = file();
         assert_eq!(bytes.len() as u64, file_bytes(BLOCKS));
         let path = Path::new("x");
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_and_damaged_blocks_are_noticed() {
+    fn missing_and_damaged_blocks_are_detected() {
         let (mut bytes, _) = file();
         let check = |bytes: &[u8]| {
             let mut summer = Summer::default();

@@ -1,14 +1,13 @@
-//! Sequential reading: calls of the system, streams, mapped files, threads, or the engine's reader?
+//! Sequential reading: system calls, streams, mapped files, threads or the engine's reader?
 //!
-//! The original: D. Lemire, "Which is fastest: read, fread, ifstream or mmap?" (2012), of blocks of
-//! 512 numbers with their length before them. Here the numbers are random, their sum is used, buffers
-//! have the size that they are said to have, advice is given in calls of its own, and it is known for
-//! every row where the bytes came from.
+//! Source: D. Lemire, "Which is fastest: read, fread, ifstream or mmap?" (2012), with blocks of 512 numbers, each
+//! preceded by its length. Here the numbers are random, their sum is used, buffers have their stated size, advice is
+//! given in separate calls, and for every row it is known where the bytes came from.
 
 mod blocks;
 mod ways;
 
-use super::compare::{fastest, rate, row, stands, times};
+use super::compare::{fastest, rate, relation, row, times};
 use crate::api::memory::Touched;
 use crate::report::{Column, Experiment, three};
 use crate::rounds::{self, Measured, Method};
@@ -20,23 +19,23 @@ use outcore::units::format_bytes;
 use std::cell::RefCell;
 use ways::{ENGINE, ENGINE_DIRECT, ReadInput, ReadWay, WAYS};
 
-/// Microseconds for the first touch of a page above which its memory is not that of the machine, but
-/// must first be got from a host.
+/// Microseconds of the first touch of a page above which the memory must first be obtained from the host of a virtual
+/// machine.
 const RECLAIMED_MICROSECONDS: f64 = 3.0;
 
-/// How much is measured.
+/// Amount of measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct SequentialReadParameters {
-    /// Blocks of 512 numbers in the file.
+    /// Number of blocks of 512 numbers in the file.
     pub blocks: u32,
-    /// Runs of each way.
+    /// Number of runs of each way.
     pub rounds: u32,
-    /// Memory touched to learn whether a host has taken it back.
+    /// Bytes of memory that are touched to detect whether a host has reclaimed it.
     pub probe_bytes: usize,
 }
 
 impl SequentialReadParameters {
-    /// Those of an effort.
+    /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
         let (bytes, rounds) = match effort {
             Effort::Quick => (64u32 << 20, 4),
@@ -55,12 +54,12 @@ pub fn run(workplace: &Workplace<'_>, parameters: SequentialReadParameters) -> R
     let path = blocks::make(workplace, "sequential-read", parameters.blocks)?;
     let program = workplace.foreign().program("sequential.cpp")?;
     let input = ReadInput::new(path, parameters.blocks, workplace.files(), program)?;
-    // First of all: whatever runs uses memory, and what was used is no longer with the host.
+    // First of all: everything that runs uses memory, and used memory is no longer reclaimed by the host.
     let mut reclaimed = reclaimed(workplace, &input, parameters)?;
     let mut measured = main(workplace, &input, parameters)?;
     measured.rows.append(&mut reclaimed.rows);
     measured.missing.append(&mut reclaimed.missing);
-    let question = "Sequential reading: calls of the system, streams, mapped files or threads?";
+    let question = "Sequential reading: system calls, streams, mapped files or threads?";
     let mut experiment = Experiment::new("sequential-read", question, columns(), measured)
         .parameter("file", format_bytes(blocks::file_bytes(parameters.blocks)))
         .parameter("rounds", parameters.rounds);
@@ -82,7 +81,7 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-/// Warm, cold and direct.
+/// Measures the states warm, cold and direct.
 fn main(
     workplace: &Workplace<'_>,
     input: &ReadInput,
@@ -99,7 +98,7 @@ fn main(
             match way.obstacle(input) {
                 None => methods.push(method(input, way, state).group(group).prepare(move || {
                     if state == State::Cold {
-                        // Touched and given back, these pages are the next to be handed out.
+                        // Once touched and freed, these pages are the next ones that the system hands out.
                         drop(Touched::new(pool));
                     }
                     Ok(())
@@ -120,22 +119,22 @@ fn method<'a>(input: &'a ReadInput, way: &'static ReadWay, state: State) -> Meth
     Method::new(way.name, state, Some(input.path.clone()), move || (way.run)(input))
 }
 
-/// Two ways in memory that the host of a virtual machine has taken back, if there is such memory.
+/// Measures two ways in memory that the host of a virtual machine has reclaimed, if there is such memory.
 fn reclaimed(
     workplace: &Workplace<'_>,
     input: &ReadInput,
     parameters: SequentialReadParameters,
 ) -> Result<Measured> {
     const GROUP: &str = "reclaimed";
-    // Kept during the run, so that the run does not get these pages.
+    // Held during the run, so that the run does not get these pages.
     let held: RefCell<Option<Touched>> = RefCell::new(None);
     let prove = || {
         let touched = match enough(parameters.probe_bytes) {
             true => Touched::new(parameters.probe_bytes),
             false => None,
         };
-        let Some(touched) = touched else { return Ok(Err("there is too little memory".into())) };
-        let cost = touched.microseconds_a_page();
+        let Some(touched) = touched else { return Ok(Err("too little memory is free".into())) };
+        let cost = touched.microseconds_per_page();
         held.replace(Some(touched));
         let is_slow = cost > RECLAIMED_MICROSECONDS;
         Ok(if is_slow { Ok(()) } else { Err(not_reclaimed(cost)) })
@@ -157,28 +156,28 @@ fn reclaimed(
     Ok(measured)
 }
 
-/// Whether so much memory can be held without driving out what others need.
+/// Whether so much memory can be held without evicting what others need.
 fn enough(bytes: usize) -> bool {
     outcore::io::available_memory_bytes().is_none_or(|free| free > 4 * bytes as u64)
 }
 
 fn not_reclaimed(cost: f64) -> String {
-    format!("no memory was with a host: the first touch of a page took {} µs", three(cost))
+    format!("no memory was reclaimed by a host: the first touch of a page took {} µs", three(cost))
 }
 
-/// What the rows say.
+/// Summarizes the rows.
 fn finding(experiment: &Experiment) -> String {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     for (group, title) in [("warm", "In memory"), ("cold", "From the disk")] {
         let Some(best) = fastest(experiment, group, |_| true) else { continue };
-        said.push(format!("{title}, `{}` is fastest: {}.", best.name, rate(best)));
-        said.extend(maps_against_reads(experiment, group));
-        said.extend(threads_against_one(experiment, group));
-        said.extend(engine_against(experiment, group));
+        sentences.push(format!("{title}, `{}` is fastest: {}.", best.name, rate(best)));
+        sentences.extend(maps_against_reads(experiment, group));
+        sentences.extend(threads_against_one(experiment, group));
+        sentences.extend(engine_against(experiment, group));
     }
-    said.extend(large_pages(experiment));
-    said.extend(reclaimed_memory(experiment));
-    said.join(" ")
+    sentences.extend(large_pages(experiment));
+    sentences.extend(reclaimed_memory(experiment));
+    sentences.join(" ")
 }
 
 fn maps_against_reads(experiment: &Experiment, group: &str) -> Option<String> {
@@ -189,13 +188,13 @@ fn maps_against_reads(experiment: &Experiment, group: &str) -> Option<String> {
                 .iter()
                 .any(|name| row.name.starts_with(name) && !row.name.contains("threads"))
     })?;
-    Some(format!("The best of mmap (`{}`) {} `{}`.", map.name, stands(map, read), read.name))
+    Some(format!("The fastest mapping (`{}`) {} `{}`.", map.name, relation(map, read), read.name))
 }
 
 fn threads_against_one(experiment: &Experiment, group: &str) -> Option<String> {
     let many = fastest(experiment, group, |row| row.name.contains("threads"))?;
     let one = row(experiment, group, "pread 1 MiB")?;
-    Some(format!("`{}` {} one thread.", many.name, stands(many, one)))
+    Some(format!("`{}` {} one thread.", many.name, relation(many, one)))
 }
 
 fn engine_against(experiment: &Experiment, group: &str) -> Option<String> {
@@ -203,15 +202,16 @@ fn engine_against(experiment: &Experiment, group: &str) -> Option<String> {
     let engine = fastest(experiment, group, |row| is_engine(&row.name))?;
     let best = fastest(experiment, group, |row| !is_engine(&row.name))?;
     let share = 100.0 / times(engine, best)?.median;
-    Some(format!("{} reaches {share:.0} % of `{}`.", capital(engine.name.as_str()), best.name))
+    let name = capital(engine.name.as_str());
+    Some(format!("{name} reaches {share:.0} % of the rate of `{}`.", best.name))
 }
 
-/// What the pages behind a buffer do to direct reads.
+/// Describes the effect of large pages on direct reads.
 fn large_pages(experiment: &Experiment) -> Option<String> {
     let large = row(experiment, "cold", "pread 4 MiB, direct, large pages")?;
     let small = row(experiment, "cold", "pread 4 MiB, direct")?;
-    let stands = stands(large, small);
-    Some(format!("Direct reading of 4 MiB into large pages {stands} that into small ones."))
+    let relation = relation(large, small);
+    Some(format!("Direct reading of 4 MiB into large pages {relation} reading into small ones."))
 }
 
 fn capital(name: &str) -> String {
@@ -222,6 +222,6 @@ fn capital(name: &str) -> String {
 fn reclaimed_memory(experiment: &Experiment) -> Option<String> {
     let read = row(experiment, "reclaimed", "read 1 MiB")?;
     let direct = row(experiment, "reclaimed", "pread 1 MiB, direct")?;
-    let stands = stands(direct, read);
-    Some(format!("In memory that the host had taken back, direct reading {stands} `read`."))
+    let relation = relation(direct, read);
+    Some(format!("In memory that the host had reclaimed, direct reading {relation} `read`."))
 }

@@ -1,4 +1,4 @@
-//! The ways to read: each opens the file, sums all of it, and closes it.
+//! Ways to read: each opens the file, sums all of it, and closes it.
 
 use super::blocks::{BLOCK_BYTES, NUMBERS, Summer, WORD, file_bytes};
 use crate::api::map::{Advice, Map, Sharing};
@@ -18,25 +18,26 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// About the engine's blocks, and how many it reads ahead.
+/// Approximate size of the engine's blocks.
 const ENGINE_BYTES: usize = 4 * MIB;
+/// Number of blocks that the engine reads ahead.
 const ENGINE_DEPTH: usize = 4;
 
-/// What all ways get.
+/// Input of all ways.
 #[derive(Clone)]
 pub(super) struct ReadInput {
     pub(super) path: PathBuf,
     pub(super) blocks: u32,
     pub(super) files: Files,
-    /// The program of [`ReadKind::Program`].
+    /// Program of [`ReadKind::Program`].
     pub(super) program: std::result::Result<PathBuf, String>,
-    /// Whether the file can be read past the page cache, or why not.
+    /// Whether the file can be read past the page cache; the error is the reason why not.
     pub(super) direct: std::result::Result<(), String>,
-    /// Whether there is `io_uring`, or why not.
+    /// Whether `io_uring` is available; the error is the reason why not.
     pub(super) ring: std::result::Result<(), String>,
 }
 
-/// What a way needs.
+/// Requirement of a way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadKind {
     Plain,
@@ -45,21 +46,21 @@ pub(super) enum ReadKind {
     Ring,
 }
 
-/// A way to read.
+/// Way to read.
 pub(super) struct ReadWay {
     pub(super) name: &'static str,
     pub(super) kind: ReadKind,
     pub(super) run: fn(&ReadInput) -> Result<Outcome>,
 }
 
-/// The reader of the engine, through the page cache and past it.
+/// Name of the engine's reader through the page cache.
 pub(super) const ENGINE: &str = "the engine's reader";
-/// See [`ENGINE`].
+/// Name of the engine's reader past the page cache.
 pub(super) const ENGINE_DIRECT: &str = "the engine's reader, direct";
 
-/// All ways, those of the article first.
+/// All ways, those of the source first.
 pub(super) const WAYS: &[ReadWay] = &[
-    plain("read, two calls a block", two_calls),
+    plain("read, two calls per block", two_calls),
     plain("fread", |input| stream(input, Buffering::Default, 4096)),
     plain("fread, 4 KiB buffer", |input| stream(input, Buffering::Of(4096), 4096)),
     plain("fread, 32 MiB buffer", |input| stream(input, Buffering::Of(32 * MIB), 32 * MIB)),
@@ -99,7 +100,7 @@ const fn ring(name: &'static str, run: fn(&ReadInput) -> Result<Outcome>) -> Rea
 }
 
 impl ReadWay {
-    /// The states that it is measured in.
+    /// Returns the states in which the way is measured.
     pub(super) fn states(&self) -> &'static [State] {
         match self.kind {
             ReadKind::Plain | ReadKind::Program => &[State::Warm, State::Cold],
@@ -107,7 +108,7 @@ impl ReadWay {
         }
     }
 
-    /// Why it cannot be measured here, if so.
+    /// Returns the reason why the way cannot be measured here; `None` if it can.
     pub(super) fn obstacle<'a>(&self, input: &'a ReadInput) -> Option<&'a str> {
         match self.kind {
             ReadKind::Plain => None,
@@ -121,7 +122,7 @@ impl ReadWay {
 }
 
 impl ReadInput {
-    /// Looks what this system has.
+    /// Checks what this system supports.
     ///
     /// # Errors
     /// `Io`.
@@ -162,8 +163,7 @@ impl ReadInput {
     }
 }
 
-/// Whether a direct read leaves nothing in the page cache: some file systems accept the flag and
-/// do not heed it.
+/// Checks whether a direct read leaves nothing in the page cache: some file systems accept the flag but ignore it.
 fn direct_works(path: &Path) -> Result<std::result::Result<(), String>> {
     let reason = Err("the file system has no direct I/O".to_owned());
     crate::state::drop_cached(path)?;
@@ -192,7 +192,7 @@ fn two_calls(input: &ReadInput) -> Result<Outcome> {
     input.outcome(&summer, 3 + 2 * u64::from(input.blocks))
 }
 
-/// As [`two_calls`], of the C library; `buffer` is what it reads at once.
+/// Like [`two_calls`], with streams of the C library; `buffer` is the number of bytes that it reads per system call.
 fn stream(input: &ReadInput, buffering: Buffering, buffer: usize) -> Result<Outcome> {
     let mut stream = Stream::open(&input.path, "rb", buffering)?;
     let mut summer = Summer::default();
@@ -227,7 +227,7 @@ fn map(input: &ReadInput, sharing: Sharing, populate: bool, advice: &[Advice]) -
     input.outcome(&summer, 5 + advice.len() as u64)
 }
 
-/// A loop that takes whatever a call gives.
+/// Reads in a loop that accepts any number of bytes per call.
 fn read(input: &ReadInput, bytes: usize) -> Result<Outcome> {
     let mut file = input.open()?;
     let mut summer = Summer::default();
@@ -244,14 +244,14 @@ fn read(input: &ReadInput, bytes: usize) -> Result<Outcome> {
     }
 }
 
-/// Memory for direct reads in pages as the system gives them.
+/// Allocates memory for direct reads in pages of the system's choice.
 fn small(bytes: usize) -> Small {
     let memory = vec![0; bytes + ALIGNMENT];
     let start = memory.as_ptr().align_offset(ALIGNMENT);
     Small { memory, range: start..start + bytes }
 }
 
-/// See [`small`].
+/// Memory allocated by [`small`].
 struct Small {
     memory: Vec<u8>,
     range: std::ops::Range<usize>,
@@ -281,7 +281,7 @@ fn pread(input: &ReadInput, buffer: &mut [u8], flags: i32) -> Result<Outcome> {
     input.outcome(&summer, calls + 2)
 }
 
-/// Sums a part of the file; gives the number of calls.
+/// Sums a part of the file; returns the number of calls.
 fn part(
     input: &ReadInput,
     file: &File,
@@ -304,7 +304,7 @@ fn part(
     Ok(calls)
 }
 
-/// Each thread reads a part that begins where a block of 1 MiB does.
+/// Reads on several threads: each reads a part that begins at a multiple of 1 MiB.
 fn threads(input: &ReadInput, count: u64) -> Result<Outcome> {
     let file = input.open()?;
     let step = input.bytes().div_ceil(count).next_multiple_of(MIB as u64);
@@ -334,7 +334,7 @@ fn options(buffer_bytes: usize) -> RingOptions {
     RingOptions { depth: 4, buffer_bytes, direct: true, registered: true }
 }
 
-/// Four reads under way. The ring's buffers are those of the engine: in large pages from 2 MiB on.
+/// Reads with four concurrent reads. The buffers of the ring are those of the engine: in large pages from 2 MiB on.
 fn rings(input: &ReadInput, bytes: usize) -> Result<Outcome> {
     let made = Ring::new(&input.path, options(bytes))?;
     let mut ring = made.map_err(|reason| Error::new(ErrorKind::Io, reason))?;

@@ -1,4 +1,4 @@
-//! The edges to be put in order, and what the rows of any right result add up to.
+//! Edges to be sorted, and the sum over the rows of any correct result.
 
 use super::super::written::failed;
 use crate::meter::Outcome;
@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of an edge in the list: source, target, weight.
 pub(super) const EDGE_BYTES: usize = 12;
-/// Bytes of an edge in the rows, where the source goes without saying.
+/// Bytes of an edge in the rows, where the source is implied.
 pub(super) const ENTRY_BYTES: usize = 8;
 
-/// What a way to order the edges did, before its checksum.
+/// Returns the outcome of a method that sorts the edges, without its checksum.
 pub(super) fn outcome(input: &SortInput, bytes: u64, sync_seconds: Option<f64>) -> Outcome {
     Outcome { operations: input.edges as u64, bytes, sync_seconds, ..Outcome::default() }
 }
 
-/// A weighted edge, ordered by its source.
+/// Weighted edge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Edge {
     pub(super) source: u32,
@@ -42,7 +42,7 @@ impl Edge {
         Self { source: word(0), target: word(4), weight: word(8) }
     }
 
-    /// What is written into the row of the source.
+    /// Returns the bytes that are written into the row of the source.
     pub(super) fn entry(self) -> [u8; ENTRY_BYTES] {
         let mut bytes = [0; ENTRY_BYTES];
         bytes[..4].copy_from_slice(&self.target.to_le_bytes());
@@ -51,7 +51,7 @@ impl Edge {
     }
 }
 
-/// Edges of an input list, one after the other, through a buffer of so many bytes.
+/// Reader of the edges of an input list through a buffer.
 pub(super) struct EdgeReader<R> {
     inner: BufReader<R>,
 }
@@ -61,7 +61,7 @@ impl<R: Read> EdgeReader<R> {
         Self { inner: BufReader::with_capacity(buffer_bytes, inner) }
     }
 
-    /// The next edge; `None` at the end.
+    /// Reads the next edge; `None` at the end.
     #[inline]
     pub(super) fn next(&mut self) -> io::Result<Option<Edge>> {
         let mut bytes = [0; EDGE_BYTES];
@@ -82,24 +82,24 @@ impl<R: Read> EdgeReader<R> {
     }
 }
 
-/// An edge list on disk, and what is known of it.
+/// Edge list on disk with its properties.
 pub(super) struct SortInput {
-    /// The edges, in random order.
+    /// File of the edges, in random order.
     pub(super) list: PathBuf,
-    /// For each node the number of the first entry of its row, as 64-bit numbers; one more at the end.
+    /// File of the number of the first entry of each node's row, as 64-bit numbers; one more at the end.
     pub(super) offsets: PathBuf,
-    /// The result.
+    /// File of the result.
     pub(super) rows: PathBuf,
     pub(super) nodes: usize,
     pub(super) edges: usize,
-    /// The same offsets.
+    /// The same offsets in memory.
     pub(super) first: Vec<u64>,
-    /// What the rows add up to.
+    /// Expected sum over the rows.
     expected: u64,
 }
 
 impl SortInput {
-    /// Writes a list of `edges` edges between `nodes` nodes; `directory` gives paths for names.
+    /// Writes a list of `edges` edges between `nodes` nodes; `path_of` returns the path for a name.
     pub(super) fn make(
         files: &Files,
         path_of: impl Fn(&str) -> PathBuf,
@@ -135,12 +135,12 @@ impl SortInput {
         Ok(Self { list, offsets, rows, nodes, edges, first, expected })
     }
 
-    /// The files that may be there.
+    /// Returns the paths of the files that may exist.
     pub(super) fn paths(&self) -> [&Path; 3] {
         [&self.list, &self.offsets, &self.rows]
     }
 
-    /// Zero if the file of rows holds for each node its own edges, in any order within the row.
+    /// Returns zero if the file of rows contains for each node its own edges, in any order within the row.
     pub(super) fn difference(&self) -> Result<u64> {
         let path: &Path = &self.rows;
         let file = File::open(path).map_err(failed("open", path))?;

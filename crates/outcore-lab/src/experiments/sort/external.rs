@@ -1,4 +1,4 @@
-//! External merge sorts: small runs merged some at a time, as often as it takes, and the engine's.
+//! External merge sorts: small runs merged with a given fan-in in several passes, and the engine's sort.
 
 use super::super::written::{failed, remove, sync};
 use super::edges::{EDGE_BYTES, ENTRY_BYTES, Edge, EdgeReader, SortInput, outcome};
@@ -16,15 +16,15 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes that each run of a merge is read by.
+/// Bytes per read of each run of a merge.
 const LANE_BYTES: usize = 64 << 10;
-/// Bytes that the list is read and runs are written by.
+/// Bytes per read of the list and per write of runs.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Edges handed to the engine's sort at once.
+/// Number of edges handed to the engine's sort at a time.
 const ENGINE_EDGES: usize = 16 << 10;
 
-/// A part of a file, read on from where it was.
+/// Reader of a part of a file, with its own position.
 struct Part<'a> {
     file: &'a File,
     at: u64,
@@ -40,13 +40,13 @@ impl Read for Part<'_> {
     }
 }
 
-/// Sorted runs, one after the other in a file: where each ends, in edges.
+/// Sorted runs, one after the other in a file, with the end of each in edges.
 struct Runs {
     path: PathBuf,
     ends: Vec<u64>,
 }
 
-/// The number of passes that a merge of so many at a time takes, run formation included.
+/// Returns the number of passes of a merge with this fan-in, run formation included.
 pub(super) fn passes(edges: usize, run_edges: usize, fan_in: usize) -> u32 {
     let (mut runs, mut passes) = (edges.div_ceil(run_edges), 1);
     while runs > 1 {
@@ -56,12 +56,12 @@ pub(super) fn passes(edges: usize, run_edges: usize, fan_in: usize) -> u32 {
     passes.max(2)
 }
 
-/// Sorts by runs of `run_edges` edges, merged `fan_in` at a time with a heap, through the page cache.
+/// Sorts with runs of `run_edges` edges, merged `fan_in` at a time with a heap, through the page cache.
 pub(super) fn merge_sort(input: &SortInput, run_edges: usize, fan_in: usize) -> Result<Outcome> {
-    let beside = |suffix: &str| input.rows.with_extension(suffix);
-    let mut runs = form(input, run_edges, beside("a"))?;
+    let temporary = |suffix: &str| input.rows.with_extension(suffix);
+    let mut runs = form(input, run_edges, temporary("a"))?;
     let mut moved = 2 * EDGE_BYTES;
-    let mut spare = beside("b");
+    let mut spare = temporary("b");
     while runs.ends.len() > fan_in {
         let merged = merge_pass(&runs, fan_in, spare).map_err(failed("merge", &runs.path))?;
         spare = std::mem::replace(&mut runs, merged).path;
@@ -97,7 +97,7 @@ fn form(input: &SortInput, run_edges: usize, path: PathBuf) -> Result<Runs> {
     }
 }
 
-/// Merges the runs `from..to` and hands over their edges in order.
+/// Merges the runs `from..to` and passes their edges to `each` in order.
 fn merge(
     runs: &Runs,
     file: &File,
@@ -127,7 +127,7 @@ fn merge(
     Ok(())
 }
 
-/// The next edge of a run; equal sources leave in the order of the runs.
+/// Next edge of a run; edges of equal source are ordered by run.
 #[derive(Clone, Copy)]
 struct Head {
     edge: Edge,
@@ -177,7 +177,7 @@ fn write_rows(runs: &Runs, path: &Path) -> io::Result<()> {
     writer.flush()
 }
 
-/// The engine's sort inside a memory budget, and the engine's writer behind it.
+/// Sorts with the engine's sort within a memory budget, and writes with the engine's writer.
 pub(super) fn engine_sort(
     input: &SortInput,
     directory: &Path,

@@ -1,8 +1,7 @@
-//! Edges in the order of the input to rows in the order of their sources: seeking against sorting.
+//! Conversion of edges in input order to rows ordered by source: seeking against sorting.
 //!
-//! The original: A. Lakshman, posts on out-of-memory sorting (2024): 74 million lines, seeking to the
-//! place of each edge 640 s, merging two runs at a time 189 s, eight with a loser tree 42 s, copying
-//! the bytes 25 s.
+//! Source: A. Lakshman, posts on out-of-memory sorting (2024): 74 million lines, seeking to the place of each edge
+//! 640 s, merging two runs at a time 189 s, eight with a loser tree 42 s, copying the bytes 25 s.
 
 mod edges;
 mod external;
@@ -21,29 +20,29 @@ use outcore::units::{MIB, format_bytes, format_count};
 use std::fs::File;
 use std::io::{Read, Write};
 
-/// Edges of one run, as in the original.
+/// Number of edges in a run, as in the source.
 const RUN_EDGES: usize = 40_000;
-/// Runs merged at a time.
+/// Numbers of runs merged at a time.
 const FAN_INS: [usize; 3] = [2, 8, 64];
 
-/// How much is sorted how often.
+/// Amount of measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct SortParameters {
-    /// Edges.
+    /// Number of edges.
     pub edges: usize,
-    /// Edges of the methods that seek, with as many edges a node.
+    /// Number of edges of the methods that seek, with the same number of edges per node.
     pub seek_edges: usize,
-    /// Memory of the engine's sort.
+    /// Memory budget of the engine's sort.
     pub budget_bytes: u64,
-    /// Runs of each method.
+    /// Number of runs of each method.
     pub rounds: u32,
 }
 
-/// Edges a node.
+/// Number of edges per node.
 const DENSITY: usize = 20;
 
 impl SortParameters {
-    /// The usual ones.
+    /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
         let (edges, seek_edges, rounds) = match effort {
             Effort::Quick => (3_000_000, 150_000, 3),
@@ -54,7 +53,7 @@ impl SortParameters {
     }
 }
 
-/// A run of a method.
+/// Run of a method.
 type SortRun<'a> = Box<dyn FnMut() -> Result<Outcome> + 'a>;
 
 const SEEK: &str = "seek and write, in the order of the input";
@@ -103,12 +102,12 @@ pub fn run(workplace: &Workplace<'_>, parameters: SortParameters) -> Result<Expe
         Column::SystemCalls,
         Column::Ratio,
     ];
-    let question = "What does it cost to bring edges into the order of their sources?";
+    let question = "What does it cost to sort edges by source?";
     let mut experiment = Experiment::new("sort", question, columns, measured)
         .compared_by(per_edge)
         .parameter("edges", format_count(edges as u64))
         .parameter("edges of seek and write", format_count(seek_edges as u64))
-        .parameter("edges a node", DENSITY)
+        .parameter("edges per node", DENSITY)
         .parameter("memory of the engine's sort", format_bytes(budget_bytes))
         .parameter("rounds", rounds);
     experiment.chart = Some(Chart::Bars { column: Column::PerOperation, logarithmic: true });
@@ -123,7 +122,7 @@ fn method<'a>(input: &'a SortInput, name: &str, run: SortRun<'a>) -> Method<'a> 
         .check(|| input.difference())
 }
 
-/// The methods that take all edges; the engine's is the last.
+/// Returns the methods that process all edges; the engine's is the last.
 fn sorts<'a>(
     workplace: &Workplace<'_>,
     all: &'a SortInput,
@@ -148,7 +147,7 @@ fn sorts<'a>(
     runs
 }
 
-/// Reads the list and writes it again: what the disk and the page cache take at least.
+/// Returns the method that copies the list: a lower bound on the time that the disk and the page cache take.
 fn copy_method(input: &SortInput) -> Method<'_> {
     let run = move || {
         let path = &input.rows;
@@ -165,7 +164,7 @@ fn copy_method(input: &SortInput) -> Method<'_> {
         drop(to);
         Ok(outcome(input, (2 * input.edges * EDGE_BYTES) as u64, Some(sync(path)?)))
     };
-    // The list has the same sum before and after; equal rows give zero.
+    // The difference of the sums of list and copy is zero if they are equal.
     let check = move || {
         let (list, copy) = (&input.list, &input.rows);
         Ok(super::written::sum_of(list)?.wrapping_sub(super::written::sum_of(copy)?))
@@ -175,7 +174,7 @@ fn copy_method(input: &SortInput) -> Method<'_> {
         .check(check)
 }
 
-/// Seconds an edge, sync not included: it counts for little where the system caches what is written.
+/// Returns the seconds per edge without the sync, which says little where the system caches writes.
 fn per_edge(sample: &Sample) -> f64 {
     sample.wall_seconds / sample.operations as f64
 }
@@ -189,7 +188,7 @@ fn finding(experiment: &Experiment, engine: &str) -> String {
         let times = sort.ratio.map_or(1.0, |ratio| 1.0 / ratio.median);
         let (times, relation) = if times >= 1.0 { (times, "more") } else { (1.0 / times, "less") };
         format!(
-            "Seeking and writing takes {} ns an edge, {}x {relation} than {engine} with {} ns",
+            "Seeking and writing takes {} ns per edge, {}x {relation} than {engine} with {} ns",
             nanoseconds(seek),
             three(times),
             nanoseconds(sort)
@@ -200,7 +199,7 @@ fn finding(experiment: &Experiment, engine: &str) -> String {
     if let Some(sorted) = experiment.row(SEEK_SORTED) {
         text += &match sorted.ratio {
             Some(ratio) if sorted.differs() => {
-                format!("; presorting alone takes {} of its time", three(ratio.median))
+                format!("; presorting alone multiplies its time by {}", three(ratio.median))
             }
             _ => "; presorting alone makes no significant difference".into(),
         };
@@ -210,13 +209,13 @@ fn finding(experiment: &Experiment, engine: &str) -> String {
 
 fn notes() -> Vec<String> {
     [
-        "an edge has 12 bytes in the list, 8 in its row; the list is in the page cache when a run begins",
-        "the rows that seek have fewer edges, with as many edges a node, so that they end in time; times are those of an edge, and so are ratios",
-        "seek and write, fseek and fwrite: the offset of the source's row is read from a file, how full the row is stands in memory",
-        "batches and the mapping keep all offsets in memory, eight bytes a node",
-        "merges read every run by 64 KiB, write by 1 MiB, and choose the next edge with a binary heap; the first pass forms the runs",
-        "all methods but outcore's sort write to the page cache and pay for the disk in the column of syncs; outcore's sort writes its result past the page cache, so that its elapsed time holds the disk's",
-        "each result is compared with what the edges add up to, node by node, in any order within a row",
+        "an edge takes 12 bytes in the list and 8 in its row; the list is in the page cache when a run begins",
+        "the rows that seek use fewer edges, with the same number per node, so that they finish in reasonable time; times and ratios are per edge",
+        "`seek and write` and `fseek and fwrite` read the offset of the source's row from a file; how full each row is they keep in memory",
+        "batches and the mapping keep all offsets in memory, eight bytes per node",
+        "merges read each run in pieces of 64 KiB, write in pieces of 1 MiB, and choose the next edge with a binary heap; the first pass forms the runs",
+        "all methods except outcore's sort write to the page cache, so the time of the disk is in the sync column; outcore's sort writes its result past the page cache, so its elapsed time includes the disk",
+        "each result is checked against the sums of the edges, node by node, in any order within a row",
     ]
     .map(String::from)
     .to_vec()

@@ -1,4 +1,4 @@
-//! Putting every edge where it belongs, one by one, without sorting.
+//! Methods that place each edge directly, without sorting all edges.
 
 use super::super::written::{failed, sync};
 use super::edges::{ENTRY_BYTES, Edge, EdgeReader, SortInput, outcome};
@@ -11,9 +11,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Edges whose order is changed in memory before they are written.
+/// Number of edges that are reordered in memory before they are written.
 const BATCH: usize = 40_000;
-/// Bytes that the list is read by.
+/// Bytes per read of the list.
 const READ_BYTES: usize = 1 << 20;
 
 fn create(path: &Path) -> Result<File> {
@@ -27,7 +27,7 @@ fn list(input: &SortInput) -> Result<EdgeReader<File>> {
     Ok(EdgeReader::new(file, READ_BYTES))
 }
 
-/// Hands over all edges in batches, each sorted by source if `sorted`.
+/// Passes all edges to `each` in batches, each sorted by source if `sorted`.
 fn batches(
     input: &SortInput,
     batch: usize,
@@ -49,7 +49,7 @@ fn batches(
     }
 }
 
-/// Seeks to the offset of the source and reads it, seeks to the place of the edge and writes it.
+/// For each edge, seeks to the offset of the source and reads it, then seeks to the place of the edge and writes it.
 pub(super) fn seek_and_write(input: &SortInput, sorted: bool) -> Result<Outcome> {
     let mut offsets = File::open(&input.offsets).map_err(failed("open", &input.offsets))?;
     let mut rows = create(&input.rows)?;
@@ -76,7 +76,7 @@ pub(super) fn seek_and_write(input: &SortInput, sorted: bool) -> Result<Outcome>
     })
 }
 
-/// As [`seek_and_write`], in the order of the input, by buffered streams of the C library.
+/// Like [`seek_and_write`], in input order, with buffered streams of the C library.
 pub(super) fn streams(input: &SortInput) -> Result<Outcome> {
     let mut offsets = Stream::open(&input.offsets, "rb", Buffering::Default)?;
     let mut rows = Stream::open(&input.rows, "wb", Buffering::Default)?;
@@ -97,7 +97,7 @@ pub(super) fn streams(input: &SortInput) -> Result<Outcome> {
     Ok(outcome(input, moved as u64, Some(sync(&input.rows)?)))
 }
 
-/// Large batches sorted by source, neighbors written in one piece; offsets in memory.
+/// Writes large batches sorted by source, adjacent edges in one piece; offsets in memory.
 pub(super) fn batched(input: &SortInput, batch: usize) -> Result<Outcome> {
     let rows = create(&input.rows)?;
     let mut next = input.first.clone();
@@ -127,11 +127,11 @@ pub(super) fn batched(input: &SortInput, batch: usize) -> Result<Outcome> {
     Ok(Outcome { system_calls: Some(calls), ..outcome(input, moved, sync_seconds) })
 }
 
-/// Every edge stored to its place in a mapping of the file; offsets in memory.
+/// Stores every edge to its place in a mapping of the file; offsets in memory.
 pub(super) fn mapped(input: &SortInput) -> Result<Outcome> {
     let rows = create(&input.rows)?;
     let bytes = (input.edges * ENTRY_BYTES) as u64;
-    // With room on the disk for every page: a store must not fail.
+    // Reserves room on the disk for every page: a store must not fail.
     #[cfg(target_os = "linux")]
     rustix::fs::fallocate(&rows, rustix::fs::FallocateFlags::empty(), 0, bytes)
         .map_err(|e| failed("reserve", &input.rows)(e.into()))?;

@@ -1,8 +1,8 @@
-//! The size of a transfer: how large must it be through each interface, and where do they cross?
+//! Transfer size: how large must a transfer be through each interface, and where do the interfaces cross?
 //!
-//! The original: the table of a chapter on tuning for HP-UX (`read`, `fread` and Fortran's unformatted
-//! `READ` of 8 bytes to 64 KiB from a file of 100 MB in the buffer cache). Here the file is proved to
-//! be in the page cache, and what came since is beside it. Small sizes read a part of the file only.
+//! Source: a table in a chapter on tuning for HP-UX (`read`, `fread` and Fortran's unformatted `READ` of 8 bytes to
+//! 64 KiB from a file of 100 MB in the buffer cache). Here the file is verified to be in the page cache, and newer
+//! interfaces are added. Small sizes read only a part of the file.
 
 mod ways;
 
@@ -21,21 +21,21 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use ways::{TransferInput, TransferWay, WAYS};
 
-/// How much is measured.
+/// Amount of measurement.
 #[derive(Debug, Clone)]
 pub struct TransferSizeParameters {
     /// Bytes of a transfer: powers of two, at least 8.
     pub sizes: Vec<usize>,
-    /// Of the file; at least the largest size.
+    /// Size of the file; at least the largest transfer size.
     pub file_bytes: u64,
-    /// Transfers of a run, at most.
+    /// Maximum number of transfers in a run.
     pub operations_max: u64,
-    /// Runs of each way with each size.
+    /// Number of runs of each way with each size.
     pub rounds: u32,
 }
 
 impl TransferSizeParameters {
-    /// Those of an effort.
+    /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
         let all = || (3..=22).map(|power| 1 << power);
         let (sizes, file_bytes, operations_max, rounds): (Vec<usize>, _, _, _) = match effort {
@@ -110,7 +110,7 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-/// Groups in order of their sizes, and the ways in each as they were; the repetition last.
+/// Sorts rows by transfer size, retaining the order of the ways within a size; the repetition comes last.
 fn in_order_of_size(rows: &mut [Row], points: &BTreeMap<String, (String, f64)>) {
     let size = |row: &Row| points.get(&row.name).map_or(f64::INFINITY, |point| point.1);
     rows.sort_by(|a, b| size(a).total_cmp(&size(b)));
@@ -128,8 +128,8 @@ fn size_text(size: usize) -> String {
     }
 }
 
-/// Writes the first bytes of `path` as records of Fortran's sequential files: the length stands
-/// before and behind each.
+/// Writes the first bytes of `path` as records of Fortran's sequential files, with the length before and after each
+/// record.
 fn records(workplace: &Workplace<'_>, path: &Path, size: usize, count: u64) -> Result<PathBuf> {
     workplace.require(count * (size as u64 + 8))?;
     let fail = |e| Error::io("read", path, e);
@@ -154,22 +154,22 @@ fn records(workplace: &Workplace<'_>, path: &Path, size: usize, count: u64) -> R
     Ok(records)
 }
 
-/// What the rows say.
+/// Summarizes the rows.
 fn finding(experiment: &Experiment, sizes: &[usize]) -> String {
-    let said = [
+    let sentences = [
         crossing(experiment, sizes),
         best(experiment, sizes),
         enough(experiment, sizes),
         asynchronous(experiment, sizes),
     ];
-    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn of(experiment: &Experiment, way: TransferWay, size: usize) -> Option<&Row> {
     row(experiment, &size_text(size), &name(way, size))
 }
 
-/// From which size on `read` is at least as fast as `fread`.
+/// Describes from which size on `read` is at least as fast as `fread`.
 fn crossing(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
     let against = |size: usize| {
         let (read, fread) =
@@ -178,10 +178,10 @@ fn crossing(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
     };
     let smallest = against(*sizes.first()?)?;
     let text = size_text(*sizes.first()?);
-    let cost = format!("With {text}, `read` takes {} times as long as `fread`", three(smallest));
+    let cost = format!("At {text}, `read` takes {} times as long as `fread`", three(smallest));
     Some(match sizes.iter().find(|&&size| against(size).is_some_and(|times| times <= 1.0)) {
         Some(&size) => format!("{cost}; from {} on it is not slower.", size_text(size)),
-        None => format!("{cost}, and it is slower with every size."),
+        None => format!("{cost}, and it is slower at every size."),
     })
 }
 
@@ -189,18 +189,19 @@ fn best(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
     let rate_of = |row: &Row| Column::Rate.value(row).unwrap_or(0.0);
     let rows = sizes.iter().filter_map(|&size| fastest(experiment, &size_text(size), |_| true));
     let best = rows.max_by(|a, b| rate_of(a).total_cmp(&rate_of(b)))?;
-    Some(format!("The most bytes a second come by `{}`: {}.", best.name, rate(best)))
+    Some(format!("`{}` reaches the highest rate: {}.", best.name, rate(best)))
 }
 
-/// The smallest size with which `read` is within 5 % of its best.
+/// Describes the smallest size at which `read` is within 5 % of its best rate.
 fn enough(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
     let rate_of = |size: usize| Column::Rate.value(of(experiment, TransferWay::Read, size)?);
     let most = sizes.iter().filter_map(|&size| rate_of(size)).max_by(f64::total_cmp)?;
     let size = sizes.iter().find(|&&size| rate_of(size).is_some_and(|rate| rate >= 0.95 * most))?;
-    Some(format!("`read` comes within 5 % of its best with {}.", size_text(*size)))
+    Some(format!("`read` comes within 5 % of its best rate at {}.", size_text(*size)))
 }
 
-/// What asynchronous reads of the C library cost, at the size where it matters most to files: a page.
+/// Describes the cost of asynchronous reads of the C library at the size closest to a page, which matters most for
+/// files.
 fn asynchronous(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
     let size = *sizes.iter().min_by_key(|size| size.abs_diff(4096))?;
     let (aio, read) = (

@@ -1,4 +1,4 @@
-//! The ways to transfer: each opens the file, makes its transfers one behind the other, and closes it.
+//! Ways to transfer: each opens the file, makes its transfers one after the other, and closes it.
 
 use crate::api::aio::Asynchronous;
 use crate::api::map::{Map, Sharing};
@@ -16,14 +16,14 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// What a stream with a buffer of its own gets.
+/// Buffer size of a stream with its own buffer.
 const BUFFER_BYTES: usize = 64 << 10;
-/// Reads given to the ring at once.
+/// Number of concurrent reads of the ring.
 const BATCH: u32 = 8;
-/// Reads of POSIX asynchronous I/O under way.
+/// Number of concurrent reads of POSIX asynchronous I/O.
 const FLIGHTS: usize = 2;
 
-/// A way to transfer.
+/// Way to transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TransferWay {
     Read,
@@ -53,17 +53,17 @@ pub(super) const WAYS: [TransferWay; 11] = [
     TransferWay::Map,
 ];
 
-/// So many transfers of a size.
+/// Number of transfers of a size, and their file.
 #[derive(Debug, Clone)]
 pub(super) struct TransferInput {
-    /// A file of enough bytes; for [`TransferWay::FortranSequential`] one of records.
+    /// File of enough bytes; for [`TransferWay::FortranSequential`] a file of records.
     pub(super) path: PathBuf,
     pub(super) size: usize,
     pub(super) count: u64,
 }
 
 impl TransferWay {
-    /// The name of its series.
+    /// Returns the name of its series.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -80,7 +80,7 @@ impl TransferWay {
         }
     }
 
-    /// The method of the Fortran program, if it is one.
+    /// Returns the method of the Fortran program; `None` for other ways.
     pub(super) fn fortran(self) -> Option<&'static str> {
         match self {
             Self::FortranSequential => Some("sequential"),
@@ -90,7 +90,7 @@ impl TransferWay {
         }
     }
 
-    /// Why this system has no such way, if so.
+    /// Returns the reason why this system does not support the way; `None` if it does.
     ///
     /// # Errors
     /// `Io`.
@@ -130,8 +130,8 @@ impl TransferWay {
     }
 }
 
-/// The sum over all transfers of their first and last eight bytes: it takes next to no time, and
-/// nothing can be left out.
+/// Sum over the first and last eight bytes of all transfers: it takes almost no time and prevents the compiler from
+/// omitting work.
 #[derive(Debug, Default)]
 struct TransferSum(u64);
 
@@ -223,7 +223,7 @@ fn unlocked(input: &TransferInput) -> Result<Outcome> {
     Err(input.fail(std::io::ErrorKind::Unsupported.into()))
 }
 
-/// One read is waited for while the next one is under way.
+/// Reads asynchronously: waits for one read while the next one is in flight.
 fn asynchronous(input: &TransferInput) -> Result<Outcome> {
     let mut reads = Asynchronous::open(&input.path, FLIGHTS, input.size)?;
     let mut sum = TransferSum::default();
@@ -266,7 +266,8 @@ fn map(input: &TransferInput) -> Result<Outcome> {
 }
 
 fn fortran(input: &TransferInput, method: &str, program: Option<&Path>) -> Result<Outcome> {
-    let program = program.ok_or_else(|| Error::new(ErrorKind::Io, "it was not compiled"))?;
+    let program =
+        program.ok_or_else(|| Error::new(ErrorKind::Io, "the program was not compiled"))?;
     let (size, count) = (input.size.to_string(), input.count.to_string());
     let arguments = [OsStr::new(method), input.path.as_os_str(), size.as_ref(), count.as_ref()];
     run_program(program, &arguments)

@@ -1,20 +1,20 @@
 //! One bit per node, set and cleared by many threads.
 //!
-//! Relaxed order is enough: phases that write bits and phases that read them are separated by the
-//! end of a parallel loop, and setting a bit twice does no harm.
+//! Relaxed ordering is enough: the end of a parallel loop separates phases that write bits from phases
+//! that read them, and setting a bit twice is harmless.
 
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::Result;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A fixed number of bits; n/8 bytes.
+/// Fixed-size bit set; n/8 bytes.
 pub struct Bits {
     words: Vec<AtomicU64>,
 }
 
 impl Bits {
-    /// `count` bits, all `value`.
+    /// Creates `count` bits, all set to `value`.
     pub fn new(count: usize, value: bool) -> Self {
         let bits = Self { words: (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() };
         if value {
@@ -35,7 +35,7 @@ impl Bits {
         self.words[index / 64].load(Relaxed) >> (index % 64) & 1 == 1
     }
 
-    /// Sets a bit and says whether it was set before.
+    /// Sets a bit and returns whether it was already set.
     #[inline]
     pub fn set(&self, index: usize) -> bool {
         let mask = 1 << (index % 64);
@@ -47,7 +47,7 @@ impl Bits {
         self.words[index / 64].fetch_and(!(1 << (index % 64)), Relaxed);
     }
 
-    /// How many bits of `range` are set.
+    /// Counts the set bits of `range`.
     pub fn count(&self, range: Range<usize>) -> u64 {
         self.words_of(range).map(|(_, word)| u64::from(word.count_ones())).sum()
     }
@@ -59,7 +59,7 @@ impl Bits {
         });
     }
 
-    /// The bits, 64 to a word.
+    /// Returns the bits, 64 per word.
     pub fn words(&self) -> &[AtomicU64] {
         &self.words
     }
@@ -69,17 +69,17 @@ impl Bits {
         to.array(self.words.iter().map(|word| word.load(Relaxed)))
     }
 
-    /// Reads as many bits as were written.
+    /// Reads all bits from a checkpoint.
     pub(crate) fn load(&mut self, from: &mut StateReader) -> Result<()> {
         from.fill(&mut self.words, |place, word| *place.get_mut() = word)
     }
 
-    /// Whether any bit of `range` is set.
+    /// Returns whether any bit of `range` is set.
     pub fn any(&self, range: Range<usize>) -> bool {
         self.words_of(range).any(|(_, word)| word != 0)
     }
 
-    /// Calls `visit` with the index of every set bit of `range`, ascending.
+    /// Calls `visit` with the index of each set bit of `range`, in ascending order.
     pub fn for_each(&self, range: Range<usize>, mut visit: impl FnMut(usize)) {
         for (base, mut word) in self.words_of(range) {
             while word != 0 {
@@ -89,7 +89,7 @@ impl Bits {
         }
     }
 
-    /// The words that hold `range`, each with the index of its first bit, other bits masked off.
+    /// Returns the words that hold `range`, each with the index of its first bit and other bits masked off.
     fn words_of(&self, range: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
         let last = range.end.div_ceil(64).max(range.start / 64);
         (range.start / 64..last).map(move |i| {

@@ -1,23 +1,23 @@
-//! The hashes that stand in for chance: leaders, ties and sub-rounds.
+//! Hashes that replace random numbers: leaders, ties and sub-rounds.
 //!
-//! A choice is a function of the seed, the node and the sweep, never of threads or time. The mixing
-//! step is SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-//! 2014): about one nanosecond each.
+//! A choice depends on the seed, the node and the sweep, never on threads or time. The mixing step is
+//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014) and
+//! takes about one nanosecond.
 
-/// Who is a leader in star seeding, and which leader a node prefers.
+/// Salt for leaders in star seeding, and for the leader that a node prefers.
 pub const LEAD: u64 = 0x4c45_4144_4552_5331;
-/// Which of several equally good labels a node takes.
+/// Salt for the choice among equally good labels.
 pub const TIE: u64 = 0x5449_4542_5245_414b;
-/// In which sub-round of a block a node is evaluated.
+/// Salt for the sub-round of a block in which a node is evaluated.
 pub const SUB: u64 = 0x5355_4252_4f55_4e44;
-/// In which order the blocks of a graph are swept.
+/// Salt for the order in which the blocks of a graph are swept.
 pub const ORDER: u64 = 0x424c_4f43_4b4f_5244;
-/// Who is a leader when communities are refined.
+/// Salt for leaders when communities are refined.
 pub const REFINE: u64 = 0x5245_4649_4e45_4c44;
-/// Sets the levels of a hierarchy apart.
+/// Salt that separates the levels of a hierarchy.
 pub const LEVEL: u64 = 0x4c45_5645_4c48_4153;
 
-/// Spreads the bits of a number.
+/// Mixes the bits of a number.
 #[inline]
 pub const fn mix(value: u64) -> u64 {
     let z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -26,7 +26,7 @@ pub const fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A hash of three numbers of which the first is known: `hash(a)(b, c)`.
+/// Hash of three numbers with the first one fixed: `hash(a)(b, c)`.
 #[derive(Debug, Clone, Copy)]
 pub struct Hash(u64);
 
@@ -37,7 +37,7 @@ impl Hash {
         Self(mix(a))
     }
 
-    /// The hash of all three.
+    /// Returns the hash of all three.
     #[inline]
     pub const fn of(self, b: u64, c: u64) -> u64 {
         mix(mix(self.0 ^ b) ^ c)
@@ -48,7 +48,7 @@ impl Hash {
 mod tests {
     use super::*;
 
-    /// The first outputs of SplitMix64 from state 0, as published with it.
+    /// The published first outputs of SplitMix64 from state 0.
     #[test]
     fn mixing_is_splitmix64() {
         assert_eq!(mix(0), 0xE220_A839_7B1D_CDAF);

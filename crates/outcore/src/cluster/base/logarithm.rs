@@ -1,16 +1,18 @@
-//! The binary logarithm, the same on every machine.
+//! Binary logarithm with the same result on every machine.
 //!
-//! Libraries round the last bit of a logarithm as they like, and one bit can decide between two labels.
-//! This one uses additions, multiplications and a table made of them when the program is compiled; all
-//! of these are exact by IEEE 754. The error is below 4e-16 of the larger of the result and 1; a call
-//! takes about 3 ns. (Method: Tang, "Table-driven implementation of the logarithm function", 1990.)
+//! Libraries differ in the last bit of a logarithm, and one bit can decide between two labels. This
+//! one uses only additions, multiplications and a table computed from them at compile time, whose
+//! rounding IEEE 754 defines exactly. The error is below 4e-16 times the larger of the result and 1;
+//! a call takes about 3 ns. (Method: Tang, "Table-driven implementation of the logarithm function",
+//! 1990.)
 
 const TABLE_BITS: u32 = 7;
 const TABLE: [(f64, f64); 1 << TABLE_BITS] = table();
-/// The binary logarithm of e.
+/// Binary logarithm of e.
 pub const LOG2_E: f64 = std::f64::consts::LOG2_E;
 
-/// For each piece of [1, 2) the inverse of its middle, rounded, and minus the logarithm of that.
+/// Computes, for each piece of [1, 2), the rounded inverse of its midpoint and the negated logarithm of
+/// that inverse.
 const fn table() -> [(f64, f64); 1 << TABLE_BITS] {
     let mut table = [(0.0, 0.0); 1 << TABLE_BITS];
     let mut i = 0;
@@ -23,7 +25,7 @@ const fn table() -> [(f64, f64); 1 << TABLE_BITS] {
     table
 }
 
-/// By ln x = 2 (s + s^3/3 + s^5/5 + ...) with s = (x - 1) / (x + 1).
+/// Computes the logarithm by ln x = 2 (s + s^3/3 + s^5/5 + ...) with s = (x - 1) / (x + 1).
 const fn log2_by_series(x: f64) -> f64 {
     let s = (x - 1.0) / (x + 1.0);
     let mut sum = 0.0;
@@ -35,7 +37,7 @@ const fn log2_by_series(x: f64) -> f64 {
     2.0 * s * sum * LOG2_E
 }
 
-/// The binary logarithm of a positive, normal, finite number.
+/// Returns the binary logarithm of a positive, normal, finite number.
 #[inline]
 pub fn log2(x: f64) -> f64 {
     let bits = x.to_bits();
@@ -43,13 +45,13 @@ pub fn log2(x: f64) -> f64 {
     let mantissa = f64::from_bits(bits & 0x000F_FFFF_FFFF_FFFF | 0x3FF0_0000_0000_0000);
     let (inverse, log) = TABLE[(bits >> (52 - TABLE_BITS)) as usize & (TABLE.len() - 1)];
     let r = mantissa * inverse - 1.0;
-    // Pairs of terms do not wait for each other.
+    // Pairs of terms are independent, which shortens the dependency chain.
     let (r2, low) = (r * r, -1.0 / 2.0 + r * (1.0 / 3.0));
     let high = r2 * (low + r2 * ((-1.0 / 4.0 + r * (1.0 / 5.0)) - r2 * (1.0 / 6.0)));
     f64::from(exponent) + (log + (r + high) * LOG2_E)
 }
 
-/// x log2 x, and 0 for what is not positive: sums of weights can end slightly below 0.
+/// Returns x log2 x, or 0 if x is not a positive normal number: sums of weights can end slightly below 0.
 #[inline]
 pub fn plogp(x: f64) -> f64 {
     if x >= f64::MIN_POSITIVE { x * log2(x) } else { 0.0 }
@@ -70,7 +72,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_logarithm_is_that_of_the_library(mantissa in 1.0..2.0f64, exponent in -1022..1024i32) {
+        fn the_logarithm_matches_the_library(mantissa in 1.0..2.0f64, exponent in -1022..1024i32) {
             let x = mantissa * 2f64.powi(exponent);
             let expected = x.log2();
             prop_assert!((log2(x) - expected).abs() <= 4e-16 * expected.abs().max(1.0), "{x}: {} {}", log2(x), expected);
@@ -78,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_gained_by_nothing() {
+    fn plogp_of_nonpositive_numbers_is_zero() {
         assert_eq!((plogp(0.0), plogp(-1e-20)), (0.0, 0.0));
         assert!((plogp(0.5) + 0.5).abs() < 1e-15);
     }

@@ -1,4 +1,4 @@
-//! Bits, hashes, a logarithm, sums by label, threads, and how far a clustering is: what all rooms work with.
+//! Shared basics: bits, hashes, a logarithm, sums by label, parallel loops, and the progress of a clustering.
 
 pub mod bits;
 pub mod hash;

@@ -1,9 +1,9 @@
-//! How far a clustering is: arcs gone through, of those of all passes that it is expected to take.
+//! Progress of a clustering: arcs scanned, out of the arcs of all passes that it is expected to take.
 //!
-//! How many passes it takes nobody knows before; what is expected is that of the plan (`cost`), and is corrected
-//! wherever more is known: after each sweep, at each level, at the closing. When a part of the work takes longer
-//! than it was expected to, nothing is told of the whole any more until the next correction: a share that
-//! stands still would tell nothing.
+//! The number of passes is not known in advance. The first estimate is that of the plan (`cost`); it is corrected
+//! whenever more is known: after each sweep, at each level, at the closing. When a part of the work takes longer
+//! than expected, no total is reported until the next correction, since a share that stands still would be
+//! misleading.
 
 use crate::error::Result;
 use crate::progress::{Event, Observer, notify};
@@ -11,41 +11,41 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Hears of a clustering, and passes on how far it is.
+/// Observer of a clustering that forwards events and fills in the progress.
 pub struct ClusterProgress<'a> {
     observer: &'a dyn Observer,
-    /// Arcs of the blocks that have been gone through, on all levels.
-    gone: AtomicU64,
+    /// Arcs of the blocks scanned so far, on all levels.
+    scanned: AtomicU64,
     expected: Mutex<ExpectedWork>,
 }
 
-/// What is told of the whole.
+/// Estimate of the total work.
 #[derive(Clone, Copy)]
 struct ExpectedWork {
-    /// How far the part of the work that goes on now should reach at most.
+    /// Upper bound of the progress at the end of the current part of the work.
     part_ends: u64,
     total: Option<u64>,
 }
 
 impl<'a> ClusterProgress<'a> {
-    /// At the beginning of work of so many arcs.
+    /// Starts the progress of work with `total` arcs.
     pub fn new(observer: &'a dyn Observer, total: Option<u64>) -> Self {
         let expected = ExpectedWork { part_ends: total.unwrap_or(u64::MAX), total };
-        Self { observer, gone: AtomicU64::new(0), expected: Mutex::new(expected) }
+        Self { observer, scanned: AtomicU64::new(0), expected: Mutex::new(expected) }
     }
 
-    /// Blocks of so many arcs have been gone through.
+    /// Records that blocks with `arcs` arcs have been scanned.
     pub fn go(&self, arcs: u64) {
-        self.gone.fetch_add(arcs, Relaxed);
+        self.scanned.fetch_add(arcs, Relaxed);
     }
 
-    /// The part of the work that begins now is expected to take so many arcs, and `after` come after it; nobody
-    /// knows if that is `None`.
+    /// Sets the estimate: the part of the work that begins now takes `part` arcs, and `after` arcs follow it; `None`
+    /// if that is unknown.
     ///
     /// # Errors
     /// `Interrupted` if the observer asks to stop.
     pub fn expect(&self, part: Option<f64>, after: f64) -> Result<()> {
-        let part_ends = self.gone.load(Relaxed) + part.unwrap_or_default() as u64;
+        let part_ends = self.scanned.load(Relaxed) + part.unwrap_or_default() as u64;
         let total = part.map(|_| part_ends + after as u64);
         let changed = {
             let mut expected = self.expected();
@@ -56,9 +56,9 @@ impl<'a> ClusterProgress<'a> {
         if changed { notify(self.observer, Event::Expect { total }) } else { Ok(()) }
     }
 
-    /// Tells how far it is.
+    /// Reports the progress.
     fn advance(&self) -> ControlFlow<()> {
-        let done = self.gone.load(Relaxed);
+        let done = self.scanned.load(Relaxed);
         let is_late = {
             let mut expected = self.expected();
             let is_late = expected.total.is_some() && done > expected.part_ends;
@@ -79,7 +79,7 @@ impl<'a> ClusterProgress<'a> {
 }
 
 impl Observer for ClusterProgress<'_> {
-    /// Whoever says that the work advances need not know how far it is.
+    /// Replaces the position of an `Advance` event by the actual progress, which its sender need not know.
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         match event {
             Event::Advance { .. } => self.advance(),
@@ -88,8 +88,8 @@ impl Observer for ClusterProgress<'_> {
     }
 }
 
-/// How many sweeps are left, if the nodes that move go on to become fewer as they did in the last one, until `enough`
-/// or fewer do; `None` if they do not become fewer.
+/// Predicts the number of remaining sweeps until at most `enough` nodes move, if the number of moved nodes keeps
+/// shrinking as in the last sweep; `None` if it does not shrink.
 pub fn sweeps_left(before: u64, moved: u64, enough: f64) -> Option<f64> {
     if moved as f64 <= enough {
         return Some(0.0);
@@ -106,9 +106,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Heard(Mutex<Vec<String>>);
+    struct Recorder(Mutex<Vec<String>>);
 
-    impl Observer for Heard {
+    impl Observer for Recorder {
         fn event(&self, event: Event<'_>) -> ControlFlow<()> {
             let text = match event {
                 Event::Advance { done } => format!("{done}"),
@@ -121,9 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_longer_than_expected_has_no_end_until_one_is_known() {
-        let heard = Heard::default();
-        let pace = ClusterProgress::new(&heard, Some(100));
+    fn late_work_has_no_total_until_the_next_estimate() {
+        let recorder = Recorder::default();
+        let pace = ClusterProgress::new(&recorder, Some(100));
         let go = |arcs| {
             pace.go(arcs);
             notify(&pace, Event::Advance { done: 7 }).unwrap();
@@ -137,11 +137,11 @@ mod tests {
         pace.expect(Some(8.0), 0.0).unwrap();
         go(8);
         let reported = ["10", "30", "of None", "31", "32", "of Some(40)", "40"];
-        assert_eq!(*heard.0.lock().unwrap(), reported);
+        assert_eq!(*recorder.0.lock().unwrap(), reported);
     }
 
     #[test]
-    fn sweeps_that_are_left_follow_from_the_last_one() {
+    fn remaining_sweeps_follow_from_the_last_one() {
         assert_eq!(sweeps_left(1000, 100, 1.0), Some(2.0));
         assert_eq!(sweeps_left(1000, 500, 100.0), Some(3.0));
         assert_eq!(sweeps_left(10, 1, 2.0), Some(0.0));

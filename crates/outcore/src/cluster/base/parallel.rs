@@ -1,4 +1,4 @@
-//! Loops over nodes on the current pool, and memory that each of its threads keeps.
+//! Loops over nodes on the current thread pool, and per-thread memory.
 //!
 //! Small loops run on the calling thread: handing work to a pool costs some ten microseconds.
 
@@ -7,50 +7,50 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Arcs that make a piece of parallel work: some tens of microseconds.
+/// Arcs per piece of parallel work: some tens of microseconds.
 pub const PIECE_ARCS: u64 = 8192;
 
-/// One value for each thread of the pool, such as memory to decode arcs into.
+/// One value per thread of the pool, such as a buffer for decoded arcs.
 pub struct PerThread<T>(Vec<Mutex<T>>);
 
 impl<T: Send> PerThread<T> {
-    /// One value for each thread of the current pool.
+    /// Creates one value per thread of the current pool.
     pub fn new(mut make: impl FnMut() -> T) -> Self {
         Self((0..rayon::current_num_threads()).map(|_| Mutex::new(make())).collect())
     }
 
-    /// Lends this thread's value. `f` must not start parallel work itself.
+    /// Calls `f` with the value of the current thread. `f` must not start parallel work itself.
     #[inline]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         let index = rayon::current_thread_index().unwrap_or(0) % self.0.len();
         f(&mut self.0[index].lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Calls `f` with every thread's value, one after the other.
+    /// Calls `f` with the value of each thread, one after the other.
     pub fn for_each(&self, mut f: impl FnMut(&mut T)) {
         let values = self.0.iter();
         values.for_each(|value| f(&mut value.lock().unwrap_or_else(PoisonError::into_inner)));
     }
 }
 
-/// How many nodes make a piece, for nodes of the mean degree `arcs / nodes`.
+/// Returns the number of nodes per piece, for nodes of the mean degree `arcs / nodes`.
 pub fn piece_nodes(nodes: usize, arcs: u64) -> usize {
     (nodes as u64 * PIECE_ARCS / (arcs + nodes as u64).max(1)).clamp(1, 4096) as usize
 }
 
-/// Calls `f` with the numbers `0..count` on the pool, in any order, and adds what it gives. Not generic: what
-/// the pool needs for a loop is large, and would be compiled anew for each.
+/// Calls `f` with the numbers `0..count` on the pool, in any order, and returns the sum of its results. Not
+/// generic: the pool's code for a loop is large and would be compiled once per caller.
 ///
 /// # Errors
-/// One of those of `f`.
+/// One of the errors of `f`.
 fn for_numbers(count: usize, f: &(dyn Fn(usize) -> Result<u64> + Sync)) -> Result<u64> {
     (0..count).into_par_iter().map(f).try_reduce(|| 0, |a, b| Ok(a + b))
 }
 
-/// Calls `f` with consecutive ranges of at most `piece` that make up `0..count`.
+/// Calls `f` with consecutive ranges of at most `piece` numbers that cover `0..count`.
 ///
 /// # Errors
-/// One of those of `f`.
+/// One of the errors of `f`.
 pub fn for_ranges(
     count: usize,
     piece: usize,
@@ -64,10 +64,10 @@ pub fn for_ranges(
     for_numbers(pieces, &|i| f(range(i)).map(|()| 0)).map(drop)
 }
 
-/// Calls `f` with pieces of `nodes` and the same pieces of `values`, and adds what it counts.
+/// Calls `f` with pieces of `nodes` and the corresponding pieces of `values`, and returns the sum of its results.
 ///
 /// # Errors
-/// One of those of `f`.
+/// One of the errors of `f`.
 pub fn for_pieces<T: Send>(
     nodes: &[u32],
     values: &mut [T],
@@ -84,10 +84,10 @@ pub fn for_pieces<T: Send>(
     })
 }
 
-/// Calls `f` with chunks of at most `chunk` values and the position of the first.
+/// Calls `f` with chunks of at most `chunk` values and the position of the first value.
 ///
 /// # Errors
-/// One of those of `f`.
+/// One of the errors of `f`.
 pub fn for_chunks<T: Send>(
     values: &mut [T],
     chunk: usize,
@@ -101,7 +101,7 @@ pub fn for_chunks<T: Send>(
     for_numbers(pieces.count(), &each).map(drop)
 }
 
-/// Pieces of a slice, each for one thread.
+/// Pieces of a slice, each locked by one thread at a time.
 struct SlicePieces<'a, T>(Vec<Mutex<&'a mut [T]>>);
 
 impl<'a, T> SlicePieces<'a, T> {

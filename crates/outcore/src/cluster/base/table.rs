@@ -1,27 +1,27 @@
-//! Sums of weights by label: an open-addressing table that is emptied by what was touched.
+//! Sums of weights by label: an open-addressing table with a list of touched slots.
 //!
-//! One table per thread serves all nodes: before a node it is given twice as many slots as the node
-//! has arcs, so the slots of ordinary nodes stay in the first-level cache, and a touched list makes
-//! emptying cost one store per label. Unweighted graphs count in integers (8 bytes a slot), weighted
-//! ones add in `f64` (16 bytes), in the order of the arcs.
+//! One table per thread serves all nodes. It is resized for each node to twice as many slots as the
+//! node has arcs, so the slots of ordinary nodes stay in the first-level cache; thanks to the touched
+//! list, clearing costs one store per label. Unweighted graphs count in integers (8 bytes per slot),
+//! weighted graphs add in `f64` (16 bytes), in the order of the arcs.
 
 use crate::weight::Weight;
 
-/// Marks an empty slot; no label, since a graph has fewer nodes.
+/// Marker of an empty slot; never a label, since a graph has fewer nodes.
 const EMPTY: u32 = u32::MAX;
 const FEWEST_SLOTS: usize = 64;
 
-/// A sum of weights.
+/// Sum of weights.
 pub trait Sum: Copy + Send + Sync + Default + std::ops::AddAssign {
-    /// Calls `visit` with every target of a segment and its weight; no codes means weight 1.
+    /// Calls `visit` with each target of a segment and its weight; without codes every weight is 1.
     fn for_each(targets: &[u32], codes: &[u32], visit: impl FnMut(u32, Self));
-    /// The sum as a number.
+    /// Returns the sum as a number.
     fn value(self) -> f64;
-    /// This, or nothing, without a branch.
+    /// Returns the sum if the condition holds and zero otherwise, without a branch.
     fn only_if(self, condition: bool) -> Self;
 }
 
-/// Counts arcs, in graphs whose weights are all 1.
+/// Number of arcs, for graphs whose weights are all 1.
 impl Sum for u32 {
     #[inline]
     fn for_each(targets: &[u32], _codes: &[u32], mut visit: impl FnMut(u32, Self)) {
@@ -68,10 +68,10 @@ struct TableSlot<S> {
     sum: S,
 }
 
-/// Sums by label, for at most a fixed number of labels.
+/// Sums by label, for a bounded number of labels.
 pub struct LabelTable<S> {
     slots: Vec<TableSlot<S>>,
-    /// Where the labels are, in order of their first arc; one longer than the most labels.
+    /// Slots of the labels, in the order of their first arcs; one entry longer than the maximum number of labels.
     touched: Vec<u32>,
     used: usize,
     mask: usize,
@@ -79,7 +79,7 @@ pub struct LabelTable<S> {
 }
 
 impl<S: Sum> LabelTable<S> {
-    /// A table for at most `most_labels` labels.
+    /// Creates a table for at most `most_labels` labels.
     pub fn new(most_labels: usize) -> Self {
         let slots = slot_count(most_labels);
         Self {
@@ -91,19 +91,19 @@ impl<S: Sum> LabelTable<S> {
         }
     }
 
-    /// Memory of a table for `most_labels` labels.
+    /// Returns the bytes of a table for `most_labels` labels.
     pub const fn bytes(most_labels: u64) -> u64 {
         slot_count(most_labels as usize) as u64 * size_of::<TableSlot<S>>() as u64
             + 4 * most_labels
             + 4
     }
 
-    /// The most labels it holds.
+    /// Returns the maximum number of labels.
     pub fn most_labels(&self) -> usize {
         self.touched.len() - 1
     }
 
-    /// Empties it and makes room for `labels` different labels.
+    /// Clears the table and makes room for `labels` different labels.
     #[inline]
     pub fn reset(&mut self, labels: usize) {
         for &slot in &self.touched[..self.used] {
@@ -115,7 +115,7 @@ impl<S: Sum> LabelTable<S> {
         self.shift = 64 - slots.trailing_zeros();
     }
 
-    /// Adds to the sum of a label. The caller has made room for it.
+    /// Adds to the sum of a label, for which the caller has made room.
     #[inline]
     pub fn add(&mut self, label: u32, weight: S) {
         let slots = &mut self.slots[..=self.mask];
@@ -124,14 +124,14 @@ impl<S: Sum> LabelTable<S> {
             at = (at + 1) & self.mask;
         }
         let slot = &mut slots[at];
-        // Without a branch: whether a label is new is hard to predict.
+        // Branchless: whether a label is new is hard to predict.
         self.touched[self.used] = at as u32;
         self.used += usize::from(slot.label == EMPTY);
         slot.label = label;
         slot.sum += weight;
     }
 
-    /// Adds to the sum of a label, unless the label is new and the table full.
+    /// Adds to the sum of a label and returns true, unless the label is new and the table full.
     #[inline]
     pub fn add_if_room(&mut self, label: u32, weight: S) -> bool {
         let fits = self.used < self.most_labels() || self.get(label).value() > 0.0;
@@ -141,7 +141,7 @@ impl<S: Sum> LabelTable<S> {
         fits
     }
 
-    /// The sum of a label.
+    /// Returns the sum of a label.
     #[inline]
     pub fn get(&self, label: u32) -> S {
         let mut at = first_slot(label, self.shift) & self.mask;
@@ -154,7 +154,7 @@ impl<S: Sum> LabelTable<S> {
         }
     }
 
-    /// The labels with their sums.
+    /// Returns the labels with their sums.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (u32, S)> {
         self.touched[..self.used].iter().map(|&at| {
@@ -180,7 +180,7 @@ mod tests {
     use std::collections::HashMap;
 
     #[test]
-    fn sums_are_those_of_a_map_after_any_reset() {
+    fn sums_match_a_map_after_any_reset() {
         let mut table = LabelTable::<f64>::new(1000);
         for round in 1..200u32 {
             table.reset(round as usize * 5);

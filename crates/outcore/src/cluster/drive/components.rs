@@ -1,8 +1,8 @@
-//! Connected components: one scan that connects, one more for the modularity.
+//! Connected components: one scan that connects nodes, and another one for the modularity.
 //!
-//! In a directed graph the direction counts for nothing: the components are the weak ones. Memory: 4
-//! bytes a node for the union-find, whose array becomes the result, and 8 bytes for every component of
-//! more than one node while their strengths are added up, in as many scans as the memory asks for.
+//! Components of a directed graph are the weakly connected ones. Memory: 4 bytes per node for the
+//! union-find, whose array becomes the result, and 8 bytes per component of more than one node while their
+//! strengths are computed, in as many scans as the memory requires.
 
 use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit};
@@ -17,10 +17,10 @@ use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::progress::{Event, notify};
 
-/// The least memory for the strengths of components.
+/// Minimum memory for the strengths of components.
 const WINDOW_BYTES: u64 = 1 << 20;
 
-/// What finding the components of a graph needs.
+/// Returns the memory for finding the components of a graph.
 pub(crate) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
     let nodes = graph.node_count();
     ClusterMemory {
@@ -93,9 +93,9 @@ impl ClusterJob<'_> {
         Ok(pieces)
     }
 
-    /// The modularity of components, all of whose weight is inside: 1 less the sum of the squares of
-    /// their shares of the strength. The first `shared` have more than one node; `window` of them are
-    /// added up in a scan.
+    /// Computes the modularity of components, all of whose weight is inside: 1 minus the sum of the squared
+    /// shares of their strengths. The first `shared` components have more than one node; each scan computes
+    /// the strengths of `window` of them.
     fn expected_inside<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
@@ -104,7 +104,7 @@ impl ClusterJob<'_> {
         shared: usize,
         window: usize,
     ) -> Result<f64> {
-        notify(self.observer, Event::Detail { text: "adding up strengths" })?;
+        notify(self.observer, Event::Detail { text: "computing strengths" })?;
         let loop_ends = if self.graph.is_directed() { 1.0 } else { 2.0 };
         let mut node_sums = Vec::new();
         // Sums of squares are relative to a strength, so that they stay in range.
@@ -147,7 +147,7 @@ fn share_squared(part: f64, whole: f64) -> f64 {
     if part > 0.0 { (part / whole) * (part / whole) } else { 0.0 }
 }
 
-/// The strength of each of a block's nodes.
+/// Computes the strength of each node of a block.
 fn strengths_of<S: Sum>(
     block: &Block,
     loop_ends: f64,

@@ -1,18 +1,18 @@
-//! Contraction: the graph of groups, one level up.
+//! Contraction: builds the graph of groups, one level up.
 //!
 //! ```text
 //!  level --scan--> (group of u, group of v, weight) --sorter--> merged --writer--> next level
 //!                                                                  `--> sums of the classes
 //! ```
 //!
-//! Every arc between two groups becomes a record; the external sorter brings equal pairs together in
-//! the order of their weights, so that sums depend neither on memory nor on the direction; the graph
-//! writer adds them up. Weight inside a group becomes its loop. The next level is a graph file like
-//! the one of the input: it is scanned, cached and cut into blocks by the same code, so where it
-//! lies cannot change a result. Small ones are kept in memory.
+//! Every arc between two groups becomes a record. The external sorter brings equal pairs together, in the
+//! order of their weights, so that sums depend neither on memory nor on the direction; the graph writer adds
+//! them. Weight inside a group becomes its loop. The next level is a graph file like that of the input: the
+//! same code scans it, caches it and divides it into blocks, so its location cannot change a result. Small
+//! levels stay in memory.
 //!
-//! Memory: the sorter's budget, the writer's, and 8 bytes a group. Disk: 4 to 5 bytes a record and the
-//! next level. Time: about 40 ns an arc and core.
+//! Memory: the budgets of sorter and writer, and 8 bytes per group. Disk: 4 to 5 bytes per record, and the
+//! next level. Time: about 40 ns per arc and core.
 
 use crate::cluster::base::parallel::{PerThread, piece_nodes};
 use crate::cluster::base::table::Sum;
@@ -27,40 +27,40 @@ use std::iter::repeat;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A level of at most so many arcs is kept in memory.
+/// Maximum number of arcs of a level in memory.
 pub(crate) const SMALL_ARCS: u64 = 1 << 18;
-/// Memory of the small levels of a hierarchy, of which each is smaller than the one below.
+/// Memory of the small levels of a hierarchy, each of which is smaller than the one below.
 pub(crate) const SMALL_LEVEL_BYTES: u64 = 8 << 20;
-/// Arcs that are turned into records before they are handed to the sorter.
+/// Number of arcs converted to records before they are passed to the sorter.
 pub(crate) const PORTION_ARCS: u64 = 1 << 17;
 const ONE: u32 = Weight::ONE.code();
 
-/// How a level is divided.
+/// Division of a level into groups.
 pub(crate) struct Division<'a> {
-    /// The group of each node.
+    /// Group of each node.
     pub(crate) groups: &'a [u32],
-    /// The class of each group.
+    /// Class of each group.
     pub(crate) classes: &'a [u32],
     pub(crate) class_count: usize,
-    /// How many nodes of the input each node stands for; empty if one.
+    /// Number of input nodes in each node; empty if one each.
     pub(crate) counts: &'a [u32],
 }
 
-/// The next level.
+/// Next level.
 pub(crate) struct Contracted<O> {
     pub(crate) graph: Graph,
-    /// Whether it lies on disk, not in memory.
+    /// Whether it is on disk rather than in memory.
     pub(crate) is_on_disk: bool,
-    /// How many nodes of the input each of its nodes stands for, if the objective asks for it.
+    /// Number of input nodes in each node, if the objective needs it.
     pub(crate) counts: Vec<u32>,
-    /// The sums of the classes.
+    /// Sums of the classes.
     pub(crate) sums: O,
 }
 
-/// Where the next level goes, and with how much memory.
+/// Location of the next level, and memory for sorting it.
 pub(crate) struct LevelPlace<'a> {
     pub(crate) files: &'a Files,
-    /// For runs and the level.
+    /// Directory of the runs and the level.
     pub(crate) directory: &'a Path,
     pub(crate) sort_bytes: u64,
 }
@@ -107,7 +107,7 @@ fn group_counts(division: &Division<'_>) -> Vec<u32> {
     counts
 }
 
-/// Hands the arcs between groups, and the groups' loops, to a sorter.
+/// Passes the arcs between groups, and the loops of groups, to a sorter.
 fn emit<S: Sum>(
     source: &mut BlockSource<'_>,
     division: &Division<'_>,
@@ -148,7 +148,7 @@ fn emit<S: Sum>(
     Ok(sorter)
 }
 
-/// The end of as many nodes as a portion holds; of one if that is too many.
+/// Returns the end of the nodes that fit into a portion, at least one.
 fn portion_end(block: &Block, begin: usize) -> usize {
     let (mut end, mut arcs) = (begin + 1, block.degree(begin));
     while end < block.node_count() && arcs + block.degree(end) <= PORTION_ARCS {
@@ -158,7 +158,7 @@ fn portion_end(block: &Block, begin: usize) -> usize {
     end
 }
 
-/// Emits the arcs of the nodes from `begin` on; `inside` takes what each has inside its group.
+/// Emits the arcs of the nodes from `begin` on, and fills `inside` with the weight of each inside its group.
 fn emit_portion<S: Sum>(
     block: &Block,
     begin: usize,
@@ -195,7 +195,7 @@ fn emit_portion<S: Sum>(
     Ok(())
 }
 
-/// Emits the arcs of a node that has more than a portion holds.
+/// Emits the arcs of a node with more arcs than a portion.
 fn emit_large<S: Sum>(
     block: &Block,
     local: usize,
@@ -214,8 +214,8 @@ fn emit_large<S: Sum>(
     result.map(|()| sum.value())
 }
 
-/// Writes a segment's arcs between groups to `out`, and adds the weight inside the group, counted at
-/// the later end of an arc, to `inside`. Gives the number of records.
+/// Writes a segment's arcs between groups to `out`, and adds the weight inside the group, counted at the later
+/// end of an arc, to `inside`. Returns the number of records.
 #[inline]
 fn records<S: Sum>(
     block: &Block,
@@ -256,12 +256,12 @@ fn push_loops(loops: &[f64], sorter: &mut Sorter<ArcRecord>) -> Result<()> {
     sorter.push(&records)
 }
 
-/// Sorted records on their way into the next level, and into the sums of its classes.
+/// Merge of sorted records into the next level, and into the sums of its classes.
 struct LevelMerge<'a, O> {
     division: &'a Division<'a>,
     counts: &'a [u32],
     sums: O,
-    /// The group whose records come, and what they add up to.
+    /// Current group, and the sums of its records.
     group: u32,
     arcs: f64,
     loops: f64,

@@ -1,10 +1,10 @@
-//! What a clustering will read, write, keep and take, before there is a graph.
+//! Predicted cost of a clustering, before its graph exists: bytes read and written, memory, disk and time.
 //!
-//! How often the edges are gone through is what it took on graphs with communities (`evals/plan`,
-//! `evals/quality`): 7 to 13 sweeps of label propagation, and the scans of one cycle where there are several
-//! levels, two for the constant Potts model. Some graphs take more, and each costs a third more. How much smaller a level
-//! is than the one below is a property of the graph that no sample tells: the shares here are those of
-//! planted communities with a fifth of the edges between them.
+//! The number of scans is the one measured on graphs with communities (`evals/plan`, `evals/quality`): 7 to 13
+//! sweeps of label propagation, and for multilevel methods the scans of one cycle, or two for the constant Potts
+//! model. Some graphs take more cycles, each of which costs a third more. How much a level shrinks is a property of
+//! the graph that no sample reveals: the shares here are those of planted communities with a fifth of the edges
+//! between them.
 
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
 use crate::budget::Limits;
@@ -17,108 +17,108 @@ use crate::io::Tuning;
 use crate::sort::{Records, Sorting};
 use crate::units::MIB;
 
-/// Encoded blocks and tables of the clustering, for each thread and in all.
+/// Bytes of encoded blocks and tables, per thread and for all threads together.
 const THREAD_BYTES: u64 = 2 * MIB;
 const ALL_THREADS_BYTES: u64 = 48 * MIB;
-/// The same for a graph of small blocks and degrees.
+/// Like [`ALL_THREADS_BYTES`], for a graph with small blocks and degrees.
 const LEAST_BYTES: u64 = 4 * MIB;
-/// What is resident when the clustering begins: the program, and a share of what the merge had, which the
-/// allocator cannot give back.
+/// Resident memory when the clustering begins: the program, and a share of the merge's memory that the allocator
+/// cannot return.
 const HELD_BYTES: u64 = 8 * MIB;
 const HELD_SHARE: f64 = 0.02;
-/// Room on the disk for levels, by that of the levels expected: there must be enough where they shrink less.
+/// Disk space reserved for levels, relative to the expected levels, in case they shrink less.
 const LEVELS_DISK: f64 = 1.1;
-/// A level of at most so many arcs is kept in memory, and costs no bytes.
+/// Maximum number of arcs of a level in memory, which costs no bytes on disk.
 const SMALL_ARCS: u64 = crate::cluster::drive::contract::SMALL_ARCS;
-/// Arcs that are handed to the sorter at once.
+/// Arcs passed to the sorter at a time.
 const PORTION_ARCS: u64 = crate::cluster::drive::contract::PORTION_ARCS;
 
-/// What a clustering with labels on disk takes beside these, of half of its limit.
+/// Bytes other than labels that a clustering with labels on disk takes from half of its limit.
 const FIXED_BYTES: u64 = 15 * MIB;
 
-/// Share of the pieces that are written anew after an interval of the closing, in the mean.
+/// Mean share of the pieces that are rewritten after an interval of the closing.
 const CHANGED_SHARE: f64 = 0.2;
 
-/// Sweeps of label propagation, from stars and from labels that are given.
+/// Sweeps of label propagation, from stars or from given labels.
 const SWEEPS: u64 = 8;
-/// Scans of the graph in each cycle but the first.
+/// Scans of the graph in each cycle except the first.
 const CYCLE_SCANS: u64 = 4;
-/// Share of the arcs that are looked at in a sweep, in the mean.
+/// Mean share of the arcs visited in a sweep.
 const SWEPT_SHARE: f64 = 0.35;
 
-/// Nanoseconds of one core, for an arc.
+/// Nanoseconds of one core per arc.
 const PROPAGATE_ARC: f64 = 30.0;
 const SCAN_ARC: f64 = 8.0;
 const MOVE_ARC: f64 = 65.0;
 const CONTRACT_ARC: f64 = 100.0;
 
-/// Groups that one has arcs to, of as many arcs as it may have: more of them meet the same.
+/// Number of groups that the arcs of a group can reach; further arcs lead to groups already reached.
 const GROUPS_MET: f64 = 177.0;
-/// Mean degree of the graphs that the shares of arcs are of.
+/// Mean degree of the graphs on which the shares of arcs were measured.
 const USUAL_DEGREE: f64 = 17.7;
 
-/// Seconds between two states of sweeps that are saved, and communities a node when they are.
+/// Seconds between two checkpoints of the sweeps, and communities per node at a checkpoint.
 const SAVE_SECONDS: f64 = 60.0;
 const COMMUNITIES_A_NODE: f64 = 0.25;
 
-/// What a clustering keeps of each node, for all of them.
+/// Memory of a clustering that grows with the number of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeMemory {
-    /// The least for the likely number of nodes: on disk is what can be.
+    /// Minimum for the likely number of nodes, with as much as possible on disk.
     pub bytes: u64,
-    /// The same for the number that the sample leaves no doubt about.
+    /// Minimum for the number of nodes that the sample guarantees.
     pub bytes_at_least: u64,
-    /// For the likely number of nodes, if all is in memory.
+    /// Memory for the likely number of nodes, if everything is in memory.
     pub bytes_in_memory: u64,
-    /// What goes with it whatever the number, at least: tables, blocks, the contraction of a level.
+    /// Minimum memory independent of the number of nodes: tables, blocks, the contraction of a level.
     pub fixed_bytes: u64,
-    /// The part of it that the sample leaves no doubt about.
+    /// Part of `fixed_bytes` that the sample guarantees.
     pub fixed_bytes_at_least: u64,
 }
 
 impl NodeMemory {
-    /// The least limit for the likely number of nodes.
+    /// Returns the minimum limit for the likely number of nodes.
     pub(crate) fn least_limit(&self) -> u64 {
         self.bytes.max(self.bytes_at_least) + self.fixed_bytes
     }
 
-    /// The least limit that any graph which the sample leaves open takes.
+    /// Returns the minimum limit that every graph compatible with the sample needs.
     pub(crate) fn certain_bytes(&self) -> u64 {
         self.bytes_at_least + self.fixed_bytes_at_least.max(LEAST_BYTES)
     }
 }
 
-/// What a clustering will need.
+/// Predicted cost of a clustering.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClusterCost {
-    /// What it keeps of each node.
+    /// Memory that grows with the number of nodes.
     pub nodes: NodeMemory,
-    /// Most memory that it is likely to take.
+    /// Likely peak memory.
     pub memory_bytes: u64,
-    /// Times that all edges are gone through.
+    /// Number of scans over all edges.
     pub scan_count: u64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Room on the disk beside the graph.
+    /// Disk space in addition to the graph.
     pub disk_bytes: u64,
     /// Time of one core.
     pub nanoseconds: f64,
-    /// Results.
+    /// Number of results.
     pub result_count: u64,
-    /// Whether the groups of levels are told.
+    /// Whether the groups of levels are returned.
     pub has_levels: bool,
 }
 
 impl Limits {
-    /// What a clustering takes beside its nodes, where nothing is known of the graph.
+    /// Returns the memory of a clustering apart from its nodes, for an unknown graph.
     pub(crate) fn clustering_bytes(&self) -> u64 {
         ALL_THREADS_BYTES + THREAD_BYTES * self.threads as u64
     }
 }
 
-/// What levels above the graph add.
+/// Additional cost of the levels above the graph.
 #[derive(Default)]
 struct Above {
     read_bytes: f64,
@@ -129,7 +129,8 @@ struct Above {
 }
 
 impl ClusterOptions {
-    /// What the clustering of an input's graph will need within `limits`, after a merge that took so much memory.
+    /// Predicts the cost of clustering an input's graph within `limits`, after a merge that took `merged_bytes` of
+    /// memory.
     pub fn cost(
         &self,
         input: &InputSize,
@@ -167,7 +168,7 @@ impl ClusterOptions {
         let cache = if self.method.is_multilevel() {
             rest / 2
         } else {
-            // The strengths of nodes are remembered if they have room.
+            // The strengths of nodes are stored if they fit.
             let strengths = 8 * graph.node_count;
             if graph.is_directed || rest < strengths { rest } else { rest - strengths }
         };
@@ -188,7 +189,7 @@ impl ClusterOptions {
         }
         let mut memory_bytes = state + expected.block_bytes + scratch + kept_bytes;
         if kept < 1.0 && !self.method.is_multilevel() {
-            // What is left keeps blocks, to the last one that fits.
+            // The remaining memory caches blocks, up to the last one that fits.
             memory_bytes = limits.memory_bytes;
         }
         let nanoseconds = arcs * self.arc_nanoseconds() + above.nanoseconds;
@@ -206,9 +207,10 @@ impl ClusterOptions {
         }
     }
 
-    /// The states of sweeps (`saves`) of a clustering that takes so long: one a minute, the last one beside that before it.
+    /// Predicts the cost of checkpoints (`saves`) of a clustering with this duration: one per minute, of which the last
+    /// two may exist at the same time.
     fn saved(&self, graph: &GraphSize, nanoseconds: f64) -> Above {
-        // Of the scans some are no sweeps: of several levels five, else two.
+        // Some scans are not sweeps: five with several levels, otherwise two.
         let others = if self.method.is_multilevel() { 5 } else { 2 };
         let sweeps = self.scans().saturating_sub(others) as f64;
         let times = (nanoseconds * 1e-9 / SAVE_SECONDS).floor().min(sweeps);
@@ -226,19 +228,19 @@ impl ClusterOptions {
         Above { write_bytes: times * bytes, disk_bytes: at_once * bytes, ..Above::default() }
     }
 
-    /// The same with labels on disk (`intervals`): a sweep goes through the labels once for each interval,
-    /// which has as many nodes as memory has places for them and for those to which they have arcs.
+    /// Predicts the cost with labels on disk (`intervals`): a sweep reads the labels once for each interval. An
+    /// interval has as many nodes as memory has places for them and their neighbors.
     fn cost_on_disk(&self, graph: &GraphSize, nodes: NodeMemory, memory: u64) -> ClusterCost {
         let count = graph.node_count.max(1) as f64;
         let degree = graph.arc_count as f64 / count;
-        // The neighbors of a block have room in any case.
+        // There is always room for the neighbors of a block.
         let room = (memory / 2).saturating_sub(FIXED_BYTES).max(12 * (BLOCK_NODES + BLOCK_ARCS));
         let intervals = |place_bytes: f64, neighbors: f64| {
             let places = room as f64 / place_bytes / count;
             1.0 / interval_share(places, degree, neighbors)
         };
         let sweeping = intervals(4.0, 1.0).ceil();
-        // Only neighbors before an interval matter: none at first, all in the end.
+        // Only neighbors before an interval matter: none for the first one, all for the last one.
         const STEPS: u32 = 16;
         let steps = (0..STEPS).map(|step| (f64::from(step) + 0.5) / f64::from(STEPS));
         let closing = steps.map(|before| intervals(12.0, before)).sum::<f64>() / f64::from(STEPS);
@@ -263,7 +265,7 @@ impl ClusterOptions {
         }
     }
 
-    /// Times that the edges are gone through.
+    /// Returns the number of scans over the edges.
     fn scans(&self) -> u64 {
         let swept = |usual: u64| self.max_sweeps.map_or(usual, |most| usual.min(most.into()));
         match &self.method.spec().run {
@@ -272,7 +274,7 @@ impl ClusterOptions {
                 let runs = if self.propagation.consensus.is_some() { 2 } else { 1 };
                 runs * (1 + swept(SWEEPS)) + 1
             }
-            // First groups, sweeps, refined groups, their sweep, contraction, polish, closing.
+            // Initial groups, sweeps, refined groups, their sweep, contraction, polish, closing.
             Procedure::Levels(levels) => {
                 let weighed = u64::from(levels.by_mean_weight() && self.min_weight > 0.0);
                 swept(5) + 6 + CYCLE_SCANS * (self.likely_cycles() - 1) + weighed
@@ -280,7 +282,7 @@ impl ClusterOptions {
         }
     }
 
-    /// Arcs that are gone through in all, on a graph of so many; `None` if nobody knows.
+    /// Predicts the number of arcs scanned in all, on a graph with `arcs` arcs; `None` if unknown.
     pub(crate) fn expected_arcs(&self, arcs: u64) -> Option<u64> {
         if !self.method.is_multilevel() {
             return Some(self.scans() * arcs);
@@ -289,8 +291,8 @@ impl ClusterOptions {
         self.expected_on_level(0, base, base, 0).map(|(part, after)| (part + after) as u64)
     }
 
-    /// Arcs that are gone through on a level of so many until the next one is there, and those after that until
-    /// the end, of a graph of `base` arcs after so many cycles; `None` if nobody knows.
+    /// Predicts the number of arcs scanned on a level with `arcs` arcs until the next level is complete, and from then
+    /// until the end, for a graph with `base` arcs after `cycles` cycles; `None` if unknown.
     pub(crate) fn expected_on_level(
         &self,
         level: u64,
@@ -302,7 +304,7 @@ impl ClusterOptions {
             return None;
         }
         let cycles_left = self.likely_cycles().checked_sub(cycles.into())? as f64;
-        // Of the last one there is a sweep over the graph, and the closing.
+        // The last cycle ends with a sweep over the graph, followed by the closing.
         let cycle = CYCLE_SCANS as f64 * base + self.arcs_above(0, base);
         let rest = |cycles_left: f64| cycles_left * cycle + 2.0 * base;
         let scans = match level.checked_sub(1) {
@@ -315,18 +317,18 @@ impl ClusterOptions {
         Some((scans as f64 * arcs, self.arcs_above(level, arcs) + rest(cycles_left)))
     }
 
-    /// Arcs that are gone through on the levels above this one, which has so many.
+    /// Predicts the number of arcs scanned on the levels above this one, which has `arcs` arcs.
     fn arcs_above(&self, level: u64, arcs: f64) -> f64 {
         let above = self.levels_above().iter().skip(level as usize);
-        let gone = above.scan(arcs, |arcs, shrinks| {
+        let scanned = above.scan(arcs, |arcs, shrinks| {
             *arcs *= shrinks.arcs;
             Some(*arcs * shrinks.scans as f64)
         });
-        gone.sum()
+        scanned.sum()
     }
 
-    /// Scans of label propagation after its first one and so many sweeps, of which the last two moved `before` and
-    /// `moved` nodes, and those after the sweeps; `None` if nobody knows.
+    /// Predicts the remaining scans of label propagation after its first scan and `sweeps` sweeps, the last two of
+    /// which moved `before` and `moved` nodes (`None` if unknown), and the scans after the sweeps.
     pub(crate) fn expected_sweeps(
         &self,
         sweeps: u32,
@@ -335,7 +337,7 @@ impl ClusterOptions {
     ) -> (Option<f64>, f64) {
         let planned = SWEEPS.checked_sub(sweeps.into()).filter(|&left| left > 0);
         let left = sweeps_left(before, moved, enough);
-        // The first sweeps tell little of those to come.
+        // The first sweeps predict little about later ones.
         let left = planned.map_or(left, |planned| {
             let planned = planned as f64;
             Some(left.map_or(planned, |left| left.min(planned)))
@@ -345,7 +347,7 @@ impl ClusterOptions {
         (left.map(|left| left.min(most)), after as f64)
     }
 
-    /// Time that an arc of the graph takes in all scans.
+    /// Returns the time per arc of the graph over all scans.
     fn arc_nanoseconds(&self) -> f64 {
         let sweeps = self.scans() as f64;
         match &self.method.spec().run {
@@ -361,7 +363,7 @@ impl ClusterOptions {
         }
     }
 
-    /// Ways up the levels and back.
+    /// Returns the likely number of cycles up the levels and back.
     fn likely_cycles(&self) -> u64 {
         let usual = self.method.levels().map_or(1, |levels| levels.likely_cycles);
         usual.min(self.cycles.into())
@@ -382,8 +384,9 @@ impl ClusterOptions {
         self.method.levels().map_or(&[], |levels| levels.shrinks)
     }
 
-    /// The levels above the graph, of which each is sorted, written and scanned; with the groups that
-    /// wait on disk meanwhile. The graph has so much memory, needs so much of it, and keeps blocks.
+    /// Predicts the cost of the levels above the graph, each of which is sorted, written and scanned, including the
+    /// groups that wait on disk meanwhile. The tuple holds the memory of the graph, the part that it needs, and the
+    /// bytes of its cached blocks.
     fn above(
         &self,
         graph: &GraphSize,
@@ -393,7 +396,7 @@ impl ClusterOptions {
     ) -> Above {
         let mut above = Above::default();
         let (mut below, mut groups_on_disk, mut level_on_disk) = (*graph, 0.0, 0.0);
-        // A level is gone when the next one is there, but the graph keeps its blocks.
+        // A level is removed once the next one is complete, but the graph keeps its cached blocks.
         let beside_graph = memory.saturating_sub(kept_bytes);
         for shrinks in self.levels_above() {
             let groups = 4.0 * below.node_count as f64;
@@ -426,7 +429,7 @@ impl ClusterOptions {
             let runs = records.count as f64 * of_record;
             above.write_bytes += runs * sorting.written + next.bytes as f64;
             above.read_bytes += runs * sorting.read;
-            // A pass writes longer runs beside those that it reads.
+            // A pass writes longer runs while those that it reads still exist.
             let again = if sorting.pass_count > 1 { 1.5 } else { 1.0 };
             above.disk_bytes = above.disk_bytes.max(on_disk + runs * again + next.bytes as f64);
             level_on_disk = next.bytes as f64;
@@ -449,8 +452,8 @@ impl ClusterOptions {
 }
 
 impl Shrinks {
-    /// By how much dense graphs shrink more than the usual ones: their groups have more arcs for each
-    /// group that they meet.
+    /// Returns the correction for dense graphs, which shrink more than usual ones: their groups have more arcs to each
+    /// neighboring group.
     fn by_degree(&self, graph: &GraphSize) -> f64 {
         let met = |degree: f64| {
             let share = degree.max(0.1) * self.between / self.nodes / GROUPS_MET;
@@ -461,7 +464,7 @@ impl Shrinks {
 }
 
 impl GraphSize {
-    /// The level above this one, with such a share of the arcs.
+    /// Predicts the size of the level above this one, where `arcs` is its share of the arcs.
     fn shrunk(&self, shrinks: &Shrinks, arcs: f64) -> Self {
         let arc_count = (self.arc_count as f64 * arcs) as u64;
         // Fewer nodes have shorter gaps, sums have longer weights.
@@ -470,7 +473,7 @@ impl GraphSize {
         Self { node_count, arc_count, bytes, is_weighted: true, hub_arcs: 0, ..*self }
     }
 
-    /// Bytes of an arc in a run of a contraction.
+    /// Returns the bytes per arc in a run of a contraction.
     fn record_bytes(&self) -> f64 {
         let target_bits = (self.node_count.max(2) as f64).log2() - 1.0;
         let weight_bits = if self.is_weighted { 10.5 } else { 1.0 };
@@ -478,7 +481,7 @@ impl GraphSize {
     }
 }
 
-/// Share of a graph's blocks that stay in memory, and what they take of it.
+/// Returns the share of a graph's blocks that stay in memory, and their bytes.
 fn kept(graph: &GraphSize, cache: u64) -> (f64, u64) {
     let bytes = graph.bytes + 8 * graph.node_count;
     if bytes <= cache {
@@ -487,8 +490,8 @@ fn kept(graph: &GraphSize, cache: u64) -> (f64, u64) {
     (cache as f64 / bytes.max(1) as f64, cache)
 }
 
-/// The share of all nodes that an interval has, with places for so large a share and arcs that lead to
-/// nodes drawn at random, of which the share `neighbors` takes places.
+/// Returns the share of all nodes in an interval. `places` is the share of the nodes for which there are places;
+/// arcs lead to random nodes, of which the share `neighbors` takes places.
 fn interval_share(places: f64, degree: f64, neighbors: f64) -> f64 {
     let taken = |inside: f64| inside + neighbors * (1.0 - (-degree * inside).exp());
     let (mut low, mut high) = (1e-9, 1.0);

@@ -1,12 +1,12 @@
-//! The first communities of a level, with their sums, from one scan.
+//! Initial communities of a level, with their sums, from one scan.
 //!
-//! They are those of star seeding (see `seeding`), or single nodes. Labels are dense: the leaders in node
-//! order, then the nodes that follow none. When communities are refined, a node follows a leader of
-//! its own community only. If the size of communities is limited, followers join in node order as long
-//! as there is room beside the leader, and the others are alone; inside a class there always is.
+//! They come from star seeding (see `seeding`), or are single nodes. Labels are dense: the leaders in node
+//! order, then the nodes without a leader. When communities are refined, a node follows only a leader of its
+//! own community. If the size of communities is limited, followers join in node order as long as the leader's
+//! community has room, and the others stay alone; inside a class there is always room.
 //!
-//! The weight inside a community is added up in the same scan: both ends of an arc are known when the
-//! later of the two nodes has its label. Memory: 4 bytes a node, and the sums.
+//! The same scan computes the weight inside each community: both ends of an arc are known once the later of
+//! the two nodes has its label. Memory: 4 bytes per node, and the sums.
 
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::parallel::{PerThread, for_chunks, piece_nodes};
@@ -21,7 +21,7 @@ use crate::graph::{ArcScratch, Block};
 use crate::io::reserve_large_pages;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// A node that follows no leader.
+/// Marker of a node without a leader.
 const ALONE: u32 = u32::MAX;
 
 /// Communities with their sums.
@@ -31,7 +31,7 @@ pub(crate) struct Groups<O> {
     pub(crate) count: usize,
 }
 
-/// What a node adds.
+/// Contribution of a node.
 #[derive(Clone, Copy, Default)]
 struct Contribution {
     label: u32,
@@ -40,7 +40,7 @@ struct Contribution {
     earlier: f64,
 }
 
-/// Makes the first communities. With `classes`, only nodes of the same class are together.
+/// Creates the initial communities. With `classes`, only nodes of the same class can be together.
 ///
 /// # Errors
 /// Those of reading, and of `tick`, which is called for each block.
@@ -60,7 +60,7 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
         Seeding::Own => Stars { leads: &leads, seed, least: 0.0 },
     };
     let (labels, mut next) = leader_labels(&leads, node_count);
-    // Memory is touched as it is needed.
+    // Memory is touched only as it is used.
     let mut sums = O::empty(rule, node_count);
     let count_of = |node: usize| counts.get(node).copied().unwrap_or(1);
     let most = O::most(rule).filter(|_| classes.is_none());
@@ -110,7 +110,7 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
     Ok(Groups { labels, sums, count: next as usize })
 }
 
-/// Numbers the leaders; others have no label yet.
+/// Numbers the leaders; other nodes have no label yet.
 fn leader_labels(leads: &Bits, node_count: usize) -> (Vec<AtomicU32>, u32) {
     let mut labels: Vec<AtomicU32> = reserve_large_pages(node_count);
     labels.resize_with(node_count, || AtomicU32::new(ALONE));
@@ -122,7 +122,7 @@ fn leader_labels(leads: &Bits, node_count: usize) -> (Vec<AtomicU32>, u32) {
     (labels, next)
 }
 
-/// The sizes of communities in which leaders are alone, if there is a limit.
+/// Returns the sizes of the communities, each with only its leader, if sizes are limited.
 fn leader_sizes(
     leads: &Bits,
     labels: &[AtomicU32],
@@ -155,7 +155,7 @@ fn follow<S: Sum>(
             stars.leader::<S>(block, local, scratch, |target| class(target as usize) == own)
         }
     }?;
-    // A leader has its label already.
+    // A leader already has its label.
     let label = labels[leader.map_or(node, |leader| leader as usize)].load(Relaxed);
     Ok(Contribution { label, arcs: arcs.value(), earlier: 0.0 })
 }

@@ -1,4 +1,4 @@
-//! A clustering under way: what everything that runs sweeps sees.
+//! Context of a running clustering, shared by all code that runs sweeps.
 
 use super::memory::Fit;
 use crate::cluster::base::bits::Bits;
@@ -17,7 +17,7 @@ use crate::progress::{Event, notify};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use std::path::Path;
 
-/// Bounds of scratch memory; tests lower them.
+/// Bounds of working memory; tests lower them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScratchLimits {
     pub(crate) large_degree: u64,
@@ -37,33 +37,33 @@ pub(crate) struct ClusterJob<'a> {
     pub(crate) limits: ScratchLimits,
     pub(crate) memory: u64,
     pub(crate) fit: Fit,
-    /// What is needed of it; the rest keeps blocks.
+    /// Required part of `memory`; the rest caches blocks.
     pub(crate) needed: u64,
-    /// A directory for temporary files.
+    /// Directory for temporary files.
     pub(crate) scratch: &'a Path,
     pub(crate) observer: &'a ClusterProgress<'a>,
 }
 
 impl ClusterJob<'_> {
-    /// The blocks of the graph, of which so many bytes are kept.
+    /// Returns the blocks of the graph, of which `kept_bytes` bytes are cached.
     pub(crate) fn blocks(&self, kept_bytes: u64) -> BlockSource<'_> {
         let source = BlockSource::new(self.graph, kept_bytes).reading_ahead(self.fit.ahead);
         source.paced(self.observer)
     }
 
-    /// Memory beyond what is needed.
+    /// Returns the memory beyond the required part.
     pub(crate) fn rest(&self) -> u64 {
         self.memory - self.needed
     }
 
-    /// The most nodes of a community, if there can be more.
+    /// Returns the maximum size of a community, if the graph has more nodes.
     pub(crate) fn most(&self) -> Option<u32> {
         self.options.max_size.filter(|&most| u64::from(most) < self.graph.node_count())
     }
 
     pub(crate) fn too_little_memory(&self, needed: u64) -> Error {
         let message = format!(
-            "clustering needs {} of memory, and {} are given",
+            "clustering needs {} of memory, but the limit is {}",
             format_bytes(needed),
             format_bytes(self.memory)
         );
@@ -71,16 +71,16 @@ impl ClusterJob<'_> {
             .hint(format_args!("use {}, or fewer {THREADS}", MEMORY.of(size_to_type(needed))))
     }
 
-    /// Strengths are known when pieces are connected, the communities to which they belong only
-    /// afterwards: they are remembered if there is memory, else added up in another scan. It is set
-    /// aside from the start, since memory given back is not always to be had again.
+    /// Returns the memory reserved for the strengths of nodes. Strengths are known when pieces are connected, but
+    /// their communities only afterwards: they are stored if memory allows, and otherwise computed in another
+    /// scan. The memory is reserved from the start, since freed memory is not always available again.
     pub(crate) fn strength_bytes(&self) -> u64 {
         let rest = self.rest();
         let bytes = self.graph.node_count() * size_of::<f64>() as u64;
         if self.graph.is_directed() || rest < bytes { 0 } else { bytes }
     }
 
-    /// Corrects what is expected of label propagation after so many sweeps; see [`ClusterOptions::expected_sweeps`].
+    /// Corrects the estimate of label propagation after `sweeps` sweeps; see [`ClusterOptions::expected_sweeps`].
     pub(crate) fn expect_sweeps(&self, sweeps: u32, moved: (u64, u64), enough: f64) -> Result<()> {
         let arcs = self.graph.arc_count() as f64;
         let (left, after) = self.options.expected_sweeps(sweeps, moved, enough);
@@ -89,7 +89,7 @@ impl ClusterJob<'_> {
 
     pub(crate) fn report_resumed(&self, sweeps: u32) -> Result<()> {
         let sweeps = format_counted(sweeps.into(), "sweep", "sweeps");
-        let text = format!("going on after {sweeps} of a run that was stopped");
+        let text = format!("resuming after {sweeps} of a stopped run");
         notify(self.observer, Event::Detail { text: &text })
     }
 
@@ -104,7 +104,7 @@ impl ClusterJob<'_> {
         let finish = Finish {
             graph: self.graph,
             observer: self.observer,
-            // Several levels have taken more than that before.
+            // Multilevel methods have used more memory than that before.
             is_remembered: levels.is_some() || self.strength_bytes() > 0,
             counts_cuts: levels.is_some_and(LevelSpec::has_code_length),
         };

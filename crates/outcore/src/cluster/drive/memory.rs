@@ -1,4 +1,4 @@
-//! What clustering needs of the memory.
+//! Memory needs of a clustering.
 
 use super::contract::SMALL_LEVEL_BYTES;
 use crate::cluster::finish::connect::{Closing, NodeSums};
@@ -10,45 +10,44 @@ use crate::graph::{GRAPH_WRITER_BYTES, Graph, GraphSize, SEGMENT_ARCS, block_nod
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::MIB;
 
-/// Bytes of a node in a block, beside its arcs, at most.
+/// Maximum number of bytes of a node in a block, without its arcs.
 const NODE_BYTES: u64 = 24;
 
-/// The largest degree that is expected, in mean ones.
+/// Largest expected degree, in units of the mean degree.
 const EXPECTED_HUB: u64 = 64;
 
-/// What a contraction takes for an arc, if it never touches the disk.
+/// Bytes per arc of a contraction in memory.
 const CONTRACTED_ARC_BYTES: u64 = 64;
 
-/// The memory that a clustering needs; what is given beyond that keeps blocks of the graph.
+/// Memory that a clustering needs; any memory beyond that caches blocks of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusterMemory {
-    /// What grows with the number of nodes. Label propagation: 4.125 bytes a node while labels move, 8.25
-    /// (directed: 20.25) at the end. On several levels: a label, a group, a class and the sums of a group
-    /// for each node, if none of them are together.
+    /// Memory that grows with the number of nodes. Label propagation: 4.125 bytes per node while labels move, 8.25
+    /// (directed: 20.25) at the end. Multilevel methods: a label, a group, a class and the sums of a group per
+    /// node, in the worst case of single-node groups.
     pub node_bytes: u64,
-    /// Tables and decoded arcs, mostly for each thread; or, if that is more, sorter and writer of a
-    /// contraction.
+    /// Tables and decoded arcs, mostly per thread; or, if larger, sorter and writer of a contraction.
     pub scratch_bytes: u64,
-    /// Blocks that are worked on or read ahead.
+    /// Blocks that are processed or read ahead.
     pub block_bytes: u64,
 }
 
-/// How a graph is worked on in the memory that there is; it changes speed, never a result.
+/// Adaptation to the available memory; affects speed, never a result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fit {
-    /// Most labels of a table for large degrees.
+    /// Maximum number of labels in a table for large degrees.
     pub(crate) most_labels: u64,
-    /// Blocks read ahead.
+    /// Number of blocks read ahead.
     pub(crate) ahead: usize,
 }
 
 impl Fit {
-    /// Where there is memory enough.
+    /// Settings for ample memory.
     pub(crate) const ROOMY: Self = Self { most_labels: MOST_LABELS, ahead: READ_AHEAD };
-    /// The least memory.
+    /// Settings for minimum memory.
     pub(crate) const LEAST: Self = Self { most_labels: LARGE_DEGREE, ahead: 1 };
 
-    /// Returns the roomiest way that needs at most `memory`, or else the least one, and what it needs.
+    /// Returns the roomiest settings that need at most `memory`, or otherwise the smallest ones, and their memory.
     pub(crate) fn within(memory: u64, needed: impl Fn(Self) -> u64) -> (Self, u64) {
         let mut fit = Self::ROOMY;
         loop {
@@ -65,32 +64,32 @@ impl Fit {
     }
 }
 
-/// A graph's size, as far as memory depends on it.
+/// Properties of a graph that determine memory.
 #[derive(Debug, Clone, Copy)]
 struct SizeForMemory {
     nodes: u64,
     arcs: u64,
     max_degree: u64,
-    /// Of the largest block, in memory.
+    /// Bytes of the largest block in memory.
     block_bytes: u64,
     weighted: bool,
     directed: bool,
-    /// Most labels of a table for large degrees.
+    /// Maximum number of labels in a table for large degrees.
     most_labels: u64,
 }
 
 impl ClusterMemory {
-    /// For a graph and a number of threads; with several levels, also for any level above it.
+    /// Returns the memory for a graph and a number of threads; for multilevel methods, also for any level above it.
     pub fn of(graph: &Graph, method: Method, threads: usize) -> Self {
         Self::fitted(graph, Some(method), threads, Fit::ROOMY)
     }
 
-    /// Of what scans of a graph work in.
+    /// Returns the working memory of scans of a graph.
     pub(crate) fn of_scans(graph: &Graph, threads: usize) -> Self {
         Self::fitted(graph, None, threads, Fit::ROOMY)
     }
 
-    /// The same for a graph that is worked on in this way; without a method, of what scans work in.
+    /// Like [`of`](Self::of), with given settings; without a method, the working memory of scans.
     pub(crate) fn fitted(graph: &Graph, method: Option<Method>, threads: usize, fit: Fit) -> Self {
         let nodes = graph.node_count();
         let block = graph.blocks().iter().map(|entry| entry.bytes.min(BLOCK_ARCS * 16)).max();
@@ -106,7 +105,7 @@ impl ClusterMemory {
         Self::of_size(size, method, threads, fit.ahead)
     }
 
-    /// The same for a graph that is not there yet.
+    /// Like [`fitted`](Self::fitted), for a graph that does not exist yet.
     pub(crate) fn expected_in(
         graph: &GraphSize,
         method: Option<Method>,
@@ -132,12 +131,12 @@ impl ClusterMemory {
         Self::of_size(size, method, threads, fit.ahead)
     }
 
-    /// The same where there is memory enough.
+    /// Like [`expected_in`](Self::expected_in), with ample memory.
     pub(crate) fn expected(graph: &GraphSize, method: Option<Method>, threads: usize) -> Self {
         Self::expected_in(graph, method, threads, Fit::ROOMY)
     }
 
-    /// What a method takes of a graph of at least this size, whatever else is in it.
+    /// Returns the minimum memory of a method for any graph of at least this size.
     pub(crate) fn at_least(graph: &GraphSize, method: Option<Method>, threads: usize) -> Self {
         let size = SizeForMemory {
             nodes: graph.node_count.max(1),
@@ -169,31 +168,31 @@ impl ClusterMemory {
         }
     }
 
-    /// Whole bytes that a node takes at most.
+    /// Returns the maximum number of bytes per node.
     pub(crate) fn bytes_a_node(method: Method, directed: bool) -> u64 {
         let spec = method.spec();
         spec.node_bytes + if directed { spec.directed_bytes } else { 0 }
     }
 
-    /// What the sorter of a contraction gets, at least.
+    /// Minimum memory of a contraction's sorter.
     pub(crate) const SORT_BYTES: u64 = SORT_BYTES_MIN;
 
-    /// All of it.
+    /// Returns all memory.
     pub fn total_bytes(&self) -> u64 {
         self.node_bytes + self.fixed_bytes()
     }
 
-    /// What does not grow with the nodes.
+    /// Returns the memory that does not grow with the nodes.
     pub(crate) fn fixed_bytes(&self) -> u64 {
         self.scratch_bytes + self.block_bytes
     }
 }
 
 impl SizeForMemory {
-    /// What any level above has at most: fewer nodes and arcs, but weights, and larger degrees.
+    /// Returns upper bounds for any level above: it has fewer nodes and arcs, but weights and larger degrees.
     fn above(self) -> Self {
         let nodes = BLOCK_NODES.min(self.nodes);
-        // A gap, a weight, and a share of what each group of arcs has before them.
+        // A gap, a weight, and a share of the header of each group of arcs.
         let arc_bits = u64::from(64 - self.nodes.leading_zeros()) + 32 + 1;
         Self {
             max_degree: self.nodes.min(self.arcs),
@@ -204,7 +203,7 @@ impl SizeForMemory {
         }
     }
 
-    /// Tables, decoded arcs and plans of the sweeps and of the closing scan.
+    /// Returns the bytes of tables, decoded arcs and plans in sweeps and the closing scan.
     fn sweep_bytes(&self, threads: u64) -> u64 {
         let most_nodes = BLOCK_NODES.min(self.nodes);
         let workshop = if self.weighted {
@@ -218,7 +217,7 @@ impl SizeForMemory {
         workshop + decoded + most_nodes * size_of::<NodeSums>() as u64
     }
 
-    /// Sorter, writer, and a level in memory.
+    /// Returns the bytes of sorter, writer, and a level in memory.
     fn contraction_bytes(&self) -> u64 {
         let most = ClusterMemory::SORT_BYTES + GRAPH_WRITER_BYTES + SMALL_LEVEL_BYTES;
         most.min(MIB + self.arcs * CONTRACTED_ARC_BYTES)

@@ -1,4 +1,4 @@
-//! Who runs sweeps: label propagation in memory and on disk, local moving on several levels, components; with what they cost.
+//! Procedures and their costs: label propagation in memory and on disk, local moving on several levels, components.
 
 pub(crate) mod components;
 pub(crate) mod contract;

@@ -1,4 +1,4 @@
-//! The memory that a clustering needs, by how its method is run.
+//! Memory that a clustering needs, by the procedure of its method.
 
 use super::memory::{ClusterMemory, Fit};
 use super::{components, intervals, multilevel, propagate};
@@ -9,12 +9,12 @@ use crate::cluster::store::hierarchy::Grouping;
 use crate::graph::Graph;
 
 impl ClusterOptions {
-    /// The memory that a clustering needs that is given so many arrays of labels.
+    /// Returns the memory of a clustering that starts with `given_count` arrays of labels.
     pub fn memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
         self.memory_in(graph, given_count, threads, Fit::ROOMY)
     }
 
-    /// The same for a graph that is worked on in this way.
+    /// Like [`memory`](Self::memory), with given settings.
     pub(super) fn memory_in(
         &self,
         graph: &Graph,
@@ -37,7 +37,7 @@ impl ClusterOptions {
         }
     }
 
-    /// The least memory that it can do with: labels go to disk where that is possible.
+    /// Returns the minimum memory: labels go to disk if possible.
     pub(crate) fn least_memory(
         &self,
         graph: &Graph,
@@ -53,13 +53,12 @@ impl ClusterOptions {
         if most < memory.total_bytes() { on_disk } else { memory }
     }
 
-    /// Bytes a node that several resolutions take beside those of one.
+    /// Returns the additional bytes per node for several resolutions.
     fn held_bytes(&self) -> u64 {
         multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
     }
 
-    /// What grows with the number of nodes of the memory for clustering, for a graph that is not there
-    /// yet.
+    /// Returns the memory that grows with the number of nodes, for a graph that does not exist yet.
     pub(crate) fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
         let given_count = self.propagation.files().count() as u64;
         let bits = match self.method.spec().run {
@@ -74,7 +73,7 @@ impl ClusterOptions {
         (bits * node_count).div_ceil(8)
     }
 
-    /// As [`node_bytes`](Self::node_bytes), if what can be on disk is there, and no node has more arcs than a
+    /// Like [`node_bytes`](Self::node_bytes), with as much as possible on disk, if no node has more arcs than a
     /// block or `hub_arcs`.
     pub(crate) fn least_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
         let in_memory = self.node_bytes(node_count, directed);
@@ -85,8 +84,9 @@ impl ClusterOptions {
         }
     }
 
-    /// Bytes a node that limited sizes take on several levels, at most: the size of its group, and how many
-    /// nodes that stands for on the next level; with several resolutions, a community's of the first.
+    /// Returns the maximum number of bytes per node for size limits of multilevel methods: the size of its group, and
+    /// the number of input nodes in that group on the next level; with several resolutions, also the size of a
+    /// community of the first.
     pub(super) fn size_bytes(&self) -> u64 {
         let arrays = if self.resolution.len() > 1 { 3 } else { 2 };
         if self.max_size.is_some() { arrays * size_of::<u32>() as u64 } else { 0 }

@@ -1,4 +1,4 @@
-//! Label propagation, for one set of options or several at a time.
+//! Label propagation, for one or several sets of options at a time.
 //!
 //! ```text
 //!  given labels, stars --> labels of every run --sweep, sweep, ...--> labels --closing--> communities
@@ -7,9 +7,9 @@
 //!  consensus: runs with a seed each --> labels --agreement--> weights --one more run--> communities
 //! ```
 //!
-//! Several runs advance together: each block is swept for one after the other while it is in memory, so
-//! that the file is read once for all. A run does what it would do alone. Memory: 4.125 bytes a node and
-//! run; 2 more if votes are attenuated, 2 if visits are limited, 4 if sizes are, 1 in directed graphs.
+//! Several runs advance together: each block is swept for every run while it is in memory, so the file is
+//! read once for all runs. Each run gives the same result as alone. Memory: 4.125 bytes per node and run; 2
+//! more if votes are attenuated, 2 if visits are limited, 4 if sizes are limited, 1 in directed graphs.
 
 use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit};
@@ -39,17 +39,17 @@ use crate::units::format_counted;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
-/// Most sweeps.
+/// Default maximum number of sweeps.
 pub(crate) const SWEEPS: u32 = 30;
 
-/// What sets a run apart from those beside it.
+/// Parameters that distinguish a run from the other runs.
 #[derive(Debug, Clone, Copy)]
 struct Set {
     seed: u64,
     attenuation: f64,
 }
 
-/// The memory that runs need; `given_count` arrays of labels are there at the start.
+/// Returns the memory of the runs, which start with `given_count` arrays of labels.
 pub(crate) fn memory(
     options: &ClusterOptions,
     graph: &Graph,
@@ -70,7 +70,7 @@ pub(crate) fn memory(
     }
 }
 
-/// What the phases take of the memory for each node: the most of them.
+/// Returns the number of bits per node: the maximum over all phases.
 pub(crate) fn node_bits(
     options: &ClusterOptions,
     directed: bool,
@@ -80,24 +80,24 @@ pub(crate) fn node_bits(
     let propagation = &options.propagation;
     let (attenuates, runs) = (propagation.attenuates(), propagation.runs());
     let (directed_byte, has_given) = (u64::from(directed), u64::from(given_count > 0));
-    // Sizes by label; while labels begin and runs agree, of one run at a time.
+    // Sizes by label; during start and agreement, of one run at a time.
     let sizes = if options.max_size.is_some() { 4 } else { 0 };
-    // Label, moves, visits, hops, and a bit for who is active.
+    // Label, moves, visits, hops, and a bit for active nodes.
     let moves = directed_byte.max(u64::from(attenuates));
     let run = 8 * (4 + sizes + moves + 2 * u64::from(limits_visits) + u64::from(attenuates)) + 1;
     let results = if propagation.consensus.is_some() { 1 } else { runs };
     let sweeping = runs * run;
-    // All labels of the runs, those that the last one begins with, and its own.
+    // All labels of the runs, the initial labels of the last run, and its own labels.
     let agreeing =
         if results < runs { 32 * runs + 32 + 33 + 8 * (directed_byte + sizes) } else { 0 };
-    // Given labels are renamed beside their names, before the labels of the runs are there.
+    // Given labels and their new names are in memory together, before the labels of the runs are allocated.
     let starting = 32 * (2 * given_count).max(has_given + runs) + 9 * runs + 8 * sizes;
     let closing = if directed { (8 * results).max(4 * results + 16) } else { 8 * results };
     sweeping.max(agreeing).max(starting).max(8 * closing + 2) + has_given
 }
 
 impl PropagationOptions {
-    /// Runs that advance together.
+    /// Returns the number of runs that advance together.
     fn runs(&self) -> u64 {
         self.consensus.map_or(self.attenuation.len() as u64, |consensus| consensus.runs.into())
     }
@@ -109,15 +109,15 @@ impl ClusterOptions {
         self.max_sweeps.unwrap_or(SWEEPS)
     }
 
-    /// The most visits of a node, if there can be more.
+    /// Returns the maximum number of visits of a node, if there can be more.
     fn most_visits(&self, graph: &Graph) -> Option<u16> {
         let most = self.propagation.max_visits.most(graph.max_degree())?;
-        // A node is looked at once a sweep, so a limit beyond the sweeps is none.
+        // A node is visited once per sweep, so a limit of at least the number of sweeps has no effect.
         (most < self.most_sweeps()).then(|| most.min(u16::MAX.into()) as u16)
     }
 }
 
-/// The memory of one run, as long as it sweeps.
+/// State of one run during its sweeps.
 struct SweepState {
     labels: Vec<AtomicU32>,
     active: Bits,
@@ -126,7 +126,7 @@ struct SweepState {
 
 impl SweepState {
     fn new(node_count: usize, attenuates: bool) -> Self {
-        // Labels are what is accessed at random.
+        // Labels are accessed at random.
         let mut labels = reserve_large_pages(node_count);
         labels.resize_with(node_count, AtomicU32::default);
         let mut hops = Vec::new();
@@ -143,10 +143,10 @@ impl SweepState {
     }
 }
 
-/// How far the runs are, as it is saved: beside this, what [`SweepState`] and [`SweepRun`] save.
+/// Progress of the runs in a checkpoint, next to the arrays that [`SweepState`] and [`SweepRun`] save.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Sweeping {
-    /// Sweeps, of the runs that have swept most.
+    /// Number of sweeps of the runs with the most sweeps.
     pub(crate) number: u32,
     pub(crate) histories: Vec<History>,
     pub(crate) scans: u64,
@@ -170,7 +170,7 @@ impl SweepState {
     }
 }
 
-/// A run under way, by what it asks of a vote.
+/// Run in progress, by the kind of its votes.
 enum SweepRun<'a> {
     Plain(Nodes<'a, InsideWeight>),
     Bounded(Nodes<'a, Capped<Votes<false>>>),
@@ -226,7 +226,7 @@ impl<'a> SweepRun<'a> {
         }
     }
 
-    /// What is counted for each node: changes, visits and moves.
+    /// Returns the counters of each node: changes, visits and moves.
     fn counted(&mut self) -> (&mut [u8], &mut [u16], &mut [u8]) {
         let (Self::Plain(Nodes { changes, rules, .. })
         | Self::Bounded(Nodes { changes, rules, .. })
@@ -248,7 +248,7 @@ impl<'a> SweepRun<'a> {
         from.fill(moves, |place, number| *place = number)
     }
 
-    /// Gets ready for a sweep, after one that has moved this share of the nodes.
+    /// Prepares a sweep, after one that moved this share of the nodes.
     fn begin(&mut self, rule: AttenuationRule, number: u32, moved: f64) {
         match self {
             Self::Plain(nodes) => nodes.freeze(number),
@@ -279,7 +279,7 @@ impl<'a> SweepRun<'a> {
 }
 
 impl ClusterJob<'_> {
-    /// Propagates labels; gives a result for each value of a list among the options.
+    /// Propagates labels; returns a result for each value of a list among the options.
     pub(crate) fn propagate<S: Sum>(
         &self,
         given: Given,
@@ -298,9 +298,9 @@ impl ClusterJob<'_> {
         self.finish_all::<S>(&mut source, outcomes, held.as_ref())
     }
 
-    /// Several runs, and one on what they agree on, which begins with the labels of the first: pockets
-    /// of nodes that waver together between two communities would else stay apart from both.
-    /// Of these the sweeps of the last one are not saved.
+    /// Performs several runs, and one on their agreement, which starts with the labels of the first run: otherwise,
+    /// pockets of nodes that waver together between two communities would stay separate from both.
+    /// The sweeps of the last run are not saved.
     fn agree<S: Sum>(
         &self,
         consensus: Consensus,
@@ -335,7 +335,7 @@ impl ClusterJob<'_> {
         Ok(found.remove(0))
     }
 
-    /// Runs all sets to their end; also gives the nodes that are held.
+    /// Advances the runs of all sets to their end; also returns the held nodes.
     fn advance<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
@@ -401,7 +401,7 @@ impl ClusterJob<'_> {
         states: &[SweepState],
         start: &Start,
     ) -> Result<()> {
-        notify(self.observer, Event::Detail { text: "choosing first labels" })?;
+        notify(self.observer, Event::Detail { text: "choosing initial labels" })?;
         let first: Vec<FirstLabels<'_>> = sets
             .iter()
             .zip(states)
@@ -495,7 +495,7 @@ impl ClusterJob<'_> {
 }
 
 impl ClusterOptions {
-    /// Without what shapes single runs.
+    /// Returns the options without those that apply to single runs.
     fn plain(&self) -> Self {
         Self { propagation: PropagationOptions::default(), ..self.clone() }
     }

@@ -1,4 +1,4 @@
-//! A clustering from its options to its communities: memory, what is gone on from, and who runs it.
+//! Entry points of a clustering: checks options, fits the memory, resumes checkpoints and runs the method.
 
 use super::intervals;
 use super::job::{ClusterJob, ScratchLimits};
@@ -24,12 +24,12 @@ use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::format_count;
 use std::path::Path;
 
-/// Finds the communities of a graph within `memory` bytes, on the current thread pool. In `scratch` the directory
-/// `sweeps` is its own: what an earlier call has left there is gone on from, or removed.
+/// Finds the communities of a graph within `memory` bytes, on the current thread pool. The directory `sweeps` in
+/// `scratch` belongs to it: a checkpoint that an earlier call has left there is resumed or removed.
 ///
 /// # Errors
-/// `Usage` for options that cannot be used, or that ask for more than one result; `MemoryTooSmall` before any
-/// work; `CorruptFile`, `Io`; `Interrupted` if the observer says so.
+/// `Usage` for invalid options, or options that give more than one result; `MemoryTooSmall` before any work;
+/// `CorruptFile`, `Io`; `Interrupted` if the observer asks to stop.
 pub fn cluster(
     graph: &Graph,
     options: &ClusterOptions,
@@ -39,7 +39,7 @@ pub fn cluster(
 ) -> Result<Communities> {
     options.check()?;
     if options.result_count() > 1 {
-        let message = "several values of an option give a result each, and one is asked for";
+        let message = "several values of an option give several results, but one is expected";
         return Err(Error::new(ErrorKind::Usage, message)
             .hint("give one value, or use `cluster_from` for all results"));
     }
@@ -47,10 +47,10 @@ pub fn cluster(
     Ok(all.remove(0))
 }
 
-/// As [`cluster`], from labels that are given, and for every value of a list among the options.
+/// Like [`cluster`], from given labels, and for every value of a list among the options.
 ///
 /// # Errors
-/// As [`cluster`]; `Usage` for options that cannot be used.
+/// Those of [`cluster`]; `Usage` for invalid options.
 pub fn cluster_from(
     graph: &Graph,
     options: &ClusterOptions,
@@ -110,7 +110,7 @@ pub(crate) fn cluster_within(
     let graph = &graph.seen_as(&options.view());
     job.graph = graph;
     let saves = &mut Saves::new(graph, options, &given, scratch);
-    // Votes are parts of a weight, also where all weights are 1.
+    // Attenuated votes are fractions of a weight, even if all weights are 1.
     let in_parts = graph.is_weighted() || options.propagation.attenuates();
     let all = match (is_on_disk, in_parts) {
         (true, true) => vec![job.propagate_on_disk::<f64>(saves)?],
@@ -129,14 +129,14 @@ impl ClusterJob<'_> {
             Procedure::Levels(levels) => self.find_on_levels::<S>(levels.objective, saves),
             Procedure::Propagation => self.propagate::<S>(given, saves),
             Procedure::Components => {
-                // Its one scan keeps nothing; what is there is of something else.
+                // Components save no checkpoint; any existing one belongs to another clustering.
                 saves.open::<()>(self.observer)?;
                 Ok(vec![self.find_components::<S>()?])
             }
         }
     }
 
-    /// The mean weight of an arc: known of the graph, and found by a scan where light arcs are not seen.
+    /// Returns the mean weight of an arc: stored in the graph, or found by a scan if light arcs are ignored.
     fn mean_weight<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<f64> {
         if self.options.min_weight == 0.0 {
             return Ok(self.graph.weight_total() / self.graph.arc_count().max(1) as f64);
@@ -171,7 +171,7 @@ impl ClusterJob<'_> {
         Ok(total / arcs.max(1) as f64)
     }
 
-    /// The communities of a method with several levels, at each resolution.
+    /// Finds the communities of a multilevel method at each resolution.
     fn find_on_levels<S: Sum>(
         &self,
         objective: LevelObjective,
@@ -179,7 +179,7 @@ impl ClusterJob<'_> {
     ) -> Result<Vec<Communities>> {
         // The other half is for contractions and the levels above.
         let source = &mut self.blocks(self.rest() / 2);
-        // The largest first: its groups are the smallest, and the others are made of them.
+        // The largest resolution first: its groups are the smallest, and the others are built from them.
         let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
         order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));
         let resolutions = order.iter().map(|&at| self.options.resolution[at]);

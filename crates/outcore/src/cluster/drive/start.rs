@@ -1,10 +1,10 @@
-//! How label propagation begins: with the labels that nodes are given, and with stars around the rest.
+//! Initial labels of label propagation: given labels, and stars around the remaining nodes.
 //!
-//! A label is a node: a community that is given is known by its first member. A node that is given a
-//! label leads, and lends it to others as leaders do; so nodes that are new since an earlier result join
-//! its communities at once. If the size of communities is limited, fixed nodes have their places first,
-//! then those that are given a label, then those that lead, then those that follow, each in node order;
-//! who finds no room is alone. Memory: 4 bytes a node for what is given, until the sweeps begin.
+//! A label is a node: a given community is identified by its first member. A node with a given label is a
+//! leader and passes the label on like other leaders, so nodes that are new since an earlier result join its
+//! communities immediately. If the size of communities is limited, places go to fixed nodes first, then to
+//! nodes with a given label, then to leaders, then to followers, each in node order; a node without a place
+//! starts alone. Memory: 4 bytes per node for given labels, until the sweeps begin.
 
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::LEAD;
@@ -22,14 +22,14 @@ use crate::weight::RELATIVE_TOLERANCE;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
 impl Given {
-    /// The first label of each node, as a node or none, and the nodes that keep theirs; at most `most`
-    /// nodes with the same label.
+    /// Returns the initial label of each node, as a node or none, and the nodes that never change their label. At
+    /// most `most` nodes have the same label.
     pub(crate) fn into_labels(self, node_count: usize, most: Option<u32>) -> Result<Start> {
         let Self { mut initial, mut fixed } = self;
         for labels in [&initial, &fixed] {
             let fits = labels.iter().all(|&label| label == NONE || (label as usize) < node_count);
             if !labels.is_empty() && (labels.len() != node_count || !fits) {
-                let message = format!("the labels given are not of a graph of {node_count} nodes");
+                let message = format!("the given labels do not fit a graph of {node_count} nodes");
                 return Err(Error::new(ErrorKind::Usage, message));
             }
         }
@@ -54,9 +54,9 @@ impl Given {
     }
 }
 
-/// Lets only so many nodes have the same label, first those that are held, then the others in order; the
-/// rest begin alone, each with its own label. Nobody else has that: the node for which a label is named
-/// has it, and is the first to get its place.
+/// Limits the number of nodes with the same label: places go to held nodes first, then to the others in node order.
+/// The rest start alone, each with its own label. No other node has that label: the node that a label is named
+/// after has it itself, and is the first to get a place.
 fn limit(labels: &mut [u32], held: Option<&Bits>, most: u32) -> Result<()> {
     let mut sizes = CommunitySizes::new(Some(most), labels.len());
     let is_held = |node: usize| held.is_some_and(|held| held.get(node));
@@ -80,8 +80,8 @@ fn limit(labels: &mut [u32], held: Option<&Bits>, most: u32) -> Result<()> {
     Ok(())
 }
 
-/// Turns numbers of communities into their first members, or into the label of the first of their
-/// members that are held, if any are.
+/// Replaces the numbers of communities by their first members, or by the label of their first held member, if
+/// any.
 fn name_by_first(labels: &mut [u32], held: Option<(&Bits, &[u32])>) {
     let count = labels.iter().filter(|&&l| l != NONE).max().map_or(0, |&label| label as usize + 1);
     let mut names = vec![NONE; count];
@@ -101,39 +101,39 @@ fn name_by_first(labels: &mut [u32], held: Option<(&Bits, &[u32])>) {
     }
 }
 
-/// First labels, as far as they are given.
+/// Given initial labels.
 pub(crate) struct Start {
-    /// By node; empty if none is given.
+    /// Given label of each node; empty if there are none.
     given: Vec<u32>,
-    /// Nodes that keep their label.
+    /// Nodes that never change their label.
     pub(crate) held: Option<Bits>,
-    /// The most nodes of a community, if there is a limit.
+    /// Maximum size of a community, if limited.
     most: Option<u32>,
 }
 
-/// What one run begins with.
+/// Initial state of one run.
 pub(crate) struct FirstLabels<'a> {
     pub(crate) seed: u64,
-    /// Overwritten.
+    /// Labels; overwritten.
     pub(crate) labels: &'a [AtomicU32],
-    /// Who leads; overwritten.
+    /// Leaders; overwritten.
     pub(crate) leads: &'a Bits,
-    /// How far nodes are from where their labels began; empty if that does not matter.
+    /// Hops between nodes and the origins of their labels; empty without attenuation.
     pub(crate) hops: &'a [AtomicU8],
 }
 
 impl Start {
-    /// From the labels of a run: every node is given one.
+    /// Creates initial labels from those of a run, which give every node a label.
     pub(crate) fn again(given: Vec<u32>, held: Option<Bits>, most: Option<u32>) -> Self {
         Self { given, held, most }
     }
 
-    /// Forgets what is given.
+    /// Discards the given labels and returns the held nodes.
     pub(crate) fn into_held(self) -> Option<Bits> {
         self.held
     }
 
-    /// Every node with its own label or that which it is given: no scan.
+    /// Sets the label of each node to its own or the given one, without a scan.
     pub(crate) fn own(&self, first: &FirstLabels<'_>) -> Result<()> {
         for_ranges(first.labels.len(), 1 << 16, |nodes| {
             nodes.into_iter().for_each(|node| first.labels[node].store(node as u32, Relaxed));
@@ -142,7 +142,7 @@ impl Start {
         self.rename(first)
     }
 
-    /// Stars, for all runs in one scan of the blocks that have nodes without a label.
+    /// Sets labels by stars, for all runs in one scan of the blocks that have nodes without a label.
     pub(crate) fn stars<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
@@ -183,7 +183,7 @@ impl Start {
         runs.iter().try_for_each(|first| self.rename(first))
     }
 
-    /// From the leaders that nodes have found to the labels of these.
+    /// Replaces the leaders that nodes have found by the labels of the leaders.
     fn rename(&self, first: &FirstLabels<'_>) -> Result<()> {
         if self.most.is_some() {
             self.rename_within_limit(first);
@@ -206,8 +206,8 @@ impl Start {
         })
     }
 
-    /// As [`rename`](Self::rename), one node after the other: who follows a leader whose community is full
-    /// stays alone.
+    /// Like [`rename`](Self::rename), one node after the other: a node whose leader's community is full stays
+    /// alone.
     fn rename_within_limit(&self, first: &FirstLabels<'_>) {
         let mut sizes = CommunitySizes::new(self.most, first.labels.len());
         let label_of = |leader: u32| self.given(leader).unwrap_or(leader);
@@ -225,7 +225,7 @@ impl Start {
         }
     }
 
-    /// The label that a node is given.
+    /// Returns the given label of a node.
     fn given(&self, node: u32) -> Option<u32> {
         self.given.get(node as usize).copied().filter(|label| *label != NONE)
     }
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn communities_are_known_by_their_first_member() {
+    fn communities_are_named_after_their_first_member() {
         let initial = vec![2, NONE, 0, 2, 0, NONE];
         let given = Given { initial, fixed: Vec::new() };
         let start = given.into_labels(6, None).unwrap();
@@ -244,9 +244,9 @@ mod tests {
         assert!(start.held.is_none());
     }
 
-    /// Those that are held have their place first.
+    /// Held nodes get their places first.
     #[test]
-    fn who_finds_no_room_begins_alone() {
+    fn nodes_without_a_place_start_alone() {
         let initial = vec![0, 0, NONE, 1, 0, 1];
         let fixed = vec![NONE, NONE, 0, NONE, NONE, NONE];
         let fixed = |node: usize, label| {
@@ -262,9 +262,9 @@ mod tests {
         assert!(start(fixed(4, 0), 1).is_err_and(|error| error.kind() == ErrorKind::Usage));
     }
 
-    /// Community 0 of the first labels has a node that is fixed in community 5 with node 1.
+    /// Community 0 of the initial labels contains a node that is fixed in community 5 together with node 1.
     #[test]
-    fn what_is_fixed_names_the_communities_it_is_in() {
+    fn fixed_nodes_name_their_communities() {
         let initial = vec![0, NONE, 0, 1, 1, 0];
         let fixed = vec![NONE, 5, 5, NONE, NONE, 0];
         let start = Given { initial, fixed }.into_labels(6, None).unwrap();

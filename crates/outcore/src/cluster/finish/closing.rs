@@ -1,5 +1,5 @@
-//! The end of label propagation, for one result or several: one scan splits the communities of all and
-//! adds up what their modularity needs.
+//! Closing of a clustering, for one or several results: a single scan splits the communities of all
+//! results and computes the sums for their modularity.
 
 use super::communities::Communities;
 use super::connect::{Closing, Pieces, block_sums, split_count};
@@ -18,28 +18,28 @@ use crate::error::Result;
 use crate::graph::Graph;
 use crate::progress::{Event, notify};
 
-/// Labels that the sweeps have led to.
+/// Labels after the last sweep.
 pub(crate) struct SweptLabels {
-    /// By node; labels are nodes.
+    /// Label of each node; labels are nodes.
     pub(crate) labels: Vec<u32>,
     pub(crate) history: History,
-    /// The groups of the levels that it comes from, if they are wanted.
+    /// Groups of the levels that led to the labels, if requested.
     pub(crate) groupings: Vec<Grouping>,
 }
 
-/// How labels become communities.
+/// Conversion of labels to communities.
 pub(crate) struct Finish<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) observer: &'a ClusterProgress<'a>,
-    /// Whether there is memory for the strengths of all nodes.
+    /// Whether memory suffices for the strengths of all nodes.
     pub(crate) is_remembered: bool,
-    /// Whether the code length of the map equation is wanted.
+    /// Whether to compute the code length of the map equation.
     pub(crate) counts_cuts: bool,
 }
 
 impl Finish<'_> {
-    /// Splits, numbers and rates the communities. Nodes that are `held` and have the same label stay
-    /// together even where no path inside their community joins them.
+    /// Splits, numbers and rates the communities. `held` nodes with the same label stay together even if no
+    /// path inside their community joins them.
     pub(crate) fn all<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
@@ -64,7 +64,7 @@ impl Finish<'_> {
             for (at, (outcome, pieces)) in outcomes.iter().zip(&pieces).enumerate() {
                 let (labels, pieces) = (&outcome.labels, Some(pieces));
                 block_sums::<S>(block, directed, &labels[..], pieces, &scratch, &mut sums)?;
-                // One by one, as where the nodes are looked at again.
+                // One by one, in the same order as in a separate scan, so that rounding is the same.
                 sums.iter().for_each(|s| insides[at] += s.inside_at_later);
                 if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
                     strengths.extend(sums.iter().map(|s| s.strength));
@@ -75,7 +75,7 @@ impl Finish<'_> {
             }
             Ok(())
         })?;
-        // All are numbered before any is rated: the pieces make room for the sums.
+        // All results are numbered before any is rated: freeing the pieces makes room for the sums.
         let numbered: Vec<FinalCommunities> = outcomes
             .into_iter()
             .zip(pieces)
@@ -119,7 +119,7 @@ impl FinalCommunities {
     fn new(outcome: SweptLabels, pieces: Pieces, held: Option<&Bits>) -> Self {
         let SweptLabels { mut labels, history, groupings } = outcome;
         if let Some(held) = held {
-            // Such a label is the first of the nodes that hold it.
+            // The label of held nodes is the first of them.
             held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));
         }
         let mut roots = pieces.into_roots();
@@ -136,14 +136,14 @@ impl FinalCommunities {
         self.sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count)
     }
 
-    /// How many communities need a sum of their own.
+    /// Returns the number of communities that need a sum of their own.
     fn tallied(&self, directed: bool) -> usize {
         let singles = if directed { 0 } else { self.singleton_count() };
         (self.community_count() - singles) as usize
     }
 
-    /// The code length of the map equation; see `map_equation`. Pieces of a community that was split have
-    /// no arc between them, so what nodes have inside stays right.
+    /// Computes the code length of the map equation; see `map_equation`. Pieces of a split community have no
+    /// arcs between them, so the inside weights of nodes remain valid.
     fn code_length(&self, strengths: &[f64], inside: &[f64]) -> f64 {
         let mut communities = vec![(0.0, 0.0); self.community_count() as usize];
         for ((&label, &strength), &inside) in self.labels.iter().zip(strengths).zip(inside) {

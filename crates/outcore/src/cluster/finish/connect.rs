@@ -1,12 +1,12 @@
-//! The closing scan: splits communities that hang together only through others, and adds up what
-//! the modularity needs.
+//! Closing scan: splits communities that are connected only through other communities, and computes the
+//! sums for the modularity.
 //!
-//! Moving nodes one by one can take away the node that held a community together. Every connected
-//! piece of a community becomes a community of its own, known by its smallest node. The pieces are
-//! found by union-find whose links go from larger to smaller indexes by compare-and-swap (Anderson
-//! and Woll, "Wait-free parallel algorithms for the union-find problem", 1991), so that threads need
-//! no locks and the outcome does not depend on their order. Memory: 4 bytes a node beside the labels;
-//! 8 more if the nodes' strengths are to be remembered.
+//! Moving nodes one by one can remove the node that connected a community. Every connected piece of a
+//! community becomes a community of its own, identified by its smallest node. The pieces are found by
+//! union-find whose links go from larger to smaller indexes by compare-and-swap (Anderson and Woll,
+//! "Wait-free parallel algorithms for the union-find problem", 1991), so threads need no locks and the
+//! result does not depend on their order. Memory: 4 bytes per node in addition to the labels; 8 more if
+//! the strengths of nodes are stored.
 
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::parallel::{PerThread, for_chunks, piece_nodes};
@@ -27,14 +27,14 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Every node is a piece.
+    /// Creates one piece per node.
     pub fn new(node_count: usize, directed: bool) -> Self {
         let mut parents = reserve_large_pages(node_count);
         parents.extend((0..node_count).map(|node| AtomicU32::new(node as u32)));
         Self { parents, directed }
     }
 
-    /// The smallest node known to be connected to `node`.
+    /// Returns the smallest node known to be connected to `node`.
     fn find(&self, mut node: u32) -> u32 {
         loop {
             let parent = self.parents[node as usize].load(Relaxed);
@@ -43,7 +43,7 @@ impl Pieces {
             }
             let above = self.parents[parent as usize].load(Relaxed);
             if above != parent {
-                // Halves the path; if another thread was faster, its link is as good.
+                // Halves the path; if another thread was faster, its link is just as good.
                 let _ =
                     self.parents[node as usize].compare_exchange(parent, above, Relaxed, Relaxed);
             }
@@ -66,7 +66,7 @@ impl Pieces {
         }
     }
 
-    /// The smallest node of every node's piece.
+    /// Returns for each node the smallest node of its piece.
     pub fn into_roots(self) -> Vec<u32> {
         (0..self.parents.len()).into_par_iter().with_min_len(1 << 14).for_each(|node| {
             let root = self.find(node as u32);
@@ -76,15 +76,15 @@ impl Pieces {
     }
 }
 
-/// What the closing scan joins.
+/// Items that the closing scan connects.
 pub trait Joining: Sync {
-    /// The pieces.
+    /// Returns the pieces.
     fn pieces(&self) -> &Pieces;
-    /// What among them stands for a node.
+    /// Returns the item that represents a node.
     fn member(&self, node: u32) -> u32;
 }
 
-/// The nodes themselves.
+/// Connects the nodes themselves.
 impl Joining for Pieces {
     #[inline]
     fn pieces(&self) -> &Pieces {
@@ -96,7 +96,7 @@ impl Joining for Pieces {
     }
 }
 
-/// How many labels have more than one piece.
+/// Counts the labels with more than one piece.
 pub fn split_count(labels: &[u32], roots: &[u32], label_count: usize) -> u64 {
     let (seen, split) = (Bits::new(label_count, false), Bits::new(label_count, false));
     let mut count = 0;
@@ -108,18 +108,18 @@ pub fn split_count(labels: &[u32], roots: &[u32], label_count: usize) -> u64 {
     count
 }
 
-/// What a node adds to its community.
+/// Contribution of a node to its community.
 #[derive(Clone, Copy, Default)]
 pub struct NodeSums {
-    /// Weight of its arcs; its loop counts twice if undirected.
+    /// Weight of its arcs; in undirected graphs its loop counts twice.
     pub strength: f64,
-    /// The part of that which stays inside.
+    /// Part of the strength inside the community.
     pub inside: f64,
-    /// The same, but if undirected both ends of an edge count at its later node.
+    /// Like `inside`, but in undirected graphs both ends of an edge count at its later node.
     pub inside_at_later: f64,
 }
 
-/// Memory of one thread for the closing scan.
+/// Working memory of one thread for the closing scan.
 #[derive(Default)]
 pub struct Closing {
     pub arcs: ArcScratch,
@@ -128,16 +128,16 @@ pub struct Closing {
     waiting: usize,
 }
 
-/// Links that wait until they are looked at together.
+/// Number of links processed together.
 const BATCH_LINKS: usize = 2048;
 
 impl Closing {
-    /// The memory of one, without the decoded arcs.
+    /// Returns the bytes of one thread's memory, without the decoded arcs.
     pub const fn bytes(segment_arcs: u64) -> u64 {
         8 * 2 * (segment_arcs + BATCH_LINKS as u64)
     }
 
-    /// Collects the links of a node to its neighbors, and connects them when they are many.
+    /// Collects the links of a node to its neighbors, and connects them once a batch is full.
     pub fn link(&mut self, block: &Block, local: usize, pieces: &Pieces) -> Result<()> {
         let node = block.first_node() + local as u32;
         let Self { arcs, links, waiting } = self;
@@ -156,12 +156,12 @@ impl Closing {
         })
     }
 
-    /// Connects all that wait.
+    /// Connects all waiting links.
     pub fn connect_waiting(&mut self, pieces: &Pieces) {
         Self::connect(&self.links, &mut self.waiting, pieces);
     }
 
-    /// Connects all that wait.
+    /// Connects the first `waiting` links.
     fn connect(links: &[(u32, u32)], waiting: &mut usize, pieces: &Pieces) {
         let parent = |node: u32| pieces.parents[node as usize].load(Relaxed);
         let links = &links[..std::mem::take(waiting)];
@@ -174,8 +174,8 @@ impl Closing {
     }
 }
 
-/// Looks at every arc once: connects neighbors with the same label in `pieces`, and hands over in
-/// node order what the nodes add up to.
+/// Visits every arc once: connects neighbors with the same label in `pieces`, and passes the sums of the
+/// nodes to `visit` in node order.
 ///
 /// # Errors
 /// Those of reading and of `tick`, which is called for each block.
@@ -199,7 +199,7 @@ pub fn scan_communities<S: Sum>(
     })
 }
 
-/// As [`scan_communities`], for one block: `sums` become those of its nodes.
+/// Like [`scan_communities`], for one block: fills `sums` with those of its nodes.
 ///
 /// # Errors
 /// Those of reading.
@@ -254,10 +254,11 @@ fn node_sums<S: Sum>(
     Ok(sums.value())
 }
 
-/// Arcs: targets and codes of weights.
+/// Arcs: targets and weight codes.
 type Arcs<'a> = (&'a [u32], &'a [u32]);
 
-/// The arcs to nodes before one, and those to nodes after it; if directed, all are the former.
+/// Divides arcs into those to nodes before `node` and those to nodes after it; in directed graphs, all belong to the
+/// first part.
 fn parts<'a>(
     node: u32,
     directed: bool,
@@ -272,7 +273,7 @@ fn parts<'a>(
     ((targets.0, codes.0), (targets.1, codes.1))
 }
 
-/// What a node's arcs have added up to.
+/// Sums over the arcs of a node so far.
 #[derive(Default)]
 struct RunningSums<S> {
     strength: S,
@@ -281,7 +282,7 @@ struct RunningSums<S> {
 }
 
 impl<S: Sum> RunningSums<S> {
-    /// Adds the arcs to nodes that come before one.
+    /// Adds the arcs to nodes before this one.
     #[inline]
     fn add_before(&mut self, before: Arcs<'_>, mut is_inside: impl FnMut(u32) -> bool) {
         S::for_each(before.0, before.1, |target, weight| {
@@ -293,7 +294,7 @@ impl<S: Sum> RunningSums<S> {
         }
     }
 
-    /// Adds the arcs to nodes that come after one, behind all others.
+    /// Adds the arcs to nodes after this one; must follow all arcs to nodes before it.
     #[inline]
     fn add_after<L: KnownLabels + ?Sized>(&mut self, label: u32, labels: &L, after: Arcs<'_>) {
         S::for_each(after.0, after.1, |target, weight| {
@@ -313,8 +314,8 @@ impl<S: Sum> RunningSums<S> {
     }
 }
 
-/// As [`node_sums`], and collects the links inside the community. Without branches on labels, which
-/// come late and are hard to guess.
+/// Like [`node_sums`], but also collects the links inside the community. Avoids branches on labels, which
+/// arrive late and are hard to predict.
 fn linked_sums<S: Sum>(
     block: &Block,
     local: usize,
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_split_once_however_many_pieces_it_has() {
+    fn a_label_counts_as_split_once_for_any_number_of_pieces() {
         let labels = [0, 0, 0, 1, 1, 2];
         assert_eq!(split_count(&labels, &[0, 1, 2, 3, 3, 5], 3), 1);
         assert_eq!(split_count(&labels, &[0, 0, 0, 3, 3, 5], 3), 0);

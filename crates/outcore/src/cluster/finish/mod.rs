@@ -1,4 +1,4 @@
-//! From labels to communities: connected pieces, final numbers, measures.
+//! Conversion of labels to communities: connected pieces, final numbers, measures.
 
 pub(crate) mod closing;
 pub(crate) mod communities;

@@ -1,27 +1,27 @@
-//! Final numbers: the largest community is 0; among equals the one with the smallest node is first.
+//! Final numbers of communities: the largest is 0; among equal sizes, the one with the smallest node is first.
 //!
-//! Different sizes are few (their sum is at most the number of nodes, so there are fewer than
-//! sqrt(2n)), so communities are counted by size and numbered in one pass, without sorting them.
-//! Memory: 8 bytes a node, the result among them.
+//! There are few different sizes (their sum is at most the number of nodes, so there are fewer than
+//! sqrt(2n)). Communities are therefore counted by size and numbered in one pass, without sorting.
+//! Memory: 8 bytes per node, including the result.
 
 use crate::cluster::base::bits::Bits;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// How many communities have a size.
+/// Number of communities of a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct SizeCount {
-    /// Nodes in a community.
+    /// Number of nodes in a community.
     pub size: u32,
-    /// Communities of that size.
+    /// Number of communities of that size.
     pub count: u64,
 }
 
-/// Sizes below this have a slot of their own.
+/// Bound below which each size has a slot of its own.
 const SMALL: usize = 1024;
 
-/// A number for each size that occurs.
+/// Number for each size that occurs: a count, or the next free community number.
 pub(crate) struct CountsBySize {
     small: Vec<u64>,
     large: BTreeMap<u32, u64>,
@@ -35,26 +35,26 @@ impl CountsBySize {
         }
     }
 
-    /// How many communities there are of each size, largest first, and the first number of each size.
-    /// Sizes of 0 are no communities.
+    /// Returns the first number of each size, and the number of communities of each size, largest first. Sizes
+    /// of 0 are not communities.
     fn first_numbers(communities: impl Iterator<Item = u32>) -> (Self, Vec<SizeCount>) {
         let mut by_size = Self::new();
         by_size.count(communities);
         by_size.numbered()
     }
 
-    /// Without communities.
+    /// Creates counts without communities.
     pub(crate) fn new() -> Self {
         Self { small: vec![0; SMALL], large: BTreeMap::new() }
     }
 
-    /// Counts communities of these sizes; sizes of 0 are none.
+    /// Counts communities of these sizes; sizes of 0 are not communities.
     pub(crate) fn count(&mut self, communities: impl Iterator<Item = u32>) {
         communities.filter(|&size| size > 0).for_each(|size| *self.at(size) += 1);
     }
 
-    /// How many communities there are of each size, largest first, and instead of the counts the first
-    /// number of each size.
+    /// Replaces the counts by the first number of each size, and returns them with the number of communities of
+    /// each size, largest first.
     pub(crate) fn numbered(mut self) -> (Self, Vec<SizeCount>) {
         let by_size = &mut self;
         let small = by_size.small.iter().enumerate().map(|(size, &count)| (size as u32, count));
@@ -73,7 +73,8 @@ impl CountsBySize {
         (self, sizes)
     }
 
-    /// Turns sizes, in the order of the communities, into the numbers of these; 0 is none.
+    /// Replaces the sizes of communities, in the order of the communities, by their numbers; sizes of 0 are not
+    /// communities.
     pub(crate) fn number(&mut self, sizes: &mut [u32]) {
         for size in sizes.iter_mut().filter(|size| **size > 0) {
             let next = self.at(*size);
@@ -83,10 +84,10 @@ impl CountsBySize {
     }
 }
 
-/// Turns each node's community, known by its smallest node, into the community's final number.
-/// `spare` is overwritten. Returns how many communities there are of each size, largest first.
+/// Replaces each node's community, identified by its smallest node, by the community's final number.
+/// Overwrites `spare`. Returns the number of communities of each size, largest first.
 pub(crate) fn number(roots: &mut [u32], spare: &mut [u32]) -> Vec<SizeCount> {
-    assert_eq!(roots.len(), spare.len(), "one spare word for each node");
+    assert_eq!(roots.len(), spare.len(), "one spare word per node");
     spare.fill(0);
     for &root in roots.iter() {
         spare[root as usize] += 1;
@@ -98,8 +99,8 @@ pub(crate) fn number(roots: &mut [u32], spare: &mut [u32]) -> Vec<SizeCount> {
     sizes
 }
 
-/// As [`number`], without spare words: a root's own word first counts its nodes, then is its number.
-/// Memory: 1/8 byte a node beside the words themselves.
+/// Like [`number`], without spare words: the word of a root first counts its nodes, then holds its number.
+/// Memory: 1/8 byte per node in addition to the words.
 pub(crate) fn number_in_place(roots: Vec<u32>) -> (Vec<u32>, Vec<SizeCount>) {
     // In place: the two types have the same layout.
     let words: Vec<AtomicU32> = roots.into_iter().map(AtomicU32::new).collect();
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn large_sizes_are_told_apart() {
+    fn large_sizes_are_distinguished() {
         let mut roots: Vec<u32> = [vec![0; 5000], vec![5000; 6000], vec![11_000; 5000]].concat();
         let mut spare = roots.clone();
         let sizes = number(&mut roots, &mut spare);

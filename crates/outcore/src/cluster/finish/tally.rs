@@ -1,4 +1,4 @@
-//! Sums by community, from which modularity and coverage follow.
+//! Sums by community, for modularity and coverage.
 
 use super::connect::{Closing, NodeSums, Pieces, scan_communities};
 use crate::cluster::base::parallel::PerThread;
@@ -9,17 +9,18 @@ use crate::graph::{ArcScratch, Block};
 
 /// Strengths of communities, added up in node order.
 pub(crate) struct Tally {
-    /// By community. If undirected, communities beyond these have one node and are counted at once.
+    /// Strength of each community. In undirected graphs, communities beyond these have one node and are added to
+    /// the totals immediately.
     strengths: Vec<f64>,
-    /// By community, weight of the arcs' other ends; only if directed.
+    /// Weight of the incoming arcs of each community; only in directed graphs.
     opposite: Vec<f64>,
     totals: WeightTotals,
 }
 
-/// What is known of a graph's weight without the sums of its communities.
+/// Weight totals of a graph, apart from the sums of its communities.
 #[derive(Default)]
 pub(crate) struct WeightTotals {
-    /// Squares of the single nodes' strengths in squares of `unit`, which keeps them in range.
+    /// Sum of the squared strengths of single nodes, in units of `unit` squared, which keeps it in range.
     single_squares: f64,
     unit: f64,
     total: f64,
@@ -27,7 +28,7 @@ pub(crate) struct WeightTotals {
 }
 
 impl WeightTotals {
-    /// Adds the strength of the next node, which may be all of its community.
+    /// Adds the strength of the next node, which may be its whole community.
     #[inline]
     pub(crate) fn add(&mut self, is_single: bool, strength: f64) {
         self.total += strength;
@@ -39,23 +40,24 @@ impl WeightTotals {
         }
     }
 
-    /// Adds weight that is inside communities.
+    /// Adds weight inside communities.
     #[inline]
     pub(crate) fn add_inside(&mut self, weight: f64) {
         self.inside += weight;
     }
 
-    /// The part of the weight.
+    /// Returns the share of the total weight.
     pub(crate) fn share(&self, strength: f64) -> f64 {
         strength / self.total
     }
 
-    /// See [`Tally::coverage`].
+    /// Returns the coverage; see [`Tally::coverage`].
     pub(crate) fn coverage(&self) -> f64 {
         if self.total > 0.0 { self.inside / self.total } else { 1.0 }
     }
 
-    /// The modularity, if chance would put the share `expected` into communities of several nodes.
+    /// Returns the modularity, where `expected` is the share that chance would put inside communities of several
+    /// nodes.
     pub(crate) fn modularity(&self, expected: f64) -> f64 {
         if self.total <= 0.0 {
             return 0.0;
@@ -65,8 +67,8 @@ impl WeightTotals {
 }
 
 impl Tally {
-    /// For communities of which `0..shared` may have more than one node: 8 bytes each. In directed
-    /// graphs `shared` has to be all of them: 16 bytes each.
+    /// Creates sums for communities of which `0..shared` may have more than one node: 8 bytes each. In directed
+    /// graphs `shared` must include all of them: 16 bytes each.
     pub(crate) fn new(shared: usize, directed: bool) -> Self {
         Self {
             strengths: vec![0.0; shared],
@@ -75,7 +77,7 @@ impl Tally {
         }
     }
 
-    /// Adds up a whole graph, whose neighbors with the same label are connected in `pieces`.
+    /// Adds a whole graph in a scan, and connects neighbors with the same label in `pieces`.
     ///
     /// # Errors
     /// Those of reading and of `tick`, which is called for each block.
@@ -104,9 +106,9 @@ impl Tally {
         Ok(self)
     }
 
-    /// Hands over in node order what each node of a graph adds to its community. Neighbors with the same
-    /// label are connected in `pieces`; the weight of the arcs' other ends is added to `opposite`, by
-    /// label, if that is not empty.
+    /// Passes the contribution of each node to its community to `visit`, in node order. Connects neighbors with
+    /// the same label in `pieces`, and adds the weight of incoming arcs to `opposite`, by label, if that is not
+    /// empty.
     ///
     /// # Errors
     /// Those of reading and of `tick`, which is called for each block.
@@ -143,20 +145,20 @@ impl Tally {
         }
     }
 
-    /// Adds weight that is inside communities.
+    /// Adds weight inside communities.
     #[inline]
     pub(crate) fn add_inside(&mut self, weight: f64) {
         self.totals.add_inside(weight);
     }
 
-    /// The share of the weight that is inside communities; 1 without any weight.
+    /// Returns the share of the weight inside communities; 1 without any weight.
     pub(crate) fn coverage(&self) -> f64 {
         self.totals.coverage()
     }
 
-    /// The modularity (Newman and Girvan, "Finding and evaluating community structure in networks",
-    /// 2004; directed: Leicht and Newman, "Community structure in directed networks", 2008): the
-    /// share of the weight inside communities, less what chance would put there.
+    /// Returns the modularity (Newman and Girvan, "Finding and evaluating community structure in networks",
+    /// 2004; directed: Leicht and Newman, "Community structure in directed networks", 2008): the share of
+    /// the weight inside communities, minus the share that chance would put there.
     pub(crate) fn modularity(&self) -> f64 {
         let share = |strength: f64| self.totals.share(strength);
         let opposite = if self.opposite.is_empty() { &self.strengths } else { &self.opposite };

@@ -1,17 +1,17 @@
-//! Blocks in order, from memory as far as the budget goes and from the file after that.
+//! Blocks in order: from memory as far as the budget reaches, the rest from the file.
 //!
-//! A clustering scans the graph several times. The first blocks to come stay in memory, encoded; the
-//! rest is read again by every scan, ahead of its use. What is kept never changes a result.
+//! A clustering scans the graph several times. The first blocks read stay in memory, encoded; every scan
+//! reads the rest again, ahead of its use. The cache never changes a result.
 
 use crate::cluster::base::pace::ClusterProgress;
 use crate::error::Result;
 use crate::graph::{Block, BlockEntry, Graph};
 use std::sync::Arc;
 
-/// Blocks read ahead while one is worked on.
+/// Blocks read ahead while one is processed.
 pub const READ_AHEAD: usize = 2;
 
-/// The blocks of a graph, some of them kept in memory.
+/// Blocks of a graph, some of them cached in memory.
 pub struct BlockSource<'g> {
     graph: &'g Graph,
     kept: Vec<Option<Arc<Block>>>,
@@ -19,44 +19,44 @@ pub struct BlockSource<'g> {
     budget: u64,
     ahead: usize,
     scans: u64,
-    /// Hears of the arcs that are gone through.
+    /// Progress that counts the scanned arcs.
     pace: Option<&'g ClusterProgress<'g>>,
 }
 
 impl<'g> BlockSource<'g> {
-    /// Keeps the blocks that come first, as many as fit into `budget` bytes.
+    /// Creates a source that caches the first blocks read, as many as fit into `budget` bytes.
     pub fn new(graph: &'g Graph, budget: u64) -> Self {
         let budget = budget.min(graph.files().cramped().kept_bytes);
         let kept = vec![None; if budget > 0 { graph.blocks().len() } else { 0 }];
         Self { graph, kept, kept_bytes: 0, budget, ahead: READ_AHEAD, scans: 0, pace: None }
     }
 
-    /// Reads so many blocks ahead.
+    /// Sets the number of blocks read ahead.
     pub fn reading_ahead(self, ahead: usize) -> Self {
         Self { ahead, ..self }
     }
 
-    /// Tells `pace` of the arcs that are gone through, those of blocks that nobody wants too.
+    /// Reports scanned arcs to `pace`, including those of skipped blocks.
     pub fn paced(self, pace: &'g ClusterProgress<'g>) -> Self {
         Self { pace: Some(pace), ..self }
     }
 
-    /// The graph.
+    /// Returns the graph.
     pub fn graph(&self) -> &'g Graph {
         self.graph
     }
 
-    /// Memory of the blocks that are kept.
+    /// Returns the bytes of the cached blocks.
     pub fn kept_bytes(&self) -> u64 {
         self.kept_bytes
     }
 
-    /// How often the blocks have been gone through.
+    /// Returns the number of scans so far.
     pub fn scans(&self) -> u64 {
         self.scans
     }
 
-    /// Counts from here on, as an earlier process has gone through them as often.
+    /// Sets the number of scans that an earlier process has made.
     pub fn count_from(&mut self, scans: u64) {
         self.scans = scans;
     }
@@ -69,7 +69,7 @@ impl<'g> BlockSource<'g> {
         self.for_each(0..self.graph.blocks().len(), |_| true, visit)
     }
 
-    /// Visits the blocks of `order` that are `wanted` when their turn comes.
+    /// Visits the blocks of `order` that are `wanted` when the scan reaches them.
     ///
     /// # Errors
     /// Those of reading and of `visit`.
@@ -79,7 +79,7 @@ impl<'g> BlockSource<'g> {
         wanted: impl Fn(&BlockEntry) -> bool,
         mut visit: impl FnMut(&Block) -> Result<()>,
     ) -> Result<()> {
-        // What is wanted now is read ahead; what comes to be wanted only later is read in its turn.
+        // Blocks wanted now are read ahead; blocks wanted only later are read when the scan reaches them.
         let entries = self.graph.blocks();
         let planned =
             order.clone().filter(|&index| !self.is_kept(index) && wanted(&entries[index]));
@@ -90,8 +90,8 @@ impl<'g> BlockSource<'g> {
         matches!(self.kept.get(index), Some(Some(_)))
     }
 
-    /// Visits the blocks of `order`, of which those of `planned` are read ahead. Not generic: it is called a
-    /// few times for each block.
+    /// Visits the blocks of `order` and reads those of `planned` ahead. Not generic, since its callbacks run only a
+    /// few times per block.
     fn scan(
         &mut self,
         planned: Vec<usize>,

@@ -1,28 +1,28 @@
-//! How the sweeps went, told with the result and saved with the sweeps, so that a job that was stopped
-//! loses nothing of it.
+//! Statistics of the sweeps, reported with the result and saved in checkpoints, so that a stopped job
+//! loses none of them.
 
 use super::sweep::Swept;
 use serde::{Deserialize, Serialize};
 
-/// The most sweeps that are told one by one: 40 bytes each.
+/// Maximum number of sweeps reported one by one: 40 bytes each.
 const SWEEPS_REPORTED: usize = 4096;
 
-/// One sweep.
+/// Statistics of one sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sweep {
-    /// Which of the runs of a consensus, from 0; the last one is that over what the others agree on.
+    /// Run of a consensus, from 0; the last run works on the agreement of the others.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub run: u32,
-    /// Cycles over several levels that had begun.
+    /// Number of cycles over several levels begun so far.
     pub cycle: u32,
-    /// The level: 0 is the graph.
+    /// Level: 0 is the graph.
     pub level: u64,
-    /// Whether it moved nodes among groups inside communities, for the next level, and not among
+    /// Whether it moved nodes among groups inside communities, for the next level, rather than among
     /// communities.
     pub refines: bool,
-    /// Nodes of the level.
+    /// Number of nodes of the level.
     pub node_count: u64,
-    /// Nodes that moved.
+    /// Number of nodes that moved.
     pub moved_count: u64,
 }
 
@@ -31,30 +31,30 @@ fn is_zero(run: &u32) -> bool {
     *run == 0
 }
 
-/// How the sweeps went.
+/// Statistics of all sweeps.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct History {
     pub(crate) sweeps: u32,
-    /// Those of an earlier process.
+    /// Sweeps of an earlier process.
     pub(crate) resumed_sweeps: u32,
     pub(crate) cycles: u32,
     pub(crate) levels: u64,
     pub(crate) converged: bool,
     pub(crate) last_moved: u64,
     pub(crate) arcs: u64,
-    /// Scans beside those of the last source of blocks.
+    /// Scans in addition to those of the last block source.
     pub(crate) scans: u64,
-    /// The first sweeps, [`SWEEPS_REPORTED`] at most.
+    /// The first sweeps, at most [`SWEEPS_REPORTED`].
     pub(crate) reported: Vec<Sweep>,
 }
 
 impl History {
-    /// Goes on from sweeps of an earlier process.
+    /// Marks all sweeps so far as those of an earlier process.
     pub(crate) fn resume(&mut self) {
         self.resumed_sweeps = self.sweeps;
     }
 
-    /// Adds a sweep over nodes of a level; what else is to be told of it stands in `sweep`.
+    /// Adds a sweep over nodes of a level; `sweep` holds the remaining statistics.
     pub(crate) fn count(&mut self, swept: &Swept, sweep: Sweep) {
         self.sweeps += 1;
         self.arcs += swept.arcs;
@@ -63,7 +63,7 @@ impl History {
         self.notify(Sweep { cycle, moved_count, ..sweep });
     }
 
-    /// Adds a sweep over the graph, which is the last one if at most `enough` nodes have moved.
+    /// Adds a sweep over the graph, and marks the sweeps as converged if at most `enough` nodes have moved.
     pub(crate) fn learn(&mut self, swept: &Swept, node_count: u64, enough: f64) {
         self.count(swept, Sweep { node_count, ..Sweep::default() });
         self.converged = swept.moved == 0 || swept.moved as f64 <= enough;
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_sweeps_are_counted_and_the_first_are_told() {
+    fn all_sweeps_are_counted_and_the_first_are_reported() {
         let mut history = History::default();
         let most = SWEEPS_REPORTED as u64;
         for moved in 0..most + 5 {

@@ -1,4 +1,4 @@
-//! A sweep: blocks are read, nodes elect labels, moves are committed in order.
+//! Sweeps: blocks are read, nodes elect labels, moves are committed in order.
 
 pub mod cache;
 pub(crate) mod history;

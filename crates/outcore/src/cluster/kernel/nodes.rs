@@ -1,35 +1,36 @@
-//! The nodes as a sweep sees them: labels, who is active, and who may move.
+//! State of nodes during a sweep: labels, active nodes, and nodes that may move.
 //!
-//! Votes of some hops make no potential that rises with every move, so nothing but a limit ends the
-//! sweeps: from a late one on, a node that has moved often enough stays. [`Rules`] holds these limits.
+//! Attenuated votes define no potential that rises with every move, so only a limit ends the sweeps: from
+//! a late sweep on, a node that has moved often enough stays. [`Rules`] holds these limits.
 
 use super::objective::Choice;
 use crate::cluster::base::bits::Bits;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
-/// In directed graphs nothing makes the sweeps end, so late movers are stopped.
+/// Sweep from which on frequent movers are stopped: in directed graphs nothing else ends the sweeps.
 pub const FREEZE_SWEEP: u32 = 20;
+/// Number of moves after which a node is stopped.
 pub const FREEZE_CHANGES: u8 = 8;
 
-/// The nodes' state while they are moved.
+/// State of the nodes while they move.
 pub struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
     pub labels: &'a L,
-    /// Whose neighborhood has changed since it was looked at; in directed graphs, who may move.
+    /// Nodes whose neighborhood has changed since they were last visited; in directed graphs, nodes that may move.
     pub active: &'a Bits,
-    /// How often a node has moved; empty in undirected graphs.
+    /// Number of moves of each node; empty in undirected graphs.
     pub changes: Vec<u8>,
-    /// How many nodes each stands for; empty if one.
+    /// Number of input nodes in each node; empty if one each.
     pub counts: &'a [u32],
     pub seed: u64,
     pub objective: O,
-    /// Whether each sweep takes the blocks in another order, by hash.
+    /// Whether each sweep visits the blocks in a different order, by hash.
     pub shuffled: bool,
-    /// Who may move, and how far labels have come.
+    /// Restrictions on moves, and the distances of labels from their origins.
     pub rules: Rules<'a>,
 }
 
 impl<O, L: ?Sized> Nodes<'_, O, L> {
-    /// Stops late movers in directed graphs.
+    /// Stops frequent movers of directed graphs when the sweep [`FREEZE_SWEEP`] begins.
     pub fn freeze(&self, number: u32) {
         if number == FREEZE_SWEEP {
             let movers = self.changes.iter().enumerate().filter(|(_, c)| **c >= FREEZE_CHANGES);
@@ -37,40 +38,40 @@ impl<O, L: ?Sized> Nodes<'_, O, L> {
         }
     }
 
-    /// How far a node is from where its label began.
+    /// Returns the hops between a node and the origin of its label.
     #[inline]
     pub fn hops(&self, node: u32) -> u8 {
         self.rules.hops[node as usize].load(Relaxed)
     }
 
-    /// How many nodes `node` stands for.
+    /// Returns the number of input nodes in `node`.
     #[inline]
     pub fn count(&self, node: u32) -> u32 {
         self.counts.get(node as usize).copied().unwrap_or(1)
     }
 }
 
-/// Who may move, and how far labels have come.
+/// Restrictions on moves, and the distances of labels from their origins.
 #[derive(Default)]
 pub struct Rules<'a> {
     /// Nodes that never move.
     pub held: Option<&'a Bits>,
-    /// How often each node has been looked at; empty if that does not matter.
+    /// Number of visits of each node; empty if unlimited.
     pub visits: Vec<u16>,
     pub most_visits: u16,
-    /// How often each node has moved, in undirected graphs; empty if that does not matter.
+    /// Number of moves of each node in undirected graphs; empty if unlimited.
     pub moves: Vec<u8>,
-    /// How far each node is from where its label began; empty if that does not matter.
+    /// Hops between each node and the origin of its label; empty without attenuation.
     pub hops: &'a [AtomicU8],
 }
 
 impl Rules<'_> {
-    /// Whether every active node may move.
+    /// Returns whether every active node may move.
     pub fn is_free(&self) -> bool {
         self.held.is_none() && self.visits.is_empty() && self.moves.is_empty()
     }
 
-    /// Whether an active node may be looked at in this sweep, which counts as a visit.
+    /// Returns whether an active node may be visited in this sweep, and counts the visit.
     pub fn admits(&mut self, node: usize, sweep: u32) -> bool {
         if self.held.is_some_and(|held| held.get(node)) {
             return false;
@@ -88,7 +89,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Learns that a node has moved.
+    /// Records that a node has moved.
     pub fn moved(&mut self, node: usize, choice: &Choice) {
         if let Some(moves) = self.moves.get_mut(node) {
             *moves = moves.saturating_add(1);

@@ -1,13 +1,13 @@
-//! What the sweeps improve, and how a node elects the best label.
+//! Objectives of the sweeps, and the election of the best label of a node.
 //!
-//! An [`Objective`] rates the labels around a node; the [`Election`] among them is the same for all.
-//! What decides the quality is what happens between equally good labels: the node keeps its own if
-//! that is one of them, else takes the one with the largest hash *of this node*. An order of labels
-//! that is the same for all nodes would flood the graph with one label.
+//! An [`Objective`] rates the labels around a node; the [`Election`] among them is the same for all
+//! objectives. Quality depends on how ties are broken: the node keeps its own label if that is among the
+//! best, and otherwise takes the one with the largest hash *for this node*. An order of labels shared by
+//! all nodes would flood the graph with one label.
 //!
-//! Weights are rounded, so rates that differ by less than [`RELATIVE_TOLERANCE`] are equal. A node
-//! leaves its label only for a better one by more than that; so every move raises the objective, and
-//! the sweeps end.
+//! Weights are rounded, so rates that differ by less than [`RELATIVE_TOLERANCE`] count as equal. A node
+//! leaves its label only for one that is better by more than that. Hence every move raises the objective,
+//! and the sweeps end.
 //!
 //! [`RELATIVE_TOLERANCE`]: crate::weight::RELATIVE_TOLERANCE
 
@@ -17,104 +17,104 @@ use crate::cluster::base::table::{LabelTable, Sum};
 use crate::error::Result;
 use crate::io::prefetch;
 
-/// Stands for a label that no node has yet. No label of a node, and not what marks empty slots.
+/// Placeholder for a label that no node has yet. Differs from every label and from the marker of empty slots.
 pub const ALONE: u32 = u32::MAX - 1;
 
-/// A node about to choose.
+/// Node about to choose a label.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Visit {
-    /// Its label.
+    /// Present label.
     pub present: u32,
-    /// How many nodes of the input it stands for.
+    /// Number of nodes of the input in it.
     pub count: u32,
-    /// Weight of its arcs to others of this label.
+    /// Weight of its arcs to other nodes with this label.
     pub own: f64,
-    /// Weight of all its arcs, loops not counted. Zero where the objective does not ask for it.
+    /// Weight of all its arcs, without loops. Zero if the objective does not need it.
     pub arcs: f64,
-    /// What it adds to the mass of its community.
+    /// Its share of the mass of its community.
     pub mass: f64,
 }
 
-/// What the sweeps improve.
+/// Objective that the sweeps improve.
 pub trait Objective: Sync {
-    /// Whether it asks for [`Visit::arcs`] and [`Visit::mass`].
+    /// Whether it needs [`Visit::arcs`] and [`Visit::mass`].
     const WEIGHS_NODES: bool;
-    /// Whether votes lose by the hops of their label.
+    /// Whether votes weaken with the hops of their label.
     const ATTENUATES: bool = false;
-    /// Whether it looks up something for each label, which [`prefetch`](Self::prefetch) asks for.
+    /// Whether it looks up data of each label, which [`prefetch`](Self::prefetch) fetches early.
     const LOOKS_UP_LABELS: bool = Self::WEIGHS_NODES;
-    /// What leaving its label means for a node, whatever the new one.
+    /// Effect of leaving the present label, independent of the new one.
     type Leaving: Copy;
 
-    /// What a node adds to the mass of a community: one of this strength that stands for `count` nodes.
+    /// Returns the mass that a node of this strength, with `count` nodes of the input, adds to a community.
     fn mass(&self, count: u32, strength: f64) -> f64;
-    /// Prepares [`rate`](Self::rate).
+    /// Prepares calls of [`rate`](Self::rate) for a node.
     fn leaving(&self, visit: &Visit) -> Self::Leaving;
-    /// Asks the memory for what `rate` needs to know of a label.
+    /// Prefetches the data of a label that `rate` needs.
     fn prefetch(&self, label: u32);
-    /// How good `label` would be, to which arcs of the sum `weight` lead.
+    /// Rates `label`, to which arcs of total weight `weight` lead.
     fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64;
-    /// How good it would be to be alone, if that is a choice.
+    /// Rates being alone; negative infinity if that is not an option.
     #[inline]
     fn alone(&self, _visit: &Visit, _leaving: &Self::Leaving) -> f64 {
         f64::NEG_INFINITY
     }
-    /// A label that no node has, for one that will be alone.
+    /// Returns an unused label for a node that will be alone.
     fn free_label(&mut self) -> Option<u32> {
         None
     }
-    /// The least rate that differs from `rate` by no more than rounding.
+    /// Returns the smallest rate that differs from `rate` only by rounding.
     fn least_equal(&self, visit: &Visit, rate: f64) -> f64;
-    /// Whether a label of this rate is better than the present one, by more than rounding.
+    /// Returns whether a label of this rate is better than the present one by more than rounding.
     fn improves(&self, visit: &Visit, rate: f64) -> bool;
-    /// Learns that a node has moved; `weight` of its arcs lead to `label`.
+    /// Records that a node has moved to `label`, to which arcs of total weight `weight` lead.
     fn moved(&mut self, visit: &Visit, label: u32, weight: f64);
-    /// What a vote counts whose label has come so many hops.
+    /// Returns the factor of a vote whose label has traveled this many hops.
     fn factor(&self, _hops: u8) -> f64 {
         1.0
     }
 }
 
-/// An objective with sums over the communities that the moves go on from.
+/// Objective with sums over the communities, which moves keep up to date.
 pub trait Sums: Objective + Sized {
-    /// What it is made by.
+    /// Parameters of the objective.
     type Rule: Copy;
-    /// Memory of a community.
+    /// Bytes per community.
     const COMMUNITY_BYTES: u64;
-    /// Whether cuts are asked for.
+    /// Whether it needs cuts.
     const COUNTS_CUTS: bool;
 
-    /// Whether it is asked how many nodes a node stands for.
+    /// Returns whether it needs the number of input nodes in each node.
     fn asks_for_counts(rule: Self::Rule) -> bool;
-    /// The most nodes of the input that a community may have, if there is a limit.
+    /// Returns the maximum number of input nodes in a community, if limited.
     fn most(_rule: Self::Rule) -> Option<u32> {
         None
     }
-    /// Without communities, with room for some.
+    /// Creates an objective without communities, with room for `capacity` of them.
     fn empty(rule: Self::Rule, capacity: usize) -> Self;
-    /// Adds a node to a community: one that stands for `count` nodes, and changes the weight of the arcs
-    /// that leave communities by `cut`.
+    /// Adds to a community a node that holds `count` nodes of the input and changes the weight of the arcs that
+    /// leave communities by `cut`.
     fn add(&mut self, label: u32, count: u32, strength: f64, cut: f64);
-    /// Ends adding.
+    /// Finishes the sums after the last node was added.
     fn complete(&mut self);
-    /// Labels are below this.
+    /// Returns an exclusive upper bound of the labels.
     fn label_bound(&self) -> usize;
-    /// Saves all, bit by bit.
+    /// Saves all sums exactly.
     fn save(&self, to: &mut StateWriter) -> Result<()>;
-    /// What was saved.
+    /// Loads saved sums.
     fn load(rule: Self::Rule, from: &mut StateReader) -> Result<Self>;
 }
 
-/// Sums whose changes can be taken back.
+/// Sums whose changes can be reverted.
 pub trait Revert: Sums {
-    /// Takes the sums of a community, and of all together, from `before`.
+    /// Restores the sums of a community, and the total sums, from `before`.
     fn revert(&mut self, before: &Self, label: u32);
 }
 
-/// Another objective, in which a label is good only for nodes of its class.
+/// Objective restricted to classes: a node can take only labels of its own class.
 pub struct Within<'a, O> {
     pub objective: O,
-    /// The class of each label.
+    /// Class of each label.
     pub classes: &'a [u32],
 }
 
@@ -157,21 +157,21 @@ impl<O: Objective> Objective for Within<'_, O> {
     }
 }
 
-/// A label that a node would take.
+/// Proposed move of a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choice {
-    /// The node.
+    /// Node.
     pub visit: Visit,
-    /// The new label.
+    /// New label.
     pub label: u32,
-    /// Weight of the arcs to it.
+    /// Weight of the arcs to the new label.
     pub other: f64,
-    /// How far the node will be from where the label began; 0 if that does not matter.
+    /// Hops between the node and the origin of the label after the move; 0 without attenuation.
     pub hops: u8,
 }
 
 impl Choice {
-    /// Whether the move raises the objective, as things are now.
+    /// Returns whether the move raises the objective in the current state.
     #[inline]
     pub fn improves<O: Objective>(&self, objective: &O) -> bool {
         let leaving = objective.leaving(&self.visit);
@@ -180,7 +180,7 @@ impl Choice {
     }
 }
 
-/// The order of equally good labels for one node in one sweep.
+/// Order of equally good labels for one node in one sweep.
 #[derive(Debug, Clone, Copy)]
 pub struct TieOrder {
     hash: Hash,
@@ -193,16 +193,16 @@ impl TieOrder {
         Self { hash: Hash::new(seed ^ TIE ^ u64::from(node)), sweep: u64::from(sweep) }
     }
 
-    /// The label with the larger key is taken: the larger hash, then the smaller label.
+    /// Returns the sort key of a label: the largest key wins, which is the larger hash, then the smaller label.
     #[inline]
     pub fn key(self, label: u32) -> (u64, u32) {
         (self.hash.of(u64::from(label), self.sweep), !label)
     }
 }
 
-/// The best label, found from all sums at once or from one share of the labels after the other:
-/// first [`survey`](Self::survey) every share, then, if [`leaves`](Self::leaves), let it
-/// [`pick`](Self::pick) from every share, surveyed again if it is not the last.
+/// Election of the best label, from all sums together or from one share of the labels after the other:
+/// first [`survey`](Self::survey) each share; then, if [`leaves`](Self::leaves), [`pick`](Self::pick)
+/// from each share, surveyed again unless it is the only one.
 pub struct Election<'a, O: Objective> {
     objective: &'a O,
     visit: Visit,
@@ -219,7 +219,7 @@ impl<'a, O: Objective> Election<'a, O> {
         Self { objective, visit, leaving, largest, best: None }
     }
 
-    /// Rates all labels but the present one; `rates` are overwritten.
+    /// Rates all labels but the present one; overwrites `rates`.
     #[inline]
     pub fn survey<S: Sum>(&mut self, table: &LabelTable<S>, rates: &mut Vec<f64>) {
         rates.clear();
@@ -234,14 +234,14 @@ impl<'a, O: Objective> Election<'a, O> {
         }
     }
 
-    /// Whether the node leaves its label: even the least of the equally good labels is better.
+    /// Returns whether the node leaves its label: even the lowest rate among the equally good labels is better.
     #[inline]
     pub fn leaves(&self) -> bool {
         let least = self.objective.least_equal(&self.visit, self.largest);
         self.objective.improves(&self.visit, least)
     }
 
-    /// Takes the best of the equally good labels: the one with the largest key.
+    /// Picks the equally good label with the largest key.
     #[inline]
     pub fn pick<S: Sum>(
         &mut self,
@@ -261,7 +261,7 @@ impl<'a, O: Objective> Election<'a, O> {
         }
     }
 
-    /// The outcome.
+    /// Returns the move, if the node leaves its label.
     #[inline]
     pub fn choice(&self) -> Option<Choice> {
         let is_alone =

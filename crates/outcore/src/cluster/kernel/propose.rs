@@ -1,8 +1,8 @@
-//! Each node's best label, given the labels of this moment.
+//! Best label of each node, given the current labels.
 //!
-//! A label is a random access, and what is done with it a hard guess for the processor. So the labels
-//! of a few thousand arcs are asked for as the arcs are decoded, taken when all are on their way, and summed by
-//! label afterwards, from the caches. An arc costs one decoding, one label and one sum: about 10 ns.
+//! Reading a label is a random access, and branches on it are hard to predict. Therefore the labels of a
+//! few thousand arcs are prefetched while the arcs are decoded, then loaded, and finally summed by label
+//! from the caches. An arc costs one decoding, one label and one sum: about 10 ns.
 
 use super::nodes::Nodes;
 use super::objective::{Choice, Election, Objective, TieOrder, Visit};
@@ -15,40 +15,40 @@ use crate::graph::{ArcScratch, Block};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
-/// Sums by label, and the rates of the labels in their order.
+/// Sums by label, and the rates of the labels in the same order.
 pub(crate) struct Tables<S> {
     sums: LabelTable<S>,
     rates: Vec<f64>,
 }
 
 impl<S: Sum> Tables<S> {
-    /// For nodes with at most so many labels around them.
+    /// Creates tables for nodes with at most `most_labels` labels around them.
     pub(crate) fn new(most_labels: usize) -> Self {
         Self { sums: LabelTable::new(most_labels), rates: Vec::with_capacity(most_labels) }
     }
 
-    /// The memory they take.
+    /// Returns the bytes of the tables.
     pub(crate) const fn bytes(most_labels: u64) -> u64 {
         LabelTable::<S>::bytes(most_labels) + 8 * most_labels
     }
 }
 
-/// Memory of one thread.
+/// Working memory of one thread.
 pub(crate) struct ProposeWorker<S> {
     pub(crate) arcs: ArcScratch,
     pub(crate) ballot: Ballot,
     tables: Tables<S>,
-    /// The neighbors' labels and weight codes (none if all are 1) of consecutive members, and for
-    /// each member where its own end.
+    /// Labels and weight codes (none if all are 1) of the neighbors of consecutive members, and for each
+    /// member the end of its range.
     labels: Vec<u32>,
     codes: Vec<u32>,
     ends: Vec<usize>,
-    /// The neighbors' hops; none if they do not matter.
+    /// Hops of the neighbors; empty without attenuation.
     hops: Vec<u8>,
 }
 
 impl<S: Sum> ProposeWorker<S> {
-    /// For nodes with at most `degree` arcs.
+    /// Creates the working memory for nodes with at most `degree` arcs.
     pub(crate) fn new(degree: usize) -> Self {
         Self {
             arcs: ArcScratch::default(),
@@ -61,36 +61,36 @@ impl<S: Sum> ProposeWorker<S> {
         }
     }
 
-    /// The memory of one, without the decoded arcs.
+    /// Returns the bytes of one worker, without the decoded arcs.
     pub(crate) const fn bytes(degree: u64) -> u64 {
         Tables::<S>::bytes(degree) + 8 * (degree + 2 * BATCH_ARCS as u64)
     }
 }
 
-/// What a node of the present group is to do.
+/// Proposed move of a node of the current group.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Proposal {
     pub(crate) choice: Option<Choice>,
-    /// A neighbor may move, or, once confirmed, does.
+    /// Whether a neighbor may move or, once confirmed, does move.
     pub(crate) contested: bool,
 }
 
-/// What the threads see while they propose.
+/// Shared state of the threads while they propose moves.
 pub(crate) struct Round<'a, 'b, S, O, L: ?Sized> {
     pub(crate) block: &'a Block,
-    /// The group of each of the block's nodes.
+    /// Group of each node of the block.
     pub(crate) roles: &'a [u8],
     pub(crate) group: u8,
-    /// The sweep.
+    /// Number of the sweep.
     pub(crate) number: u32,
     pub(crate) nodes: &'a Nodes<'b, O, L>,
-    /// The table for nodes with more than `large_degree` arcs.
+    /// Tables for nodes with more than `large_degree` arcs.
     pub(crate) large: &'a Mutex<Tables<S>>,
     pub(crate) large_degree: u64,
 }
 
 impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
-    /// Plans the moves of `members` and counts the arcs looked at.
+    /// Plans the moves of `members` and returns the number of arcs visited.
     pub(crate) fn propose(
         &self,
         members: &[u32],
@@ -121,7 +121,7 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         Ok(arcs)
     }
 
-    /// Fetches the labels around the first members, and plans the hubs among them.
+    /// Fetches the labels around the first members, and plans the moves of hubs among them.
     fn fetch(
         &self,
         members: &[u32],
@@ -165,7 +165,7 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
                 break;
             }
         }
-        // Whose labels they are becomes what they are.
+        // Replaces each neighbor by its label.
         for label in &mut worker.labels {
             *label = self.nodes.labels.at(*label).load(Relaxed);
             if O::LOOKS_UP_LABELS {
@@ -223,15 +223,15 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         move |label| order.key(self.nodes.labels.name(label))
     }
 
-    /// Whether a neighbor is in the same group, so that both may move at once.
+    /// Returns whether a neighbor is in the same group, so that both may move at the same time.
     #[inline]
     fn is_rival(&self, target: u32) -> bool {
         let local = target.wrapping_sub(self.block.first_node()) as usize;
         self.roles.get(local) == Some(&self.group)
     }
 
-    /// As [`choose`](Self::choose), for more labels than a table holds: the labels are shared out by
-    /// hash, one reading of the arcs for each share, until no share overflows.
+    /// Like [`choose`](Self::choose), for more labels than a table holds: the labels are divided into shares
+    /// by hash, with one pass over the arcs per share; the number of shares doubles until none overflows.
     fn plan_hub(
         &self,
         local: u32,
@@ -295,7 +295,7 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         Ok(Proposal { choice, contested })
     }
 
-    /// As [`hops_to`], from the arcs of a hub.
+    /// Like [`hops_to`], from the arcs of a hub.
     fn hub_hops(
         &self,
         local: u32,
@@ -315,7 +315,8 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
     }
 }
 
-/// How far a node is from where a label began, if it takes it from the nearest neighbor that has it.
+/// Returns the hops between a node and the origin of a label that it takes from the nearest neighbor that has
+/// it.
 fn hops_to(label: u32, labels: &[u32], hops: &[u8]) -> u8 {
     let nearest =
         labels.iter().zip(hops).filter(|(other, _)| **other == label).map(|(_, &h)| h).min();

@@ -1,9 +1,9 @@
-//! Star seeding: the first labels.
+//! Star seeding: the initial labels.
 //!
-//! A quarter of the nodes, chosen by hash, lead and keep their own label; every other node takes the
-//! label of the leader it is tied to most, or its own if no neighbor leads. One scan, no order among
-//! nodes: so files whose neighbors are sorted by node do not flood the graph with the label of its
-//! first nodes, and fewer labels are left for the sweeps.
+//! A quarter of the nodes, chosen by hash, are leaders and keep their own label. Each other node takes
+//! the label of the neighboring leader with the heaviest arc, or its own if no neighbor is a leader. This
+//! takes one scan and is independent of node order, so files with neighbors sorted by node do not flood
+//! the graph with the labels of the first nodes, and fewer labels remain for the sweeps.
 
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::Hash;
@@ -15,7 +15,7 @@ use crate::graph::{ArcScratch, Block};
 use crate::weight::RELATIVE_TOLERANCE;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Gives the nodes of a block their first labels.
+/// Sets the initial labels of the nodes of a block.
 ///
 /// # Errors
 /// Those of reading.
@@ -38,12 +38,12 @@ pub fn seed_block<S: Sum>(
     })
 }
 
-/// Who leads, and which leader a node prefers.
+/// Choice of leaders, and of the leader that a node follows.
 #[derive(Clone, Copy)]
 pub struct Stars<'a> {
     pub leads: &'a Bits,
     pub seed: u64,
-    /// Only a tie of this weight makes a node follow.
+    /// Minimum weight of an arc that makes a node follow.
     pub least: f64,
 }
 
@@ -62,14 +62,14 @@ impl<'a> Stars<'a> {
         Self { leads, seed, least: 0.0 }
     }
 
-    /// Whether a node is one of a quarter, by the hash of the seed.
+    /// Returns whether a node belongs to the quarter of leaders, by the hash of the seed.
     #[inline]
     pub fn is_leader(lead: Hash, node: u32) -> bool {
         lead.of(u64::from(node), 0).is_multiple_of(4)
     }
 
-    /// The leader to which a node is tied most, of those that it `may` follow; between equals, the
-    /// one with the largest hash. Also the weight of the node's arcs.
+    /// Returns the leader with the heaviest arc from a node, among those that it `may` follow (ties go to the
+    /// largest hash), and the total weight of the node's arcs.
     pub fn leader<S: Sum>(
         self,
         block: &Block,
@@ -90,7 +90,7 @@ impl<'a> Stars<'a> {
                 }
             });
         };
-        // Arcs that come in one piece are decoded once.
+        // Arcs in a single segment are decoded only once.
         let degree = block.degree(local);
         let mut is_whole = false;
         block.for_each_segment(local, scratch, |targets, codes| {

@@ -1,19 +1,18 @@
-//! The schedule of a sweep: many threads move nodes, and the outcome is that of one.
+//! Schedule of a sweep: many threads move nodes, with the same result as one thread.
 //!
 //! ```text
-//!  for each block of the graph, in order           (blocks depend on the graph alone)
-//!    the block's active nodes, in 4 groups by hash
+//!  for each block of the graph, in order           (blocks depend only on the graph)
+//!    divide the block's active nodes into 4 groups by hash
 //!    for each group
-//!      propose   all threads: every node's best label, given the labels of this moment
-//!      confirm   all threads: which movers have a mover for a neighbor
-//!      commit    in order of the nodes: every move that, by now, still raises the objective
-//!      activate  all threads: the neighbors of those that moved
+//!      propose   all threads: best label of each node, given the current labels
+//!      confirm   all threads: movers that have a moving neighbor
+//!      commit    in order of the nodes: each move that still raises the objective
+//!      activate  all threads: the neighbors of nodes that moved
 //! ```
 //!
-//! Moving all nodes at once does not converge (on a path, labels chase each other for ever) and
-//! moving them one by one is serial. Four groups leave few movers with moving neighbors; only these
-//! are looked at again, so the serial part is small, and since every commit raises the objective the
-//! sweeps end.
+//! Moving all nodes at the same time does not converge (on a path, labels chase each other forever), and
+//! moving them one by one is serial. With four groups, few movers have moving neighbors; only these are
+//! rated again, so the serial part is small. The sweeps end because every commit raises the objective.
 
 use super::cache::BlockSource;
 use super::nodes::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes};
@@ -28,17 +27,17 @@ use crate::graph::{ArcScratch, Block, Graph};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Groups of nodes in a block that are moved one after the other.
+/// Number of groups of a block's nodes that move one after the other.
 const GROUPS: u8 = 4;
-/// Not to be moved in this sweep.
+/// Role of a node that does not move now.
 const RESTS: u8 = GROUPS;
-/// About to move in this group.
+/// Role of a node about to move in its group.
 const MOVES: u8 = GROUPS + 1;
-/// Nodes with more arcs than this share one large table, so that small ones do for the threads.
+/// Degree above which nodes share one large table, so that each thread needs only a small one.
 pub const LARGE_DEGREE: u64 = 1 << 16;
-/// The most labels summed at once; more are summed in shares.
+/// Maximum number of labels summed together; more are summed in shares.
 pub const MOST_LABELS: u64 = 1 << 20;
-/// Memory that the sweeps work in, whatever the number of nodes.
+/// Working memory of the sweeps, independent of the number of nodes.
 pub struct Workshop<S> {
     workers: PerThread<ProposeWorker<S>>,
     large: Mutex<Tables<S>>,
@@ -49,7 +48,7 @@ pub struct Workshop<S> {
 }
 
 impl<S: Sum> Workshop<S> {
-    /// For a graph whose nodes have at most `max_degree` arcs. The limits are smaller in tests.
+    /// Creates the working memory for a graph whose nodes have at most `max_degree` arcs. Tests lower the limits.
     pub fn new(max_degree: u64, large_degree: u64, most_labels: u64) -> Self {
         let small = max_degree.min(large_degree) as usize;
         let large = if max_degree > large_degree { max_degree.min(most_labels) } else { 0 };
@@ -63,28 +62,28 @@ impl<S: Sum> Workshop<S> {
         }
     }
 
-    /// The memory it takes, decoded arcs and all.
+    /// Returns the bytes of the working memory.
     pub fn bytes(max_degree: u64, most_labels: u64, most_nodes: u64, threads: u64) -> u64 {
         let worker = ProposeWorker::<S>::bytes(max_degree.min(LARGE_DEGREE));
         let large = if max_degree > LARGE_DEGREE { max_degree.min(most_labels) } else { 0 };
-        // Groups are alike in size; where they are few, a small part of a block is not much.
+        // Groups are of similar size; for small groups, which vary more, a small part of a block is added.
         let group = most_nodes / u64::from(GROUPS) + most_nodes.min(1 << 12);
         let plans = group * size_of::<Proposal>() as u64;
         threads * worker + Tables::<S>::bytes(large) + most_nodes * (1 + 4) + plans
     }
 }
 
-/// What a sweep did.
+/// Moved nodes and visited arcs of a sweep.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Swept {
     pub moved: u64,
     pub arcs: u64,
 }
 
-/// Moves nodes once: every active node is looked at.
+/// Makes one sweep: visits every active node once.
 ///
 /// # Errors
-/// Those of reading; those of `tick`, which is called for each block with the arcs of the sweep.
+/// Those of reading, and those of `tick`, which is called for each block with the arcs visited so far.
 pub fn sweep<S: Sum, O: Objective>(
     graph: &Graph,
     source: &mut BlockSource<'_>,
@@ -158,7 +157,7 @@ pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
             }
         }
         if let Some(piece) = (piece * members.len()).checked_div(contested) {
-            // Pieces grow, as most of their nodes are not looked at again.
+            // Pieces are larger, since most of their nodes are not rated again.
             for_pieces(members, plans, piece, |members, plans| {
                 workers.with(|worker| confirm(block, roles, members, plans, &mut worker.arcs))
             })?;
@@ -180,7 +179,7 @@ pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     Ok(swept)
 }
 
-/// Sorts the block's active nodes by group, in node order within each; returns where groups begin.
+/// Sorts the block's active nodes by group, in node order within each; returns the bounds of the groups.
 fn group_nodes<O, L: ?Sized>(
     block: &Block,
     nodes: &mut Nodes<'_, O, L>,
@@ -220,7 +219,7 @@ fn group_nodes<O, L: ?Sized>(
     bounds
 }
 
-/// Finds out which of the contested movers do have a mover for a neighbor.
+/// Determines which contested movers do have a moving neighbor.
 fn confirm(
     block: &Block,
     roles: &[u8],
@@ -242,7 +241,7 @@ fn confirm(
     Ok(0)
 }
 
-/// Moves the nodes whose move still improves, in node order; the others' plans are dropped.
+/// Commits the moves that still improve the objective, in node order, and discards the others.
 fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     block: &Block,
     directed: bool,
@@ -299,7 +298,7 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
                 }
             }
         } else {
-            // Another label may be better still: look again in the next sweep.
+            // Another label may still be better, so the node is visited again in the next sweep.
             plan.choice = None;
             nodes.active.set(node as usize);
         }
@@ -307,7 +306,7 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     Ok(moved)
 }
 
-/// Marks the neighbors of the moved nodes, except those that have just been joined.
+/// Activates the neighbors of moved nodes, except those that already have the new label.
 fn activate<O: Sync, L: NodeLabels + ?Sized>(
     block: &Block,
     nodes: &Nodes<'_, O, L>,

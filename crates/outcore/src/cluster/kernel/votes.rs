@@ -1,18 +1,19 @@
-//! Votes for labels: what label propagation asks of a neighbor beyond its label and its weight.
+//! Attenuated votes for labels in label propagation.
 //!
-//! An attenuated label loses strength on its way: a node that begins with a label is 0 hops away from
-//! where it began; one that takes it is one hop more than the nearest neighbor from which it comes. The
-//! neighbor's vote is its weight times a factor of the hops, rounded as weights are. Hops are counted up to 255 in
-//! one byte a node; the factors of all 256 are a table, so a vote costs one more random access.
+//! An attenuated label weakens as it spreads. The node that starts with a label is 0 hops from its origin;
+//! a node that takes the label is one hop further than the nearest neighbor that has it. A neighbor's vote
+//! is the weight of the arc times a factor that depends on its hops, rounded as weights are. Hops are
+//! counted up to 255, in one byte per node; the 256 factors are in a table, so a vote costs one more
+//! random access.
 
 use super::nodes::Nodes;
 use super::objective::Objective;
 use crate::weight::Weight;
 
-/// Arcs whose labels are fetched before they are summed.
+/// Number of arcs whose labels are fetched before they are summed.
 pub(crate) const BATCH_ARCS: usize = 2048;
 
-/// Arcs as votes: neighbors whose vote counts, with the weight code of the vote.
+/// Votes of a segment: neighbors whose vote counts, with the weight codes of the votes.
 #[derive(Default)]
 pub(crate) struct Ballot {
     targets: Vec<u32>,
@@ -20,14 +21,14 @@ pub(crate) struct Ballot {
 }
 
 impl Ballot {
-    /// Memory for a segment of arcs, and for the hops of a worker's neighbors.
+    /// Returns the bytes for a segment of arcs, and for the hops of a worker's neighbors.
     pub(crate) const fn bytes(segment_arcs: u64) -> u64 {
         2 * 8 * segment_arcs + 2 * (segment_arcs + 2 * BATCH_ARCS as u64)
     }
 }
 
 impl<O: Objective, L: ?Sized> Nodes<'_, O, L> {
-    /// The arcs of a segment as votes; the arcs themselves if nothing is attenuated.
+    /// Converts the arcs of a segment to votes; returns the arcs themselves without attenuation.
     #[inline]
     pub(crate) fn votes<'v>(
         &self,

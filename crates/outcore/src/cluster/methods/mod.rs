@@ -1,4 +1,4 @@
-//! Which methods there are, what each is like, and what a clustering is asked for.
+//! Methods and options of a clustering.
 
 pub(crate) mod options;
 pub(crate) mod table;

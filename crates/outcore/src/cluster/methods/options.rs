@@ -1,42 +1,41 @@
-//! What a clustering is asked for, and what is refused.
+//! Options of a clustering, and the values that are refused.
 
 use super::table::{Method, MethodOption};
 use crate::error::opt::{
     ATTENUATION, CONSENSUS, CONSENSUS_SHARE, CYCLES, INFLATION, LABEL_CUTOFF, LEVELS, MAX_SIZE,
-    MAX_SWEEPS, MAX_VISITS, MIN_WEIGHT, RESOLUTION, TOLERANCE,
+    MAX_SWEEPS, MAX_VISITS, METHOD, MIN_WEIGHT, RESOLUTION, TOLERANCE,
 };
 use crate::error::{Error, Result, Text};
 use crate::graph::View;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What to find.
+/// Options of a clustering.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ClusterOptions {
-    /// How.
+    /// Method.
     pub method: Method,
-    /// Larger values give smaller communities; several give a result each. Modularity: 1 is the usual one.
-    /// The constant Potts model: the least density inside communities, in units of the mean weight of
-    /// an arc.
+    /// Resolutions: larger values give smaller communities, and each value gives a result. Modularity: 1 is usual.
+    /// Constant Potts model: the minimum density inside communities, in units of the mean weight of an arc.
     pub resolution: Vec<f64>,
-    /// The most cycles of the methods that work on several levels.
+    /// Maximum number of cycles of multilevel methods.
     pub cycles: u32,
-    /// Stands in for chance: another seed gives another, equally good result.
+    /// Random seed: another seed gives another, equally good result.
     pub seed: u64,
-    /// The most sweeps, of the graph or, with several levels, of a level above it; if `None`, 30 and 50.
+    /// Maximum number of sweeps, of the graph or, with several levels, of a level above it; if `None`, 30 and 50.
     pub max_sweeps: Option<u32>,
-    /// Label propagation: the sweeps end when at most this share of the nodes changes; 0 ends them when none does.
+    /// Label propagation: the sweeps end when at most this share of the nodes changes; with 0, when none changes.
     pub tolerance: f64,
-    /// Arcs lighter than this are as if they were not there.
+    /// Minimum weight: lighter arcs are ignored.
     pub min_weight: f64,
-    /// Keeps the groups of every level, of the methods that have levels.
+    /// Whether to return the groups of each level; for multilevel methods.
     #[serde(default)]
     pub levels: bool,
-    /// No community has more nodes; all methods but components can be limited so.
+    /// Maximum number of nodes in a community; for all methods but components.
     pub max_size: Option<u32>,
-    /// First labels; those of the constant Potts model are always the nodes' own.
+    /// Initial labels; the constant Potts model always starts with each node's own.
     pub seeding: Seeding,
-    /// More options of label propagation.
+    /// Further options of label propagation.
     pub propagation: PropagationOptions,
 }
 
@@ -58,30 +57,30 @@ impl Default for ClusterOptions {
     }
 }
 
-/// Options of label propagation alone.
+/// Options that apply only to label propagation.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PropagationOptions {
-    /// How much a label's votes lose on the way from where it began; several values give a result
-    /// each. 0 loses nothing.
+    /// Loss of votes with the distance from the origin of their label; each value gives a result. 0 loses
+    /// nothing.
     pub attenuation: Vec<f64>,
-    /// What the attenuation means.
+    /// Meaning of the attenuation.
     pub attenuation_rule: AttenuationRule,
-    /// A label is taken only if its votes sum to this or more.
+    /// Minimum sum of votes for a label to be taken.
     pub label_cutoff: f64,
-    /// How often a node is looked at.
+    /// Maximum number of visits of a node.
     pub max_visits: Visits,
-    /// Weights count as their power of this exponent.
+    /// Exponent to which weights are raised.
     pub inflation: f64,
-    /// First labels of some nodes: a file of communities.
+    /// Initial labels of some nodes: a file of communities.
     pub initial: Option<PathBuf>,
-    /// Labels of some nodes that never change: a file of communities.
+    /// Labels of nodes that never change: a file of communities.
     pub fixed: Option<PathBuf>,
-    /// Communities that several runs agree on.
+    /// Consensus of several runs.
     pub consensus: Option<Consensus>,
 }
 
-/// How much a label's vote counts, some hops from where it began.
+/// Factor of a vote, by the hops from the origin of its label.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
 )]
@@ -93,25 +92,24 @@ pub enum AttenuationRule {
     /// networks", 2009).
     #[default]
     Hops,
-    /// `1 - (p x hops)^D`, with `p` the share of the nodes that changed in the sweep before, 0 in the
-    /// first: that of ExoLabel.
+    /// `1 - (p x hops)^D`, with `p` the share of nodes that changed in the previous sweep, 0 in the first: the
+    /// rule of ExoLabel.
     Change,
 }
 
-/// How often a node is looked at.
+/// Maximum number of visits of a node.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Visits {
-    /// As often as a neighbor changes.
+    /// Unlimited: a node is visited whenever a neighbor has changed.
     #[default]
     Any,
-    /// So often at most.
+    /// At most this number.
     Most(u32),
-    /// At most as often as the square root of the largest degree, but five times if that is more: the
-    /// rule of ExoLabel.
+    /// At most the square root of the largest degree, or five if that is larger: the rule of ExoLabel.
     RootOfDegree,
 }
 
@@ -122,7 +120,7 @@ impl FromStr for Visits {
         match text {
             "root-degree" => Ok(Self::RootOfDegree),
             _ => match text.parse() {
-                Ok(0) | Err(_) => Err("it is a number from 1, or `root-degree`"),
+                Ok(0) | Err(_) => Err("use a number from 1, or `root-degree`"),
                 Ok(most) => Ok(Self::Most(most)),
             },
         }
@@ -130,7 +128,7 @@ impl FromStr for Visits {
 }
 
 impl Visits {
-    /// The most visits, if they are bounded.
+    /// Returns the maximum number of visits, if bounded.
     pub(crate) fn most(self, max_degree: u64) -> Option<u32> {
         match self {
             Self::Any => None,
@@ -140,7 +138,7 @@ impl Visits {
     }
 }
 
-/// What labels nodes begin with, unless they are given one.
+/// Initial labels of nodes that are not given one.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
 )]
@@ -148,30 +146,30 @@ impl Visits {
 #[non_exhaustive]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Seeding {
-    /// A quarter of them with their own, the others with that of one of these.
+    /// A quarter of the nodes start with their own label, the others with that of a neighbor among these.
     #[default]
     Star,
-    /// All with their own.
+    /// Each node starts with its own label.
     Own,
 }
 
-/// Several runs with one seed each; the first goes on with what they agree on: an arc keeps the share of its
-/// weight in which its ends have the same label (Lancichinetti and Fortunato, "Consensus clustering
-/// in complex networks", 2012, for the edges that there are).
+/// Several runs with one seed each, then a run on their agreement that starts from the labels of the first: each arc
+/// retains the share of its weight that equals the share of runs in which its ends have the same label (Lancichinetti
+/// and Fortunato, "Consensus clustering in complex networks", 2012, restricted to existing edges).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Consensus {
-    /// Runs: seeds from the one given upward.
+    /// Number of runs, with consecutive seeds from the given one.
     pub runs: u32,
-    /// Arcs on which a smaller share of the runs agrees do not count.
+    /// Minimum share of the runs that must agree on an arc; others are ignored.
     pub share: f64,
 }
 
 impl Consensus {
-    /// The share below which arcs do not count, unless another is given.
+    /// Default of [`share`](Self::share).
     pub const SHARE: f64 = 0.5;
 
-    /// So many runs.
+    /// Creates a consensus of `runs` runs.
     pub fn new(runs: u32, share: f64) -> Self {
         Self { runs, share }
     }
@@ -192,11 +190,11 @@ impl Default for PropagationOptions {
     }
 }
 
-/// The most runs of a consensus.
+/// Maximum number of runs of a consensus.
 const RUNS_MAX: u32 = 1000;
 
 impl ClusterOptions {
-    /// Refuses values and combinations that mean nothing.
+    /// Refuses invalid values and meaningless combinations.
     ///
     /// # Errors
     /// `Usage`.
@@ -206,7 +204,7 @@ impl ClusterOptions {
         let propagates = MethodOption::Propagation;
         if !self.method.takes(propagates) && *options != PropagationOptions::default() {
             let methods = propagates.methods();
-            return refuse(format!("these options are of the method {methods} alone").into());
+            return refuse(format!("these options apply only to the method {methods}").into());
         }
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
             return refuse(format_args!("{MIN_WEIGHT} is a number from 0").into());
@@ -240,12 +238,11 @@ impl ClusterOptions {
                 .hint("leave it out for no limit"));
         }
         if self.max_size.is_some() && !self.method.takes(MethodOption::MaxSize) {
-            let name = self.method.name();
-            return Err(Error::usage(format_args!("{MAX_SIZE} is of no use to this method")).hint(
-                format_args!(
-                    "{name} cannot be limited: use another method, or leave {MAX_SIZE} out"
-                ),
-            ));
+            return Err(Error::usage(format_args!(
+                "{MAX_SIZE} has no effect with {}",
+                METHOD.of(self.method.name())
+            ))
+            .hint(format_args!("use another method, or leave {MAX_SIZE} out")));
         }
         Ok(())
     }
@@ -260,29 +257,29 @@ impl ClusterOptions {
             return refuse("has the same value twice");
         }
         if values.is_empty() || !self.has_resolution() && values.len() > 1 {
-            return refuse("has one value for this method");
+            return refuse("takes one value for this method");
         }
         Ok(())
     }
 
-    /// Whether the method has a resolution.
+    /// Returns whether the method has a resolution.
     pub(crate) fn has_resolution(&self) -> bool {
         self.method.takes(MethodOption::Resolution)
     }
 
-    /// The graph as it counts for the result.
+    /// Returns the view of the graph that the clustering works on.
     pub(crate) fn view(&self) -> View {
         View::default().with_least_weight(self.min_weight).with_power(self.propagation.inflation)
     }
 }
 
 impl PropagationOptions {
-    /// The files to read before.
+    /// Returns the files to read before the clustering.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         [&self.initial, &self.fixed].into_iter().flatten()
     }
 
-    /// Whether votes lose anything in any set.
+    /// Returns whether any attenuation weakens votes.
     pub(crate) fn attenuates(&self) -> bool {
         self.attenuation.iter().any(|&value| value > 0.0)
     }
@@ -342,7 +339,7 @@ impl PropagationOptions {
         }
         if self.attenuation.len() > 1 {
             return refuse(
-                format_args!("{CONSENSUS} gives one result, and several {ATTENUATION} one each")
+                format_args!("{CONSENSUS} gives one result, but several {ATTENUATION} one each")
                     .into(),
                 format_args!("give one value to {ATTENUATION}").into(),
             );

@@ -1,7 +1,7 @@
-//! The methods, one row each.
+//! Table of the methods, one row each.
 //!
-//! Engine, command, Python and Spark look a method up here: its name and help, the options that it takes, what its
-//! resolution means, how it is run and what that costs. `CONTRIBUTING.md` has the recipe for another one.
+//! Engine, command, Python and Spark look a method up here: its name and help, its options, the meaning of its
+//! resolution, its procedure and its cost. `CONTRIBUTING.md` explains how to add a method.
 
 use crate::cluster::kernel::objective::Sums;
 use crate::cluster::objectives::map_equation::CodeLength;
@@ -13,48 +13,48 @@ use MethodOption::{
     Tolerance,
 };
 
-/// How to find communities.
+/// Method of finding communities.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Method {
-    /// The communities by which a random walk is described in the fewest bits (Infomap's objective).
+    /// Communities that describe a random walk in the fewest bits (Infomap's objective).
     #[default]
     MapEquation,
-    /// The communities with the most weight inside beyond what their strengths make likely.
+    /// Communities with the most weight inside beyond what the strengths of their nodes predict.
     Modularity,
-    /// The constant Potts model: communities denser inside than the resolution.
+    /// Constant Potts model: communities denser inside than the resolution.
     Cpm,
-    /// A node takes the label with the most weight among its neighbors, until few change.
+    /// Label propagation: nodes take the label with the most weight among their neighbors, until few change.
     LabelPropagation,
-    /// Nodes that a path joins are together, whatever its direction.
+    /// Connected components, independent of edge direction.
     Components,
 }
 
 impl Method {
-    /// Returns its row.
+    /// Returns the row of the method.
     pub fn spec(self) -> &'static MethodSpec {
         &METHODS[self as usize]
     }
 
-    /// Returns its name, as it is typed.
+    /// Returns the name of the method, as it is typed.
     pub fn name(self) -> &'static str {
         self.spec().name
     }
 
-    /// Whether it has a use for an option.
+    /// Returns whether an option applies to the method.
     pub fn takes(self, option: MethodOption) -> bool {
         self.spec().takes.contains(&option)
     }
 
-    /// Returns its usual resolution, or that of methods that have none; none if one has to be given.
+    /// Returns the default resolution, 1 for methods without a resolution, or `None` if one must be given.
     pub fn default_resolution(self) -> Option<f64> {
         self.spec().resolution.as_ref().map_or(Some(1.0), |resolution| resolution.default)
     }
 
-    /// Whether it works on several levels, of edges without direction.
+    /// Returns whether the method works on several levels, which requires undirected edges.
     pub fn is_multilevel(self) -> bool {
         self.levels().is_some()
     }
@@ -67,34 +67,34 @@ impl Method {
     }
 }
 
-/// An option for which not every method has a use.
+/// Option that does not apply to every method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MethodOption {
-    /// Edges with a direction.
+    /// Directed edges.
     Directed,
-    /// The groups of every level.
+    /// Groups of each level.
     Levels,
-    /// The most nodes of a community.
+    /// Maximum number of nodes in a community.
     MaxSize,
-    /// How large communities are.
+    /// Resolution, which determines the size of communities.
     Resolution,
-    /// First communities.
+    /// Initial communities.
     Seeding,
-    /// The most ways up the levels and back.
+    /// Maximum number of cycles, each up the levels and back.
     Cycles,
-    /// The most sweeps.
+    /// Maximum number of sweeps.
     MaxSweeps,
-    /// The share of nodes that may still change when sweeps end.
+    /// Share of nodes that may still change when the sweeps end.
     Tolerance,
     /// Sweeps until no node changes.
     Converge,
-    /// What [`PropagationOptions`](super::options::PropagationOptions) holds.
+    /// Options in [`PropagationOptions`](super::options::PropagationOptions).
     Propagation,
 }
 
 impl MethodOption {
-    /// Returns the methods that take it: `a, b and c`, or `all methods but d`.
+    /// Returns the methods to which the option applies: `a, b and c`, or `all methods but d`.
     pub fn methods(self) -> String {
         let (take, others): (Vec<_>, Vec<_>) =
             METHODS.iter().partition(|spec| spec.method.takes(self));
@@ -104,18 +104,18 @@ impl MethodOption {
         }
     }
 
-    /// Returns the methods that do not take it: `a, b and c`.
+    /// Returns the methods to which the option does not apply: `a, b and c`.
     pub fn others(self) -> String {
         let others: Vec<_> = METHODS.iter().filter(|spec| !spec.method.takes(self)).collect();
         joined(&others)
     }
 
-    /// Returns the first method that takes it.
+    /// Returns the first method to which the option applies.
     pub fn example(self) -> &'static str {
         METHODS.iter().find(|spec| spec.method.takes(self)).map_or("", |spec| spec.name)
     }
 
-    /// Refuses `option`, by which this is asked for, for a method that has no use for it.
+    /// Refuses the option, requested as `option`, if it does not apply to the method.
     ///
     /// # Errors
     /// `Usage`.
@@ -123,8 +123,9 @@ impl MethodOption {
         if method.takes(self) {
             return Ok(());
         }
-        Err(Error::usage(format_args!("{option} is of no use to this method"))
-            .hint(format_args!("it is for {METHOD} {}", self.methods())))
+        let method = METHOD.of(method.name());
+        Err(Error::usage(format_args!("{option} has no effect with {method}"))
+            .hint(format_args!("it applies to {METHOD} {}", self.methods())))
     }
 }
 
@@ -136,96 +137,97 @@ fn joined(specs: &[&MethodSpec]) -> String {
     }
 }
 
-/// What is known of a method.
+/// Properties of a method.
 pub struct MethodSpec {
-    /// Which it is.
+    /// Method.
     pub method: Method,
-    /// As it is typed.
+    /// Name, as it is typed.
     pub name: &'static str,
-    /// What it finds, in a phrase.
+    /// Description of the result, in a phrase.
     pub help: &'static str,
-    /// Options that it takes, of those that not every method takes.
+    /// Options that apply to it, among those that do not apply to every method.
     pub takes: &'static [MethodOption],
-    /// What its resolution means, if it has one.
+    /// Meaning of its resolution, if it has one.
     pub resolution: Option<ResolutionSpec>,
-    /// What to do about a community that holds most nodes; none where that is no surprise.
+    /// Advice about a community that holds most nodes; `None` if such a community is no surprise.
     pub(crate) giant: Option<fn() -> String>,
-    /// Whole bytes that a node takes in memory, at most; and how many more in a directed graph.
+    /// Maximum number of bytes per node in memory, and additional bytes in a directed graph.
     pub(crate) node_bytes: u64,
     pub(crate) directed_bytes: u64,
     pub(crate) run: Procedure,
 }
 
-/// What a resolution means to a method.
+/// Meaning of a method's resolution.
 pub struct ResolutionSpec {
-    /// The usual value; if there is none, it has to be given.
+    /// Default value; `None` if a value must be given.
     pub default: Option<f64>,
-    /// What it means, in a phrase.
+    /// Meaning, in a phrase.
     pub help: &'static str,
-    /// What to give, where it has to be given.
+    /// Advice on the value, if one must be given.
     pub hint: &'static str,
 }
 
-/// How communities are found.
+/// Procedure that finds communities.
 pub(crate) enum Procedure {
-    /// Nodes move on several levels.
+    /// Local moving on several levels.
     Levels(LevelSpec),
-    /// Labels propagate.
+    /// Label propagation.
     Propagation,
-    /// Nodes are connected.
+    /// Connected components.
     Components,
 }
 
-/// What a method on several levels improves, and what its levels cost.
+/// Objective of a multilevel method, and the cost of its levels.
 pub(crate) struct LevelSpec {
     pub(crate) objective: LevelObjective,
-    /// Bytes of a community in a checkpoint.
+    /// Bytes per community in a checkpoint.
     pub(crate) saved_bytes: f64,
-    /// Ways up the levels and back, as a rule.
+    /// Usual number of cycles up the levels and back.
     pub(crate) likely_cycles: u64,
-    /// The levels above the graph, from below.
+    /// Levels above the graph, from the lowest.
     pub(crate) shrinks: &'static [Shrinks],
 }
 
 impl LevelSpec {
-    /// Whether its resolution is in units of the mean weight of an arc.
+    /// Returns whether the resolution is in units of the mean weight of an arc.
     pub(crate) fn by_mean_weight(&self) -> bool {
         matches!(self.objective, LevelObjective::Density { by_mean_weight: true, .. })
     }
 
-    /// Whether its result has a code length.
+    /// Returns whether the result has a code length.
     pub(crate) fn has_code_length(&self) -> bool {
         matches!(self.objective, LevelObjective::CodeLength)
     }
 }
 
-/// What nodes move for.
+/// Objective of a multilevel method.
 #[derive(Clone, Copy)]
 pub(crate) enum LevelObjective {
     CodeLength,
-    /// Weight inside beyond a null model, which the resolution scales; or that times the mean weight of an arc.
+    /// Weight inside communities beyond a null model, scaled by the resolution, or by the resolution times the mean
+    /// weight of an arc.
     Density {
         null: fn(f64) -> Null,
         by_mean_weight: bool,
     },
 }
 
-/// A level above the graph, by the level below it.
+/// Expected size of a level, relative to the level below it.
 pub(crate) struct Shrinks {
     /// Share of the nodes.
     pub(crate) nodes: f64,
-    /// Share of the arcs that lead from a group to another.
+    /// Share of the arcs that lead from one group to another.
     pub(crate) between: f64,
-    /// Share of the arcs once those between two groups are one.
+    /// Share of the arcs after those between the same two groups are merged.
     pub(crate) arcs: f64,
-    /// Times that the level is gone through.
+    /// Number of scans of the level.
     pub(crate) scans: u64,
 }
 
-/// Bytes of a node on several levels beside the sums of a group: a label, a group, and a group's class.
+/// Bytes per node of multilevel methods, apart from the sums of a group: a label, a group, and a group's class.
 const LEVEL_BYTES: u64 = 12;
 
-/// Every method, in the order of [`Method`].
+/// All methods, in the order of [`Method`].
 pub static METHODS: [MethodSpec; 5] = [
     MethodSpec {
         method: Method::MapEquation,
@@ -266,7 +268,7 @@ pub static METHODS: [MethodSpec; 5] = [
             saved_bytes: 8.0,
             likely_cycles: 1,
             shrinks: &[
-                // As long as communities can grow.
+                // Levels continue as long as communities can grow.
                 Shrinks { nodes: 0.16, between: 0.8, arcs: 0.6, scans: 7 },
                 Shrinks { nodes: 0.12, between: 0.38, arcs: 0.34, scans: 9 },
                 Shrinks { nodes: 0.4, between: 0.95, arcs: 0.9, scans: 6 },
@@ -282,12 +284,12 @@ pub static METHODS: [MethodSpec; 5] = [
         takes: &[Levels, MaxSize, Resolution, Cycles, MaxSweeps],
         resolution: Some(ResolutionSpec {
             default: None,
-            help: "the least density of a community, in units of the mean weight of an edge",
-            hint: "it is the least density of a community, in units of the mean weight of an edge: \
-                   try 0.01 for tight communities, 0.001 for loose ones",
+            help: "the minimum density of a community, in units of the mean weight of an edge",
+            hint: "it is the minimum density of a community, in units of the mean weight of an \
+                   edge: try 0.01 for tight communities, 0.001 for loose ones",
         }),
         giant: Some(larger_resolution),
-        // The last: how many nodes a group stands for.
+        // The last term: number of nodes in a group.
         node_bytes: LEVEL_BYTES + Density::COMMUNITY_BYTES + size_of::<u32>() as u64,
         directed_bytes: 0,
         run: Procedure::Levels(LevelSpec {
@@ -295,7 +297,7 @@ pub static METHODS: [MethodSpec; 5] = [
             saved_bytes: 8.0,
             likely_cycles: 2,
             shrinks: &[
-                // From single nodes, whose groups are smaller.
+                // Starts from single nodes, whose groups are smaller.
                 Shrinks { nodes: 0.31, between: 0.9, arcs: 0.8, scans: 6 },
                 Shrinks { nodes: 0.26, between: 0.6, arcs: 0.5, scans: 7 },
                 Shrinks { nodes: 0.52, between: 0.9, arcs: 0.85, scans: 5 },
@@ -306,7 +308,7 @@ pub static METHODS: [MethodSpec; 5] = [
     MethodSpec {
         method: Method::LabelPropagation,
         name: "label-propagation",
-        help: "The label with the most weight among the neighbors: least memory",
+        help: "Heaviest label among the neighbors of each node (least memory)",
         takes: &[Directed, MaxSize, Seeding, MaxSweeps, Tolerance, Converge, Propagation],
         resolution: None,
         giant: Some(other_method),
@@ -317,7 +319,7 @@ pub static METHODS: [MethodSpec; 5] = [
     MethodSpec {
         method: Method::Components,
         name: "components",
-        help: "What any path joins, whatever the direction of edges",
+        help: "Nodes joined by any path, regardless of edge direction",
         takes: &[Directed],
         resolution: None,
         giant: None,
@@ -341,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_stand_where_their_methods_do_and_have_the_names_that_files_know() {
+    fn rows_match_the_order_of_methods_and_their_names_in_files() {
         for (at, spec) in METHODS.iter().enumerate() {
             assert_eq!(spec.method as usize, at);
             assert_eq!(serde_json::to_value(spec.method).unwrap(), spec.name);
@@ -351,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_of_an_option_are_told_in_few_words() {
+    fn methods_of_an_option_are_listed_briefly() {
         assert_eq!(Resolution.methods(), "modularity and cpm");
         assert_eq!(MaxSweeps.methods(), "all methods but components");
         assert_eq!(Seeding.others(), "cpm and components");

@@ -1,9 +1,9 @@
-//! A limit on the size of communities.
+//! Limit on the size of communities.
 //!
-//! [`CommunitySizes`] counts how many nodes of the input each community has. [`Capped`] makes an objective of
-//! another one in which a label is good only while its community has room. Moves are rated once more
-//! when they are committed, one after the other, so no community is ever larger than the limit; and a
-//! limit only takes moves away, so the sweeps still end. Memory: 4 bytes a community.
+//! [`CommunitySizes`] counts the nodes of the input in each community. [`Capped`] wraps an objective so
+//! that a label can be taken only while its community has room. Moves are rated again when they are
+//! committed, one after the other, so no community ever exceeds the limit. A limit only rules out moves,
+//! so the sweeps still end. Memory: 4 bytes per community.
 
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::kernel::objective::{Objective, Sums, Visit};
@@ -11,25 +11,25 @@ use crate::error::Result;
 use crate::io::{prefetch, reserve_large_pages};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// How many nodes communities have, and may have. Without a limit nothing is counted.
+/// Sizes of communities, and their limit. Without a limit nothing is counted.
 pub(crate) struct CommunitySizes {
-    /// The largest number stands for no limit: no graph has more nodes.
+    /// Maximum size; `u32::MAX` means no limit, since no graph has more nodes.
     most: u32,
     sizes: Vec<u32>,
 }
 
 impl CommunitySizes {
-    /// Of communities without nodes, with room for so many.
+    /// Creates sizes without communities, with room for `capacity` of them.
     pub(crate) fn new(most: Option<u32>, capacity: usize) -> Self {
         let most = most.unwrap_or(u32::MAX);
         let capacity = if most < u32::MAX { capacity } else { 0 };
         Self { most, sizes: Vec::with_capacity(capacity) }
     }
 
-    /// Whether so many nodes more fit into a community.
+    /// Returns whether `count` more nodes fit into a community.
     #[inline]
     pub(crate) fn fits(&self, label: u32, count: u32) -> bool {
-        // What has never had a node is not listed.
+        // Communities that never had a node are not listed.
         self.sizes.get(label as usize).is_none_or(|&size| size + count <= self.most)
     }
 
@@ -46,7 +46,7 @@ impl CommunitySizes {
         self.sizes[label] += count;
     }
 
-    /// Adds nodes to a community if they fit.
+    /// Adds nodes to a community if they fit, and returns whether they do.
     pub(crate) fn take(&mut self, label: u32, count: u32) -> bool {
         let fits = self.fits(label, count);
         if fits {
@@ -55,7 +55,7 @@ impl CommunitySizes {
         fits
     }
 
-    /// Nodes of the largest community.
+    /// Returns the size of the largest community.
     pub(crate) fn largest(&self) -> u32 {
         self.sizes.iter().copied().max().unwrap_or(0)
     }
@@ -69,18 +69,18 @@ impl CommunitySizes {
     }
 }
 
-/// Another objective, in which a label is good only for nodes that still fit into its community.
+/// Objective with a size limit: a node can take a label only if it fits into the community.
 pub(crate) struct Capped<O> {
     pub(crate) objective: O,
     sizes: CommunitySizes,
 }
 
 impl<O> Capped<O> {
-    /// For nodes with these labels.
+    /// Creates the objective for nodes with these labels.
     pub(crate) fn over(objective: O, most: Option<u32>, labels: &[AtomicU32]) -> Self {
         let mut sizes = CommunitySizes::new(most, 0);
         if most.is_some() {
-            // They are accessed at random, as labels are.
+            // Sizes are accessed at random, like labels.
             sizes.sizes = reserve_large_pages(labels.len());
             labels.iter().for_each(|label| sizes.add(label.load(Relaxed), 1));
         }
@@ -208,9 +208,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(30))]
 
-        /// A limit that nothing can exceed changes nothing.
+        /// A limit that no community can exceed changes nothing.
         #[test]
-        fn a_limit_of_all_nodes_is_none(edges in some_edges(), seed in 0..1000u64) {
+        fn a_limit_of_all_nodes_changes_nothing(edges in some_edges(), seed in 0..1000u64) {
             for method in methods() {
                 let edges = Edges { directed: false, ..edges.clone() };
                 let limited = ClusterOptions { seed, ..capped(method, edges.node_count) };
@@ -234,7 +234,7 @@ mod tests {
                     found.labels().len() as u64
                 );
             }
-            // What is smaller by itself is found as without a limit.
+            // Communities below the limit are found as without one.
             let ring = find(&ring_of_cliques(60, 8), &capped(method, 8));
             assert!(ring.largest <= 8 && ring.community_count < 70, "{method:?}: {:?}", ring.sizes);
         }
@@ -252,17 +252,17 @@ mod tests {
         first
     }
 
-    /// Labels of before may exceed the limit of now; several runs keep it as one does.
+    /// Initial labels may exceed the limit; several runs respect it just like one.
     #[test]
-    fn what_is_given_is_cut_to_the_limit() {
+    fn given_communities_are_cut_to_the_limit() {
         let edges = ring_of_cliques(30, 8);
         let mut options = capped(Method::LabelPropagation, 8);
         let pairs: Vec<u32> = (0..240).map(|node| node / 16).collect();
         let mut given = Given { initial: pairs, fixed: Vec::new() };
         let found = resume(&edges, &options, &given);
         assert!(found.largest <= 8);
-        let kept = found.labels().chunks(16).all(|pair| pair[..8].iter().all(|l| *l == pair[0]));
-        assert!(kept, "the first of a community keep its label");
+        let same = found.labels().chunks(16).all(|pair| pair[..8].iter().all(|l| *l == pair[0]));
+        assert!(same, "the first nodes of a community keep its label");
         given.fixed = (0..240).map(|node| if node % 16 < 5 { node / 16 } else { NONE }).collect();
         options.propagation.consensus = Some(Consensus::new(3, 0.5));
         assert!(resume(&edges, &options, &given).largest <= 8);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_that_mean_nothing_are_refused() {
+    fn meaningless_limits_are_refused() {
         assert!(capped(Method::MapEquation, 0).check().is_err());
         assert!(capped(Method::Components, 10).check().is_err());
         assert!(capped(Method::Components, 0).check().is_err());

@@ -1,18 +1,18 @@
-//! The objective of label propagation: the weight of the edges inside communities.
+//! Objective of label propagation: the weight of the edges inside communities.
 //!
-//! A node takes the label with the most weight among its neighbors (Raghavan, Albert and Kumara,
+//! A node takes the label with the largest weight among its neighbors (Raghavan, Albert and Kumara,
 //! "Near linear time algorithm to detect community structures in large-scale networks", 2007).
 
 use crate::cluster::kernel::objective::{Objective, Visit};
 use crate::weight::RELATIVE_TOLERANCE;
 
-/// What is below the largest sum by less than rounding counts as the largest.
+/// Factor for comparisons: a sum that is below the largest only by rounding counts as the largest.
 pub(crate) const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
 
-/// How many different numbers of hops there are.
+/// Number of different hop counts.
 const HOPS: usize = 256;
 
-/// The weight inside communities; it needs to know nothing of the communities.
+/// Weight inside communities; needs no data about communities.
 pub struct InsideWeight;
 
 impl Objective for InsideWeight {
@@ -43,11 +43,11 @@ impl Objective for InsideWeight {
     fn moved(&mut self, _visit: &Visit, _label: u32, _weight: f64) {}
 }
 
-/// The objective of label propagation with more conditions than the plain one.
+/// Objective of label propagation with a cutoff and attenuation.
 pub struct Votes<const ATTENUATES: bool> {
-    /// A label is good only with votes of at least this sum.
+    /// Minimum sum of votes for a label.
     pub cutoff: f64,
-    /// What a vote counts by its hops; empty if they do not matter.
+    /// Factor of a vote by its hops; empty without attenuation.
     pub factors: Vec<f64>,
 }
 
@@ -60,7 +60,7 @@ impl<const ATTENUATES: bool> Votes<ATTENUATES> {
 }
 
 impl Votes<true> {
-    /// Sets the factor of every number of hops.
+    /// Sets the factor of each hop count.
     pub fn set_factors(&mut self, factor: impl Fn(f64) -> f64) {
         for (hops, value) in self.factors.iter_mut().enumerate() {
             *value = factor(hops as f64).clamp(0.0, 1.0);

@@ -1,10 +1,10 @@
-//! The map equation: bits that it takes to describe one step of a random walk, when communities have
-//! names of their own (Rosvall and Bergstrom, "Maps of random walks on complex networks reveal
+//! Map equation: the number of bits that describe one step of a random walk with a two-level code of
+//! communities and nodes (Rosvall and Bergstrom, "Maps of random walks on complex networks reveal
 //! community structure", 2008).
 //!
-//! With p the share of the strength in a community, q the share of its arcs that leave it, and Q the sum
-//! of all q, the code length is plogp(Q) - 2 sum plogp(q) + sum plogp(q + p) - sum over nodes plogp(p).
-//! A label is worth to a node by how much it shortens the code. Memory: 24 bytes a community.
+//! Let p be the share of the total strength in a community, q the share that leaves it, and Q the sum of
+//! all q. The code length is plogp(Q) - 2 sum plogp(q) + sum plogp(q + p) - sum over nodes plogp(p). The
+//! rate of a label is the amount by which it shortens the code. Memory: 24 bytes per community.
 
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::logarithm::{LOG2_E, log2, plogp};
@@ -13,18 +13,18 @@ use crate::error::Result;
 use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;
 
-/// Rounding of a weight changes the code by so much of it: each of some six terms grows by its logarithm,
-/// which is at most some tens of bits.
+/// Relative change of the code by the rounding of a weight: each of about six terms changes in proportion to
+/// its logarithm, which is at most some tens of bits.
 const TOLERANCE: f64 = 64.0 * RELATIVE_TOLERANCE;
 
-/// What a community adds to the code.
+/// Contribution of a community to the code length.
 #[derive(Debug, Clone, Copy, Default)]
 struct Module {
     /// Strength of its nodes.
     mass: f64,
     /// Weight of the arcs that leave it.
     cut: f64,
-    /// What both make the code longer by; kept because logarithms take most of the time.
+    /// Code length that follows from both; stored because logarithms take most of the time.
     length: f64,
 }
 
@@ -38,20 +38,20 @@ pub struct CodeLength {
     unit: f64,
 }
 
-/// What stays the same for all labels that a node could take.
+/// Quantities that are the same for all labels that a node could take.
 #[derive(Debug, Clone, Copy)]
 pub struct Leaving {
-    /// How much shorter the code gets without the node, the change of the number of exits aside.
+    /// Reduction of the code length without the node, apart from the change of Q.
     gain: f64,
-    /// Q now, its logarithm, and plogp(Q).
+    /// Current Q, its logarithm, and plogp(Q).
     exits: f64,
     log_exits: f64,
     index: f64,
 }
 
 impl Leaving {
-    /// How much longer the names of communities get when Q grows by `step`: plogp(Q + step) - plogp(Q).
-    /// A single node changes Q by so little that the first terms of the series are exact.
+    /// Returns the growth of the code for community names when Q grows by `step`: plogp(Q + step) - plogp(Q).
+    /// A single node changes Q so little that the first terms of the series are exact.
     #[inline]
     fn index_growth(&self, step: f64) -> f64 {
         let x = step / self.exits;
@@ -64,7 +64,7 @@ impl Leaving {
 }
 
 impl CodeLength {
-    /// The part of the code length that a community makes: plogp(q + p) - 2 plogp(q).
+    /// Returns the part of the code length due to a community: plogp(q + p) - 2 plogp(q).
     #[inline]
     fn length(&self, mass: f64, cut: f64) -> f64 {
         let (p, q) = (mass * self.unit, cut * self.unit);

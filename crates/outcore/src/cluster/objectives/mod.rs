@@ -1,4 +1,5 @@
-//! What sweeps improve: votes of neighbors, the map equation, modularity and the constant Potts model; each with a limit on sizes or without.
+//! Objectives of the sweeps: votes of neighbors, the map equation, modularity and the constant Potts model, each with
+//! or without a size limit.
 
 pub(crate) mod cap;
 pub mod label_propagation;

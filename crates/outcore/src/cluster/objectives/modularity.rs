@@ -1,12 +1,12 @@
-//! Modularity and the constant Potts model: the weight inside communities, less what a null model
-//! puts there.
+//! Modularity and the constant Potts model: the weight inside communities, minus the weight that a null
+//! model expects there.
 //!
-//! A label is worth to a node the weight of its arcs there, less `factor` x the node's mass x the mass
+//! The rate of a label is the weight of the node's arcs to it, minus `factor` x the node's mass x the mass
 //! of the community without the node. In modularity (Reichardt and Bornholdt, "Statistical mechanics
-//! of community detection", 2006) mass is strength and the factor is resolution / total strength; in
-//! the constant Potts model (Traag, Van Dooren and Nesterov, "Narrow scope for resolution-limit-free
-//! community detection", 2011) mass is the number of nodes and the factor is the resolution x the mean
-//! weight of an arc. Memory: 8 bytes a community, and 4 for one that has lost its nodes.
+//! of community detection", 2006) the mass is the strength and the factor is resolution / total strength.
+//! In the constant Potts model (Traag, Van Dooren and Nesterov, "Narrow scope for resolution-limit-free
+//! community detection", 2011) the mass is the number of nodes and the factor is the resolution x the mean
+//! weight of an arc. Memory: 8 bytes per community, and 4 for one that has lost its nodes.
 
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::kernel::objective::{Objective, Revert, Sums, Visit};
@@ -14,28 +14,28 @@ use crate::error::Result;
 use crate::io::prefetch;
 use crate::weight::RELATIVE_TOLERANCE;
 
-/// What a node's mass is, and how much it counts.
+/// Null model: mass of a node, and its parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Null {
-    /// Modularity: the strength, by the resolution.
+    /// Modularity: the mass is the strength; holds the resolution.
     Strength(f64),
-    /// The constant Potts model: the number of nodes, by resolution x mean weight of an arc.
+    /// Constant Potts model: the mass is the number of nodes; holds resolution x mean weight of an arc.
     Count(f64),
 }
 
-/// The masses of all communities.
+/// Masses of all communities.
 pub struct Density {
     null: Null,
     masses: Vec<f64>,
     total_strength: f64,
     factor: f64,
-    /// Labels that have lost their last node, if that can be told: counts are exact, strengths are not.
+    /// Labels that have lost their last node. Only for counts, which are exact; strengths are not.
     free: Vec<u32>,
 }
 
 impl Objective for Density {
     const WEIGHS_NODES: bool = true;
-    /// What the present label is worth.
+    /// Worth of the present label.
     type Leaving = f64;
 
     #[inline]
@@ -63,7 +63,7 @@ impl Objective for Density {
         weight - self.factor * visit.mass * mass - stay
     }
 
-    /// Only in the constant Potts model: there a node can be worse off in a community than alone, while
+    /// An option only in the constant Potts model, where a node can be worse off in a community than alone;
     /// modularity leaves few such nodes.
     #[inline]
     fn alone(&self, _visit: &Visit, stay: &f64) -> f64 {
@@ -72,7 +72,7 @@ impl Objective for Density {
 
     fn free_label(&mut self) -> Option<u32> {
         while let Some(label) = self.free.pop() {
-            // Another node may have come since.
+            // Another node may have taken the label since.
             if self.masses[label as usize] == 0.0 {
                 return Some(label);
             }

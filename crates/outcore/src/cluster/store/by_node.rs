@@ -1,23 +1,23 @@
-//! The label of each node, wherever labels are: all in memory, those of a window of a file, or those that a part was told.
+//! Access to the label of each node, wherever labels are stored: all in memory, or a window of a file.
 
 use crate::io::prefetch;
 use std::sync::atomic::AtomicU32;
 
-/// Where the labels of nodes are while they are moved.
+/// Labels of nodes while they move.
 pub trait NodeLabels: Sync {
-    /// A node's label.
+    /// Returns a node's label.
     fn at(&self, node: u32) -> &AtomicU32;
-    /// Asks the memory for it.
+    /// Prefetches a node's label.
     #[inline]
     fn prefetch(&self, _node: u32) {}
-    /// What a label is called where equally good ones are put in order.
+    /// Returns the name of a label by which equally good labels are ordered.
     #[inline]
     fn name(&self, label: u32) -> u32 {
         label
     }
 }
 
-/// All of them.
+/// All labels in memory.
 impl NodeLabels for [AtomicU32] {
     #[inline]
     fn at(&self, node: u32) -> &AtomicU32 {
@@ -29,13 +29,14 @@ impl NodeLabels for [AtomicU32] {
     }
 }
 
-/// Where the closing scan looks up the labels of nodes.
+/// Labels that the closing scan looks up.
 pub trait KnownLabels: Sync {
-    /// Whether those of neighbors after a node are known; otherwise `inside` is not. Those before it are.
+    /// Whether the labels of neighbors after a node are known, without which `NodeSums::inside` is incomplete. Those
+    /// of neighbors before it are always known.
     const AFTER: bool;
-    /// A node's label.
+    /// Returns a node's label.
     fn label(&self, node: u32) -> u32;
-    /// Asks for the labels of nodes that are looked up soon; each may be far from the others.
+    /// Prefetches the labels of nodes that are looked up soon and may be far apart.
     fn prefetch(&self, _nodes: &[u32]) {}
 }
 

@@ -1,4 +1,4 @@
-//! Numbers of nodes on disk, in their order, read and replaced in long pieces.
+//! One number per node on disk, in node order, read and replaced in large pieces.
 
 use crate::cluster::base::parallel::{PerThread, for_ranges};
 use crate::error::Result;
@@ -7,24 +7,24 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Nodes that are read, written or looked through at once.
+/// Nodes that are read, written or searched at a time.
 pub(crate) const CHUNK_NODES: u64 = 1 << 15;
 
-/// Words of 32 bits.
+/// File of 32-bit words.
 pub(crate) struct WordColumn {
     path: PathBuf,
     reader: StoredFile,
     writer: StoredFile,
 }
 
-/// Memory to read words into, used again and again.
+/// Reusable buffer for words.
 #[derive(Default)]
 pub(crate) struct WordBuffer {
     bytes: Vec<u8>,
 }
 
 impl WordColumn {
-    /// A new one, without words.
+    /// Creates an empty column.
     pub(crate) fn create(files: &Files, path: PathBuf) -> Result<Self> {
         let writer = files.open(&path, Mode::Create)?;
         let reader = files.open(&path, Mode::Read)?;
@@ -38,7 +38,7 @@ impl WordColumn {
         files.remove(&path)
     }
 
-    /// Reads words.
+    /// Reads the words of a range.
     pub(crate) fn read<'w>(
         &self,
         range: Range<u64>,
@@ -50,7 +50,7 @@ impl WordColumn {
         Ok(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)))
     }
 
-    /// Writes words from the one numbered `first` on.
+    /// Writes words, starting at position `first`.
     pub(crate) fn write(
         &self,
         first: u64,
@@ -62,7 +62,7 @@ impl WordColumn {
         self.writer.write_all_at(first * size_of::<u32>() as u64, &words.bytes)
     }
 
-    /// Writes many words, chunk by chunk.
+    /// Writes many words, starting at position `first`, chunk by chunk.
     pub(crate) fn write_all(
         &self,
         first: u64,
@@ -75,7 +75,7 @@ impl WordColumn {
         })
     }
 
-    /// Changes words, chunk by chunk, on all threads.
+    /// Changes the words of a range, chunk by chunk, on all threads.
     pub(crate) fn update(
         &self,
         range: Range<u64>,
@@ -104,7 +104,7 @@ impl WordColumn {
     }
 }
 
-/// Pieces of a range that are read at once.
+/// Divides a range into pieces that are read at a time.
 pub(crate) fn chunks(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
     let Range { start, end } = range;
     (start..end)

@@ -1,38 +1,39 @@
-//! The groups of each level, kept in files until the communities are final.
+//! Groups of each level, in files until the communities are final.
 //!
 //! ```text
 //!  nodes --0--> groups --1--> groups of these --2--> ...      (file k: for each node of level k its group)
 //! ```
 //!
-//! On its way up, a method with several levels divides each level into groups, which are the nodes of
-//! the next one. They wait on disk until that is solved: then every node takes what its group has. Another
-//! cycle makes others: only those of the last one count, and that it is the last is known afterwards.
-//! Disk: 4 bytes for each node of each level. Memory: buffers of less than 1 MiB.
+//! On its way up, a multilevel method divides each level into groups, which are the nodes of the next
+//! level. The groups wait on disk until the next level is solved; then every node takes the community of
+//! its group. Each cycle replaces the groups of the one before, so only those of the last cycle remain;
+//! which cycle is the last is known only afterwards. Disk: 4 bytes per node of each level. Memory:
+//! buffers of less than 1 MiB.
 
 use crate::error::{Error, Result};
 use crate::io::{Files, SCRATCH_HINT, WordReader, WordWriter};
 use std::path::PathBuf;
 use xxhash_rust::xxh3::Xxh3;
 
-/// The group of each node of a level, in a file.
+/// Group of each node of a level, in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grouping {
-    /// A `u32` for each node, little-endian; there may be more behind.
+    /// File with a little-endian `u32` per node; more data may follow.
     pub path: PathBuf,
-    /// Nodes of the level.
+    /// Number of nodes of the level.
     pub node_count: u64,
-    /// Groups: nodes of the next level.
+    /// Number of groups: nodes of the next level.
     pub group_count: u64,
-    /// Of the numbers, xxh3-64.
+    /// xxh3-64 checksum of the numbers.
     pub checksum: u64,
 }
 
 impl Grouping {
-    /// What cutting groups to fit the communities takes of the memory for a node, at most: its label;
-    /// and for a group 8 bytes, or, where its nodes have parted, 12 for each of them but the first.
+    /// Upper bound of the memory per node for splitting groups to fit the communities: 4 bytes for the label,
+    /// and per group 8 bytes, or, if its nodes are in several communities, 12 for each node but the first.
     pub(crate) const BYTES_A_NODE: u64 = 4 + 12;
 
-    /// Length of the numbers in the file.
+    /// Returns the length of the numbers in the file.
     pub(crate) fn bytes(&self) -> u64 {
         self.node_count * size_of::<u32>() as u64
     }
@@ -41,30 +42,29 @@ impl Grouping {
 /// Groupings from the graph up.
 pub(crate) struct Hierarchy {
     files: Files,
-    /// What the names of its files begin with.
+    /// Prefix of the file names.
     prefix: PathBuf,
     groupings: Vec<Grouping>,
-    /// How many of them, from the graph up, others have too.
+    /// Number of groupings, from the graph up, shared with other hierarchies.
     shared: usize,
     made: u64,
 }
 
 impl Hierarchy {
-    /// Keeps groupings in files whose names begin with `prefix`, on top of those that lead from the graph to
-    /// the first level here.
+    /// Creates a hierarchy that writes groupings to files whose names begin with `prefix`, on top of those that
+    /// lead from the graph to its first level.
     pub(crate) fn new(files: &Files, prefix: PathBuf, below: Vec<Grouping>) -> Self {
         let shared = below.len();
         Self { files: files.clone(), prefix, groupings: below, shared, made: 0 }
     }
 
-    /// Another one on top of what is there now, with its own files.
+    /// Creates another hierarchy on top of the present groupings, with its own files.
     pub(crate) fn shared(&mut self, prefix: PathBuf) -> Self {
         self.shared = self.groupings.len();
         Self::new(&self.files, prefix, self.groupings.clone())
     }
 
-    /// Forgets the groups of this level and of those above it: others take their place, or none. Gives
-    /// the files that are of no more use.
+    /// Discards the groups of this level and of those above it. Returns the files that are no longer needed.
     pub(crate) fn forget_from(&mut self, level: u64) -> Vec<PathBuf> {
         let first = (level as usize).min(self.groupings.len());
         let shared = self.shared;
@@ -73,9 +73,9 @@ impl Hierarchy {
         own.map(|grouping| grouping.path).collect()
     }
 
-    /// Keeps the groups of the nodes of a level, the one above those that are known.
+    /// Writes the groups of the nodes of the next level.
     pub(crate) fn keep(&mut self, groups: &[u32], group_count: usize) -> Result<()> {
-        // What others have keeps its name.
+        // Numbers are never reused, since shared files keep their names.
         let mut path = self.prefix.clone().into_os_string();
         path.push(format!("-{}", self.made));
         let path = PathBuf::from(path);
@@ -89,25 +89,25 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// The groupings, from the graph up.
+    /// Returns the groupings, from the graph up.
     pub(crate) fn groupings(&self) -> &[Grouping] {
         &self.groupings
     }
 
-    /// How many files have been made: the next one's name.
+    /// Returns the number of files created, which names the next one.
     pub(crate) fn made(&self) -> u64 {
         self.made
     }
 
-    /// How many of them others have too.
+    /// Returns the number of groupings shared with other hierarchies.
     pub(crate) fn shared_count(&self) -> usize {
         self.shared
     }
 
-    /// Takes over what an earlier job had; its files are read to see that they are whole.
+    /// Restores the groupings of an earlier job and verifies their files.
     ///
     /// # Errors
-    /// `CorruptFile` if they are not; `Io`.
+    /// `CorruptFile` if a file is damaged; `Io`.
     pub(crate) fn restore(
         &mut self,
         groupings: Vec<Grouping>,
@@ -130,7 +130,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// What each node of a level takes of its group.
+    /// Maps values of groups to the nodes of a level: each node takes the value of its group.
     pub(crate) fn project(&self, level: u64, of_group: &[u32]) -> Result<Vec<u32>> {
         let Grouping { path, node_count, .. } = &self.groupings[level as usize];
         let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
@@ -141,7 +141,7 @@ impl Hierarchy {
         Ok(of_node)
     }
 
-    /// The groupings, whose files are the caller's from now on.
+    /// Returns the groupings and hands over their files to the caller.
     pub(crate) fn into_groupings(self) -> Vec<Grouping> {
         self.groupings
     }
@@ -160,7 +160,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn what_a_later_cycle_does_not_make_again_is_gone() {
+    fn a_later_cycle_replaces_the_files_of_earlier_ones() {
         let sim = Sim::new();
         let files = Files::new(Arc::new(sim.clone()));
         let remove = |paths: Vec<PathBuf>| {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_taken_over_only_as_they_were() {
+    fn only_intact_groups_are_restored() {
         let sim = Sim::new();
         let files = Files::new(Arc::new(sim.clone()));
         let mut first = Hierarchy::new(&files, "first".into(), Vec::new());

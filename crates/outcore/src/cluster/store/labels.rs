@@ -1,25 +1,25 @@
-//! Every node's community, in memory or, where that has no room for them, in a file.
+//! Community of each node, in memory or, if memory is too small, in a file.
 
 use crate::error::Result;
 use crate::io::{Files, WordReader};
 use std::path::PathBuf;
 
-/// A number for each node.
+/// One number per node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Labels {
-    /// By node.
+    /// Numbers in node order.
     Memory(Vec<u32>),
-    /// In a file of the directory for temporary files, 4 bytes a node in their order.
+    /// File in the directory for temporary files, 4 bytes per node, in node order.
     Disk {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// How many.
+        /// Number of nodes.
         node_count: u64,
     },
 }
 
 impl Labels {
-    /// How many there are.
+    /// Returns the number of nodes.
     pub fn node_count(&self) -> u64 {
         match self {
             Self::Memory(labels) => labels.len() as u64,
@@ -27,7 +27,7 @@ impl Labels {
         }
     }
 
-    /// All of them, if they are in memory.
+    /// Returns all numbers if they are in memory.
     pub fn in_memory(&self) -> Option<&[u32]> {
         match self {
             Self::Memory(labels) => Some(labels),
@@ -35,7 +35,7 @@ impl Labels {
         }
     }
 
-    /// Goes through them in the order of the nodes.
+    /// Scans the numbers in node order.
     ///
     /// # Errors
     /// `Io` with the path of the file.
@@ -49,7 +49,7 @@ impl Labels {
         }))
     }
 
-    /// Takes all into memory: 4 bytes a node.
+    /// Reads all numbers into memory: 4 bytes per node.
     ///
     /// # Errors
     /// `Io`, `CorruptFile` with the path of the file.
@@ -66,7 +66,7 @@ impl Labels {
     }
 }
 
-/// Labels in the order of the nodes.
+/// Scan of labels in node order.
 pub struct LabelScan<'a>(LabelSource<'a>);
 
 enum LabelSource<'a> {
@@ -75,7 +75,7 @@ enum LabelSource<'a> {
 }
 
 impl LabelScan<'_> {
-    /// The next label, if there is one.
+    /// Returns the next label, or `None` at the end.
     ///
     /// # Errors
     /// `Io`, `CorruptFile` with the path of the file.

@@ -1,4 +1,4 @@
-//! Where labels, groups and states of sweeps are: in memory, or in windows of files.
+//! Storage of labels, groups and sweep state: in memory, or in windows of files.
 
 pub mod by_node;
 pub(crate) mod column;

@@ -1,23 +1,23 @@
-//! A set of nodes that knows the rank of each.
+//! Set of nodes with constant-time ranks.
 
 use crate::error::Result;
 use std::ops::Range;
 
 pub(crate) const WORD_BITS: usize = u64::BITS as usize;
 
-/// A set of nodes that knows how many of them come before a node.
+/// Set of nodes that counts its members before any node in constant time.
 pub struct Ranked {
     cells: Vec<RankedCell>,
     count: usize,
 }
 
-/// 64 nodes; one place in memory, since nodes are looked up at random.
+/// Bits and rank of 64 nodes, stored together, since nodes are looked up at random.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 struct RankedCell {
-    /// Members among them; two halves, as the whole has no need to be aligned to 8 bytes.
+    /// Membership bits, as two halves so that the cell need not be aligned to 8 bytes.
     bits: [u32; 2],
-    /// Members before them.
+    /// Number of members before these nodes.
     rank: u32,
 }
 
@@ -29,17 +29,17 @@ impl RankedCell {
 }
 
 impl Ranked {
-    /// The memory of a set among so many nodes.
+    /// Returns the bytes of a set over `node_count` nodes.
     pub(crate) fn bytes(node_count: u64) -> u64 {
         node_count.div_ceil(WORD_BITS as u64) * size_of::<RankedCell>() as u64
     }
 
-    /// The empty set.
+    /// Creates an empty set.
     pub fn new(node_count: usize) -> Self {
         Self { cells: vec![RankedCell::default(); node_count.div_ceil(WORD_BITS)], count: 0 }
     }
 
-    /// Learns the members anew.
+    /// Replaces the members by those that `fill` inserts.
     pub fn refill(&mut self, fill: impl FnOnce(&mut Members<'_>) -> Result<()>) -> Result<()> {
         self.cells.fill(RankedCell::default());
         fill(&mut Members(&mut self.cells))?;
@@ -51,7 +51,7 @@ impl Ranked {
         Ok(())
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -60,7 +60,7 @@ impl Ranked {
         self.cells[node as usize / WORD_BITS].word() >> (node as usize % WORD_BITS) & 1 == 1
     }
 
-    /// How many members come before a node.
+    /// Returns the number of members before a node.
     #[inline]
     pub fn rank(&self, node: u32) -> usize {
         let cell = self.cells[node as usize / WORD_BITS];
@@ -68,7 +68,7 @@ impl Ranked {
         cell.rank as usize + before.count_ones() as usize
     }
 
-    /// Calls `visit` with every member of these nodes, ascending, of which the first is at a word's begin.
+    /// Calls `visit` with each member among `nodes`, in ascending order. The range must start at a word boundary.
     pub(crate) fn for_each(&self, nodes: Range<u64>, mut visit: impl FnMut(usize)) {
         let first = nodes.start as usize / WORD_BITS;
         for (at, cell) in (first..).zip(&self.cells[words_of(nodes)]) {
@@ -80,19 +80,20 @@ impl Ranked {
         }
     }
 
-    /// Whether any of these nodes is a member; as in [`for_each`](Self::for_each).
+    /// Returns whether any of `nodes` is a member. The range is as in [`for_each`](Self::for_each).
     pub(crate) fn any(&self, nodes: Range<u64>) -> bool {
         self.cells[words_of(nodes)].iter().any(|cell| cell.word() != 0)
     }
 }
 
-/// The words that hold nodes, of which the first begins one and the last ends one or the set.
+/// Returns the words that hold `nodes`; the range must start at a word boundary, and end at one or at the end of the
+/// set.
 fn words_of(nodes: Range<u64>) -> Range<usize> {
     let word = WORD_BITS as u64;
     (nodes.start / word) as usize..nodes.end.div_ceil(word) as usize
 }
 
-/// A set that is being filled.
+/// Set that is being filled.
 pub struct Members<'a>(&'a mut [RankedCell]);
 
 impl Members<'_> {

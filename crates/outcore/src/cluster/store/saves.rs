@@ -1,8 +1,8 @@
-//! The checkpoints of a clustering: where the sweeps are, in a journal of its own in `sweeps` (`crate::checkpoint`).
+//! Checkpoints of sweep state, in a journal of its own in the directory `sweeps` (`crate::checkpoint`).
 //!
-//! What stays the same for all threads and limits of memory is all that there is in one, so these may differ. One is
-//! saved after a sweep. Files that it needs beside it are levels and groups. Memory: a buffer. Disk:
-//! twice what the sweeps hold in memory, while one takes the place of another.
+//! A checkpoint is independent of the number of threads and the memory limit, so both may differ when a job resumes.
+//! Checkpoints are saved between sweeps and may refer to files of levels and groups. Memory: a buffer. Disk: twice
+//! the sweep state in memory, while one checkpoint replaces another.
 
 use super::given::Given;
 use crate::checkpoint::{Identity, Journal, StateReader, StateWriter};
@@ -15,17 +15,17 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The directory, of which all belongs to the clustering.
+/// Name of the directory, whose whole content belongs to the clustering.
 pub(crate) const SAVED: &str = "sweeps";
 
-/// Of which clustering a checkpoint is.
+/// Identifies the clustering that a checkpoint belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Of {
     version: String,
-    /// What seals its blocks.
+    /// Checksum of the graph.
     graph: String,
     options: String,
-    /// Checksum of the labels that nodes were given.
+    /// Checksum of the given labels.
     given: u64,
 }
 
@@ -47,18 +47,18 @@ impl Of {
 
 impl Identity for Of {
     fn difference(&self, now: &Self) -> Option<String> {
-        let of = |what: &str| Some(format!("the sweeps that are there are of {what}"));
+        let of = |what: &str| Some(format!("the saved sweeps belong to {what}"));
         match () {
             () if self.version != now.version => of(&format!("version {}", self.version)),
             () if self.graph != now.graph => of("another graph"),
             () if self.options != now.options => of("other options"),
-            () if self.given != now.given => of("other labels at the start"),
+            () if self.given != now.given => of("other initial labels"),
             () => None,
         }
     }
 }
 
-/// The journal of a clustering.
+/// Journal of a clustering.
 pub(crate) struct Saves {
     journal: Journal<Of>,
     files: Files,
@@ -67,7 +67,7 @@ pub(crate) struct Saves {
 }
 
 impl Saves {
-    /// For a clustering that begins from `given`, in the job's directory for temporary files.
+    /// Creates the journal of a clustering that starts from `given`, in the job's directory for temporary files.
     pub(crate) fn new(
         graph: &Graph,
         options: &impl Serialize,
@@ -80,15 +80,15 @@ impl Saves {
         Self { journal, files, directory: directory.to_path_buf(), is_warned: false }
     }
 
-    /// As [`Journal::open`]; all else that is in the directory goes.
+    /// Opens the journal like [`Journal::open`], and removes all other files of the directory.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Journal::open`].
     pub(crate) fn open<C: DeserializeOwned>(
         &mut self,
         observer: &dyn Observer,
     ) -> Result<Option<(C, StateReader)>> {
-        let found = self.journal.open(observer, "sweeps begin anew")?;
+        let found = self.journal.open(observer, "sweeps start from scratch")?;
         if found.is_none() {
             self.journal.withdraw()?;
         }
@@ -98,12 +98,12 @@ impl Saves {
         Ok(found)
     }
 
-    /// Whether it is time to save, after a sweep.
+    /// Returns whether it is time to save, after a sweep.
     pub(crate) fn is_due(&self) -> bool {
         self.journal.is_due()
     }
 
-    /// Saves counters and arrays. A disk without room for them is no reason to end.
+    /// Saves counters and arrays. A full disk causes a warning, not an error.
     ///
     /// # Errors
     /// `Io`.
@@ -116,8 +116,8 @@ impl Saves {
         match self.journal.save(|to| arrays(to).map(|()| counters)) {
             Err(error) if error.kind() == ErrorKind::DiskFull => {
                 if !std::mem::replace(&mut self.is_warned, true) {
-                    let text = "the disk has no room to keep the sweeps, which a job that is stopped \
-                                begins anew then";
+                    let text = "the disk has no room to save the sweeps: a job that is stopped \
+                                starts them from scratch";
                     notify(observer, Event::Warning { text })?;
                 }
                 Ok(())

@@ -1,9 +1,7 @@
-//! The nodes that matter while an interval is worked on: its own, and those outside it to which it
-//! has arcs.
+//! Nodes that matter while an interval is processed: its own nodes, and their neighbors outside it.
 //!
-//! Which these are is found by a scan ([`Survey`]) and kept on disk as a set of bits, of which empty
-//! parts are left out. Memory: 3/16 byte for every node of the graph for the set of one interval with its
-//! ranks.
+//! A scan ([`Survey`]) finds them and writes them to disk as a set of bits, without its empty parts.
+//! Memory: 3/16 byte per node of the graph for the set of one interval with its ranks.
 
 use super::by_node::{KnownLabels, NodeLabels};
 use super::column::{CHUNK_NODES, WordBuffer, WordColumn, chunks};
@@ -17,19 +15,19 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Words of a set that are left out if all are empty.
+/// Words per chunk of a set; chunks without members are omitted.
 const CHUNK_WORDS: usize = CHUNK_NODES as usize / WORD_BITS;
 
 /// Consecutive blocks, and the nodes outside them that matter to them.
 pub(crate) struct Interval {
     pub(crate) blocks: Range<usize>,
     pub(crate) nodes: Range<u32>,
-    /// The parts of the set that are in the file.
+    /// Chunks of the set that are in the file.
     chunks: Vec<u32>,
     path: PathBuf,
 }
 
-/// The nodes of an interval and those outside that matter: each has a place, in the order of nodes.
+/// Nodes of an interval and the relevant nodes outside it, each with a place, in node order.
 pub(crate) struct Scope {
     own: Range<u32>,
     members: Ranked,
@@ -37,12 +35,12 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// Of no interval yet.
+    /// Creates a scope without an interval.
     pub(crate) fn new(node_count: u64) -> Self {
         Self { own: 0..0, members: Ranked::new(node_count as usize), node_count }
     }
 
-    /// Turns to an interval.
+    /// Loads the nodes of an interval.
     pub(crate) fn enter(&mut self, files: &Files, interval: &Interval) -> Result<()> {
         self.own = interval.nodes.clone();
         let file = files.open(&interval.path, Mode::Read)?;
@@ -60,18 +58,18 @@ impl Scope {
         })
     }
 
-    /// How many places there are.
+    /// Returns the number of places.
     pub(crate) fn places(&self) -> usize {
         self.members.count()
     }
 
-    /// The place of a node that has one.
+    /// Returns the place of a node, which must have one.
     #[inline]
     pub(crate) fn place(&self, node: u32) -> usize {
         self.members.rank(node)
     }
 
-    /// Fetches what a column says of the nodes, by their places.
+    /// Reads the values of the nodes from a column, by place.
     pub(crate) fn gather(&self, column: &WordColumn, values: &mut Vec<AtomicU32>) -> Result<()> {
         values.resize_with(self.places(), AtomicU32::default);
         let values = &values[..];
@@ -94,7 +92,7 @@ impl Scope {
         })
     }
 
-    /// The values of the interval's own nodes.
+    /// Returns the values of the interval's own nodes.
     pub(crate) fn own<'v>(&self, values: &'v [AtomicU32]) -> &'v [AtomicU32] {
         &values[self.place(self.own.start)..][..self.own.len()]
     }
@@ -121,17 +119,17 @@ impl KnownLabels for Placed<'_> {
     }
 }
 
-/// Divides a graph into intervals, block by block.
+/// Builder that divides a graph into intervals, block by block.
 pub(crate) struct Survey<'a> {
     files: &'a Files,
     directory: PathBuf,
-    /// Which nodes outside an interval matter to it.
+    /// Neighbors outside an interval that matter to it.
     neighbors: Neighbors,
-    /// Most nodes inside and outside an interval.
+    /// Maximum number of nodes inside and outside an interval.
     places: u64,
     outside: Bits,
     outside_count: u64,
-    /// The interval that is being made.
+    /// Blocks and nodes of the current interval.
     blocks: Range<usize>,
     nodes: Range<u32>,
     threads: PerThread<Marking>,
@@ -142,21 +140,21 @@ pub(crate) struct Survey<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Neighbors {
     All,
-    /// Those that come before it.
+    /// Neighbors before the interval.
     Before,
 }
 
-/// Memory of one thread.
+/// Working memory of one thread.
 #[derive(Default)]
 struct Marking {
     arcs: ArcScratch,
-    /// Nodes that are new outside.
+    /// Newly marked nodes outside the interval.
     new: Vec<u32>,
 }
 
 impl<'a> Survey<'a> {
-    /// For intervals whose sets go to `directory`, with so many `places` at most if a block alone does not
-    /// have more. Memory: a bit for every node, and 4 bytes a place at most.
+    /// Creates a survey that writes the sets of intervals to `directory`. An interval has at most `places` places,
+    /// unless a single block has more. Memory: a bit per node, and at most 4 bytes per place.
     pub(crate) fn new(
         files: &'a Files,
         directory: PathBuf,
@@ -185,7 +183,7 @@ impl<'a> Survey<'a> {
         let own = u64::from(range.end - self.nodes.start);
         let is_first = self.nodes.is_empty();
         let fits = own + self.outside_count + block.arc_count() <= self.places;
-        // What is marked for a block that turns out to be too much is taken back.
+        // If the block turns out not to fit, its marks are cleared again.
         let mut new = self.mark(block, !fits && !is_first)?;
         let inside = range.start as usize..range.end as usize;
         let mut taken_in = self.outside.count(inside.clone());
@@ -203,7 +201,7 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
-    /// Adds the neighbors outside of a block's nodes; gives how many are new.
+    /// Marks the neighbors of a block's nodes outside the interval; returns the number of new ones.
     fn mark(&self, block: &Block, remember: bool) -> Result<u64> {
         self.threads.for_each(|marking| marking.new.clear());
         let (first, end) = (self.nodes.start, block.first_node() + block.node_count() as u32);
@@ -234,11 +232,11 @@ impl<'a> Survey<'a> {
         Ok(total.into_inner())
     }
 
-    /// Ends an interval and forgets what is outside it.
+    /// Ends the current interval, writes its set and clears the marks.
     fn close(&mut self) -> Result<()> {
         let path = self.directory.join(self.intervals.len().to_string());
         let file = self.files.open(&path, Mode::Create)?;
-        let (mut kept, mut bytes) = (Vec::new(), Vec::with_capacity(CHUNK_WORDS * 8));
+        let (mut stored, mut bytes) = (Vec::new(), Vec::with_capacity(CHUNK_WORDS * 8));
         for (chunk, words) in (0..).zip(self.outside.words().chunks(CHUNK_WORDS)) {
             if words.iter().all(|word| word.load(Relaxed) == 0) {
                 continue;
@@ -248,16 +246,16 @@ impl<'a> Survey<'a> {
                 bytes.extend_from_slice(&word.swap(0, Relaxed).to_le_bytes());
             }
             bytes.resize(CHUNK_WORDS * 8, 0);
-            file.write_all_at((kept.len() * bytes.len()) as u64, &bytes)?;
-            kept.push(chunk);
+            file.write_all_at((stored.len() * bytes.len()) as u64, &bytes)?;
+            stored.push(chunk);
         }
         self.outside_count = 0;
         let (blocks, nodes) = (self.blocks.clone(), self.nodes.clone());
-        self.intervals.push(Interval { blocks, nodes, chunks: kept, path });
+        self.intervals.push(Interval { blocks, nodes, chunks: stored, path });
         Ok(())
     }
 
-    /// The intervals, of which there is one at least if there is a node.
+    /// Returns the intervals: at least one if the graph has nodes.
     pub(crate) fn finish(mut self) -> Result<Vec<Interval>> {
         if !self.nodes.is_empty() {
             self.close()?;
@@ -274,12 +272,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranks_are_those_of_a_sorted_list(
+        fn ranks_match_a_sorted_list(
             nodes in proptest::collection::btree_set(0..500u32, 0..60),
             (start, len) in (0..400u32, 0..100u32),
         ) {
             let mut ranked = Ranked::new(500);
-            // What was there before is forgotten.
+            // Earlier members are discarded.
             ranked.refill(|members| { members.insert(7); Ok(()) }).unwrap();
             ranked.refill(|members| {
                 nodes.iter().for_each(|&node| members.insert(node));

@@ -1,4 +1,4 @@
-//! Promises of components.
+//! Tests of connected components.
 
 use super::prelude::*;
 use crate::cluster::tests::{Edges, PLENTY, POOLS, find, scratch, some_edges};
@@ -13,8 +13,8 @@ fn components(min_weight: f64) -> ClusterOptions {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// For any memory and threads, with and without a least weight, which is as if the graph had been
-    /// built without the lighter arcs.
+    /// Holds for any memory and threads, with and without a minimum weight, which gives the same result as a graph
+    /// built without lighter arcs.
     #[test]
     fn components_are_the_connected_pieces(
         edges in some_edges(),
@@ -40,7 +40,7 @@ proptest! {
     }
 }
 
-/// More components than a window of their strengths holds: several scans add them up.
+/// With more components than a window of strengths holds, several scans compute the strengths.
 #[test]
 fn many_components_are_rated_with_little_memory() {
     let pairs = 300_000u32;

@@ -1,4 +1,4 @@
-//! Graphs for the tests of the clustering, also in other crates, which name this file.
+//! Graphs for tests of the clustering, also used by other crates, which include this file.
 
 use super::oracle_levels::OracleLevel;
 use crate::cluster::base::hash::mix;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Edges in memory, to be written as a graph.
+/// Edges in memory, from which a graph is written.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Edges {
     pub(crate) node_count: u32,
@@ -25,7 +25,7 @@ impl Edges {
         Self { node_count, directed: false, edges }
     }
 
-    /// Without edges that are lighter, as they are stored.
+    /// Returns the edges without those whose stored weight is lighter.
     pub(crate) fn heavier_than(&self, weight: f64) -> Self {
         let keeps =
             |&&(_, _, w): &&(u32, u32, f64)| weight == 0.0 || Weight::new(w) >= Weight::new(weight);
@@ -37,7 +37,7 @@ impl Edges {
         Self { edges, ..self.clone() }
     }
 
-    /// Sorted, distinct arcs: the heaviest of equal ones.
+    /// Returns sorted, distinct arcs, each with the largest weight of its duplicates.
     pub(crate) fn arcs(&self) -> BTreeMap<(u32, u32), u32> {
         let mut arcs = BTreeMap::new();
         for &(a, b, weight) in &self.edges {
@@ -72,7 +72,7 @@ impl Edges {
     }
 }
 
-/// A stream of numbers.
+/// Stream of pseudorandom numbers.
 struct NumberStream(u64);
 
 impl NumberStream {
@@ -82,7 +82,7 @@ impl NumberStream {
     }
 }
 
-/// Graphs of many kinds: sparse to dense, near and far neighbors, hubs, groups, ties, loops.
+/// Generates graphs of many kinds: sparse to dense, near and far neighbors, hubs, groups, ties, loops.
 pub(crate) fn some_edges() -> impl Strategy<Value = Edges> {
     let size = prop_oneof![1..40u32, 200..900u32];
     (size, 0..6u32, 0..4u32, any::<u64>(), any::<bool>(), 0..5u32).prop_map(
@@ -110,7 +110,7 @@ pub(crate) fn some_edges() -> impl Strategy<Value = Edges> {
     )
 }
 
-/// The same for the specification of several levels.
+/// Converts edges to the form of the multilevel specification.
 pub(crate) fn level(edges: &Edges) -> OracleLevel {
     let count = edges.node_count as usize;
     let (mut arcs, mut loops) = (vec![Vec::new(); count], vec![0.0; count]);

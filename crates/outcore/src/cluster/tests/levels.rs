@@ -1,4 +1,4 @@
-//! Promises of the methods with several levels, on generated graphs in a simulated storage.
+//! Tests of multilevel methods, on generated graphs in simulated storage.
 
 use super::edges::level;
 use super::oracle_levels::OracleLevels;
@@ -12,7 +12,7 @@ use crate::progress::Silent;
 use crate::score::quality;
 use proptest::prelude::*;
 
-/// What rounding each weight to 24 bits may add to a comparison, after a level or two.
+/// Bound of the error that rounding each weight to 24 bits adds to a comparison, after a level or two.
 const ROUNDED: f64 = 4.0 / (1 << 24) as f64;
 
 fn undirected() -> impl Strategy<Value = Edges> {
@@ -29,7 +29,7 @@ fn methods() -> impl Strategy<Value = (Method, f64)> {
     ]
 }
 
-/// The groups of every level that were kept.
+/// Reads the groups of each level.
 fn groupings(files: &Files, found: &Communities) -> Vec<Vec<u32>> {
     let read = |grouping: &Grouping| {
         let bytes = files.read(&grouping.path).unwrap();
@@ -45,9 +45,9 @@ fn groupings(files: &Files, found: &Communities) -> Vec<Vec<u32>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Those of the last cycle; keeping them changes nothing else.
+    /// The groups are those of the last cycle; keeping them changes nothing else.
     #[test]
-    fn the_groups_of_every_level_are_those_of_the_oracle(
+    fn the_groups_of_each_level_match_the_oracle(
         edges in undirected(),
         (method, resolution) in methods(),
         seed in 0..1000u64,
@@ -73,10 +73,10 @@ proptest! {
         }
     }
 
-    /// One simple thread and many give the same labels and sweeps, whatever is cached and however
-    /// small the tables are; what is reported is what the definitions give.
+    /// The oracle on one thread and the engine on many give the same labels and sweeps, for any cache and table
+    /// size; the reported measures match their definitions.
     #[test]
-    fn the_engine_is_the_oracle(
+    fn the_engine_matches_the_oracle(
         edges in undirected(),
         (method, resolution) in methods(),
         seed in 0..1000u64,
@@ -129,9 +129,9 @@ proptest! {
         prop_assert_eq!(found.code_length.is_some(), method == Method::MapEquation);
     }
 
-    /// Several resolutions: the largest is found as alone, the others on its level 1.
+    /// With several resolutions, the largest gives the same result as alone; the others start from its level 1.
     #[test]
-    fn several_resolutions_are_those_of_the_oracle(
+    fn several_resolutions_match_the_oracle(
         edges in undirected(),
         method in prop_oneof![Just(Method::Modularity), Just(Method::Cpm)],
         seed in 0..1000u64,
@@ -161,9 +161,9 @@ proptest! {
         }
     }
 
-    /// Arcs that are too light count as if the graph had been built without them.
+    /// A minimum weight gives the same result as a graph built without lighter arcs.
     #[test]
-    fn a_least_weight_is_a_graph_of_its_own(
+    fn a_minimum_weight_equals_a_graph_without_lighter_arcs(
         edges in undirected(),
         (method, resolution) in methods(),
         min_weight in prop_oneof![Just(0.2), Just(1.0), Just(1.5), Just(3e5)],
@@ -180,8 +180,8 @@ proptest! {
         prop_assert!((bits(&found) - bits(&expected)).abs() < 1e-9);
     }
 
-    /// Also where rounding makes ties unequal. A weight in another unit is rounded anew, so the result may
-    /// differ where a decision of the oracle was closer than that.
+    /// Holds even if rounding breaks ties. A weight in another unit is rounded differently, so the result may
+    /// differ if a decision of the oracle was closer than the rounding.
     #[test]
     fn any_unit_of_weight_gives_the_same_communities(
         edges in undirected(),
@@ -204,7 +204,7 @@ proptest! {
 }
 
 #[test]
-fn graphs_with_a_known_answer_get_it() {
+fn known_answers_are_found() {
     for seed in 1..=3 {
         let of = |method| ClusterOptions { method, seed, ..ClusterOptions::default() };
         let map = of(Method::MapEquation);
@@ -220,12 +220,12 @@ fn graphs_with_a_known_answer_get_it() {
             assert_eq!(ring.sizes, [SizeCount { size, count: u64::from(count) }]);
         }
         let ring = find(&ring_of_cliques(30, 5), &of(Method::Modularity));
-        // The best are 15 pairs of neighbors; moving one community at a time leaves some without one.
+        // The optimum is 15 pairs of neighboring cliques; moving one community at a time leaves some unpaired.
         assert!((15..=18).contains(&ring.community_count), "{:?}", ring.sizes);
         assert!(ring.modularity > 0.995 * 0.887_878, "{}", ring.modularity);
         for method in [Method::MapEquation, Method::Modularity, Method::Cpm] {
-            let nobody = find(&Edges::new(300, []), &of(method));
-            assert_eq!((nobody.singleton_count, nobody.modularity), (300, 0.0));
+            let isolated = find(&Edges::new(300, []), &of(method));
+            assert_eq!((isolated.singleton_count, isolated.modularity), (300, 0.0));
             let loops = find(&Edges::new(50, (0..50).map(|v| (v, v))), &of(method));
             assert_eq!(loops.singleton_count, 50);
             assert_eq!(find(&Edges::new(0, []), &of(method)).community_count, 0);
@@ -242,7 +242,7 @@ fn directed_edges_are_refused() {
 }
 
 #[test]
-fn each_of_several_results_keeps_groups_of_its_own() {
+fn each_result_has_its_own_groups() {
     let edges = ring_of_cliques(200, 6);
     let graph = edges.graph();
     let resolution = vec![1.0, 0.2];
@@ -264,7 +264,7 @@ fn each_of_several_results_keeps_groups_of_its_own() {
 }
 
 #[test]
-fn methods_without_levels_have_none_to_keep() {
+fn methods_without_levels_refuse_to_keep_groups() {
     for method in [Method::LabelPropagation, Method::Components] {
         let options = ClusterOptions { method, levels: true, ..ClusterOptions::default() };
         let error = options.check().unwrap_err();

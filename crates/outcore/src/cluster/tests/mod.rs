@@ -1,4 +1,4 @@
-//! Promises of the clustering, on generated graphs in a simulated storage.
+//! Tests of clustering, on generated graphs in simulated storage.
 
 mod components;
 pub(crate) mod edges;
@@ -23,7 +23,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// What most of these tests name beside what is public.
+/// Items that most of these tests use, in addition to the public ones.
 mod prelude {
     pub(crate) use crate::cluster::base::pace::ClusterProgress;
     pub(crate) use crate::cluster::drive::job::{ClusterJob, ScratchLimits};
@@ -36,7 +36,7 @@ mod prelude {
 }
 
 impl Edges {
-    /// With other weights, given by the code of those that are stored.
+    /// Returns the edges with new weights, computed from the codes of the stored ones.
     pub(crate) fn reweighted(&self, weight: impl Fn(u32) -> f64) -> Self {
         let reweigh = |&(a, b, w): &(u32, u32, f64)| (a, b, weight(Weight::new(w).code()));
         Self { edges: self.edges.iter().map(reweigh).collect(), ..self.clone() }
@@ -72,7 +72,7 @@ impl Edges {
 }
 
 impl Communities {
-    /// Labels in memory.
+    /// Returns the labels, which must be in memory.
     pub(crate) fn labels(&self) -> &[u32] {
         self.labels.in_memory().unwrap()
     }
@@ -80,7 +80,7 @@ impl Communities {
 
 pub(crate) const PLENTY: u64 = 1 << 30;
 
-/// Label propagation as it is without options.
+/// Returns options of plain label propagation.
 pub(crate) fn plain() -> ClusterOptions {
     ClusterOptions { method: Method::LabelPropagation, seed: 1, ..ClusterOptions::default() }
 }
@@ -108,7 +108,7 @@ pub(crate) fn converge(seed: u64) -> ClusterOptions {
     ClusterOptions { seed, tolerance: 0.0, ..plain() }
 }
 
-/// Limits of the size of communities.
+/// Generates limits on the size of communities.
 pub(crate) fn max_sizes() -> impl Strategy<Value = Option<u32>> {
     prop_oneof![3 => Just(None), 2 => (1..30u32).prop_map(Some), 1 => Just(Some(1000))]
 }
@@ -116,10 +116,10 @@ pub(crate) fn max_sizes() -> impl Strategy<Value = Option<u32>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// One simple thread and many give the same labels, sweeps and visits, whatever is cached and
-    /// however small the tables are.
+    /// The oracle on one thread and the engine on many give the same labels, sweeps and visits, for any cache and
+    /// table size.
     #[test]
-    fn the_engine_is_the_oracle(
+    fn the_engine_matches_the_oracle(
         edges in some_edges(),
         seed in 0..1000u64,
         tolerance in prop_oneof![Just(0.0), Just(0.001), Just(0.05)],
@@ -144,7 +144,7 @@ proptest! {
             });
             prop_assert_eq!((found.sweeps, found.arcs_visited), (expected.1, expected.2));
             prop_assert_eq!(found.labels(), &expected.0);
-            // Without memory for the strengths, the graph is read once more.
+            // Without memory for the strengths, the graph is scanned once more.
             let found = Communities { scans: 0, ..found };
             if let Some(first) = &first {
                 prop_assert_eq!(first, &found);
@@ -162,7 +162,7 @@ proptest! {
         prop_assert!((rated.modularity - by_definition).abs() < 1e-9, "{} {}", rated.modularity, by_definition);
     }
 
-    /// Also where rounding makes ties unequal.
+    /// Holds even if rounding breaks ties.
     #[test]
     fn any_unit_of_weight_gives_the_same_communities(edges in some_edges(), seed in 0..1000u64) {
         let options = converge(seed);
@@ -208,7 +208,7 @@ pub(crate) fn ring_of_cliques(count: u32, size: u32) -> Edges {
 }
 
 #[test]
-fn graphs_with_a_known_answer_get_it() {
+fn known_answers_are_found() {
     for seed in 1..=3 {
         let options = converge(seed);
         let star = Edges::new(5001, (0..5000).map(|leaf| (leaf, 5000)));
@@ -233,14 +233,14 @@ fn graphs_with_a_known_answer_get_it() {
         let ring = find(&ring_of_cliques(30, 5), &options);
         assert!(ring.community_count >= 28, "{:?}", ring.sizes);
         assert!(ring.labels().chunks(5).all(|clique| clique.iter().all(|l| *l == clique[0])));
-        let nobody = find(&Edges::new(300, []), &options);
-        assert_eq!((nobody.singleton_count, nobody.modularity, nobody.sweeps), (300, 0.0, 1));
+        let isolated = find(&Edges::new(300, []), &options);
+        assert_eq!((isolated.singleton_count, isolated.modularity, isolated.sweeps), (300, 0.0, 1));
     }
     let empty = find(&Edges::new(0, []), &converge(1));
     assert_eq!((empty.community_count, empty.largest), (0, 0));
 }
 
-/// Where moving all nodes at once never ends: a path, a cycle, a grid, a ring of cliques.
+/// Covers graphs on which moving all nodes at the same time never ends: a path, a cycle, a grid, a ring of cliques.
 #[test]
 fn sweeps_end_where_simultaneous_moves_do_not() {
     let path = |order: fn(u32) -> u32| {
@@ -265,7 +265,7 @@ fn sweeps_end_where_simultaneous_moves_do_not() {
     }
 }
 
-/// The middle of a chain of three groups belongs to the outer two until it gets a label of its own.
+/// The outer two of three cliques share a label, but no edge connects them.
 #[test]
 fn a_community_in_two_pieces_becomes_two() {
     let edges = cliques(3, 4);
@@ -293,7 +293,7 @@ fn a_community_in_two_pieces_becomes_two() {
     );
 }
 
-/// More arcs than a block may have: the hub is streamed, and its labels exceed the table.
+/// The hub has more labels than the table holds.
 #[test]
 fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
     let leaves = 3000u32;
@@ -323,7 +323,7 @@ fn too_little_memory_is_refused_before_work() {
 
 /// Stops at the n-th event, for every n.
 #[test]
-fn an_observer_can_stop_it_at_any_event() {
+fn an_observer_can_stop_a_clustering_at_any_event() {
     struct Impatient(std::sync::atomic::AtomicI32);
     impl Observer for Impatient {
         fn event(&self, _: Event<'_>) -> ControlFlow<()> {
@@ -346,7 +346,7 @@ fn an_observer_can_stop_it_at_any_event() {
     }
 }
 
-/// What an observer is told of the work: how far it is, and all of it.
+/// Observer that records the reported progress and total.
 #[derive(Default)]
 struct ReportedProgress(std::sync::Mutex<(u64, Option<u64>)>);
 
@@ -356,7 +356,7 @@ impl Observer for ReportedProgress {
         match event {
             Event::Begin { total: found, .. } | Event::Expect { total: found } => *total = found,
             Event::Advance { done: found } => {
-                assert!(found >= *done, "it goes forward");
+                assert!(found >= *done, "progress never decreases");
                 *done = found;
             }
             _ => {}
@@ -368,7 +368,7 @@ impl Observer for ReportedProgress {
 
 proptest! {
     #[test]
-    fn progress_goes_to_the_end_and_no_further(
+    fn progress_ends_exactly_at_its_total(
         edges in some_edges(),
         method in prop_oneof![
             Just(Method::MapEquation),
@@ -391,7 +391,7 @@ proptest! {
     }
 }
 
-/// A gzipped file of two columns of numbers.
+/// Reads a gzipped file with two columns of numbers.
 fn two_columns(name: &str) -> Option<Vec<(u32, u32)>> {
     let directory = std::env::var_os("OUTCORE_GRAPHS")?;
     let packed = Files::default().read(&Path::new(&directory).join(name)).unwrap();
@@ -404,7 +404,7 @@ fn two_columns(name: &str) -> Option<Vec<(u32, u32)>> {
     Some(words.map(|mut words| (number(words.next()), number(words.next()))).collect())
 }
 
-/// LFR benchmark graphs from the folder named by `OUTCORE_GRAPHS`; without it, nothing is tested.
+/// Uses LFR benchmark graphs from the directory named by `OUTCORE_GRAPHS`; without it, nothing is tested.
 #[test]
 fn planted_communities_are_found() {
     for (name, least) in [

@@ -1,4 +1,4 @@
-//! The specification, written for reading: one thread, maps, no blocks of arcs, no groups of work.
+//! Specification of label propagation, written for readability: one thread, maps, no blocks of arcs, no pieces of work.
 
 use crate::cluster::base::hash::{Hash, LEAD, SUB, TIE};
 use crate::cluster::drive::propagate::SWEEPS;
@@ -7,7 +7,7 @@ use crate::cluster::store::given::Given;
 use crate::weight::{RELATIVE_TOLERANCE, Weight};
 use std::collections::BTreeMap;
 
-/// A graph in memory: for each node its neighbors, ascending, with weights.
+/// Graph in memory: for each node, its neighbors with weights, in ascending order.
 #[derive(Clone)]
 pub(crate) struct Oracle {
     pub(crate) arcs: Vec<Vec<(u32, f64)>>,
@@ -15,21 +15,21 @@ pub(crate) struct Oracle {
     pub(crate) directed: bool,
     pub(crate) options: ClusterOptions,
     pub(crate) given: Given,
-    /// First labels as they are; none if empty.
+    /// Initial labels to use unchanged; empty if there are none.
     pub(crate) start: Vec<u32>,
 }
 
 const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
 
-/// What changes from node to node.
+/// State of the nodes during the sweeps.
 struct OracleState {
     labels: Vec<u32>,
     hops: Vec<u8>,
-    /// The share of the nodes that changed in the sweep before.
+    /// Share of the nodes that changed in the previous sweep.
     changing: f64,
 }
 
-/// Labels before they are split and numbered, sweeps, arcs visited.
+/// Labels before splitting and numbering, number of sweeps, and number of arcs visited.
 pub(crate) struct OracleRun {
     pub(crate) labels: Vec<u32>,
     pub(crate) sweeps: u32,
@@ -37,7 +37,7 @@ pub(crate) struct OracleRun {
 }
 
 impl Oracle {
-    /// Final labels, sweeps, arcs visited.
+    /// Returns the final labels, the number of sweeps, and the number of arcs visited.
     pub(crate) fn cluster(&self) -> (Vec<u32>, u32, u64) {
         let run = self.run();
         (self.finish(&run.labels), run.sweeps, run.visited)
@@ -114,7 +114,7 @@ impl Oracle {
         self.given.fixed.get(v).is_some_and(|&label| label != u32::MAX)
     }
 
-    /// The label a node is given: the first node of its community.
+    /// Returns the given label of a node: the first node of its community.
     fn given(&self, v: usize) -> Option<u32> {
         let at = |labels: &[u32], v: usize| labels.get(v).copied().filter(|&l| l != u32::MAX);
         let first = |labels: &[u32], label: u32| {
@@ -138,7 +138,7 @@ impl Oracle {
         let given = self.all_given();
         let leaders: Vec<u32> = (0..n as u32).map(|v| self.leader(v, &given)).collect();
         let label_of = |u: u32| given[u as usize].unwrap_or(u);
-        // Who leads has a place; who follows gets one as long as there is room.
+        // A leader has a place; a follower gets one as long as there is room.
         let leads = |v: usize| leaders[v] as usize == v;
         let mut labels: Vec<u32> =
             (0..n).map(|v| if leads(v) { label_of(v as u32) } else { u32::MAX }).collect();
@@ -152,7 +152,7 @@ impl Oracle {
         OracleState { labels, hops, changing: 0.0 }
     }
 
-    /// The labels that nodes are given, as far as there is room: fixed nodes first.
+    /// Returns the given labels of nodes as far as there is room, with fixed nodes first.
     fn all_given(&self) -> Vec<Option<u32>> {
         let n = self.arcs.len();
         let mut labels = vec![u32::MAX; n];
@@ -167,7 +167,7 @@ impl Oracle {
         labels.into_iter().map(|label| Some(label).filter(|&label| label != u32::MAX)).collect()
     }
 
-    /// Whether one more node may have a label.
+    /// Returns whether one more node may have a label.
     fn has_room(&self, labels: &[u32], label: u32) -> bool {
         let size = || labels.iter().filter(|&&other| other == label).count();
         self.options.max_size.is_none_or(|most| size() < most as usize)
@@ -192,7 +192,7 @@ impl Oracle {
         sum >= self.options.propagation.label_cutoff * NEARLY
     }
 
-    /// What the vote of a neighbor counts, rounded as weights are.
+    /// Returns the vote of a neighbor, rounded as weights are.
     fn vote(&self, u: u32, weight: f64, state: &OracleState) -> f64 {
         let options = &self.options.propagation;
         let (value, hops) = (options.attenuation[0], f64::from(state.hops[u as usize]));
@@ -212,7 +212,7 @@ impl Oracle {
         sums
     }
 
-    /// How far the nearest neighbor with a label is from where the label began.
+    /// Returns the hops between the origin of a label and the nearest neighbor that has it.
     fn nearest(&self, v: usize, label: u32, state: &OracleState) -> u8 {
         let with_label = self.arcs[v]
             .iter()
@@ -233,7 +233,7 @@ impl Oracle {
         ties.max_by_key(|&label| (hash.of(u64::from(label), u64::from(sweep)), !label))
     }
 
-    /// Connected pieces, largest first, then by smallest node; fixed nodes of one label are connected.
+    /// Numbers connected pieces, largest first, then by smallest node; fixed nodes with the same label are connected.
     pub(crate) fn finish(&self, labels: &[u32]) -> Vec<u32> {
         let n = labels.len();
         let mut near = vec![Vec::new(); n];
@@ -268,7 +268,7 @@ impl Oracle {
         numbers
     }
 
-    /// The graph as several labelings agree on it.
+    /// Returns the graph weighted by the agreement of several labelings.
     pub(crate) fn agreeing(&self, labelings: &[Vec<u32>], least: f64) -> Self {
         let mut agreed = self.clone();
         for (v, arcs) in agreed.arcs.iter_mut().enumerate() {

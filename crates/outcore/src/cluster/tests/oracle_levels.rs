@@ -1,5 +1,5 @@
-//! The specification of the methods with several levels, written for reading: one thread, maps, plain
-//! logarithms, sums from their definitions. See `oracle` for label propagation and the closing pass.
+//! Specification of multilevel methods, written for readability: one thread, maps, plain logarithms, sums by
+//! definition. See `oracle` for label propagation and the closing.
 
 use crate::cluster::base::hash::{Hash, LEAD, LEVEL, ORDER, REFINE, SUB, TIE, mix};
 use crate::cluster::kernel::objective::ALONE;
@@ -9,12 +9,12 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A graph in memory.
+/// Graph in memory.
 pub(crate) struct OracleLevel {
-    /// For each node its neighbors, ascending, with weights.
+    /// For each node, its neighbors with weights, in ascending order.
     pub(crate) arcs: Vec<Vec<(u32, f64)>>,
     pub(crate) loops: Vec<f64>,
-    /// How many nodes of the input each stands for.
+    /// Number of input nodes in each node.
     pub(crate) counts: Vec<u32>,
 }
 
@@ -22,19 +22,19 @@ pub(crate) struct OracleLevels {
     pub(crate) method: Method,
     pub(crate) resolution: f64,
     pub(crate) seeding: Seeding,
-    /// Resolutions that wait for the first contraction, and the labels and groupings found by them.
+    /// Resolutions that wait for the first contraction, and the labels and groupings found for them.
     pub(crate) waiting: Vec<f64>,
     pub(crate) found: Vec<(Vec<u32>, Vec<Vec<u32>>)>,
     pub(crate) cycles: u32,
     pub(crate) seed: u64,
     pub(crate) sweeps: u32,
-    /// The most nodes of the input in a community.
+    /// Maximum number of input nodes in a community.
     pub(crate) max_size: Option<u32>,
-    /// Labels that have lost their last node, in the constant Potts model, for nodes better off alone.
+    /// Labels that have lost their last node, for nodes better off alone in the constant Potts model.
     pub(crate) free: Vec<u32>,
-    /// The group of each node of a level, from the graph up, of the last cycle.
+    /// Group of each node of each level, from the graph up, in the last cycle.
     pub(crate) groupings: Vec<Vec<u32>>,
-    /// How close any decision was to being another one, by the scale of what it compares.
+    /// Smallest margin of any decision, relative to the scale of the compared values.
     pub(crate) closest: Cell<f64>,
 }
 
@@ -94,7 +94,7 @@ impl OracleLevels {
         }
     }
 
-    /// The label of every node before the closing pass.
+    /// Returns the label of each node before the closing.
     pub(crate) fn cluster(&mut self, level: &OracleLevel) -> Vec<u32> {
         if self.method == Method::Cpm {
             let arcs: Vec<f64> = level.arcs.iter().flatten().map(|&(_, w)| w).collect();
@@ -144,14 +144,14 @@ impl OracleLevels {
         labels
     }
 
-    /// Whether `v` may come to the nodes with a label, all of which are counted.
+    /// Returns whether `v` may join the nodes with a label, all of which count.
     fn has_room(&self, level: &OracleLevel, labels: &[u32], v: usize, label: u32) -> bool {
         let members = labels.iter().zip(&level.counts).filter(|&(other, _)| *other == label);
         let size: u32 = members.map(|(_, &count)| count).sum();
         self.max_size.is_none_or(|most| size + level.counts[v] <= most)
     }
 
-    /// Leaders and those that follow them, or single nodes; labels are dense, leaders first.
+    /// Returns leaders with their followers, or single nodes; labels are dense, leaders first.
     fn first_groups(&self, level: &OracleLevel, seed: u64, classes: Option<&[u32]>) -> Vec<u32> {
         let n = level.arcs.len() as u32;
         let stars = self.method != Method::Cpm && self.seeding == Seeding::Star;
@@ -199,7 +199,7 @@ impl OracleLevels {
         sums
     }
 
-    /// How much better the objective gets if `v` takes a label, and the scale of its rounding.
+    /// Returns the gain of the objective if `v` takes a label, and the scale of its rounding.
     fn gain(
         &self,
         level: &OracleLevel,
@@ -277,7 +277,7 @@ impl OracleLevels {
             .or((most == alone && leaves).then_some(ALONE))
     }
 
-    /// Remembers how close two numbers were that decide; `rounding` is what equal ones may differ by.
+    /// Records the distance of two numbers in a decision; `rounding` is the maximum difference of equal numbers.
     fn compare(&self, a: f64, b: f64, rounding: f64) {
         let distance = (a - b).abs() / (rounding / RELATIVE_TOLERANCE);
         self.closest.set(self.closest.get().min(distance));
@@ -337,7 +337,7 @@ impl OracleLevels {
         moved
     }
 
-    /// The label that a move leads to: one without nodes for a node that will be alone.
+    /// Returns the label that a move leads to: an unused one for a node that will be alone.
     fn target(&mut self, labels: &[u32], label: u32) -> Option<u32> {
         if label != ALONE {
             return Some(label);
@@ -350,7 +350,7 @@ impl OracleLevels {
         None
     }
 
-    /// The sums, with one for a label that may have lost its last node.
+    /// Returns the sums, with an entry for a label that may have lost its last node.
     fn sums_with(&self, level: &OracleLevel, labels: &[u32], label: u32) -> OracleSums {
         let mut sums = self.sums(level, labels);
         sums.mass.entry(label).or_insert(0.0);
@@ -396,7 +396,7 @@ impl OracleLevels {
     }
 }
 
-/// Makes labels dense, in their order.
+/// Makes labels dense, preserving their order.
 fn renumber(labels: &mut [u32]) -> usize {
     let mut used: Vec<u32> = labels.to_vec();
     used.sort_unstable();

@@ -1,4 +1,4 @@
-//! Promises of label propagation beyond its plain form.
+//! Tests of label propagation with options beyond its plain form.
 
 use super::prelude::*;
 use crate::cluster::methods::options::{AttenuationRule, Consensus, Seeding, Visits};
@@ -10,7 +10,7 @@ use crate::progress::Silent;
 use crate::score::quality;
 use proptest::prelude::*;
 
-/// What is called for by what.
+/// Generates options of label propagation.
 fn some_options() -> impl Strategy<Value = ClusterOptions> {
     let attenuation = prop_oneof![Just(0.0), Just(0.02), Just(0.3), Just(0.5), Just(1.0)];
     let cutoff = prop_oneof![3 => Just(0.0), 1 => Just(0.15), 1 => Just(1.0), 1 => Just(2.5)];
@@ -47,7 +47,7 @@ fn some_options() -> impl Strategy<Value = ClusterOptions> {
     )
 }
 
-/// Labels for some nodes of a graph, or for none.
+/// Generates labels for some nodes of a graph, or for none.
 fn some_labels(node_count: u32) -> impl Strategy<Value = Vec<u32>> {
     let label = prop_oneof![2 => Just(u32::MAX), 1 => 0..5u32, 1 => any::<u32>()];
     let labels = proptest::collection::vec(label, node_count as usize);
@@ -64,7 +64,7 @@ fn some_start() -> impl Strategy<Value = (Edges, Given)> {
     })
 }
 
-/// Runs with several threads, memories and sizes of tables, whose results are the same.
+/// Runs with various threads, memory limits and table sizes, and checks that the results are the same.
 fn results(graph: &Graph, options: &ClusterOptions, given: &Given) -> Vec<Communities> {
     let tiny = ScratchLimits { large_degree: 3, most_labels: 2 };
     let mut first: Option<Vec<Communities>> = None;
@@ -77,7 +77,7 @@ fn results(graph: &Graph, options: &ClusterOptions, given: &Given) -> Vec<Commun
             cluster_within(graph, options, given.clone(), memory, scratch(), limits, &Silent)
                 .unwrap()
         });
-        // What is remembered saves scans.
+        // Strengths that are stored save scans.
         let found = found.into_iter().map(|found| Communities { scans: 0, ..found }).collect();
         if let Some(first) = &first {
             assert_eq!(first, &found);
@@ -87,7 +87,7 @@ fn results(graph: &Graph, options: &ClusterOptions, given: &Given) -> Vec<Commun
     first.unwrap()
 }
 
-/// With room for the fixed nodes.
+/// Returns the options with a size limit that has room for the fixed nodes.
 fn roomy(options: ClusterOptions, given: &Given) -> ClusterOptions {
     let count = |label: u32| given.fixed.iter().filter(|&&other| other == label).count() as u32;
     let labels = given.fixed.iter().filter(|&&label| label != u32::MAX);
@@ -102,9 +102,9 @@ fn with(propagation: PropagationOptions) -> ClusterOptions {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// Attenuation, cutoff, visits, first and fixed labels, in any combination; and it ends.
+    /// Attenuation, cutoff, visits, initial and fixed labels, in any combination; the sweeps always end.
     #[test]
-    fn propagation_is_that_of_the_oracle((edges, given) in some_start(), options in some_options()) {
+    fn propagation_matches_the_oracle((edges, given) in some_start(), options in some_options()) {
         let (graph, options) = (edges.graph(), roomy(options, &given));
         let oracle = edges.oracle_from(&graph, &options, given.clone());
         let expected = oracle.cluster();
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn several_sets_are_each_as_alone((edges, given) in some_start(), options in some_options()) {
+    fn several_sets_give_the_results_of_each((edges, given) in some_start(), options in some_options()) {
         let (graph, options) = (edges.graph(), roomy(options, &given));
         let values = vec![0.0, 0.3, 1.0];
         let of = |attenuation: Vec<f64>| {
@@ -138,9 +138,9 @@ proptest! {
         }
     }
 
-    /// Powers and a least weight are as if the graph had such weights.
+    /// Powers and a minimum weight give the same result as a graph with such weights.
     #[test]
-    fn a_view_is_a_graph_of_its_own(
+    fn a_view_equals_a_graph_with_its_weights(
         edges in some_edges(),
         inflation in prop_oneof![Just(1.0), Just(0.5), Just(2.0)],
         min_weight in prop_oneof![Just(0.0), Just(0.2), Just(1.0)],
@@ -158,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn a_consensus_is_that_of_the_oracle(
+    fn a_consensus_matches_the_oracle(
         (edges, given) in some_start(),
         options in some_options(),
         runs in 2..5u32,
@@ -187,16 +187,16 @@ proptest! {
     }
 }
 
-/// An edge more: what was found before is the start, and one sweep over it is enough.
+/// A clustering that starts from an earlier result needs one sweep if nothing has changed, and finds a new clique.
 #[test]
-fn an_earlier_result_goes_on_where_it_was() {
+fn a_clustering_continues_from_an_earlier_result() {
     let mut edges = crate::cluster::tests::ring_of_cliques(60, 8);
     let options = plain();
     let before = find(&edges, &options);
     let given = |labels: &[u32]| Given { initial: labels.to_vec(), fixed: Vec::new() };
     let again = results(&edges.graph(), &options, &given(before.labels())).remove(0);
     assert_eq!((again.labels(), again.sweeps, again.last_moved), (before.labels(), 1, 0));
-    // A new clique beside the first.
+    // A new clique next to the first.
     for a in 480..488 {
         edges.edges.extend((480..a).map(|b| (a, b, 1.0)));
     }
@@ -209,7 +209,7 @@ fn an_earlier_result_goes_on_where_it_was() {
     assert!(found.labels()[480..].iter().all(|&label| label == found.labels()[480]));
 }
 
-/// Labels flow along edges: what nobody points to keeps its own.
+/// Labels flow along edges: a node without incoming edges keeps its own.
 #[test]
 fn directed_labels_flow_along_edges() {
     // An arc is stored at the node that it points to.
@@ -244,7 +244,7 @@ fn attenuation_keeps_labels_near() {
 }
 
 #[test]
-fn options_that_mean_nothing_are_refused() {
+fn meaningless_options_are_refused() {
     let graph = crate::cluster::tests::ring_of_cliques(3, 4).graph();
     let default = PropagationOptions::default;
     for (propagation, words) in [

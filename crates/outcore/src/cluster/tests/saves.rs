@@ -1,4 +1,4 @@
-//! A clustering that is stopped goes on from its sweeps, to the same end.
+//! A stopped clustering resumes from its sweeps and gives the same result.
 
 use super::prelude::*;
 use crate::checkpoint::CHECKPOINT;
@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Stops after so many events, and remembers warnings.
+/// Observer that stops after a number of events, and records warnings.
 struct StopAt {
     left: AtomicU64,
     warnings: Mutex<Vec<String>>,
@@ -41,7 +41,7 @@ impl Observer for StopAt {
     }
 }
 
-/// The same graph, for clusterings that save after every sweep and whose levels are all on disk.
+/// Returns the same graph, for clusterings that save after every sweep and have all levels on disk.
 fn saving(graph: &Graph) -> Graph {
     let cramped = Cramped { sweep_save: Duration::ZERO, level_arcs: 0, ..graph.files().cramped() };
     Graph::open(&graph.files().with_cramped(cramped), graph.directory()).unwrap()
@@ -52,7 +52,7 @@ fn with_labels_on_disk(graph: &Graph) -> Graph {
     Graph::open(&graph.files().with_cramped(cramped), graph.directory()).unwrap()
 }
 
-/// All forms that a clustering can have.
+/// Returns options for all variants of a clustering.
 fn forms() -> Vec<ClusterOptions> {
     let of = |method| ClusterOptions { method, ..ClusterOptions::default() };
     let several = ClusterOptions { resolution: vec![0.5, 2.0, 1.0], ..of(Method::Modularity) };
@@ -79,7 +79,7 @@ fn forms() -> Vec<ClusterOptions> {
     ]
 }
 
-/// All that matters, and what is in the files of groupings.
+/// Returns the relevant fields of the results, and the content of the files of groupings.
 fn reported(graph: &Graph, found: Result<Vec<Communities>>) -> Vec<(Communities, Vec<Vec<u8>>)> {
     let of = |found: Communities| {
         let labels = Labels::Memory(found.labels.into_memory(graph.files()).unwrap());
@@ -88,7 +88,7 @@ fn reported(graph: &Graph, found: Result<Vec<Communities>>) -> Vec<(Communities,
             bytes[..4 * grouping.node_count as usize].to_vec()
         };
         let groups = found.groupings.iter().map(read).collect();
-        // How often files are read depends on memory.
+        // The number of scans depends on memory.
         (Communities { labels, scans: 0, resumed_sweeps: 0, ..found }, groups)
     };
     found.unwrap().into_iter().map(of).collect()
@@ -98,7 +98,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn a_clustering_that_is_stopped_goes_on(
+    fn a_stopped_clustering_resumes_to_the_same_result(
         edges in some_edges(),
         form in 0..11usize,
         seed in 0..1000u64,
@@ -116,31 +116,31 @@ proptest! {
             let graph = if on_disk[at] { &with_labels_on_disk(&graph) } else { &graph };
             POOLS[at % 3].install(|| {
                 let threads = rayon::current_num_threads();
-                // From plenty down to the least.
+                // From ample memory down to the minimum.
                 let least = options.memory(graph, 0, threads).total_bytes();
                 let memory = if at.is_multiple_of(2) || on_disk[at] { PLENTY } else { least };
                 cluster_from(graph, &options, Given::default(), memory, scratch(), observer)
             })
         };
-        let mut kept = 0;
+        let mut saved = 0;
         for (at, &stop) in stops.iter().enumerate() {
             let observer = StopAt::new(stop);
             if let Err(error) = run(at, &observer) {
                 prop_assert_eq!(error.kind(), ErrorKind::Interrupted);
             }
             prop_assert_eq!(observer.warnings(), Vec::<String>::new());
-            let is_kept = graph.files().is_regular(&scratch().join(SAVED).join(CHECKPOINT));
-            // What is kept is not lost by a run that comes to less.
-            prop_assert!(is_kept || kept == 0);
-            kept += u32::from(is_kept);
+            let is_saved = graph.files().is_regular(&scratch().join(SAVED).join(CHECKPOINT));
+            // A run that gets less far does not lose the checkpoint.
+            prop_assert!(is_saved || saved == 0);
+            saved += u32::from(is_saved);
         }
         let found = run(5, &Silent).unwrap();
-        prop_assert_eq!(kept > 0, found.iter().any(|found| found.resumed_sweeps > 0));
+        prop_assert_eq!(saved > 0, found.iter().any(|found| found.resumed_sweeps > 0));
         prop_assert_eq!(reported(&graph, Ok(found)), expected);
     }
 }
 
-/// Communities that take several sweeps and levels.
+/// Returns edges whose communities take several sweeps and levels.
 fn edges() -> Edges {
     let mut next = 1u32;
     let mut below = |bound| {
@@ -155,7 +155,7 @@ fn edges() -> Edges {
     Edges::new(1500, pairs.collect::<Vec<_>>())
 }
 
-/// Stopped in the middle: gives the graph.
+/// Stops a clustering after `events` events, and returns the graph.
 fn stopped(options: &ClusterOptions, events: u64) -> Graph {
     let graph = saving(&edges().graph());
     let stop = &StopAt::new(events);
@@ -165,7 +165,7 @@ fn stopped(options: &ClusterOptions, events: u64) -> Graph {
     graph
 }
 
-/// Goes on; gives how many sweeps it need not make, and what it warns of.
+/// Resumes a clustering; returns the number of resumed sweeps, and the warnings.
 fn resume(graph: &Graph, options: &ClusterOptions) -> Result<(u32, Vec<String>)> {
     let observer = StopAt::new(u64::MAX);
     let given = Given::default();
@@ -184,7 +184,7 @@ fn files_in(files: &Files) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_of_something_else_or_damaged_is_not_used() {
+fn foreign_or_damaged_checkpoints_are_not_used() {
     let options = ClusterOptions::default();
     let graph = || stopped(&options, 50);
     let (resumed, warnings) = resume(&graph(), &options).unwrap();
@@ -194,15 +194,15 @@ fn what_is_of_something_else_or_damaged_is_not_used() {
         assert_eq!(resumed, 0, "{reason}");
         let [warning] = &warnings[..] else { panic!("{reason}: {warnings:?}") };
         assert!(
-            warning.starts_with("sweeps begin anew: ") && warning.contains(reason),
+            warning.starts_with("sweeps start from scratch: ") && warning.contains(reason),
             "{warning}"
         );
     };
     let other = ClusterOptions { seed: 2, ..options.clone() };
-    starts_from_scratch(&graph(), &other, "the sweeps that are there are of other options");
+    starts_from_scratch(&graph(), &other, "the saved sweeps belong to other options");
     let components = ClusterOptions { method: Method::Components, ..options.clone() };
-    starts_from_scratch(&graph(), &components, "of other options");
-    // Every byte is sealed.
+    starts_from_scratch(&graph(), &components, "to other options");
+    // Every byte is covered by a checksum.
     let state = scratch().join(SAVED).join(CHECKPOINT);
     let whole = graph().files().read(&state).unwrap();
     for at in (0..whole.len()).step_by(whole.len() / 40).chain([whole.len() - 1]) {
@@ -219,9 +219,9 @@ fn what_is_of_something_else_or_damaged_is_not_used() {
     }
 }
 
-/// Levels and groups are needed as they were.
+/// Levels and groups must be unchanged.
 #[test]
-fn what_a_state_needs_is_checked() {
+fn files_that_a_checkpoint_needs_are_verified() {
     let options = ClusterOptions { levels: true, ..ClusterOptions::default() };
     let events = (20..400).find(|&events| {
         let needed = files_in(stopped(&options, events).files());
@@ -236,7 +236,7 @@ fn what_a_state_needs_is_checked() {
     let graph = stopped(&options, events);
     graph.files().remove(groups).unwrap();
     let (resumed, warnings) = resume(&graph, &options).unwrap();
-    assert!(resumed == 0 && warnings[0].contains("it is not there any more"), "{warnings:?}");
+    assert!(resumed == 0 && warnings[0].contains("it no longer exists"), "{warnings:?}");
     let graph = stopped(&options, events);
     let mut bytes = graph.files().read(groups).unwrap();
     bytes[0] ^= 1;
@@ -254,7 +254,7 @@ fn a_short_clustering_saves_nothing() {
     let graph = edges().graph();
     let before = graph.files().counters().write_bytes();
     let options = plain();
-    // What others have in the directory is theirs.
+    // Files of others in the directory are left alone.
     graph.files().write(&scratch().join("labels"), b"").unwrap();
     let before = before.max(graph.files().counters().write_bytes());
     cluster(&graph, &options, PLENTY, scratch(), &Silent).unwrap();

@@ -1,8 +1,8 @@
 //! BGZF, the blocked gzip of `bgzip` and `samtools` (SAM format specification, 4.1).
 //!
-//! Every member is at most 64 KiB and says in its header how long it is, so members are cut out
-//! without inflating them. Groups of about 1 MiB are inflated by threads of their own; at most
-//! `workers + 1` groups wait. The file ends with an empty block: without it, the file was cut short.
+//! Every member is at most 64 KiB and its header gives its length, so members are separated without inflating them.
+//! Dedicated threads inflate groups of about 1 MiB; at most `workers + 1` groups wait. The file ends with an empty
+//! block; without it, the file was cut short.
 
 use super::ByteSource;
 use crate::error::{Error, Result};
@@ -12,16 +12,16 @@ use std::collections::VecDeque;
 use std::io::BufRead;
 
 const GROUP_BYTES: usize = 1 << 20;
-/// Largest header that is looked at; real ones have 18 bytes.
+/// Maximum size of a header that is examined; real ones have 18 bytes.
 const HEADER_BYTES: usize = 64;
 const TRAILER_BYTES: usize = 8;
 
-/// Length of the block whose header `bytes` starts with, if it is one of BGZF.
+/// Returns the length of the block whose header is at the start of `bytes`, if it is a BGZF block.
 pub(crate) fn block_bytes(bytes: &[u8]) -> Option<usize> {
     header(bytes).map(|(_, block)| block)
 }
 
-/// Lengths of the header and of the block.
+/// Returns the lengths of the header and of the block.
 fn header(bytes: &[u8]) -> Option<(usize, usize)> {
     let ([0x1F, 0x8B, 8, 4], _) = bytes.split_first_chunk::<4>()? else { return None };
     let word = |at: usize| Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?) as usize);
@@ -38,24 +38,24 @@ fn header(bytes: &[u8]) -> Option<(usize, usize)> {
     None
 }
 
-/// Whole blocks.
+/// Group of complete blocks.
 #[derive(Default)]
 struct Group {
     bytes: Vec<u8>,
-    /// Where in the file it starts.
+    /// Start in the file.
     start: u64,
     /// Start and header length of every block.
     blocks: Vec<(usize, usize)>,
     text_bytes: usize,
 }
 
-/// The text of a group, or the damaged block's place in the file and what is wrong with it.
+/// Text of a group, or the position of the damaged block in the file and its problem.
 type Inflated = std::result::Result<Vec<u8>, (u64, &'static str)>;
 
-/// What a read gave.
+/// Result of a read.
 pub(crate) enum Step {
     Read(usize),
-    /// No block of BGZF comes next, but something else.
+    /// The next data is not a BGZF block.
     Other(ByteSource),
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct BgzfReader {
     at: usize,
     last_is_empty: bool,
     ended: bool,
-    /// What went wrong while reading ahead; told after all that was read before.
+    /// Error from reading ahead, reported after everything that was read before it.
     failed: Option<Error>,
 }
 
@@ -81,7 +81,7 @@ impl BgzfReader {
                 let work = work.clone();
                 std::thread::spawn(move || {
                     for (group, reply) in work {
-                        // Nobody waits any more if the reader is gone.
+                        // If the reader is gone, nobody waits for the reply.
                         let _ = reply.send(inflate(&group));
                     }
                 });
@@ -123,7 +123,7 @@ impl BgzfReader {
         Ok(Step::Read(count))
     }
 
-    /// Keeps the workers busy.
+    /// Submits groups until all workers have work.
     fn submit(&mut self) {
         while !self.ended && self.pending.len() <= self.workers {
             let group = self.next_group().unwrap_or_else(|(group, error)| {
@@ -137,7 +137,7 @@ impl BgzfReader {
             let (reply, receiver) = bounded(1);
             self.pending.push_back(receiver);
             match &self.jobs {
-                // The workers live as long as the sender.
+                // The workers run as long as the sender exists.
                 Some(jobs) => drop(jobs.send((group, reply))),
                 None => drop(reply.send(inflate(&group))),
             }
@@ -151,7 +151,7 @@ impl BgzfReader {
         }
     }
 
-    /// The next blocks, up to [`GROUP_BYTES`]; with an error, those before it.
+    /// Returns the next blocks, up to [`GROUP_BYTES`]; with an error, those before it.
     fn next_group(&mut self) -> std::result::Result<Group, (Group, Error)> {
         let Some(mut source) = self.source.take() else { return Ok(Group::default()) };
         let mut group = Group { start: source.consumed(), ..Group::default() };
@@ -159,7 +159,7 @@ impl BgzfReader {
         while group.text_bytes < GROUP_BYTES && !self.ended {
             match self.next_block(&mut source, &mut group) {
                 Ok(true) => {}
-                // Something else follows: `source` stays, to be handed over.
+                // Other data follows: `source` stays here until it is passed on.
                 Ok(false) => self.ended = true,
                 Err(error) => {
                     failed = Some(error);
@@ -180,7 +180,7 @@ impl BgzfReader {
         }
     }
 
-    /// Appends the next block; `false` if none comes.
+    /// Appends the next block; returns `false` if there is none.
     fn next_block(&mut self, source: &mut ByteSource, group: &mut Group) -> Result<bool> {
         let start = match source.peek(HEADER_BYTES) {
             Ok(start) => start,
@@ -209,12 +209,12 @@ fn too_early(source: &ByteSource) -> Error {
     source.damaged(source.consumed(), "it ends too early")
 }
 
-/// The length of a block's text, from its last four bytes.
+/// Returns the length of a block's text, from its last four bytes.
 fn text_bytes(block: &[u8]) -> usize {
     block.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes) as usize)
 }
 
-/// Inflates the blocks of a group one after the other.
+/// Inflates the blocks of a group in order.
 fn inflate(group: &Group) -> Inflated {
     let mut text = vec![0; group.text_bytes];
     let mut filled = 0;

@@ -1,8 +1,8 @@
-//! Bytes of a file, decompressed: plain, gzip of any number of members, BGZF, zstd, bzip2, xz.
+//! Decompressed bytes of a file: plain, gzip of any number of members, BGZF, zstd, bzip2, xz.
 //!
-//! A plain file is read straight into the caller's buffer. Others are read 256 KiB at a time and
-//! inflated on the reading thread; BGZF (`bgzip`), whose blocks say how long they are, on several
-//! threads. Data that is damaged or ends too early is an error with the compressed byte.
+//! A plain file is read directly into the caller's buffer. Others are read 256 KiB at a time and inflated on the
+//! reading thread; BGZF (`bgzip`), whose blocks declare their lengths, on several threads. Data that is damaged or ends
+//! too early is an error with the compressed byte.
 
 mod bgzf;
 #[cfg(test)]
@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Text made by one call of a decompressor.
+/// Bytes of text from one call of a decompressor.
 const STAGE_BYTES: usize = 64 << 10;
-/// Enough of a file to know what it is.
+/// Number of bytes that identify the format of a file.
 const MAGIC_BYTES: usize = 64;
 
-/// How far the reading of one file is.
+/// Progress of reading one file.
 #[derive(Debug, Default)]
 pub(super) struct Position {
-    /// Bytes taken from the file and used.
+    /// Bytes of the file that were used.
     consumed: AtomicU64,
     /// Whether the storage failed, rather than the data.
     failed: AtomicBool,
@@ -64,7 +64,7 @@ impl ByteSource {
         }
     }
 
-    /// Buffers at least `bytes`, unless the file ends first; gives what is buffered.
+    /// Buffers at least `bytes`, unless the file ends first; returns the buffered bytes.
     pub(super) fn peek(&mut self, bytes: usize) -> io::Result<&[u8]> {
         if self.filled - self.at < bytes {
             self.buffer.copy_within(self.at..self.filled, 0);
@@ -81,12 +81,12 @@ impl ByteSource {
         Ok(&self.buffer[self.at..self.filled])
     }
 
-    /// The compressed byte to be read next.
+    /// Returns the position of the next compressed byte.
     pub(super) fn consumed(&self) -> u64 {
         self.position.consumed()
     }
 
-    /// The error for `error`, met at the current byte: the storage's, or the data's.
+    /// Converts `error`, met at the current byte, into an error of the storage or of the data.
     pub(super) fn error(&self, error: io::Error) -> Error {
         failure(&self.path, &self.position, error)
     }
@@ -122,12 +122,12 @@ impl BufRead for ByteSource {
     }
 }
 
-/// What to type instead of a directory.
+/// Adds a hint to the error for a directory.
 fn with_hint(error: Error) -> Error {
     let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
     match source.map(io::Error::kind) {
         Some(io::ErrorKind::IsADirectory) => error.hint(
-            "use `DIRECTORY/*` for the files in it; a graph of `outcore build` has a `graph.json`, and is given alone",
+            "use `DIRECTORY/*` for the files in it; a graph directory, with a `graph.json`, must be the only input",
         ),
         _ => error,
     }
@@ -148,24 +148,24 @@ fn failure(path: &Path, position: &Position, error: io::Error) -> Error {
     damaged(path, position.consumed(), &message)
 }
 
-/// The command that unpacks what asks for more memory than it may have, if that is the error.
+/// Returns the command that unpacks a file whose decompression exceeds its memory limit, if that is the error.
 fn asks_for_memory(error: &io::Error) -> Option<&'static str> {
     let of_xz = error.get_ref().and_then(|error| error.downcast_ref::<liblzma::stream::Error>());
     match of_xz {
         Some(liblzma::stream::Error::MemLimit) => Some("xz -dc"),
         Some(_) => None,
-        // The library gives the text alone.
+        // The library reports this only as text.
         None => error.to_string().contains("too much memory").then_some("zstd -dc --long=31"),
     }
 }
 
 fn window_grows(path: &Path, unpacker: &str) -> Error {
     let message = format!(
-        "a later part of `{}` has to remember more text than the first part says",
+        "a later part of `{}` needs a larger window than its first part declares",
         path.display()
     );
     Error::new(ErrorKind::MemoryTooSmall, message)
-        .note("memory for decompression is planned by the first frame or block")
+        .note("memory for decompression is planned from the first frame or block")
         .hint(format!("pipe it in: `{unpacker} FILE | outcore ... -`"))
 }
 
@@ -178,7 +178,7 @@ fn damaged(path: &Path, byte: u64, message: &str) -> Error {
     .hint("fetch or compress the file again; `gzip -t` or `zstd -t` checks it")
 }
 
-/// Decompressed bytes of one file.
+/// Decoder of one file.
 pub(super) enum Decoder {
     Plain(ByteSource),
     Gzip(GzipReader),
@@ -189,7 +189,8 @@ pub(super) enum Decoder {
 }
 
 impl Decoder {
-    /// Decompresses `source` by what its first bytes say; BGZF on `workers` threads, or on this one.
+    /// Creates the decoder that the first bytes of `source` require; BGZF uses `workers` threads, or the current one if
+    /// that is 0.
     fn new(mut source: ByteSource, workers: usize) -> Result<Self> {
         let path = source.path.clone();
         let position = source.position.clone();
@@ -202,8 +203,7 @@ impl Decoder {
             [0x1F, 0x8B, ..] => Ok(Self::Gzip(GzipReader::new(source))),
             [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
                 if zstd_window(after_skipped(magic)).is_some_and(|window| window > ZSTD_WINDOW) {
-                    let message =
-                        "it asks to remember more than 2 GiB of text, the most that zstd allows";
+                    let message = "it asks for a window of more than 2 GiB, the maximum of zstd";
                     return Err(damaged(&path, 0, message));
                 }
                 let window = planned_window(magic).max(EVERY_WINDOW);
@@ -212,14 +212,14 @@ impl Decoder {
                 decoder.window_log_max(window.ilog2()).map_err(wrong)?;
                 Ok(Self::Zstd(Box::new(decoder)))
             }
-            // `BZh` may begin a name; a bzip2 file goes on with the level and the digits of pi, or, if
-            // it is empty, of its root.
+            // `BZh` may begin a name. A bzip2 file continues with the level and the digits of pi, or, if it is empty,
+            // of its square root.
             [b'B', b'Z', b'h', _, b'1', b'A', b'Y', b'&', b'S', b'Y', ..]
             | [b'B', b'Z', b'h', _, 0x17, b'r', b'E', b'8', b'P', 0x90, ..] => {
                 Ok(Self::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(source))))
             }
             _ if magic.starts_with(XZ_MAGIC) => {
-                // A later block that needs more memory than is planned is an error.
+                // A later block that needs more memory than planned is an error.
                 let limit = planned_window(magic).max(EVERY_WINDOW) + XZ_OTHER_BYTES;
                 let stream = liblzma::stream::Stream::new_stream_decoder(
                     limit,
@@ -233,7 +233,7 @@ impl Decoder {
         }
     }
 
-    /// The command that does the same, if it is compressed.
+    /// Returns the command that unpacks the file, if it is compressed.
     fn unpacker(&self) -> Option<&'static str> {
         match self {
             Self::Plain(_) => None,
@@ -264,29 +264,29 @@ impl Decoder {
 }
 
 const XZ_MAGIC: &[u8] = b"\xfd7zXZ\0";
-/// What a decoder of xz needs beside its window.
+/// Memory of an xz decoder in addition to its window.
 const XZ_OTHER_BYTES: u64 = 1 << 20;
-/// The window of the largest preset, where the file hides its own.
+/// Window of the largest preset, assumed if the file does not reveal its own.
 const XZ_WINDOW: u64 = 64 << 20;
 
-/// A window that any part of a file may have: it is in what is planned for all decompression.
+/// Window that any part of a file may have. The memory planned for all decompression includes it.
 const EVERY_WINDOW: u64 = 8 << 20;
-/// The largest window of zstd.
+/// Largest window of zstd.
 const ZSTD_WINDOW: u64 = 1 << 31;
 
-/// The memory that is planned for the text that a file which begins so has to remember.
+/// Returns the planned memory for the window of a file with these first bytes.
 fn planned_window(file: &[u8]) -> u64 {
     if file.starts_with(XZ_MAGIC) {
         return xz_window(file).unwrap_or(XZ_WINDOW);
     }
     match zstd_window(after_skipped(file)).unwrap_or(0) {
         small @ 0..=EVERY_WINDOW => small,
-        // The library takes a power of two as its limit.
+        // The library's limit is a power of two.
         large => large.min(ZSTD_WINDOW).next_power_of_two(),
     }
 }
 
-/// What follows the frames of zstd that hold no text, as `pzstd` writes one first.
+/// Skips the zstd frames that hold no text, such as the one that `pzstd` writes first.
 fn after_skipped(mut file: &[u8]) -> &[u8] {
     while let [0x50..=0x5F, 0x2A, 0x4D, 0x18, a, b, c, d, rest @ ..] = file {
         let bytes = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
@@ -295,11 +295,11 @@ fn after_skipped(mut file: &[u8]) -> &[u8] {
     file
 }
 
-/// The window of the first block of an xz file (The .xz File Format, 1.2.1, 3.1 and 5.3.1).
+/// Returns the window of the first block of an xz file (The .xz File Format, 1.2.1, 3.1 and 5.3.1).
 fn xz_window(file: &[u8]) -> Option<u64> {
     let block = file.strip_prefix(XZ_MAGIC)?.get(6..)?;
     if block.first() == Some(&0) {
-        // An index: there is no block, for there is no text.
+        // An index instead of a block: there is no text.
         return Some(0);
     }
     let flags = *block.get(1)?;
@@ -332,7 +332,7 @@ fn xz_window(file: &[u8]) -> Option<u64> {
     None
 }
 
-/// The window of a zstd frame (RFC 8878, 3.1.1.1).
+/// Returns the window of a zstd frame (RFC 8878, 3.1.1.1).
 fn zstd_window(frame: &[u8]) -> Option<u64> {
     let [0x28, 0xB5, 0x2F, 0xFD, descriptor, rest @ ..] = frame else { return None };
     if descriptor & 0x20 == 0 {
@@ -340,7 +340,7 @@ fn zstd_window(frame: &[u8]) -> Option<u64> {
         let base = 1u64 << (10 + (window >> 3));
         return Some(base + base / 8 * u64::from(window & 7));
     }
-    // A single segment: its whole text is the window.
+    // A single segment, whose window is its complete text.
     let skipped = [0, 1, 2, 4][usize::from(descriptor & 3)];
     let len = 1 << (descriptor >> 6);
     let mut bytes = [0; 8];
@@ -348,7 +348,7 @@ fn zstd_window(frame: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes) + if len == 2 { 256 } else { 0 })
 }
 
-/// Reads gzip members one after the other; zeros may follow the last one.
+/// Reader of consecutive gzip members; zeros may follow the last one.
 pub(super) struct GzipReader {
     state: GzipState,
 }
@@ -364,7 +364,7 @@ impl GzipReader {
         Self { state: GzipState::Inside(Box::new(flate2::bufread::GzDecoder::new(source))) }
     }
 
-    /// Goes on where a member ends.
+    /// Continues after the end of a member.
     fn next_member(source: ByteSource) -> Self {
         Self { state: GzipState::Between(source) }
     }
@@ -419,7 +419,7 @@ fn skip_zeros(source: &mut ByteSource) -> io::Result<()> {
     }
 }
 
-/// An open input: its first bytes can be looked at before they are read.
+/// Open input, whose first bytes can be examined before they are read.
 pub(super) struct Input {
     decoder: Decoder,
     path: PathBuf,
@@ -452,23 +452,23 @@ impl Input {
         self.unpacker().is_some()
     }
 
-    /// The command that unpacks it, if it is compressed.
+    /// Returns the command that unpacks the file, if it is compressed.
     pub(super) fn unpacker(&self) -> Option<&'static str> {
         self.decoder.unpacker()
     }
 
-    /// Bytes of text that the first frame of zstd, or the first block of xz, needs to be remembered.
+    /// Returns the window size in bytes of the first zstd frame or xz block.
     pub(super) fn window_bytes(&self) -> u64 {
         self.window_bytes
     }
 
-    /// Bytes of the file used so far.
+    /// Returns the bytes of the file that were used so far.
     pub(super) fn consumed(&self) -> u64 {
         self.position.consumed()
     }
 
-    /// Goes to a byte of the text, before anything else is read: gives how many bytes are still to be read and
-    /// dropped, for only in plain files is it known where it is.
+    /// Moves to a byte of the text, before anything else is read. Returns how many bytes must still be read and
+    /// dropped, because only plain files allow seeking.
     pub(super) fn go_to(&mut self, files: &Files, byte: u64) -> Result<u64> {
         let Decoder::Plain(source) = &mut self.decoder else { return Ok(byte) };
         if byte > 0 {
@@ -479,7 +479,8 @@ impl Input {
         Ok(0)
     }
 
-    /// The first `bytes` of the text, and whether that is all of it. Before the first read only.
+    /// Returns the first `bytes` of the text, and whether that is the complete text. Must be called before the first
+    /// read.
     pub(super) fn peek(&mut self, bytes: usize) -> Result<(&[u8], bool)> {
         let mut filled = self.head.len();
         self.head.resize(bytes.max(filled), 0);
@@ -494,10 +495,10 @@ impl Input {
         Ok((&self.head, ended))
     }
 
-    /// Reads some bytes of the text; 0 at its end.
+    /// Reads some bytes of the text; returns 0 at its end.
     ///
-    /// Decompressors that may lose what they made just before they meet damage always get the same
-    /// room, so that what is read before the error does not depend on the caller's buffers.
+    /// Decompressors that may lose output just before damaged data always get the same room, so that what is read
+    /// before the error does not depend on the caller's buffers.
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize> {
         if self.head_at == self.head.len() {
             if matches!(self.decoder, Decoder::Plain(_) | Decoder::Bgzf(_)) {
@@ -524,7 +525,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn windows_of_xz_files_are_known() {
+    fn windows_of_xz_files_are_read() {
         for (preset, window) in [(0, 256 << 10), (6, 8 << 20), (9, 64 << 20)] {
             let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), preset);
             encoder.write_all(b"a\tb\n").unwrap();
@@ -536,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_of_zstd_frames_are_known() {
+    fn windows_of_zstd_frames_are_read() {
         let small = zstd::bulk::compress(&[7; 1000], 1).unwrap();
         assert_eq!(zstd_window(&small), Some(1000));
         let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();

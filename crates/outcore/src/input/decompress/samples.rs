@@ -39,7 +39,7 @@ pub(crate) fn xz(parts: &[&[u8]]) -> Vec<u8> {
     parts.iter().flat_map(pack).collect()
 }
 
-/// Blocks of `block` bytes as `bgzip` writes them, with the empty block at the end.
+/// Compresses `text` in blocks of `block` bytes like `bgzip`, with the empty block at the end.
 pub(crate) fn bgzf(text: &[u8], block: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for part in text.chunks(block).chain([&b""[..]]) {

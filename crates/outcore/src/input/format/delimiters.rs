@@ -1,12 +1,12 @@
-//! What separates columns, found from the lines of a sample; and whether fields are quoted.
+//! Detects the delimiter and whether fields are quoted, from the lines of a sample.
 
 use super::meant::is_number_with_comma;
 use super::{Layout, fields, split};
 use crate::input::Delimiter;
 
-/// The delimiter of `lines`, of which `body` are surely no header.
+/// Returns the delimiter of `lines`; `body` are those that cannot be a header.
 pub(crate) fn find(lines: &[&[u8]], body: &[&[u8]]) -> Delimiter {
-    // A header may have another number of columns; in two lines, either may be the bad one.
+    // A header may have a different number of columns. Of two lines, either may be the bad one.
     let consistent = consistent_delimiter(lines);
     let without_first = || (body.len() > 1).then(|| consistent_delimiter(body)).flatten();
     let found = consistent.or_else(without_first).unwrap_or_else(|| usual_delimiter(lines));
@@ -22,14 +22,14 @@ const CANDIDATES: [Delimiter; 5] = [
     Delimiter::Byte(b'|'),
 ];
 
-/// The columns of every line when split by `delimiter`.
+/// Returns the number of columns of every line when split by `delimiter`.
 fn column_counts(delimiter: Delimiter, lines: &[&[u8]]) -> Vec<usize> {
     let layout = Layout { quotes: quotes(delimiter, lines), ..Layout::of(delimiter) };
     lines.iter().map(|line| fields(&layout, line).count()).collect()
 }
 
-/// Whether fields may be quoted. Between tabs and spaces quotes are parts of names, unless all lines have fields in
-/// quotes and nothing behind them, as R writes tables.
+/// Returns whether fields may be quoted. Between tabs and spaces, quotes are parts of names unless every line has
+/// quoted fields with nothing after the closing quotes, as in tables written by R.
 pub(crate) fn quotes(delimiter: Delimiter, lines: &[&[u8]]) -> bool {
     let layout = Layout { quotes: true, ..Layout::of(delimiter) };
     let is_quoted = |line: &&[u8]| {
@@ -41,7 +41,7 @@ pub(crate) fn quotes(delimiter: Delimiter, lines: &[&[u8]]) -> bool {
     delimiter.allows_quotes() || may_be && lines.iter().all(is_quoted)
 }
 
-/// The first delimiter that splits all lines into the same number of columns.
+/// Returns the first delimiter that splits all lines into the same number of columns.
 fn consistent_delimiter(lines: &[&[u8]]) -> Option<Delimiter> {
     CANDIDATES.into_iter().find(|&delimiter| {
         let counts = column_counts(delimiter, lines);
@@ -49,16 +49,16 @@ fn consistent_delimiter(lines: &[&[u8]]) -> Option<Delimiter> {
     })
 }
 
-/// The delimiter that splits most lines; a tab if none splits any.
+/// Returns the delimiter that splits most lines, or a tab if none splits any.
 fn usual_delimiter(lines: &[&[u8]]) -> Delimiter {
     let splitting = |&delimiter: &Delimiter| {
         column_counts(delimiter, lines).into_iter().filter(|&count| count >= 2).count()
     };
-    // Of equals, `max_by_key` gives the last.
+    // Of equal elements, `max_by_key` returns the last.
     CANDIDATES.into_iter().rev().max_by_key(splitting).unwrap_or(CANDIDATES[0])
 }
 
-/// What separates columns where it stands between spaces: `a | b`.
+/// Returns a bar if it separates columns between spaces: `a | b`.
 fn standing_bars(found: Delimiter, lines: &[&[u8]]) -> Option<Delimiter> {
     let layout = Layout::of(found);
     let has_bar = |line: &&[u8]| split(&layout, line).contains(&&b"|"[..]);
@@ -66,8 +66,8 @@ fn standing_bars(found: Delimiter, lines: &[&[u8]]) -> Option<Delimiter> {
     is_bar.then_some(Delimiter::Byte(b'|'))
 }
 
-/// What separates columns where commas, which would split lines too, stand for points alone: `a;b;1,5`. Only between
-/// semicolons numbers may come before the names.
+/// Returns the delimiter of lines whose commas are all decimal commas, although commas would split the lines too:
+/// `a;b;1,5`. Numbers may come before the names only between semicolons.
 fn around_decimals(found: Delimiter, lines: &[&[u8]]) -> Option<Delimiter> {
     if found != Delimiter::Byte(b',') {
         return None;

@@ -1,7 +1,7 @@
-//! Lines that split into columns and are no edges: matrices, lists of neighbors, relations, tables of nodes.
+//! Lines that split into columns but are not edges: matrices, lists of neighbors, relations, tables of nodes.
 //!
-//! `foreign` knows files by how they begin; here it takes the lines of the sample together. What is said in
-//! `--columns`, by the names of a header, or by `--format lines` is never doubted.
+//! `foreign` recognizes files by their first bytes; this module examines the sampled lines together. What `--columns`,
+//! the names of a header or `--format lines` determine is never doubted.
 
 use super::meant::{is_number, is_whole_number};
 use super::names;
@@ -12,47 +12,47 @@ use crate::input::fault::is_commented;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// What is looked at.
+/// Sampled lines to examine.
 pub(crate) struct SampledLines<'a> {
     pub(crate) path: &'a Path,
     pub(crate) delimiter: Delimiter,
-    /// The lines of the sample, and their columns.
+    /// Lines of the sample, and their columns.
     pub(crate) lines: &'a [&'a [u8]],
     pub(crate) rows: &'a [Vec<&'a [u8]>],
     pub(crate) has_header: bool,
-    /// Whether the sample is all of the file.
+    /// Whether the sample is the complete file.
     pub(crate) is_whole: bool,
-    /// Whether the default comments are in use.
+    /// Whether the default comment prefix is in use.
     pub(crate) has_usual_comments: bool,
 }
 
 const AS_ARRAY: &str =
-    "write each pair of nodes as a line, or give the matrix in Python: `outcore.cluster(array)`";
+    "write each pair of nodes as a line, or pass the matrix in Python: `outcore.cluster(array)`";
 
 impl SampledLines<'_> {
-    /// What the lines are instead of edges, and what to type.
+    /// Returns what the lines are instead of edges, and what to type.
     pub(crate) fn doubt(&self) -> Option<(&'static str, Text)> {
         let body = &self.rows[usize::from(self.has_header)..];
         let without_relation =
             || format_args!("use {} to leave the second column out", COLUMNS.of("1,3")).into();
         match () {
             () if self.is_commented() => Some((
-                "has lines that seem to be comments, as they begin with `//` or `--`",
+                "has lines that look like comments: they begin with `//` or `--`",
                 format_args!("use {} or {} if they are", COMMENT.of("//"), COMMENT.of("--")).into(),
             )),
             () if names::are_of_nodes(&self.rows[0]) && self.rows.len() > 1 => Some((
-                "is a table of nodes, as its header says, not of edges",
+                "is a table of nodes according to its header, not of edges",
                 format_args!(
-                    "give the table of edges; {} takes these columns all the same",
+                    "pass the table of edges; {} uses these columns anyway",
                     COLUMNS.of("1,2")
                 )
                 .into(),
             )),
             () if ends_with(self.path, "sif") => {
-                Some(("is SIF of Cytoscape, with a relation between two names", without_relation()))
+                Some(("is Cytoscape SIF, with a relation between two names", without_relation()))
             }
             () if ends_with(self.path, "mtx") => Some((
-                "is named as a Matrix Market file, but does not begin with its banner",
+                "is named like a Matrix Market file, but does not begin with its banner",
                 "fetch or write it again, or put `%%MatrixMarket matrix coordinate real general` first".into(),
             )),
             () if self.is_whole && is_sized(self.rows) => Some((
@@ -66,7 +66,7 @@ impl SampledLines<'_> {
                 Some(("is a matrix of numbers, not lines of edges", AS_ARRAY.into()))
             }
             () if self.lines.iter().all(|line| is_tuple(line)) => Some((
-                "holds tuples of Python, not lines of edges",
+                "holds Python tuples, not lines of edges",
                 "strip them: `tr -d \"()' \" < FILE | outcore ... -`".into(),
             )),
             () if body
@@ -74,7 +74,7 @@ impl SampledLines<'_> {
                 .any(|row| row.get(2).is_some_and(|field| field.starts_with(b"{'"))) =>
             {
                 Some((
-                    "has attributes as networkx writes them, which are no columns",
+                    "has networkx attributes, which are not columns",
                     format_args!(
                         "write its edges with `data=[\"weight\"]`, or use {} to leave them out",
                         COLUMNS.of("1,2")
@@ -87,7 +87,7 @@ impl SampledLines<'_> {
                 without_relation(),
             )),
             () if is_adjacency(body, self.is_whole) => Some((
-                "is a list of neighbors: a node and all its neighbors on a line",
+                "is a list of neighbors: a node and all its neighbors on each line",
                 "write each neighbor as a line: `awk '{for (i = 2; i <= NF; i++) print $1, $i}' FILE | outcore ... -`".into(),
             )),
             () => None,
@@ -95,13 +95,13 @@ impl SampledLines<'_> {
     }
 
     fn is_commented(&self) -> bool {
-        // Between spaces, these are names.
+        // Between spaces, such words are names.
         let may_be = self.has_usual_comments && self.delimiter != Delimiter::Spaces;
         may_be && self.lines.iter().any(|line| is_commented(line))
     }
 }
 
-/// Whether the name of a file ends so, compressed or not.
+/// Returns whether the name of a file has the extension `end`, compressed or not.
 fn ends_with(path: &Path, end: &str) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let name = [".gz", ".bgz", ".zst", ".bz2", ".xz"]
@@ -115,8 +115,8 @@ fn whole_number(field: &[u8]) -> Option<u64> {
     is_whole_number(field).then(|| std::str::from_utf8(field.trim_ascii()).ok()?.parse().ok())?
 }
 
-/// Whether the first line is the size of a matrix: as many rows as columns, which no number exceeds, and as many
-/// entries as there are lines.
+/// Returns whether the first line is the size of a matrix: equal numbers of rows and columns, which no index exceeds,
+/// and as many entries as there are lines.
 fn is_sized(rows: &[Vec<&[u8]>]) -> bool {
     let [nodes, columns, entries] = rows[0][..] else { return false };
     let (Some(nodes), Some(entries)) = (whole_number(nodes), whole_number(entries)) else {
@@ -130,7 +130,7 @@ fn is_sized(rows: &[Vec<&[u8]>]) -> bool {
         && rows[1..].iter().all(|row| row.len() >= 2 && row[..2].iter().all(is_index))
 }
 
-/// Whether columns are called as rows are, and all else are numbers.
+/// Returns whether the columns have the same names as the rows, and everything else is numbers.
 fn is_matrix_of_names(rows: &[Vec<&[u8]>]) -> bool {
     let (first, body) = (&rows[0], &rows[1..]);
     let Some(width) = body.first().map(Vec::len).filter(|&width| width > 2) else { return false };
@@ -140,13 +140,13 @@ fn is_matrix_of_names(rows: &[Vec<&[u8]>]) -> bool {
     let is_row = |(row, name): (&Vec<&[u8]>, &&[u8])| {
         row.len() == width && row[0] == *name && row[1..].iter().all(|field| is_number(field))
     };
-    // An edge list of numbers may look so by chance.
+    // An edge list of numbers may look like this by chance.
     let are_named =
         names.iter().any(|name| !is_number(name)) || first.len() == width && !is_number(first[0]);
     are_named && names.len() >= 2 && body.len() <= names.len() && body.iter().zip(names).all(is_row)
 }
 
-/// Whether lines are the rows of a matrix that is the same on both sides of its diagonal, or of zeros and ones.
+/// Returns whether the lines are the rows of a symmetric matrix, or of one of zeros and ones.
 fn is_matrix_of_numbers(rows: &[Vec<&[u8]>], is_whole: bool) -> bool {
     let (width, height) = (rows[0].len(), rows.len());
     let is_square = if is_whole { width == height } else { width > height };
@@ -176,8 +176,8 @@ fn is_tuple(line: &[u8]) -> bool {
         && line.contains(&b',')
 }
 
-/// Whether the second column tells how the first and the third belong together: by a sign, or by words that name no
-/// node where the other two columns name the same ones.
+/// Returns whether the second column is a relation between the first and the third: a sign, or words that name no node
+/// while the other two columns share names.
 fn is_relation(rows: &[Vec<&[u8]>]) -> bool {
     if rows.is_empty() || rows.iter().any(|row| row.len() < 3) {
         return false;
@@ -198,7 +198,7 @@ fn is_relation(rows: &[Vec<&[u8]>]) -> bool {
         && relations.is_disjoint(&targets)
 }
 
-/// Whether the lines of different lengths hold names of nodes, that is of first columns, from the third column on.
+/// Returns whether lines of different lengths contain names of nodes (of first columns) from the third column on.
 fn is_adjacency(rows: &[Vec<&[u8]>], is_whole: bool) -> bool {
     let nodes: HashSet<&[u8]> = rows.iter().filter_map(|row| row.first().copied()).collect();
     let further = || rows.iter().flat_map(|row| row.iter().skip(2)).filter(|name| !name.is_empty());

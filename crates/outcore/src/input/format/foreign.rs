@@ -1,25 +1,26 @@
-//! Files that are no lines of edges: known by how they begin, and refused by name with what to type.
+//! Detects files that are not lines of edges by their first bytes, and refuses them by name with a hint on what to
+//! type.
 //!
-//! Whatever is read wrongly in silence belongs here. What lies in a container is told by the container's first
-//! bytes; what is text, by its first line, and `--format lines` reads that as lines all the same.
+//! Anything that would silently be read wrongly belongs here. Containers are recognized by their first bytes, text
+//! formats by their first line; with `--format lines`, the latter are read as lines anyway.
 
 use crate::error::opt::{COLUMNS, DELIMITER, FORMAT, NODES};
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::input::{EdgeFormat, InputOptions, Rows};
 use std::path::Path;
 
-/// What to do about a file.
+/// Remedy for a file.
 #[derive(Clone, Copy)]
 enum Way {
-    /// A command that writes what is in it.
+    /// Command that writes its contents.
     Pipe(&'static str),
     Do(&'static str),
 }
 
-const TO_CSV: Way = Way::Do("save its sheet as CSV, and give that");
-const TO_PYTHON: Way = Way::Do("read it in Python, and give its edges to `outcore.cluster`");
+const TO_CSV: Way = Way::Do("save its sheet as CSV, and pass that");
+const TO_PYTHON: Way = Way::Do("read it in Python, and pass its edges to `outcore.cluster`");
 
-/// How binary files begin.
+/// First bytes of binary formats.
 const BINARY: [(&[u8], &str, Way); 44] = [
     (b"PK\x03\x04", "a zip archive", Way::Pipe("unzip -p FILE")),
     (b"PK\x05\x06", "an empty zip archive", TO_CHECK),
@@ -42,23 +43,23 @@ const BINARY: [(&[u8], &str, Way); 44] = [
     ),
     (b"\x93NUMPY", "a NumPy array", TO_PYTHON),
     (b"Obj\x01", "Avro", TO_PYTHON),
-    (b"FEA1\0", "Feather of version 1", TO_PYTHON),
+    (b"FEA1\0", "Feather version 1", TO_PYTHON),
     (b"\x80\x02", "a Python pickle", TO_PYTHON),
     (b"\x80\x03", "a Python pickle", TO_PYTHON),
     (b"\x80\x04\x95", "a Python pickle", TO_PYTHON),
     (b"\x80\x05\x95", "a Python pickle", TO_PYTHON),
-    (b"RDX2\n", "data of R", TO_TEXT_IN_R),
-    (b"RDX3\n", "data of R", TO_TEXT_IN_R),
-    (b"X\n\0\0\0", "data of R", TO_TEXT_IN_R),
-    (b"RDA3\n", "data of R", TO_TEXT_IN_R),
-    (b"A\n3\n", "data of R", TO_TEXT_IN_R),
-    (b"MATLAB 5.0 MAT-file", "data of MATLAB", TO_PYTHON),
-    (b"MATLAB 7.3 MAT-file", "data of MATLAB", TO_PYTHON),
-    (b"<stata_dta>", "data of Stata", TO_PYTHON),
-    (b"$FL2@(#)", "data of SPSS", TO_PYTHON),
+    (b"RDX2\n", "R data", TO_TEXT_IN_R),
+    (b"RDX3\n", "R data", TO_TEXT_IN_R),
+    (b"X\n\0\0\0", "R data", TO_TEXT_IN_R),
+    (b"RDA3\n", "R data", TO_TEXT_IN_R),
+    (b"A\n3\n", "R data", TO_TEXT_IN_R),
+    (b"MATLAB 5.0 MAT-file", "MATLAB data", TO_PYTHON),
+    (b"MATLAB 7.3 MAT-file", "MATLAB data", TO_PYTHON),
+    (b"<stata_dta>", "Stata data", TO_PYTHON),
+    (b"$FL2@(#)", "SPSS data", TO_PYTHON),
     (b"ORC\x08", "ORC", TO_PYTHON),
-    (b"BAM\x01", "BAM", Way::Do("that is reads of sequencing, and no graph")),
-    (b"BCF\x02", "BCF", Way::Do("that is variants of a genome, and no graph")),
+    (b"BAM\x01", "BAM", Way::Do("these are sequencing reads, not a graph")),
+    (b"BCF\x02", "BCF", Way::Do("these are genome variants, not a graph")),
     (b"%PDF-", "PDF", TO_FETCH),
     (b"%!PS", "PostScript", TO_FETCH),
     (b"{\\rtf", "RTF", TO_FETCH),
@@ -71,11 +72,11 @@ const BINARY: [(&[u8], &str, Way); 44] = [
     (b"\0asm", "a program", TO_CHECK),
 ];
 const TO_FETCH: Way = Way::Do("fetch the table itself as text");
-const TO_CHECK: Way = Way::Do("check that this is the file that was meant");
+const TO_CHECK: Way = Way::Do("check that this is the right file");
 const TO_TEXT_IN_R: Way =
     Way::Do("write it in R: `write.csv(edges, \"edges.csv\", row.names = FALSE)`");
 
-/// How compressed data begin, for what was compressed twice.
+/// First bytes of compressed data, to detect double compression.
 const COMPRESSED: [(&[u8], &str); 4] = [
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
@@ -83,13 +84,13 @@ const COMPRESSED: [(&[u8], &str); 4] = [
     (b"\xfd7zXZ\0", "xz"),
 ];
 
-/// How the bytes of a file are compressed, by how they begin.
+/// Returns the compression of a file by its first bytes.
 pub(crate) fn compression(block: &[u8]) -> Option<&'static str> {
     COMPRESSED.iter().find(|(start, _)| block.starts_with(start)).map(|(_, name)| *name)
 }
 
-/// Refuses what is no text of lines, by the first bytes of its text. `unpacker` is the command that unpacks it, if it
-/// is compressed; a list of nodes may be FASTA.
+/// Refuses files that are not lines of text, by the first bytes of their text. `unpacker` is the command that unpacks
+/// the file, if it is compressed. A list of nodes may be FASTA.
 ///
 /// # Errors
 /// `BadInput` with the name of the format.
@@ -108,11 +109,11 @@ pub(crate) fn refuse(
     if let (Some(outer), Some(unpacked)) = (unpacker, &unpacked)
         && let Some(inner) = compression(block)
     {
-        let message = format!("is compressed twice: {inner} inside of {outer}");
+        let message = format!("is compressed twice: {inner} inside {outer}");
         return Err(error(path, &message, piped(unpacked)));
     }
     let is_lines = options.format == EdgeFormat::Lines;
-    // Names of communities may be any that a graph has, as they are written.
+    // Names in a list of communities may be anything that a graph has, as written.
     let may_be_any = is_lines || options.rows != Rows::Edges;
     if let Some(encoding) = wide_encoding(block).filter(|_| !may_be_any || has_byte_order(block)) {
         let message = format!("is {encoding} text, but UTF-8 or bytes are expected");
@@ -124,7 +125,7 @@ pub(crate) fn refuse(
     }
     let has_lines = memchr::memchr(b'\n', block).is_some();
     if has_carriage_returns_alone(block) && !(may_be_any && has_lines) {
-        let message = "has carriage returns that no line feed follows, as old Macs ended lines";
+        let message = "has carriage returns without line feeds, the line ends of old Macs";
         let from = unpacked.map_or("tr '\\r' '\\n' < FILE".into(), |unpacked| {
             format!("{unpacked} | tr '\\r' '\\n'")
         });
@@ -136,12 +137,12 @@ pub(crate) fn refuse(
     let found = text(block, options.columns.is_some())
         .map(|(name, hint)| (name == "FASTA", format!("is {name}, not lines of edges"), hint));
     let is_zeros = !may_be_any && memchr::memchr_iter(b'\0', block).nth(ZEROS_LEAST - 1).is_some();
-    let message = "is binary data, not text: it has bytes that are zero";
-    let hint = "check that this is the file that was meant, and that it was written to its end";
+    let message = "is binary data, not text: it contains zero bytes";
+    let hint = "check that this is the right file, and that it is complete";
     match found.or(is_zeros.then(|| (false, message.into(), hint.into()))) {
         Some((true, ..)) if is_node_list => Ok(()),
         Some((_, message, hint)) => Err(error(path, &message, hint)
-            .note(format_args!("{} reads it as lines all the same", FORMAT.of("lines")))),
+            .note(format_args!("{} reads it as lines anyway", FORMAT.of("lines")))),
         None => Ok(()),
     }
 }
@@ -150,7 +151,7 @@ fn error(path: &Path, message: &str, hint: impl Into<Text>) -> Error {
     Error::new(ErrorKind::BadInput, format!("`{}` {message}", path.display())).hint(hint)
 }
 
-/// The name of a binary format, and what to do.
+/// Returns the name of a binary format, and the remedy.
 fn binary(block: &[u8], unpacked: Option<&str>) -> Option<(&'static str, String)> {
     let (name, way) = match BINARY.iter().find(|(start, ..)| block.starts_with(start)) {
         Some((b"PK\x03\x04", ..)) if names_member(block, b"[Content_Types].xml") => {
@@ -165,7 +166,7 @@ fn binary(block: &[u8], unpacked: Option<&str>) -> Option<(&'static str, String)
         None => return None,
     };
     let hint = match (way, unpacked) {
-        // All of these commands but that of tar want a file of their own.
+        // All of these commands except tar need a file as input.
         (Way::Pipe(command), Some(unpacked)) if !command.starts_with("tar") => {
             format!(
                 "unpack it: `{unpacked} > INNER`, then `{} | outcore ... -`",
@@ -178,18 +179,18 @@ fn binary(block: &[u8], unpacked: Option<&str>) -> Option<(&'static str, String)
     Some((name, hint))
 }
 
-/// Whether the first member of a zip archive has a name that ends so.
+/// Returns whether the name of the first member of a zip archive ends with `end`.
 fn names_member(zip: &[u8], end: &[u8]) -> bool {
     let length =
         zip.get(26..28).map_or(0, |bytes| usize::from(bytes[0]) | usize::from(bytes[1]) << 8);
     zip.get(30..30 + length).is_some_and(|name| name.ends_with(end))
 }
 
-/// Bytes that are zero in a file that is no text. Names may hold a few.
+/// Minimum number of zero bytes in a file that is not text. Names may contain a few.
 const ZEROS_LEAST: usize = 8;
 
-/// The name of an encoding whose letters have two or four bytes: by the mark that it begins with, or as every other
-/// byte is zero.
+/// Returns the name of an encoding with two or four bytes per character, recognized by its byte-order mark or because
+/// every other byte is zero.
 fn wide_encoding(block: &[u8]) -> Option<&'static str> {
     if block.starts_with(b"\xff\xfe\0\0") || block.starts_with(b"\0\0\xfe\xff") {
         return Some("UTF-32");
@@ -200,7 +201,7 @@ fn wide_encoding(block: &[u8]) -> Option<&'static str> {
     let pairs = &block[..block.len().min(512)];
     let zeros = |at: usize| pairs.chunks_exact(2).filter(|pair| pair[at] == 0).count();
     let (first, second, count) = (zeros(0), zeros(1), pairs.len() / 2);
-    // Letters of Latin alphabets, digits and delimiters have a zero, on the same side.
+    // Latin letters, digits and delimiters have a zero byte, always on the same side.
     match () {
         () if count < 4 => None,
         () if first == 0 && second * 10 >= count * 9 => Some("UTF-16LE"),
@@ -209,18 +210,18 @@ fn wide_encoding(block: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether a mark of the order of bytes begins it.
+/// Returns whether the block begins with a byte-order mark.
 fn has_byte_order(block: &[u8]) -> bool {
     [&b"\xff\xfe"[..], b"\xfe\xff", b"\0\0\xfe\xff"].iter().any(|mark| block.starts_with(mark))
 }
 
-/// Whether there are carriage returns but at the ends of lines and of the block.
+/// Returns whether there are carriage returns other than at the ends of lines and of the block.
 fn has_carriage_returns_alone(block: &[u8]) -> bool {
     let inner = block.strip_suffix(b"\r").unwrap_or(block);
     memchr::memchr_iter(b'\r', inner).any(|at| inner.get(at + 1) != Some(&b'\n'))
 }
 
-/// The name of a format of text that is no list of edges, and what to do.
+/// Returns the name of a text format that is not a list of edges, and the remedy.
 fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
     let block = block.strip_prefix(b"\xef\xbb\xbf").unwrap_or(block);
     let mut lines = block.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
@@ -238,11 +239,11 @@ fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
     }
     let (name, hint) = match () {
         () if begins("version https://git-lfs.github.com/") => {
-            ("a pointer of Git LFS", "fetch what it points to: `git lfs pull`")
+            ("a Git LFS pointer", "fetch what it points to: `git lfs pull`")
         }
         () if begins("<!doctype html") || begins("<html") => (
-            "a page of HTML",
-            "read it in a browser: servers send one in place of a file; then fetch the file again",
+            "an HTML page",
+            "read it in a browser: servers send one instead of a file; then fetch the file again",
         ),
         () if holds(b"<graphml") && begins("<") => {
             ("GraphML", "in Python: `outcore.cluster(networkx.read_graphml(\"FILE\"))`")
@@ -255,26 +256,24 @@ fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
             ("GML", "in Python: `outcore.cluster(networkx.read_gml(\"FILE\"))`")
         }
         () if ["graph", "digraph", "strict"].contains(&word) && head.contains('{') => (
-            "DOT of Graphviz",
+            "Graphviz DOT",
             "in Python: `outcore.cluster(networkx.Graph(networkx.nx_pydot.read_dot(\"FILE\")))`",
         ),
         () if is_json(first) => (
             "JSON",
             "write its edges as lines: `jq -r '[.source, .target, .weight] | @tsv' FILE | outcore ... -`",
         ),
-        () if begins("(") && head.trim_end().ends_with(");") => (
-            "Newick",
-            "that is a tree: write the edges from its nodes to those above them as lines",
-        ),
-        () if is_fastq(first, block) => {
-            ("FASTQ", "that is reads of sequencing: compare its sequences first")
+        () if begins("(") && head.trim_end().ends_with(");") => {
+            ("Newick", "this is a tree: write the edge from each node to its parent as a line")
         }
-        () if is_error_of_server(&head, second) => (
-            "the error message of a server",
-            "servers send one in place of a file; fetch the file again",
-        ),
+        () if is_fastq(first, block) => {
+            ("FASTQ", "these are sequencing reads: compare the sequences first")
+        }
+        () if is_error_of_server(&head, second) => {
+            ("a server's error message", "servers send one instead of a file; fetch the file again")
+        }
         () if is_fasta(first, second) => {
-            let hint = format_args!("{OF_SEQUENCES}; {} takes its names", NODES.of("FILE"));
+            let hint = format_args!("{OF_SEQUENCES}; {} reads its names", NODES.of("FILE"));
             return Some(("FASTA", hint.into()));
         }
         () if !has_columns && (begins("<http") || begins("_:")) && head.ends_with('.') => {
@@ -293,15 +292,15 @@ fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
     Some((name, hint.into()))
 }
 
-/// How other formats of text begin, without capitals: in the first line, or in the first that is no comment.
+/// Beginnings of other text formats, in lower case: of the first line, or of the first that is not a comment.
 const BEGINNINGS: [(&str, &str, &str); 25] = [
     ("*vertices", "Pajek", OF_PAJEK),
     ("*network", "Pajek", OF_PAJEK),
     ("*arcs", "Pajek", OF_PAJEK),
     ("*edges", "Pajek", OF_PAJEK),
-    ("nodedef>", "GDF", "give the lines behind `edgedef>` alone"),
-    ("dl n =", "UCINET DL", "give the lines behind `data:` alone"),
-    ("dl n=", "UCINET DL", "give the lines behind `data:` alone"),
+    ("nodedef>", "GDF", "pass only the lines after `edgedef>`"),
+    ("dl n =", "UCINET DL", "pass only the lines after `data:`"),
+    ("dl n=", "UCINET DL", "pass only the lines after `data:`"),
     ("##fileformat=vcf", "VCF", OF_GENOME),
     ("##gff-version", "GFF", OF_GENOME),
     ("#!genome-build", "GTF", OF_GENOME),
@@ -310,33 +309,33 @@ const BEGINNINGS: [(&str, &str, &str); 25] = [
     ("header    ", "PDB", OF_ATOMS),
     ("atom      ", "PDB", OF_ATOMS),
     ("locus       ", "GenBank", OF_GENOME),
-    ("clustal w (", "an alignment of Clustal", OF_SEQUENCES),
-    ("clustal o(", "an alignment of Clustal", OF_SEQUENCES),
-    ("# stockholm 1.", "an alignment of Stockholm", OF_SEQUENCES),
-    ("#nexus", "NEXUS", "that is trees or an alignment, and no list of edges"),
+    ("clustal w (", "a Clustal alignment", OF_SEQUENCES),
+    ("clustal o(", "a Clustal alignment", OF_SEQUENCES),
+    ("# stockholm 1.", "a Stockholm alignment", OF_SEQUENCES),
+    ("#nexus", "NEXUS", "these are trees or an alignment, not a list of edges"),
     ("format-version: ", "OBO", "write its relations as lines of `SOURCE<TAB>TARGET`"),
     ("@relation ", "ARFF", OF_NODES),
     ("<!--", "XML", OF_XML),
     ("\\documentclass", "LaTeX", "fetch the table itself as text"),
-    ("#!/", "a program", "check that this is the file that was meant"),
-    ("-----begin ", "a key or a certificate", "check that this is the file that was meant"),
+    ("#!/", "a program", "check that this is the right file"),
+    ("-----begin ", "a key or a certificate", "check that this is the right file"),
 ];
 const OF_PAJEK: &str =
     "in Python: `outcore.cluster(networkx.Graph(networkx.read_pajek(\"FILE\")))`";
-const OF_GENOME: &str = "that is places on a genome, and no list of edges";
-const OF_READS: &str = "that is reads of sequencing, and no list of edges";
-const OF_ATOMS: &str = "that is a structure of atoms, and no list of edges";
-const OF_NODES: &str = "that is a table of features: write its neighbors as lines first";
+const OF_GENOME: &str = "these are positions on a genome, not a list of edges";
+const OF_READS: &str = "these are sequencing reads, not a list of edges";
+const OF_ATOMS: &str = "this is a structure of atoms, not a list of edges";
+const OF_NODES: &str = "this is a table of features: write pairs of neighbors as lines first";
 const OF_SEQUENCES: &str =
-    "compare its sequences first, as with `mmseqs easy-search` or `diamond blastp`";
+    "compare its sequences first, for example with `mmseqs easy-search` or `diamond blastp`";
 const OF_XML: &str =
-    "look at it: servers send errors so; else convert it to lines of `SOURCE<TAB>TARGET`";
+    "it may be a server's error message; otherwise convert it to lines of `SOURCE<TAB>TARGET`";
 
 fn starts_with_any_case(text: &[u8], start: &str) -> bool {
     text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start.as_bytes()))
 }
 
-/// Whether a line is one tag of XML: names in angle brackets are separated.
+/// Returns whether a line is a single XML tag, as opposed to names in angle brackets between delimiters.
 fn is_tag(line: &[u8]) -> bool {
     let is_named = line.get(1).is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'!');
     let is_one = memchr::memchr_iter(b'<', line).count() == 1 && line.ends_with(b">");
@@ -345,7 +344,7 @@ fn is_tag(line: &[u8]) -> bool {
     line.starts_with(b"<") && is_named && is_one && !is_separated && !has_spaces
 }
 
-/// Whether reads begin here: a name, letters, a plus sign, and as many marks of quality.
+/// Returns whether the block begins with a read: a name, letters, a plus sign, and as many quality marks.
 fn is_fastq(first: &[u8], block: &[u8]) -> bool {
     let mut lines = block.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let lines = [lines.next(), lines.next(), lines.next(), lines.next()];
@@ -354,7 +353,7 @@ fn is_fastq(first: &[u8], block: &[u8]) -> bool {
     is_named && plus.starts_with(b"+") && !letters.is_empty() && letters.len() == marks.len()
 }
 
-/// Whether a file of one line says that there is no such file.
+/// Returns whether a file of one line reports that there is no such file.
 fn is_error_of_server(head: &str, second: &[u8]) -> bool {
     let reported =
         ["not found", "access denied", "forbidden", "bad gateway", "internal server error"];
@@ -370,13 +369,13 @@ fn is_gml(word: &str, head: &str, second: &[u8], has_graph: bool) -> bool {
     opens || (head.starts_with("creator \"") || head.starts_with("version ")) && has_graph
 }
 
-/// Whether a line begins as JSON does, and no name in brackets.
+/// Returns whether a line begins like JSON, rather than with a name in brackets.
 fn is_json(line: &[u8]) -> bool {
     let next = line.get(1..).unwrap_or_default().trim_ascii_start().first();
     match line.first() {
         Some(b'{') => matches!(next, None | Some(b'"' | b'}')),
         Some(b'[') => {
-            // Names may be in brackets, too.
+            // Names may be in brackets too.
             let count = |bracket| line.iter().filter(|&&byte| byte == bracket).count();
             let is_row = line.contains(&b',') && count(b'[') == 1 && count(b']') == 1;
             let ends = line.ends_with(b"]") || line.ends_with(b"],");
@@ -386,24 +385,25 @@ fn is_json(line: &[u8]) -> bool {
     }
 }
 
-/// Whether this begins with a header of FASTA and a sequence, which may be longer than what is there of it.
+/// Returns whether the text begins with a FASTA header and a sequence, which may be cut off.
 pub(crate) fn begins_as_fasta(text: &[u8]) -> bool {
     let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     lines.next().zip(lines.next()).is_some_and(|(first, second)| is_fasta(first, second))
 }
 
-/// Whether this begins with a header of tar, whose checksum holds: a name may have its mark in that place.
+/// Returns whether the block begins with a tar header. Its checksum must be valid, since a name may contain the magic
+/// bytes at that position.
 fn is_tar(block: &[u8]) -> bool {
     let Some((header, _)) = block.split_first_chunk::<512>() else { return false };
     let checksum = 148..156;
     let text = String::from_utf8_lossy(&header[checksum.clone()]);
-    let said = u32::from_str_radix(text.trim_matches(['\0', ' ']), 8);
+    let declared = u32::from_str_radix(text.trim_matches(['\0', ' ']), 8);
     let byte = |(at, &byte): (usize, &u8)| if checksum.contains(&at) { b' ' } else { byte };
     let sum = header.iter().enumerate().map(|at| u32::from(byte(at))).sum();
-    header[257..262] == *b"ustar" && said == Ok(sum)
+    header[257..262] == *b"ustar" && declared == Ok(sum)
 }
 
-/// Whether these are a header of FASTA and the sequence behind it.
+/// Returns whether the lines are a FASTA header and its sequence.
 fn is_fasta(first: &[u8], second: &[u8]) -> bool {
     let is_residue = |&byte: &u8| byte.is_ascii_alphabetic() || byte == b'*' || byte == b'-';
     first.len() > 1
@@ -428,22 +428,22 @@ mod tests {
         let mut tar = vec![0; 512];
         tar[..5].copy_from_slice(b"e.tsv");
         tar[257..262].copy_from_slice(b"ustar");
-        // The sum of these bytes and of eight spaces.
+        // Sum of these bytes and of eight spaces.
         tar[148..156].copy_from_slice(b"002437\0 ");
         let xlsx = [&b"PK\x03\x04"[..], &[0; 22], b"\x13\0\0\0[Content_Types].xml"].concat();
         for (block, name) in [
             (&tar[..], "a tar archive"),
             (&xlsx, "an Excel workbook"),
             (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-            (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "a pointer of Git LFS"),
-            (b"\n<!DOCTYPE html>\n<p>", "a page of HTML"),
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "a Git LFS pointer"),
+            (b"\n<!DOCTYPE html>\n<p>", "an HTML page"),
             (b"<?xml version=\"1.0\"?>\n<graphml>", "GraphML"),
             (b"<?xml version=\"1.0\"?><Error>", "XML"),
             (b"*Vertices 3\n1 \"a\"\n", "Pajek"),
             (b"graph [\n  node [\n", "GML"),
             (b"graph\n[\n  directed 0\n", "GML"),
             (b"Creator \"igraph\"\nVersion 1\ngraph\n[\n", "GML"),
-            (b"digraph G {\n a -> b;\n}\n", "DOT of Graphviz"),
+            (b"digraph G {\n a -> b;\n}\n", "Graphviz DOT"),
             (b"{\"nodes\": [", "JSON"),
             (b"[\n  {\"source\"", "JSON"),
             (b"[0, 1]\n[1, 2]\n", "JSON"),
@@ -457,7 +457,7 @@ mod tests {
             (b"((a,b),(c,d));\n", "Newick"),
             (b"<root>\n<edge a='b'/>\n", "XML"),
             (b"<!-- x -->\n<html>\n", "XML"),
-            (b"404: Not Found", "the error message of a server"),
+            (b"404: Not Found", "a server's error message"),
             (b"\x7fELF\x02\x01", "a program"),
             (b"a\0,\0b\0\n\0b\0,\0c\0\n\0", "UTF-16LE text, but"),
             (b"\0a\0,\0b\0\n\0b\0,\0c\0\n", "UTF-16BE text, but"),

@@ -1,5 +1,6 @@
-//! The head of a Matrix Market file: a banner, comments, and a line with the numbers of rows, columns and entries.
-//! What follows are lines of edges, so this only says whether they are those of a graph, and how many.
+//! Head of a Matrix Market file: a banner, comments, and a line with the numbers of rows, columns and entries. The
+//! lines that follow are read as edges, so this module only checks whether they are those of a graph, and how many
+//! there are.
 //!
 //! <https://math.nist.gov/MatrixMarket/formats.html>
 
@@ -11,14 +12,14 @@ use std::path::Path;
 
 const BANNER: &[u8] = b"%%matrixmarket";
 
-/// What a banner says.
+/// Contents of a banner.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Banner {
     /// Whether entries have a value.
     pub(crate) has_values: bool,
 }
 
-/// The size of a graph.
+/// Size of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct MatrixSize {
     pub(crate) nodes: u64,
@@ -26,7 +27,7 @@ pub(crate) struct MatrixSize {
 }
 
 impl MatrixSize {
-    /// Whether a name is an index: a number from 1 to that of the rows, as they are written.
+    /// Returns whether a name is an index: a number from 1 to the number of rows, without leading zeros.
     pub(crate) fn is_row(self, name: &[u8]) -> bool {
         let is_number = name[0] != b'0' && name.iter().all(u8::is_ascii_digit);
         let number = std::str::from_utf8(name).ok().and_then(|digits| digits.parse().ok());
@@ -34,10 +35,10 @@ impl MatrixSize {
     }
 }
 
-/// The banner of a file that begins with these bytes, if it has one and is to be read as it says.
+/// Returns the banner of a file that begins with these bytes, if it has one and should be read accordingly.
 ///
 /// # Errors
-/// `BadInput` for a matrix that is no list of edges; `Usage` if half of its edges would be lost.
+/// `BadInput` for a matrix that is not a list of edges; `Usage` if half of its edges would be lost.
 pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Result<Option<Banner>> {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let line = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -49,8 +50,8 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
     let banner = String::from_utf8_lossy(&banner);
     let words: Vec<&str> = banner.split_ascii_whitespace().skip(1).collect();
     let [object, form, field, symmetry] = words[..] else {
-        return Err(bad_input(path, "begins with half of a Matrix Market banner")
-            .note("it should go on with `matrix coordinate real general`, or the like")
+        return Err(bad_input(path, "begins with an incomplete Matrix Market banner")
+            .note("it should continue with `matrix coordinate real general`, or similar")
             .hint(format_args!(
                 "write the file again, or use {}",
                 FORMAT.of("lines").with(HEADER.of("yes"))
@@ -58,12 +59,13 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
     };
     let is_known = ["real", "double", "integer", "pattern"].contains(&field);
     if (object, form) != ("matrix", "coordinate") || !is_known {
-        let message = format!("holds `{object} {form} {field}`, which is no list of edges");
+        let message = format!("holds `{object} {form} {field}`, which is not a list of edges");
         return Err(bad_input(path, &message)
             .hint("write it as `matrix coordinate` with `real`, `integer` or `pattern` entries"));
     }
     if !["general", "symmetric", "skew-symmetric", "hermitian"].contains(&symmetry) {
-        let message = format!("has a banner that says `{}`", symmetry.escape_default());
+        let message =
+            format!("has the unknown symmetry `{}` in its banner", symmetry.escape_default());
         return Err(bad_input(path, &message)
             .note("a matrix is `general`, `symmetric`, `skew-symmetric` or `hermitian`")
             .hint(format_args!(
@@ -73,7 +75,7 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
     }
     if symmetry != "general" && options.directed {
         return Err(Error::usage(format_args!(
-            "`{}` is {symmetry}: it has one of two entries, and {DIRECTED} would lose the other",
+            "`{}` is {symmetry}: it stores one of two entries, and {DIRECTED} would lose the other",
             path.display()
         ))
         .hint(format_args!("leave {DIRECTED} out")));
@@ -81,10 +83,10 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
     Ok(Some(Banner { has_values: field != "pattern" }))
 }
 
-/// The numbers of nodes and entries, from the first line that is no comment.
+/// Reads the numbers of nodes and entries from the first line that is not a comment.
 ///
 /// # Errors
-/// `BadInput` if it tells no square matrix.
+/// `BadInput` if it does not declare a square matrix.
 pub(crate) fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
     let line = String::from_utf8_lossy(line);
     let numbers = line.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
@@ -96,17 +98,17 @@ pub(crate) fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
         Some(&[rows, columns, _]) => {
             let message = format!("has {rows} rows and {columns} columns");
             Err(bad_input(path, &message)
-                .note("a graph has as many: rows and columns are its nodes")
+                .note("the matrix of a graph is square: rows and columns are its nodes")
                 .hint(format_args!(
-                    "use {} to read its entries as edges all the same",
+                    "use {} to read its entries as edges anyway",
                     FORMAT.of("lines").with(HEADER.of("yes"))
                 )))
         }
         _ => {
             let shown: String = line.chars().take(60).collect();
-            let message = format!("tells no size: `{}`", shown.escape_default());
+            let message = format!("has no valid size line: `{}`", shown.escape_default());
             Err(bad_input(path, &message)
-                .note("after the banner of a Matrix Market file come rows, columns and entries")
+                .note("the size line holds the numbers of rows, columns and entries")
                 .hint(format_args!(
                     "write the file again, or use {}",
                     FORMAT.of("lines").with(HEADER.of("yes"))
@@ -115,12 +117,12 @@ pub(crate) fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
     }
 }
 
-/// Compares the number of entries that were found with what the file says.
+/// Checks the number of entries that were found against the number that the file declares.
 pub(crate) fn check_entries(size: MatrixSize, found: u64, path: &Path) -> Result<()> {
     if size.entries == found {
         return Ok(());
     }
     let [reported, found] = [size.entries, found].map(crate::units::format_count);
-    Err(bad_input(path, &format!("tells {reported} entries, but has {found}"))
+    Err(bad_input(path, &format!("declares {reported} entries, but has {found}"))
         .hint("fetch or write the file again; it may have been cut off"))
 }

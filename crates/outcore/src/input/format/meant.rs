@@ -1,18 +1,18 @@
-//! What people mean by a field: numbers however they write them, and words for nothing.
+//! Recognizes the intended meaning of a field: numbers in any notation, and words for missing values.
 //!
-//! Whether a column holds numbers is asked of what is meant: a weight that cannot be read is then a bad line with a
-//! place, while one that is not even taken for a number would go unnoticed.
+//! A column is taken for numbers if its fields are intended as numbers. A weight that cannot be parsed is then a bad
+//! line with a place; if it were not taken for a number, it would go unnoticed.
 
 use crate::input::text::field::with_point;
 
-/// What is written where there is no value, without capitals.
+/// Texts for a missing value, in lower case.
 const MISSING: [&str; 16] = [
     "", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", ".", "?", "missing",
     "unknown", "inf", "-inf",
 ];
 
-/// Whether a field reads as a number, even one that is no weight, or is meant as one: `1,5`, `1 000`, `1.000,5`, `5 %`,
-/// `$3`, digits of other alphabets.
+/// Returns whether a field parses as a number, even one that is not a weight, or is intended as one: `1,5`, `1 000`,
+/// `1.000,5`, `5 %`, `$3`, digits of other alphabets.
 pub(crate) fn is_number(field: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(field.trim_ascii()) else { return false };
     let is_read = |text: &str| text.parse::<f64>().is_ok();
@@ -20,27 +20,27 @@ pub(crate) fn is_number(field: &[u8]) -> bool {
     is_read(text) || with_point(field).is_some_and(is_pointed) || is_written_number(text)
 }
 
-/// Whether a field may name a column: it has a letter, and is no word for nothing.
+/// Returns whether a field may name a column: it has a letter and is not a text for a missing value.
 pub(crate) fn is_word(field: &[u8]) -> bool {
     let text = String::from_utf8_lossy(field.trim_ascii()).to_lowercase();
     text.chars().any(char::is_alphabetic) && !MISSING.contains(&text.as_str())
 }
 
-/// Whether a field is a whole number in digits alone.
+/// Returns whether a field is a whole number, of digits only.
 pub(crate) fn is_whole_number(field: &[u8]) -> bool {
     let field = field.trim_ascii();
     !field.is_empty() && field.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a field is a number with one comma, before its decimals or its thousands.
+/// Returns whether a field is a number with one comma, before its decimals or its thousands.
 pub(crate) fn is_number_with_comma(field: &[u8]) -> bool {
     let text = String::from_utf8_lossy(field.trim_ascii());
     let has_one = text.matches(',').count() == 1;
     with_point(field).is_some() || has_one && text.contains('.') && is_written_number(&text)
 }
 
-/// Whether a text is digits in groups: of three behind whatever separates thousands, any number of them behind the last
-/// point or comma. A sign, a currency or a share may stand around them.
+/// Returns whether a text is digits in groups: of three after a thousands separator, of any length after the last point
+/// or comma. A sign, a currency or a percent sign may surround them.
 fn is_written_number(text: &str) -> bool {
     let text = text.trim_start_matches(['+', '-', '\u{2212}', '$', '€', '£', '¥']).trim_start();
     let text = text.trim_end_matches(['%', '‰', '€', '$']).trim_end();
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_known_however_they_are_written() {
+    fn numbers_are_recognized_in_any_notation() {
         for number in [
             "1",
             "1.5",
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn words_for_nothing_name_no_column() {
+    fn words_for_missing_values_name_no_column() {
         for word in ["weight", "w", "Gewicht", "-log10(p)", "вес"] {
             assert!(is_word(word.as_bytes()), "{word}");
         }

@@ -1,20 +1,19 @@
-//! What a file's lines look like: found from its first block, or as the options say.
+//! Format of a file's lines: detected from its first block, or given by the options.
 //!
-//! The delimiter is the first of tab, comma, semicolon, run of spaces and `|` that splits all
-//! sampled lines into the same number of columns, at least two; else the one that splits most.
-//! Without `--columns`, columns that a header names as source, target and weight are these, wherever they are
-//! ([`names`]); else the names are in columns 1 and 2 and the weight
-//! - in column 12 if the file is unmistakably a BLAST table: tabs, exactly 12 columns in every
-//!   sampled line, numbers in columns 3 to 12 of all of them;
-//! - else in column 3 if that is a number in at least half of the sampled lines: the others are then
-//!   bad lines, which is an error, while weights that are not seen would go unnoticed;
-//! - else there is none.
+//! The delimiter is the first of tab, comma, semicolon, run of spaces and `|` that splits all sampled lines into the
+//! same number of columns, at least two; otherwise the one that splits most lines. Without `--columns`, columns that a
+//! header names as source, target and weight are used wherever they are ([`names`]). Otherwise the names are in columns
+//! 1 and 2, and the weight is
+//! - in column 12 if the file is clearly a BLAST table: tabs, exactly 12 columns in every sampled line, and numbers in
+//!   columns 3 to 12 of all of them;
+//! - otherwise in column 3 if that is a number in at least half of the sampled lines. The other lines are then bad,
+//!   which is an error, while undetected weights would go unnoticed;
+//! - otherwise missing.
 //!
-//! The first line is a header if a column was given by name, if its weight is no number while most
-//! of the following are, if it has names such as `source` and `target`, or if it begins with the nothing that
-//! data frames call their index. The size line
-//! of a Matrix Market file is skipped like one. Leading lines that start with `%` are comments
-//! (KONECT, Matrix Market) as long as the comment prefix is the default `#`.
+//! The first line is a header if a column was given by name, if its weight is not a number while most of the following
+//! ones are, if it has names such as `source` and `target`, or if it begins with the empty name of a data frame's
+//! index. The size line of a Matrix Market file is skipped like a header. Leading lines that start with `%` are
+//! comments (KONECT, Matrix Market) as long as the comment prefix is the default `#`.
 
 mod delimiters;
 mod doubts;
@@ -36,31 +35,31 @@ use names::Chosen;
 use std::path::Path;
 use understood::Roles;
 
-/// Lines that are looked at.
+/// Maximum number of lines that are sampled.
 const SAMPLED_LINES: usize = 1000;
 
-/// How lines are split.
+/// Rules for splitting lines.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Layout {
     pub(crate) delimiter: Delimiter,
-    /// Columns from 0.
+    /// Columns, from 0.
     pub(crate) source: usize,
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
     pub(crate) transform: WeightTransform,
     pub(crate) quotes: bool,
-    /// Whether spaces around names mean nothing: some names of the sample have them.
+    /// Whether spaces around names are ignored: some names of the sample have them.
     pub(crate) trims: bool,
-    /// Whether lines may have no more columns than the last one that is wanted, for the header has no more.
+    /// Whether lines may have no columns after the last required one, because the header has none.
     pub(crate) is_exact: bool,
     pub(crate) comment: Vec<u8>,
     pub(crate) rows: Rows,
-    /// Whether lines are those of FASTA, with a name behind `>`.
+    /// Whether lines are FASTA, with a name after `>`.
     pub(crate) is_fasta: bool,
 }
 
 impl Layout {
-    /// Names in the first two columns, separated by `delimiter`; no weights, no comments.
+    /// Creates a layout with names in the first two columns, separated by `delimiter`; no weights, no comments.
     pub(crate) fn of(delimiter: Delimiter) -> Self {
         Self {
             delimiter,
@@ -77,14 +76,14 @@ impl Layout {
         }
     }
 
-    /// The same for lines of memberships, which are checked further.
+    /// Adapts the layout to lines of memberships, which are checked further.
     fn for_rows(self, rows: Rows) -> Self {
         let quotes = self.quotes || rows != Rows::Edges && self.delimiter != Delimiter::Spaces;
         Self { rows, quotes, ..self }
     }
 
-    /// Whether the names come first, and the columns between them and the weight can be counted by
-    /// their delimiters.
+    /// Returns whether the names come first, and the columns between them and the weight can be counted by their
+    /// delimiters.
     pub(crate) fn is_plain(&self) -> bool {
         let is_plain_weight = |weight| match self.delimiter {
             Delimiter::Byte(_) => weight >= 2,
@@ -99,7 +98,7 @@ impl Layout {
         self.source.max(self.target).max(self.weight.unwrap_or(0))
     }
 
-    /// The first part of an edge that a line of `columns` columns lacks, and its column from 1.
+    /// Returns the first role that a line of `columns` columns lacks, and its column from 1.
     pub(crate) fn first_role_after(&self, columns: usize) -> (&'static str, usize) {
         let [source, target] = self.rows.roles();
         let roles =
@@ -112,7 +111,7 @@ impl Layout {
             .unwrap_or(("edge", columns + 1))
     }
 
-    /// Whether a line is blank or a comment.
+    /// Returns whether a line is blank or a comment.
     pub(crate) fn is_nothing(&self, line: &[u8]) -> bool {
         let is_comment = !self.comment.is_empty() && line.starts_with(&self.comment);
         is_comment || line.iter().all(|&byte| self.is_blank(byte))
@@ -123,12 +122,12 @@ impl Layout {
     }
 }
 
-/// The format of one file.
+/// Format of one file.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct InputFormat {
     pub(crate) layout: Layout,
     pub(crate) has_header: bool,
-    /// What the header calls source and target, if it is known by that.
+    /// Names of source and target in the header, if it was recognized by them.
     pub(crate) header: Option<[Fingerprint; 2]>,
     /// Bytes before the first edge: a byte-order mark, comments, the header.
     pub(crate) preamble_bytes: u64,
@@ -136,16 +135,16 @@ pub(crate) struct InputFormat {
     pub(crate) preamble_lines: u64,
     delimiter_line: Option<u64>,
     is_blast: bool,
-    /// What the columns are used for, in words.
+    /// Description of the use of the columns.
     roles: String,
-    /// How large a Matrix Market file says that it is.
+    /// Size that a Matrix Market file declares.
     pub(crate) matrix: Option<matrix_market::MatrixSize>,
-    /// Whether lines are nodes, not edges.
+    /// Whether the lines are nodes rather than edges.
     pub(crate) is_node_list: bool,
 }
 
 impl InputFormat {
-    /// Writes how the file was understood.
+    /// Describes how the file was understood.
     pub(crate) fn describe(&self) -> String {
         let delimiter = self.layout.delimiter;
         if self.layout.is_fasta {
@@ -162,7 +161,7 @@ impl InputFormat {
         format!("{kind}{}, {header}, {}", delimiter.plain_name(), self.roles)
     }
 
-    /// The delimiter and where it comes from.
+    /// Returns the delimiter and its origin.
     pub(crate) fn delimiter_text(&self) -> Text {
         let delimiter = self.layout.delimiter.with_article();
         match self.delimiter_line {
@@ -172,25 +171,25 @@ impl InputFormat {
     }
 }
 
-/// The sampled lines of a block.
+/// Sampled lines of a block.
 struct LineSample<'a> {
     lines: Vec<&'a [u8]>,
-    /// Where the first of them starts and ends, and how many lines come before it.
+    /// Start and end of the first sampled line, and the number of lines before it.
     first_start: usize,
     first_end: usize,
     lines_before: u64,
 }
 
 impl<'a> LineSample<'a> {
-    /// The lines that are surely no header, if there are any.
+    /// Returns the lines that cannot be a header, if there are any.
     fn body(&self, options: &InputOptions) -> &[&'a [u8]] {
         let may_have_header = self.lines.len() > 1 && options.header != Header::No;
         &self.lines[usize::from(may_have_header)..]
     }
 }
 
-/// Finds the format from a file's first bytes; `None` if they hold no line but comments and blank
-/// ones. `is_whole` says that the file ends with them.
+/// Detects the format from a file's first bytes; returns `None` if they contain only comments and blank lines.
+/// `is_whole` indicates whether the file ends with them.
 pub(crate) fn detect(
     block: &[u8],
     is_whole: bool,
@@ -238,9 +237,9 @@ pub(crate) fn detect(
     }))
 }
 
-/// As [`detect`], for a list of nodes: every line that is no comment begins with a name. Nothing in
-/// it tells how columns are separated, so that is as in the edges, which have `delimiter`. Of FASTA, names are the
-/// first words behind `>`, as programs that compare sequences take them.
+/// Like [`detect`], for a list of nodes: every line that is not a comment begins with a name. The list does not reveal
+/// how columns are separated, so it uses `delimiter`, that of the edges. In FASTA, names are the first words after `>`,
+/// as programs that compare sequences take them.
 pub(crate) fn detect_nodes(
     block: &[u8],
     is_whole: bool,
@@ -271,7 +270,7 @@ pub(crate) fn bad_input(path: &Path, message: &str) -> Error {
     Error::new(ErrorKind::BadInput, format!("`{}` {message}", path.display()))
 }
 
-/// Collects data lines; the last one of a block that goes on is left out, for it may be cut.
+/// Collects data lines. If the block is not the end of the file, its last line is left out, since it may be incomplete.
 fn sample<'a>(block: &'a [u8], is_whole: bool, options: &InputOptions) -> LineSample<'a> {
     let mut at = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let mut sample = LineSample {
@@ -311,7 +310,7 @@ fn sample<'a>(block: &'a [u8], is_whole: bool, options: &InputOptions) -> LineSa
     sample
 }
 
-/// Whether a line tells Excel what separates columns: `sep=;`.
+/// Returns whether a line gives the delimiter for Excel: `sep=;`.
 fn names_delimiter(line: &[u8]) -> bool {
     line.len() == 5 && line[..4].eq_ignore_ascii_case(b"sep=") && b",;|\t".contains(&line[4])
 }
@@ -321,7 +320,7 @@ pub(crate) fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
     Fields { layout, quoted, text: line, at: 0, end: line.len(), ended: false }
 }
 
-/// The columns of a line; a broken quote ends them.
+/// Splits a line into columns, up to a broken quote.
 pub(crate) fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
     fields(layout, line)
         .map_while(|field| field.ok())
@@ -329,16 +328,16 @@ pub(crate) fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
         .collect()
 }
 
-/// The columns of a file.
+/// Columns detected in a file.
 struct FoundColumns {
     columns: Chosen,
-    /// Columns that the first line has, the one of R without a name counted.
+    /// Number of columns of the first line, counting the unnamed one of R.
     header_columns: usize,
     has_header: bool,
     is_blast: bool,
 }
 
-/// Finds the columns: as `--columns` says, else as the header says, else by place.
+/// Chooses the columns: from `--columns`, otherwise from the header, otherwise by position.
 fn find_columns(
     layout: &Layout,
     sample: &LineSample<'_>,
@@ -392,7 +391,7 @@ fn find_columns(
     })
 }
 
-/// Whether rows begin with a column that the header has no name for: R writes the numbers of rows so.
+/// Returns whether rows begin with a column that the header does not name, as R writes row numbers.
 fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
     let number = |row: &Vec<&[u8]>| {
         let is_longer = row.len() == header.len() + 1;
@@ -403,7 +402,7 @@ fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
     numbers.is_some_and(|numbers| !numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b))
 }
 
-/// Refuses lines that are no edges, unless the user or the header says which columns are.
+/// Refuses lines that are not edges, unless the user or the header determines which columns are.
 fn refuse_doubtful(
     layout: &Layout,
     sample: &LineSample<'_>,
@@ -427,12 +426,12 @@ fn refuse_doubtful(
     };
     lines.doubt().map_or(Ok(()), |(message, hint)| {
         Err(bad_input(path, message)
-            .note(format_args!("{} reads it as lines all the same", FORMAT.of("lines")))
+            .note(format_args!("{} reads it as lines anyway", FORMAT.of("lines")))
             .hint(hint))
     })
 }
 
-/// Whether names have spaces around them, which are no part of names between commas, semicolons and `|`.
+/// Returns whether names have spaces around them, which are not part of names between commas, semicolons and `|`.
 fn has_spaces_around_names(layout: &Layout, lines: &[&[u8]]) -> bool {
     let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     let has_spaces = |line: &&[u8]| {
@@ -445,11 +444,11 @@ fn has_spaces_around_names(layout: &Layout, lines: &[&[u8]]) -> bool {
     layout.delimiter.allows_quotes() && lines.iter().any(has_spaces)
 }
 
-/// What the header calls source and target, if it is known by that.
+/// Returns the names of source and target in the header, if it was recognized by them.
 fn header_names(layout: &Layout, first: &[u8], found: &FoundColumns) -> Option<[Fingerprint; 2]> {
     let FoundColumns { columns, has_header, header_columns, .. } = found;
     let row = split(layout, first);
-    // The header of R has no name for the first column.
+    // R's header has no name for the first column.
     let shift = header_columns - row.len().min(*header_columns);
     let name = |at: usize| {
         let name = *row.get(at.checked_sub(shift)?)?;
@@ -459,7 +458,7 @@ fn header_names(layout: &Layout, first: &[u8], found: &FoundColumns) -> Option<[
     is_known.then(|| Some([name(columns.source)?, name(columns.target)?]))?
 }
 
-/// The columns of the first line, of which it may be the header. R writes no name for the column of row names.
+/// Splits the first line, which may be the header, into columns. Adds the missing name of R's column of row names.
 fn split_header<'a>(layout: &Layout, first: &'a [u8], rows: &[Vec<&[u8]>]) -> Vec<&'a [u8]> {
     let mut header = split(layout, first);
     let found = names::choose(&header, layout.rows, |at| has_numbers(rows, at));
@@ -469,7 +468,7 @@ fn split_header<'a>(layout: &Layout, first: &'a [u8], rows: &[Vec<&[u8]>]) -> Ve
     header
 }
 
-/// Writes what the columns of `layout` are used for.
+/// Describes how the columns of `layout` are used.
 fn roles(layout: &Layout, sample: &LineSample<'_>, has_header: bool, is_matrix: bool) -> String {
     let rows: Vec<Vec<&[u8]>> = sample.lines[1..].iter().map(|line| split(layout, line)).collect();
     let first = split_header(layout, sample.lines[0], &rows);
@@ -484,7 +483,7 @@ fn roles(layout: &Layout, sample: &LineSample<'_>, has_header: bool, is_matrix: 
     Roles { names: &names, count, source, target, weight, transform }.text()
 }
 
-/// Where the weight is when nobody says so, and whether the file is a BLAST table.
+/// Returns the default column of the weight, and whether the file is a BLAST table.
 fn default_weight(layout: &Layout, lines: &[&[u8]]) -> (Option<usize>, bool) {
     let rows: Vec<Vec<&[u8]>> = lines.iter().map(|line| split(layout, line)).collect();
     match is_blast(layout, &rows) {
@@ -499,14 +498,14 @@ fn is_blast(layout: &Layout, rows: &[Vec<&[u8]>]) -> bool {
     layout.delimiter == Delimiter::Byte(b'\t') && rows.iter().all(is_row_of_blast)
 }
 
-/// Whether at least half of the rows have a number in `column`.
+/// Returns whether at least half of the rows have a number in `column`.
 fn has_numbers(rows: &[Vec<&[u8]>], column: usize) -> bool {
     let numbers = rows.iter().filter(|row| row.get(column).is_some_and(|field| is_number(field)));
     let count = numbers.count();
     count > 0 && count * 2 >= rows.len()
 }
 
-/// Columns by number or by name in the header, from 0.
+/// Finds columns by number or by name in the header, from 0.
 fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Result<Vec<usize>> {
     let at: Result<Vec<usize>> = columns
         .iter()
@@ -535,13 +534,13 @@ fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Resu
     names::check_distinct(&at?, path)
 }
 
-/// Whether the first line, of which `columns` are those of an edge, names the columns of `rows`.
+/// Returns whether the first line names the columns of `rows`; `columns` are those of an edge.
 fn is_header(kind: Rows, columns: &Chosen, first: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
     let is_numbered = |row: &[&[u8]]| row.get(columns.target).is_some_and(|field| is_number(field));
     let becomes_numbered = kind == Rows::NumberedMemberships
         && !is_numbered(first)
         && rows.first().is_some_and(|row| is_numbered(row));
-    // A line whose first name is missing is no header.
+    // A line whose first name is missing is not a header.
     let has_number = |row: &Vec<&[u8]>| row.first().is_some_and(|field| is_number(field));
     let has_index = names::begins_with_index(first)
         && !first.iter().any(|field| is_number(field))

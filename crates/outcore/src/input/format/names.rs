@@ -1,7 +1,7 @@
-//! What columns are called: the one table of names for text, tables and Python.
+//! Column names: a single table for text, tables and Python.
 //!
-//! Columns that are named as the two ends of an edge are taken wherever they are; only where a header names
-//! neither, places count. Columns of numbers that a data frame has written of its rows are no places.
+//! Columns named as the two ends of an edge are used wherever they are. Positions matter only if the header names
+//! neither. Columns with the row numbers of a data frame are not counted.
 
 use super::bad_input;
 use crate::error::opt::COLUMNS;
@@ -9,18 +9,18 @@ use crate::error::{Error, Result};
 use crate::input::Rows;
 use std::path::Path;
 
-/// The columns of edges or memberships, from 0.
+/// Columns of edges or memberships, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chosen {
     pub(crate) source: usize,
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
-    /// Whether source and target are known by their names.
+    /// Whether source and target were recognized by their names.
     pub(crate) by_name: bool,
 }
 
-/// Names of source and target, without capitals and punctuation. Of several pairs in a header the first one
-/// here is meant: `from,to,source` tells in `source` where it was found.
+/// Names of source and target, without capitals and punctuation. If a header has several pairs, the first one here is
+/// used: in `from,to,source`, the column `source` is the origin of the data.
 const PAIRS: [[&str; 2]; 31] = [
     ["source", "target"],
     ["source", "destination"],
@@ -52,38 +52,40 @@ const PAIRS: [[&str; 2]; 31] = [
     ["qid", "sid"],
     ["citing", "cited"],
     ["follower", "followee"],
-    // Which of them an arrow begins at is told in both ways, so the first is the source, as of names with numbers.
+    // Either end may be called the head of an arrow, so the first column is the source, as with numbered names.
     ["head", "tail"],
 ];
 
-/// Names of which there are two, with a number or a letter behind: `protein1`, `node_b`.
+/// Stems of names that come in pairs, with a number or a letter at the end: `protein1`, `node_b`.
 const STEMS: &str = "node nodeid protein proteinid gene geneid id name vertex item user userid person \
     author sequence seq seqid contig word page entity interactor";
 const ENDS: [[&str; 2]; 3] = [["1", "2"], ["a", "b"], ["i", "j"]];
 
-/// Names for columns of single nodes, the likeliest first.
+/// Names of columns of single nodes, the likeliest first.
 const NODE_WORDS: &str = "node nodeid name id vertex protein gene sequence user item label";
-/// Names for columns of communities, the likeliest first.
+/// Names of columns of communities, the likeliest first.
 const COMMUNITY_WORDS: &str = "community communityid cluster clusterid module moduleid group groupid \
     membership family class truth label";
 
-/// Names for columns of weights.
+/// Names of columns of weights.
 const WEIGHT_WORDS: [&str; 2] = ["weight", "weights"];
-/// Names of numbers that are no weights, though they stand behind source and target.
+/// Names of numeric columns that are not weights, even after source and target.
 const OTHER_NUMBERS: &str = "id edgeid index key type label time timestamp date year";
 
-/// What data frames call the numbers of their rows: nothing, as pandas writes and reads it, or in Parquet.
+/// Returns whether a name is that of a data frame's index: empty, as pandas writes and reads it, or its name in
+/// Parquet.
 fn is_index(name: &[u8]) -> bool {
     let name = name.trim_ascii();
     name.is_empty() || name == b"Unnamed: 0" || name == b"__index_level_0__"
 }
 
-/// Whether the first column is the index of a data frame.
+/// Returns whether the first column is the index of a data frame.
 pub(crate) fn begins_with_index(names: &[&[u8]]) -> bool {
     names.len() > 2 && is_index(names[0]) && !names[1..].iter().any(|name| is_index(name))
 }
 
-/// The columns of a table with these names, if it has two of them at least. `is_number` says which hold numbers.
+/// Chooses the columns of a table with these names, if it has at least two. `is_number` indicates which ones contain
+/// numbers.
 pub(crate) fn choose(
     names: &[&[u8]],
     rows: Rows,
@@ -102,7 +104,7 @@ pub(crate) fn choose(
     let by_name = ends.is_some();
     let is_free = |at: &usize| *at != source && *at != target;
     let named = (0..words.len()).find(|at| is_free(at) && WEIGHT_WORDS.contains(&&*words[*at]));
-    // All but the names are numbers in a table of search results, and the score is the last one.
+    // In a table of search results, all columns except the names are numbers, and the score is the last one.
     let is_search = !by_name || words[source].starts_with('q');
     let is_blast = is_search && names.len() == 12 && (2..12).all(&is_number);
     let place = match by_name {
@@ -118,8 +120,8 @@ pub(crate) fn choose(
     Some(Chosen { source, target, weight, by_name })
 }
 
-/// The columns of a table with these names, for surfaces that read tables by themselves: source, target and weight, from
-/// 0, and whether names say so. `numbers` says which columns hold numbers.
+/// Chooses the columns of a table with these names, for interfaces that read tables themselves: source, target and
+/// weight, from 0, and whether they were chosen by name. `numbers` indicates which columns contain numbers.
 pub fn choose_columns(
     names: &[&[u8]],
     numbers: &[bool],
@@ -129,7 +131,7 @@ pub fn choose_columns(
     Some((source, target, weight, by_name))
 }
 
-/// Whether columns are those of a table of nodes: what identifies one, and how it is called or grouped.
+/// Returns whether columns are those of a table of nodes: an identifier, and a label or a group.
 pub(crate) fn are_of_nodes(names: &[&[u8]]) -> bool {
     let words: Vec<String> =
         names.iter().filter(|name| !is_index(name)).map(|name| plain_word(name)).collect();
@@ -140,13 +142,13 @@ pub(crate) fn are_of_nodes(names: &[&[u8]]) -> bool {
     is_of("id node nodeid vertex", 0) && is_called && ends_of_edges(&words).is_none()
 }
 
-/// The error for a name that two columns have.
+/// Returns the error for a name that two columns have.
 pub(crate) fn twice(path: &Path, name: &str) -> Error {
     bad_input(path, &format!("has two columns named `{name}`"))
-        .hint(format_args!("use numbers of columns, such as {}", COLUMNS.of("1,2,3")))
+        .hint(format_args!("use column numbers, such as {}", COLUMNS.of("1,2,3")))
 }
 
-/// Columns of source, target and weight as `--columns` gives them, if they are different ones.
+/// Returns the columns of source, target and weight given by `--columns`, if they are distinct.
 pub(crate) fn check_distinct(columns: &[usize], path: &Path) -> Result<Vec<usize>> {
     let is_same = |(at, column): (usize, &usize)| columns[..at].contains(column);
     if !columns.iter().enumerate().any(is_same) {
@@ -173,7 +175,7 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
     pair.or(numbered).or_else(|| Some((any_of(0)?, any_of(1)?)))
 }
 
-/// The other one of two names: `node2` of `node1`.
+/// Returns the other name of a pair: `node2` for `node1`.
 fn partner_of(word: &str) -> Option<String> {
     STEMS.split_whitespace().find_map(|stem| {
         let end = word.strip_prefix(stem)?;
@@ -193,7 +195,7 @@ fn node_and_community(words: &[String]) -> Option<(usize, usize)> {
     Some((find(NODE_WORDS, Some(community))?, community))
 }
 
-/// The letters and digits of a name, without capitals; none of another alphabet's.
+/// Returns the letters and digits of a name in lower case, or nothing if the name is not ASCII.
 fn plain_word(name: &[u8]) -> String {
     if !name.is_ascii() {
         return String::new();
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_known_by_their_names() {
+    fn columns_are_recognized_by_name() {
         for (header, expected) in [
             ("source,target,weight", (0, 1, Some(2), true)),
             ("weight,To,FROM", (2, 1, Some(0), true)),

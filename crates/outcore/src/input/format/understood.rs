@@ -1,7 +1,7 @@
-//! How files were understood, in one line for people: `edges.csv: comma, header, source -> target, weight = strength;
-//! Label unused`.
+//! Describes how files were understood, in one line for people:
+//! `edges.csv: comma, header, source -> target, weight = strength; Label unused`.
 //!
-//! The same text stands on the screen and in the report. Files that were understood alike share a line.
+//! The same text is shown on the screen and in the report. Files that were understood alike share a line.
 
 use crate::input::fault::escape;
 use crate::input::text::transform::WeightTransform;
@@ -9,18 +9,18 @@ use crate::input::{Delimiter, FileFormat, Form};
 use crate::units::format_count;
 use std::path::Path;
 
-/// Unused columns that are named one by one.
+/// Maximum number of unused columns that are named individually.
 const UNUSED_NAMED: usize = 3;
-/// Characters of a name of a column that are shown.
+/// Maximum number of characters shown of a column name.
 const NAME_SHOWN: usize = 40;
 
-/// What the columns of a file are used for.
+/// Uses of the columns of a file.
 pub(crate) struct Roles<'a> {
-    /// Their names, where a header or a schema has them.
+    /// Column names, if a header or a schema has them.
     pub(crate) names: &'a [&'a [u8]],
-    /// Columns of the file.
+    /// Number of columns in the file.
     pub(crate) count: usize,
-    /// Columns from 0.
+    /// Columns, from 0.
     pub(crate) source: usize,
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
@@ -28,7 +28,7 @@ pub(crate) struct Roles<'a> {
 }
 
 impl Roles<'_> {
-    /// Writes them as `source -> target, weight = strength; Label unused`.
+    /// Describes the columns as `source -> target, weight = strength; Label unused`.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{} -> {}, ", self.column(self.source), self.column(self.target));
         text += &match (self.weight.map(|weight| self.column(weight)), self.transform) {
@@ -40,7 +40,7 @@ impl Roles<'_> {
         if unused.is_empty() { text } else { format!("{text}; {unused} unused") }
     }
 
-    /// The name of a column, or its number from 1.
+    /// Returns the name of a column, or its number from 1.
     fn column(&self, at: usize) -> String {
         let name = self.names.get(at).map(|name| name.trim_ascii()).unwrap_or_default();
         if name.is_empty() { format!("column {}", at + 1) } else { shown_name(name) }
@@ -50,7 +50,7 @@ impl Roles<'_> {
         self.names.get(at).is_some_and(|name| !name.trim_ascii().is_empty())
     }
 
-    /// The columns without a use; neighbors without names share a range.
+    /// Lists the unused columns; adjacent columns without names share a range.
     fn unused(&self) -> String {
         let is_used =
             |at: usize| [Some(self.source), Some(self.target), self.weight].contains(&Some(at));
@@ -81,10 +81,10 @@ impl Roles<'_> {
     }
 }
 
-/// A name of a column, in backticks where it could be taken for other words of the line.
+/// Returns a column name, in backticks if it could be taken for other words of the line.
 fn shown_name(name: &[u8]) -> String {
     let mut all = String::new();
-    // A character takes four bytes at most.
+    // A character takes at most four bytes.
     escape(&name[..name.len().min(4 * NAME_SHOWN)], &mut all);
     let mut shown: String = all.chars().take(NAME_SHOWN).collect();
     if shown.len() < all.len() || name.len() > 4 * NAME_SHOWN {
@@ -95,7 +95,7 @@ fn shown_name(name: &[u8]) -> String {
 }
 
 impl Delimiter {
-    /// What separates columns, in a list of facts.
+    /// Returns the name of the delimiter for a list of facts.
     pub(crate) fn plain_name(self) -> String {
         match self {
             Self::Spaces => "spaces".into(),
@@ -105,7 +105,7 @@ impl Delimiter {
 }
 
 impl FileFormat {
-    /// The name of the format, where that is not lines of columns.
+    /// Returns the name of the format, or `text` for lines of columns.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.form {
             Form::Nothing | Form::Text(_) => "text",
@@ -114,7 +114,7 @@ impl FileFormat {
         }
     }
 
-    /// How the file was understood, without its path.
+    /// Describes how the file was understood, without its path.
     fn understood(&self) -> String {
         let text = match &self.form {
             Form::Nothing => "no lines of data".into(),
@@ -129,7 +129,7 @@ impl FileFormat {
     }
 }
 
-/// Writes a line for each kind of file, with its first path.
+/// Writes one line for each kind of file, with its first path.
 pub(crate) fn describe(formats: &[FileFormat]) -> Vec<String> {
     let mut kinds: Vec<(String, &Path, usize)> = Vec::new();
     for file in formats {

@@ -1,29 +1,29 @@
-//! Matrices of mcl, as `mcxload` writes them: after `(mclmatrix` and `begin` a node, its entries `node:weight` and
-//! `$`, node after node. The manual page `mcxio` of mcl 22-282. What is left out has the weight 1; a node that
-//! the matrix leaves out is none of the graph. Matrices in mcl's binary form are not read.
+//! Matrices of mcl, as `mcxload` writes them: after `(mclmatrix` and `begin`, each node followed by its entries
+//! `node:weight` and `$`. Source: the manual page `mcxio` of mcl 22-282. A missing weight is 1; a node that the matrix
+//! does not mention is not in the graph. Matrices in mcl's binary form are not supported.
 
 use super::words::{Token, Words, whole_number};
 use super::{ListEdges, WeightText};
 use crate::error::Result;
 use crate::input::decompress::Input;
 
-/// Bytes in which a matrix has to begin.
+/// Bytes within which a matrix must begin.
 const HEAD_BYTES: usize = 4096;
 const SECTION_ENDS: &str = "expected the section to end with `)`";
 
-/// Whether a file begins as a matrix does, after comments.
+/// Returns whether a file begins like a matrix, after comments.
 pub(super) fn is_matrix(input: &mut Input) -> Result<bool> {
     Ok(begins_matrix(input.peek(HEAD_BYTES)?.0))
 }
 
-/// Whether the first bytes of a file are of a matrix.
+/// Returns whether these are the first bytes of a matrix.
 pub(super) fn begins_matrix(head: &[u8]) -> bool {
     let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
     first.is_some_and(|line| line.starts_with(b"(mclheader") || line.starts_with(b"(mclmatrix"))
 }
 
-/// Reads a matrix; `false` if nobody wants more.
+/// Reads a matrix; returns `false` if no more edges are wanted.
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
     let mut nodes = None;
     loop {
@@ -34,12 +34,12 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
             b"(mclheader" => nodes = read_header(words)?,
             b"(mclmatrix" => break,
             word if word.starts_with(b"(mcl") => {
-                // Domains: numbers of nodes may have gaps, and be larger.
+                // Domains: node numbers may have gaps and may be larger.
                 while !is_end(words, b")")? {}
                 nodes = None;
             }
             _ => {
-                return Err(words.error("no section of a matrix begins here", "expected `(mcl...`"));
+                return Err(words.error("no matrix section begins here", "expected `(mcl...`"));
             }
         }
     }
@@ -74,7 +74,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
     Ok(true)
 }
 
-/// The number of nodes, if the header tells it.
+/// Reads the header; returns the number of nodes, if it gives it.
 fn read_header(words: &mut Words) -> Result<Option<u64>> {
     let mut nodes = None;
     while !is_end(words, b")")? {
@@ -83,12 +83,12 @@ fn read_header(words: &mut Words) -> Result<Option<u64>> {
             continue;
         }
         if is_type && words.word() != b"matrix" {
-            return Err(words.error("file is no matrix of a graph", "expected `matrix`"));
+            return Err(words.error("file is not the matrix of a graph", "expected `matrix`"));
         } else if !is_type {
             let mut sides = words.word().split(|&byte| byte == b'x').map(whole_number);
             let (rows, columns) = (sides.next().flatten(), sides.next().flatten());
             if rows.is_none() || rows != columns {
-                let expected = "a graph has as many rows as columns";
+                let expected = "expected as many rows as columns";
                 return Err(words.error("matrix is not square", expected));
             }
             nodes = rows;
@@ -100,14 +100,14 @@ fn read_header(words: &mut Words) -> Result<Option<u64>> {
 fn check(words: &Words, node: u64, nodes: Option<u64>) -> Result<()> {
     match nodes {
         Some(nodes) if node >= nodes => {
-            let expected = format!("numbers of nodes are below {nodes}");
-            Err(words.error("there is no such node", &expected))
+            let expected = format!("node numbers are below {nodes}");
+            Err(words.error("node does not exist", &expected))
         }
         _ => Ok(()),
     }
 }
 
-/// `NUMBER` or `NUMBER:WEIGHT`: the number, and the weight if there is one.
+/// Parses `NUMBER` or `NUMBER:WEIGHT`; returns the number, and the weight if there is one.
 fn entry(word: &[u8]) -> Option<(u64, Option<WeightText<'_>>)> {
     match memchr::memchr(b':', word) {
         None => whole_number(word).map(|number| (number, None)),
@@ -118,7 +118,7 @@ fn entry(word: &[u8]) -> Option<(u64, Option<WeightText<'_>>)> {
     }
 }
 
-/// Goes on to the next word, and tells whether it is `end`; that the file ends is an error.
+/// Moves to the next word and returns whether it is `end`. It is an error if the file ends.
 fn is_end(words: &mut Words, end: &[u8]) -> Result<bool> {
     if !next_word(words)? {
         return Err(words.error("file ends too early", SECTION_ENDS));
@@ -126,7 +126,7 @@ fn is_end(words: &mut Words, end: &[u8]) -> Result<bool> {
     Ok(words.word() == end)
 }
 
-/// Goes on to the next word that is no comment.
+/// Moves to the next word that is not part of a comment; returns `false` at the end of the file.
 fn next_word(words: &mut Words) -> Result<bool> {
     loop {
         match words.next()? {

@@ -1,6 +1,6 @@
-//! METIS graphs: a header `nodes edges [format [weights of a node]]`, then a line for each node with its
-//! neighbors, numbered from 1. Lines that begin with `%` are comments; a blank one is a node without neighbors.
-//! The manual of METIS 5.1, section 4.1.1; also the form of the tenth DIMACS challenge, KaHIP and METIS tools.
+//! METIS graphs: a header `nodes edges [format [weights per node]]`, then one line per node with its neighbors,
+//! numbered from 1. Lines that begin with `%` are comments; a blank line is a node without neighbors. Source: the
+//! manual of METIS 5.1, section 4.1.1. The tenth DIMACS challenge, KaHIP and METIS tools use the same format.
 
 use super::words::{Token, Words, whole_number};
 use super::{ListEdges, WeightText};
@@ -11,21 +11,21 @@ use crate::input::format::bad_input;
 use crate::units::format_count;
 use std::path::Path;
 
-/// Bytes in which the header has to be.
+/// Bytes within which the header must be.
 const HEADER_LIMIT: usize = 1 << 20;
 
-/// The first line.
+/// Header of a METIS graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MetisHeader {
     pub(super) nodes: u64,
     pub(super) edges: u64,
-    /// Whether neighbors are followed by the weight of their edge.
+    /// Whether each neighbor is followed by the weight of its edge.
     pub(super) has_weights: bool,
-    /// Numbers of a node before its neighbors: its size and weights.
+    /// Numbers per node before its neighbors: its size and weights.
     pub(super) skipped: u64,
 }
 
-/// Whether a file of this name is a METIS graph, also if it is compressed.
+/// Returns whether a file of this name is a METIS graph, compressed or not.
 pub(super) fn is_name(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let packed = [".gz", ".bgz", ".zst", ".bz2", ".xz"];
@@ -33,7 +33,7 @@ pub(super) fn is_name(path: &Path) -> bool {
     name.ends_with(".metis") || name.ends_with(".graph")
 }
 
-/// The header, without reading anything.
+/// Returns the header, without consuming anything.
 pub(super) fn peek_header(input: &mut Input, path: &Path) -> Result<MetisHeader> {
     let mut wanted = 4096;
     loop {
@@ -45,11 +45,11 @@ pub(super) fn peek_header(input: &mut Input, path: &Path) -> Result<MetisHeader>
                 return parse_header(line).ok_or_else(|| {
                     let line = String::from_utf8_lossy(&line[..line.len().min(60)]);
                     let message = format!(
-                        "is read as a METIS graph, but `{}` is no header of one",
+                        "is read as a METIS graph, but `{}` is not its header",
                         line.trim().escape_default()
                     );
                     bad_input(path, &message)
-                        .note("it begins with the numbers of nodes and of edges, and perhaps 001 for weights")
+                        .note("the header is the numbers of nodes and edges, and 001 if edges have weights")
                         .hint(format_args!("use {} if every line is an edge", FORMAT.of("lines")))
                 });
             }
@@ -92,7 +92,7 @@ fn parse_header(line: &[u8]) -> Option<MetisHeader> {
     })
 }
 
-/// Reads the lines behind the header; `false` if nobody wants more.
+/// Reads the lines after the header; returns `false` if no more edges are wanted.
 pub(super) fn read(
     words: &mut Words,
     edges: &mut ListEdges<'_>,
@@ -111,7 +111,7 @@ pub(super) fn read(
             }
         }
     }
-    // What follows may be blank lines and comments.
+    // Only blank lines and comments may follow.
     loop {
         match words.next()? {
             Token::End => break,
@@ -119,7 +119,7 @@ pub(super) fn read(
             Token::Word if words.word().starts_with(b"%") => words.skip_line()?,
             Token::Word => {
                 let message =
-                    format!("line follows those of all {} nodes", format_count(header.nodes));
+                    format!("line follows the last of {} nodes", format_count(header.nodes));
                 return Err(words.error(&message, "expected the end of the file"));
             }
         }
@@ -128,7 +128,7 @@ pub(super) fn read(
     Ok(true)
 }
 
-/// The header has been looked at.
+/// Skips the header, which was parsed before.
 fn skip_header(words: &mut Words) -> Result<()> {
     loop {
         match words.next()? {
@@ -147,7 +147,7 @@ fn skip_header(words: &mut Words) -> Result<()> {
 enum MetisLine {
     Node,
     Unwanted,
-    /// There is none.
+    /// The line does not exist.
     Missing,
 }
 
@@ -192,8 +192,8 @@ fn read_line(
     Ok(if is_wanted { MetisLine::Node } else { MetisLine::Unwanted })
 }
 
-/// Compares the number of edges with the header's, which counts loops or does not; with directions it may tell
-/// edges or arcs.
+/// Checks the number of edges against the header, which may or may not count loops. With directions, it may be the
+/// number of edges or of arcs.
 fn check_count(words: &Words, edges: &ListEdges<'_>, header: MetisHeader) -> Result<()> {
     let both = &edges.both;
     let most = both.first + both.loops;
@@ -204,7 +204,7 @@ fn check_count(words: &Words, edges: &ListEdges<'_>, header: MetisHeader) -> Res
     let [found, reported] = [most, header.edges].map(format_count);
     let path = words.path().display();
     let message =
-        format!("`{path}`: its header tells {reported} edges, but its lists have {found}");
+        format!("`{path}`: its header declares {reported} edges, but its lists have {found}");
     Err(Error::new(ErrorKind::BadInput, message)
         .hint("correct the second number of its header, or write the file again"))
 }

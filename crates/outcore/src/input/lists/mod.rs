@@ -1,14 +1,14 @@
-//! Adjacency lists to the chunks that text becomes: METIS graphs, and matrices of mcl.
+//! Adjacency lists to parsed chunks: METIS graphs, and matrices of mcl.
 //!
-//! Both tell the neighbors of one node after the other, so an edge without direction is told twice, by each
-//! of its nodes. It is taken where its first node, by number, tells it; what is told the other way only has to
-//! be the same edges: both sides are counted and hashed, and a difference is an error, for half an edge would
-//! be lost or doubled in silence. With directions every entry is an arc. A node without neighbors gets a
-//! loop of weight 0, which is none, so that it is a node.
+//! Both formats list the neighbors of one node after the other, so an undirected edge appears twice, once at each of
+//! its nodes. It is taken from the node with the smaller number. The entries at the other node must be the same edges:
+//! both sides are counted and hashed, and a difference is an error, as half an edge would otherwise be silently lost or
+//! doubled. With directions, every entry is an arc. A node without neighbors gets a loop of weight 0, which is not an
+//! edge but makes it a node.
 //!
-//! A line may be as long as a file, so words are read one by one, on the reading thread: about 20 ns each.
-//! Memory: that of [`chunks`](super::chunks), and 64 KiB. Such a file is one whole, in which a wrong word
-//! changes what all others mean, so it is never skipped; nor does a job go on in the middle of it.
+//! A line may be as long as a file, so words are read one by one, on the reading thread: about 20 ns each. Memory: that
+//! of [`chunks`](super::chunks), and 64 KiB. A wrong word changes the meaning of all that follow, so none is ever
+//! skipped; nor can a job resume in the middle of such a file.
 
 mod mcl;
 mod metis;
@@ -30,7 +30,7 @@ use std::path::Path;
 use words::Words;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A file of adjacency lists.
+/// File of adjacency lists.
 #[derive(Debug, Clone)]
 pub(crate) struct ListFormat {
     kind: ListKind,
@@ -45,7 +45,7 @@ enum ListKind {
     Mcl,
 }
 
-/// What a file of adjacency lists is, if its first bytes or its name tell.
+/// Returns the kind of a file of adjacency lists, if its first bytes or its name reveal it.
 pub(crate) fn known(path: &Path, head: &[u8]) -> Option<&'static str> {
     match () {
         () if mcl::begins_matrix(head) => Some("a matrix of mcl"),
@@ -55,8 +55,8 @@ pub(crate) fn known(path: &Path, head: &[u8]) -> Option<&'static str> {
 }
 
 impl ListFormat {
-    /// What `path` is, if it holds adjacency lists: as `--format` says; else a matrix of mcl by how it begins, a
-    /// METIS graph by its name.
+    /// Detects the format of `path` if it holds adjacency lists: from `--format`; otherwise a matrix of mcl by its
+    /// first bytes, a METIS graph by its name.
     ///
     /// # Errors
     /// `BadInput` for a header that cannot be read.
@@ -86,12 +86,12 @@ impl ListFormat {
         }))
     }
 
-    /// Whether edges have weights: always, since nodes without neighbors need one.
+    /// Returns whether edges have weights: always, unless they are ignored, since nodes without neighbors need one.
     pub(crate) fn is_weighted(&self) -> bool {
         !self.ignore_weights
     }
 
-    /// The name of the format.
+    /// Returns the name of the format.
     pub(crate) fn kind(&self) -> &'static str {
         match self.kind {
             ListKind::Metis(_) => "METIS",
@@ -99,7 +99,7 @@ impl ListFormat {
         }
     }
 
-    /// Writes how the file was understood.
+    /// Describes how the file was understood.
     pub(crate) fn describe(&self) -> String {
         let (kind, has_weights, has_more) = match self.kind {
             ListKind::Metis(header) => ("METIS", header.has_weights, header.skipped > 0),
@@ -113,14 +113,14 @@ impl ListFormat {
             (true, transform) => format!("weight = {}(weight)", transform.name()),
         };
         let ignored = [(has_weights && self.ignore_weights, "weights"), (has_more, "node weights")];
-        let ignored = ignored.iter().filter(|(is_there, _)| *is_there).map(|(_, what)| *what);
+        let ignored = ignored.iter().filter(|(is_given, _)| *is_given).map(|(_, what)| *what);
         let ignored = ignored.collect::<Vec<_>>().join(", ");
         let unused = if ignored.is_empty() { ignored } else { format!("; {ignored} unused") };
         format!("{kind}, nodes by number, {entries}, {weights}{unused}")
     }
 
-    /// Reads edges from the beginning of a file of `bytes`, until the sample has enough of them, and gives how
-    /// many there are in all if these are not `read` alone.
+    /// Reads edges from the beginning of a file of `bytes` until the sample has enough of them. Returns the estimated
+    /// number of all edges, or `None` if the sample has all of them.
     pub(crate) fn first_edges(
         &self,
         files: &Files,
@@ -150,19 +150,19 @@ impl ListFormat {
     }
 }
 
-/// How a file is read.
+/// Task of reading a file.
 pub(crate) struct ListTask {
     pub(crate) format: ListFormat,
     /// Index of the file.
     pub(crate) file: usize,
     /// Bytes of a chunk of text.
     pub(crate) chunk_bytes: usize,
-    /// Bytes of the files before it.
+    /// Bytes of the files before this one.
     pub(crate) done_bytes: u64,
 }
 
 impl ListTask {
-    /// Reads the file to its end, or until nobody wants more.
+    /// Reads the file to its end, or until no more edges are wanted.
     ///
     /// # Errors
     /// `BadInput`, `BadWeight` with the place; `Io` and `BadCompression` with the path.
@@ -186,29 +186,29 @@ impl ListTask {
     }
 }
 
-/// A weight, and where it begins in its word.
+/// Weight, and its start in its word.
 #[derive(Clone, Copy)]
 struct WeightText<'a> {
     text: &'a [u8],
     from: usize,
 }
 
-/// What was read.
+/// Result of reading a file.
 pub(crate) struct Read {
-    /// Whether all of it was wanted.
+    /// Whether the file was read to its end.
     pub(crate) is_whole: bool,
     entries: u64,
-    /// Bytes of the file, as it is stored.
+    /// Bytes of the file, as stored.
     pub(crate) consumed: u64,
 }
 
-/// Where the entries of lists become edges.
+/// Converter of list entries to edges.
 struct ListEdges<'a> {
     task: &'a ListTask,
     taker: &'a mut (dyn Taker + Send),
     chunk: ParsedChunk,
     most_edges: usize,
-    /// The node whose neighbors are told, and its name in the chunk once it is there.
+    /// Node whose neighbors are read, and its name in the chunk once it is written.
     node: u64,
     node_name: Option<NameRef>,
     entries: u64,
@@ -230,12 +230,12 @@ impl<'a> ListEdges<'a> {
         }
     }
 
-    /// Begins with the neighbors of `node`.
+    /// Starts the neighbors of `node`.
     fn begin(&mut self, node: u64) {
         (self.node, self.node_name) = (node, None);
     }
 
-    /// Adds an entry, whose weight is 1 if none is told. Gives `false` if nobody wants more.
+    /// Adds an entry, whose weight is 1 if it has none. Returns `false` if no more edges are wanted.
     fn push(&mut self, words: &Words, target: u64, weight: Option<WeightText<'_>>) -> Result<bool> {
         let format = &self.task.format;
         let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));
@@ -249,7 +249,7 @@ impl<'a> ListEdges<'a> {
         Ok(true)
     }
 
-    /// Ends the list of a node that has no neighbors.
+    /// Ends the list of a node without neighbors.
     fn push_alone(&mut self, words: &Words) -> bool {
         self.add(self.node, 0, words.consumed())
     }
@@ -270,7 +270,7 @@ impl<'a> ListEdges<'a> {
         self.chunk.names.len() < 2 * self.most_edges || self.hand_over(consumed)
     }
 
-    /// Hands the chunk over, if there is anything in it.
+    /// Passes on the chunk, unless it is empty.
     fn hand_over(&mut self, consumed: u64) -> bool {
         if self.chunk.names.is_empty() {
             return true;
@@ -285,7 +285,7 @@ impl<'a> ListEdges<'a> {
     }
 }
 
-/// A chunk for the edges of a file, with nothing in it.
+/// Returns an empty chunk for the edges of a file.
 fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
     let ParsedChunk { text, names, weights, faults, cells, .. } = &mut chunk;
     text.clear();
@@ -314,18 +314,18 @@ fn name_of(number: u64, text: &mut Vec<u8>) -> NameRef {
     NameRef { fingerprint, offset, bytes: text.len() as u32 - offset }
 }
 
-/// What both nodes of an edge tell of it.
+/// Comparison of the two entries of each edge.
 #[derive(Debug, Default)]
 struct Both {
     first: u64,
     second: u64,
     loops: u64,
-    /// Hashes of what first nodes tell, less those of what second ones do.
+    /// Hashes of the entries at first nodes minus those of the entries at second nodes.
     difference: u64,
 }
 
 impl Both {
-    /// Whether `node` is the one of an edge to `other` that it is taken from.
+    /// Returns whether the edge from `node` to `other` is taken from `node`.
     #[inline]
     fn is_to_be_taken(&mut self, node: u64, other: u64, code: u32) -> bool {
         if node == other {
@@ -349,17 +349,17 @@ impl Both {
     }
 
     /// # Errors
-    /// `BadInput` unless both tell the same.
+    /// `BadInput` unless both sides have the same edges.
     fn check(&self, path: &Path) -> Result<()> {
         if self.first == self.second && self.difference == 0 {
             return Ok(());
         }
         let path = path.display();
-        let message = format!("`{path}`: some edges are not told alike by their two nodes");
+        let message = format!("`{path}`: some edges differ between the lists of their two nodes");
         let [first, second] = [self.first, self.second].map(format_count);
         Err(Error::new(ErrorKind::BadInput, message)
             .note(format!(
-                "its lists name {first} neighbors of larger numbers and {second} of smaller ones"
+                "its lists have {first} neighbors with larger numbers, {second} with smaller ones"
             ))
             .hint(format_args!("use {DIRECTED} to read every entry as an arc, or write each edge into the lists of both its nodes, with the same weight")))
     }

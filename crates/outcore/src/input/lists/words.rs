@@ -1,4 +1,4 @@
-//! Words of a text of any size, and where they are.
+//! Words of a text of any size, and their places.
 
 use crate::error::opt::{FORMAT, IGNORE_WEIGHTS};
 use crate::error::{Error, ErrorKind, Place, Result};
@@ -9,24 +9,24 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 const BUFFER_BYTES: usize = 64 << 10;
-/// Longest word.
+/// Maximum length of a word.
 const WORD_LIMIT: usize = 128;
 
-/// What comes next in a text.
+/// Kind of the next item in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// A word: [`Words::word`] has it.
+    /// A word, available as [`Words::word`].
     Word,
     LineEnd,
     End,
 }
 
-/// Reads a text word by word.
+/// Reader of a text, word by word.
 pub(crate) struct Words {
     input: Input,
     path: PathBuf,
     buffer: Vec<u8>,
-    /// Byte of the text where the buffer begins.
+    /// Position of the buffer's start in the text.
     start: u64,
     at: usize,
     filled: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Words {
     word: Range<usize>,
     line: u64,
     line_start: u64,
-    /// Of the last word: its line, the byte at which that begins, and its own.
+    /// Line of the last word, the byte where the line begins, and the byte where the word begins.
     begins: [u64; 3],
 }
 
@@ -55,12 +55,12 @@ impl Words {
         }
     }
 
-    /// The word that was read last.
+    /// Returns the word that was read last.
     pub(crate) fn word(&self) -> &[u8] {
         &self.buffer[self.word.clone()]
     }
 
-    /// Bytes of the file, as it is stored, used so far.
+    /// Returns the bytes of the file, as stored, that were used so far.
     pub(crate) fn consumed(&self) -> u64 {
         self.input.consumed()
     }
@@ -69,7 +69,7 @@ impl Words {
         &self.path
     }
 
-    /// Goes on to the next word, or to the end of its line.
+    /// Moves to the next word, or to the end of its line.
     pub(crate) fn next(&mut self) -> Result<Token> {
         loop {
             if self.filled - self.at <= WORD_LIMIT && !self.ended {
@@ -104,7 +104,7 @@ impl Words {
         Ok(Token::Word)
     }
 
-    /// Goes on to the end of the line.
+    /// Moves to the end of the line.
     pub(crate) fn skip_line(&mut self) -> Result<()> {
         loop {
             if self.at == self.filled {
@@ -140,12 +140,12 @@ impl Words {
         Ok(())
     }
 
-    /// The word as a whole number.
+    /// Returns the word as a whole number.
     pub(crate) fn number(&self) -> Option<u64> {
         whole_number(self.word())
     }
 
-    /// The error about the word that was read last.
+    /// Returns the error about the word that was read last.
     pub(crate) fn error(&self, message: &str, expected: &str) -> Error {
         Error::new(ErrorKind::BadInput, message).at(self.place(0, expected)).hint(format_args!(
             "write the file again, or use {} if every line is an edge",
@@ -153,7 +153,7 @@ impl Words {
         ))
     }
 
-    /// The error about a weight that begins `from` bytes after the word that was read last.
+    /// Returns the error about a weight that begins at byte `from` of the word that was read last.
     pub(crate) fn error_of(&self, problem: Problem, from: usize) -> Error {
         let place = self.place(from, &problem.expected_value());
         Error::new(problem.kind(), problem.reason_of_value(Rows::Edges))
@@ -161,7 +161,7 @@ impl Words {
             .hint(format_args!("use {IGNORE_WEIGHTS}, or correct it"))
     }
 
-    /// Where the last word is, from its byte `from` on; only the word itself is shown.
+    /// Returns the place of the last word, from its byte `from` on; only the word itself is shown.
     fn place(&self, from: usize, expected: &str) -> Place {
         let [line, line_start, byte] = self.begins;
         let byte = byte + from as u64;
@@ -185,7 +185,7 @@ fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t' || byte == b'\r'
 }
 
-/// A whole number of at most 19 digits.
+/// Parses a whole number of at most 19 digits.
 pub(crate) fn whole_number(word: &[u8]) -> Option<u64> {
     if word.is_empty() || word.len() > 19 || !word.iter().all(u8::is_ascii_digit) {
         return None;

@@ -1,27 +1,27 @@
-//! Stands in for `table` in an engine without the feature `tables`: files are known for tables, and refused.
+//! Replacement of `table` for an engine without the feature `tables`: recognizes tables, and refuses them.
 //!
-//! The types have no values, so nothing below [`TableFormat::detect`] can be reached.
+//! The types have no values, so nothing after [`TableFormat::detect`] can be reached.
 
 use super::decompress::Input;
-use super::fault::{Fault, Origin, Problem};
+use super::fault::{LineFault, Origin, Problem};
 use super::format::bad_input;
 use super::options::InputOptions;
-use super::taker::{ARROW_MAGIC, PARQUET_MAGIC, Room, Sample, Taker, is_arrow};
+use super::taker::{ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, SampleTaker, Taker, is_arrow};
 use super::text::chunk::TableCell;
 use crate::error::{Error, Place, Result};
 use crate::io::Files;
 use std::path::Path;
 
-/// A table that the caller has in memory; there is none without the feature `tables`.
+/// Table that the caller has in memory; impossible without the feature `tables`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableStream {}
 
-/// A table, and what its columns are for.
+/// Table and the roles of its columns.
 #[derive(Debug, Clone)]
 pub(crate) enum TableFormat {}
 
 impl TableFormat {
-    /// Refuses `path` if it is a table by its first bytes.
+    /// Refuses `path` if its first bytes are those of a table.
     ///
     /// # Errors
     /// `BadInput` for a table.
@@ -30,7 +30,7 @@ impl TableFormat {
         path: &Path,
         input: &mut Input,
         _options: &InputOptions,
-        _room: Room,
+        _room: DecodeRoom,
     ) -> Result<Option<Self>> {
         let (head, _) = input.peek(ARROW_MAGIC.len())?;
         let kind = match () {
@@ -72,7 +72,7 @@ impl TableFormat {
         _path: &Path,
         _bytes: u64,
         _start: u64,
-        _sample: Sample<'_>,
+        _sample: SampleTaker<'_>,
     ) -> Result<()> {
         match *self {}
     }
@@ -81,16 +81,22 @@ impl TableFormat {
         match *self {}
     }
 
-    pub(super) fn place(&self, _fault: &Fault, _text: &[u8], _at: Cell, _path: &Path) -> Place {
+    pub(super) fn place(
+        &self,
+        _fault: &LineFault,
+        _text: &[u8],
+        _at: TableCell,
+        _path: &Path,
+    ) -> Place {
         match *self {}
     }
 
-    pub(super) fn error(&self, _fault: &Fault, _at: Cell, _place: Place) -> Error {
+    pub(super) fn error(&self, _fault: &LineFault, _at: TableCell, _place: Place) -> Error {
         match *self {}
     }
 }
 
-/// How a table is read.
+/// Task of reading a table.
 #[expect(dead_code, reason = "no task is ever made without a format")]
 pub(super) struct TableTask {
     pub(super) format: TableFormat,
@@ -114,5 +120,5 @@ impl TableTask {
     }
 }
 
-/// Does nothing: there are no decoders of tables.
+/// Does nothing, as there are no decoders of tables.
 pub fn silence_decoders() {}

@@ -1,8 +1,8 @@
-//! Columns of names and weights to what text is parsed to, column by column.
+//! Converts columns of names and weights to parsed chunks, column by column.
 //!
-//! Whole numbers become their digits, so that a graph has the same names whatever it was read from. A row that
-//! is no edge is written out behind the names, for the message about it. A name that follows itself, as in
-//! tables grouped by source, is taken once.
+//! Whole numbers become their digits, so that a graph has the same names regardless of its input format. A row that is
+//! not an edge is written after the names, for the message about it. A name equal to the previous one, as in tables
+//! grouped by source, is stored only once.
 
 use crate::input::NameRef;
 use crate::input::fault::{LineFault, Problem};
@@ -27,7 +27,7 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use std::ops::Range;
 
-/// Whether names may be of this type.
+/// Returns whether names may have this type.
 pub(super) fn is_name(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, values) => is_name(values),
@@ -37,15 +37,15 @@ pub(super) fn is_name(kind: &DataType) -> bool {
     }
 }
 
-/// Whether weights may be of this type.
+/// Returns whether weights may have this type.
 pub(super) fn is_weight(kind: &DataType) -> bool {
     kind.is_integer() || kind.is_floating()
 }
 
-/// Most digits of a whole number, and its sign.
+/// Maximum length of a whole number, including its sign.
 const DIGITS: usize = 20;
 
-/// The columns of a batch.
+/// Columns of a batch.
 pub(super) struct Columns<'a> {
     names: [&'a dyn Array; 2],
     weights: Option<&'a dyn Array>,
@@ -54,14 +54,14 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Those of source, target and, if there is a third, weight.
+    /// Takes the columns of source, target and, if there is a third, weight.
     pub(super) fn of(batch: &'a RecordBatch, transform: WeightTransform, rows: Rows) -> Self {
         let columns = batch.columns();
         let weights = columns.get(2).map(AsRef::as_ref);
         Self { names: [columns[0].as_ref(), columns[1].as_ref()], weights, transform, rows }
     }
 
-    /// How many rows from `from` on, at most `most` and at least one, have names of at most `bytes` together.
+    /// Returns how many rows from `from` on, at most `most` and at least one, have names of at most `bytes` in total.
     pub(super) fn rows_within(&self, from: usize, most: usize, bytes: usize) -> usize {
         let mut count = most;
         while count > 1 {
@@ -75,9 +75,9 @@ impl<'a> Columns<'a> {
         count
     }
 
-    /// Parses `rows` into `chunk`, whose place is set. With `stop`, the first bad row ends the work.
+    /// Parses `rows` into `chunk`, whose place is set. With `stop`, parsing ends at the first bad row.
     pub(super) fn parse(&self, rows: Range<usize>, stop: bool, chunk: &mut ParsedChunk) {
-        // What is there already is written over.
+        // Existing contents are overwritten.
         chunk.names.resize(2 * rows.len(), NameRef::default());
         chunk.weights.clear();
         let mut bad: Vec<(usize, usize, Problem)> = Vec::new();
@@ -121,7 +121,7 @@ impl<'a> Columns<'a> {
         for_each_number(weights, rows, &mut take);
     }
 
-    /// Takes the rows out that are no edges, and writes each out with its first fault.
+    /// Removes the rows that are not edges, and writes out each of them with its first fault.
     fn leave_out(
         &self,
         mut bad: Vec<(usize, usize, Problem)>,
@@ -157,7 +157,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Appends a row as a line, of which `part` is at fault.
+    /// Appends a row as a line, with the fault in `part`.
     fn write_out(
         &self,
         row: usize,
@@ -182,28 +182,28 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The weight's code.
+/// Returns the weight's code.
 fn code(transform: WeightTransform, value: f64) -> Result<u32, Problem> {
     match value {
         value if value.is_nan() => Err(Problem::WeightNan),
         value if value < 0.0 => Err(Problem::WeightNegative),
         value if value.is_infinite() => Err(Problem::WeightInfinite),
-        // Not minus 0.
+        // Turns -0 into 0.
         value => transform.code(value.abs()),
     }
 }
 
-/// Where the names of a column go.
+/// Destination of the names of a column.
 struct NameColumn<'a> {
     part: usize,
-    /// Whether they have to be short whole numbers.
+    /// Whether the names must be short whole numbers.
     is_number: bool,
-    /// Names, up to `end`; more is there, for words to be loaded.
+    /// Names, up to `end`; the vector is longer, so that words can be loaded.
     text: &'a mut Vec<u8>,
     end: usize,
     into: &'a mut [NameRef],
     bad: &'a mut Vec<(usize, usize, Problem)>,
-    /// The one before.
+    /// Previous name.
     last: NameRef,
 }
 
@@ -219,7 +219,7 @@ impl NameColumn<'_> {
             return;
         }
         match column.data_type() {
-            // A name alone may be of any length: it is not copied before that is known.
+            // A single name may have any length, so it is not copied before its length is known.
             _ if rows.len() == 1 => for_each_name(column, rows, 0, self),
             DataType::Utf8 => {
                 let names = column.as_string::<i32>();
@@ -233,7 +233,7 @@ impl NameColumn<'_> {
         }
     }
 
-    /// Takes names that lie one behind the other.
+    /// Takes names that are contiguous in memory.
     fn take_all<O: ArrowNativeType>(&mut self, values: &[u8], offsets: &[O]) {
         let place = |at: usize| offsets[at].as_usize();
         let (first, last) = (place(0), place(offsets.len() - 1));
@@ -254,7 +254,7 @@ impl NameColumn<'_> {
         }
     }
 
-    /// Takes the name of `bytes` bytes at the end of the text, where it is already.
+    /// Takes the name of `bytes` bytes that is already at the end of the text.
     #[inline]
     fn place(&mut self, at: usize, bytes: usize) {
         let fingerprint = match bytes {
@@ -274,7 +274,7 @@ impl NameColumn<'_> {
         }
     }
 
-    /// Whether the name is the one before; it is taken then.
+    /// Returns whether the name equals the previous one; if so, takes it.
     #[inline]
     fn repeats(&mut self, at: usize, fingerprint: Fingerprint) -> bool {
         let is_same = fingerprint == self.last.fingerprint;
@@ -284,7 +284,7 @@ impl NameColumn<'_> {
         is_same
     }
 
-    /// What is wrong with a name that is not empty.
+    /// Returns what is wrong with a name that is not empty.
     #[inline]
     fn problem(&self, fingerprint: Fingerprint, name: &[u8]) -> Option<Problem> {
         if name.len() > NAME_LIMIT {
@@ -346,7 +346,7 @@ impl Take for NameColumn<'_> {
     }
 }
 
-/// Whether a name has a line end in it; its fingerprint is most of the answer.
+/// Returns whether a name contains a line end; the fingerprint answers for short names.
 #[inline]
 fn has_line_end(fingerprint: Fingerprint, name: &[u8]) -> bool {
     const LINE_ENDS: u64 = splat(b'\n');
@@ -360,12 +360,12 @@ fn has_line_end(fingerprint: Fingerprint, name: &[u8]) -> bool {
     }
 }
 
-/// What takes names.
+/// Receiver of names.
 trait Take {
     /// Takes the name of a row.
     fn take(&mut self, at: usize, name: &[u8]);
 
-    /// Takes a number's digits, if that is done better than by [`take`](Self::take).
+    /// Takes a number's digits, if this is faster than [`take`](Self::take); returns whether it did.
     #[inline]
     fn take_number(&mut self, _at: usize, _number: u64) -> bool {
         false
@@ -379,7 +379,7 @@ impl<F: FnMut(usize, &[u8])> Take for F {
     }
 }
 
-/// Bytes of the names in `rows`.
+/// Returns the total bytes of the names in `rows`.
 fn bytes_of(column: &dyn Array, rows: Range<usize>) -> usize {
     match column.data_type() {
         DataType::Utf8 | DataType::Binary => {
@@ -405,7 +405,7 @@ fn bytes_of(column: &dyn Array, rows: Range<usize>) -> usize {
     }
 }
 
-/// Calls `take` with the bytes of each name of `rows`, counted from `at`; nulls are whatever lies there.
+/// Calls `take` with the bytes of each name of `rows`, counted from `at`; nulls give arbitrary bytes.
 fn for_each_name(column: &dyn Array, rows: Range<usize>, at: usize, take: &mut impl Take) {
     fn each<'a>(
         rows: Range<usize>,
@@ -484,7 +484,7 @@ fn for_each_of_dictionary(
         for (at, row) in (at..).zip(rows) {
             match names.key(row) {
                 Some(value) if !values.is_null(value) => {
-                    // Without this, dictionaries of dictionaries would be types without end.
+                    // Without this, dictionaries of dictionaries would be infinite types.
                     let mut take: &mut dyn FnMut(usize, &[u8]) = take;
                     one_name(values, value, at, &mut take);
                 }
@@ -505,7 +505,7 @@ fn for_each_of_dictionary(
     }
 }
 
-/// One name of a dictionary.
+/// Takes one name of a dictionary.
 fn one_name(values: &dyn Array, row: usize, at: usize, take: &mut &mut dyn FnMut(usize, &[u8])) {
     match values.data_type() {
         DataType::Utf8 => take(at, values.as_string::<i32>().value(row).as_bytes()),
@@ -514,7 +514,7 @@ fn one_name(values: &dyn Array, row: usize, at: usize, take: &mut &mut dyn FnMut
     }
 }
 
-/// Calls `take` with each number of `rows`, counted from 0; nulls are whatever lies there.
+/// Calls `take` with each number of `rows`, counted from 0; nulls give arbitrary numbers.
 fn for_each_number(column: &dyn Array, rows: Range<usize>, take: &mut impl FnMut(usize, f64)) {
     fn each<T: ArrowPrimitiveType>(
         numbers: &PrimitiveArray<T>,

@@ -1,7 +1,7 @@
-//! Arrow IPC, message by message, from files and streams alike: a file is a stream behind a few bytes.
+//! Arrow IPC, message by message, from files and streams alike: a file is a stream after a few bytes.
 //!
-//! Lengths are checked before anything is allocated for them; what they are of, the library decodes
-//! (`arrow-ipc`). Format: <https://arrow.apache.org/docs/format/Columnar.html>.
+//! Lengths are checked before memory is allocated for them; the library `arrow-ipc` decodes the contents. Format:
+//! <https://arrow.apache.org/docs/format/Columnar.html>.
 
 use super::{Batches, caught, damaged};
 use crate::error::{Error, ErrorKind, Result};
@@ -20,37 +20,37 @@ use std::path::{Path, PathBuf};
 
 /// Bytes within which the first message begins: writers align it to 8 or 64.
 const HEAD_BYTES: usize = 64 + 8;
-/// Bytes within which a schema is looked for that does not say how long it is, at first.
+/// Bytes first searched for the end of a schema without a length.
 const SCHEMA_BYTES: usize = 64 << 10;
-/// Most bytes of the description of a message.
+/// Maximum size of the metadata of a message.
 const DESCRIPTION_LIMIT: usize = 64 << 20;
-/// Most bytes of a message of a stream, for nobody can look at its messages beforehand.
+/// Maximum size of a message of a stream, whose messages cannot be examined beforehand.
 pub(super) const MESSAGE_LIMIT: u64 = 64 << 20;
-/// Most unpacked bytes for a byte of zstd: a block of 128 KiB of one byte is four bytes.
+/// Maximum number of unpacked bytes per byte of zstd: a block of 128 KiB of one byte takes four bytes.
 const PACKED_MOST: u64 = 64 << 10;
-/// More than any memory, for lengths that are lies.
+/// More than any memory, for false lengths.
 const NOBODY_HAS: u64 = 1 << 50;
-/// Messages of a stream in a file that are looked at beforehand.
+/// Number of messages of a stream in a file that are examined beforehand.
 const LOOKED_AT: usize = 64;
 
-/// How a file or a stream begins.
+/// Beginning of a file or a stream.
 pub(super) struct Beginning {
-    /// Where the description of the schema lies.
+    /// Position of the metadata of the schema.
     schema: Range<usize>,
-    /// Where the next message begins.
+    /// Start of the next message.
     next: usize,
-    /// Whether it is a file, whose last message is followed by a mark; streams may just end.
+    /// Whether it is a file, which has a mark after its last message; streams may just end.
     is_file: bool,
 }
 
 impl Beginning {
-    /// Finds the schema, without reading anything.
+    /// Finds the schema, without consuming anything.
     pub(super) fn peek(input: &mut Input, path: &Path) -> Result<Self> {
         let head = input.peek(HEAD_BYTES)?.0;
-        // More may have been looked at before.
+        // More bytes may have been buffered before.
         let head = &head[..head.len().min(HEAD_BYTES)];
         let is_file = head.starts_with(MAGIC);
-        // A file's first message comes after zeros.
+        // In a file, the first message comes after zeros.
         let places = if is_file { MAGIC.len()..head.len() } else { 0..1 };
         let at = places.step_by(8).find(|&at| head[at..].starts_with(&CONTINUATION));
         let Some(at) = at else { return Self::without_prefix(input, path) };
@@ -63,8 +63,7 @@ impl Beginning {
         Ok(Self { schema: at + 8..next, next, is_file })
     }
 
-    /// As polars writes files: nothing before the schema says how long it is, so it ends where the next
-    /// message begins.
+    /// Handles files written by polars: the schema has no length before it, so it ends where the next message begins.
     fn without_prefix(input: &mut Input, path: &Path) -> Result<Self> {
         let mut wanted = SCHEMA_BYTES;
         loop {
@@ -80,14 +79,14 @@ impl Beginning {
         }
     }
 
-    /// The schema of an input that nothing has been read of.
+    /// Returns the schema of an input of which nothing has been read.
     pub(super) fn schema(&self, input: &mut Input, path: &Path) -> Result<Schema> {
         let (head, _) = input.peek(self.next)?;
         schema_of(&head[self.schema.clone()], path)
     }
 }
 
-/// Whether these bytes begin with a message that is no schema, or with the mark at the end of all.
+/// Returns whether these bytes begin with a message other than a schema, or with the end mark.
 fn begins_batch(bytes: &[u8]) -> bool {
     let Some(length) = description_bytes(bytes) else { return false };
     let message = bytes.get(8..8 + length).filter(|bytes| !bytes.is_empty());
@@ -105,15 +104,15 @@ fn schema_of(description: &[u8], path: &Path) -> Result<Schema> {
     })
 }
 
-/// Length of a message's description, if `prefix` is how one begins. 0 at the end of all.
+/// Returns the length of a message's metadata, if `prefix` begins a message; 0 for the end mark.
 fn description_bytes(prefix: &[u8]) -> Option<usize> {
     let bytes = prefix.strip_prefix(&CONTINUATION)?;
     let bytes = i32::from_le_bytes(bytes.get(..4)?.try_into().ok()?);
     usize::try_from(bytes).ok().filter(|&bytes| bytes <= DESCRIPTION_LIMIT)
 }
 
-/// The most memory that decoding a file needs: dictionaries stay, a message is held as it is stored and as
-/// it is unpacked. As the end of the file says, or else the first messages.
+/// Returns the maximum memory to decode a file: dictionaries are kept, and a message is held both as stored and
+/// unpacked. Uses the footer of the file and the first messages.
 pub(super) fn largest_message(files: &Files, path: &Path, beginning: &Beginning) -> Result<u64> {
     let mut scan = Scan::open(files, path)?;
     let (dictionaries, largest) = scan.first_messages(beginning.next as u64)?;
@@ -122,11 +121,11 @@ pub(super) fn largest_message(files: &Files, path: &Path, beginning: &Beginning)
     Ok(dictionaries.max(of_all_dictionaries).saturating_add(largest).min(NOBODY_HAS))
 }
 
-/// A look at the messages of a file.
+/// Examination of the messages of a file.
 struct Scan {
     file: StoredFile,
     bytes: u64,
-    /// Unpacked bytes for each that is stored, at most.
+    /// Maximum ratio of unpacked to stored bytes.
     ratio: f64,
 }
 
@@ -144,14 +143,14 @@ impl Scan {
         Ok(into)
     }
 
-    /// Bytes of dictionaries, and of the largest batch, among the first messages from `at` on.
+    /// Returns the bytes of dictionaries, and of the largest batch, among the first messages from `at` on.
     fn first_messages(&mut self, mut at: u64) -> Result<(u64, u64)> {
         let (mut dictionaries, mut largest) = (0, 0);
         for _ in 0..LOOKED_AT {
             let prefix = self.read(at, 8)?;
             let Some(bytes) = description_bytes(&prefix).filter(|&bytes| bytes > 0) else { break };
             let description = self.read(at + 8, bytes)?;
-            // What is wrong with it is told where it is read.
+            // Errors in it are reported when it is read.
             let Ok(message) = root_as_message(&description) else { break };
             let (body_at, body) = (at + 8 + bytes as u64, message.bodyLength().max(0) as u64);
             if body_at.saturating_add(body) > self.bytes {
@@ -172,17 +171,17 @@ impl Scan {
         Ok((dictionaries, largest))
     }
 
-    /// Bytes of a message when it is unpacked.
+    /// Returns the unpacked size of a message in bytes.
     fn unpacked(&self, message: &Message<'_>, body_at: u64) -> Result<u64> {
         let mut sum = 0u64;
         for (offset, length) in packed_buffers(message) {
             if offset > self.bytes {
-                // It is refused where it is read.
+                // The message is refused when it is read.
                 continue;
             }
             if let Some(prefix) = self.read(body_at + offset, length.min(8) as usize)?.first_chunk()
             {
-                // A length that no compression reaches is wrong, and refused when the message is read.
+                // A length beyond any compression is wrong, and refused when the message is read.
                 let most = length.saturating_mul(PACKED_MOST).saturating_add(PACKED_MOST);
                 sum = sum.saturating_add(unpacked_bytes(*prefix, length).min(most));
             }
@@ -190,7 +189,7 @@ impl Scan {
         Ok(sum)
     }
 
-    /// The end of a file, which tells where all messages are; `None` if there is none.
+    /// Returns the footer of a file, which lists all messages; `None` if there is none.
     fn footer(&self) -> Result<Option<Vec<u8>>> {
         let end = self.read(self.bytes.saturating_sub(10), 10)?;
         if end.len() < 10 || end[4..] != MAGIC[..6] {
@@ -203,7 +202,7 @@ impl Scan {
         self.read(self.bytes - 10 - bytes as u64, bytes).map(Some)
     }
 
-    /// The same of all messages, as the end of a file tells; unpacked as the first ones were.
+    /// Like [`Scan::first_messages`], for all messages in the footer, assuming the packing ratio of the first ones.
     fn all_messages(&self) -> Result<Option<(u64, u64)>> {
         let Some(footer) = self.footer()? else { return Ok(None) };
         let Ok(footer) = arrow_ipc::root_as_footer(&footer) else { return Ok(None) };
@@ -216,7 +215,7 @@ impl Scan {
         Ok(Some((dictionaries as u64, largest as u64)))
     }
 
-    /// Where the dictionaries of a file begin that has some of them behind rows, as polars writes them.
+    /// Returns the starts of the dictionaries of a file, if some come after rows, as in files written by polars.
     fn late_dictionaries(&self) -> Result<Vec<u64>> {
         let Some(footer) = self.footer()? else { return Ok(Vec::new()) };
         let Ok(footer) = arrow_ipc::root_as_footer(&footer) else { return Ok(Vec::new()) };
@@ -229,7 +228,7 @@ impl Scan {
     }
 }
 
-/// Where the buffers of a message are, if they are compressed; as it says.
+/// Returns the offsets and lengths of a message's buffers, as it declares them, if they are compressed.
 fn packed_buffers(message: &Message<'_>) -> Vec<(u64, u64)> {
     let batch = message
         .header_as_record_batch()
@@ -241,12 +240,12 @@ fn packed_buffers(message: &Message<'_>) -> Vec<(u64, u64)> {
     buffers.map(|buffer| (buffer.offset().max(0) as u64, buffer.length().max(0) as u64)).collect()
 }
 
-/// What a buffer says of its unpacked length; -1 means that it is not packed.
+/// Returns the unpacked length that a buffer declares; -1 means that it is not packed.
 fn unpacked_bytes(prefix: [u8; 8], length: u64) -> u64 {
     u64::try_from(i64::from_le_bytes(prefix)).unwrap_or(length)
 }
 
-/// Reads batches.
+/// Reader of batches.
 pub(super) struct IpcReader {
     input: Input,
     path: PathBuf,
@@ -255,9 +254,9 @@ pub(super) struct IpcReader {
     dictionaries: HashMap<i64, ArrayRef>,
     description: Vec<u8>,
     limit: u64,
-    /// Whether it is a file, whose last message is followed by a mark; streams may just end.
+    /// Whether it is a file, which has a mark after its last message; streams may just end.
     is_file: bool,
-    /// Whether dictionaries were read before all else.
+    /// Whether the dictionaries were read before everything else.
     has_dictionaries: bool,
 }
 
@@ -310,7 +309,7 @@ impl IpcReader {
         Ok(())
     }
 
-    /// Length of a message's body, if there is memory for it.
+    /// Returns the length of a message's body, if it is within the memory limit.
     fn body_bytes(&self, message: &Message<'_>) -> Result<usize> {
         let body = u64::try_from(message.bodyLength());
         let body = body.map_err(|_| damaged(&self.path, "a message has a negative length"))?;
@@ -318,7 +317,7 @@ impl IpcReader {
         Ok(body as usize)
     }
 
-    /// Decodes a message: rows, or a dictionary, which is kept.
+    /// Decodes a message: rows, or a dictionary, which is stored.
     fn decode(&mut self, message: &Message<'_>, body: Vec<u8>) -> Result<Option<RecordBatch>> {
         let mut unpacked = 0u64;
         for (offset, length) in packed_buffers(message) {
@@ -338,21 +337,21 @@ impl IpcReader {
             }
             let batch = message
                 .header_as_record_batch()
-                .ok_or_else(|| damaged(path, "a message is no batch"))?;
+                .ok_or_else(|| damaged(path, "a message is not a batch"))?;
             read_record_batch(&body, batch, schema.clone(), dictionaries, projection, &version)
                 .map(Some)
                 .map_err(|error| damaged(path, error))
         })
     }
 
-    /// Whether rows refer to a dictionary that has not come.
+    /// Returns whether rows need a dictionary that was not read.
     fn lacks_dictionaries(&self) -> bool {
         let is_dictionary =
             |&at: &usize| matches!(self.schema.field(at).data_type(), DataType::Dictionary(..));
         self.dictionaries.is_empty() && self.projection.iter().any(is_dictionary)
     }
 
-    /// Reads exactly so many bytes, of which there may be fewer: that many were planned for.
+    /// Reads exactly `bytes` bytes, which were planned for; it is an error if there are fewer.
     fn read(&mut self, bytes: usize) -> Result<Vec<u8>> {
         let (mut into, mut at) = (vec![0; bytes], 0);
         while at < bytes {
@@ -364,7 +363,7 @@ impl IpcReader {
         Ok(into)
     }
 
-    /// Reads the description of the next message; `false` if there is none.
+    /// Reads the metadata of the next message; returns `false` if there is none.
     fn read_description(&mut self) -> Result<bool> {
         let mut prefix = [0; 8];
         let mut filled = 0;
@@ -376,20 +375,20 @@ impl IpcReader {
             }
         }
         let Some(bytes) = description_bytes(&prefix) else {
-            return Err(damaged(&self.path, "no message begins where one should"));
+            return Err(damaged(&self.path, "no message begins where one is expected"));
         };
         self.description = self.read(bytes)?;
         Ok(bytes > 0)
     }
 
-    /// Refuses a message that would take more memory than is there for it.
+    /// Refuses a message that would exceed the memory limit.
     fn check_bytes(&self, bytes: u64) -> Result<()> {
         if bytes <= self.limit {
             return Ok(());
         }
         let path = self.path.display();
         let (bytes, limit) = (format_bytes(bytes), size_to_type(self.limit));
-        let message = format!("`{path}` has a batch of {bytes}, more than {limit} as is expected");
+        let message = format!("`{path}` has a batch of {bytes}, more than the expected {limit}");
         Err(Error::new(ErrorKind::BadInput, message)
             .hint("write it with smaller batches, as a file rather than a stream, or as Parquet"))
     }
@@ -403,8 +402,7 @@ impl Batches for IpcReader {
             let message = root_as_message(&description).map_err(|error| damaged(&path, error))?;
             let is_dictionary = message.header_type() == MessageHeader::DictionaryBatch;
             if self.is_file && !is_dictionary && self.lacks_dictionaries() {
-                let message =
-                    "has its dictionaries behind its rows, so it cannot be read in one go";
+                let message = "has dictionaries after its rows, so it cannot be read in one pass";
                 return Err(
                     bad_input(&path, message).hint("write it to a file, or unpack it, first")
                 );

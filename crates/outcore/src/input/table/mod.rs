@@ -1,15 +1,15 @@
-//! Tables to the chunks that text becomes: Parquet and Arrow IPC files, Arrow streams of the caller.
+//! Tables to parsed chunks: Parquet and Arrow IPC files, Arrow streams of the caller.
 //!
 //! ```text
-//!  Parquet --row groups side by side, page by page--.
+//!  Parquet --row groups in parallel, page by page--.
 //!  Arrow IPC --message by message-------------------+--> columns of some rows --> names, weights
 //!  a stream in memory ------------------------------'
 //! ```
 //!
-//! The formats are decoded by the libraries of Apache Arrow; what a table's columns mean, how much of it
-//! is in memory, and what happens to rows that are no edge is decided here. A place in a table is a row,
-//! from 1, and a column. Memory: that of [`chunks`](super::chunks), and what [`TableFormat::held_bytes`]
-//! says. Cost: about 20 ns of one core for a row of two short names and a weight.
+//! The libraries of Apache Arrow decode the formats. This module determines the roles of the columns, how much of a
+//! table is in memory, and how rows that are not edges are handled. A place in a table is a row, from 1, and a column.
+//! Memory: that of [`chunks`](super::chunks), and [`TableFormat::held_bytes`]. Cost: about 20 ns of one core for a row
+//! of two short names and a weight.
 
 mod columns;
 mod ipc;
@@ -38,12 +38,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A table that the caller has in memory, or makes as it is read, batch by batch. It can be read once.
+/// Table that the caller has in memory or creates while it is read, batch by batch. It can be read only once.
 #[derive(Clone)]
 pub struct TableStream(Arc<Mutex<Option<Box<dyn RecordBatchReader + Send>>>>);
 
 impl TableStream {
-    /// A stream of `batches`.
+    /// Creates a stream of `batches`.
     pub fn new(batches: Box<dyn RecordBatchReader + Send>) -> Self {
         Self(Arc::new(Mutex::new(Some(batches))))
     }
@@ -72,7 +72,7 @@ impl PartialEq for TableStream {
 
 impl Eq for TableStream {}
 
-/// What a table is.
+/// Kind of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TableKind {
     Parquet,
@@ -80,25 +80,25 @@ enum TableKind {
     Stream,
 }
 
-/// A table, and what its columns are for.
+/// Table and the roles of its columns.
 #[derive(Debug, Clone)]
 pub(crate) struct TableFormat {
     kind: TableKind,
-    /// Columns from 0: source, target and, if there is one, weight; and their names.
+    /// Columns, from 0, and their names: source, target and, if there is one, weight.
     columns: Vec<(usize, String)>,
-    /// What they and the others are used for, in words.
+    /// Description of the use of all columns.
     roles: String,
     transform: WeightTransform,
     rows: Rows,
-    /// Most memory that decoding holds beside chunks.
+    /// Maximum memory that decoding holds, in addition to chunks.
     held_bytes: u64,
-    /// Of Parquet.
+    /// Plan for decoding Parquet.
     plan: Option<parquet::DecodePlan>,
     row_count: Option<u64>,
 }
 
 impl TableFormat {
-    /// What `path` is by its first bytes, if it is a table.
+    /// Detects the format of `path` by its first bytes, if it is a table.
     ///
     /// # Errors
     /// `BadInput` for a damaged file, or if its columns cannot be used.
@@ -139,10 +139,10 @@ impl TableFormat {
         Ok(Some(format))
     }
 
-    /// The format of a stream.
+    /// Returns the format of a stream.
     pub(crate) fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<Self> {
         let path = Path::new(STREAM_NAME);
-        let read = || Error::new(ErrorKind::Usage, "the table can be read only once, and has been");
+        let read = || Error::new(ErrorKind::Usage, "the table can be read only once");
         let schema = stream.schema().ok_or_else(read)?;
         Self::of(TableKind::Stream, &schema, path, options)
     }
@@ -170,22 +170,22 @@ impl TableFormat {
         })
     }
 
-    /// Whether rows have weights.
+    /// Returns whether rows have weights.
     pub(crate) fn is_weighted(&self) -> bool {
         self.columns.len() == 3
     }
 
-    /// Most memory that decoding holds beside chunks.
+    /// Returns the maximum memory that decoding holds, in addition to chunks.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.held_bytes
     }
 
-    /// Edges, if the file says.
+    /// Returns the number of rows, if the file declares it.
     pub(crate) fn row_count(&self) -> Option<u64> {
         self.row_count
     }
 
-    /// The name of the format.
+    /// Returns the name of the format.
     pub(crate) fn kind(&self) -> &'static str {
         match self.kind {
             TableKind::Parquet => "Parquet",
@@ -194,12 +194,12 @@ impl TableFormat {
         }
     }
 
-    /// Writes how the file was understood.
+    /// Describes how the file was understood.
     pub(crate) fn describe(&self) -> String {
         format!("{}, {}", self.kind(), self.roles)
     }
 
-    /// The columns that are read, in the order of source, target, weight.
+    /// Returns the columns to read, in the order source, target, weight.
     fn projection(&self) -> Vec<usize> {
         self.columns.iter().map(|(at, _)| *at).collect()
     }
@@ -224,7 +224,7 @@ impl TableFormat {
         task.read(files, path, None, begin, None, &mut sample).map(drop)
     }
 
-    /// What is wrong with a row, in one clause.
+    /// Returns what is wrong with a row, in one clause.
     pub(crate) fn reason(&self, problem: Problem) -> String {
         match problem {
             Problem::EmptyWeight => "weight is null".into(),
@@ -232,7 +232,7 @@ impl TableFormat {
         }
     }
 
-    /// The place of a bad row; `text` is that of its chunk, where the row is written out.
+    /// Returns the place of a bad row; `text` is that of its chunk, which includes the row.
     pub(crate) fn place(
         &self,
         fault: &LineFault,
@@ -257,7 +257,7 @@ impl TableFormat {
         }
     }
 
-    /// The error for a bad row, whose place is known.
+    /// Returns the error for a bad row at `place`.
     pub(crate) fn error(&self, fault: &LineFault, at: TableCell, place: Place) -> Error {
         let (row, name) = (format_count(at.row), &self.columns[at.part].1);
         let error = Error::new(fault.problem.kind(), self.reason(fault.problem))
@@ -266,7 +266,7 @@ impl TableFormat {
         if self.rows != Rows::Edges {
             return error.hint("rows are a node and its community: correct this one, or remove it");
         }
-        let skip = Text::from(format_args!("{} to go on without this row", ON_BAD_LINE.of("skip")));
+        let skip = Text::from(format_args!("{} to skip this row", ON_BAD_LINE.of("skip")));
         let of_weight = fault.problem.kind() == ErrorKind::BadWeight;
         if of_weight && self.transform == WeightTransform::None {
             return error.hint(format_args!("use {IGNORE_WEIGHTS}, or {skip}"));
@@ -275,7 +275,7 @@ impl TableFormat {
     }
 }
 
-/// An error of a library about a file.
+/// Returns an error of a library about a file.
 fn damaged(path: &Path, what: impl fmt::Display) -> Error {
     let what = what.to_string();
     let what = what.lines().next().unwrap_or("it cannot be decoded");
@@ -284,12 +284,12 @@ fn damaged(path: &Path, what: impl fmt::Display) -> Error {
 }
 
 thread_local! {
-    /// Whether a library decodes on this thread.
+    /// Whether a library is decoding on this thread.
     static DECODES: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Keeps panics of the libraries that decode tables from being told on standard error: over damaged data they
-/// are errors about the file. For the surfaces, since a process has one such hook.
+/// Suppresses messages on standard error about panics in the decoding libraries, which become errors about damaged
+/// files. To be called by the interfaces, since a process has only one panic hook.
 pub fn silence_decoders() {
     let notify = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -299,15 +299,15 @@ pub fn silence_decoders() {
     }));
 }
 
-/// Runs `decode`, whose panic over damaged data is an error about the file.
+/// Runs `decode`, turning a panic over damaged data into an error about the file.
 fn caught<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
     DECODES.set(true);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode));
     DECODES.set(false);
-    result.unwrap_or_else(|_| Err(damaged(path, "its data contradict each other")))
+    result.unwrap_or_else(|_| Err(damaged(path, "its data are inconsistent")))
 }
 
-/// Source, target and weight: as `--columns` says; else as the columns are called; else by place.
+/// Chooses source, target and weight: from `--columns`, otherwise by column names, otherwise by position.
 fn choose_columns(
     schema: &Schema,
     path: &Path,
@@ -317,11 +317,9 @@ fn choose_columns(
     let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
     let is_reported = options.columns.is_some() || options.format == EdgeFormat::Lines;
     if !is_reported && options.rows == Rows::Edges && names::are_of_nodes(&bytes) {
-        return Err(bad_input(path, "is a table of nodes, as its columns say, not of edges")
-            .note(format_args!("{} reads it as edges all the same", FORMAT.of("lines")))
-            .hint(format_args!(
-                "give the table of edges; {COLUMNS} takes these columns all the same"
-            )));
+        return Err(bad_input(path, "is a table of nodes according to its columns, not of edges")
+            .note(format_args!("{} reads it as edges anyway", FORMAT.of("lines")))
+            .hint(format_args!("pass the table of edges; {COLUMNS} uses these columns anyway")));
     }
     let mut chosen: Vec<usize> = match &options.columns {
         Some(columns) => {
@@ -377,7 +375,7 @@ fn find(column: &Column, names: &[&str], path: &Path) -> Result<usize> {
         let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
         bad_input(path, &format!("has no column {wanted}"))
             .note(format!("its columns are {}", shown.join(", ")))
-            .hint(format_args!("use {COLUMNS} with names of these, or their numbers from 1"))
+            .hint(format_args!("use {COLUMNS} with these names, or with numbers from 1"))
     })
 }
 
@@ -385,10 +383,10 @@ fn names_of(schema: &Schema) -> Vec<&[u8]> {
     schema.fields().iter().map(|field| field.name().as_bytes()).collect()
 }
 
-/// As in text, but numbers are known by their type.
+/// Chooses columns as in text, but recognizes numbers by their type.
 fn usual_columns(schema: &Schema, rows: Rows) -> Vec<usize> {
     let names = names_of(schema);
-    // Decimals are refused further on: they are not to be left out in silence.
+    // Decimals are refused later, so that they are not silently left out.
     let is_number = |at: usize| {
         let kind = schema.field(at).data_type();
         columns::is_weight(kind) || kind.is_decimal()
@@ -397,20 +395,20 @@ fn usual_columns(schema: &Schema, rows: Rows) -> Vec<usize> {
     [Some(found.source), Some(found.target), found.weight].into_iter().flatten().collect()
 }
 
-/// How a table is read.
+/// Task of reading a table.
 pub(crate) struct TableTask {
     pub(crate) format: TableFormat,
     pub(crate) stop: bool,
     /// Bytes of a chunk of text.
     pub(crate) chunk_bytes: usize,
     pub(crate) workers: usize,
-    /// Bytes of the files before it, and its own.
+    /// Bytes of the files before this one, and of this one.
     pub(crate) bytes: (u64, u64),
 }
 
 impl TableTask {
-    /// Reads the table of `path` from row `begin` on (`begin.byte` counts rows, too); gives `false` if nobody
-    /// wants more.
+    /// Reads the table of `path` from row `begin` on (`begin.byte` counts rows too). Returns `false` if no more rows
+    /// are wanted.
     pub(crate) fn read(
         self,
         files: &Files,
@@ -422,7 +420,7 @@ impl TableTask {
     ) -> Result<bool> {
         match self.format.kind {
             TableKind::Parquet => {
-                let plan = self.format.plan.expect("it was made when the file was looked at");
+                let plan = self.format.plan.expect("it was made when the format was detected");
                 parquet::read(&self, files, path, begin, plan, taker)
             }
             TableKind::ArrowIpc => {
@@ -435,7 +433,7 @@ impl TableTask {
                 self.read_batches(batches, begin, taker)
             }
             TableKind::Stream => {
-                let batches = stream.and_then(TableStream::take).expect("it was looked at");
+                let batches = stream.and_then(TableStream::take).expect("its format was detected");
                 let batches = StreamBatches { batches, projection: self.format.projection() };
                 self.read_batches(batches, begin, taker)
             }
@@ -463,7 +461,7 @@ impl TableTask {
         }
     }
 
-    /// Hands over `batch`, which has the columns that are read in their order, chunk by chunk.
+    /// Passes on `batch`, whose columns are those of the projection in order, chunk by chunk.
     fn convert(
         &self,
         batch: &RecordBatch,
@@ -498,10 +496,10 @@ impl TableTask {
     }
 }
 
-/// Batches of a table's columns, in their order.
+/// Batches of the required columns of a table, in order.
 trait Batches {
     fn next(&mut self) -> Result<Option<RecordBatch>>;
-    /// Bytes of the file that were used.
+    /// Returns the bytes of the file that were used.
     fn consumed(&self) -> u64;
 }
 

@@ -1,8 +1,8 @@
-//! Parquet: row groups decoded side by side by threads of their own, page by page, handed over in their order.
+//! Parquet: dedicated threads decode row groups in parallel, page by page; they are passed on in file order.
 //!
-//! A page is the least that can be decoded, so pages decide about memory. How long they are stands before each
-//! of them; a page that is longer than was planned for is an error before it is read. Decoded by the library
-//! `parquet`. Format: <https://parquet.apache.org/docs/file-format/>.
+//! A page is the smallest unit that can be decoded, so pages determine the memory. The header of each page gives its
+//! length; a page longer than planned is an error before it is read. The library `parquet` decodes pages. Format:
+//! <https://parquet.apache.org/docs/file-format/>.
 
 use super::{TableTask, caught, damaged};
 use crate::error::{Error, ErrorKind, Result};
@@ -29,26 +29,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows decoded at a time.
 const DECODED_ROWS: usize = 8192;
-/// Chunks of a thread that wait for their turn.
+/// Chunks per thread that wait for their turn.
 const WAITING: usize = 8;
-/// The least that is planned for a page.
+/// Minimum size planned for a page.
 const PAGE_BYTES_MIN: u64 = 256 << 10;
-/// Pages of a column that are in memory at the same time: its dictionary, the one that is decoded, and the one
-/// before, which a batch still refers to. One more of them all is being unpacked.
+/// Pages of a column that are in memory at the same time: its dictionary, the one being decoded, and the previous one,
+/// which a batch still refers to. One more page over all columns is being unpacked.
 const PAGES_HELD: u64 = 3;
-/// Most bytes before a page of which its length is read.
+/// Maximum number of bytes read of a page's header.
 const HEADER_BYTES: usize = 1 << 10;
 
-/// The bytes of a file as the library asks for them, which watches the length of pages.
+/// Bytes of a file as the library requests them, with a check of page lengths.
 #[derive(Clone)]
 struct Pages {
     file: Arc<StoredFile>,
     bytes: u64,
-    /// Longest page so far, packed or not.
+    /// Longest page so far, packed or unpacked.
     longest: Arc<AtomicU64>,
-    /// Longest page that there may be.
+    /// Maximum length of a page.
     limit: u64,
-    /// What went wrong that is not the library's to say.
+    /// Failure that the library cannot report as such.
     failure: Arc<Mutex<Option<Error>>>,
 }
 
@@ -65,26 +65,26 @@ impl Pages {
         })
     }
 
-    /// Remembers `error`, and gives one for the library.
+    /// Stores `error`, and returns one for the library.
     fn fail(&self, error: Error) -> ParquetError {
         let text = error.to_string();
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         ParquetError::General(text)
     }
 
-    /// The error that the library met: ours, or its own about the data.
+    /// Converts an error from the library: to the stored failure, or to an error about the data.
     fn error(&self, error: impl std::fmt::Display) -> Error {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
         failure.unwrap_or_else(|| damaged(self.file.path(), error))
     }
 
-    /// Looks at what stands before a page: a structure of Thrift whose first three fields are numbers, the
-    /// kind of the page and its two lengths. What is no such thing is left to the library.
+    /// Checks a page header: a Thrift structure whose first three fields are numbers, the kind of the page and its two
+    /// lengths. Anything else is left to the library.
     fn watch(&self, head: &[u8]) -> std::result::Result<(), ParquetError> {
         let mut at = 0;
         let mut fields = [0i64; 3];
         for field in &mut fields {
-            // One field further, and a number of 32 bits.
+            // The next field, a 32-bit number.
             if head.get(at) != Some(&0x15) {
                 return Ok(());
             }
@@ -107,7 +107,7 @@ impl Pages {
         }
         let (path, found) = (self.file.path().display(), format_bytes(longest));
         let limit = format_bytes(self.limit);
-        let message = format!("`{path}` has a page of {found}, but the largest were {limit}");
+        let message = format!("`{path}` has a page of {found}, more than the expected {limit}");
         Err(self.fail(
             Error::new(ErrorKind::BadInput, message).hint("write it again with smaller pages"),
         ))
@@ -144,7 +144,7 @@ impl ChunkReader for Pages {
     }
 }
 
-/// Reads from a byte on.
+/// Reader from a byte on.
 struct PagesFrom {
     pages: Pages,
     at: u64,
@@ -162,26 +162,26 @@ impl Read for PagesFrom {
     }
 }
 
-/// How a file is decoded.
+/// Plan for decoding a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DecodePlan {
     workers: usize,
     page_limit: u64,
-    /// The most memory that it needs.
+    /// Maximum memory needed.
     pub(super) held_bytes: u64,
 }
 
-/// A file whose description was read.
+/// File whose metadata was read.
 pub(super) struct ParquetFile {
     pages: Pages,
     metadata: ArrowReaderMetadata,
 }
 
 impl ParquetFile {
-    /// Reads the description of a file.
+    /// Reads the metadata of a file.
     pub(super) fn open(files: &Files, path: &Path) -> Result<Self> {
         let pages = Pages::open(files, path)?;
-        // What a program of Arrow stored of its own types is no matter here.
+        // Arrow types that the writing program stored are ignored.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = caught(path, || {
             let load = |options| ArrowReaderMetadata::load(&pages, options);
@@ -197,12 +197,12 @@ impl ParquetFile {
         self.metadata.schema().clone()
     }
 
-    /// Rows of all groups.
+    /// Returns the number of rows in all groups.
     pub(super) fn row_count(&self) -> u64 {
         self.groups().iter().fold(0, |sum, rows| rows.saturating_add(sum))
     }
 
-    /// Rows of each group.
+    /// Returns the number of rows in each group.
     fn groups(&self) -> Vec<u64> {
         let groups = self.metadata.metadata().row_groups();
         groups.iter().map(|group| group.num_rows().max(0) as u64).collect()
@@ -212,7 +212,7 @@ impl ParquetFile {
         ProjectionMask::roots(self.metadata.parquet_schema(), projection.iter().copied())
     }
 
-    /// The longest page of the largest chunk of each column of `projection`.
+    /// Returns the length of the longest page in the largest chunk of each column of `projection`.
     fn page_bytes(&self, projection: &[usize]) -> Result<u64> {
         let pages = Pages { longest: Arc::default(), ..self.pages.clone() };
         let mask = self.mask(projection);
@@ -237,14 +237,14 @@ impl ParquetFile {
         Ok(pages.longest.load(Relaxed).max(PAGE_BYTES_MIN))
     }
 
-    /// How to decode with at most so many threads, if there is so much room for them; one has to have it.
+    /// Plans decoding with at most `workers` threads, as many as fit in `room`, but at least one.
     pub(super) fn plan(
         &self,
         projection: &[usize],
         workers: usize,
         room: u64,
     ) -> Result<DecodePlan> {
-        // Pages may be a little longer than those that are looked at.
+        // Pages may be a little longer than those examined.
         let page_bytes = self.page_bytes(projection)?;
         let page_limit = page_bytes + page_bytes / 4;
         let worker_bytes = (PAGES_HELD * projection.len() as u64 + 1) * page_limit;
@@ -255,7 +255,7 @@ impl ParquetFile {
         Ok(DecodePlan { workers, page_limit, held_bytes })
     }
 
-    /// Tells which bytes of the file will be wanted of a group.
+    /// Announces which bytes of the file will be read for a group.
     fn will_read(&self, group: usize, projection: &[usize]) {
         let mask = self.mask(projection);
         let columns = self.metadata.metadata().row_group(group).columns();
@@ -265,7 +265,7 @@ impl ParquetFile {
         }
     }
 
-    /// Batches of one group from a row of it on.
+    /// Returns the batches of one group, after `skipped` rows.
     fn batches(
         &self,
         group: usize,
@@ -283,7 +283,7 @@ impl ParquetFile {
     }
 }
 
-/// Text as views, which refer to pages instead of copying them.
+/// Returns the schema with text as views, which refer to pages instead of copying them.
 fn views(schema: &Schema) -> SchemaRef {
     let as_view = |field: &Arc<Field>| match field.data_type() {
         DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
@@ -294,7 +294,7 @@ fn views(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// What a thread that decodes sends.
+/// Message from a decoding thread.
 enum Made {
     Chunk(ParsedChunk),
     GroupEnd,
@@ -346,7 +346,7 @@ pub(super) fn read(
                     }
                     Ok(Made::GroupEnd) => break,
                     Ok(Made::Failed(error)) => return Err(error),
-                    Err(_) => return Err(damaged(path, "a thread that reads it has ended")),
+                    Err(_) => return Err(damaged(path, "a thread that reads it stopped")),
                 }
             }
         }
@@ -364,7 +364,7 @@ struct ParquetDecoder<'a> {
 }
 
 impl ParquetDecoder<'_> {
-    /// Decodes every so many-th group. Ends early if nobody listens.
+    /// Decodes every `workers`-th group, starting with `worker`. Stops early if nobody is receiving.
     fn run(&self, worker: usize, workers: usize, sender: &mut DecodeWorker) {
         let mut first_row = 0;
         for (group, &rows) in self.rows.iter().enumerate() {
@@ -407,20 +407,20 @@ impl ParquetDecoder<'_> {
             }
         }
         if row - first_row != rows {
-            let message = format!("row group {group} has other rows than it says");
+            let message = format!("row group {group} does not have the number of rows it declares");
             return Err(damaged(&self.path, message));
         }
         Ok(true)
     }
 }
 
-/// The library gives columns in the order of the file: where those of `projection` are among them.
+/// Returns the positions of the columns of `projection` among those of the library, which are in file order.
 fn order_of(projection: &[usize]) -> Vec<usize> {
     let before = |at: usize| projection.iter().filter(|&&other| other < at).count();
     projection.iter().map(|&at| before(at)).collect()
 }
 
-/// A thread that decodes, as its chunks see it.
+/// Decoding thread, as the receiver of its chunks.
 struct DecodeWorker {
     to_reader: Sender<Made>,
     recycled: Receiver<ParsedChunk>,

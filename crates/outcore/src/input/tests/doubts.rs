@@ -1,4 +1,4 @@
-//! Lines that are no edges are refused by what they are; what is near to them is read.
+//! Lines that are not edges are refused by name; similar lines that are edges are read.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn refused(text: &str) -> Option<String> {
 }
 
 #[test]
-fn lines_that_are_no_edges_are_refused_by_what_they_are() {
+fn lines_that_are_not_edges_are_refused_by_name() {
     for (text, message) in [
         ("a -> b\nb -> c\n", "has a relation"),
         ("1 -- 2\n2 -- 3\n", "has a relation"),
@@ -21,10 +21,10 @@ fn lines_that_are_no_edges_are_refused_by_what_they_are() {
         ("1,0.5,0.2\n0.5,1,0.1\n0.2,0.1,1\n", "is a matrix of numbers"),
         ("0 1 1 0\n1 0 0 1\n1 0 0 1\n0 1 1 1\n", "is a matrix of numbers"),
         ("4 4 2\n1 2 1\n3 4 1\n", "begins with the size of a matrix"),
-        ("(a, b)\n(b, c)\n", "holds tuples"),
-        ("a b {'weight': 1}\nb c {}\n", "has attributes"),
+        ("(a, b)\n(b, c)\n", "holds Python tuples"),
+        ("a b {'weight': 1}\nb c {}\n", "has networkx attributes"),
         ("Id,Label\n1,a\n2,b\n", "is a table of nodes"),
-        ("// made by, tool\na,b\n", "has lines that seem to be comments"),
+        ("// made by, tool\na,b\n", "has lines that look like comments"),
     ] {
         let found = refused(text).unwrap_or_default();
         assert!(found.contains(message), "{text}: {found}");
@@ -37,7 +37,7 @@ fn lines_that_are_no_edges_are_refused_by_what_they_are() {
 }
 
 #[test]
-fn what_is_near_to_them_is_read() {
+fn similar_lines_of_edges_are_read() {
     for text in [
         "1 2 3\n2 5 1\n3 4 1\n",
         "a knows b\nc knows d\n",
@@ -56,10 +56,10 @@ fn what_is_near_to_them_is_read() {
 }
 
 #[test]
-fn headers_that_come_again_and_columns_too_many_are_bad_lines() {
+fn repeated_headers_and_extra_columns_are_bad_lines() {
     let header = "source,target\na,b\n";
     for (text, message, line) in [
-        (format!("{header}source,target\nb,c\n"), "line names the columns again", 3),
+        (format!("{header}source,target\nb,c\n"), "line repeats the header", 3),
         (format!("{header}Smith, John,b\nb,c\n"), "line has more columns than the header names", 3),
         ("source,target\na,b,1\n".into(), "line has more columns than the header names", 2),
     ] {
@@ -77,7 +77,7 @@ fn headers_that_come_again_and_columns_too_many_are_bad_lines() {
 }
 
 #[test]
-fn quotes_and_spaces_around_names_are_no_parts_of_them() {
+fn quotes_and_spaces_around_names_are_not_part_of_them() {
     let expected = [edge("a x", "b", 1.5), edge("b", "c", 2.0)];
     for text in [
         "\"a x\"\t\"b\"\t1.5\n\"b\"\t\"c\"\t2\n",
@@ -88,7 +88,7 @@ fn quotes_and_spaces_around_names_are_no_parts_of_them() {
     ] {
         assert_eq!(edges(text.as_bytes(), plain), expected, "{text}");
     }
-    // Where not all lines have quotes they are parts of names.
+    // Unless all lines have quotes, they are parts of names.
     assert_eq!(edges(b"\"a\"\tb\nb\tc\n", plain)[0], edge("\"a\"", "b", 1.0));
     assert_eq!(edges(b" a\tb\n", plain), [edge(" a", "b", 1.0)]);
 }

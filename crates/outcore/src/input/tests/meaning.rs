@@ -1,4 +1,4 @@
-//! Files mean what those who wrote them meant, or are refused by name.
+//! Files are understood as their authors meant them, or refused by name.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn decimal_commas_are_read_between_semicolons_and_refused_elsewhere() {
     ] {
         assert_eq!(edges(text.as_bytes(), plain), expected, "{text}");
     }
-    // Nodes may be numbers between commas all the same.
+    // Nodes may still be numbers between commas.
     let numbers = [edge("1", "2", 1.0), edge("3", "4", 1.0)];
     for text in ["1,2\n3,4\n", "1,2,3 km h\n3,4,5 km h\n"] {
         assert_eq!(edges(text.as_bytes(), plain), numbers, "{text}");
@@ -21,16 +21,16 @@ fn decimal_commas_are_read_between_semicolons_and_refused_elsewhere() {
     for text in ["a\tb\t1,5\nb\tc\t2,5\n", "a b 1,5\nb c 2,5\n", "a,b,\"1,5\"\nb,c,\"2,5\"\n"] {
         let error = read(&[text.as_bytes()], plain, LARGE).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BadWeight, "{text}");
-        assert!(error.hint_text().unwrap().starts_with("write points"), "{text}");
+        assert!(error.hint_text().unwrap().starts_with("replace "), "{text}");
     }
 }
 
 #[test]
-fn what_is_packed_twice_is_refused_by_name() {
+fn files_compressed_twice_are_refused_by_name() {
     let inner = gzip(&[b"a\tb\n"]);
     for (outer, name) in [(gzip(&[&inner]), "gzip"), (zstd(&[&inner]), "zstd")] {
         let error = read(&[&outer], plain, LARGE).unwrap_err();
-        assert_eq!(error.message(), format!("`file0` is compressed twice: gzip inside of {name}"));
+        assert_eq!(error.message(), format!("`file0` is compressed twice: gzip inside {name}"));
         assert_eq!(
             error.hint_text().unwrap(),
             format!("pipe it in: `{name} -dc FILE | outcore ... -`")
@@ -40,7 +40,7 @@ fn what_is_packed_twice_is_refused_by_name() {
     assert!(error.hint_text().unwrap().contains("gzip -dc FILE | tr '\\r' '\\n'"), "{error}");
 }
 
-/// A frame of zstd with a window of 2 to the power of `log`.
+/// Creates a zstd frame with a window of 2 to the power of `log`.
 fn zstd_of_window(text: &[u8], log: u32) -> Vec<u8> {
     let mut encoder = ::zstd::Encoder::new(Vec::new(), 1).unwrap();
     encoder.long_distance_matching(false).unwrap();
@@ -50,7 +50,7 @@ fn zstd_of_window(text: &[u8], log: u32) -> Vec<u8> {
 }
 
 #[test]
-fn windows_that_grow_are_read_or_refused_as_what_they_are() {
+fn growing_windows_are_read_or_refused_for_memory() {
     let of_xz = |preset: u32| {
         let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), preset);
         encoder.write_all(b"b\tc\n").unwrap();
@@ -68,7 +68,7 @@ fn windows_that_grow_are_read_or_refused_as_what_they_are() {
             }
         }
     }
-    // What the first frame says is planned, however large.
+    // The first frame's window is planned for, however large.
     let large = [zstd_of_window(b"a\tb\n", 27), zstd_of_window(b"b\tc\n", 27)].concat();
     assert_eq!(read(&[&large], plain, LARGE).unwrap().0, expected);
     let [small, large] = [of_xz(0), of_xz(9)];
@@ -89,7 +89,7 @@ fn a_node_list_may_be_fasta() {
         let names = listed(b"a\tb\n", long.as_bytes(), plain, memory).unwrap().0;
         assert_eq!(names, [b"P3".to_vec(), b"P4".to_vec()]);
     }
-    // Names that begin so, and nothing else.
+    // Names that begin with `>`, and nothing else.
     let names = listed(b">a\t>b\n", b">a\n>b\n", plain, LARGE).unwrap().0;
     assert_eq!(names, [b">a".to_vec(), b">b".to_vec()]);
 }
@@ -106,7 +106,7 @@ fn indexes_of_a_matrix_are_its_rows() {
             let place = error.place().unwrap();
             assert_eq!(
                 (error.message(), place.line),
-                ("index is no row of the matrix", 4),
+                ("index is not a row of the matrix", 4),
                 "{bad}"
             );
             let skip = |options: &mut InputOptions| options.on_bad_line = OnBadLine::Skip;

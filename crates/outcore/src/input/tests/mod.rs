@@ -1,4 +1,4 @@
-//! The promises of the input, on simulated files.
+//! Tests of the input, on simulated files.
 
 mod doubts;
 mod meaning;
@@ -66,7 +66,7 @@ fn read(
     read_sim(&sim, &options, memory)
 }
 
-/// Reads with small and with large chunks, which must not differ.
+/// Reads with small and with large chunks, whose results must not differ.
 fn edges(text: &[u8], change: impl Fn(&mut InputOptions)) -> Vec<NamedEdge> {
     let (large, summary) = read(&[text], &change, LARGE).unwrap();
     let (tiny, tiny_summary) = read(&[text], &change, TINY).unwrap();
@@ -148,7 +148,7 @@ fn columns_are_chosen() {
 
 #[test]
 fn weights_are_transformed_as_they_are_read() {
-    // Short, long, quoted and spaced numbers take different ways through the parser.
+    // Short, long, quoted and spaced numbers take different paths through the parser.
     let e_values = b"a\tb\t0.0\nb\tc\t1.0000000000000e-50\nc\td\t1e-5\nd\te\t1.0\ne\tf\t12.5\n";
     let neg_log10 = |options: &mut InputOptions| {
         options.weight_transform = WeightTransform::NegLog10;
@@ -167,13 +167,13 @@ fn weights_are_transformed_as_they_are_read() {
         let text = format!("a\tb\t1\nb\tc\t{bad}\n");
         for memory in [TINY, LARGE] {
             let error = read(&[text.as_bytes()], reciprocal, memory).unwrap_err();
-            let message = "file0:2:5: distance is zero, and has no reciprocal";
+            let message = "file0:2:5: distance is zero, which has no reciprocal";
             assert_eq!((error.to_string().as_str(), error.kind()), (message, ErrorKind::BadWeight));
         }
     }
     for change in [neg_log10 as fn(&mut InputOptions), reciprocal] {
         let error = read(&[b"", b"a\tb\n"], change, TINY).unwrap_err();
-        let message = "`file1` has no weights, but `--weight-transform` is about weights";
+        let message = "`file1` has no weights, but `--weight-transform` needs them";
         assert_eq!((error.message(), error.kind()), (message, ErrorKind::BadInput));
         assert!(read(&[b"# no edge\n"], change, TINY).unwrap().0.is_empty());
         let error = read(&[b"a\tb\t-1\n"], change, TINY).unwrap_err();
@@ -181,7 +181,7 @@ fn weights_are_transformed_as_they_are_read() {
     }
 }
 
-/// The names of a node list that comes after `edges`, with the summary.
+/// Returns the names of a node list that follows `edges`, and the summary.
 fn listed(
     edges: &[u8],
     nodes: &[u8],
@@ -203,7 +203,7 @@ fn listed(
 }
 
 #[test]
-fn a_node_list_is_read_as_the_edges_are() {
+fn a_node_list_is_read_like_the_edges() {
     let expected = [b"z".to_vec(), b"a".to_vec(), b"z".to_vec(), b"x y".to_vec()];
     let tabs = b"# hi\nz\tlong\nname\na\n\n#\nz\nx y\t2".to_vec();
     let quotes = b"z,\"\nname\n\"a\",1\r\nz\r\n\"x y\"\n".to_vec();
@@ -215,7 +215,7 @@ fn a_node_list_is_read_as_the_edges_are() {
     ] {
         for memory in [TINY, LARGE] {
             let (mut names, summary) = listed(edges, &nodes, plain, memory).unwrap();
-            // A header is for the columns of edges.
+            // Only the columns of edges have a header.
             assert_eq!(names.remove(1), b"name");
             assert_eq!(names, expected);
             assert_eq!((summary.edges, summary.listed_nodes), (1, 5));
@@ -330,7 +330,7 @@ fn the_earliest_bad_line_wins_for_any_chunks_and_threads() {
 }
 
 #[test]
-fn skipped_lines_are_counted_and_kept() {
+fn skipped_lines_are_counted_and_written_to_the_rejects() {
     let text = b"a\tb\t1\nbad\\\x01\xff\n\nc\td\tx\ne\tf\t2\n";
     for memory in [TINY, LARGE] {
         let (sim, mut options) = sim(&[text, b"g\t\t1\nh\ti\t3"]);
@@ -417,7 +417,7 @@ fn compressed_files_cut_anywhere_or_damaged_are_errors() {
         ("xz", 6, xz(&[text.as_bytes()])),
         ("bgzf", 4, bgzf(text.as_bytes(), 500)),
     ] {
-        // Less than a magic number is text.
+        // A file shorter than its magic number is text.
         for len in magic..packed.len() {
             let error = read(&[&packed[..len]], plain, LARGE).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::BadCompression, "{name} cut at {len}: {error}");
@@ -435,7 +435,7 @@ fn compressed_files_cut_anywhere_or_damaged_are_errors() {
     }
 }
 
-/// A pipe cannot be opened twice: what is looked at first must be parsed too.
+/// A pipe cannot be opened twice: the bytes examined first must be parsed too.
 #[cfg(target_os = "linux")]
 #[test]
 fn pipes_are_read_once() {
@@ -486,7 +486,7 @@ fn short_transfers_change_nothing_and_every_fault_is_an_error() {
     for at in 0..operations {
         sim.set_fault(Some(Failure { at, forever: true, kind: std::io::ErrorKind::Other }));
         let outcome = read_sim(&sim, &options, memory);
-        // How many operations there are depends a little on the threads: the last may not come.
+        // The number of operations depends a little on the threads, so the last fault may not occur.
         if !sim.has_failed() {
             assert_eq!(outcome.unwrap(), expected, "{at}");
             continue;
@@ -504,7 +504,7 @@ fn short_transfers_change_nothing_and_every_fault_is_an_error() {
     assert_eq!(sim.get("rejects").unwrap(), rejects);
 }
 
-/// What lines mean, in the plainest way: the columns are 1, 2 and perhaps one more.
+/// Simplest possible parser: the columns are 1, 2 and perhaps one more.
 fn naive(text: &[u8], delimiter: Delimiter, weight: Option<usize>) -> (Vec<NamedEdge>, Vec<u64>) {
     let (mut edges, mut bad) = (Vec::new(), Vec::new());
     let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
@@ -632,7 +632,7 @@ proptest! {
         kind in 0..6,
     ) {
         let text = lines.concat();
-        // Marks of the byte order and comments of Matrix Market mean something only here.
+        // Byte-order marks and Matrix Market comments have a meaning only to the reader, not to the naive parser.
         prop_assume!(!lines.iter().any(|line| line.starts_with(b"%")));
         prop_assume!(!matches!(text.first(), Some(0xEF | 0xFE | 0xFF)));
         let packed = match kind {

@@ -1,12 +1,12 @@
-//! Edges that were parsed and are none, by what the whole file says: indexes that are no rows of a matrix, and
-//! headers that come again where files were put together.
+//! Removes parsed edges that are invalid in the context of the whole file: indexes that are not rows of a matrix, and
+//! headers repeated where files were concatenated.
 
 use crate::input::NameRef;
 use crate::input::fault::{LineFault, Problem};
 use crate::input::format::InputFormat;
 use crate::input::text::chunk::ParsedChunk;
 
-/// Takes edges out of a parsed chunk that are none. With `stop`, the first bad line alone is told.
+/// Removes invalid edges from a parsed chunk. With `stop`, only the first bad line is reported.
 pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
     if let Some(size) = format.matrix {
         let is_row = |text: &[u8], name: &NameRef| size.is_row(of(text, name));
@@ -17,7 +17,7 @@ pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
     if let Some(header) = format.header {
         let is_header =
             |pair: &[NameRef]| pair[0].fingerprint == header[0] && pair[1].fingerprint == header[1];
-        // Hardly ever is there one.
+        // This is rare.
         if chunk.names.chunks_exact(2).any(is_header) {
             leave_out(chunk, stop, |_, pair| {
                 is_header(pair).then_some((Problem::HeaderAgain, pair[0]))
@@ -30,7 +30,7 @@ fn of<'a>(text: &'a [u8], name: &NameRef) -> &'a [u8] {
     &text[name.offset as usize..][..name.bytes as usize]
 }
 
-/// Takes edges out for which `problem` gives one, and the name at fault.
+/// Removes the edges for which `problem` returns a problem and the name at fault.
 fn leave_out(
     chunk: &mut ParsedChunk,
     stop: bool,

@@ -1,29 +1,29 @@
-//! Single fields: the fingerprint of a name, and the weight in a few digits.
+//! Single fields: the fingerprint of a name, and a weight from its digits.
 //!
-//! Both have a path over whole 8-byte words (SIMD within a register: Mycroft's zero-byte test,
-//! 1987; Lemire's eight digits at once, 2018) and a plain path that gives the same answer.
+//! Both have a path over 8-byte words (SIMD within a register: Mycroft's zero-byte test, 1987; Lemire's eight digits at
+//! a time, 2018) and a plain path that gives the same result.
 
 use crate::input::fault::Problem;
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-/// Longest name that is its own fingerprint.
+/// Maximum length of a name that is its own fingerprint.
 pub(crate) const SHORT_NAME_BYTES: usize = 15;
-/// Longest name.
+/// Maximum length of a name.
 pub const NAME_LIMIT: usize = 64 << 10;
 
-/// Seed of the hash of longer names: the process's own secret, so that nobody can make up two names with
-/// one fingerprint. No result depends on it, and none is stored.
+/// Seed of the hash of longer names. It is secret to the process, so that nobody can construct two names with one
+/// fingerprint. No result depends on it, and it is never stored.
 static LONG_NAME_SEED: LazyLock<u64> =
     LazyLock::new(|| std::hash::RandomState::new().hash_one(LONG_NAME_MARK));
 const LONG_NAME_MARK: u64 = 0xFF << 56;
 
-/// Sixteen bytes that stand for a name.
+/// Sixteen bytes that identify a name.
 ///
-/// Names of at most 15 bytes are stored as themselves, so that equal fingerprints are equal names:
-/// `low` holds the first eight bytes, the first one lowest, `high` the next seven and, on top, the
-/// length. Of a longer name it is 120 bits of XXH3, with 0xFF on top.
+/// A name of at most 15 bytes is stored as itself, so that equal fingerprints mean equal names: `low` holds the first
+/// eight bytes, the first one lowest; `high` the next seven and, on top, the length. The fingerprint of a longer name
+/// is 120 bits of XXH3, with 0xFF on top.
 #[derive(
     Debug,
     Clone,
@@ -38,20 +38,20 @@ const LONG_NAME_MARK: u64 = 0xFF << 56;
     serde::Deserialize,
 )]
 pub struct Fingerprint {
-    /// The first eight bytes of the name, or the low half of its hash.
+    /// First eight bytes of the name, or the low half of its hash.
     pub low: u64,
-    /// The next seven bytes and the length, or the high half of the hash under the mark 0xFF.
+    /// Next seven bytes and the length, or the high half of the hash below the mark 0xFF.
     pub high: u64,
 }
 
 impl Fingerprint {
-    /// The fingerprint of `name`.
+    /// Returns the fingerprint of `name`.
     pub fn of(name: &[u8]) -> Self {
         if name.len() > SHORT_NAME_BYTES {
             return Self::of_long(name);
         }
         let bits = 8 * name.len() as u32;
-        // Two loads, which overlap where the name is no power of two long.
+        // Two loads, which overlap unless the length is a power of two.
         let (low, high) = match (name.first_chunk(), name.last_chunk()) {
             (Some(first), Some(last)) => {
                 let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
@@ -68,7 +68,7 @@ impl Fingerprint {
         Self { low, high: high | (name.len() as u64) << 56 }
     }
 
-    /// The fingerprint of a number's digits, for those of at most 15, and the digits themselves.
+    /// Returns the fingerprint of a number's digits, the digits and how many there are; `None` for more than 15 digits.
     #[inline]
     pub(crate) fn of_number(number: u64) -> Option<(Self, [u8; 16], usize)> {
         const HALF: u64 = 100_000_000;
@@ -95,12 +95,12 @@ impl Fingerprint {
         Self { low: hash as u64, high: (hash >> 64) as u64 | LONG_NAME_MARK }
     }
 
-    /// Whether equal fingerprints mean equal names.
+    /// Returns whether equal fingerprints mean equal names.
     pub(crate) fn is_exact(self) -> bool {
         self.high < LONG_NAME_MARK
     }
 
-    /// Length of the name, if the fingerprint is the name.
+    /// Returns the length of the name, if the fingerprint is the name.
     pub(crate) fn short_len(self) -> Option<usize> {
         self.is_exact().then_some((self.high >> 56) as usize)
     }
@@ -111,14 +111,14 @@ const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 const LOW_SEVEN: u64 = 0x7F7F_7F7F_7F7F_7F7F;
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// Eight copies of a byte.
+/// Returns eight copies of a byte.
 #[inline(always)]
 pub(crate) const fn splat(byte: u8) -> u64 {
     byte as u64 * LOW_BITS
 }
 
-/// The eight digits of a number below 10^8, a byte each, the first one lowest: halves, quarters and eighths
-/// side by side in one word.
+/// Returns the eight digits of a number below 10^8, one per byte, the first one lowest. Computes halves, quarters and
+/// eighths in parallel in one word.
 #[inline(always)]
 const fn digits(number: u64) -> u64 {
     let fours = (number / 10_000) | ((number % 10_000) << 32);
@@ -128,10 +128,10 @@ const fn digits(number: u64) -> u64 {
     tens | ((twos - 10 * tens) << 8)
 }
 
-/// Digits as text, without the zeros before the first other one, and how many there are.
+/// Converts digits to text without leading zeros; returns it and its length.
 #[inline(always)]
 const fn without_zeros(digits: u64) -> (u64, usize) {
-    // The last one stays, if it is 0 as well.
+    // The last digit stays, even if it is 0.
     let zeros = (digits | 1 << 56).trailing_zeros() / 8;
     ((digits | ZEROS) >> (8 * zeros), 8 - zeros as usize)
 }
@@ -150,7 +150,7 @@ pub(crate) const fn all_equal(word: u64, pattern: u64) -> u64 {
     !(((difference & LOW_SEVEN) + LOW_SEVEN) | difference) & HIGH_BITS
 }
 
-/// The two words at `at`; the text is padded, so they are always there.
+/// Returns the two words at `at`; the text is padded, so they always exist.
 #[inline(always)]
 pub(crate) fn words(text: &[u8], at: usize) -> (u64, u64) {
     let bytes: [u8; 16] = *text[at..].first_chunk().expect("the text is padded");
@@ -158,7 +158,7 @@ pub(crate) fn words(text: &[u8], at: usize) -> (u64, u64) {
     (whole as u64, (whole >> 64) as u64)
 }
 
-/// Fingerprint of the first `len` bytes of two words; `len` is 1 to 15.
+/// Returns the fingerprint of the first `len` bytes of two words; `len` is 1 to 15.
 #[inline(always)]
 pub(crate) fn short_fingerprint(low: u64, high: u64, len: usize) -> Fingerprint {
     debug_assert!(len > 0 && len <= SHORT_NAME_BYTES);
@@ -175,8 +175,8 @@ const POWERS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// Reads a plain decimal of at most seven characters at the start of `word`: its value and length.
-/// `None` if it is anything else; the byte after it is the caller's to judge.
+/// Reads a plain decimal of at most seven characters at the start of `word`; returns its value and length. `None` for
+/// anything else. The caller must check the byte after it.
 #[inline(always)]
 pub(crate) fn short_weight(word: u64) -> Option<(f64, usize)> {
     let digits = word ^ ZEROS;
@@ -203,7 +203,7 @@ pub(crate) fn short_weight(word: u64) -> Option<(f64, usize)> {
     Some((mantissa as f64 / POWERS[decimals as usize], len as usize))
 }
 
-/// The number of eight digits (0 to 9, not characters), the first one lowest.
+/// Returns the number of eight digits (0 to 9, not characters), the first one lowest.
 #[inline(always)]
 const fn eight_digits(digits: u64) -> u64 {
     const MASK: u64 = 0x0000_00FF_0000_00FF;
@@ -213,11 +213,11 @@ const fn eight_digits(digits: u64) -> u64 {
     outer.wrapping_add(inner) >> 32
 }
 
-/// Reads a weight as it is written: a finite number that is at least 0.
+/// Reads a weight as written: a finite number that is at least 0.
 ///
-/// Decimals of at most 15 digits with a small exponent take one division or multiplication, which
-/// rounds correctly (Clinger, 1990); the others go through the standard library. Spaces around the
-/// number are no part of it. A positive number too small for `f64` is the smallest of them.
+/// Decimals of at most 15 digits with a small exponent take one division or multiplication, which rounds correctly
+/// (Clinger, 1990); others use the standard library. Spaces around the number are ignored. A positive number too small
+/// for `f64` becomes the smallest positive one.
 pub(crate) fn weight_value(field: &[u8]) -> Result<f64, Problem> {
     let field = field.trim_ascii();
     if let Some(value) = plain_decimal(field) {
@@ -241,13 +241,13 @@ pub(crate) fn weight_value(field: &[u8]) -> Result<f64, Problem> {
     }
 }
 
-/// Whether the mantissa of a number holds a digit other than 0.
+/// Returns whether the mantissa of a number contains a digit other than 0.
 fn has_digit_above_zero(number: &[u8]) -> bool {
     let mantissa = number.split(|&byte| byte | 0x20 == b'e').next().unwrap_or_default();
     mantissa.iter().any(|byte| (b'1'..=b'9').contains(byte))
 }
 
-/// The value of `digits[.digits][e[+-]digits]` with at most 15 digits and an exact power of ten.
+/// Returns the value of `digits[.digits][e[+-]digits]` with at most 15 digits and an exact power of ten.
 fn plain_decimal(field: &[u8]) -> Option<f64> {
     let mut mantissa = 0u64;
     let mut digits = 0;
@@ -282,7 +282,7 @@ fn plain_decimal(field: &[u8]) -> Option<f64> {
     }
 }
 
-/// One or two digits with an optional sign.
+/// Reads one or two digits with an optional sign.
 fn small_exponent(text: &[u8]) -> Option<i32> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -297,7 +297,7 @@ fn small_exponent(text: &[u8]) -> Option<i32> {
     Some(if negative { -value } else { value })
 }
 
-/// A number that has a decimal comma, with a point in its place.
+/// Replaces the decimal comma of a number by a point; `None` if it has none.
 pub(crate) fn with_point(field: &[u8]) -> Option<Vec<u8>> {
     let field = field.trim_ascii();
     let comma = memchr::memchr(b',', field).filter(|&at| at > 0 && field.len() <= 64)?;
@@ -322,7 +322,7 @@ mod tests {
         WeightTransform::None.code(weight_value(field)?)
     }
 
-    /// What a weight means, by the standard library alone.
+    /// Reference implementation with the standard library alone.
     fn naive(text: &str) -> Result<u32, Problem> {
         let text = text.trim();
         if text.is_empty() {

@@ -1,7 +1,7 @@
-//! The lines of one file, for a system that reads files itself, piece by piece, on many machines: how they are split is
-//! found once, from the first bytes, and written as JSON; then every piece is parsed by itself.
+//! Lines of one file, for a system that reads files itself, in pieces on many machines. The format is detected once,
+//! from the first bytes, and written as JSON; then every piece is parsed independently.
 //!
-//! What is no file of lines is refused by name, as is a Matrix Market file, whose entries nobody would count.
+//! Files without lines are refused by name, as are Matrix Market files, whose entries could not be counted.
 
 use super::PADDING;
 use super::checks;
@@ -13,31 +13,31 @@ use crate::input::{FIRST_BLOCK_LIMIT, InputOptions, ParsedChunk, no_lines};
 use crate::input::{lists, taker};
 use std::path::{Path, PathBuf};
 
-/// How the lines of a file are split.
+/// Format of the lines of a file.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct LineFormat {
     path: PathBuf,
     format: InputFormat,
 }
 
-/// The edges of some lines.
+/// Edges of some lines.
 #[derive(Debug)]
 pub struct ParsedLines {
-    /// The edges up to the first bad line.
+    /// Edges up to the first bad line.
     pub chunk: ParsedChunk,
-    /// The line of each edge, from 1.
+    /// Line of each edge, from 1.
     pub lines: Vec<u64>,
-    /// What is wrong with the first bad line.
+    /// Error for the first bad line.
     pub error: Option<Error>,
 }
 
 impl LineFormat {
-    /// Finds the format of the file `path` from its first lines; `None` if they are all blank or comments, so
-    /// that more of them are wanted. `is_whole` says that they are all of the file.
+    /// Detects the format of the file `path` from its first lines; returns `None` if they are all blank or comments, so
+    /// that more of them are needed. `is_whole` indicates whether they are the complete file.
     ///
     /// # Errors
-    /// `BadInput` for a file that is no lines of edges, or that lacks a named column; `Usage` for options that cannot be
-    /// used.
+    /// `BadInput` for a file that is not lines of edges, or that lacks a named column; `Usage` for options that cannot
+    /// be used.
     pub fn find(
         path: &Path,
         block: &[u8],
@@ -57,13 +57,13 @@ impl LineFormat {
         Ok(found.map(|format| Self { path: path.to_path_buf(), format }))
     }
 
-    /// Whether edges have weights.
+    /// Returns whether edges have weights.
     pub fn is_weighted(&self) -> bool {
         self.format.layout.weight.is_some()
     }
 
-    /// Parses whole lines, the first of which is line number `line` of the file and begins at its byte `byte`. The first
-    /// bad line ends it; a name that is not UTF-8 makes a line bad.
+    /// Parses complete lines, the first of which has the number `line` in the file and begins at its byte `byte`.
+    /// Parsing stops at the first bad line; a name that is not UTF-8 makes a line bad.
     pub fn parse(&self, text: &[u8], line: u64, byte: u64) -> ParsedLines {
         let mut chunk =
             ParsedChunk { origin: Origin { file: 0, byte, line }, ..Default::default() };
@@ -100,10 +100,10 @@ fn is_text(name: &[u8]) -> bool {
     std::str::from_utf8(name).is_ok()
 }
 
-/// Refuses tables, adjacency lists and what is compressed in a way that the name did not tell.
+/// Refuses tables, adjacency lists, and files whose compression does not show in their names.
 fn refuse_packed(path: &Path, block: &[u8]) -> Result<()> {
     let what = if block.starts_with(taker::PARQUET_MAGIC) {
-        "Parquet, and its name does not end in .parquet"
+        "Parquet without the extension .parquet"
     } else if taker::is_arrow(block) {
         "Arrow IPC"
     } else if let Some(known) = lists::known(path, block) {
@@ -111,7 +111,7 @@ fn refuse_packed(path: &Path, block: &[u8]) -> Result<()> {
     } else if let Some(packed) = foreign::compression(block) {
         return Err(bad_input(
             path,
-            &format!("is compressed with {packed}, and its name does not tell"),
+            &format!("is compressed with {packed}, which its name does not show"),
         ));
     } else {
         return Ok(());
@@ -128,7 +128,7 @@ mod tests {
     fn found(text: &[u8]) -> LineFormat {
         let options = InputOptions { paths: vec!["e.csv".into()], ..Default::default() };
         let format = LineFormat::find(Path::new("e.csv"), text, true, &options).unwrap().unwrap();
-        // As it travels.
+        // The format travels as JSON.
         serde_json::from_str(&serde_json::to_string(&format).unwrap()).unwrap()
     }
 
@@ -141,7 +141,7 @@ mod tests {
             let parts = [(&TEXT[..end], 1, 0), (&TEXT[end..], before as u64 + 2, end as u64)];
             let parts = parts.map(|(text, line, byte)| format.parse(text, line, byte));
             let lines: Vec<u64> = parts.iter().flat_map(|part| part.lines.clone()).collect();
-            // What follows the bad line is parsed where a piece begins with it.
+            // Lines after the bad line are parsed if a piece begins after it.
             assert_eq!(lines, if before == 5 { vec![3, 5, 7] } else { vec![3, 5] }, "{before}");
             let chunk = &parts[usize::from(before < 2)].chunk;
             assert_eq!(chunk.name(&chunk.names[1]), b"b, c");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_text_end_a_piece() {
+    fn names_that_are_not_utf8_end_a_piece() {
         let parsed = found(b"a,b\n").parse(b"a,b\n\xff,c\nd\n", 1, 0);
         assert_eq!((parsed.lines, parsed.chunk.names.len()), (vec![1], 2));
         let error = parsed.error.unwrap();

@@ -1,9 +1,9 @@
-//! Text to edges: a tight loop for plain lines, and a general one for the rest.
+//! Text to edges: a tight loop for plain lines, and a general one for all others.
 //!
-//! [`parse`] picks the loop once for each chunk. Where names are in columns 1 and 2 between single
-//! bytes and nothing is quoted, one pass over 8-byte words finds a field's end and builds its
-//! fingerprint at once: about 15 ns a line. A line that is out of the ordinary in any way, and every
-//! line of another layout, goes through [`general_line`], which alone knows what is wrong with a line.
+//! [`parse`] selects the loop once per chunk. If the names are in columns 1 and 2 between single-byte delimiters and
+//! nothing is quoted, one pass over 8-byte words finds the end of a field and builds its fingerprint at the same time:
+//! about 15 ns per line. Unusual lines, and all lines of other layouts, go through [`general_line`], which alone
+//! determines what is wrong with a line.
 
 pub(super) mod checks;
 pub(crate) mod chunk;
@@ -19,18 +19,18 @@ use chunk::ParsedChunk;
 use field::{Fingerprint, NAME_LIMIT, first_equal, splat};
 use memchr::{memchr, memchr2, memchr3};
 
-/// Bytes behind the text that may be loaded, but mean nothing.
+/// Bytes after the text that may be loaded but have no meaning.
 pub(crate) const PADDING: usize = 32;
 
-/// Where the edges of a text go.
+/// Destination of the edges of a text.
 pub(super) struct EdgeSink<'a> {
     pub(super) names: &'a mut Vec<NameRef>,
     pub(super) weights: &'a mut Vec<u32>,
     pub(super) faults: &'a mut Vec<LineFault>,
 }
 
-/// Parses a chunk from byte `from`; its text ends with a line end and [`PADDING`]. With `stop`,
-/// the first bad line ends the work.
+/// Parses a chunk from byte `from`; its text ends with a line end and [`PADDING`]. With `stop`, parsing ends at the
+/// first bad line.
 pub(super) fn parse(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
     let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
     let used = *used;
@@ -57,7 +57,7 @@ pub(super) fn parse(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop:
     }
 }
 
-/// Parses a whole chunk with the loop of the caller's choice, skipping bad lines.
+/// Parses a complete chunk with the loop that the caller chooses, skipping bad lines.
 #[cfg(test)]
 pub(super) fn parse_by(chunk: &mut ParsedChunk, layout: &Layout, tight: bool) {
     if tight {
@@ -68,7 +68,7 @@ pub(super) fn parse_by(chunk: &mut ParsedChunk, layout: &Layout, tight: bool) {
     parse_general(layout, false, text, 0..*used, &mut edges, false);
 }
 
-/// What the tight loop compares words with.
+/// Words and bytes that the tight loop compares with.
 struct PlainMasks {
     delimiter: u8,
     delimiters: u64,
@@ -76,7 +76,7 @@ struct PlainMasks {
     skipped: u32,
     /// First byte of comments, or 256.
     comment: u16,
-    /// Whether a delimiter behind the last column that is wanted is out of the ordinary.
+    /// Whether a delimiter after the last required column makes a line unusual.
     is_exact: bool,
     transform: WeightTransform,
 }
@@ -98,8 +98,8 @@ impl PlainMasks {
     }
 }
 
-/// The tight loop: lines whose first columns are the names, without quotes. Where columns are between
-/// runs of spaces (`SPACES`), a line with single spaces alone is plain.
+/// Tight loop, for lines whose first columns are the names, without quotes. If columns are separated by runs of spaces
+/// (`SPACES`), only lines with single spaces are plain.
 fn parse_plain<const WEIGHTED: bool, const SPACES: bool>(
     plain: &PlainMasks,
     layout: &Layout,
@@ -136,10 +136,10 @@ fn parse_plain<const WEIGHTED: bool, const SPACES: bool>(
     }
 }
 
-/// Appends the names of the plain edge at `at`; gives its weight's code and the start of the next
-/// line. `None` for any other line, with a name perhaps left over.
+/// Appends the names of the plain edge at `at`; returns its weight's code and the start of the next line. Returns
+/// `None` for any other line, possibly after appending a name.
 ///
-/// Names go straight to their place: a pair of them handed around in a tuple costs twice the time.
+/// Names are written directly to their place: passing a pair of them in a tuple takes twice the time.
 #[inline(always)]
 fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
     plain: &PlainMasks,
@@ -195,15 +195,15 @@ fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
     Some((weight, next))
 }
 
-/// A weight of more characters, and where it ends.
+/// Reads a weight of more characters; returns it and its end.
 #[inline(never)]
 fn long_weight(plain: &PlainMasks, text: &[u8], at: usize) -> Option<(f64, usize)> {
     let end = at + memchr2(plain.delimiter, b'\n', &text[at..])?;
     Some((field::weight_value(&text[at..end]).ok()?, end))
 }
 
-/// Appends the name at `at` and gives where it ends (at a delimiter or a line end); `None` if it is
-/// empty or too long.
+/// Appends the name at `at`; returns its end, at a delimiter or a line end. Returns `None` if the name is empty or too
+/// long.
 #[inline(always)]
 fn plain_name<const SPACES: bool>(
     plain: &PlainMasks,
@@ -256,7 +256,7 @@ fn long_name<const SPACES: bool>(
     Some(at + len)
 }
 
-/// Where the column starts that lies `plain.skipped` columns behind the one at `at`.
+/// Returns the start of the column that is `plain.skipped` columns after the one at `at`.
 #[inline(always)]
 fn skip_columns(plain: &PlainMasks, text: &[u8], mut at: usize) -> Option<usize> {
     let mut wanted = plain.skipped;
@@ -264,7 +264,7 @@ fn skip_columns(plain: &PlainMasks, text: &[u8], mut at: usize) -> Option<usize>
         let (word, _) = field::words(text, at);
         let mut delimiters = field::all_equal(word, plain.delimiters);
         let ends = field::all_equal(word, splat(b'\n'));
-        // Delimiters behind a line end are another line's.
+        // Delimiters after a line end belong to another line.
         delimiters &= ends.wrapping_sub(1) & !ends;
         let found = delimiters.count_ones();
         if found < wanted {
@@ -282,7 +282,7 @@ fn skip_columns(plain: &PlainMasks, text: &[u8], mut at: usize) -> Option<usize>
     }
 }
 
-/// The loop for every other layout; unescapes doubled quotes in place.
+/// Loop for all other layouts; unescapes doubled quotes in place.
 fn parse_general(
     layout: &Layout,
     quoted: bool,
@@ -312,7 +312,7 @@ fn parse_general(
     }
 }
 
-/// Parses a chunk of a node list: the first column of each line, whatever the other columns are.
+/// Parses a chunk of a node list: the first column of each line, regardless of the others.
 pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
     let ParsedChunk { text, used, names, faults, .. } = chunk;
     let mut at = from;
@@ -335,7 +335,7 @@ pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize,
     }
 }
 
-/// The name on a line of a node list, if it is more than a comment.
+/// Returns the name on a line of a node list; `None` for blank lines and comments.
 fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Field>, LineFault> {
     let is_sequence = layout.is_fasta && text[bounds.start] != b'>';
     if is_sequence || layout.is_nothing(&text[bounds.start..bounds.shown]) {
@@ -364,7 +364,7 @@ fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Fie
     Ok(Some(field))
 }
 
-/// The first word behind `>`.
+/// Returns the first word after `>`.
 fn word_of_fasta(text: &[u8], bounds: &Bounds) -> Result<Field, LineFault> {
     let start = bounds.start + 1;
     let rest = &text[start..bounds.end];
@@ -377,14 +377,14 @@ fn word_of_fasta(text: &[u8], bounds: &Bounds) -> Result<Field, LineFault> {
     }
 }
 
-/// Where a line lies in the text.
+/// Position of a line in the text.
 struct Bounds {
     start: usize,
-    /// Without the line end.
+    /// End, without the line end.
     end: usize,
-    /// What is shown of it at most ends here.
+    /// End of the part of the line that may be shown.
     shown: usize,
-    /// Start of the line behind it.
+    /// Start of the next line.
     next: usize,
 }
 
@@ -406,7 +406,7 @@ impl Bounds {
     }
 }
 
-/// What a line is.
+/// Kind of a line.
 pub(super) enum LineKind {
     /// A blank line or a comment.
     Nothing,
@@ -414,7 +414,7 @@ pub(super) enum LineKind {
     Bad(LineFault),
 }
 
-/// The fields of an edge.
+/// Fields of an edge.
 pub(super) struct EdgeFields {
     source: Field,
     target: Field,
@@ -430,13 +430,13 @@ impl EdgeFields {
     }
 }
 
-/// A field: its bytes without quotes, how many doubled quotes are in them, and where it ends.
+/// Field: its bytes without quotes, the number of doubled quotes in them, and its bounds with quotes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) doubled: usize,
-    /// The whole field, quotes included.
+    /// Bounds of the complete field, including quotes.
     outer: (usize, usize),
 }
 
@@ -454,7 +454,7 @@ impl Field {
         self.end - self.start - self.doubled
     }
 
-    /// Leaves out spaces around a name that is not quoted.
+    /// Removes spaces around a name that is not quoted.
     fn trim(&mut self, text: &[u8]) {
         if !self.is_quoted() {
             let name = &text[self.start..self.end];
@@ -463,7 +463,7 @@ impl Field {
         }
     }
 
-    /// Makes doubled quotes single, in place.
+    /// Replaces doubled quotes by single ones, in place.
     fn unescape(&mut self, text: &mut [u8]) {
         if self.doubled == 0 {
             return;
@@ -480,9 +480,9 @@ impl Field {
     }
 }
 
-/// Reads the line at `at`, whatever it is; gives the start of the next one too.
+/// Parses any line at `at`; also returns the start of the next one.
 ///
-/// Faults come in this order: a quote, a missing column, the source, the target, the weight.
+/// Faults are checked in this order: a quote, a missing column, an extra column, the source, the target, the weight.
 pub(super) fn general_line(
     layout: &Layout,
     quoted: bool,
@@ -547,7 +547,7 @@ pub(super) fn general_line(
     (LineKind::Edge(EdgeFields { source, target, weight: code }), next)
 }
 
-/// What is wrong with a field behind the last one of the header: nothing, if it is empty.
+/// Returns the problem with a field after the last one of the header; empty fields are allowed.
 fn extra(field: Result<Field, (Problem, usize, usize)>) -> Option<(Problem, usize, usize)> {
     match field {
         Ok(field) if field.bytes() == 0 => None,
@@ -556,7 +556,8 @@ fn extra(field: Result<Field, (Problem, usize, usize)>) -> Option<(Problem, usiz
     }
 }
 
-/// The weight in a field. Between semicolons a comma is a decimal comma: they are what spreadsheets write where it is.
+/// Reads the weight in a field. Between semicolons a comma is a decimal comma, because spreadsheets separate columns by
+/// semicolons when they write decimal commas.
 fn weight_value(layout: &Layout, text: &[u8]) -> Result<f64, Problem> {
     field::weight_value(text).or_else(|problem| match field::with_point(text) {
         Some(text) if layout.delimiter == Delimiter::Byte(b';') => field::weight_value(&text),
@@ -564,13 +565,13 @@ fn weight_value(layout: &Layout, text: &[u8]) -> Result<f64, Problem> {
     })
 }
 
-/// Whether a field is a whole number of at most 15 digits, written without leading zeros.
+/// Returns whether a field is a whole number of at most 15 digits without leading zeros.
 pub(super) fn is_short_number(field: &[u8]) -> bool {
     let digits = field.len() <= SHORT_NAME_BYTES && field.iter().all(u8::is_ascii_digit);
     digits && (field.len() == 1 || field.first().is_some_and(|&digit| digit != b'0'))
 }
 
-/// The fields of one line.
+/// Iterator over the fields of one line.
 pub(super) struct Fields<'a> {
     pub(super) layout: &'a Layout,
     pub(super) quoted: bool,

@@ -1,38 +1,38 @@
-//! What a weight becomes as it is read: counts, E-values and distances to weights that add up.
+//! Transforms of weights as they are read: from counts, E-values and distances to weights that can be summed.
 //!
-//! Logarithms are those of the crate `libm`, which computes with additions and multiplications alone:
-//! the system's own differ in the last digit from machine to machine, and so might the result.
-//! Cost: one branch a weight without a transform, else a logarithm or a division.
+//! Logarithms come from the crate `libm`, which uses additions and multiplications only: those of the system differ in
+//! the last digit between machines, and the result could differ too. Cost: one branch per weight without a transform,
+//! otherwise a logarithm or a division.
 
 use crate::input::fault::Problem;
 use crate::weight::Weight;
 
-/// How a number of the input becomes a weight, before anything else looks at it.
+/// Transform of a number of the input into a weight, applied first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
 )]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum WeightTransform {
-    /// The number is the weight.
+    /// Uses the number as the weight.
     #[default]
     None,
-    /// `ln(1 + w)`, for counts and scores that span many sizes.
+    /// `ln(1 + w)`, for counts and scores over many orders of magnitude.
     Log,
-    /// `-log10(w)`, for E-values. Those below 1e-200, and 0, which search tools print for what is
-    /// below the least they print, become 200; 1 and more become 0, which is no edge.
+    /// `-log10(w)`, for E-values. Those below 1e-200 become 200, as does 0, which search tools print for values below
+    /// their smallest one; 1 and more become 0, which is no edge.
     #[cfg_attr(feature = "clap", value(name = Self::NegLog10.name()))]
     NegLog10,
     /// `1 / w`, for distances; a distance of 0 is an error.
     Reciprocal,
 }
 
-/// The least E-value that is told from smaller ones.
+/// Smallest E-value that is distinguished from smaller ones.
 const E_VALUE_MIN: f64 = 1e-200;
-/// The weight of that one.
+/// Weight of the smallest E-value.
 const NEG_LOG10_MAX: f64 = 200.0;
 
 impl WeightTransform {
-    /// The name, as the command takes it.
+    /// Returns the name, as the command takes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -42,7 +42,7 @@ impl WeightTransform {
         }
     }
 
-    /// The code of the weight that `value` becomes: 0 for none. `value` is finite and at least 0.
+    /// Returns the code of the weight for `value`; 0 for no edge. `value` is finite and at least 0.
     #[inline(always)]
     pub(crate) fn code(self, value: f64) -> Result<u32, Problem> {
         match self {
@@ -52,7 +52,7 @@ impl WeightTransform {
         }
     }
 
-    /// Out of the loop over plain lines, which has no room to spare.
+    /// Kept out of the loop over plain lines, which is tight.
     #[inline(never)]
     fn transformed(self, value: f64) -> Result<u32, Problem> {
         let weight = match self {
@@ -60,7 +60,7 @@ impl WeightTransform {
             Self::Log => libm::log1p(value),
             Self::NegLog10 => (-libm::log10(value.max(E_VALUE_MIN))).min(NEG_LOG10_MAX),
             Self::Reciprocal if value == 0.0 => return Err(Problem::DistanceZero),
-            // The reciprocals of the smallest numbers are beyond the largest.
+            // Reciprocals of the smallest numbers exceed the largest one.
             Self::Reciprocal => (1.0 / value).min(f64::MAX),
         };
         Ok(if weight > 0.0 { Weight::new(weight).code() } else { 0 })
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn every_transform_is_what_its_name_says() {
+    fn every_transform_computes_what_its_name_says() {
         use WeightTransform::{Log, NegLog10, None, Reciprocal};
         for value in [1e-300, 1e-9, 0.25, 0.999, 1.0, 3.0, 723.0, 1e18, 1e300] {
             assert!(near(weight(None, value), value), "{value}");
@@ -112,7 +112,7 @@ mod tests {
         assert!(weight(Reciprocal, least).is_finite() && weight(Reciprocal, f64::MAX) > 0.0);
     }
 
-    /// Recorded on one machine: another must find the same.
+    /// Recorded on one machine; every other machine must give the same.
     #[test]
     fn codes_are_the_same_on_every_machine() {
         let values = [1e-199, 3.68e-105, 1.19e-98, 0.1, 0.7, 2.0, 308.0, 723.5, 1e6];

@@ -1,11 +1,11 @@
-//! What a power loss leaves of a file.
+//! The effect of a power loss on a file.
 //!
-//! Of what was written since the last sync, each sector is there or not: all of it, nothing, or a
-//! mixture in which a write is whole, missing, cut off, or full of holes, and a later one is there without
-//! an earlier one. A sync that fails is as bad: the system may drop what it could not write, and
-//! the next sync knows nothing of it.
+//! Of the data written since the last sync, each sector may or may not survive: everything, nothing, or a
+//! mixture in which a write is complete, missing, truncated, or full of holes, and a later one survives
+//! without an earlier one. A failed sync is as bad: the system may drop the data that it could not write, and
+//! the next sync does not report it.
 
-/// The disk writes these whole, or not at all.
+/// Size that the disk writes atomically.
 const SECTOR_BYTES: usize = 512;
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -24,7 +24,7 @@ impl Random {
         value ^ value >> 31
     }
 
-    /// A number below `end`, or 0.
+    /// Returns a number below `end`, or 0.
     pub(super) fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
@@ -34,19 +34,19 @@ impl Random {
     }
 }
 
-/// A file's bytes, now and as far as they are safe.
+/// Content of a file, current and durable.
 #[derive(Default)]
 pub(super) struct Content {
     bytes: Vec<u8>,
-    /// When it was last written, in steps of the storage.
+    /// Time of the last write, in steps of the storage.
     pub(super) modified: u64,
-    /// There if it is to be known what a power loss would leave.
+    /// Present if power losses are tracked.
     durable: Option<Durable>,
 }
 
 struct Durable {
     bytes: Vec<u8>,
-    /// What came after the last sync.
+    /// Changes after the last sync.
     changes: Vec<FileChange>,
 }
 
@@ -63,7 +63,7 @@ impl FileChange {
         }
     }
 
-    /// Applies what a power loss leaves of it.
+    /// Applies the part of the change that survives a power loss.
     fn apply_torn(&self, to: &mut Vec<u8>, random: &mut Random) {
         let Self::Write { offset, bytes } = self else {
             if random.coin() {
@@ -100,13 +100,13 @@ fn write(to: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
 }
 
 impl Content {
-    /// An empty file; `is_tracked` if it is to be known what a power loss would leave.
+    /// Creates an empty file; `is_tracked` if power losses are to be tracked.
     pub(super) fn new(is_tracked: bool) -> Self {
         let durable = is_tracked.then(|| Durable { bytes: Vec::new(), changes: Vec::new() });
         Self { durable, ..Self::default() }
     }
 
-    /// A file that is there for good.
+    /// Creates a file that is already durable.
     pub(super) fn of(bytes: &[u8], modified: u64, is_tracked: bool) -> Self {
         let mut content = Self { bytes: bytes.to_vec(), modified, durable: None };
         if is_tracked {
@@ -123,7 +123,7 @@ impl Content {
         &mut self.bytes
     }
 
-    /// From now on it is known what a power loss would leave; what there is is safe.
+    /// Starts tracking power losses; the current content counts as durable.
     pub(super) fn track(&mut self) {
         self.durable = Some(Durable { bytes: self.bytes.clone(), changes: Vec::new() });
     }
@@ -150,7 +150,7 @@ impl Content {
         }
     }
 
-    /// Leaves what a power loss, or a failed sync, leaves.
+    /// Leaves the content that survives a power loss or a failed sync.
     pub(super) fn lose(&mut self, random: &mut Random) {
         let Some(durable) = self.durable.take() else { return };
         let extent = random.below(4);

@@ -1,4 +1,4 @@
-//! What goes wrong on the simulated storage, and when: a plan, and the counters that it goes by.
+//! Faults of the simulated storage: a plan, and the counters that trigger it.
 
 use super::crash::Random;
 use super::locked;
@@ -7,18 +7,18 @@ use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// When operations fail.
+/// Plan of failing operations.
 #[derive(Debug, Clone, Copy)]
 pub struct Fault {
-    /// The first operation to fail, from 0.
+    /// Number of the first operation to fail, from 0.
     pub at: u64,
     /// Whether all later operations fail too.
     pub forever: bool,
-    /// What the failure is.
+    /// Kind of error.
     pub kind: io::ErrorKind,
 }
 
-/// The longest transfer where they are cut short.
+/// Maximum length of a transfer when transfers are cut short.
 const SHORT_BYTES: usize = ALIGNMENT;
 
 #[derive(Default)]
@@ -27,10 +27,10 @@ pub(super) struct Faults {
     failed: AtomicBool,
     fault: Mutex<Option<Fault>>,
     short: AtomicBool,
-    /// The seed of interruptions.
+    /// Seed of interruptions.
     interrupts: Mutex<Option<u64>>,
     transfers: AtomicU64,
-    /// Operations and removals before the power goes off.
+    /// Number of operations and removals before the power goes off.
     power_loss: Mutex<Option<u64>>,
     steps: AtomicU64,
     off: AtomicBool,
@@ -73,7 +73,7 @@ impl Faults {
         self.off.load(Ordering::SeqCst)
     }
 
-    /// Before anything that changes the storage: fails if the power is off by now.
+    /// Counts a change of the storage; fails if the power is off by now.
     pub(super) fn step(&self) -> io::Result<()> {
         let number = self.steps.fetch_add(1, Ordering::SeqCst);
         if locked(&self.power_loss).is_some_and(|after| number >= after) {
@@ -87,7 +87,7 @@ impl Faults {
         if self.is_off() { Err(io::Error::other("the power is off")) } else { Ok(()) }
     }
 
-    /// Before an operation: fails if it is its turn.
+    /// Counts an operation; fails if a fault is planned for it.
     pub(super) fn operation(&self) -> io::Result<()> {
         self.step()?;
         let number = self.operations.fetch_add(1, Ordering::SeqCst);
@@ -100,7 +100,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Before an operation that moves `bytes`: gives how many of them are moved.
+    /// Counts an operation that moves `bytes`; returns how many of them are moved.
     pub(super) fn transfer(&self, bytes: usize, is_direct: bool) -> io::Result<usize> {
         let number = self.transfers.fetch_add(1, Ordering::SeqCst);
         if let Some(seed) = *locked(&self.interrupts)
@@ -112,7 +112,7 @@ impl Faults {
         if !self.short.load(Ordering::SeqCst) {
             return Ok(bytes);
         }
-        // Most of them stop at odd places; direct transfers cannot.
+        // Most transfers stop at unaligned positions; direct transfers cannot.
         let odd = 1 + Random::new(number).below(SHORT_BYTES as u64) as usize;
         Ok(bytes.min(if is_direct { SHORT_BYTES } else { odd }))
     }

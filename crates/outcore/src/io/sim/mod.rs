@@ -1,10 +1,10 @@
-//! A simulated storage in memory, for tests. Deterministic: the n-th operation is the n-th operation.
+//! Simulated storage in memory, for tests. Deterministic: the n-th operation is the same in every run.
 //!
-//! It can fail any chosen operation, once or for ever ([`Sim::set_fault`]), cut every transfer short,
-//! interrupt transfers, and become full. It can lose its power after any operation
-//! ([`Sim::set_power_loss`]), and then shows what could be left: of what was not synced, a part
-//! ([`Sim::crash`]). And it can be given a [`Speed`]: then each transfer takes virtual time, told by
-//! [`Sim::seconds`], and direct files are direct.
+//! It can fail any chosen operation, once or permanently ([`Sim::set_fault`]), cut every transfer short,
+//! interrupt transfers, and become full. It can lose power after any operation ([`Sim::set_power_loss`]), and
+//! then shows a state that could remain, with a part of the data that was not synced ([`Sim::crash`]). And it
+//! can be given a [`Speed`]: then each transfer takes virtual time, reported by [`Sim::seconds`], and direct
+//! files are direct.
 
 mod crash;
 mod faults;
@@ -33,17 +33,17 @@ struct SimState {
     tree: Mutex<Tree>,
     faults: Faults,
     clock: Clock,
-    /// Most bytes that all files may have together.
+    /// Maximum total size of all files.
     most_bytes: Mutex<Option<u64>>,
-    /// Files put in place so far: the time of the next.
+    /// Number of files put in place so far: the time of the next.
     put: AtomicU64,
-    /// Files that somebody has locked; they need not be there.
+    /// Locked files; they need not exist.
     locks: Mutex<BTreeSet<PathBuf>>,
-    /// What [`Storage::free_bytes`] tells.
+    /// Result of [`Storage::free_bytes`].
     reported_room: Mutex<Option<u64>>,
 }
 
-/// A lock that is held.
+/// Held lock.
 struct SimLock(Sim, PathBuf);
 
 impl Drop for SimLock {
@@ -52,7 +52,7 @@ impl Drop for SimLock {
     }
 }
 
-/// The simulated storage; clones share their files.
+/// Simulated storage; clones share their files.
 #[derive(Clone, Default)]
 pub struct Sim(Arc<SimState>);
 
@@ -61,7 +61,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Sim {
-    /// An empty storage without faults.
+    /// Creates an empty storage without faults.
     pub fn new() -> Self {
         Self::default()
     }
@@ -70,36 +70,36 @@ impl Sim {
         locked(&self.0.tree)
     }
 
-    /// Plans a fault and starts counting operations anew. A sync that fails loses, as
-    /// elsewhere, some of what was to be synced, if [`Sim::track`] was called before. Removals never fail:
-    /// a fault in cleaning up could not be told apart from the first one.
+    /// Plans a fault and resets the operation count. A failed sync loses some of the data that was to be
+    /// synced, as on a real disk, if [`Sim::track`] was called before. Removals never fail: a fault in
+    /// cleaning up would be indistinguishable from the first one.
     pub fn set_fault(&self, fault: Option<Fault>) {
         self.0.faults.set_fault(fault);
     }
 
-    /// Makes every transfer move at most a few bytes.
+    /// Limits every transfer to a few bytes.
     pub fn set_short_transfers(&self, short: bool) {
         self.0.faults.set_short_transfers(short);
     }
 
-    /// Interrupts every third transfer before it begins, as this seed says.
+    /// Interrupts every third transfer before it begins, chosen by this seed.
     pub fn set_interrupts(&self, seed: Option<u64>) {
         self.0.faults.set_interrupts(seed);
     }
 
-    /// Leaves room for so many bytes more; what is removed makes room again. [`Storage::free_bytes`] does
-    /// not tell, as if another program had filled the disk.
+    /// Leaves room for so many more bytes; removals make room again. [`Storage::free_bytes`] does not reflect
+    /// the limit, as if another program had filled the disk.
     pub fn set_full_after(&self, bytes: Option<u64>) {
         let most = bytes.map(|bytes| bytes + self.used_bytes(None));
         *locked(&self.0.most_bytes) = most;
     }
 
-    /// Makes [`Storage::free_bytes`] tell so many bytes, whatever there is room for.
+    /// Makes [`Storage::free_bytes`] report so many bytes, whatever the actual room.
     pub fn set_room(&self, bytes: Option<u64>) {
         *locked(&self.0.reported_room) = bytes;
     }
 
-    /// Operations since the fault was set.
+    /// Returns the number of operations since the fault was set.
     pub fn operation_count(&self) -> u64 {
         self.0.faults.operation_count()
     }
@@ -109,18 +109,18 @@ impl Sim {
         self.0.faults.has_failed()
     }
 
-    /// From now on it is known what a power loss would leave. What there is is safe.
+    /// Starts tracking power losses. The current content counts as durable.
     pub fn track(&self) {
         self.tree().track();
     }
 
-    /// Starts counting steps (operations and removals) anew; after so many of them nothing works any
-    /// more, until [`Sim::crash`].
+    /// Resets the step count (operations and removals); after so many steps every operation fails, until
+    /// [`Sim::crash`].
     pub fn set_power_loss(&self, after: Option<u64>) {
         self.0.faults.set_power_loss(after);
     }
 
-    /// Operations and removals since the power loss was planned.
+    /// Returns the number of operations and removals since the power loss was planned.
     pub fn step_count(&self) -> u64 {
         self.0.faults.step_count()
     }
@@ -130,22 +130,22 @@ impl Sim {
         self.0.faults.is_off()
     }
 
-    /// Leaves what could be there after a power loss now, as the seed says, and turns the power on. Needs
+    /// Simulates a power loss now, leaving a possible state chosen by the seed, and restores power. Needs
     /// [`Sim::track`] before.
     pub fn crash(&self, seed: u64) {
         let mut tree = self.tree();
-        assert!(tree.is_tracked(), "nobody knows what is safe");
+        assert!(tree.is_tracked(), "call `track` before a crash");
         tree.crash(&mut Random::new(seed));
         self.0.faults.set_power_loss(None);
     }
 
-    /// Flips the bits of `mask` in one byte of a file, without an operation.
+    /// Flips the bits of `mask` in one byte of a file, without counting an operation.
     pub fn damage(&self, path: impl AsRef<Path>, at: usize, mask: u8) {
-        let file = self.tree().file(path.as_ref()).expect("a test damages files that are there");
+        let file = self.tree().file(path.as_ref()).expect("a test damages existing files");
         locked(&file).bytes_mut()[at] ^= mask;
     }
 
-    /// Puts a file in place without an operation.
+    /// Puts a file in place, without counting an operation.
     pub fn put(&self, path: impl AsRef<Path>, bytes: &[u8]) {
         let modified = self.0.put.fetch_add(1, Ordering::SeqCst);
         let mut tree = self.tree();
@@ -153,12 +153,12 @@ impl Sim {
         tree.put(path.as_ref(), content);
     }
 
-    /// A file's bytes, without an operation.
+    /// Returns a file's bytes, without counting an operation.
     pub fn get(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         self.tree().file(path.as_ref()).map(|file| locked(&file).bytes().to_vec())
     }
 
-    /// All files, without an operation.
+    /// Returns the paths of all files, without counting an operation.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.tree().files().into_iter().map(|(path, _)| path).collect()
     }
@@ -168,7 +168,7 @@ impl Sim {
         self.0.clock.set_speed(speed);
     }
 
-    /// Virtual time that has passed.
+    /// Returns the virtual time that has passed.
     pub fn seconds(&self) -> f64 {
         self.0.clock.seconds()
     }
@@ -177,7 +177,7 @@ impl Sim {
         self.0.faults.operation()
     }
 
-    /// Bytes of all files, perhaps but one.
+    /// Returns the bytes of all files, except for one if given.
     fn used_bytes(&self, except: Option<&SharedFile>) -> u64 {
         let files = self.tree().files();
         let counted =
@@ -185,15 +185,14 @@ impl Sim {
         counted.map(|(_, file)| locked(file).bytes().len() as u64).sum()
     }
 
-    /// Runs `change` on a file that may grow from its length to `end`, or to as much of it as there is
-    /// room for.
+    /// Runs `change` on a file that may grow from its length to `end`, or as far as there is room.
     fn grow<T>(
         &self,
         file: &SharedFile,
         end: u64,
         change: impl FnOnce(&mut Content, u64) -> io::Result<T>,
     ) -> io::Result<T> {
-        // Who may grow is decided for one after the other.
+        // Growth is decided for one file after the other.
         let limit = locked(&self.0.most_bytes);
         let Some(most) = *limit else {
             drop(limit);
@@ -203,7 +202,7 @@ impl Sim {
         change(&mut locked(file), end.min(most.saturating_sub(used)))
     }
 
-    /// Fails if there is no room for anything.
+    /// Fails if there is no room left.
     fn has_room(&self) -> io::Result<()> {
         let Some(most) = *locked(&self.0.most_bytes) else { return Ok(()) };
         if self.used_bytes(None) < most { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
@@ -241,7 +240,8 @@ impl Storage for Sim {
         Ok(Box::new(SimSink { sim: self.clone(), content: self.create(path)? }))
     }
 
-    /// If [`Sim::track`] was called, two operations: when the second fails, the file has its name already.
+    /// If [`Sim::track`] was called, this is two operations: when the second fails, the file already has its
+    /// new name.
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.operation()?;
         self.tree().rename(from, to)?;

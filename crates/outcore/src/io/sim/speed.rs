@@ -1,28 +1,28 @@
-//! How fast the simulated storage is, in virtual time.
+//! Speed of the simulated storage, in virtual time.
 //!
-//! Requests overlap as if each open handle of a file had one on its way all the time; so the time does
-//! not depend on how threads are scheduled.
+//! Requests overlap as if each open handle of a file always had one in flight, so that the time is
+//! independent of thread scheduling.
 
 use super::locked;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// How long transfers take one way: `latency_seconds + bytes / bytes_per_second(bytes)` each.
+/// Duration of transfers in one direction: `latency_seconds + bytes / bytes_per_second(bytes)` each.
 #[derive(Debug, Clone, Copy)]
 pub struct Curve {
     /// Time before the first byte.
     pub latency_seconds: f64,
-    /// The rate of a request of so many bytes.
+    /// Throughput of a request of so many bytes.
     pub bytes_per_second: fn(usize) -> f64,
-    /// Most requests that are served at the same time.
+    /// Maximum number of requests served concurrently.
     pub depth: usize,
-    /// Most that all of them get together.
+    /// Maximum total throughput.
     pub bytes_per_second_most: f64,
 }
 
 impl Curve {
-    /// Time between two requests of `bytes` done, when `handles` have one on their way each.
+    /// Returns the time between two completed requests of `bytes`, when each of `handles` has one in flight.
     pub fn seconds(&self, bytes: usize, handles: usize) -> f64 {
         let alone = self.latency_seconds + bytes as f64 / (self.bytes_per_second)(bytes);
         let shared = alone / handles.clamp(1, self.depth.max(1)) as f64;
@@ -30,7 +30,7 @@ impl Curve {
     }
 }
 
-/// How fast the simulated storage is.
+/// Speed of the simulated storage.
 #[derive(Debug, Clone, Copy)]
 pub struct Speed {
     /// Reads.
@@ -39,7 +39,7 @@ pub struct Speed {
     pub write: Curve,
 }
 
-/// Virtual time, and who shares it.
+/// Virtual time, and the open handles that share it.
 #[derive(Default)]
 pub(super) struct Clock {
     speed: Mutex<Option<Speed>>,
@@ -60,7 +60,7 @@ impl Clock {
         *locked(&self.seconds)
     }
 
-    /// Lets the time pass that a transfer takes.
+    /// Advances the time by the duration of a transfer.
     pub(super) fn pass(&self, path: &Path, curve: impl Fn(&Speed) -> Curve, bytes: usize) {
         if let Some(speed) = &*locked(&self.speed) {
             let handles = locked(&self.handles).get(path).copied().unwrap_or(1);

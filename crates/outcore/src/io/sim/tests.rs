@@ -13,7 +13,7 @@ fn written(sim: &Sim, path: &str, bytes: &[u8]) -> Box<dyn File> {
     file
 }
 
-/// A storage with a directory that is safe.
+/// Creates a storage with a durable directory.
 fn tracked() -> Sim {
     let sim = Sim::new();
     sim.create_directory(at("/d")).unwrap();
@@ -21,7 +21,7 @@ fn tracked() -> Sim {
     sim
 }
 
-/// What is there after a power loss, for many seeds.
+/// Returns the state after a power loss, for many seeds.
 fn after_crashes(make: impl Fn() -> Sim) -> Vec<Sim> {
     let crash = |seed| {
         let sim = make();
@@ -32,7 +32,7 @@ fn after_crashes(make: impl Fn() -> Sim) -> Vec<Sim> {
 }
 
 #[test]
-fn what_was_synced_stays() {
+fn synced_data_survives_a_power_loss() {
     for sim in after_crashes(|| {
         let sim = tracked();
         sim.put("/d/there", b"before");
@@ -48,7 +48,7 @@ fn what_was_synced_stays() {
 }
 
 #[test]
-fn what_was_not_synced_is_kept_lost_or_torn_at_sectors() {
+fn unsynced_data_survives_is_lost_or_is_torn_at_sectors() {
     let (mut kept, mut lost, mut cut, mut holes, mut second_alone) = (0, 0, 0, 0, 0);
     for sim in after_crashes(|| {
         let sim = tracked();
@@ -62,7 +62,7 @@ fn what_was_not_synced_is_kept_lost_or_torn_at_sectors() {
     }) {
         let bytes = sim.get("/d/file").unwrap();
         assert_eq!(bytes.len(), 5000);
-        // Each sector, on either side of where the second write begins, is of one kind.
+        // Each sector, on either side of the beginning of the second write, has uniform content.
         for (begin, end, value) in [(100, 512, 1), (512, 1024, 1), (1536, 2000, 1), (2000, 2048, 2)]
         {
             let part = &bytes[begin..end];
@@ -85,7 +85,7 @@ fn what_was_not_synced_is_kept_lost_or_torn_at_sectors() {
 }
 
 #[test]
-fn of_a_directorys_changes_the_first_ones_are_kept() {
+fn a_prefix_of_directory_changes_survives() {
     let mut seen = BTreeSet::new();
     for sim in after_crashes(|| {
         let sim = tracked();
@@ -94,7 +94,7 @@ fn of_a_directorys_changes_the_first_ones_are_kept() {
             written(&sim, name, b"x");
         }
         sim.remove(at("/d/old")).unwrap();
-        // Not a publication: nothing is synced.
+        // A rename without publication: nothing is synced.
         sim.tree().rename(at("/d/a"), at("/d/c")).unwrap();
         sim
     }) {
@@ -109,7 +109,7 @@ fn of_a_directorys_changes_the_first_ones_are_kept() {
 }
 
 #[test]
-fn a_directory_that_is_made_again_holds_nothing_of_the_one_before() {
+fn a_recreated_directory_has_none_of_the_old_entries() {
     for sim in after_crashes(|| {
         let sim = tracked();
         sim.put("/d/inner/left", b"");
@@ -118,7 +118,7 @@ fn a_directory_that_is_made_again_holds_nothing_of_the_one_before() {
         sim.create_directory(at("/d/inner")).unwrap();
         let file = written(&sim, "/d/inner/new", b"");
         file.sync().unwrap();
-        // Both entries are safe, the file's and that of its directory.
+        // Both entries are durable, the file's and that of its directory.
         sim.publish(at("/d/inner/new"), at("/d/inner/new")).unwrap();
         sim
     }) {
@@ -127,7 +127,7 @@ fn a_directory_that_is_made_again_holds_nothing_of_the_one_before() {
 }
 
 #[test]
-fn nothing_works_without_power_and_everything_after_the_crash() {
+fn operations_fail_without_power_and_work_again_after_the_crash() {
     for steps in 0..9 {
         let sim = tracked();
         sim.put("/d/there", b"1");
@@ -150,15 +150,15 @@ fn nothing_works_without_power_and_everything_after_the_crash() {
         sim.crash(steps);
         let named = sim.get("/d/named");
         assert!(named.is_none() || named.as_deref() == Some(b"2"));
-        assert!(named.is_some() || steps < 5, "a published file is gone");
-        assert!(sim.entry(at("/d/e")).is_ok() || steps < 8, "a directory that was made is gone");
+        assert!(named.is_some() || steps < 5, "a published file is missing");
+        assert!(sim.entry(at("/d/e")).is_ok() || steps < 8, "a created directory is missing");
         assert!(sim.list(at("/d")).is_ok());
         written(&sim, "/d/after", b"3");
     }
 }
 
 #[test]
-fn a_sync_that_fails_loses_something_and_the_next_one_does_not_bring_it_back() {
+fn data_lost_in_a_failed_sync_stays_lost_after_the_next_sync() {
     let mut lost = 0;
     for at_write in 0..40 {
         let sim = tracked();
@@ -174,7 +174,7 @@ fn a_sync_that_fails_loses_something_and_the_next_one_does_not_bring_it_back() {
 }
 
 #[test]
-fn a_full_disk_takes_what_fits_and_has_room_again_when_files_are_removed() {
+fn a_full_disk_takes_what_fits_and_frees_space_on_removal() {
     let sim = Sim::new();
     sim.put("/in", &[0; 100]);
     sim.put("/old", &[0; 50]);
@@ -183,7 +183,7 @@ fn a_full_disk_takes_what_fits_and_has_room_again_when_files_are_removed() {
     assert_eq!(file.write_at(900, &[1; 300]).unwrap(), 100);
     let full = file.write_at(1000, &[1]).unwrap_err();
     assert_eq!(full.kind(), io::ErrorKind::StorageFull);
-    // What is there can still be overwritten, and cut.
+    // Existing bytes can still be overwritten and truncated.
     assert_eq!(file.write_at(500, &[2; 500]).unwrap(), 500);
     let create = |path| sim.open(at(path), Mode::Create).map(drop).map_err(|e| e.kind());
     assert_eq!(create("/b"), Err(io::ErrorKind::StorageFull));
@@ -199,7 +199,7 @@ fn a_full_disk_takes_what_fits_and_has_room_again_when_files_are_removed() {
 }
 
 #[test]
-fn interrupted_and_short_transfers_do_everything_in_the_end() {
+fn interrupted_and_short_transfers_complete() {
     let bytes: Vec<u8> = (0..100_000u32).map(|i| (i.wrapping_mul(i) >> 3) as u8).collect();
     let mut counts = BTreeSet::new();
     for seed in 0..4 {
@@ -219,7 +219,7 @@ fn interrupted_and_short_transfers_do_everything_in_the_end() {
 }
 
 #[test]
-fn a_damaged_byte_differs_in_its_bits_alone() {
+fn damage_flips_only_the_given_bits() {
     let sim = Sim::new();
     sim.put("/file", &[0b1010; 10]);
     sim.damage("/file", 3, 0b11);

@@ -1,8 +1,8 @@
-//! The directories of the simulated storage: what is in them now, and what a power loss leaves.
+//! Directories of the simulated storage: their current content, and the content that a power loss leaves.
 //!
-//! A directory is its own thing, whatever its name is: when it gets another one, or is removed and made
-//! again, what was in it does not appear elsewhere. Files and directories that nobody has made, but
-//! that hold something, are there for good.
+//! A directory has an identity independent of its name: when it is renamed, or removed and recreated, its
+//! content does not appear elsewhere. Files and directories that were never created, but that hold something,
+//! are durable.
 
 use super::crash::{Content, Random};
 use super::locked;
@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// An open file and the storage share it.
+/// File shared by its open handles and the storage.
 pub(super) type SharedFile = Arc<Mutex<Content>>;
 
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub(super) enum Node {
 
 type Entries = BTreeMap<OsString, Node>;
 
-/// What happened to the entries of a directory.
+/// Change to the entries of a directory.
 enum EntryChange {
     Put(OsString, Node),
     Remove(OsString),
@@ -47,21 +47,21 @@ impl EntryChange {
 #[derive(Default)]
 struct Directory {
     entries: Entries,
-    /// Of the last sync, and what came after it.
+    /// Entries at the last sync, and the changes after it.
     durable: Entries,
     changes: Vec<EntryChange>,
 }
 
-/// A directory that has got another parent: where its name was, and where it is.
+/// Move of a directory to another parent: its old and its new place.
 struct Move {
     from: (usize, OsString),
     to: (usize, OsString),
 }
 
-/// All directories, by number; the first is what paths begin in, relative ones as well.
+/// All directories, by number; the first is the root of all paths, relative ones as well.
 pub(super) struct Tree {
     directories: Vec<Directory>,
-    /// Since the last power loss.
+    /// Moves since the last power loss.
     moves: Vec<Move>,
     is_tracked: bool,
 }
@@ -72,7 +72,7 @@ impl Default for Tree {
     }
 }
 
-/// The parts of a path.
+/// Returns the parts of a path.
 fn names(path: &Path) -> impl Iterator<Item = &OsStr> {
     path.components().filter(|part| *part != Component::CurDir).map(Component::as_os_str)
 }
@@ -116,8 +116,7 @@ impl Tree {
         }
     }
 
-    /// The directory `path`, with all above it, made where they are not there: for good, or as a
-    /// change.
+    /// Returns the directory `path`, creating it and its ancestors where missing: durably, or as a change.
     fn make(&mut self, path: &Path, for_good: bool) -> io::Result<usize> {
         let mut at = 0;
         for name in names(path) {
@@ -141,22 +140,22 @@ impl Tree {
         Ok(at)
     }
 
-    /// Where `path` is or would be.
+    /// Returns the directory and name of `path`, which need not exist.
     fn place(&mut self, path: &Path) -> io::Result<(usize, OsString)> {
         let name = names(path).last().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
         let parent = path.parent().unwrap_or(Path::new(""));
         Ok((self.make(parent, true)?, name))
     }
 
-    /// Puts a file in its place for good.
+    /// Puts a file in place durably.
     pub(super) fn put(&mut self, path: &Path, content: Content) {
-        let (directory, name) = self.place(path).expect("a test puts files where they can be");
+        let (directory, name) = self.place(path).expect("a test puts files at valid paths");
         let change = EntryChange::Put(name, Node::File(Arc::new(Mutex::new(content))));
         change.apply(&mut self.directories[directory].durable);
         change.apply(&mut self.directories[directory].entries);
     }
 
-    /// A new file. One that has the name loses it.
+    /// Creates a file. An existing file loses the name.
     pub(super) fn create(&mut self, path: &Path) -> io::Result<SharedFile> {
         let (directory, name) = self.place(path)?;
         if let Some(Node::Directory(_)) = self.child(directory, &name) {
@@ -167,7 +166,7 @@ impl Tree {
         Ok(file)
     }
 
-    /// Gives the directories that were not there.
+    /// Creates a directory; returns the directories that did not exist before.
     pub(super) fn create_directory(&mut self, path: &Path) -> io::Result<Vec<PathBuf>> {
         let is_missing = |path: &&Path| names(path).next().is_some() && self.find(path).is_none();
         let missing = path.ancestors().take_while(is_missing).map(Path::to_path_buf).collect();
@@ -227,7 +226,7 @@ impl Tree {
         Ok(listed)
     }
 
-    /// All files.
+    /// Returns all files.
     pub(super) fn files(&self) -> Vec<(PathBuf, SharedFile)> {
         let mut found = Vec::new();
         let mut left = vec![(PathBuf::new(), 0)];
@@ -243,7 +242,7 @@ impl Tree {
         found
     }
 
-    /// From now on it is known what a power loss would leave; what there is is safe.
+    /// Starts tracking power losses; the current content counts as durable.
     pub(super) fn track(&mut self) {
         self.is_tracked = true;
         for number in 0..self.directories.len() {
@@ -260,15 +259,15 @@ impl Tree {
         directory.changes.clear();
     }
 
-    /// Makes the entries of the directory that holds `path` safe.
+    /// Makes the entries of the directory that holds `path` durable.
     pub(super) fn sync_parent(&mut self, path: &Path) -> io::Result<()> {
         let (directory, _) = self.place(path)?;
         self.sync(directory);
         Ok(())
     }
 
-    /// Leaves what a power loss leaves: of the changes to each directory since its last sync, the first
-    /// ones; of files what [`Content::lose`] says.
+    /// Applies a power loss: of the changes to each directory since its last sync, a prefix survives; of
+    /// files, the result of [`Content::lose`].
     pub(super) fn crash(&mut self, random: &mut Random) {
         for directory in &mut self.directories {
             let kept = random.below(directory.changes.len() as u64 + 1) as usize;
@@ -282,7 +281,8 @@ impl Tree {
         }
     }
 
-    /// A directory has one parent, whatever was lost: what has the new name has the old one no more.
+    /// Removes old names, since a directory has one parent: one that has its new name no longer has the old
+    /// one.
     fn forget_old_names(&mut self) {
         for Move { from, to } in std::mem::take(&mut self.moves) {
             let number = |tree: &Self, (directory, name): &(usize, OsString)| {

@@ -1,4 +1,4 @@
-//! Writers that are resumed.
+//! Tests of resumed writers.
 
 use super::*;
 use crate::io::sim::Sim;
@@ -9,10 +9,10 @@ fn write(writer: &mut Writer, bytes: &[u8]) {
     bytes.chunks(1009).for_each(|piece| writer.write(piece).unwrap());
 }
 
-/// What a checkpoint needs is there after a power loss, and another writer resumes behind it, whatever was
-/// written since; past the page cache, too.
+/// A file that a checkpoint needs survives a power loss, and another writer resumes it there, whatever was
+/// written since; also when bypassing the page cache.
 #[test]
-fn what_a_writer_has_made_durable_another_resumes() {
+fn a_durable_file_is_resumed_by_another_writer() {
     let bytes: Vec<u8> = (0..60_000u32).flat_map(u32::to_le_bytes).collect();
     let directory = tempfile::tempdir().unwrap();
     for count in [0, 1, 4095, 4096, 8192, 70_001, 131_072] {
@@ -48,14 +48,14 @@ fn what_a_writer_has_made_durable_another_resumes() {
             write(&mut writer, &bytes[count..]);
             assert_eq!(writer.sealed().checksum, xxhash_rust::xxh3::xxh3_64(&bytes));
             assert_eq!(writer.finish().unwrap(), bytes.len() as u64);
-            assert!(files.read(&path).unwrap() == bytes, "{count} bytes were kept");
+            assert!(files.read(&path).unwrap() == bytes, "{count} bytes were saved");
             assert!(files.entry(&Scratch::path_beside(&path)).is_err());
         }
     }
 }
 
 #[test]
-fn nothing_remains_of_a_writer_that_no_checkpoint_needs() {
+fn a_dropped_writer_leaves_nothing_unless_a_checkpoint_needs_it() {
     let sim = Sim::new();
     let files = Files::new(Arc::new(sim.clone()));
     let mut writer = Writer::create(&files, Path::new("/file"), 8192, 2).unwrap();

@@ -1,5 +1,5 @@
-//! From a graph to its communities as they are told: the earlier result is read first, so that a bad
-//! one fails before the clustering, and set aside on disk meanwhile.
+//! Stages that present communities. An earlier result is read first, so that a bad one fails before the clustering, and
+//! is kept on disk meanwhile.
 
 mod outputs;
 use super::{Job, PresentReport, Source};
@@ -22,18 +22,18 @@ use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 pub use outputs::{check_written, outputs};
 use std::path::{Path, PathBuf};
 
-/// How results are told, and where.
-pub(crate) struct Telling<'a> {
+/// Presentation options of results, and where they are written.
+pub(crate) struct Targets<'a> {
     pub(crate) options: &'a PresentOptions,
-    /// Whether levels are told.
+    /// Whether levels are written.
     levels: bool,
-    /// A file for each result.
+    /// File of each result.
     pub(crate) outputs: Vec<PathBuf>,
-    /// The same, or none.
+    /// File of representatives of each result; empty if they are not written.
     pub(crate) representatives: Vec<PathBuf>,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> Targets<'a> {
     pub(crate) fn new(
         files: &Files,
         clustering: &ClusterOptions,
@@ -48,7 +48,7 @@ impl<'a> Telling<'a> {
         Ok(Self { options, levels, outputs, representatives })
     }
 
-    /// Refuses files that cannot be read or written, before the work.
+    /// Refuses files that cannot be read or written, before any work.
     pub(crate) fn check(&self, files: &Files, source: &Source) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
         self.check_rows()?;
@@ -68,7 +68,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// Returns the memory that the stages after the clustering take at most, the labels included, if so many
+    /// Returns an upper bound on the memory of the stages after the clustering, labels included, if `earlier`
     /// communities of an earlier result have a node in the graph.
     pub(crate) fn least_bytes(&self, graph: &Graph, earlier: u64, threads: usize) -> u64 {
         if self.options.earlier.is_none() && !self.options.looks_inside() {
@@ -79,7 +79,7 @@ impl<'a> Telling<'a> {
         memory_bytes_for(graph.node_count(), &scan, self.options, self.levels, counts)
     }
 
-    /// Refuses rows that cannot be written as is asked.
+    /// Refuses row options that contradict each other or the output.
     fn check_rows(&self) -> Result<()> {
         let PresentOptions { rows, member_weights, .. } = *self.options;
         let refuse = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
@@ -110,8 +110,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// Refuses to write to a file twice, or to one that is read. What labels and numbers are taken from
-    /// may be written anew.
+    /// Refuses to write to a file twice, or to an input. Files of labels and numbers may be overwritten.
     fn check_written(&self, files: &Files, source: &Source) -> Result<()> {
         let results = self.outputs.iter().map(|path| (OUTPUT, path.as_path()));
         let others = self.representatives.iter();
@@ -123,7 +122,7 @@ impl<'a> Telling<'a> {
             }
             Source::Graph { path, work_dir, .. } => {
                 let work_dir = (WORK_DIR, work_dir.as_path());
-                // One that is not there is told of when it is opened.
+                // A missing graph is reported when it is opened.
                 let entries = files.list(path).unwrap_or_default();
                 let graph: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path).collect();
                 let written: Vec<_> = results.chain([work_dir]).collect();
@@ -143,19 +142,19 @@ impl<'a> Telling<'a> {
 }
 
 impl Job<'_> {
-    /// Makes of a result what is told of it.
+    /// Applies presentation options to a result.
     pub(crate) fn present(
         &mut self,
         graph: &Graph,
-        telling: &Telling<'_>,
+        targets: &Targets<'_>,
         found: Communities,
         earlier: &Option<Earlier>,
         scratch: &Scratch,
     ) -> Result<(Presented, Option<PresentReport>)> {
-        let options = telling.options;
+        let options = targets.options;
         let Communities { labels, sizes, .. } = found;
         let labels = match earlier.is_some() || options.looks_inside() {
-            // What is looked up is held; that there is room for it was checked before.
+            // Labels that are looked up are held in memory; their size was checked before.
             true => Labels::Memory(labels.into_memory(self.files)?),
             false => labels,
         };
@@ -165,7 +164,8 @@ impl Job<'_> {
             None => None,
         };
         if reported.community_count() == 0 && reported.small_nodes > 0 {
-            let text = format!("no community has {} nodes: none is written", options.min_size);
+            let text =
+                format!("no community has {} nodes or more: none is written", options.min_size);
             notify(self.observer, Event::Warning { text: &text })?;
         }
         let is_changed = options.min_size > 1 || kept.is_some();
@@ -180,11 +180,11 @@ impl Job<'_> {
         Ok((reported, report))
     }
 
-    /// Refuses what will not fit when the communities are found.
-    fn check_memory(&self, graph: &Graph, telling: &Telling<'_>, earlier: u64) -> Result<()> {
-        let present = telling.options;
+    /// Refuses stages after the clustering that would not fit in memory.
+    fn check_memory(&self, graph: &Graph, targets: &Targets<'_>, earlier: u64) -> Result<()> {
+        let present = targets.options;
         let Limits { memory_bytes, threads } = self.limits;
-        let least = telling.least_bytes(graph, earlier, threads);
+        let least = targets.least_bytes(graph, earlier, threads);
         if least <= memory_bytes {
             return Ok(());
         }
@@ -195,22 +195,22 @@ impl Job<'_> {
             PresentOptions { member_weights: true, .. } => MEMBER_WEIGHTS,
             _ => ROWS.of("pair"),
         };
-        let message = Text::from(format_args!("{given} are too little memory for {option}"));
+        let message = Text::from(format_args!("{given} is too little memory for {option}"));
         let nodes = format_counted(graph.node_count(), "node", "nodes");
         Err(Error::new(ErrorKind::MemoryTooSmall, message)
             .note(format!("the graph has {nodes}"))
             .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
     }
 
-    /// Reads the earlier result, if there is one, and sets it aside.
+    /// Reads the earlier result, if there is one, and stores it on disk.
     pub(crate) fn read_earlier(
         &mut self,
         graph: &Graph,
-        telling: &Telling<'_>,
+        targets: &Targets<'_>,
         scratch: &Scratch,
     ) -> Result<Option<Earlier>> {
-        self.check_memory(graph, telling, 0)?;
-        let present = telling.options;
+        self.check_memory(graph, targets, 0)?;
+        let present = targets.options;
         let Some(path) = &present.earlier else { return Ok(None) };
         let earlier = self.stage(Stage::Match, |job| {
             let threads = job.limits.threads;
@@ -223,7 +223,7 @@ impl Job<'_> {
                 scratch: scratch.path().to_path_buf(),
             };
             let found = membership::read(job.files, path, graph, &options, job.observer)?;
-            job.check_memory(graph, telling, found.community_count)?;
+            job.check_memory(graph, targets, found.community_count)?;
             let directory = scratch.path().join("earlier");
             let earlier = Earlier::set_aside(job.files, &directory, &found)?;
             let nodes = format_counted(graph.node_count(), "node", "nodes");
@@ -234,14 +234,14 @@ impl Job<'_> {
         Ok(Some(earlier))
     }
 
-    /// The memory for a step that needs `least` bytes: what earlier steps gave back, the allocator may
-    /// still hold.
+    /// Returns the memory for a step that needs at least `least` bytes. The allocator may still hold memory that
+    /// earlier steps freed.
     fn memory_for(&self, least: u64) -> u64 {
         let held = resident_memory_bytes().unwrap_or(0);
         self.limits.memory_left(held).max(least.min(self.limits.memory_bytes))
     }
 
-    /// What sorts may take beside `bytes` more than is held now.
+    /// Returns the budget of sorts that run alongside `bytes` of further memory, at least `least`.
     fn sort_budget(&self, bytes: u64, least: u64) -> u64 {
         self.memory_for(bytes + least).saturating_sub(bytes).max(least)
     }
@@ -265,7 +265,7 @@ impl Job<'_> {
         })
     }
 
-    /// Finds what weighs inside communities, if that is told, and writes who stands for them to `path`.
+    /// Computes weights inside communities, if they are written, and writes representatives to `path`.
     pub(crate) fn look_inside(
         &mut self,
         graph: &Graph,
@@ -301,21 +301,21 @@ impl Job<'_> {
         Workbench { files, scratch: scratch.path(), budget, threads, observer }
     }
 
-    /// Divides the communities by the groups of each level, if that is wanted.
+    /// Divides the communities by the groups of each level, if levels are written.
     pub(crate) fn divide(
         &mut self,
         presented: &Presented,
         groupings: &[Grouping],
-        telling: &Telling<'_>,
+        targets: &Targets<'_>,
         scratch: &Scratch,
     ) -> Result<Option<Levels>> {
-        if !telling.levels {
+        if !targets.levels {
             return Ok(None);
         }
         self.stage(Stage::Levels, |job| {
             let begin = Event::Begin { stage: Stage::Levels, total: None, unit: "nodes" };
             notify(job.observer, begin)?;
-            let form = telling.options.levels;
+            let form = targets.options.levels;
             let levels = divide(&job.bench(scratch, 0), groupings, presented, form)?;
             let counts: Vec<_> = levels.group_counts().iter().map(|&n| format_count(n)).collect();
             let summary = match counts.as_slice() {
@@ -326,7 +326,7 @@ impl Job<'_> {
         })
     }
 
-    /// Writes a result as it is told.
+    /// Writes a result.
     pub(crate) fn write(
         &mut self,
         graph: &Graph,
@@ -379,7 +379,7 @@ impl Job<'_> {
     }
 }
 
-/// What to add about small communities.
+/// Returns a phrase about small communities to append to a summary.
 fn left_out(presented: &Presented) -> String {
     if presented.small_nodes == 0 {
         return String::new();
@@ -387,6 +387,6 @@ fn left_out(presented: &Presented) -> String {
     let nodes = format_counted(presented.small_nodes, "node", "nodes");
     let communities =
         format_counted(presented.small_communities, "small community", "small communities");
-    let fate = if presented.leaves_out() { "left out" } else { "taken apart" };
+    let fate = if presented.leaves_out() { "left out" } else { "turned into singletons" };
     format!("; {communities} of {nodes} {fate}")
 }

@@ -1,12 +1,12 @@
-//! Where results go: to the file named, or, if there are several, to one file each beside it.
+//! Output paths: the file given, or, if there are several results, a file for each with a name derived from it.
 
 use crate::cluster::ClusterOptions;
 use crate::error::{Error, ErrorKind, Opt, Result, Text};
 use crate::io::Files;
 use std::path::{Path, PathBuf};
 
-/// The file of each result: `output` itself if there is one; else, with the value of the attenuation
-/// or resolution before its extension, `communities.0.5.tsv` for `communities.tsv`.
+/// Returns the file of each result: `output` itself if there is only one; otherwise, `output` with the value of the
+/// attenuation or resolution before its extension, such as `communities.0.5.tsv` for `communities.tsv`.
 ///
 /// # Errors
 /// `Usage` if several results would go to one stream.
@@ -22,7 +22,7 @@ pub fn outputs(files: &Files, output: &Path, options: &ClusterOptions) -> Result
     if is_stream && !files.is_regular(output) {
         let message = format!("{} results cannot go to one stream", values.len());
         return Err(Error::new(ErrorKind::Usage, message).hint(
-            "use `-o communities.tsv`: each goes to a file of its own, such as `communities.0.5.tsv`",
+            "use `-o communities.tsv`: each is written to its own file, such as `communities.0.5.tsv`",
         ));
     }
     Ok(values.iter().map(|value| with_value(output, *value)).collect())
@@ -38,8 +38,8 @@ fn with_value(output: &Path, value: f64) -> PathBuf {
     output.with_file_name(name)
 }
 
-/// Refuses to write where that cannot be, to a file that is read, or to one file for two reasons. Each of
-/// `written` goes with the option that names it.
+/// Refuses to write to a read-only place, to an input, or to the same file twice. Each path of `written` comes with the
+/// option that names it.
 ///
 /// # Errors
 /// `Usage`.
@@ -52,12 +52,12 @@ pub fn check_written<'a>(
         let message = format_args!("`{}` is both {one} and {other}", path.display());
         Err(Error::usage(message).hint("use another file for one of them"))
     };
-    // A stream is read or written, but does not change what is read elsewhere.
+    // Writing to a stream does not change other inputs.
     let is_same = |one: &Path, other: &Path| {
         one != Path::new("-") && files.is_regular(one) && files.is_same(one, other)
     };
     if let Some((option, path)) = written.iter().find(|(_, path)| files.is_read_only(path)) {
-        let message = format_args!("{option} is `{}`, which can only be read", path.display());
+        let message = format_args!("{option} is `{}`, which is read-only", path.display());
         return Err(Error::usage(message).hint("write to a file, and copy it there"));
     }
     for input in read {
@@ -84,7 +84,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn the_value_stands_before_the_extension() {
+    fn the_value_comes_before_the_extension() {
         let files = Files::new(Arc::new(Sim::new()));
         let options = |attenuation| {
             let propagation = PropagationOptions { attenuation, ..PropagationOptions::default() };

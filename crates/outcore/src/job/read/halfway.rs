@@ -1,9 +1,9 @@
-//! What reading saves before it is finished, and how another process resumes it there.
+//! State of a read stage that is not finished, saved so that another process can resume it.
 //!
-//! The checkpoint has the place in the input, counts, self scores, and the blocks of runs: what was collected is written
-//! as a run of its own. Its files are runs, names, those of names that have no room in memory (`ids::spill`), and rejects:
-//! each as long as it was, whatever is behind that was written later. The table of names is made again from their
-//! file. At most once a minute, and a 20th of the time.
+//! The checkpoint holds the position in the input, counts, self scores, and the blocks of runs; records collected in
+//! memory are written as a run of their own. Its files are runs, names, spilled names (`ids::spill`) and rejects. Each
+//! counts up to the length it had, since anything after that was written later. The table of names is rebuilt from
+//! their file. State is saved at most once a minute, in at most a 20th of the time.
 
 use super::Fate;
 use super::runs::made_with;
@@ -24,7 +24,7 @@ use crate::units::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What has been read so far.
+/// Saved state of reading a part of the input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ReadState {
     pub(crate) input: InputState,
@@ -33,27 +33,27 @@ pub(crate) struct ReadState {
     pub(super) fate: Fate,
     pub(crate) names: Sealed,
     pub(crate) runs: SortState,
-    /// The nodes that have self scores.
+    /// Number of nodes with self scores, if there are any.
     pub(crate) scores: Option<u64>,
-    /// There once names go to disk.
+    /// Set once names are spilled to disk.
     pub(crate) spill: Option<SpillState>,
-    /// The memory limit with which it was read, and what of it the table of names had.
+    /// Memory limit of the job that read it, and the part of it used by the table of names.
     pub(crate) memory_bytes: u64,
     pub(crate) index_bytes: u64,
 }
 
 impl ReadState {
-    /// Refuses less memory than it had, if that is too little for the names.
+    /// Refuses a smaller memory limit than before if it is too small for the names.
     pub(crate) fn check_memory(&self, limits: Limits, window_bytes: u64) -> Result<()> {
         let held = window_bytes + self.index_bytes + self.scores.map_or(0, SelfScores::bytes_of);
         if limits.memory_bytes >= self.memory_bytes || limits.sort_bytes(held).is_some() {
             return Ok(());
         }
-        let message = "too little memory for the names that were read";
+        let message = "too little memory for the names read so far";
         Err(made_with(Error::new(ErrorKind::MemoryTooSmall, message), self.memory_bytes))
     }
 
-    /// Fills the table of names, and resumes their file.
+    /// Rebuilds the table of names, and resumes writing their file.
     pub(crate) fn resume_names(
         &self,
         job: &Job<'_>,
@@ -64,47 +64,47 @@ impl ReadState {
         let done = self.input.done_bytes;
         let tick = || notify(job.observer, Event::Advance { done });
         let room = job.limits.read_bytes().saturating_sub(SORT_BYTES_MIN).max(self.index_bytes);
-        let mut again = Again::new(index, (job.limits.threads, room), &tick);
-        let each = &mut |name: &[u8]| again.push(name);
+        let mut refill = Refill::new(index, (job.limits.threads, room), &tick);
+        let each = &mut |name: &[u8]| refill.push(name);
         let names = NamesWriter::resume(&self.names, from, (job.files, graph, each))?;
-        again.finish(self.node_count, &NamesWriter::path_now(job.files, graph))?;
+        refill.finish(self.node_count, &NamesWriter::path_now(job.files, graph))?;
         Ok(names)
     }
 }
 
 impl Job<'_> {
-    /// Tells from where it resumes.
+    /// Reports where reading resumes.
     pub(crate) fn report_on(&self, state: &ReadState, reader: &EdgeReader) -> Result<()> {
         let done = format_bytes(state.input.done_bytes);
-        let mut text = format!("goes on from {done}, read by a run that was stopped");
+        let mut text = format!("resumes after {done} read by an earlier job");
         if reader.repeats() {
-            text += "; up to there the file is decompressed again";
+            text += "; the file up to that point is decompressed again";
         }
         notify(self.observer, Event::Detail { text: &text })
     }
 
-    /// Whether names on disk can stay until they and their edges are numbered and sorted.
+    /// Returns whether the disk has room to keep spilled names until they and their edges are numbered and sorted.
     pub(crate) fn has_room_for_spilled(&self, directory: &Path, edge_count: u64) -> bool {
-        // Numbers and new names take no more than the names; a record of an arc takes 12 bytes at most.
+        // Numbers and new names take no more than the names; the record of an arc takes at most 12 bytes.
         let needed = bytes_in(self.files, directory) + 2 * 12 * edge_count;
         self.files.free_bytes(directory).is_some_and(|free| free >= needed)
     }
 }
 
-/// Names on their way back to the index.
-struct Again<'a> {
+/// Writer that puts saved names back into the index.
+struct Refill<'a> {
     index: &'a mut NodeIndex,
     chunks: Vec<ParsedChunk>,
-    /// The one that is being filled.
+    /// Index of the chunk being filled.
     at: usize,
     indexes: Vec<Vec<u32>>,
-    /// What the index may take.
+    /// Memory available to the index.
     room: u64,
     tick: &'a dyn Fn() -> Result<()>,
 }
 
-impl<'a> Again<'a> {
-    /// For an empty index; `tick` is called now and then.
+impl<'a> Refill<'a> {
+    /// Creates a writer for an empty index; `tick` is called from time to time.
     fn new(
         index: &'a mut NodeIndex,
         (threads, room): (usize, u64),
@@ -130,9 +130,9 @@ impl<'a> Again<'a> {
     fn number(&mut self) -> Result<()> {
         let (chunks, indexes) = (&self.chunks, &mut self.indexes);
         if self.index.resolve_within(chunks, indexes, self.room, |_| Ok(()))?.is_some() {
-            let message = "too little memory for the names that were read";
+            let message = "too little memory for the names read so far";
             return Err(Error::new(ErrorKind::MemoryTooSmall, message)
-                .hint(format_args!("use more {MEMORY}, or {RESTART}")));
+                .hint(format_args!("use a larger {MEMORY}, or {RESTART}")));
         }
         for chunk in &mut self.chunks {
             chunk.text.clear();
@@ -142,12 +142,12 @@ impl<'a> Again<'a> {
         (self.tick)()
     }
 
-    /// Numbers the rest; an error unless there were `node_count` names, no two of them the same.
+    /// Numbers the rest. Returns an error unless there were `node_count` names, all distinct.
     fn finish(mut self, node_count: u64, path: &Path) -> Result<()> {
         self.number()?;
         if self.index.node_count() == node_count {
             return Ok(());
         }
-        Err(Error::corrupt_of(path, "it holds other names than were written", SCRATCH_HINT))
+        Err(Error::corrupt_of(path, "its names are not those that were written", SCRATCH_HINT))
     }
 }

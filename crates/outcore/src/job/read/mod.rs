@@ -1,9 +1,9 @@
-//! The stages from text to graph: parse, number, sort, merge.
+//! Stages from text to graph: parse, number, sort, merge.
 //!
-//! Index and sort share the memory of the read stage: the sort takes what the index leaves, and
-//! writes a run early when the index needs more. When even the least sort has no room beside the index,
-//! names that are new from then on go to disk (`ids::spill`), and so do all edges; they are numbered and
-//! sorted when the input has been read. What was read so far is saved on the way (`halfway`).
+//! The index and the sort share the memory of the read stage: the sort uses what the index leaves, and writes a run
+//! early when the index needs more. When even the smallest sort no longer fits next to the index, further new names and
+//! all further edges are spilled to disk (`ids::spill`). They are numbered and sorted when the whole input has been
+//! read. Progress is saved along the way (`halfway`).
 
 mod halfway;
 mod runs;
@@ -35,7 +35,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use weights::{SelfScores, Side, Thresholds};
 
-/// What became of edges, beside those that are arcs now.
+/// Counts of edges that were dropped, or need counting beyond becoming arcs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fate {
     below: u64,
@@ -57,7 +57,8 @@ impl Fate {
     }
 }
 
-/// Text, or what was `found` of an earlier job on it, to the graph in `directory`.
+/// Reads the input, or resumes from the saved state `found` of an earlier job, and merges it into the graph in
+/// `directory`.
 pub(crate) fn read_and_merge<R>(
     job: &mut Job<'_>,
     options: &JobOptions,
@@ -77,7 +78,7 @@ where
         }
         _ => read_all::<R>(job, options, None, scratch, directory)?,
     };
-    // All names are numbered, which has been saved.
+    // All names are numbered, and that state is saved.
     if job.files.entry(&spilled).is_ok() {
         job.files.remove_all(&spilled);
     }
@@ -102,12 +103,12 @@ where
         let summary = summaries::of_merge(sort, job.report.input.as_ref(), &graph);
         Ok((graph, summary))
     })?;
-    // The graph has been saved, which needs them no more.
+    // The saved graph no longer needs the runs.
     job.files.remove_all(&scratch.path().join(RUNS));
     Ok(graph)
 }
 
-/// The stage that reads the input, or the rest of it.
+/// Runs the stage that reads the input, or the rest of it.
 fn read_all<R>(
     job: &mut Job<'_>,
     options: &JobOptions,
@@ -126,20 +127,20 @@ where
         let mut numbered = match (read, job.check_inputs(options)) {
             (read, Ok(())) => read?,
             (Ok(_), Err(changed)) => return Err(changed),
-            // What was found is of neither the one nor the other.
+            // The error may come from a mixture of the old and the new content.
             (Err(error), Err(changed)) => return Err(error.note(changed.message())),
         };
         job.save_runs(&mut numbered)?;
         let input = job.report.input.clone().unwrap_or_default();
         let mut summary = summaries::of_read(&input, numbered.node_count);
         if let Some(done) = resumed {
-            summary += &format!(", the first {done} taken over from a run that was stopped");
+            summary += &format!(", the first {done} reused from an earlier job");
         }
         Ok((numbered, summary))
     })
 }
 
-/// Parses, numbers and sorts the input into runs; names go to the graph's directory.
+/// Parses, numbers and sorts the input into runs; writes names to the graph's directory.
 fn read<R>(
     job: &mut Job<'_>,
     options: &JobOptions,
@@ -164,7 +165,7 @@ where
     reading.finish(job)
 }
 
-/// The input, or the rest of it.
+/// Opens the input, or the rest of it.
 fn open_reader(
     job: &Job<'_>,
     options: &JobOptions,
@@ -184,21 +185,22 @@ fn open_reader(
     }
 }
 
-/// Edges that are handed to the sort in one piece.
+/// Edges passed to the sort in one piece.
 const PIECE_EDGES: usize = 1 << 14;
-/// Edges of a batch of those whose names were on disk.
+/// Edges per batch when their names were spilled to disk.
 const SPILLED_EDGES: usize = 1 << 16;
 
-/// Where names have their indexes from.
+/// Source of the indexes of names.
 enum NamesOf {
+    /// The index in memory.
     Index(NodeIndex),
-    /// The index is full.
+    /// Names on disk: the index is full.
     Disk(Box<Spill>),
-    /// All are numbered.
+    /// None: all names are numbered.
     Done,
 }
 
-/// The read stage at work.
+/// State of the read stage.
 struct Reading<'a, R: Record> {
     options: &'a JobOptions,
     tuning: Tuning,
@@ -207,7 +209,7 @@ struct Reading<'a, R: Record> {
     names_of: NamesOf,
     node_count: u64,
     directory: PathBuf,
-    /// Of the names of each chunk.
+    /// Indexes of the names of each chunk.
     indexes: Vec<Vec<u32>>,
     names: NamesWriter,
     scores: Option<SelfScores>,
@@ -217,7 +219,7 @@ struct Reading<'a, R: Record> {
     fate: Fate,
     listed_only: u64,
     names_on_disk: u64,
-    /// How the files were understood.
+    /// Detected formats of the files.
     formats: Vec<String>,
 }
 
@@ -226,7 +228,7 @@ where
     R: Record + From<ArcRecord>,
     R::Key: Into<u128> + TryFrom<u128>,
 {
-    /// Begins, or resumes after what an earlier job has read.
+    /// Starts reading, or resumes where an earlier job stopped.
     fn new(
         job: &Job<'_>,
         options: &'a JobOptions,
@@ -237,7 +239,7 @@ where
         let limits = job.limits;
         let reader = open_reader(job, options, found.as_mut())?;
         let formats = reader.describe();
-        // What decompression keeps is the input's choice, so it is known only now.
+        // The input determines the size of decompression windows, so it is known only now.
         let window_bytes = reader.window_bytes();
         let sort_bytes = limits.sort_bytes_beside_window(window_bytes)?;
         let is_scored = options.normalize == Normalize::SelfScore;
@@ -295,7 +297,7 @@ where
         Ok(reading)
     }
 
-    /// Saves what was read so far, if it is time.
+    /// Saves progress if it is time to.
     fn save_if_due(&mut self, job: &mut Job<'_>) -> Result<()> {
         let can_be_saved = self.reader.can_be_saved();
         match job.records.as_mut().filter(|records| can_be_saved && records.is_due()) {
@@ -311,7 +313,7 @@ where
             NamesOf::Done => unreachable!("the input has not been read to its end"),
         };
         self.sorter.write_collected()?;
-        // In the order in which they are resumed.
+        // In the order in which the parts are resumed.
         Ok(ReadState {
             node_count: self.node_count,
             listed_only: self.listed_only,
@@ -326,7 +328,7 @@ where
         })
     }
 
-    /// Numbers the names of edges, and hands their arcs to the sort; or sets them aside.
+    /// Numbers the names of edges and passes their arcs to the sort, or spills both to disk.
     fn take_edges(&mut self, job: &Job<'_>, chunks: &[ParsedChunk]) -> Result<()> {
         self.number(job, chunks)?;
         match &mut self.names_of {
@@ -338,8 +340,8 @@ where
         self.take_numbered(chunks)
     }
 
-    /// Numbers names in the index. Where it has no room to grow, takes memory from the sort; or, if that has
-    /// none to give, lets names go to disk from here on.
+    /// Numbers names in the index. If the index has no room to grow, takes memory from the sort; if the sort has none
+    /// to spare, starts spilling names to disk.
     fn number(&mut self, job: &Job<'_>, chunks: &[ParsedChunk]) -> Result<()> {
         loop {
             let room = self.index_room();
@@ -353,7 +355,7 @@ where
             let Some(needed) = needed else { return Ok(()) };
             let (limits, others) = (self.options.limits, self.held_beside_index());
             let sort_bytes = |index: u64| limits.sort_bytes(others.saturating_add(index));
-            // Room for the next step as well, so that this happens rarely.
+            // Makes room for the next step as well, so that this happens rarely.
             let next = sort_bytes(needed.saturating_add(needed / 8)).or_else(|| sort_bytes(needed));
             match next {
                 Some(bytes) if bytes < self.sort_bytes => {
@@ -361,7 +363,7 @@ where
                     self.sorter.set_budget(bytes)?;
                 }
                 _ => {
-                    let text = "names go to disk: memory is full of them";
+                    let text = "names spill to disk: they no longer fit in memory";
                     notify(job.observer, Event::Detail { text })?;
                     self.spill(job)?;
                 }
@@ -369,7 +371,7 @@ where
         }
     }
 
-    /// Takes edges whose names have their indexes.
+    /// Takes edges whose names are numbered.
     fn take_numbered(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
         if let Some(scores) = &self.scores {
             scores.gather(chunks, &self.indexes, self.thresholds);
@@ -395,13 +397,13 @@ where
         self.make_room()
     }
 
-    /// Returns the memory that the index may take.
+    /// Returns the memory available to the index.
     fn index_room(&self) -> u64 {
         let held = self.held_beside_index() + self.sort_bytes;
         self.options.limits.read_bytes().saturating_sub(held)
     }
 
-    /// Returns what index, decompression and scores hold.
+    /// Returns the memory held by the index, decompression and scores.
     fn held_bytes(&self) -> u64 {
         let index = match &self.names_of {
             NamesOf::Index(index) => index.memory_bytes(),
@@ -410,17 +412,17 @@ where
         index + self.held_beside_index()
     }
 
-    /// Returns what decompression and scores hold.
+    /// Returns the memory held by decompression and scores.
     fn held_beside_index(&self) -> u64 {
         let window = match &self.names_of {
             NamesOf::Index(_) | NamesOf::Disk(_) => self.reader.window_bytes(),
-            // The input has been read to its end, and nothing is left to decompress.
+            // The whole input has been read, and nothing remains to be decompressed.
             NamesOf::Done => 0,
         };
         window + self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
     }
 
-    /// Lets names go to disk from here on. The sort gives up its memory to their buffers.
+    /// Starts spilling names to disk. The memory of the sort goes to their buffers.
     fn spill(&mut self, job: &Job<'_>) -> Result<()> {
         let expected = job.plan.as_ref().map(|plan| plan.input.node_count);
         self.spill_with(|index, directory, room| {
@@ -441,13 +443,13 @@ where
         Ok(())
     }
 
-    /// Memory for names on disk once the index is gone.
+    /// Returns the memory for names on disk once the index is dropped.
     fn room(&self) -> NameRoom {
         let limits = self.options.limits;
         NameRoom::new(limits.read_bytes().saturating_sub(self.held_bytes()), limits.threads)
     }
 
-    /// Numbers the names that went to disk, and hands the arcs of their edges to the sort.
+    /// Numbers the names that were spilled to disk, and passes the arcs of their edges to the sort.
     fn number_spilled(&mut self, job: &mut Job<'_>) -> Result<()> {
         let NamesOf::Disk(spill) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
             return Ok(());
@@ -458,7 +460,7 @@ where
         let done = self.reader.done_bytes();
         let tick = || notify(job.observer, Event::Advance { done });
         notify(job.observer, Event::Detail { text: "numbering names on disk" })?;
-        // All input has been read, but that is not the end.
+        // The whole input has been read, but the stage continues for an unknown time.
         notify(job.observer, Event::Expect { total: None })?;
         let room = self.room();
         let (names, listed_only) = (&mut self.names, &mut self.listed_only);
@@ -497,13 +499,13 @@ where
             scores.grow(self.node_count);
             score_bytes = scores.memory_bytes();
         }
-        // What cannot be merged need not be read to its end.
+        // If the merge cannot fit, there is no point in reading on.
         if limits.merge_bytes_beside(score_bytes, &self.tuning).is_none() {
             return Err(self.outgrown());
         }
         let held_bytes = self.held_bytes();
         if held_bytes + self.sort_bytes > limits.read_bytes() {
-            // Scores have grown: room for their next step as well, so that this happens rarely.
+            // Scores have grown. Makes room for their next step as well, so that this happens rarely.
             let room = limits.sort_bytes(held_bytes + held_bytes / 8);
             self.sort_bytes = room.unwrap_or(SORT_BYTES_MIN);
             self.sorter.set_budget(self.sort_bytes)?;
@@ -511,8 +513,8 @@ where
         Ok(())
     }
 
-    /// Self scores have outgrown the limit: the limit to type comes from the share of the input
-    /// read.
+    /// Returns the error for self scores that outgrow the limit. The suggested limit is extrapolated from the fraction
+    /// of the input read.
     fn outgrown(&self) -> Error {
         let done = self.reader.done_bytes().max(1) as f64;
         let share =
@@ -521,7 +523,7 @@ where
         self.options.limits.too_small(expected, "the input seems to have")
     }
 
-    /// Hands the arcs of all chunks to the sorter, in the order of the input.
+    /// Passes the arcs of all chunks to the sorter, in input order.
     fn emit(&mut self, chunks: &[ParsedChunk]) -> Result<Fate> {
         let arcs_an_edge = if self.options.input.directed { 1 } else { 2 };
         let (options, thresholds, indexes) = (self.options, self.thresholds, &self.indexes);
@@ -534,7 +536,7 @@ where
                 begins.map(move |begin| (chunk, begin..count.min(begin + PIECE_EDGES)))
             })
             .collect();
-        // The least sort has no room for all short lines of a batch at once.
+        // The smallest sort has no room for all short lines of a batch at the same time.
         let at_once = (self.sorter.most_at_once() / (PIECE_EDGES * arcs_an_edge)).max(1);
         let mut fate = Fate::default();
         for pieces in pieces.chunks(at_once) {
@@ -550,7 +552,7 @@ where
         Ok(fate)
     }
 
-    /// Ends reading: reports, and warns of what the user should know.
+    /// Finishes reading: fills the report and emits warnings.
     fn finish(self, job: &mut Job<'_>) -> Result<ReadResult<R>> {
         let summary = self.reader.finish()?;
         let names = self.names.finish()?.sealed();
@@ -569,7 +571,7 @@ where
         let no_self_hit_count = self.scores.as_ref().map_or(0, SelfScores::without_self_hit);
         if no_self_hit_count > 0 {
             let text = format!(
-                "{} of {} have no self hit: the largest weight of their edges is their self score",
+                "{} of {} have no self hit: their self score is the largest weight of their edges",
                 format_count(no_self_hit_count),
                 format_counted(node_count, "node", "nodes")
             );
@@ -599,11 +601,11 @@ where
 
 pub(crate) fn no_edges() -> Error {
     Error::new(ErrorKind::BadInput, "the input holds no edges")
-        .hint("an edge is a line with two names, and a weight if there is one")
+        .hint("an edge is a line with two names and an optional weight")
 }
 
-/// The error for edges that all weigh too little or too much; without options about weights, a graph
-/// may be without edges.
+/// Returns the error for an input all of whose edges are dropped by weight. Without options about weights, a graph may
+/// have no edges.
 fn nothing_left(summary: &InputSummary, fate: Fate, options: &JobOptions) -> Option<Error> {
     let zero = summary.zero_weight_edges;
     let is_neg_log10 = options.input.weight_transform == WeightTransform::NegLog10;
@@ -630,13 +632,13 @@ fn nothing_left(summary: &InputSummary, fate: Fate, options: &JobOptions) -> Opt
         format_args!("use a larger {MAX_WEIGHT}").into()
     } else {
         let transform = WEIGHT_TRANSFORM.of("neglog10");
-        format_args!("{transform} is for E-values; {COLUMNS} says where they are").into()
+        format_args!("{transform} is for E-values; {COLUMNS} names their column").into()
     };
     Some(Error::new(ErrorKind::BadInput, message).hint(hint))
 }
 
-/// Writes the arcs of one chunk to `out`; gives their number, and what became of other edges. A
-/// directed edge becomes an arc at the node that it points to, since labels flow along edges.
+/// Writes the arcs of one chunk to `out`; returns their number, and the counts of other edges. A directed edge becomes
+/// an arc of the node that it points to, since labels flow along edges.
 fn put_arcs<R: From<ArcRecord>>(
     weights: &[u32],
     indexes: &[u32],

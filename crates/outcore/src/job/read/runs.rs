@@ -1,4 +1,4 @@
-//! What reading leaves for the merge: saved, so that another process can resume from it; and the merge.
+//! Result of the read stage, saved so that another process can resume from it; and the merge.
 
 use super::weights::SelfScores;
 use crate::checkpoint::{Checkpoint, StateReader};
@@ -14,30 +14,30 @@ use crate::units::size_to_type;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// All that was read.
+/// Saved state of a finished read stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunsState {
     pub(crate) node_count: u64,
-    /// Names, in the directory of the graph.
+    /// File of names, in the graph's directory.
     pub(crate) names: Sealed,
     pub(crate) runs: SortState,
-    /// The nodes that have self scores, if weights are divided by them.
+    /// Number of nodes with self scores, if weights are divided by them.
     scores: Option<u64>,
-    /// The memory limit with which it was read.
+    /// Memory limit of the job that read it.
     memory_bytes: u64,
     input: InputReport,
     warnings: Vec<String>,
 }
 
-/// What the read stage leaves.
+/// Result of the read stage.
 pub(crate) struct ReadResult<R: Record> {
     pub(crate) sorter: Sorter<R>,
     pub(crate) node_count: u64,
-    /// There if weights are to be divided by them.
+    /// Self scores, if weights are divided by them.
     pub(crate) scores: Option<SelfScores>,
-    /// Of the file of names.
+    /// Seal of the file of names.
     pub(crate) names: Sealed,
-    /// What was warned of.
+    /// Warnings so far.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -47,18 +47,18 @@ impl<R: Record> ReadResult<R> {
     }
 }
 
-/// The error for what an earlier job has left if there is too little memory for it now.
+/// Adds a hint to the error if the saved state of an earlier job needs more memory than the limit.
 pub(crate) fn made_with(error: Error, memory_bytes: u64) -> Error {
     match error.kind() {
         ErrorKind::MemoryTooSmall => error.hint(format_args!(
-            "use {}, with which they were made, or {RESTART}",
+            "use {}, the limit they were made with, or {RESTART}",
             MEMORY.of(size_to_type(memory_bytes))
         )),
         _ => error,
     }
 }
 
-/// Resumes after the input was read.
+/// Resumes after the read stage.
 pub(crate) fn resume_runs<R>(
     job: &mut Job<'_>,
     state: RunsState,
@@ -86,16 +86,16 @@ where
         from.finish()?;
         job.report_again(input, &warnings)?;
         let numbered = ReadResult { sorter, node_count, scores, names, warnings };
-        Ok((numbered, "the runs of a run that was stopped are taken over".into()))
+        Ok((numbered, "reused the runs of an earlier job".into()))
     })
 }
 
-/// The most that runs and graph take together for an edge of the input. Of the 16 that a job may take beside the
-/// names, what is on its way takes a part.
+/// Maximum bytes of runs and graph together, per edge of the input. A job may take 16 in addition to the names; the
+/// rest is for data in transit.
 const RUNS_AND_GRAPH_BYTES: u64 = 15;
 
 impl Job<'_> {
-    /// Reports what an earlier job has read: as it was understood, and with its warnings.
+    /// Reports the formats and warnings of the input that an earlier job has read.
     pub(crate) fn report_again(&mut self, input: InputReport, warnings: &[String]) -> Result<()> {
         self.report_formats(&input.formats)?;
         for text in warnings {
@@ -105,7 +105,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Saves what was read, in place of what was saved of it before, if the sort went to disk.
+    /// Saves the result of reading, replacing earlier saved state, if the sort has runs on disk.
     pub(crate) fn save_runs<R>(&mut self, numbered: &mut ReadResult<R>) -> Result<()>
     where
         R: Record,
@@ -129,9 +129,9 @@ impl Job<'_> {
         })
     }
 
-    /// Lets saved runs stay until the graph is whole, if the disk has room for both, and the two keep to
-    /// [`RUNS_AND_GRAPH_BYTES`]; else they are used up by the merge, and a job that is killed then starts from scratch.
-    /// Gives how far the graph may grow beside all of them.
+    /// Keeps saved runs until the graph is complete, if the disk has room for both, and both together stay below
+    /// [`RUNS_AND_GRAPH_BYTES`]. Otherwise the merge consumes them, and a job that is killed then starts from scratch.
+    /// Returns the size up to which the graph may grow while all runs are kept.
     pub(crate) fn hold_runs<R>(
         &mut self,
         numbered: &ReadResult<R>,
@@ -146,11 +146,11 @@ impl Job<'_> {
         };
         let sorter = &numbered.sorter;
         let (run_bytes, pass_bytes) = (sorter.run_bytes(), sorter.pass_bytes());
-        // An arc takes no more in a graph than in a run; beside arcs there are up to three bytes a node.
+        // An arc takes no more in a graph than in a run; a graph has up to three further bytes per node.
         let graph_bytes = run_bytes + 3 * numbered.node_count;
         let edges = self.report.input.as_ref().map_or(0, |input| input.edge_count);
         let most = RUNS_AND_GRAPH_BYTES * edges;
-        // What several passes have merged cannot be given up by halves.
+        // The runs of several merge passes cannot be removed in part.
         let is_too_much = pass_bytes > 0 && run_bytes + pass_bytes + graph_bytes > most;
         let has_room =
             |path: &Path, bytes| self.files.free_bytes(path).is_some_and(|free| free >= bytes);
@@ -166,7 +166,8 @@ impl Job<'_> {
     }
 }
 
-/// Merges the runs into the graph; when that has grown beyond `room`, they are withdrawn, and go as they are used up.
+/// Merges the runs into the graph. Once the graph has grown beyond `room`, the saved runs are withdrawn and removed as
+/// they are consumed.
 pub(crate) fn merge<R: Record + Into<ArcRecord>>(
     job: &mut Job<'_>,
     options: &JobOptions,

@@ -1,4 +1,4 @@
-//! What is said of the input by default: how its files were understood, and what became of their edges.
+//! Default output about the input: the detected formats of its files, and counts of their edges.
 
 use crate::error::Result;
 use crate::error::opt::REPORT;
@@ -8,11 +8,11 @@ use crate::progress::{Event, notify};
 use crate::sort::SortSummary;
 use crate::units::format_counted;
 
-/// Most lines about files.
+/// Maximum number of lines about files.
 const LINES: usize = 4;
 
 impl Job<'_> {
-    /// Reports how the files were understood, a line for each kind of them; of many kinds, the first.
+    /// Reports the detected formats of the files, one line for each; if there are many, only the first ones.
     pub(crate) fn report_formats(&self, formats: &[String]) -> Result<()> {
         let shown = if formats.len() > LINES { LINES - 1 } else { formats.len() };
         let notice = |text: &str| notify(self.observer, Event::Notice { text });
@@ -24,18 +24,18 @@ impl Job<'_> {
     }
 }
 
-/// Sums up reading: edges and nodes, and the edges that are no edges of the graph.
+/// Summarizes the read stage: counts of edges and nodes, and of edges that are not in the graph.
 pub(crate) fn of_read(input: &InputReport, node_count: u64) -> String {
     let edges = |count| format_counted(count, "edge", "edges");
     let by_weight = input.below_min_count + input.above_max_count;
     let names = format_counted(input.names_on_disk_count, "name", "names");
-    // A loop of weight 0 changes nothing; adjacency lists have one for a node without neighbors.
+    // A loop of weight 0 has no effect; adjacency lists have one for a node without neighbors.
     let zero = input.zero_weight_count.saturating_sub(input.zero_weight_loop_count);
     let self_hits = input.self_hit_count;
     let parts = [
         (1, edges(input.edge_count)),
         (1, format_counted(node_count, "node", "nodes")),
-        (input.names_on_disk_count, format!("{names} by way of the disk")),
+        (input.names_on_disk_count, format!("{names} spilled to disk")),
         (zero, format!("{} of weight 0 dropped", edges(zero))),
         (by_weight, format!("{} dropped by weight", edges(by_weight))),
         (self_hits, format_counted(self_hits, "self hit", "self hits")),
@@ -43,8 +43,8 @@ pub(crate) fn of_read(input: &InputReport, node_count: u64) -> String {
     join(parts)
 }
 
-/// Sums up the merge: how the arcs were sorted, and what became of repeated edges and loops. Their numbers are those
-/// of edges of the input, where `input` counts its loops.
+/// Summarizes the merge: how the arcs were sorted, and how repeated edges and loops were treated. Counts are of edges
+/// of the input if `input` has a count of loops.
 pub(crate) fn of_merge(
     sort: SortSummary,
     input: Option<&InputReport>,
@@ -60,7 +60,7 @@ pub(crate) fn of_merge(
     let repeated_loops = loops.saturating_sub(graph.loop_count + graph.dropped_loop_count);
     let repeated_arcs = graph.combined_count.saturating_sub(repeated_loops);
     let repeated = if graph.is_directed { repeated_arcs } else { repeated_arcs / 2 };
-    // A loop that is dropped is not a repeated edge as well.
+    // A dropped loop does not also count as a repeated edge.
     let repeated = repeated + if graph.loops_kept { repeated_loops } else { 0 };
     let how = match graph.duplicates {
         Duplicates::Sum => "summed",
@@ -78,7 +78,7 @@ pub(crate) fn of_merge(
     ])
 }
 
-/// The phrases of counts that are not 0.
+/// Joins the phrases whose counts are not 0.
 fn join<const N: usize>(parts: [(u64, String); N]) -> String {
     let parts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text);
     parts.collect::<Vec<_>>().join(", ")

@@ -1,9 +1,8 @@
-//! What an edge weighs in the graph: thresholds on what the input says, and scores of its nodes.
+//! Weights of edges in the graph: thresholds on the weights of the input, and normalization by self scores of nodes.
 //!
-//! Thresholds compare codes of weights: numbers that agree in six digits are equal, here as in the
-//! graph. The score of a node is gathered while edges are numbered and divides its arcs on their way
-//! from the sort to the graph, so it costs no pass of its own: 4 bytes and a bit of memory for a node,
-//! and two random accesses for each edge and for each arc.
+//! Thresholds compare codes of weights: numbers that agree in six digits are equal, here as in the graph. Self scores
+//! are collected while edges are numbered, and arcs are divided by them between the sort and the graph, so there is no
+//! extra pass. The cost is 4 bytes and one bit of memory per node, and two random accesses per edge and per arc.
 
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, SELF_LOOPS};
@@ -16,24 +15,24 @@ use crate::weight::Weight;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// What the weights of edges are divided by.
+/// Normalization of the weights of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Normalize {
-    /// Nothing.
+    /// No normalization.
     #[default]
     None,
-    /// The smaller self score of the two nodes, so that weights are 1 at most, or so. The self score
-    /// of a node is the largest weight of its self hits (edges from the node to itself), which are no
-    /// edges then; without any, it is the largest weight of its other edges.
+    /// Division by the smaller self score of the two nodes, so that weights are at most about 1. The self score of a
+    /// node is the largest weight of its self hits (edges from the node to itself), which then do not count as edges.
+    /// For a node without self hits, it is the largest weight of its other edges.
     SelfScore,
 }
 
-/// Arcs that a thread divides at a time.
+/// Arcs that a thread processes at a time.
 const PART_ARCS: usize = 4096;
 
 impl JobOptions {
-    /// Refuses what cannot be used, before any work.
+    /// Refuses invalid options before any work.
     pub(crate) fn check_weights(&self) -> Result<()> {
         let thresholds = [(MIN_WEIGHT, self.min_weight), (MAX_WEIGHT, self.max_weight)];
         for (option, value) in thresholds {
@@ -44,7 +43,7 @@ impl JobOptions {
         }
         if self.max_weight == Some(0.0) {
             return Err(Error::usage(format_args!("{} keeps no edge", MAX_WEIGHT.of(0)))
-                .hint("use a number above 0: an edge of weight 0 is none"));
+                .hint("use a number above 0: edges of weight 0 are dropped"));
         }
         if let (Some(min), Some(max)) = (self.min_weight, self.max_weight)
             && min > max
@@ -68,7 +67,7 @@ impl JobOptions {
         }
     }
 
-    /// The first option given that means nothing without weights, apart from those of the input.
+    /// Returns the first option given that needs weights, apart from those of the input.
     pub(crate) fn weight_option(&self) -> Option<Opt> {
         let given = [
             (self.min_weight.is_some(), MIN_WEIGHT),
@@ -79,7 +78,7 @@ impl JobOptions {
     }
 }
 
-/// Where the weight of an edge is.
+/// Position of a weight relative to the thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Zero,
@@ -88,7 +87,7 @@ pub(crate) enum Side {
     Above,
 }
 
-/// The codes of weights between the thresholds.
+/// Thresholds as codes of weights.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Thresholds {
     least: u32,
@@ -120,17 +119,17 @@ impl Thresholds {
     }
 }
 
-/// The self score of every node.
+/// Self scores of all nodes.
 pub(crate) struct SelfScores {
-    /// Codes: of the heaviest self hit, or of the heaviest edge of a node without; 0 without both.
+    /// Code of the heaviest self hit of each node, or of its heaviest edge if it has no self hit; 0 without either.
     codes: Vec<AtomicU32>,
-    /// A bit for each node: whether it has a self hit.
+    /// Bit for each node: whether it has a self hit.
     have_self_hit: Vec<AtomicU32>,
 }
 
-/// The place has the most bytes that they may take, as in [`SelfScores::new`].
+/// The place is the maximum memory in bytes, as in [`SelfScores::new`].
 impl Checkpoint for SelfScores {
-    /// Nodes.
+    /// Number of nodes.
     type State = u64;
     type Place<'a> = u64;
 
@@ -150,9 +149,10 @@ impl Checkpoint for SelfScores {
 }
 
 impl SelfScores {
-    /// No scores, with addresses for as many as fit in `most_bytes` beside the names of their nodes.
+    /// Creates an empty table, with address space for as many scores as fit in `most_bytes` together with the names of
+    /// their nodes.
     pub(crate) fn new(most_bytes: u64) -> Self {
-        // A name takes as much as a score, or more.
+        // A name takes at least as much memory as a score.
         let most_nodes = (most_bytes / 8) as usize;
         Self {
             codes: reserve_large_pages(most_nodes),
@@ -160,27 +160,27 @@ impl SelfScores {
         }
     }
 
-    /// Memory in use.
+    /// Returns the memory in use.
     pub(crate) fn memory_bytes(&self) -> u64 {
         Self::bytes_of(self.codes.len() as u64)
     }
 
-    /// Memory of the scores of so many nodes.
+    /// Returns the memory of the scores of `node_count` nodes.
     pub(crate) fn bytes_of(node_count: u64) -> u64 {
         (node_count + node_count.div_ceil(32)) * size_of::<AtomicU32>() as u64
     }
 
-    /// Makes room for the scores of `node_count` nodes.
+    /// Grows the table to `node_count` nodes.
     pub(crate) fn grow(&mut self, node_count: u64) {
         let node_count = node_count as usize;
         self.codes.resize_with(node_count, AtomicU32::default);
         self.have_self_hit.resize_with(node_count.div_ceil(32), AtomicU32::default);
     }
 
-    /// Takes the weights of numbered edges.
+    /// Updates the scores with the weights of numbered edges.
     ///
-    /// Self hits are marked before any weight counts, so that the order of edges is of no account:
-    /// the weights of a marked node's other edges are passed over, and forgotten when it is marked.
+    /// Self hits are marked before any weight counts, so that the result is independent of edge order: the weights of a
+    /// marked node's other edges are ignored, and discarded when it is marked.
     pub(crate) fn gather(
         &self,
         chunks: &[ParsedChunk],
@@ -219,7 +219,7 @@ impl SelfScores {
     fn raise(&self, node: u32, code: u32) {
         if !self.has_self_hit(node as usize) {
             let score = &self.codes[node as usize];
-            // Most edges are not the heaviest: a look is cheaper than a write.
+            // Most edges are not the heaviest, and a read is cheaper than a write.
             if score.load(Relaxed) < code {
                 score.fetch_max(code, Relaxed);
             }
@@ -230,15 +230,15 @@ impl SelfScores {
         self.have_self_hit[node / 32].load(Relaxed) >> (node % 32) & 1 != 0
     }
 
-    /// Nodes that have edges, but no self hit.
+    /// Returns the number of nodes that have edges but no self hit.
     pub(crate) fn without_self_hit(&self) -> u64 {
         let nodes = self.codes.par_iter().enumerate();
         nodes.filter(|(node, code)| code.load(Relaxed) != 0 && !self.has_self_hit(*node)).count()
             as u64
     }
 
-    /// Divides the weights of arcs. What is divided is in the same order as before, and repeated arcs
-    /// have the same divisor, so the heaviest, lightest and first of them are the same ones.
+    /// Divides the weights of arcs. Their order stays the same, and repeated arcs have the same divisor, so the
+    /// heaviest, lightest and first of them stay the same.
     pub(crate) fn divide(&self, arcs: &mut [ArcRecord]) {
         arcs.par_chunks_mut(PART_ARCS).flatten_iter().for_each(|arc| {
             let source = self.codes[arc.source as usize].load(Relaxed);
@@ -248,7 +248,7 @@ impl SelfScores {
     }
 }
 
-/// The edges of a chunk with their codes.
+/// Returns the edges of a chunk with their codes.
 fn edges<'a>(
     chunk: &'a ParsedChunk,
     indexes: &'a [u32],
@@ -256,10 +256,10 @@ fn edges<'a>(
     indexes.as_chunks::<2>().0.iter().zip(&chunk.weights)
 }
 
-/// The code of one weight over another.
+/// Returns the code of the quotient of two weights.
 fn quotient(code: u32, divisor: u32) -> u32 {
     let ratio = Weight::from_code(code).value() / Weight::from_code(divisor).value();
-    // Of weights of very different sizes it may be beyond all numbers.
+    // For weights of very different magnitude it may overflow or underflow.
     Weight::new(ratio.clamp(f64::from_bits(1), f64::MAX)).code()
 }
 
@@ -271,7 +271,7 @@ mod tests {
         Weight::new(value).code()
     }
 
-    /// Scores of three nodes after `edges` in chunks of `size`.
+    /// Returns the scores of three nodes after `edges` in chunks of `size`.
     fn scores(edges: &[(u32, u32, f64)], size: usize) -> (Vec<f64>, u64) {
         let mut scores = SelfScores::new(1 << 20);
         let whole = Thresholds { least: 0, most: u32::MAX };
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_heaviest_self_hit_counts_or_the_heaviest_edge_in_any_order() {
+    fn the_score_is_the_heaviest_self_hit_or_edge_in_any_order() {
         let mut edges = vec![(0, 1, 9.0), (0, 0, 4.0), (1, 0, 7.0), (0, 0, 5.0), (1, 0, 2.0)];
         for turn in 0..edges.len() {
             edges.rotate_left(1);

@@ -1,4 +1,4 @@
-//! Look-ups: against a map, for names that collide, and when the disk fails.
+//! Tests of lookups: against a map, for names that collide, and when the disk fails.
 
 use super::*;
 use crate::io::sim::Sim;
@@ -39,7 +39,7 @@ proptest! {
 }
 
 #[test]
-fn names_with_the_same_hash_are_told_apart() {
+fn names_with_the_same_hash_are_distinguished() {
     let (_, files) = disk(b"unused\t0\n");
     let names = ["b", "ab", "a longer name than the others", "c"];
     let seed = 7;
@@ -48,7 +48,7 @@ fn names_with_the_same_hash_are_told_apart() {
     files.create_directory(directory).unwrap();
     let mut writer = CachedWriter::create(&files, &directory.join("names")).unwrap();
     let mut sorter = Sorter::new(&files, directory, SORT_BYTES, 1).unwrap();
-    // More than are read at once, and all of them where the last one belongs.
+    // More records than are read at a time, all with the hash of the last one.
     for at in 0..100 {
         let name = names[if at < 99 { at % 3 } else { 3 }];
         sorter.push(&[Pair { key: hash, value: writer.position() }]).unwrap();
@@ -71,7 +71,7 @@ fn names_with_the_same_hash_are_told_apart() {
 }
 
 #[test]
-fn a_file_that_has_changed_is_known() {
+fn a_changed_file_is_detected() {
     let (sim, files) = disk(b"a\t0\nb\t1\n");
     let lookup = built(&files).unwrap();
     assert!(lookup.is_of(&files, Path::new(FILE)));
@@ -97,7 +97,7 @@ fn a_bad_line_or_a_full_disk_leaves_nothing() {
 }
 
 #[test]
-fn indexes_of_one_file_are_built_side_by_side() {
+fn indexes_of_one_file_are_built_concurrently() {
     let (_, files) = disk(b"a\t0\n");
     let first = scratch_beside(&files, Path::new(FILE)).unwrap();
     assert_eq!(built(&files).unwrap().community(b"a").unwrap(), Some(0));

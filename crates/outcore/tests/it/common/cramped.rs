@@ -1,5 +1,5 @@
-//! Small jobs that go all the ways of large ones: several runs and merge passes, names and levels on
-//! disk, blocks read again by every scan.
+//! Small jobs that take the code paths of large ones: several runs and merge passes, names and levels on disk, blocks
+//! read again by every scan.
 
 use super::{MIB, files_of, options, storage_of};
 use flate2::{Compression, write::GzEncoder};
@@ -19,14 +19,14 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The edges in parts: one is text, one is compressed, and one ends without the end of a line.
+/// Edges in parts: one is text, one is compressed, and one does not end with a line end.
 const SEVERAL: [&str; 3] = ["/in/first.tsv", "/in/second.tsv.gz", "/in/third.tsv"];
 const NODES: &str = "/in/nodes.txt";
 const EARLIER: &str = "/in/earlier.tsv";
 const OUTPUT: &str = "/out/communities.tsv";
 const REPRESENTATIVES: &str = "/out/representatives.tsv";
 const REJECTS: &str = "/out/rejects.tsv";
-/// A graph that is there from the start.
+/// A graph that exists from the start.
 pub(crate) const GRAPH: &str = "/in/graph";
 const NEW_GRAPH: &str = "/out/graph";
 const NODE_COUNT: u64 = 640;
@@ -34,7 +34,7 @@ const NODE_COUNT: u64 = 640;
 /// All files below a directory and their bytes.
 pub(crate) type Contents = BTreeMap<PathBuf, Vec<u8>>;
 
-/// A job on files that are given.
+/// A job on given files.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     run: fn(&Files) -> Result<Report>,
@@ -42,8 +42,8 @@ pub(crate) struct Case {
 
 pub(crate) const CASES: [Case; 8] = [
     Case { name: "build", run: build },
-    Case { name: "build, kept after every batch", run: build_by_points },
-    Case { name: "build of several files, kept after every batch", run: build_of_several },
+    Case { name: "build, saved after every batch", run: build_saving_often },
+    Case { name: "build of several files, saved after every batch", run: build_of_several },
     Case { name: "cluster by label propagation", run: propagate },
     Case { name: "cluster by the map equation", run: map_equation },
     Case { name: "cluster with levels at two resolutions", run: levels },
@@ -52,7 +52,7 @@ pub(crate) const CASES: [Case; 8] = [
 ];
 
 impl Case {
-    /// The files that the job finds.
+    /// Creates a storage with the inputs of the job.
     pub(crate) fn storage(&self) -> Sim {
         static INPUTS: OnceLock<Contents> = OnceLock::new();
         let sim = Sim::new();
@@ -67,7 +67,7 @@ impl Case {
     }
 }
 
-/// What the job has made, or has left behind.
+/// Returns the files that the job has written or left behind.
 pub(crate) fn made(sim: &Sim) -> Contents {
     let paths = sim.paths().into_iter().filter(|path| !path.starts_with("/in"));
     paths.map(|path| (path.clone(), sim.get(&path).expect("listed above"))).collect()
@@ -93,7 +93,7 @@ const CRAMPED: Cramped = Cramped {
     ..Cramped::NOT
 };
 
-/// Groups of 8 nodes in groups of 64: most edges lie deep inside.
+/// Creates groups of 8 nodes in groups of 64; most edges are inside the small groups.
 fn inputs() -> Contents {
     let mut state = 7u64;
     let mut next = |below: u64| {
@@ -152,15 +152,15 @@ fn build_with(files: &Files, mut options: JobOptions) -> Result<Report> {
     let report = job::build(files, &options, Path::new(NEW_GRAPH), &Silent)?;
     let input = report.input.as_ref();
     assert!(input.is_some_and(|input| input.names_on_disk_count > 100), "names are on disk");
-    // One that goes on from a whole graph does not sort.
+    // A job that resumes from a complete graph does not sort.
     let sort = report.sort;
     let is_merged = sort.is_some_and(|sort| sort.run_count >= 4 && sort.pass_count > 1);
     assert!(is_merged || sort.is_none() && report.resumed, "{sort:?}");
     Ok(report)
 }
 
-/// Until names go to disk; all temporary files are beside the graph, as they are if nobody says otherwise.
-fn build_by_points(files: &Files) -> Result<Report> {
+/// Spills names to disk late; all temporary files are next to the graph, as by default.
+fn build_saving_often(files: &Files) -> Result<Report> {
     let cramped = Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED };
     build_with(&files.with_cramped(cramped), JobOptions { work_dir: "/out".into(), ..plain() })
 }

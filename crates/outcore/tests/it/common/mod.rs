@@ -1,4 +1,4 @@
-//! What tests of whole jobs have in common: a simulated storage with edges, and plain options.
+//! Common parts of tests of whole jobs: a simulated storage with edges, and default options.
 
 pub(crate) mod cramped;
 pub(crate) mod stop;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub(crate) const MIB: u64 = 1 << 20;
 
-/// A storage that holds these edges alone.
+/// Creates a storage that contains only these edges.
 pub(crate) fn storage_of(edges: &str) -> Sim {
     let sim = Sim::new();
     sim.put("/in/edges.tsv", edges.as_bytes());
@@ -25,7 +25,7 @@ pub(crate) fn files_of(sim: &Sim) -> Files {
     Files::new(Arc::new(sim.clone()))
 }
 
-/// For the edges of [`storage_of`].
+/// Returns options for the edges of [`storage_of`].
 pub(crate) fn options(threads: usize, memory_bytes: u64) -> JobOptions {
     let input = InputOptions { paths: vec!["/in/edges.tsv".into()], ..Default::default() };
     let plain = JobOptions::new(input, Limits { memory_bytes, threads }, "/disk".into());

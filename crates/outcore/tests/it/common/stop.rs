@@ -4,7 +4,7 @@ use outcore::progress::{Event, Observer};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Stops at the event of this number.
+/// Observer that stops at the event with this number.
 pub(crate) struct StopAt(pub(crate) AtomicU32);
 
 impl Observer for StopAt {

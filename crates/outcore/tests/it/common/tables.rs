@@ -1,4 +1,4 @@
-//! Edges as tables: columns, and the files that people keep them in.
+//! Edges as tables: columns in memory and in file formats.
 
 use arrow_array::types::{Int16Type, Int32Type};
 use arrow_array::{
@@ -12,7 +12,7 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use std::sync::Arc;
 
-/// How names are stored.
+/// Storage type of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Names {
     Text,
@@ -20,11 +20,11 @@ pub(crate) enum Names {
     Views,
     Binary,
     Dictionary,
-    /// All of them are whole numbers.
+    /// Integers.
     Numbers,
 }
 
-/// An edge; what is missing is null.
+/// An edge; missing values are null.
 pub(crate) type Row = (Option<String>, Option<String>, Option<f64>);
 
 fn column(names: &[Option<&str>], kind: Names) -> ArrayRef {
@@ -48,7 +48,7 @@ fn column(names: &[Option<&str>], kind: Names) -> ArrayRef {
     }
 }
 
-/// The table of `rows`: columns `source`, `target`, and, if `weighted`, `weight`.
+/// Returns the table of `rows`: columns `source`, `target`, and, if `weighted`, `weight`.
 pub(crate) fn table(rows: &[Row], kind: Names, weighted: bool) -> RecordBatch {
     let sources: Vec<_> = rows.iter().map(|row| row.0.as_deref()).collect();
     let targets: Vec<_> = rows.iter().map(|row| row.1.as_deref()).collect();
@@ -61,7 +61,7 @@ pub(crate) fn table(rows: &[Row], kind: Names, weighted: bool) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).expect("columns are of one length")
 }
 
-/// A Parquet file with groups of so many rows, and small pages.
+/// Returns a Parquet file with row groups of `group_rows` rows, and small pages.
 pub(crate) fn parquet(table: &RecordBatch, group_rows: usize) -> Vec<u8> {
     let properties = WriterProperties::builder()
         .set_max_row_group_row_count(Some(group_rows))
@@ -71,11 +71,11 @@ pub(crate) fn parquet(table: &RecordBatch, group_rows: usize) -> Vec<u8> {
         .build();
     let mut writer = ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties))
         .expect("such columns can be stored");
-    writer.write(table).expect("memory takes it");
-    writer.into_inner().expect("memory takes it")
+    writer.write(table).expect("memory can be written");
+    writer.into_inner().expect("memory can be written")
 }
 
-/// An Arrow IPC file, or a stream, with batches of so many rows.
+/// Returns an Arrow IPC file or stream, with batches of `rows` rows.
 pub(crate) fn arrow(table: &RecordBatch, rows: usize, stream: bool, packed: bool) -> Vec<u8> {
     let compression = packed.then_some(CompressionType::ZSTD);
     let options = IpcWriteOptions::default()
@@ -88,16 +88,16 @@ pub(crate) fn arrow(table: &RecordBatch, rows: usize, stream: bool, packed: bool
     if stream {
         let mut writer = StreamWriter::try_new_with_options(Vec::new(), &schema, options)
             .expect("such columns can be stored");
-        batches.for_each(|batch| writer.write(&batch).expect("memory takes it"));
-        return writer.into_inner().expect("memory takes it");
+        batches.for_each(|batch| writer.write(&batch).expect("memory can be written"));
+        return writer.into_inner().expect("memory can be written");
     }
     let mut writer = FileWriter::try_new_with_options(Vec::new(), &schema, options)
         .expect("such columns can be stored");
-    batches.for_each(|batch| writer.write(&batch).expect("memory takes it"));
-    writer.into_inner().expect("memory takes it")
+    batches.for_each(|batch| writer.write(&batch).expect("memory can be written"));
+    writer.into_inner().expect("memory can be written")
 }
 
-/// The same rows as text.
+/// Returns the rows as text.
 pub(crate) fn text(rows: &[Row], weighted: bool) -> String {
     let mut text = String::new();
     for (source, target, weight) in rows {

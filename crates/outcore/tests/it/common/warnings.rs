@@ -1,4 +1,4 @@
-//! An observer that keeps what it is warned of.
+//! An observer that collects warnings.
 
 use outcore::progress::{Event, Observer};
 use std::ops::ControlFlow;

@@ -1,10 +1,10 @@
-//! The closing of a run with labels on disk: pieces of communities, interval by interval.
+//! Closing of a run with labels on disk: pieces of communities, interval by interval.
 //!
-//! Every node's piece is known by its smallest node, which is on disk for each. An interval joins the pieces
-//! of its nodes and of their neighbors before them: the pieces that are met, counted off by a set with ranks, are joined
-//! in memory by union-find; what they have become is written to the nodes up to the end of the interval. So
-//! every arc is looked at once, whatever the shape of the pieces. Cost: for each interval, what comes before it is
-//! read twice, and written where it changes.
+//! The piece of each node is identified by its smallest node, which is stored on disk per node. An interval joins
+//! the pieces of its nodes and of their neighbors before them: the pieces met are numbered by a set with ranks and
+//! joined in memory by union-find; the joined pieces are then written for all nodes up to the end of the interval.
+//! Thus every arc is visited once, for any shape of the pieces. Cost: each interval reads everything before it
+//! twice, and rewrites the parts that change.
 
 use super::number::{Numbering, expected_inside};
 use super::{CLOSING_BYTES, IntervalRun, nodes_of, result_path};
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// Pieces by the places of a scope.
 struct PlacedPieces<'a> {
     scope: &'a Scope,
-    /// For each place, the number of its piece.
+    /// Number of the piece of each place.
     numbers: &'a [AtomicU32],
     pieces: Pieces,
 }
@@ -41,12 +41,12 @@ impl Joining for PlacedPieces<'_> {
     }
 }
 
-/// Memory of the joining, used for one interval after the other.
+/// Working memory for joining, reused for all intervals.
 struct JoinScratch {
     scope: Scope,
     labels: Vec<AtomicU32>,
     numbers: Vec<AtomicU32>,
-    /// Pieces that are met, each known by its smallest node.
+    /// Pieces met, each identified by its smallest node.
     met: Ranked,
     words: WordBuffer,
 }
@@ -67,7 +67,7 @@ impl IntervalRun<'_, '_, '_> {
         let strengths = self.column("strengths")?;
         let mut inside = 0.0;
         {
-            let mut bench = JoinScratch {
+            let mut space = JoinScratch {
                 scope: Scope::new(nodes),
                 labels: self.place_values(CLOSING_BYTES),
                 numbers: self.place_values(CLOSING_BYTES),
@@ -76,7 +76,7 @@ impl IntervalRun<'_, '_, '_> {
             };
             for chunk in chunks(0..nodes) {
                 let own = chunk.clone().map(|node| node as u32);
-                pieces.write(chunk.start, own, &mut bench.words)?;
+                pieces.write(chunk.start, own, &mut space.words)?;
             }
             for interval in intervals {
                 let visit = |first: u64, sums: &[NodeSums], words: &mut WordBuffer| {
@@ -84,7 +84,7 @@ impl IntervalRun<'_, '_, '_> {
                     let halves = sums.iter().flat_map(|sums| halves(sums.strength));
                     strengths.write(2 * first, halves, words)
                 };
-                self.join::<S>(&mut bench, interval, (&labels, &pieces), history.arcs, visit)?;
+                self.join::<S>(&mut space, interval, (&labels, &pieces), history.arcs, visit)?;
             }
         }
         self.scans += 1;
@@ -130,17 +130,17 @@ impl IntervalRun<'_, '_, '_> {
         WordColumn::create(self.files, self.path(name))
     }
 
-    /// Joins the pieces that an interval's arcs connect; hands over what its nodes add up to.
+    /// Joins the pieces that an interval's arcs connect; passes the sums of its nodes to `visit`.
     fn join<S: Sum>(
         &mut self,
-        bench: &mut JoinScratch,
+        space: &mut JoinScratch,
         interval: &Interval,
         (labels, pieces): (&WordColumn, &WordColumn),
         done: u64,
         mut visit: impl FnMut(u64, &[NodeSums], &mut WordBuffer) -> Result<()>,
     ) -> Result<()> {
         let observer = self.job.observer;
-        let JoinScratch { scope, labels: of_place, numbers, met, words } = bench;
+        let JoinScratch { scope, labels: of_place, numbers, met, words } = space;
         scope.enter(self.files, interval)?;
         scope.gather(labels, of_place)?;
         scope.gather(pieces, numbers)?;
@@ -171,7 +171,7 @@ impl IntervalRun<'_, '_, '_> {
         if roots.iter().enumerate().all(|(number, &root)| number == root as usize) {
             return Ok(());
         }
-        // From numbers of pieces to nodes: the smaller of two joined pieces comes first.
+        // Maps numbers of pieces to nodes: the smaller of two joined pieces comes first.
         let mut number = 0;
         met.for_each(0..self.job.graph.node_count(), |node| {
             let root = roots[number] as usize;
@@ -186,7 +186,7 @@ impl IntervalRun<'_, '_, '_> {
     }
 }
 
-/// A number as two words.
+/// Splits a number into two words.
 fn halves(number: f64) -> [u32; 2] {
     let bits = number.to_bits();
     [bits as u32, (bits >> 32) as u32]

@@ -1,21 +1,22 @@
-//! Label propagation with the labels on disk, for limits that have no room for 8 bytes a node.
+//! Label propagation with labels on disk, for memory limits below 8 bytes per node.
 //!
 //! ```text
-//!  graph --stars, survey--> labels on disk; intervals: consecutive blocks, and the nodes outside to which they have arcs
+//!  graph --stars, survey--> labels on disk; intervals: consecutive blocks, and their neighbors outside
 //!  for each sweep, for each interval with an active node:
 //!      labels on disk --gather--> labels of the nodes inside and outside --sweep--> labels of those inside, on disk
 //!  closing: pieces of communities on disk, joined interval by interval; numbers and modularity by windows
 //! ```
 //!
-//! Labels outside an interval do not change while its blocks are swept, and blocks are swept in their order,
-//! so the result is the one of `propagate`, byte for byte. Intervals are those of GraphChi (Kyrola, Blelloch
-//! and Guestrin, 2012), but values lie at nodes, not at arcs: to go through the labels of all nodes once for
-//! each interval costs less than to keep one at each arc, as long as intervals are fewer than degrees.
+//! Labels outside an interval do not change while its blocks are swept, and blocks are swept in order, so the
+//! result is that of `propagate`, byte for byte. Intervals are those of GraphChi (Kyrola, Blelloch and Guestrin,
+//! 2012), but values are stored per node, not per arc: reading the labels of all nodes once per interval costs
+//! less than storing one per arc, as long as there are fewer intervals than the degree.
 //!
-//! Memory: 3 bits a node, and 4 bytes for every node inside an interval or outside it (12 in the closing, which
-//! has more intervals, but looks at neighbors before them alone); one block with the neighbors of its nodes has to fit. Cost: a sweep reads `4 x nodes x
-//! intervals` bytes at most, front to back; parts of the labels that nobody asks for are left out. The intervals of
-//! sweeps and closing are found in the scan of the stars, so that there is none more than with labels in memory.
+//! Memory: 3 bits per node, and 4 bytes for each node of an interval and each of its neighbors outside (12 in the
+//! closing, which has more intervals, but considers only neighbors before them); one block with the neighbors of
+//! its nodes must fit. Cost: a sweep reads at most `4 x nodes x intervals` bytes sequentially, and skips parts of
+//! the labels that are not needed. The intervals of sweeps and closing are found in the scan of the stars, so no
+//! scan is added compared with labels in memory.
 
 mod closing;
 mod number;
@@ -54,20 +55,20 @@ use crate::weight::RELATIVE_TOLERANCE;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 
-/// Bytes of a place while nodes are moved, and in the closing: a label, a piece's number, and the piece.
+/// Bytes per place during sweeps (a label), and in the closing: a label, a piece's number, and the piece.
 const SWEEP_BYTES: u64 = 4;
 const CLOSING_BYTES: u64 = 12;
-/// Pieces of columns that are read at the same time, for each thread and beside these.
+/// Bytes of the pieces of columns that each thread reads at a time.
 const CHUNK_BYTES: u64 = 3 * 4 * CHUNK_NODES;
 
-/// Whether a clustering can do with labels on disk: one plain run over edges without direction, from its
-/// own first labels, without a limit that counts something for each node.
+/// Returns whether a clustering can run with labels on disk: a single plain run over undirected edges, without
+/// given labels, and without a limit that needs a counter per node.
 pub(crate) fn serves(options: &ClusterOptions, graph: &Graph, given_count: u64) -> bool {
     let visits = options.propagation.max_visits.most(graph.max_degree());
     serves_undirected(options, given_count) && !graph.is_directed() && visits.is_none()
 }
 
-/// The same, for a graph without direction that is not there yet.
+/// Like [`serves`], for an undirected graph that does not exist yet.
 pub(crate) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> bool {
     let propagation = &options.propagation;
     options.method.takes(MethodOption::Propagation)
@@ -78,7 +79,7 @@ pub(crate) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> b
         && !propagation.attenuates()
 }
 
-/// The least memory with labels on disk.
+/// Returns the minimum memory with labels on disk.
 pub(crate) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
     let base = ClusterMemory::fitted(graph, None, threads, fit);
     let nodes = graph.node_count();
@@ -93,35 +94,35 @@ pub(crate) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
     }
 }
 
-/// What grows with the nodes of a graph in which none has more arcs than a block or `hub_arcs`.
+/// Returns the memory that grows with the number of nodes, if no node has more arcs than a block or `hub_arcs`.
 pub(crate) fn node_bytes(node_count: u64, hub_arcs: u64) -> u64 {
     let places = node_count.min(BLOCK_NODES + BLOCK_ARCS.max(hub_arcs));
     set_bytes(node_count) + places * CLOSING_BYTES
 }
 
-/// Two sets with ranks: the nodes outside an interval, and the pieces that are met.
+/// Returns the bytes of two sets with ranks: the nodes outside an interval, and the pieces met.
 fn set_bytes(node_count: u64) -> u64 {
     2 * Ranked::bytes(node_count)
 }
 
-/// What all phases see.
+/// State shared by all phases.
 struct IntervalRun<'j, 'a, 's> {
     job: &'j ClusterJob<'a>,
     files: &'a Files,
     directory: PathBuf,
     source: BlockSource<'s>,
-    /// Bytes for what belongs to places.
+    /// Bytes for data per place.
     room: u64,
     scans: u64,
 }
 
 impl ClusterJob<'_> {
-    /// Propagates labels that lie on disk.
+    /// Propagates labels on disk.
     pub(crate) fn propagate_on_disk<S: Sum>(&self, saves: &mut Saves) -> Result<Communities> {
         let nodes = self.graph.node_count();
         let least = memory(self.graph, rayon::current_num_threads(), self.fit);
         let room = self.memory - least.total_bytes() + least.node_bytes - set_bytes(nodes);
-        // Beyond a place for every node, memory keeps blocks.
+        // Memory beyond a place for every node caches blocks.
         let kept = room.saturating_sub(nodes * CLOSING_BYTES);
         let source = self.blocks(kept);
         let cutoff = self.options.propagation.label_cutoff;
@@ -129,7 +130,7 @@ impl ClusterJob<'_> {
         let (files, directory) = (self.graph.files(), self.scratch.join("labels"));
         files.create_directory(&directory)?;
         let mut run = IntervalRun { job: self, files, directory, source, room, scans: 0 };
-        // Again if sweeps go on: the intervals are those of this process.
+        // Also when sweeps are resumed, since the intervals depend on the memory of this process.
         let Begun { labels, sweeping, closing } = run.begin::<S>()?;
         let begun = match saved {
             Some((sweeping, from)) => run.resume(&labels, sweeping, from)?,
@@ -145,7 +146,7 @@ impl ClusterJob<'_> {
     }
 }
 
-/// First labels, and the intervals of both phases.
+/// Initial labels, and the intervals of both phases.
 struct Begun {
     labels: WordColumn,
     sweeping: Vec<Interval>,
@@ -170,10 +171,10 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         self.directory.join(name)
     }
 
-    /// First labels and intervals, in one scan.
+    /// Sets initial labels and finds intervals, in one scan.
     fn begin<S: Sum>(&mut self) -> Result<Begun> {
         let ClusterJob { graph, options, observer, .. } = *self.job;
-        notify(observer, Event::Detail { text: "choosing first labels" })?;
+        notify(observer, Event::Detail { text: "choosing initial labels" })?;
         let nodes = graph.node_count();
         let leads = Bits::new(nodes as usize, false);
         let cutoff = options.propagation.label_cutoff;
@@ -194,7 +195,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
             }
             let values = labels.iter_mut().map(|label| *label.get_mut());
             column.write(first.into(), values, &mut words)?;
-            // Each marks bits of its own, so the two keep out of each other's way.
+            // The two mark separate bits and do not interfere.
             let (one, other) = rayon::join(|| sweeping.add(block), || closing.add(block));
             one.and(other)
         })?;
@@ -202,23 +203,23 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         Ok(Begun { labels: column, sweeping: sweeping.finish()?, closing: closing.finish()? })
     }
 
-    /// Prepares to divide the graph into intervals whose places take so many bytes each.
+    /// Prepares the division of the graph into intervals with `place_bytes` bytes per place.
     fn survey(&self, name: &str, neighbors: Neighbors, place_bytes: u64) -> Result<Survey<'a>> {
         let (nodes, places) = (self.job.graph.node_count(), self.places(place_bytes));
         Survey::new(self.files, self.path(name), nodes, neighbors, places)
     }
 
-    /// Most places of an interval, of so many bytes each.
+    /// Returns the maximum number of places of an interval, of `bytes` bytes each.
     fn places(&self, bytes: u64) -> u64 {
         (self.room / bytes).min(self.job.graph.node_count())
     }
 
-    /// Memory for one number a place, which is touched as far as places are.
+    /// Reserves memory for one number per place, which is touched only as far as it is used.
     fn place_values(&self, bytes: u64) -> Vec<AtomicU32> {
         reserve_large_pages(self.places(bytes) as usize)
     }
 
-    /// Puts the labels of an earlier job in the place of the first ones; gives how far it was, and who is active.
+    /// Replaces the initial labels by those of an earlier job; returns its progress and its active nodes.
     fn resume(
         &mut self,
         labels: &WordColumn,
@@ -230,13 +231,13 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         let mut words = WordBuffer::default();
         let count = from.parts(|first, values: &[u32]| {
             if values.iter().any(|&label| u64::from(label) >= nodes) {
-                return Err(Error::corrupt(&self.directory, "a label that was kept is no node"));
+                return Err(Error::corrupt(&self.directory, "a saved label is not a node"));
             }
             labels.write(first, values.iter().copied(), &mut words)
         })?;
         let mut active = Bits::new(nodes as usize, false);
         active.load(&mut from)?;
-        // What is counted for each node with labels in memory, but not by this form.
+        // Counters per node that exist only with labels in memory.
         let mut others = 0;
         for _ in 0..4 {
             others += from.parts(|_, _: &[u8]| Ok(()))?;
@@ -253,7 +254,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         Ok((history, active))
     }
 
-    /// Saves where the sweeps are, as they are saved with labels in memory.
+    /// Saves the state of the sweeps in the same format as with labels in memory.
     fn save(
         &self,
         labels: &WordColumn,
@@ -308,7 +309,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
                 let begun = (number, history.arcs + swept.arcs);
                 let (objective, workshop) = (objective(), &mut workshop);
                 let of_interval = if intervals.len() == 1 {
-                    // All nodes, in their order: looked up without a search.
+                    // Places are nodes, so no rank is looked up.
                     self.sweep(interval, begun, &values[..], &active, objective, workshop)?
                 } else {
                     let placed = Placed { scope: &scope, labels: &values };
@@ -334,7 +335,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         Ok(history)
     }
 
-    /// Sweeps an interval; `number` and `done` are those of the sweep and of the arcs before.
+    /// Sweeps an interval; `number` is that of the sweep, and `done` the number of arcs visited before.
     fn sweep<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
         &mut self,
         interval: &Interval,
@@ -374,12 +375,12 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     }
 }
 
-/// Where the result is.
+/// Returns the path of the result.
 fn result_path(directory: &Path) -> PathBuf {
     directory.join("communities")
 }
 
-/// Nodes of a block.
+/// Returns the nodes of a block.
 fn nodes_of(block: &Block) -> std::ops::Range<u64> {
     let first = u64::from(block.first_node());
     first..first + block.node_count() as u64

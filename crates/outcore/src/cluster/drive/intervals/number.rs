@@ -1,8 +1,8 @@
-//! Final numbers and the modularity, of communities that lie on disk: counted by windows.
+//! Final numbers and modularity of communities on disk, computed by windows.
 //!
-//! What belongs to a community is kept for as many of them as there is room for, while the nodes are gone
-//! through; so everything is read front to back, once for each window. The numbers are those of `number`,
-//! and sums are added up in the order of `tally`.
+//! A window holds the data of as many communities as fit in memory while the nodes are scanned, so everything
+//! is read sequentially, once per window. The numbers are those of `number`, and sums are added in the order of
+//! `tally`.
 
 use crate::cluster::base::bits::Bits;
 use crate::cluster::finish::number::{CountsBySize, SizeCount};
@@ -14,7 +14,7 @@ use crate::progress::{Event, Observer, notify};
 use std::ops::Range;
 use std::path::Path;
 
-/// What counting takes.
+/// Context of counting by windows.
 pub(super) struct Numbering<'a> {
     pub(super) files: &'a Files,
     pub(super) observer: &'a dyn Observer,
@@ -28,14 +28,14 @@ impl Numbering<'_> {
         notify(self.observer, Event::Detail { text: "splitting and counting communities" })
     }
 
-    /// Windows over `count` things of `bytes` each; one at least.
+    /// Divides `count` items of `bytes` bytes each into windows, at least one.
     fn windows(&self, count: u64, bytes: u64) -> impl Iterator<Item = Range<u64>> + use<> {
         let most = (self.room / bytes).max(1);
         let windows = count.div_ceil(most).max(1);
         (0..windows).map(move |at| at * most..((at + 1) * most).min(count))
     }
 
-    /// How many labels have more than one piece. Memory: two bits a node.
+    /// Counts the labels with more than one piece. Memory: two bits per node.
     pub(super) fn split_count(&self, labels: &WordColumn, pieces: &WordColumn) -> Result<u64> {
         let nodes = self.node_count as usize;
         let (seen, split) = (Bits::new(nodes, false), Bits::new(nodes, false));
@@ -55,8 +55,8 @@ impl Numbering<'_> {
         Ok(count)
     }
 
-    /// Writes the number of every node's community, which is known by its smallest node. `sizes` is
-    /// overwritten and removed.
+    /// Writes the number of each node's community, which is identified by its smallest node. Overwrites and
+    /// removes `sizes`.
     pub(super) fn number(
         &mut self,
         pieces: &WordColumn,
@@ -67,7 +67,7 @@ impl Numbering<'_> {
         let mut words = WordBuffer::default();
         for window in self.windows(self.node_count, 4) {
             let mut counts = vec![0u32; (window.end - window.start) as usize];
-            // The smallest node of a community comes before the others.
+            // The smallest node of a community precedes the others.
             for chunk in chunks(window.start..self.node_count) {
                 self.tick()?;
                 for piece in pieces.read(chunk, &mut words)? {
@@ -112,12 +112,12 @@ impl Numbering<'_> {
     }
 }
 
-/// Where in a window something is; beyond its end if it is not there.
+/// Returns the position of an item in a window, or one beyond its end if the item is outside.
 fn at(window: &Range<u64>, of: u32) -> usize {
     u64::from(of).checked_sub(window.start).map_or(usize::MAX, |at| at as usize)
 }
 
-/// The share of the weight that chance would put inside the communities of several nodes, which are the
+/// Computes the share of the weight that chance would put inside communities of several nodes, which are the
 /// first `shared`; also adds the nodes to `totals`.
 pub(super) fn expected_inside(
     numbering: &mut Numbering<'_>,
@@ -136,7 +136,7 @@ pub(super) fn expected_inside(
             let mut halves = strengths.read(2 * chunk.start..2 * chunk.end, &mut for_strengths)?;
             for label in labels {
                 let (low, high) = (halves.next(), halves.next());
-                let bits = |half: Option<u32>| u64::from(half.expect("two words a node"));
+                let bits = |half: Option<u32>| u64::from(half.expect("two words per node"));
                 let strength = f64::from_bits(bits(low) | bits(high) << 32);
                 if let Some(sum) = sums.get_mut(at(&window, label)) {
                     *sum += strength;

@@ -1,4 +1,4 @@
-//! Labels on disk give what labels in memory give, for any number of intervals.
+//! Labels on disk give the same results as labels in memory, for any number of intervals.
 
 use super::*;
 use crate::cluster::base::pace::ClusterProgress;
@@ -26,7 +26,7 @@ fn scratch() -> &'static Path {
     Path::new("scratch")
 }
 
-/// With labels on disk, and `spare` bytes beyond the least.
+/// Runs with labels on disk, and `spare` bytes beyond the minimum.
 fn on_disk(
     graph: &Graph,
     options: &ClusterOptions,
@@ -36,7 +36,7 @@ fn on_disk(
     let threads = rayon::current_num_threads();
     let least = options.memory(graph, 0, threads).total_bytes();
     let on_disk = memory(graph, threads, Fit::LEAST).total_bytes() + spare;
-    // The tests' graphs are so small that labels in memory may need less than what is fixed.
+    // The graphs are so small that labels in memory may need less than the fixed memory.
     let job = ClusterJob {
         graph: &graph.seen_as(&options.view()),
         options,
@@ -55,7 +55,7 @@ fn on_disk(
     }
 }
 
-/// The same with labels taken into memory, and without what may differ.
+/// Returns the result with labels in memory, without the fields that may differ.
 fn in_memory(graph: &Graph, found: Communities) -> Communities {
     let labels = Labels::Memory(found.labels.into_memory(graph.files()).unwrap());
     Communities { labels, scans: 0, ..found }
@@ -95,7 +95,7 @@ proptest! {
     }
 }
 
-/// A graph of many blocks, whose arcs go near and far.
+/// Creates a graph of many blocks with arcs to near and far nodes.
 fn many_blocks(files: &Files, nodes: u32) -> Graph {
     let mut records = Vec::new();
     for node in 0..nodes {
@@ -122,9 +122,9 @@ fn many_blocks(files: &Files, nodes: u32) -> Graph {
     Graph::open(files, Path::new("graph")).unwrap()
 }
 
-/// Columns of several chunks, sets of which parts are empty, windows over communities.
+/// Covers columns of several chunks, sets with empty parts, and windows over communities.
 #[test]
-fn many_intervals_and_windows_give_the_same() {
+fn many_intervals_and_windows_give_the_same_result() {
     let files = Files::new(Arc::new(Sim::new()));
     let graph = many_blocks(&files, 300_000);
     assert!(graph.blocks().len() > 4, "{}", graph.blocks().len());
@@ -138,7 +138,7 @@ fn many_intervals_and_windows_give_the_same() {
     }
 }
 
-/// A path that wanders through all intervals again and again is one piece.
+/// A path that passes through all intervals repeatedly is one piece.
 #[test]
 fn pieces_join_across_intervals() {
     let files = Files::new(Arc::new(Sim::new()));
@@ -179,7 +179,7 @@ fn every_fault_is_an_error_with_a_path() {
             }
         }
     }
-    // Also if transfers move a few bytes each.
+    // Also with transfers of a few bytes each.
     sim.set_short_transfers(true);
     assert_eq!(in_memory(&graph, run().unwrap()), expected);
 }

@@ -1,23 +1,23 @@
 //! Local moving on several levels: modularity, the constant Potts model, the map equation.
 //!
 //! ```text
-//!  first groups -> sweeps --refine--> groups inside communities --contract--> next level: the same, and so on
+//!  first groups -> sweeps --refine--> groups inside communities --contract--> next level, likewise
 //!                    ^                          |                                  |
-//!                    `---- polish <---- every node takes the community of its group, from the last level up
+//!                    `---- polish <---- each node takes the community of its group, from the last level down
 //! ```
 //!
 //! The scheme is that of Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing well-connected
-//! communities" (2019), with star seeding instead of single nodes, so that a level is a fraction of
-//! the one below after few scans. A cycle leads from the input to the last level and back; another
-//! follows if the first sweep after it still changes many labels.
+//! communities" (2019), with star seeding instead of single nodes, so that few scans reduce a level to a
+//! fraction of the one below. A cycle leads from the input to the last level and back; another one follows
+//! if the first sweep after it still changes many labels.
 //!
-//! Several rules: the first is solved as if alone; the others on its level 1, without another scan of the
-//! edges. It should be the one with the smallest communities.
+//! With several rules (resolutions), the first is solved as if alone, and the others on its level 1, without
+//! another scan of the edges. The first should be the one with the smallest communities.
 //!
-//! Memory: a label and a group for each node, a class for each group, and the objective's sums for
-//! each group or community: 36 bytes a node at most for the map equation (modularity and the constant
-//! Potts model: 20), if no two nodes are together; 15 to 20 as a rule (11 to 14). If sizes are limited, 8
-//! more: the size of each group, and how many nodes it stands for.
+//! Memory: a label and a group per node, a class per group, and the objective's sums per group or community:
+//! at most 36 bytes per node for the map equation (modularity and the constant Potts model: 20), if every
+//! node is alone; usually 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its
+//! number of input nodes.
 
 mod saved;
 
@@ -46,34 +46,35 @@ use crate::units::format_counted;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Sweeps over the input before the first contraction end when this share of the nodes moves, or after so many.
+/// Sweeps over the input before the first contraction end when at most this share of the nodes moves, or after
+/// this number of sweeps.
 const FIRST_TOLERANCE: f64 = 0.01;
 const FIRST_SWEEPS: u32 = 5;
-/// Most sweeps of a stage on higher levels, which usually end because no node moves.
+/// Maximum number of sweeps on a higher level; they usually end because no node moves.
 const LEVEL_SWEEPS: u32 = 50;
-/// A level is the last one if at most this share of its nodes moves in its first sweep, and most of its
-/// communities are single nodes: these have just been free to come together.
+/// A level is the last one if at most this share of its nodes moves in its first sweep although most of its
+/// communities are single nodes, which were free to merge.
 const SETTLED: f64 = 0.005;
-/// A level has at most this share of the nodes of the one below; more would be the same again.
+/// A level has at most this share of the nodes of the one below; otherwise it would be almost the same.
 const LEVEL_SHRINKS: f64 = 0.99;
-/// Another cycle follows if more than this share of the nodes moves when the result is polished.
+/// Another cycle follows if polishing the result moves more than this share of the nodes.
 const CYCLE_TOLERANCE: f64 = 0.02;
 
 const LABEL_BYTES: u64 = size_of::<u32>() as u64;
 
-/// A graph with what is known of its nodes.
+/// Graph of a level, with data about its nodes.
 struct Level<'s, 'g> {
     source: &'s mut BlockSource<'g>,
     counts: Vec<u32>,
     number: u64,
     seed: u64,
-    /// For this level and those above.
+    /// Memory for this level and those above.
     memory: u64,
-    /// What this level needs of it, to work by itself.
+    /// Part of the memory that this level itself needs.
     needed: u64,
-    /// Most labels of a table for large degrees.
+    /// Maximum number of labels in a table for large degrees.
     most_labels: u64,
-    /// Whether another process could read it, and the number of its communities at the start.
+    /// Whether another process could read it, and its initial number of communities.
     is_on_disk: bool,
     class_count: usize,
 }
@@ -94,7 +95,7 @@ struct LevelState<O> {
     sums: O,
 }
 
-/// How far the sweeps of a level are.
+/// Progress of the sweeps of a level.
 struct Progress {
     done: u32,
     moved: u64,
@@ -111,36 +112,37 @@ impl Progress {
     }
 }
 
-/// The groups that a level is contracted into.
+/// Groups into which a level is contracted.
 struct Groupings {
     groups: Vec<u32>,
     classes: Vec<u32>,
     class_count: usize,
 }
 
-/// A level that a lower one was contracted to, in sweeps.
+/// Level above the base, with the state of its sweeps.
 struct Upper<O> {
     graph: Graph,
-    /// Whether it lies on disk.
+    /// Whether it is on disk.
     is_on_disk: bool,
     counts: Vec<u32>,
     number: u64,
     state: LevelState<O>,
-    /// Communities at the start.
+    /// Initial number of communities.
     class_count: usize,
     progress: Progress,
 }
 
-/// Sums that are not needed for a while, bit by bit as they are.
+/// Sums that are not needed for a while, stored exactly.
 enum Aside<O> {
     InMemory(O),
     OnDisk(PathBuf),
 }
 
-/// What follows the sweeps of a level.
+/// Step that follows the sweeps of a level.
 enum NextStep<O> {
-    /// It is the last one.
+    /// The level is the last one.
     Top(LevelState<O>),
+    /// The next level is to be solved.
     Up(Box<Upper<O>>),
 }
 
@@ -150,25 +152,25 @@ struct Multilevel<'a, 'j, O: Sums> {
     start: Seeding,
     history: History,
     hierarchy: Hierarchy,
-    /// The level whose communities are wanted: sweeps go on there after those above are solved.
+    /// Level whose communities are wanted: its sweeps continue after the levels above are solved.
     base: u64,
-    /// Scans of the base, when a level above is solved.
+    /// Number of scans of the base when solving of the levels above began.
     scans: u64,
-    /// Rules that wait for level 1, and what has been found by them.
+    /// Rules that wait for level 1, and the results of other rules.
     waiting: Vec<O::Rule>,
     found: Vec<SweptLabels>,
-    /// Where the sweeps are kept; those of other rules are not.
+    /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,
 }
 
-/// Bytes a node that other rules take: a label, sums and a count that the first holds at most while they
-/// are solved, and for each of them a label and, at the closing, a piece.
+/// Returns the additional bytes per node for other rules: at most a label, sums and a count that the first rule
+/// holds while they are solved, and for each of them a label and, at the closing, a piece.
 pub(crate) const fn held_bytes<O: Sums>(others: u64) -> u64 {
     if others == 0 { 0 } else { O::COMMUNITY_BYTES + 2 * LABEL_BYTES * (1 + others) }
 }
 
-/// Finds the communities of the job's graph by the objective that each rule makes; gives with them the
-/// groupings of the last cycle, if they are wanted.
+/// Finds the communities of the job's graph by the objective of each rule; returns them with the groupings of
+/// the last cycle, if requested.
 pub(crate) fn find<O: Sums>(
     job: &ClusterJob<'_>,
     rules: &[O::Rule],
@@ -212,7 +214,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Self { job, rule, start, history, hierarchy, base, scans, waiting, found, saves }
     }
 
-    /// Solves the rules that wait, on this level.
+    /// Solves the waiting rules on this level.
     fn find_waiting(&mut self, level: &mut Level<'_, '_>) -> Result<()> {
         for rule in std::mem::take(&mut self.waiting) {
             let prefix = self.job.scratch.join(format!("groups-{}", self.found.len() + 1));
@@ -239,7 +241,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         SweptLabels { labels, history: self.history, groupings }
     }
 
-    /// Forgets the groups of this level and of those above it.
+    /// Discards the groups of this level and of those above it.
     fn forget_from(&mut self, level: u64) {
         for path in self.hierarchy.forget_from(level) {
             self.job.graph.files().discard(&path);
@@ -250,7 +252,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         notify(self.job.observer, Event::Detail { text })
     }
 
-    /// Corrects what is expected, at the beginning of a level.
+    /// Corrects the estimate of the work at the beginning of a level.
     fn expect(&self, level: &Level<'_, '_>) -> Result<()> {
         let ClusterJob { graph, options, observer, .. } = *self.job;
         let [arcs, base] = [level.graph(), graph].map(|graph| graph.arc_count() as f64);
@@ -260,16 +262,16 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
     }
 
-    /// All cycles on the base.
+    /// Runs all cycles on the base.
     fn begin(&mut self, level: &mut Level<'_, '_>) -> Result<Vec<u32>> {
-        self.detail("choosing first communities")?;
+        self.detail("choosing initial communities")?;
         let seed = level.seed ^ LEAD;
         let Groups { labels, sums, .. } = self.first_groups(level, self.start, seed, None)?;
         let progress = Progress::new(labels.len());
         self.cycles(level, LevelState { labels, sums }, progress)
     }
 
-    /// The cycles from sweeps of the base on: those before the first cycle, or those that end one.
+    /// Runs cycles, starting with sweeps of the base: those before the first cycle, or those that end one.
     fn cycles(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -308,8 +310,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         self.job.options.max_sweeps.map_or(most, |given| given.min(most))
     }
 
-    /// Moves nodes as long as it is to `proceeds` after so many sweeps, with so many nodes moved in the
-    /// last; gives how many moved in the first.
+    /// Sweeps as long as `proceeds` returns true for the number of sweeps and the number of nodes moved in the
+    /// last one; returns the number of nodes moved in the first.
     fn sweeps(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -345,7 +347,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Workshop::new(level.graph().max_degree(), large_degree, level.most_labels)
     }
 
-    /// One sweep; gives the objective back.
+    /// Makes one sweep; returns the objective.
     fn sweep<S: Sum, T: Objective>(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -398,7 +400,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
     }
 
-    /// Solves the levels above the base, and gives every node the community that its group has there.
+    /// Solves the levels above the base, and assigns to each node the community of its group there.
     fn ascend(&mut self, base: &Level<'_, '_>, first: Upper<O>) -> Result<LevelState<O>> {
         let memory = base.memory - base.source.kept_bytes();
         self.scans = base.source.scans();
@@ -418,7 +420,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok(LevelState { labels: labels.into_iter().map(AtomicU32::new).collect(), sums })
     }
 
-    /// Sweeps over a level and, if it can be contracted further, makes the next one of it.
+    /// Sweeps over a level and, if it can be contracted further, creates the next level.
     fn solve(&mut self, upper: Upper<O>, memory: u64) -> Result<NextStep<O>> {
         let Upper { graph, is_on_disk, counts, number, mut state, class_count, progress } = upper;
         self.history.levels = self.history.levels.max(number);
@@ -462,7 +464,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok(next)
     }
 
-    /// Makes the next level of this one.
+    /// Contracts this level to the next one.
     fn lift(&mut self, level: &mut Level<'_, '_>, state: LevelState<O>) -> Result<NextStep<O>> {
         self.detail(&format!("level {}: refining communities", level.number))?;
         self.forget_from(level.number);
@@ -493,8 +495,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok(NextStep::Up(Box::new(next)))
     }
 
-    /// Makes room for the sums of the groups inside communities, if it is needed: nearly every node may be a
-    /// community, and every one a group.
+    /// Moves the sums to disk if the sums of the groups inside communities need the memory: in the worst case,
+    /// nearly every node is both a community and a group.
     fn set_aside(&self, level: &Level<'_, '_>, sums: O) -> Result<Aside<O>> {
         let room = level.memory.saturating_sub(level.needed + level.source.kept_bytes());
         let room = room.min(self.job.graph.files().cramped().sums_bytes);
@@ -527,11 +529,11 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         level: &mut Level<'_, '_>,
         division: &Division<'_>,
     ) -> Result<Contracted<O>> {
-        // The one of the cycle before may still be needed.
+        // The directory of the previous cycle may still be needed.
         let name = format!("level-{}-{}", self.history.cycles, level.number + 1);
         let directory = self.job.scratch.join(name);
         let spare = level.memory - level.needed - level.source.kept_bytes();
-        // Some is left for what the allocator keeps of the levels below.
+        // The rest covers memory of the levels below that the allocator retains.
         let sort_bytes = ClusterMemory::SORT_BYTES + spare / 2;
         let files = self.job.graph.files();
         let place = LevelPlace { files, directory: &directory, sort_bytes };
@@ -544,7 +546,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
     }
 
-    /// Divides every community into groups that hang together; `None` if that are hardly fewer than nodes.
+    /// Divides every community into connected groups; `None` if there are hardly fewer groups than nodes.
     fn refine(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -583,7 +585,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     }
 }
 
-/// Makes labels below `bound` dense, in their order; gives their number.
+/// Makes labels below `bound` dense, preserving their order; returns their number.
 fn renumber(labels: &mut [u32], bound: usize) -> usize {
     let used = Bits::new(bound, false);
     for &label in labels.iter() {

@@ -1,8 +1,8 @@
-//! Where a method with several levels stands after a sweep, saved and resumed.
+//! Checkpoints of multilevel methods between sweeps.
 //!
-//! Of the level in sweeps: labels, who is active, what each node stands for, and the sums of the communities, as they
-//! are (to add them up again would round otherwise). Levels below are not needed any more, but for the
-//! groups that lead down. Small levels lie in memory, and are passed before long: nothing is saved there.
+//! A checkpoint holds the current level: labels, active nodes, the number of input nodes in each node, and the exact
+//! sums of the communities (computing them again would round differently). Of the levels below, only the groups are
+//! still needed. Small levels are in memory and take little time, so nothing is saved there.
 
 use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
 use crate::checkpoint::StateReader;
@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
-/// What is no array.
+/// State of a checkpoint, without its arrays.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SavedCounters {
     history: History,
     /// Scans of the graph.
     scans: u64,
-    /// The level in sweeps, and the name of its directory, if it is not the graph.
+    /// Current level, and the name of its directory, if it is not the graph.
     number: u64,
     directory: Option<String>,
     class_count: usize,
@@ -32,7 +32,7 @@ pub(super) struct SavedCounters {
     groupings: Vec<SavedGroups>,
     groupings_made: u64,
     groupings_shared: usize,
-    /// Other rules that have been solved.
+    /// Results of other rules that have been solved.
     found: Vec<SavedResult>,
 }
 
@@ -42,7 +42,7 @@ struct SavedResult {
     groupings: Vec<SavedGroups>,
 }
 
-/// A grouping, by the name of its file.
+/// Grouping, by the name of its file.
 #[derive(Serialize, Deserialize)]
 struct SavedGroups {
     name: String,
@@ -65,13 +65,13 @@ impl SavedGroups {
     }
 }
 
-/// The names of files and levels are our own.
+/// Returns the name of a file or level; these names are chosen by this crate.
 fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 impl<O: Sums> Multilevel<'_, '_, O> {
-    /// Saves where it stands, from time to time.
+    /// Saves a checkpoint if one is due.
     pub(super) fn save_if_due(
         &mut self,
         level: &Level<'_, '_>,
@@ -115,7 +115,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         })
     }
 
-    /// Resumes where an earlier job was stopped.
+    /// Resumes from the checkpoint of an earlier job.
     pub(crate) fn resume(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -146,7 +146,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         self.cycles(level, state, progress)
     }
 
-    /// The level in sweeps, of so many nodes: its communities, how far they are, and what each node stands for.
+    /// Loads the current level, which has `nodes` nodes: its communities, their progress, and the number of input nodes
+    /// in each node.
     fn load_sweeps(
         &self,
         counters: &SavedCounters,
@@ -171,7 +172,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         Ok((state, progress, counts))
     }
 
-    /// What other rules have found on the graph, if they have been solved.
+    /// Loads the results of other rules on the graph, if they have been solved.
     fn load_found(
         &mut self,
         all: Vec<SavedResult>,
