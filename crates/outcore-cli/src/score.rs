@@ -108,7 +108,7 @@ fn against(report: &AgainstReport) -> String {
     row("F1 of pairs", &format!("{:.6}, {parts}", agreement.pair_f1));
     if report.unknown_count > 0 {
         let names = format_counted(report.unknown_count, "name", "names");
-        row("unknown", &format!("{names} that are not in the graph"));
+        row("unknown", &format!("{names} not in the graph"));
     }
     text
 }

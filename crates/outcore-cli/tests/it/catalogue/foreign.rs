@@ -36,8 +36,8 @@ pub(super) fn texts() -> Vec<Case> {
         of("Pajek without nodes", "*Arcs\n1 2\n2 3\n", "is Pajek"),
         of("GDF", "nodedef>name VARCHAR,label VARCHAR\ns1,Site\n", "is GDF"),
         of("UCINET", "DL N = 5\nformat = edgelist1\ndata:\n1 2\n", "is UCINET DL"),
-        of("DOT", "graph {\n a -- b\n}\n", "is DOT"),
-        of("DOT of a directed graph", "strict digraph g {\n a -> b;\n}", "is DOT"),
+        of("DOT", "graph {\n a -- b\n}\n", "is Graphviz DOT"),
+        of("DOT of a directed graph", "strict digraph g {\n a -> b;\n}", "is Graphviz DOT"),
         of("JSON", "{\n \"nodes\": [],\n \"links\": []\n}", "is JSON"),
         of(
             "JSON lines",
@@ -72,7 +72,7 @@ pub(super) fn texts() -> Vec<Case> {
         of("RTF", "{\\rtf1\\ansi a b}", "is RTF"),
         of("script", "#!/bin/sh\necho a b\n", "is a program"),
         of("private key", "-----BEGIN PRIVATE KEY-----\nMIIE\n", "is a key"),
-        Case::of("SIF by its name", "edges.sif", "a pp b\nc pp d\n", bad("is SIF")),
+        Case::of("SIF by its name", "edges.sif", "a pp b\nc pp d\n", bad("is Cytoscape SIF")),
         Case::of(
             "JSON lines with `--format lines`",
             "edges.txt",

@@ -68,7 +68,12 @@ fn markets() -> Vec<Case> {
             "2 2 1\n1 2 1\n",
             bad("coordinate quaternion"),
         ),
-        market("unknown symmetry", "real circular", "2 2 1\n1 2 1\n", bad("says `circular`")),
+        market(
+            "unknown symmetry",
+            "real circular",
+            "2 2 1\n1 2 1\n",
+            bad("unknown symmetry `circular`"),
+        ),
         market(
             "directed half",
             "real symmetric",
