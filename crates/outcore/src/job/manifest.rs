@@ -124,7 +124,7 @@ impl JobManifest {
     pub fn read(files: &Files, directory: &Path) -> Result<Option<Self>> {
         let Some(owner) = Owner::read(files, directory)? else { return Ok(None) };
         if !owner.is_of_this_version() {
-            return Err(damaged_manifest(directory, "it is of another version"));
+            return Err(damaged_manifest(directory, "it was written by another version"));
         }
         let bytes = files.read(&manifest_path(directory))?;
         let manifest = serde_json::from_slice(&bytes)

@@ -397,7 +397,7 @@ fn no_other_directory_is_removed() {
         let error = cluster(&sim, options(2, 128 * MIB)).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.message().contains(&message), "{error}");
-        assert!(error.hint_text().unwrap().contains("remove it") || message.contains("in use"));
+        assert!(error.hint_text().unwrap().contains("if no job uses it") || message.contains("in use"));
         assert_eq!(sim.paths(), before, "{error}");
     }
     let sim = storage();
@@ -411,7 +411,7 @@ fn no_other_directory_is_removed() {
 fn a_manifest_of_another_format_is_an_error() {
     let directory = Path::new(WORK);
     for (manifest, message) in [
-        (manifest_of(7, "").replace("\"version\":1", "\"version\":2"), "of another version"),
+        (manifest_of(7, "").replace("\"version\":1", "\"version\":2"), "another version"),
         (manifest_of(7, ",\"inputs\":5"), "its fields are changed"),
         ("[]".into(), "does not say whose"),
     ] {
