@@ -277,7 +277,7 @@ def test_integers_stay_integers(spark: SparkSession) -> None:
     [
         ([("a", "b", 1.0)], {"source": "from"}, "missing-column", "`source`, `target`, `weight`"),
         ([("a", None, 1.0)], {}, "empty-name", "1 of 1 rows has a node that is null"),
-        ([("a", "b\nc", 1.0)], {}, "bad-input", "1 of 1 rows has a node whose name has a line end"),
+        ([("a", "b\nc", 1.0)], {}, "bad-input", "1 of 1 rows has a node whose name contains a line end"),
         ([("a", "b" * 65_537, 1.0)], {}, "name-too-long", "1 of 1 rows has a node whose name is longer than 64 KiB"),
         ([("a", "b", 1.0), ("a", "", 1.0)], {}, "empty-name", "1 of 2 rows has a node without a name"),
         ([("a", "b", None)], {"weight": "weight"}, "bad-weight", "null"),
