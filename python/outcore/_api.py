@@ -41,6 +41,7 @@ def cluster(
     max_size: int | None = None,
     seeding: Literal["star", "own"] | None = None,
     cycles: int | None = None,
+    trials: int | None = None,
     max_sweeps: int | None = None,
     tolerance: float | None = None,
     converge: bool = False,
@@ -111,6 +112,9 @@ def cluster(
         every node starts alone, which is slower, and better where nodes are groups already. Not for cpm and components.
     cycles : int, optional
         Maximum number of passes up the levels and back, 3 by default; not for label propagation.
+    trials : int, optional
+        Number of starts, compared on a small level of the graph; the best by the objective is continued. 6 by default;
+        not for label propagation and components.
     max_sweeps : int, optional
         Maximum number of sweeps: over the graph for label propagation (30 by default), on each level for other methods
         (50 by default).

@@ -257,6 +257,7 @@ fn cluster_options(
     let options = ClusterOptions {
         method: method.method.0,
         resolution,
+        trials: method.trials,
         cycles: method.cycles.map_or(options.cycles, u32::from),
         seed: method.seed,
         max_sweeps: if converges { Some(u32::MAX) } else { method.max_sweeps },

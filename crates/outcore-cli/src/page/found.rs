@@ -208,7 +208,7 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
         }
     };
     type Measure = (&'static str, fn(&CommunitiesReport) -> String);
-    let measures: [Measure; 12] = [
+    let measures: [Measure; 13] = [
         ("modularity", |found| format!("{:.6}", found.modularity)),
         ("coverage", |found| format!("{:.6}", found.coverage)),
         ("code length in bits", |found| {
@@ -222,6 +222,7 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
         ("arcs visited by sweeps", |found| format_count(found.visited_arc_count)),
         ("levels above the graph", |found| format_count(found.level_count)),
         ("cycles over the levels", |found| format_count(found.cycle_count)),
+        ("starts", |found| format_count(found.trial_count)),
         ("converged", |found| match found.method.takes(MethodOption::Tolerance) {
             true => (if found.converged { "yes" } else { "no" }).into(),
             // The other methods have their own stopping rules.

@@ -75,6 +75,7 @@ options! {
     SPARK_CONF = "spark-conf",
     THREADS = "threads",
     TOLERANCE = "tolerance",
+    TRIALS = "trials",
     TRUTH = "truth",
     UNNAMED = "unnamed",
     VERIFY = "verify",

@@ -122,6 +122,8 @@ pub struct CommunitiesReport {
     pub scan_count: u64,
     /// Number of cycles over levels; 0 if the method has none.
     pub cycle_count: u64,
+    /// Number of starts, of which the best was continued; 1 if the method has one.
+    pub trial_count: u64,
     /// Number of levels above the graph.
     pub level_count: u64,
     /// Number of groups inside communities for each written level, coarsest first.
@@ -169,6 +171,7 @@ impl CommunitiesReport {
             converged: found.converged,
             scan_count: found.scans,
             cycle_count: u64::from(found.cycles),
+            trial_count: u64::from(found.trials),
             level_count: found.levels,
             group_counts: None,
             sweep_count: u64::from(found.sweeps),

@@ -397,7 +397,9 @@ fn no_other_directory_is_removed() {
         let error = cluster(&sim, options(2, 128 * MIB)).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.message().contains(&message), "{error}");
-        assert!(error.hint_text().unwrap().contains("if no job uses it") || message.contains("in use"));
+        assert!(
+            error.hint_text().unwrap().contains("if no job uses it") || message.contains("in use")
+        );
         assert_eq!(sim.paths(), before, "{error}");
     }
     let sim = storage();

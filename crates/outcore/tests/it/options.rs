@@ -81,13 +81,14 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
     let resolution = prop_oneof![one, vec(any_number(), 0..4)];
     let seed = prop_oneof![any::<u64>(), Just(u64::MAX)];
     let seeding = prop_oneof![Just(Seeding::Star), Just(Seeding::Own)];
-    let limits = (any_count(), weighted(0.3, any_count()), weighted(0.3, any_count()));
+    let trials = weighted(0.4, prop_oneof![8 => 1..4u32, 1 => Just(0)]);
+    let limits = (any_count(), weighted(0.3, any_count()), weighted(0.3, any_count()), trials);
     let numbers = (any_number(), prop_oneof![2 => Just(0.0), 1 => any_number()]);
     let propagation = weighted(0.7, any_propagation());
     let rest = (any::<bool>(), seeding, propagation);
     (method, resolution, seed, limits, numbers, rest).prop_map(
         |(method, resolution, seed, limits, numbers, (levels, seeding, propagation))| {
-            let (cycles, max_sweeps, max_size) = limits;
+            let (cycles, max_sweeps, max_size, trials) = limits;
             let (tolerance, min_weight) = numbers;
             let propagates = method == Method::LabelPropagation;
             let propagation = propagation.filter(|_| propagates).unwrap_or_default();
@@ -97,6 +98,7 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
                 method,
                 resolution,
                 cycles,
+                trials: trials.filter(|_| method.is_multilevel()),
                 seed,
                 max_sweeps,
                 tolerance,

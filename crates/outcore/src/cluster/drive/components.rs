@@ -60,6 +60,7 @@ impl ClusterJob<'_> {
             resumed_sweeps: 0,
             scans: source.scans(),
             cycles: 0,
+            trials: 1,
             levels: 0,
             sweeps_reported: Vec::new(),
             converged: true,

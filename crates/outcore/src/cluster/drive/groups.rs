@@ -110,6 +110,54 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
     Ok(Groups { labels, sums, count: next as usize })
 }
 
+/// Returns the sums of the communities into which `labels` divide a level, and the weight of the arcs inside them,
+/// with twice that of loops, from one scan.
+///
+/// # Errors
+/// Those of reading, and of `tick`, which is called for each block.
+pub(crate) fn sums_of<S: Sum, O: Sums>(
+    source: &mut BlockSource<'_>,
+    counts: &[u32],
+    labels: &[AtomicU32],
+    rule: O::Rule,
+    mut tick: impl FnMut(&Block) -> Result<()>,
+) -> Result<(O, f64)> {
+    let (mut sums, mut inside) = (O::empty(rule, labels.len()), 0.0);
+    let scratch = PerThread::new(ArcScratch::default);
+    let mut found = Vec::new();
+    source.for_all(|block| {
+        tick(block)?;
+        let (first, count) = (block.first_node() as usize, block.node_count());
+        let piece = piece_nodes(count, block.arc_count());
+        found.clear();
+        found.resize(count, Contribution::default());
+        for_chunks(&mut found, piece, |begin, found| {
+            scratch.with(|scratch| {
+                for (local, found) in (begin..).zip(found) {
+                    let mut arcs = S::default();
+                    block.for_each_segment(local, scratch, |targets, codes| {
+                        S::for_each(targets, codes, |_, weight| arcs += weight);
+                    })?;
+                    let earlier = earlier::<S>(block, local, labels, scratch)?;
+                    *found = Contribution { label: 0, arcs: arcs.value(), earlier };
+                }
+                Ok(())
+            })
+        })?;
+        for (local, found) in found.iter().enumerate() {
+            let node = first + local;
+            let strength = found.arcs + 2.0 * block.self_loop(local);
+            let count = counts.get(node).copied().unwrap_or(1);
+            let label = labels[node].load(Relaxed);
+            sums.add(label, count, strength, found.arcs - 2.0 * found.earlier);
+            inside += 2.0 * (found.earlier + block.self_loop(local));
+        }
+        Ok(())
+    })?;
+    sums.complete();
+    Ok((sums, inside))
+}
+
 /// Numbers the leaders; other nodes have no label yet.
 fn leader_labels(leads: &Bits, node_count: usize) -> (Vec<AtomicU32>, u32) {
     let mut labels: Vec<AtomicU32> = reserve_large_pages(node_count);

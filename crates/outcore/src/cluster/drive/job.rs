@@ -17,16 +17,21 @@ use crate::progress::{Event, notify};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use std::path::Path;
 
-/// Bounds of working memory; tests lower them.
+/// Nodes and arcs of a graph that is small enough to start on it several times.
+const START_SIZE: u64 = 1 << 14;
+
+/// Bounds of working memory and of small graphs; tests lower them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScratchLimits {
     pub(crate) large_degree: u64,
     pub(crate) most_labels: u64,
+    /// Nodes and arcs of a graph that is small enough for several starts.
+    pub(crate) start_size: u64,
 }
 
 impl Default for ScratchLimits {
     fn default() -> Self {
-        Self { large_degree: LARGE_DEGREE, most_labels: MOST_LABELS }
+        Self { large_degree: LARGE_DEGREE, most_labels: MOST_LABELS, start_size: START_SIZE }
     }
 }
 
@@ -54,6 +59,12 @@ impl ClusterJob<'_> {
     /// Returns the memory beyond the required part.
     pub(crate) fn rest(&self) -> u64 {
         self.memory - self.needed
+    }
+
+    /// Returns whether the graph is small enough for several starts.
+    pub(crate) fn is_small(&self) -> bool {
+        let size = self.graph.node_count().saturating_add(self.graph.arc_count());
+        size <= self.limits.start_size
     }
 
     /// Returns the maximum size of a community, if the graph has more nodes.

@@ -3,7 +3,7 @@
 use super::intervals;
 use super::job::{ClusterJob, ScratchLimits};
 use super::memory::Fit;
-use super::multilevel;
+use super::multilevel::{self, TrialStart, starts};
 use crate::cluster::base::pace::ClusterProgress;
 use crate::cluster::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::cluster::base::table::Sum;
@@ -14,7 +14,7 @@ use crate::cluster::methods::options::{ClusterOptions, Seeding};
 use crate::cluster::methods::table::{LevelObjective, MethodOption, Procedure};
 use crate::cluster::objectives::cap::Capped;
 use crate::cluster::objectives::map_equation::CodeLength;
-use crate::cluster::objectives::modularity::Density;
+use crate::cluster::objectives::modularity::{Density, Null};
 use crate::cluster::store::given::Given;
 use crate::cluster::store::saves::{SAVED, Saves};
 use crate::error::opt::{DIRECTED, METHOD};
@@ -23,6 +23,9 @@ use crate::graph::{ArcScratch, Graph};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::format_count;
 use std::path::Path;
+
+/// Number of starts, if the options give none.
+const TRIALS: u32 = 6;
 
 /// Finds the communities of a graph within `memory` bytes, on the current thread pool. The directory `sweeps` in
 /// `scratch` belongs to it: a checkpoint that an earlier call has left there is resumed or removed.
@@ -136,6 +139,12 @@ impl ClusterJob<'_> {
         }
     }
 
+    /// The starts that are tried beside the usual one; `null` is that of the objective, or of modularity.
+    fn starts(&self, seeding: Seeding, null: Null) -> Vec<TrialStart> {
+        let count = self.options.trials.unwrap_or(TRIALS) - 1;
+        starts(count as usize, seeding, null, self.most().is_some())
+    }
+
     /// Returns the mean weight of an arc: stored in the graph, or found by a scan if light arcs are ignored.
     fn mean_weight<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<f64> {
         if self.options.min_weight == 0.0 {
@@ -189,12 +198,14 @@ impl ClusterJob<'_> {
         let most = self.most();
         let outcomes = match objective {
             LevelObjective::CodeLength => {
-                multilevel::find::<Capped<CodeLength>>(self, &[((), most)], start, source, saves)?
+                let starts = (start, self.starts(start, Null::Strength(1.0)));
+                multilevel::find::<Capped<CodeLength>>(self, &[((), most)], starts, source, saves)?
             }
             LevelObjective::Density { null, by_mean_weight } => {
                 let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
                 let rules: Vec<_> = resolutions.map(|r| (null(r * unit), most)).collect();
-                multilevel::find::<Capped<Density>>(self, &rules, start, source, saves)?
+                let starts = (start, self.starts(start, rules[0].0));
+                multilevel::find::<Capped<Density>>(self, &rules, starts, source, saves)?
             }
         };
         let mut outcomes: Vec<(usize, SweptLabels)> = order.into_iter().zip(outcomes).collect();

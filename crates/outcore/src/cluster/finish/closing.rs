@@ -176,6 +176,7 @@ impl FinalCommunities {
             resumed_sweeps: self.history.resumed_sweeps,
             scans: scans + self.history.scans,
             cycles: self.history.cycles,
+            trials: self.history.trials.max(1),
             levels: self.history.levels,
             sweeps_reported: self.history.reported,
             converged: self.history.converged,

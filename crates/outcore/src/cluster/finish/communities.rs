@@ -38,6 +38,8 @@ pub struct Communities {
     pub scans: u64,
     /// Number of cycles over several levels.
     pub cycles: u32,
+    /// Number of starts that were tried.
+    pub trials: u32,
     /// Number of levels above the graph.
     pub levels: u64,
     /// The first sweeps, as many as reports list, including those of an earlier process.

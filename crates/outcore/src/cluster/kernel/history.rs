@@ -39,6 +39,8 @@ pub(crate) struct History {
     pub(crate) resumed_sweeps: u32,
     pub(crate) cycles: u32,
     pub(crate) levels: u64,
+    /// Starts that were tried, the first one included; 0 before.
+    pub(crate) trials: u32,
     pub(crate) converged: bool,
     pub(crate) last_moved: u64,
     pub(crate) arcs: u64,

@@ -99,6 +99,9 @@ pub trait Sums: Objective + Sized {
     fn complete(&mut self);
     /// Returns an exclusive upper bound of the labels.
     fn label_bound(&self) -> usize;
+    /// Returns the objective up to a constant of the graph, as a share of the strength or in bits per step: larger is
+    /// better. `inside` is the weight of the arcs inside communities, with twice that of loops.
+    fn quality(&self, inside: f64) -> f64;
     /// Saves all sums exactly.
     fn save(&self, to: &mut StateWriter) -> Result<()>;
     /// Loads saved sums.

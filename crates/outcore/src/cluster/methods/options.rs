@@ -3,7 +3,7 @@
 use super::table::{Method, MethodOption};
 use crate::error::opt::{
     ATTENUATION, CONSENSUS, CONSENSUS_SHARE, CYCLES, INFLATION, LABEL_CUTOFF, LEVELS, MAX_SIZE,
-    MAX_SWEEPS, MAX_VISITS, METHOD, MIN_WEIGHT, RESOLUTION, TOLERANCE,
+    MAX_SWEEPS, MAX_VISITS, METHOD, MIN_WEIGHT, RESOLUTION, TOLERANCE, TRIALS,
 };
 use crate::error::{Error, Result, Text};
 use crate::graph::View;
@@ -20,6 +20,9 @@ pub struct ClusterOptions {
     pub resolution: Vec<f64>,
     /// Maximum number of cycles of multilevel methods.
     pub cycles: u32,
+    /// Number of starts of the methods with several levels, of which the best is continued; 6 if `None`.
+    #[serde(default)]
+    pub trials: Option<u32>,
     /// Random seed: another seed gives another, equally good result.
     pub seed: u64,
     /// Maximum number of sweeps, of the graph or, with several levels, of a level above it; if `None`, 30 and 50.
@@ -45,6 +48,7 @@ impl Default for ClusterOptions {
             method: Method::default(),
             resolution: vec![1.0],
             cycles: 3,
+            trials: None,
             seed: 0,
             max_sweeps: None,
             tolerance: 0.001,
@@ -222,6 +226,12 @@ impl ClusterOptions {
         let refuse = |option, what| Err(Error::usage(format_args!("{option} {what}")));
         if self.cycles == 0 {
             return refuse(CYCLES, "must be at least 1");
+        }
+        if self.trials == Some(0) {
+            return refuse(TRIALS, "must be at least 1");
+        }
+        if self.trials.is_some() {
+            MethodOption::Trials.check(TRIALS, self.method)?;
         }
         if self.max_sweeps == Some(0) {
             return refuse(MAX_SWEEPS, "must be at least 1");

@@ -10,7 +10,7 @@ use crate::error::opt::{MAX_SIZE, METHOD, RESOLUTION};
 use crate::error::{Error, Opt, Result};
 use MethodOption::{
     Converge, Cycles, Directed, Levels, MaxSize, MaxSweeps, Propagation, Resolution, Seeding,
-    Tolerance,
+    Tolerance, Trials,
 };
 
 /// Method of finding communities.
@@ -83,6 +83,8 @@ pub enum MethodOption {
     Seeding,
     /// Maximum number of cycles, each up the levels and back.
     Cycles,
+    /// The number of starts.
+    Trials,
     /// Maximum number of sweeps.
     MaxSweeps,
     /// Share of nodes that may still change when the sweeps end.
@@ -233,7 +235,7 @@ pub static METHODS: [MethodSpec; 5] = [
         method: Method::MapEquation,
         name: "map-equation",
         help: "Fewest bits to describe a random walk (what Infomap minimizes)",
-        takes: &[Levels, MaxSize, Seeding, Cycles, MaxSweeps],
+        takes: &[Levels, MaxSize, Seeding, Cycles, Trials, MaxSweeps],
         resolution: None,
         giant: Some(String::new),
         node_bytes: LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
@@ -254,7 +256,7 @@ pub static METHODS: [MethodSpec; 5] = [
         method: Method::Modularity,
         name: "modularity",
         help: "Most weight inside beyond chance (what Louvain and Leiden maximize)",
-        takes: &[Levels, MaxSize, Resolution, Seeding, Cycles, MaxSweeps],
+        takes: &[Levels, MaxSize, Resolution, Seeding, Cycles, Trials, MaxSweeps],
         resolution: Some(ResolutionSpec {
             default: Some(1.0),
             help: "1 is usual, and the default",
@@ -281,7 +283,7 @@ pub static METHODS: [MethodSpec; 5] = [
         method: Method::Cpm,
         name: "cpm",
         help: "Communities denser than the resolution (the constant Potts model)",
-        takes: &[Levels, MaxSize, Resolution, Cycles, MaxSweeps],
+        takes: &[Levels, MaxSize, Resolution, Cycles, Trials, MaxSweeps],
         resolution: Some(ResolutionSpec {
             default: None,
             help: "the minimum density of a community, in units of the mean weight of an edge",

@@ -167,6 +167,9 @@ impl<O: Sums> Sums for Capped<O> {
     fn label_bound(&self) -> usize {
         self.objective.label_bound()
     }
+    fn quality(&self, inside: f64) -> f64 {
+        self.objective.quality(inside)
+    }
 
     fn save(&self, to: &mut StateWriter) -> Result<()> {
         to.array(self.sizes.sizes.iter().copied())?;

@@ -164,6 +164,11 @@ impl Sums for CodeLength {
         self.modules.len()
     }
 
+    fn quality(&self, _inside: f64) -> f64 {
+        let lengths: f64 = self.modules.iter().map(|module| module.length).sum();
+        -(plogp(self.cut * self.unit) + lengths)
+    }
+
     fn save(&self, to: &mut StateWriter) -> Result<()> {
         to.array([self.cut, self.total_strength, self.unit].into_iter())?;
         to.array(self.modules.iter().map(|module| module.mass))?;

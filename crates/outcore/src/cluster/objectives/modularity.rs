@@ -144,6 +144,11 @@ impl Sums for Density {
         self.masses.len()
     }
 
+    fn quality(&self, inside: f64) -> f64 {
+        let squares: f64 = self.masses.iter().map(|mass| mass * mass).sum();
+        (inside - self.factor * squares) / self.total_strength.max(f64::MIN_POSITIVE)
+    }
+
     fn save(&self, to: &mut StateWriter) -> Result<()> {
         to.array([self.total_strength, self.factor].into_iter())?;
         to.array(self.masses.iter().copied())?;

@@ -64,6 +64,11 @@ impl Hierarchy {
         Self::new(&self.files, prefix, self.groupings.clone())
     }
 
+    /// Returns another one on top of this for a while, with files of its own.
+    pub(crate) fn lent(&self, prefix: PathBuf) -> Self {
+        Self::new(&self.files, prefix, self.groupings.clone())
+    }
+
     /// Discards the groups of this level and of those above it. Returns the files that are no longer needed.
     pub(crate) fn forget_from(&mut self, level: u64) -> Vec<PathBuf> {
         let first = (level as usize).min(self.groupings.len());

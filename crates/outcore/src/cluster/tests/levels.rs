@@ -52,12 +52,14 @@ proptest! {
         (method, resolution) in methods(),
         seed in 0..1000u64,
         cycles in 1..=3u32,
+        trials in 1..=2u32,
     ) {
         let graph = edges.graph();
         let mut oracle = OracleLevels::new((method, resolution), cycles, seed);
+        oracle.trials = trials;
         oracle.cluster(&level(&edges));
         let resolution = vec![resolution];
-        let options = ClusterOptions { method, resolution, seed, cycles, ..ClusterOptions::default() };
+        let options = ClusterOptions { method, resolution, seed, cycles, trials: Some(trials), ..ClusterOptions::default() };
         let plain = one(POOLS[1].install(|| {
             cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent)
         }));
@@ -83,17 +85,19 @@ proptest! {
         cycles in 1..=3u32,
         max_size in max_sizes(),
         own in any::<bool>(),
+        trials in 1..=8u32,
     ) {
         let graph = edges.graph();
         let resolution = vec![resolution];
         let seeding = if own { Seeding::Own } else { Seeding::Star };
-        let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, seeding, ..ClusterOptions::default() };
+        let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, seeding, trials: Some(trials), ..ClusterOptions::default() };
         let mut oracle = OracleLevels::new((method, resolution[0]), cycles, seed);
+        oracle.trials = trials;
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
         oracle.seeding = seeding;
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
-        let tiny = ScratchLimits { large_degree: 3, most_labels: 2 };
+        let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..ScratchLimits::default() };
         let mut first: Option<Communities> = None;
         for (pool, spare, limits) in [
             (0, 0, ScratchLimits::default()),
@@ -116,7 +120,7 @@ proptest! {
         }
         let found = first.unwrap();
         prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
-        prop_assert!(found.scans <= [12, 16, 20][cycles as usize - 1]);
+        prop_assert!(found.scans <= u64::from(2 * trials - 1) * [14, 18, 22][cycles as usize - 1]);
         let rated = quality(&graph, found.labels(), &Silent).unwrap();
         prop_assert_eq!(rated.disconnected_count, 0);
         prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
@@ -140,7 +144,7 @@ proptest! {
         let graph = edges.graph();
         let resolution = vec![0.1, 1.0, 0.4];
         let levels = true;
-        let options = ClusterOptions { method, resolution, seed, max_size, levels, ..ClusterOptions::default() };
+        let options = ClusterOptions { method, resolution, seed, max_size, levels, trials: Some(1), ..ClusterOptions::default() };
         let mut oracle = OracleLevels::new((method, 1.0), options.cycles, seed);
         oracle.waiting = vec![0.4, 0.1];
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
@@ -189,7 +193,7 @@ proptest! {
         seed in 0..1000u64,
     ) {
         let resolution = vec![resolution];
-        let options = ClusterOptions { method, resolution, seed, ..ClusterOptions::default() };
+        let options = ClusterOptions { method, resolution, seed, trials: Some(1), ..ClusterOptions::default() };
         let expected = find(&edges, &options).labels;
         for factor in [1e-12, 0.3, 7.0, 1e12] {
             let found = find(&edges.scaled(factor), &options).labels;
@@ -250,6 +254,7 @@ fn each_result_has_its_own_groups() {
         method: Method::Modularity,
         resolution,
         levels: true,
+        trials: Some(1),
         ..ClusterOptions::default()
     };
     let all = cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent).unwrap();

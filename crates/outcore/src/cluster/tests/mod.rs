@@ -128,7 +128,7 @@ proptest! {
         let graph = edges.graph();
         let options = ClusterOptions { seed, tolerance, max_size, ..plain() };
         let expected = edges.oracle(&graph, &options).cluster();
-        let tiny = ScratchLimits { large_degree: 3, most_labels: 2 };
+        let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..ScratchLimits::default() };
         let mut first: Option<Communities> = None;
         for (pool, spare, limits) in [
             (0, 0, ScratchLimits::default()),
@@ -303,7 +303,7 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
     let options = converge(3);
     let expected = edges.oracle(&graph, &options).cluster().0;
     for most_labels in [200, 700, 1 << 20] {
-        let limits = ScratchLimits { large_degree: 16, most_labels };
+        let limits = ScratchLimits { large_degree: 16, most_labels, ..ScratchLimits::default() };
         let given = Given::default();
         let found = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
         let found = one(found);

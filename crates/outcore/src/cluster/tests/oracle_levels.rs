@@ -26,6 +26,8 @@ pub(crate) struct OracleLevels {
     pub(crate) waiting: Vec<f64>,
     pub(crate) found: Vec<(Vec<u32>, Vec<Vec<u32>>)>,
     pub(crate) cycles: u32,
+    /// Starts on the graph, the usual one included.
+    pub(crate) trials: u32,
     pub(crate) seed: u64,
     pub(crate) sweeps: u32,
     /// Maximum number of input nodes in a community.
@@ -85,6 +87,7 @@ impl OracleLevels {
             waiting,
             found,
             cycles,
+            trials: 1,
             seed,
             sweeps,
             max_size,
@@ -102,7 +105,7 @@ impl OracleLevels {
             self.resolution *= mean;
             self.waiting.iter_mut().for_each(|resolution| *resolution *= mean);
         }
-        let labels = self.cycles(level, 0, self.seed);
+        let labels = self.begin(level, 0, self.seed);
         let input: Vec<u32> = (0..labels.len() as u32).collect();
         self.find_waiting(level, 0, self.seed, &input);
         labels
@@ -113,15 +116,106 @@ impl OracleLevels {
             let mut other = Self::new((self.method, resolution), self.cycles, self.seed);
             (other.max_size, other.seeding) = (self.max_size, self.seeding);
             other.groupings.clone_from(&self.groupings);
-            let labels = other.cycles(level, number, seed);
+            let labels = other.begin(level, number, seed);
             let labels = groups.iter().map(|&group| labels[group as usize]).collect();
             self.found.push((labels, other.groupings));
         }
     }
 
-    fn cycles(&mut self, level: &OracleLevel, number: u64, seed: u64) -> Vec<u32> {
-        let n = level.arcs.len() as f64;
+    /// Returns the labels from the first communities on, which are those of the best of several starts.
+    fn begin(&mut self, level: &OracleLevel, number: u64, seed: u64) -> Vec<u32> {
         let mut labels = self.first_groups(level, seed ^ LEAD, None);
+        let trials = std::mem::replace(&mut self.trials, 1);
+        if trials > 1 {
+            let own = self.apart(|other| other.cycles(level, number, seed, labels));
+            let mut best = (self.quality(level, &own), own);
+            for trial in 1..trials {
+                let found = self.start(level, number, mix(seed ^ u64::from(trial)), trial);
+                let quality = self.quality(level, &found);
+                if quality > best.0 + 1e-9 {
+                    best = (quality, found);
+                }
+            }
+            labels = best.1;
+            self.free.clear();
+        }
+        self.cycles(level, number, seed, labels)
+    }
+
+    /// Returns the labels from the start of this number: in turn a seeding and two others.
+    fn start(&mut self, level: &OracleLevel, number: u64, seed: u64, trial: u32) -> Vec<u32> {
+        let factors = [2.0, 0.0, 4.0, 0.5, 8.0, 1.0];
+        let mut order = Vec::new();
+        let mut others = factors.into_iter().filter(|_| self.max_size.is_none());
+        for turn in 0..trial {
+            order.push(Err(if turn % 2 == 0 { Seeding::Own } else { self.seeding }));
+            order.extend(others.by_ref().take(2).map(Ok));
+        }
+        let factor = match order[trial as usize - 1] {
+            Err(seeding) => {
+                return self.apart(|other| {
+                    other.seeding = seeding;
+                    other.begin(level, number, seed)
+                });
+            }
+            Ok(factor) => factor,
+        };
+        let labels = if factor == 0.0 {
+            vec![0; level.arcs.len()]
+        } else {
+            self.apart(|other| {
+                other.seeding = Seeding::Star;
+                if other.method == Method::MapEquation {
+                    other.method = Method::Modularity;
+                }
+                other.resolution *= factor;
+                other.begin(level, number, seed)
+            })
+        };
+        self.apart(|other| other.cycles(level, number, seed, labels))
+    }
+
+    /// Runs another search by the same rules, which counts sweeps with this one.
+    fn apart(&mut self, run: impl FnOnce(&mut Self) -> Vec<u32>) -> Vec<u32> {
+        let mut other = Self::new((self.method, self.resolution), self.cycles, self.seed);
+        (other.max_size, other.seeding, other.sweeps) = (self.max_size, self.seeding, self.sweeps);
+        let labels = run(&mut other);
+        self.sweeps = other.sweeps;
+        self.closest.set(self.closest.get().min(other.closest.get()));
+        labels
+    }
+
+    /// Returns the objective, up to a constant: bits per step, or a share of the strength.
+    fn quality(&self, level: &OracleLevel, labels: &[u32]) -> f64 {
+        let sums = self.sums(level, labels);
+        if self.method == Method::MapEquation {
+            let share = |x: f64| x / sums.total;
+            let cuts: f64 = sums.cut.values().sum();
+            let lengths = sums.mass.iter().map(|(label, &mass)| {
+                let cut = sums.cut[label];
+                plogp(share(mass + cut)) - 2.0 * plogp(share(cut))
+            });
+            return -(plogp(share(cuts)) + lengths.sum::<f64>());
+        }
+        let inside: f64 = (0..labels.len())
+            .map(|v| {
+                let own = level.weights(v, labels).get(&labels[v]).copied().unwrap_or(0.0);
+                own + 2.0 * level.loops[v]
+            })
+            .sum();
+        let factor = if self.method == Method::Cpm { 1.0 } else { 1.0 / sums.total };
+        let squares: f64 = sums.mass.values().map(|mass| mass * mass).sum();
+        (inside - self.resolution * factor * squares) / sums.total
+    }
+
+    fn cycles(
+        &mut self,
+        level: &OracleLevel,
+        number: u64,
+        seed: u64,
+        mut labels: Vec<u32>,
+    ) -> Vec<u32> {
+        let n = level.arcs.len() as f64;
         let mut active = vec![true; labels.len()];
         for _ in 0..5 {
             let moved = self.sweep(level, seed, &mut labels, None, &mut active);

@@ -66,7 +66,7 @@ fn some_start() -> impl Strategy<Value = (Edges, Given)> {
 
 /// Runs with various threads, memory limits and table sizes, and checks that the results are the same.
 fn results(graph: &Graph, options: &ClusterOptions, given: &Given) -> Vec<Communities> {
-    let tiny = ScratchLimits { large_degree: 3, most_labels: 2 };
+    let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..ScratchLimits::default() };
     let mut first: Option<Vec<Communities>> = None;
     for (pool, spare, limits) in
         [(0, 0, ScratchLimits::default()), (1, PLENTY, ScratchLimits::default()), (2, 3000, tiny)]

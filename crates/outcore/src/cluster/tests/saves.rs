@@ -54,7 +54,7 @@ fn with_labels_on_disk(graph: &Graph) -> Graph {
 
 /// Returns options for all variants of a clustering.
 fn forms() -> Vec<ClusterOptions> {
-    let of = |method| ClusterOptions { method, ..ClusterOptions::default() };
+    let of = |method| ClusterOptions { method, trials: Some(1), ..ClusterOptions::default() };
     let several = ClusterOptions { resolution: vec![0.5, 2.0, 1.0], ..of(Method::Modularity) };
     let cpm = ClusterOptions { resolution: vec![0.1], max_sweeps: Some(4), ..of(Method::Cpm) };
     let mut attenuated = plain();
@@ -76,6 +76,8 @@ fn forms() -> Vec<ClusterOptions> {
         attenuated,
         visits,
         consensus,
+        ClusterOptions { trials: Some(4), ..of(Method::MapEquation) },
+        ClusterOptions { trials: Some(3), levels: true, ..of(Method::Cpm) },
     ]
 }
 
@@ -100,7 +102,8 @@ proptest! {
     #[test]
     fn a_stopped_clustering_resumes_to_the_same_result(
         edges in some_edges(),
-        form in 0..11usize,
+        form in 0..13usize,
+        on_level in any::<bool>(),
         seed in 0..1000u64,
         stops in prop::collection::vec(0..60u64, 1..6),
         on_disk in any::<[bool; 6]>(),
@@ -108,9 +111,14 @@ proptest! {
         let options = ClusterOptions { seed, ..forms()[form].clone() };
         let edges = Edges { directed: edges.directed && !options.method.is_multilevel(), ..edges };
         let graph = edges.graph();
-        let expected = reported(&graph, POOLS[1].install(|| {
-            cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent)
-        }));
+        // Several starts on the graph, or on a level.
+        let start_size = if on_level { 0 } else { u64::MAX };
+        let limits = ScratchLimits { start_size, ..ScratchLimits::default() };
+        let find = |graph: &Graph, memory: u64, observer: &dyn Observer| {
+            let given = Given::default();
+            cluster_within(graph, &options, given, memory, scratch(), limits, observer)
+        };
+        let expected = reported(&graph, POOLS[1].install(|| find(&graph, PLENTY, &Silent)));
         let graph = saving(&graph);
         let run = |at: usize, observer: &dyn Observer| {
             let graph = if on_disk[at] { &with_labels_on_disk(&graph) } else { &graph };
@@ -119,7 +127,7 @@ proptest! {
                 // From ample memory down to the minimum.
                 let least = options.memory(graph, 0, threads).total_bytes();
                 let memory = if at.is_multiple_of(2) || on_disk[at] { PLENTY } else { least };
-                cluster_from(graph, &options, Given::default(), memory, scratch(), observer)
+                find(graph, memory, observer)
             })
         };
         let mut saved = 0;
@@ -185,7 +193,7 @@ fn files_in(files: &Files) -> Vec<PathBuf> {
 
 #[test]
 fn foreign_or_damaged_checkpoints_are_not_used() {
-    let options = ClusterOptions::default();
+    let options = ClusterOptions { trials: Some(1), ..ClusterOptions::default() };
     let graph = || stopped(&options, 50);
     let (resumed, warnings) = resume(&graph(), &options).unwrap();
     assert!(resumed > 3 && warnings.is_empty(), "{resumed} {warnings:?}");
@@ -200,7 +208,7 @@ fn foreign_or_damaged_checkpoints_are_not_used() {
     };
     let other = ClusterOptions { seed: 2, ..options.clone() };
     starts_from_scratch(&graph(), &other, "the saved sweeps belong to other options");
-    let components = ClusterOptions { method: Method::Components, ..options.clone() };
+    let components = ClusterOptions { method: Method::Components, trials: None, ..options.clone() };
     starts_from_scratch(&graph(), &components, "to other options");
     // Every byte is covered by a checksum.
     let state = scratch().join(SAVED).join(CHECKPOINT);
@@ -222,7 +230,7 @@ fn foreign_or_damaged_checkpoints_are_not_used() {
 /// Levels and groups must be unchanged.
 #[test]
 fn files_that_a_checkpoint_needs_are_verified() {
-    let options = ClusterOptions { levels: true, ..ClusterOptions::default() };
+    let options = ClusterOptions { levels: true, trials: Some(1), ..ClusterOptions::default() };
     let events = (20..400).find(|&events| {
         let needed = files_in(stopped(&options, events).files());
         needed.iter().any(|path| path.to_string_lossy().contains("level-1-2"))

@@ -116,6 +116,7 @@ impl IntervalRun<'_, '_, '_> {
             resumed_sweeps: history.resumed_sweeps,
             scans: self.scans,
             cycles: 0,
+            trials: 1,
             levels: 0,
             sweeps_reported: history.reported,
             converged: history.converged,

@@ -83,7 +83,7 @@ proptest! {
             cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent)
         }).unwrap().remove(0);
         let expected = Communities { scans: 0, ..expected };
-        let tiny = ScratchLimits { large_degree: 3, most_labels: 2 };
+        let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..ScratchLimits::default() };
         for (pool, spare, limits) in [
             (0, 0, ScratchLimits::default()),
             (1, 3000, tiny),

@@ -20,6 +20,9 @@
 //! number of input nodes.
 
 mod saved;
+mod trials;
+
+pub(crate) use trials::{TrialStart, starts};
 
 use super::contract::{Contracted, Division, LevelPlace, contract};
 use super::groups::{Groups, first_groups};
@@ -95,6 +98,12 @@ struct LevelState<O> {
     sums: O,
 }
 
+impl<O> LevelState<O> {
+    fn into_labels(self) -> Vec<u32> {
+        self.labels.into_iter().map(AtomicU32::into_inner).collect()
+    }
+}
+
 /// Progress of the sweeps of a level.
 struct Progress {
     done: u32,
@@ -159,6 +168,8 @@ struct Multilevel<'a, 'j, O: Sums> {
     /// Rules that wait for level 1, and the results of other rules.
     waiting: Vec<O::Rule>,
     found: Vec<SweptLabels>,
+    /// Other starts to try.
+    starts: Vec<TrialStart>,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,
 }
@@ -174,7 +185,7 @@ pub(crate) const fn held_bytes<O: Sums>(others: u64) -> u64 {
 pub(crate) fn find<O: Sums>(
     job: &ClusterJob<'_>,
     rules: &[O::Rule],
-    start: Seeding,
+    (start, starts): (Seeding, Vec<TrialStart>),
     source: &mut BlockSource<'_>,
     saves: &mut Saves,
 ) -> Result<Vec<SweptLabels>> {
@@ -196,10 +207,12 @@ pub(crate) fn find<O: Sums>(
     let mut first = Multilevel::<O>::new(job, rule, start, hierarchy);
     first.saves = Some(saves);
     first.waiting = others.to_vec();
-    let labels = match saved {
+    first.starts = starts;
+    let state = match saved {
         Some((counters, state)) => first.resume(&mut level, counters, state)?,
         None => first.begin(&mut level)?,
     };
+    let labels = state.into_labels();
     // There may be no level 1.
     first.find_waiting(&mut level)?;
     let mut found = std::mem::take(&mut first.found);
@@ -211,7 +224,19 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn new(job: &'a ClusterJob<'j>, rule: O::Rule, start: Seeding, hierarchy: Hierarchy) -> Self {
         let (history, waiting, found) = (History::default(), Vec::new(), Vec::new());
         let (base, scans, saves) = (0, 0, None);
-        Self { job, rule, start, history, hierarchy, base, scans, waiting, found, saves }
+        Self {
+            job,
+            rule,
+            start,
+            starts: Vec::new(),
+            history,
+            hierarchy,
+            base,
+            scans,
+            waiting,
+            found,
+            saves,
+        }
     }
 
     /// Solves the waiting rules on this level.
@@ -221,7 +246,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             let hierarchy = self.hierarchy.shared(prefix);
             let mut other = Self::new(self.job, rule, self.start, hierarchy);
             other.base = level.number;
-            let mut labels = other.begin(level)?;
+            let mut labels = other.begin(level)?.into_labels();
             for below in (0..level.number).rev() {
                 labels = self.hierarchy.project(below, &labels)?;
             }
@@ -263,12 +288,16 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     }
 
     /// Runs all cycles on the base.
-    fn begin(&mut self, level: &mut Level<'_, '_>) -> Result<Vec<u32>> {
+    fn begin(&mut self, level: &mut Level<'_, '_>) -> Result<LevelState<O>> {
         self.detail("choosing initial communities")?;
         let seed = level.seed ^ LEAD;
         let Groups { labels, sums, .. } = self.first_groups(level, self.start, seed, None)?;
-        let progress = Progress::new(labels.len());
-        self.cycles(level, LevelState { labels, sums }, progress)
+        let mut state = LevelState { labels, sums };
+        if self.tries_starts(level) {
+            state = self.best_start(level, state, Progress::new(level.node_count()))?;
+        }
+        let progress = Progress::new(level.node_count());
+        self.cycles(level, state, progress)
     }
 
     /// Runs cycles, starting with sweeps of the base: those before the first cycle, or those that end one.
@@ -277,7 +306,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         level: &mut Level<'_, '_>,
         mut state: LevelState<O>,
         mut progress: Progress,
-    ) -> Result<Vec<u32>> {
+    ) -> Result<LevelState<O>> {
         let share = |share: f64| (share * state.labels.len() as f64) as u64;
         let (enough, few) = (share(FIRST_TOLERANCE), share(CYCLE_TOLERANCE));
         let (most, cycles) = (self.most_sweeps(FIRST_SWEEPS), self.job.options.cycles);
@@ -295,7 +324,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 }
             })?;
             if is_last(first_moved) {
-                return Ok(state.labels.into_iter().map(AtomicU32::into_inner).collect());
+                return Ok(state);
             }
             self.history.cycles += 1;
             state = match self.lift(level, state)? {
@@ -422,7 +451,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
 
     /// Sweeps over a level and, if it can be contracted further, creates the next level.
     fn solve(&mut self, upper: Upper<O>, memory: u64) -> Result<NextStep<O>> {
-        let Upper { graph, is_on_disk, counts, number, mut state, class_count, progress } = upper;
+        let Upper { graph, is_on_disk, counts, number, mut state, class_count, mut progress } =
+            upper;
         self.history.levels = self.history.levels.max(number);
         let (method, threads) = (self.job.options.method, rayon::current_num_threads());
         let sizes = self.job.options.size_bytes() * graph.node_count();
@@ -449,6 +479,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         };
         self.find_waiting(&mut level)?;
         self.expect(&level)?;
+        if self.tries_starts(&level) {
+            state = self.best_start(&mut level, state, progress)?;
+            progress = Progress::new(level.node_count());
+        }
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
         let first_moved =
             self.sweeps(&mut level, &mut state, progress, |done, moved| done < most && moved > 0)?;

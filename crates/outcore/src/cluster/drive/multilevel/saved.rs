@@ -121,7 +121,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         level: &mut Level<'_, '_>,
         mut counters: SavedCounters,
         mut from: StateReader,
-    ) -> Result<Vec<u32>> {
+    ) -> Result<LevelState<O>> {
         self.job.report_resumed(counters.history.sweeps)?;
         let (directory, files) = (self.job.scratch, self.job.graph.files());
         self.history = std::mem::take(&mut counters.history);
