@@ -64,6 +64,10 @@ pub(crate) fn summary(all: &[Communities]) -> String {
     };
     let is_on_disk = all.iter().any(|found| found.labels.in_memory().is_none());
     let how = if is_on_disk { ", labels on disk" } else { "" };
+    let starts = match all.iter().map(|found| found.trials).max() {
+        None | Some(0 | 1) => String::new(),
+        Some(trials) => format!(", best of {trials} starts"),
+    };
     let earlier = match all.iter().map(|found| found.resumed_sweeps).max() {
         None | Some(0) => String::new(),
         Some(sweeps) => format!(" ({} from a stopped run)", format_count(sweeps.into())),
@@ -71,7 +75,8 @@ pub(crate) fn summary(all: &[Communities]) -> String {
     match sweeps {
         0 => count,
         _ => {
-            format!("{count} in {}{earlier}{how}", format_counted(sweeps.into(), "sweep", "sweeps"))
+            let sweeps = format_counted(sweeps.into(), "sweep", "sweeps");
+            format!("{count} in {sweeps}{earlier}{starts}{how}")
         }
     }
 }
