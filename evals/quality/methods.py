@@ -51,6 +51,8 @@ MODULARITY_BAR, MODULARITY_MEAN_BAR = 0.99, 0.998
 CPM_BAR = 0.985
 # Bars for one cycle, and for all cycles with the split of disconnected communities.
 SCANS_ONE_CYCLE_BAR, SCANS_BAR = 12, 21
+# Nodes and arcs of a graph on which several starts are tried; otherwise they are tried on a contracted level.
+START_SIZE = 16_384
 # Weights are stored with a precision of 2^-22.
 REPORTED_BAR = 2e-6
 
@@ -295,6 +297,9 @@ def judge(result: Result, loaded: Loaded, variant: Variant, rows: list[Row], riv
     if variant.method not in judged_by_method:
         return
     judged_by_method[variant.method]()
+    # A smaller graph is in memory, and scanned again for each of several starts.
+    if loaded.edges.nodes + 2 * len(loaded.edges.sources) <= START_SIZE:
+        return
     ratios.scans += [row.scans for row in rows]
     ratios.cycles += [row.cycles for row in rows]
     ratios.one_cycle_scans += [row.scans for row in rows if row.cycles == 1]

@@ -43,7 +43,7 @@ fn storage(nodes: u64) -> Sim {
 }
 
 fn with_levels(method: Method) -> ClusterOptions {
-    ClusterOptions { method, levels: true, ..ClusterOptions::default() }
+    ClusterOptions { method, levels: true, trials: Some(1), ..ClusterOptions::default() }
 }
 
 fn run(

@@ -69,7 +69,8 @@ fn cluster(
     observer: &dyn Observer,
 ) -> Result<job::Report> {
     let files = files_of(sim);
-    let (source, clustering) = (Source::Edges(Box::new(options)), ClusterOptions::default());
+    let source = Source::Edges(Box::new(options));
+    let clustering = ClusterOptions { trials: Some(1), ..ClusterOptions::default() };
     let output = Path::new(OUTPUT);
     job::cluster_and_present(&files, &source, &clustering, present, output, observer)
 }

@@ -100,7 +100,7 @@ fn cluster_graph(sim: &Sim, restart: bool, observer: &dyn Observer) -> Result<Re
     let limits = options(2, 128 * MIB).limits;
     let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
     let source = Source::Graph { path, limits, work_dir, restart };
-    let method = ClusterOptions::default();
+    let method = ClusterOptions { trials: Some(1), ..ClusterOptions::default() };
     job::cluster(&saving(sim), &source, &method, Path::new(OUTPUT), observer)
 }
 
@@ -138,7 +138,7 @@ fn the_clustering_of_a_graph_stopped_at_any_event_resumes_from_its_sweeps() {
 fn the_clustering_of_edges_resumes_from_the_graph_and_from_its_sweeps() {
     let run = |sim: &Sim, seed: u64, observer: &dyn Observer| {
         let source = Source::Edges(Box::new(options(2, 128 * MIB)));
-        let method = ClusterOptions { seed, ..ClusterOptions::default() };
+        let method = ClusterOptions { seed, trials: Some(1), ..ClusterOptions::default() };
         job::cluster(&saving(sim), &source, &method, Path::new(OUTPUT), observer)
     };
     let sim = few();

@@ -186,14 +186,15 @@ fn propagate(files: &Files) -> Result<Report> {
 }
 
 fn map_equation(files: &Files) -> Result<Report> {
-    let method = ClusterOptions { cycles: 2, ..ClusterOptions::default() };
+    let method = ClusterOptions { cycles: 2, trials: Some(1), ..ClusterOptions::default() };
     cluster(files, &method, &PresentOptions::default())
 }
 
 fn levels(files: &Files) -> Result<Report> {
     let resolution = vec![0.5, 3.0];
     let method = Method::Modularity;
-    let method = ClusterOptions { method, resolution, levels: true, ..ClusterOptions::default() };
+    let (levels, trials) = (true, Some(1));
+    let method = ClusterOptions { method, resolution, levels, trials, ..ClusterOptions::default() };
     let reported = PresentOptions { levels: LevelForm::Tree, ..PresentOptions::default() };
     cluster(files, &method, &reported)
 }
@@ -216,6 +217,6 @@ fn graph(files: &Files) -> Result<Report> {
     let limits = Limits { memory_bytes: 96 * MIB, threads: 2 };
     let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
     let source = Source::Graph { path, limits, work_dir, restart: false };
-    let method = ClusterOptions::default();
+    let method = ClusterOptions { trials: Some(2), ..ClusterOptions::default() };
     job::cluster(files, &source, &method, Path::new(OUTPUT), &Silent)
 }
